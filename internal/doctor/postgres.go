@@ -155,7 +155,8 @@ func (s *server) turns(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	all, err := list(ctx, tx, func(rows *sql.Rows) (t turn, err error) {
 		return t, rows.Scan(&t.node, &t.loops, &t.until)
 	},
-		`SELECT node::text, string_agg(loop, ', ' ORDER BY loop), max(held_until) FROM tasker_turns GROUP BY node ORDER BY node`)
+		`SELECT node::text, string_agg(loop, ', ' ORDER BY loop), max(held_until) FROM tasker_turns GROUP BY node
+  ORDER BY node`)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,8 @@ func (s *server) old(age time.Duration) Status {
 func (s *server) transactions(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT pid, coalesce(usename::text, ''), coalesce(application_name, ''), coalesce(state, ''),
  extract(epoch FROM clock_timestamp() - xact_start)::float8, coalesce(greatest(age(backend_xmin), age(backend_xid)), 0)
- FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type IN ('client backend', 'walsender', 'parallel worker')
+ FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+  AND backend_type IN ('client backend', 'walsender', 'parallel worker')
  AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL OR state LIKE 'idle in transaction%')
  ORDER BY xact_start NULLS LAST`
 	type session struct {
@@ -75,7 +76,8 @@ func (s *server) transactions(ctx context.Context, tx *sql.Tx) ([]Check, error) 
 const manyTransactions = 1_000_000
 
 func (s *server) prepared(ctx context.Context, tx *sql.Tx) ([]Check, error) {
-	const query = `SELECT gid, owner::text, extract(epoch FROM clock_timestamp() - prepared)::float8 FROM pg_prepared_xacts WHERE database = current_database() ORDER BY prepared`
+	const query = `SELECT gid, owner::text, extract(epoch FROM clock_timestamp() - prepared)::float8
+  FROM pg_prepared_xacts WHERE database = current_database() ORDER BY prepared`
 	type transaction struct {
 		gid, owner string
 		age        float64
@@ -105,7 +107,8 @@ func (s *server) prepared(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 // forever.
 func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT slot_name::text, active, coalesce(age(xmin), 0),
- coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, restart_lsn), 0)::bigint
+ coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END,
+  restart_lsn), 0)::bigint
  FROM pg_replication_slots ORDER BY slot_name`
 	type slot struct {
 		name       string

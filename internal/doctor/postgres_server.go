@@ -15,7 +15,8 @@ func (s *server) version(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var number int
 	var standby bool
 	var encoding string
-	const query = `SELECT current_setting('server_version_num')::int, pg_is_in_recovery(), current_setting('server_encoding')`
+	const query = `SELECT current_setting('server_version_num')::int, pg_is_in_recovery(),
+  current_setting('server_encoding')`
 	if err := tx.QueryRowContext(ctx, query).Scan(&number, &standby, &encoding); err != nil {
 		return nil, err
 	}
@@ -98,7 +99,8 @@ var hurtful = []setting{
 
 func (s *server) settings(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	// The transaction has set two of them for itself; reset_val is the role's.
-	const query = `SELECT name, CASE WHEN name IN ('statement_timeout', 'lock_timeout') THEN reset_val ELSE setting END FROM pg_settings`
+	const query = `SELECT name, CASE WHEN name IN ('statement_timeout', 'lock_timeout') THEN reset_val ELSE setting END
+  FROM pg_settings`
 	values := map[string]string{}
 	_, err := list(ctx, tx, func(rows *sql.Rows) (struct{}, error) {
 		var name, value string
@@ -125,7 +127,8 @@ func (s *server) settings(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 func (s *server) connections(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var used, ours, room int
 	const query = `SELECT count(*), count(*) FILTER (WHERE usename = current_user),
- current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - coalesce(current_setting('reserved_connections', true)::int, 0)
+ current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+  - coalesce(current_setting('reserved_connections', true)::int, 0)
  FROM pg_stat_activity WHERE backend_type = 'client backend'`
 	if err := tx.QueryRowContext(ctx, query).Scan(&used, &ours, &room); err != nil {
 		return nil, err

@@ -38,8 +38,10 @@ func (s *server) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 }
 
 func schemaIndexes(ctx context.Context, tx *sql.Tx) ([]index, error) {
-	const query = `SELECT i.relname::text, c.relname::text, replace(pg_get_indexdef(x.indexrelid), ' ON ' || quote_ident(n.nspname) || '.', ' ON '), x.indisvalid AND x.indisready
- FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class c ON c.oid = x.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+	const query = `SELECT i.relname::text, c.relname::text, replace(pg_get_indexdef(x.indexrelid),
+  ' ON ' || quote_ident(n.nspname) || '.', ' ON '), x.indisvalid AND x.indisready
+ FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class c ON c.oid = x.indrelid
+  JOIN pg_namespace n ON n.oid = c.relnamespace
  WHERE ` + ourTables + ` ORDER BY i.relname`
 	return list(ctx, tx, func(rows *sql.Rows) (i index, err error) {
 		return i, rows.Scan(&i.name, &i.table, &i.definition, &i.valid)
@@ -86,16 +88,21 @@ func (s *server) bloat(kind string, all []relation, do func(name string) string)
 // fill factor.
 const (
 	tableSizes = `SELECT c.relname::text, pg_relation_size(c.oid),
- coalesce(c.reltuples * (28 + ceil(w.width / 8) * 8) / ((b.size - 24) * f.fill / 100) * b.size, 0)::bigint, c.reltuples >= 0 AND w.width IS NOT NULL
+ coalesce(c.reltuples * (28 + ceil(w.width / 8) * 8) / ((b.size - 24) * f.fill / 100) * b.size, 0)::bigint,
+  c.reltuples >= 0 AND w.width IS NOT NULL
  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
  CROSS JOIN (SELECT current_setting('block_size')::float8 AS size) AS b
- CROSS JOIN LATERAL (SELECT coalesce((SELECT option_value::float8 FROM pg_options_to_table(c.reloptions) WHERE option_name = 'fillfactor'), 100) AS fill) AS f
- CROSS JOIN LATERAL (SELECT sum((1 - s.null_frac) * s.avg_width) AS width FROM pg_stats s WHERE s.schemaname = n.nspname AND s.tablename = c.relname) AS w
+ CROSS JOIN LATERAL (SELECT coalesce((SELECT option_value::float8 FROM pg_options_to_table(c.reloptions)
+  WHERE option_name = 'fillfactor'), 100) AS fill) AS f
+ CROSS JOIN LATERAL (SELECT sum((1 - s.null_frac) * s.avg_width) AS width FROM pg_stats s
+  WHERE s.schemaname = n.nspname AND s.tablename = c.relname) AS w
  WHERE ` + ourTables + ` ORDER BY c.relname`
 
 	indexSizes = `SELECT i.relname::text, pg_relation_size(i.oid),
- coalesce(i.reltuples * (12 + ceil(w.width / 8) * 8) / ((b.size - 40) * 0.9) * b.size + 2 * b.size, 0)::bigint, i.reltuples >= 0 AND w.width IS NOT NULL
- FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class c ON c.oid = x.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+ coalesce(i.reltuples * (12 + ceil(w.width / 8) * 8) / ((b.size - 40) * 0.9) * b.size + 2 * b.size, 0)::bigint,
+  i.reltuples >= 0 AND w.width IS NOT NULL
+ FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class c ON c.oid = x.indrelid
+  JOIN pg_namespace n ON n.oid = c.relnamespace
  CROSS JOIN (SELECT current_setting('block_size')::float8 AS size) AS b
  CROSS JOIN LATERAL (SELECT sum((1 - s.null_frac) * s.avg_width) AS width FROM pg_attribute a
  JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = a.attname
@@ -130,8 +137,10 @@ func scanRelation(rows *sql.Rows) (r relation, err error) {
 
 // deadRows counts the rows that vacuum has not removed yet.
 func (s *server) deadRows(ctx context.Context, tx *sql.Tx) ([]Check, error) {
-	const query = `SELECT relname::text, n_live_tup, n_dead_tup, extract(epoch FROM clock_timestamp() - greatest(last_autovacuum, last_vacuum))::float8
- FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname LIKE 'tasker\_%' ORDER BY n_dead_tup DESC, relname`
+	const query = `SELECT relname::text, n_live_tup, n_dead_tup,
+  extract(epoch FROM clock_timestamp() - greatest(last_autovacuum, last_vacuum))::float8
+ FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname LIKE 'tasker\_%'
+  ORDER BY n_dead_tup DESC, relname`
 	type table struct {
 		name       string
 		live, dead int64
@@ -168,7 +177,8 @@ func (s *server) deadRows(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 // autovacuum looks for tables on which it was switched off.
 func (s *server) autovacuum(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
- WHERE ` + ourTables + ` AND EXISTS (SELECT 1 FROM pg_options_to_table(c.reloptions) WHERE option_name = 'autovacuum_enabled' AND NOT option_value::bool) ORDER BY c.relname`
+ WHERE ` + ourTables + ` AND EXISTS (SELECT 1 FROM pg_options_to_table(c.reloptions)
+  WHERE option_name = 'autovacuum_enabled' AND NOT option_value::bool) ORDER BY c.relname`
 	off, err := list(ctx, tx, func(rows *sql.Rows) (name string, err error) { return name, rows.Scan(&name) }, query)
 	if err != nil {
 		return nil, err

@@ -215,7 +215,8 @@ func (f *file) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 // fileIndexes lists the indexes that were created by name: those of keys cannot
 // be dropped.
 func fileIndexes(ctx context.Context, tx *sql.Tx) ([]index, error) {
-	const query = `SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND tbl_name LIKE 'tasker\_%' ESCAPE '\' ORDER BY name`
+	const query = `SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL
+  AND tbl_name LIKE 'tasker\_%' ESCAPE '\' ORDER BY name`
 	return list(ctx, tx, func(rows *sql.Rows) (i index, err error) {
 		err = rows.Scan(&i.name, &i.table, &i.definition)
 		i.definition, i.valid = tidy(i.definition), true

@@ -18,14 +18,16 @@ const countLimit = 10_000
 func (p *patient) workExams(who string) []exam {
 	return []exam{
 		{"leases", p.overdue(overdue{
-			query:  `SELECT count(*), min(at) FROM (SELECT key AS at FROM tasker_workflow_steps WHERE queue = $1 AND key < $2 ORDER BY key LIMIT 10000) AS late`,
+			query: `SELECT count(*), min(at) FROM (SELECT key AS at FROM tasker_workflow_steps WHERE queue = $1 AND key < $2
+  ORDER BY key LIMIT 10000) AS late`,
 			args:   []any{task.Leases},
 			well:   "no lease expired long ago",
 			broken: "%s leases have expired, the first %s ago, and no server returns their steps",
 			do:     "Make sure that " + who + "; it ends such leases within a second. If one runs, look for errors in its log.",
 		})},
 		{"timers", p.overdue(overdue{
-			query:  `SELECT count(*), min(at) FROM (SELECT key AS at FROM tasker_workflow_steps WHERE queue = $1 AND key < $2 ORDER BY key LIMIT 10000) AS late`,
+			query: `SELECT count(*), min(at) FROM (SELECT key AS at FROM tasker_workflow_steps WHERE queue = $1 AND key < $2
+  ORDER BY key LIMIT 10000) AS late`,
 			args:   []any{task.Timers},
 			well:   "no retry or scheduled step is overdue",
 			broken: "%s steps wait for a time that has passed, the first for %s: upkeep is not running",
@@ -33,7 +35,8 @@ func (p *patient) workExams(who string) []exam {
 				"; it starts what is due within a second. If one runs, look for errors in its log.",
 		})},
 		{"deadlines", p.overdue(overdue{
-			query:  `SELECT count(*), min(at) FROM (SELECT deadline_at AS at FROM tasker_tasks WHERE deadline_at > 0 AND deadline_at < $1 ORDER BY deadline_at LIMIT 10000) AS late`,
+			query: `SELECT count(*), min(at) FROM (SELECT deadline_at AS at FROM tasker_tasks WHERE deadline_at > 0
+  AND deadline_at < $1 ORDER BY deadline_at LIMIT 10000) AS late`,
 			well:   "no task is past its deadline",
 			broken: "%s tasks are past their deadline, the first by %s, and no server has ended them",
 			do:     "Make sure that " + who + ". If one runs, look for errors in its log.",
@@ -118,7 +121,8 @@ func (p *patient) routes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		return nil, err
 	}
 	const query = `SELECT r.route_id, r.namespace, r.handler, r.capabilities,
- (SELECT s.ready_at FROM tasker_workflow_steps s WHERE s.queue = r.route_id ORDER BY s.key LIMIT 1) FROM tasker_routes r ORDER BY r.route_id`
+ (SELECT s.ready_at FROM tasker_workflow_steps s WHERE s.queue = r.route_id ORDER BY s.key LIMIT 1)
+  FROM tasker_routes r ORDER BY r.route_id`
 	var first sql.NullInt64
 	all, err := list(ctx, tx, func(rows *sql.Rows) (w waiting, err error) {
 		var capabilities string
@@ -179,7 +183,8 @@ func served(r task.Route, workers []task.Worker) bool {
 
 // workers returns those that take work.
 func (p *patient) workers(ctx context.Context, tx *sql.Tx, now task.Instant) ([]task.Worker, error) {
-	const query = `SELECT namespaces, handlers, capabilities FROM tasker_workers WHERE state = 'active' AND last_heartbeat >= $1`
+	const query = `SELECT namespaces, handlers, capabilities FROM tasker_workers WHERE state = 'active'
+  AND last_heartbeat >= $1`
 	return list(ctx, tx, func(rows *sql.Rows) (w task.Worker, err error) {
 		var namespaces, handlers, capabilities string
 		err = rows.Scan(&namespaces, &handlers, &capabilities)

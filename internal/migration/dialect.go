@@ -47,7 +47,8 @@ func Postgres(schema string) Dialect {
 	d := Dialect{
 		goose: goose.DialectPostgres,
 		hasTable: func(ctx context.Context, db querier, name string) (bool, error) {
-			const find = `SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = coalesce(nullif($1::text, ''), current_schema()) AND tablename = $2`
+			const find = `SELECT count(*) FROM pg_catalog.pg_tables
+  WHERE schemaname = coalesce(nullif($1::text, ''), current_schema()) AND tablename = $2`
 			return exists(ctx, db, find, schema, name)
 		},
 		locked: func(ctx context.Context, db *sql.DB, do func() error) error {

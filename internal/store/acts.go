@@ -30,8 +30,9 @@ func (s SQL) scanActAnd(row Row, more ...any) (a task.Act, err error) {
 // AddActs stores acts of operators.
 func (SQL) AddActs(ctx context.Context, tx engine.Tx, acts []task.Act) error {
 	s := In(tx)
-	const query = `INSERT INTO tasker_acts (task_id, step_id, case_id, worker_id, namespace, template, at, kind, actor, auth,
- key_name, reason, from_state, to_state, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+	const query = `INSERT INTO tasker_acts (task_id, step_id, case_id, worker_id, namespace, template, at, kind, actor,
+  auth, key_name, reason, from_state, to_state, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+  $14, $15)`
 	for _, a := range acts {
 		if err := s.Send(ctx, query, s.nullableID(a.TaskID), s.nullableID(a.StepID), s.nullableID(a.CaseID),
 			s.nullableID(a.WorkerID), nullable(a.Namespace), nullable(a.Template), int64(a.At), a.Kind, a.Actor,

@@ -181,7 +181,8 @@ func (s SQL) CountFailures(ctx context.Context, since task.Instant, byFingerprin
 	// only candidates are checked for a task in error
 	query := `SELECT d.namespace, c.dlq_reason, ` + pattern + ` AS pattern, count(*) AS cases,
  CAST(sum(CASE WHEN c.retryable = 0 OR c.resolution_status <> 'pending' THEN 0
-  WHEN (SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = 'error' THEN 1 ELSE 0 END) AS bigint), CAST(min(c.dlq_timestamp) AS bigint), CAST(max(c.dlq_timestamp) AS bigint)
+  WHEN (SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = 'error' THEN 1 ELSE 0 END) AS bigint),
+  CAST(min(c.dlq_timestamp) AS bigint), CAST(max(c.dlq_timestamp) AS bigint)
  FROM tasker_tasks_dlq c JOIN tasker_templates d ON d.def_id = c.def_id WHERE c.dlq_timestamp >= $1
  GROUP BY d.namespace, c.dlq_reason, pattern ORDER BY cases DESC, d.namespace, c.dlq_reason, pattern LIMIT $2`
 	list, err := collect(ctx, s, func(row Row) (p engine.FailureCount, err error) {
@@ -211,9 +212,11 @@ func (s SQL) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.Case
 		w.add("c.resolution_status IN ("+marks(len(task.Resolutions))+")", anys(texts(task.Resolutions))...)
 	}
 	query :=
-		`SELECT c.dlq_reason, c.resolution_status, count(*), CAST(min(c.dlq_timestamp) AS bigint), CAST(max(c.dlq_timestamp) AS bigint),
- CAST(sum(CASE WHEN c.resolved_at <> 0 THEN c.resolved_at - c.dlq_timestamp ELSE 0 END) AS bigint)
- FROM tasker_tasks_dlq c` + w.text() + ` GROUP BY c.dlq_reason, c.resolution_status ORDER BY c.dlq_reason, c.resolution_status`
+		`SELECT c.dlq_reason, c.resolution_status, count(*), CAST(min(c.dlq_timestamp) AS bigint),
+  CAST(max(c.dlq_timestamp) AS bigint), CAST(sum(CASE WHEN c.resolved_at <> 0 THEN c.resolved_at - c.dlq_timestamp
+  ELSE 0 END) AS bigint)
+ FROM tasker_tasks_dlq c` + w.text() + ` GROUP BY c.dlq_reason, c.resolution_status
+  ORDER BY c.dlq_reason, c.resolution_status`
 	return collect(ctx, s, func(row Row) (n engine.CaseCount, err error) {
 		err = row.Scan((*Text)(&n.Reason), (*Text)(&n.Status), &n.Cases, &n.Oldest, &n.Newest, &n.OpenFor)
 		return n, err

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	caseColumns = `c.dlq_entry_uuid, c.task_uuid, c.def_id, c.original_state, c.dlq_reason, c.dlq_timestamp, c.resolution_status, c.resolution_notes,
- c.resolved_at, c.resolved_by, c.resolved_key, c.metadata, c.created_at, c.updated_at,
- c.cause, c.occurrences, c.occurred_at, c.recovery, c.replays, c.note_count, c.note_bytes`
+	caseColumns = `c.dlq_entry_uuid, c.task_uuid, c.def_id, c.original_state, c.dlq_reason, c.dlq_timestamp,
+  c.resolution_status, c.resolution_notes, c.resolved_at, c.resolved_by, c.resolved_key, c.metadata, c.created_at,
+  c.updated_at, c.cause, c.occurrences, c.occurred_at, c.recovery, c.replays, c.note_count, c.note_bytes`
 	failureColumns = `, c.error_pattern, c.retryable, c.failed_step, c.error_class, c.error_message`
 	wholeCase      = caseColumns + failureColumns + `, c.task_snapshot`
 	bareCase       = caseColumns + `, NULL, 0, NULL, NULL, NULL, NULL`
@@ -66,10 +66,12 @@ func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 // AddCases stores new cases; see engine.CaseRows.
 func (SQL) AddCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
-	const query = `INSERT INTO tasker_tasks_dlq (dlq_entry_uuid, task_uuid, def_id, original_state, dlq_reason, dlq_timestamp, task_snapshot,
- resolution_status, resolution_notes, resolved_at, resolved_by, metadata, created_at, updated_at, error_pattern, retryable, resolved_key,
- cause, occurred_at, failed_step, error_class, error_message, snapshot_bytes)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23) ON CONFLICT DO NOTHING`
+	const query = `INSERT INTO tasker_tasks_dlq (dlq_entry_uuid, task_uuid, def_id, original_state, dlq_reason,
+  dlq_timestamp, task_snapshot, resolution_status, resolution_notes, resolved_at, resolved_by, metadata, created_at,
+  updated_at, error_pattern, retryable, resolved_key, cause, occurred_at, failed_step, error_class, error_message,
+  snapshot_bytes)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+  ON CONFLICT DO NOTHING`
 	for _, c := range cases {
 		err := s.Send(ctx, query, s.id(c.ID), s.id(c.TaskID), c.DefID, string(c.OriginalState), string(c.Reason),
 			int64(c.OpenedAt), document(c.Snapshot),
@@ -182,8 +184,9 @@ func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) 
 // SaveCases stores the fields of cases that an investigation can change; see engine.CaseRows.
 func (SQL) SaveCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
-	const query = `UPDATE tasker_tasks_dlq SET resolution_status = $2, resolution_notes = $3, resolved_at = $4, resolved_by = $5, metadata = $6,
- updated_at = $7, resolved_key = $8, recovery = $9, replays = $10, note_count = $11, note_bytes = $12 WHERE dlq_entry_uuid = $1`
+	const query = `UPDATE tasker_tasks_dlq SET resolution_status = $2, resolution_notes = $3, resolved_at = $4,
+  resolved_by = $5, metadata = $6, updated_at = $7, resolved_key = $8, recovery = $9, replays = $10,
+  note_count = $11, note_bytes = $12 WHERE dlq_entry_uuid = $1`
 	for _, c := range cases {
 		recovery, replays, err := encodeRecovery(c)
 		if err != nil {
@@ -329,7 +332,8 @@ func (SQL) DropNotes(ctx context.Context, tx engine.Tx, keys []string) error {
 // Note stores a small text under a key.
 func (SQL) Note(ctx context.Context, tx engine.Tx, key, text string) error {
 	s := In(tx)
-	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key)
+  DO UPDATE SET value = excluded.value`
 	err := s.Send(ctx, query, key, text)
 	return err
 }
@@ -344,7 +348,8 @@ func (SQL) FirstNote(ctx context.Context, tx engine.Tx, key, text string) error 
 
 // Watches returns watches in the order of their time; see engine.WatchStore.
 func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
-	const query = `SELECT task_id, stale_at FROM tasker_task_watches WHERE (stale_at, task_id) > ($1, $2) AND stale_at <= $3
+	const query = `SELECT task_id, stale_at FROM tasker_task_watches WHERE (stale_at, task_id) > ($1, $2)
+  AND stale_at <= $3
  ORDER BY stale_at, task_id LIMIT $4`
 	return collect(ctx, s, func(row Row) (w engine.Watch, err error) {
 		err = row.Scan(s.ScanID(&w.Task), &w.At)

@@ -27,8 +27,10 @@ func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now,
 	expires task.Instant,
 ) (answer engine.KeyAnswer, err error) {
 	// one statement decides: the insert wins, or replaces an expired binding
-	const take = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, hash, expires_at) VALUES ($1, $2, $3, $4, $5)
- ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash, expires_at = excluded.expires_at
+	const take = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, hash, expires_at)
+  VALUES ($1, $2, $3, $4, $5)
+ ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash,
+  expires_at = excluded.expires_at
  WHERE tasker_idempotency_keys.expires_at <= $6`
 	n, err := s.Exec(ctx, take, a.Name.Namespace, a.Name.Key, s.id(a.To.Task), a.To.Hash, int64(expires), int64(now))
 	if err != nil || n > 0 {
@@ -48,8 +50,10 @@ func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to en
 	expires task.Instant,
 ) error {
 	s := In(tx)
-	const bind = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, hash, expires_at) VALUES ($1, $2, $3, $4, $5)
- ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash, expires_at = excluded.expires_at`
+	const bind = `INSERT INTO tasker_idempotency_keys (namespace, key, task_id, hash, expires_at)
+  VALUES ($1, $2, $3, $4, $5)
+ ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash,
+  expires_at = excluded.expires_at`
 	err := s.Send(ctx, bind, name.Namespace, name.Key, s.id(to.Task), to.Hash, int64(expires))
 	return err
 }

@@ -16,15 +16,19 @@ import (
 func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
 	const (
-		keep = `INSERT INTO tasker_case_occurrences (dlq_entry_uuid, no, occurred_at, original_state, dlq_reason, cause, error_pattern, retryable,
- failed_step, error_class, error_message, recovery, snapshot_bytes, task_snapshot)
- SELECT c.dlq_entry_uuid, c.occurrences, c.occurred_at, c.original_state, c.dlq_reason, c.cause, c.error_pattern, c.retryable,
- c.failed_step, c.error_class, c.error_message, c.recovery, c.snapshot_bytes, c.task_snapshot FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`
-		show = `UPDATE tasker_tasks_dlq SET occurrences = $2, occurred_at = $3, updated_at = $3, original_state = $4, dlq_reason = $5, cause = $6,
- error_pattern = $7, retryable = $8, failed_step = $9, error_class = $10, error_message = $11, recovery = NULL, snapshot_bytes = $12, task_snapshot = $13
+		keep = `INSERT INTO tasker_case_occurrences (dlq_entry_uuid, no, occurred_at, original_state, dlq_reason, cause,
+  error_pattern, retryable, failed_step, error_class, error_message, recovery, snapshot_bytes, task_snapshot)
+ SELECT c.dlq_entry_uuid, c.occurrences, c.occurred_at, c.original_state, c.dlq_reason, c.cause, c.error_pattern,
+  c.retryable, c.failed_step, c.error_class, c.error_message, c.recovery, c.snapshot_bytes, c.task_snapshot
+  FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`
+		show = `UPDATE tasker_tasks_dlq SET occurrences = $2, occurred_at = $3, updated_at = $3, original_state = $4,
+  dlq_reason = $5, cause = $6, error_pattern = $7, retryable = $8, failed_step = $9, error_class = $10,
+  error_message = $11, recovery = NULL, snapshot_bytes = $12, task_snapshot = $13
  WHERE dlq_entry_uuid = $1`
-		drop = `DELETE FROM tasker_case_occurrences WHERE dlq_entry_uuid = $1 AND no > 1 AND (no < $2 OR no IN (SELECT q.no FROM
- (SELECT o.no, sum(o.snapshot_bytes) OVER (ORDER BY o.no DESC) AS bytes FROM tasker_case_occurrences o WHERE o.dlq_entry_uuid = $1 AND o.no > 1) q
+		drop = `DELETE FROM tasker_case_occurrences WHERE dlq_entry_uuid = $1 AND no > 1 AND (no < $2 OR no IN (
+  SELECT q.no FROM
+ (SELECT o.no, sum(o.snapshot_bytes) OVER (ORDER BY o.no DESC) AS bytes FROM tasker_case_occurrences o
+  WHERE o.dlq_entry_uuid = $1 AND o.no > 1) q
  WHERE q.bytes > CAST($3 AS bigint)))`
 	)
 	for _, c := range cases {
@@ -50,8 +54,9 @@ func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) err
 // addStory adds the former occurrences and the thread of a case.
 func (s SQL) addStory(ctx context.Context, c *task.Case) (err error) {
 	const (
-		former = `SELECT dlq_entry_uuid, no, occurred_at, original_state, dlq_reason, cause, error_pattern, retryable, failed_step, error_class, error_message, recovery,
- task_snapshot FROM tasker_case_occurrences WHERE dlq_entry_uuid = $1 ORDER BY no`
+		former = `SELECT dlq_entry_uuid, no, occurred_at, original_state, dlq_reason, cause, error_pattern, retryable,
+  failed_step, error_class, error_message, recovery, task_snapshot FROM tasker_case_occurrences
+  WHERE dlq_entry_uuid = $1 ORDER BY no`
 		notes = `SELECT no, at, author, author_key, body FROM tasker_case_notes WHERE dlq_entry_uuid = $1 ORDER BY no`
 	)
 	if c.Occurrences > 1 {
@@ -110,7 +115,8 @@ func encodeRecovery(c *task.Case) (recovery, replays []byte, err error) {
 
 // addNotes stores the new notes of a thread.
 func (s SQL) addNotes(ctx context.Context, c *task.Case) error {
-	const query = `INSERT INTO tasker_case_notes (dlq_entry_uuid, no, at, author, author_key, body) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
+	const query = `INSERT INTO tasker_case_notes (dlq_entry_uuid, no, at, author, author_key, body)
+  VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 	for _, n := range c.Thread {
 		if err := s.Send(ctx, query, s.id(c.ID), n.No, int64(n.At), n.Author, nullable(n.Key), n.Text); err != nil {
 			return err

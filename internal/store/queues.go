@@ -9,7 +9,8 @@ import (
 // ReadyCounts counts the ready steps of each route, among the first limit of all routes together. It reads the queue's
 // index only.
 func (s SQL) ReadyCounts(ctx context.Context, limit int) (map[int64]int, error) {
-	const query = `SELECT queue, count(*) FROM (SELECT queue FROM tasker_workflow_steps WHERE queue > 0 ORDER BY queue, key LIMIT $1) AS q GROUP BY queue`
+	const query = `SELECT queue, count(*) FROM (SELECT queue FROM tasker_workflow_steps WHERE queue > 0
+  ORDER BY queue, key LIMIT $1) AS q GROUP BY queue`
 	type count struct {
 		route int64
 		n     int
@@ -32,7 +33,8 @@ func (s SQL) ReadyCounts(ctx context.Context, limit int) (map[int64]int, error) 
 // index.
 func (s SQL) ReadySample(ctx context.Context, stride, limit int) ([]engine.ReadyStep, error) {
 	const query = `SELECT s.id, s.route_id, s.priority, s.key, s.ready_at
-		FROM (SELECT id, row_number() OVER (ORDER BY queue, key, id) AS place FROM tasker_workflow_steps WHERE queue > 0 ORDER BY queue, key, id LIMIT $2) AS q
+		FROM (SELECT id, row_number() OVER (ORDER BY queue, key, id) AS place FROM tasker_workflow_steps WHERE queue > 0
+  ORDER BY queue, key, id LIMIT $2) AS q
 		JOIN tasker_workflow_steps s ON s.id = q.id
 		WHERE (q.place - 1) % $1 = $3 ORDER BY q.place`
 	return collect(ctx, s, func(row Row) (r engine.ReadyStep, err error) {
@@ -43,7 +45,8 @@ func (s SQL) ReadySample(ctx context.Context, stride, limit int) ([]engine.Ready
 
 // LeasedCounts counts leased steps by route, priority and state.
 func (s SQL) LeasedCounts(ctx context.Context, limit int) ([]engine.LeasedCount, error) {
-	const query = `SELECT route_id, priority, state, count(*) FROM (SELECT route_id, priority, state FROM tasker_workflow_steps WHERE queue = -2 LIMIT $1) AS q
+	const query = `SELECT route_id, priority, state, count(*) FROM (SELECT route_id, priority, state
+  FROM tasker_workflow_steps WHERE queue = -2 LIMIT $1) AS q
 		GROUP BY route_id, priority, state ORDER BY route_id, priority, state`
 	return collect(ctx, s, func(row Row) (c engine.LeasedCount, err error) {
 		err = row.Scan(&c.Route, &c.Priority, (*Text)(&c.State), &c.Steps)

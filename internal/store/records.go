@@ -8,7 +8,8 @@ import (
 
 // AddAttempts stores ended attempts.
 func (s SQL) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
-	const query = `INSERT INTO tasker_attempts (task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at, finished_at, after_state, failure)
+	const query = `INSERT INTO tasker_attempts (task_id, step_id, token, number, worker_no, outcome, ready_at,
+  assigned_at, started_at, finished_at, after_state, failure)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 	for i := range attempts {
 		a := &attempts[i]

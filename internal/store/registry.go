@@ -140,7 +140,8 @@ func (s SQL) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*tas
 
 // InsertRoute stores a route and sets its ID, or finds the existing one.
 func (s SQL) InsertRoute(ctx context.Context, r *task.Route) error {
-	const insert = `INSERT INTO tasker_routes (namespace, handler, capabilities) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
+	const insert = `INSERT INTO tasker_routes (namespace, handler, capabilities) VALUES ($1, $2, $3)
+  ON CONFLICT DO NOTHING`
 	if err := s.Send(ctx, insert, r.Namespace, r.Handler, r.CapabilityKey()); err != nil {
 		return err
 	}
@@ -193,8 +194,8 @@ func (s SQL) CountAdhoc(ctx context.Context, namespace string, limit int) (int, 
 }
 
 // WorkerColumns are the columns that ScanWorker reads.
-const WorkerColumns = `worker_no, id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat,
- health_url, probe_failures, probe_error, broken_at`
+const WorkerColumns = `worker_no, id, name, state, namespaces, handlers, capabilities, capacity, load, host, version,
+  started_at, last_heartbeat, health_url, probe_failures, probe_error, broken_at`
 
 // ScanWorker reads WorkerColumns.
 func (s SQL) ScanWorker(row Row) (*task.Worker, error) {
@@ -214,13 +215,14 @@ func joined(list []string) string { return strings.Join(list, "\n") }
 // SaveWorker inserts a worker whose No is 0, and sets it; otherwise it updates the worker.
 func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 	if w.No != 0 {
-		const update = `UPDATE tasker_workers SET state = $2, load = $3, last_heartbeat = $4, probe_failures = $5, probe_error = $6, broken_at = $7 WHERE worker_no = $1`
+		const update = `UPDATE tasker_workers SET state = $2, load = $3, last_heartbeat = $4, probe_failures = $5,
+  probe_error = $6, broken_at = $7 WHERE worker_no = $1`
 		err := s.Send(ctx, update, w.No, string(w.State), w.Load, int64(w.LastHeartbeat), w.ProbeFailures, w.ProbeError,
 			int64(w.BrokenAt))
 		return err
 	}
-	const insert = `INSERT INTO tasker_workers (id, name, state, namespaces, handlers, capabilities, capacity, load, host, version, started_at, last_heartbeat,
- health_url, probe_failures, probe_error, broken_at)
+	const insert = `INSERT INTO tasker_workers (id, name, state, namespaces, handlers, capabilities, capacity, load,
+  host, version, started_at, last_heartbeat, health_url, probe_failures, probe_error, broken_at)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING worker_no`
 	no, err := first(ctx, s, scanInt, insert,
 		s.id(w.ID), w.Name, string(w.State), joined(w.Namespaces), joined(w.Handlers), joined(w.Capabilities),

@@ -9,17 +9,17 @@ import (
 )
 
 // TaskColumns are the columns that ScanTask reads, in its order.
-const TaskColumns = `t.id, t.def_id, t.state, t.priority, t.steps_pending, t.steps_active, t.steps_waiting, t.steps_done,
- t.steps_failed, t.steps_cancelled, t.manual_ends, t.created_at, t.state_at, t.run_at, t.finished_at, t.deadline_at,
- t.correlation_id, t.idempotency_key, t.meta, t.context`
+const TaskColumns = `t.id, t.def_id, t.state, t.priority, t.steps_pending, t.steps_active, t.steps_waiting,
+  t.steps_done, t.steps_failed, t.steps_cancelled, t.manual_ends, t.created_at, t.state_at, t.run_at, t.finished_at,
+  t.deadline_at, t.correlation_id, t.idempotency_key, t.meta, t.context`
 
 // bareTask are the columns that ScanTask reads, without the context.
 var bareTask = strings.Replace(TaskColumns, "t.context", "NULL", 1)
 
 // StepColumns are the columns that ScanStep reads, in its order.
-const StepColumns = `s.id, s.task_id, s.ordinal, s.def_id, s.route_id, s.priority, s.state, s.open_parents, s.queue, s.key,
- s.attempts, s.max_attempts, s.timeout_ms, s.token, s.worker_no, s.ready_at, s.assigned_at, s.started_at, s.finished_at,
- s.lease_until, s.progress, s.note, s.result`
+const StepColumns = `s.id, s.task_id, s.ordinal, s.def_id, s.route_id, s.priority, s.state, s.open_parents, s.queue,
+  s.key, s.attempts, s.max_attempts, s.timeout_ms, s.token, s.worker_no, s.ready_at, s.assigned_at, s.started_at,
+  s.finished_at, s.lease_until, s.progress, s.note, s.result`
 
 // bareStep are the columns that ScanStep reads, without the result.
 var bareStep = strings.Replace(StepColumns, "s.result", "NULL", 1)

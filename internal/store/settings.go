@@ -22,7 +22,8 @@ func (s SQL) KeepSettings(ctx context.Context, settings map[string]int64) error 
 	if err != nil {
 		return err
 	}
-	const set = `INSERT INTO tasker_settings (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+	const set = `INSERT INTO tasker_settings (key, value) VALUES ($1, $2) ON CONFLICT (key)
+  DO UPDATE SET value = excluded.value`
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		if value, ok := kept[key]; ok && value == settings[key] {
 			continue

@@ -37,7 +37,8 @@ func (s SQL) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 
 // Depth counts the steps in a queue before a place in the order of (key, ID), up to limit.
 func (s SQL) Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error) {
-	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_workflow_steps WHERE queue = $1 AND (key, id) < ($2, $3) LIMIT $4) AS q`
+	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_workflow_steps WHERE queue = $1 AND (key, id) < ($2, $3)
+  LIMIT $4) AS q`
 	n, err := first(ctx, s, scanInt, query, queue, key, s.id(id), limit)
 	return int(n), err
 }
@@ -80,7 +81,8 @@ func (s SQL) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, erro
 	return collect(ctx, s, s.scanAttempt, query, s.id(id))
 }
 
-const attemptColumns = `task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at, finished_at, after_state, failure`
+const attemptColumns = `task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at,
+  finished_at, after_state, failure`
 
 func (s SQL) scanAttempt(row Row) (task.Attempt, error) {
 	var a task.Attempt

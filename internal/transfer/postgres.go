@@ -32,7 +32,8 @@ func (p *pg) catalog(ctx context.Context, tx *sql.Tx) ([]table, error) {
 			kinds[typ] = k
 		}
 	}
-	const query = `SELECT c.relname::text, a.attname::text, t.typname::text, coalesce(array_position(i.indkey::int2[], a.attnum), -1)
+	const query = `SELECT c.relname::text, a.attname::text, t.typname::text, coalesce(array_position(i.indkey::int2[],
+  a.attnum), -1)
  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
  JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
  JOIN pg_type t ON t.oid = a.atttypid
@@ -54,9 +55,11 @@ func (p *pg) transaction(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, err
 	if err != nil {
 		return nil, err
 	}
-	const settings = `SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true),
- set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
- set_config('search_path', coalesce(nullif($1::text, ''), current_setting('search_path')), true)`
+	const settings = `SELECT set_config('statement_timeout', '0', true),
+  set_config('idle_in_transaction_session_timeout', '0', true),
+ set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+  set_config('enable_mergejoin', 'off', true), set_config('search_path', coalesce(nullif($1::text, ''),
+  current_setting('search_path')), true)`
 	if _, err := tx.ExecContext(ctx, settings, p.schema); err != nil {
 		_ = tx.Rollback() // the reason of the failure matters, not this error
 		return nil, err
@@ -195,7 +198,8 @@ func (p *pg) settled(ctx context.Context, tables []table) error {
 
 // aliveNodes returns the number of processes that hold a turn: running servers of the database.
 func aliveNodes(ctx context.Context, tx *sql.Tx) (int64, error) {
-	const query = `SELECT count(DISTINCT node) FROM tasker_turns WHERE held_until > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
+	const query = `SELECT count(DISTINCT node) FROM tasker_turns
+  WHERE held_until > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 	n, err := number(ctx, tx, query)
 	if err != nil {
 		return 0, fmt.Errorf("look for servers: %w", err)

@@ -19,7 +19,8 @@ func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool
 			return false, err
 		}
 	}
-	const take = `INSERT INTO tasker_turns AS t (loop, node, taken_at, held_until) SELECT $1, $2, n, n + $3 FROM (SELECT ` + now + ` AS n) AS c
+	const take = `INSERT INTO tasker_turns AS t (loop, node, taken_at, held_until) SELECT $1, $2, n, n + $3
+  FROM (SELECT ` + now + ` AS n) AS c
  ON CONFLICT (loop) DO UPDATE SET node = excluded.node, taken_at = excluded.taken_at, held_until = excluded.held_until
  WHERE t.node = excluded.node OR t.held_until <= excluded.taken_at`
 	n, err := s.Exec(ctx, take, loop, s.node, hold.Microseconds())
@@ -40,8 +41,10 @@ func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[in
 	if len(routes) == 0 {
 		return nil, nil
 	}
-	const query = `SELECT r.queue, sum(c.n)::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS r(queue, low, high), LATERAL (
- SELECT count(*) AS n FROM (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = r.queue AND s.key >= r.low AND s.key <= r.high LIMIT $4) AS f) AS c
+	const query = `SELECT r.queue, sum(c.n)::bigint FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
+  AS r(queue, low, high), LATERAL (
+ SELECT count(*) AS n FROM (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = r.queue AND s.key >= r.low
+  AND s.key <= r.high LIMIT $4) AS f) AS c
  GROUP BY r.queue`
 	asked := s.Now()
 	spans, whole := s.routes.spans(routes, asked)
@@ -76,7 +79,8 @@ func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[in
 
 // Settled implements engine.Cluster.
 func (s *Store) Settled(ctx context.Context, ids []task.ID) ([]task.ID, error) {
-	const query = `SELECT q.id FROM unnest($1::uuid[]) AS q(id) LEFT JOIN tasker_tasks t ON t.id = q.id WHERE t.id IS NULL OR t.state = ANY ($2::text[])`
+	const query = `SELECT q.id FROM unnest($1::uuid[]) AS q(id) LEFT JOIN tasker_tasks t ON t.id = q.id
+  WHERE t.id IS NULL OR t.state = ANY ($2::text[])`
 	var settled []string
 	for _, st := range task.States {
 		if st.Settled() {

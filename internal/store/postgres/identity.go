@@ -28,8 +28,10 @@ type position struct {
 
 // Unflushed changes are lost in a crash, after which the database still counts as the same. A standby has no timeline
 // of its own; its queries fail soon enough.
-const identityQuery = `SELECT system_identifier::text, CASE WHEN r THEN '' ELSE substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) END,
- CASE WHEN r THEN 0 ELSE pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint END FROM pg_control_system(), pg_is_in_recovery() AS r`
+const identityQuery = `SELECT system_identifier::text, CASE WHEN r THEN ''
+  ELSE substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) END,
+ CASE WHEN r THEN 0 ELSE pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint END
+  FROM pg_control_system(), pg_is_in_recovery() AS r`
 
 // before returns the known position, for see.
 func (i *identity) before() (position, bool) {
@@ -104,7 +106,8 @@ const codeReplaced = "TK002"
 
 // ExpectKnown implements engine.Tx. It is sent with the next statements.
 func (t *tx) ExpectKnown(ctx context.Context, templates map[int64]*task.Template, routes map[int64]*task.Route) error {
-	const query = `SELECT tasker_expect_known((SELECT count(*) FROM unnest($1::bigint[], $2::text[], $3::text[]) AS u(id, namespace, name)
+	const query = `SELECT tasker_expect_known((SELECT count(*) FROM unnest($1::bigint[],
+  $2::text[], $3::text[]) AS u(id, namespace, name)
  JOIN tasker_templates d ON d.def_id = u.id AND d.namespace = u.namespace AND d.name = u.name)
  + (SELECT count(*) FROM unnest($4::bigint[], $5::text[], $6::text[]) AS u(id, namespace, handler)
  JOIN tasker_routes r ON r.route_id = u.id AND r.namespace = u.namespace AND r.handler = u.handler), $7)`

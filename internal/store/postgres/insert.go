@@ -124,17 +124,21 @@ func (l *taskLists) add(k *task.Task) error {
 }
 
 const (
-	intoTasks = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
- steps_cancelled, manual_ends, created_at, state_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context) SELECT `
+	intoTasks = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting,
+  steps_done, steps_failed, steps_cancelled, manual_ends, created_at, state_at, run_at, finished_at, deadline_at,
+  correlation_id, idempotency_key, meta, context) SELECT `
 	insertPlain = intoTasks +
 		`u.id, $3, 'steps_in_process', $4, 0, $5, 0, 0, 0, 0, 0, $6, $6, 0, 0, 0, NULL, NULL, NULL, u.context::json
  FROM unnest($1::uuid[], $2::text[]) AS u(id, context)`
 	insertAny = intoTasks +
-		`u.id, u.def, u.state, u.priority, u.pending, u.active, 0, 0, 0, 0, 0, u.created, u.state_at, u.run_at, u.finished, u.deadline, u.correlation,
- u.key, u.meta::json, u.context::json FROM unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::int[], $5::text[], $6::text[], $7::int[], $8::bigint[],
+		`u.id, u.def, u.state, u.priority, u.pending, u.active, 0, 0, 0, 0, 0, u.created, u.state_at, u.run_at, u.finished,
+  u.deadline, u.correlation, u.key, u.meta::json, u.context::json FROM unnest($1::uuid[], $2::bigint[],
+  $3::smallint[], $4::int[], $5::text[], $6::text[], $7::int[], $8::bigint[],
  $9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[])
- AS u(id, def, priority, active, context, state, pending, created, run_at, deadline, correlation, key, meta, state_at, finished)`
-	insertTags = `INSERT INTO tasker_task_tags (tag, task_id) SELECT * FROM unnest($1::text[], $2::uuid[]) ON CONFLICT DO NOTHING`
+ AS u(id, def, priority, active, context, state, pending, created, run_at, deadline, correlation, key, meta,
+  state_at, finished)`
+	insertTags = `INSERT INTO tasker_task_tags (tag, task_id) SELECT * FROM unnest($1::text[], $2::uuid[])
+  ON CONFLICT DO NOTHING`
 )
 
 func (l *taskLists) insert(t *tx) {
@@ -177,17 +181,21 @@ func (l *stepLists) addLease(s *task.Step) {
 }
 
 const (
-	intoSteps = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, open_parents, queue, key, max_attempts, timeout_ms,
- ready_at, state, attempts, token, worker_no, assigned_at, started_at, lease_until, finished_at, progress, note, result) SELECT `
+	intoSteps = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, open_parents,
+  queue, key, max_attempts, timeout_ms, ready_at, state, attempts, token, worker_no, assigned_at, started_at,
+  lease_until, finished_at, progress, note, result) SELECT `
 	insertAlike = intoSteps +
-		`u.id, u.task, $3, $4, $5, $6, $7, NULLIF($8::bigint, 0), CASE WHEN $8 <> 0 THEN $9::bigint END, $10, $11, $12, $13, $14, $15, $16,
- $17, $18, $19, 0, 0, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) AS u(id, task)`
+		`u.id, u.task, $3, $4, $5, $6, $7, NULLIF($8::bigint, 0), CASE WHEN $8 <> 0 THEN $9::bigint END, $10, $11, $12,
+  $13, $14, $15, $16, $17, $18, $19, 0, 0, NULL, NULL FROM unnest($1::uuid[], $2::uuid[]) AS u(id, task)`
 	insertStep = intoSteps +
-		`u.id, u.task, u.ordinal, u.def, u.route, u.priority, u.open, NULLIF(u.queue, 0), CASE WHEN u.queue <> 0 THEN u.key END,
- u.max_attempts, u.timeout, u.ready, u.state, u.attempts, u.token, u.worker, u.assigned, u.started, u.lease, 0, 0, NULL, NULL
- FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::smallint[], $7::int[], $8::bigint[], $9::bigint[], $10::int[],
- $11::bigint[], $12::bigint[], $13::text[], $14::int[], $15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[])
- AS u(id, task, ordinal, def, route, priority, open, queue, key, max_attempts, timeout, ready, state, attempts, token, worker, assigned, started, lease)`
+		`u.id, u.task, u.ordinal, u.def, u.route, u.priority, u.open, NULLIF(u.queue, 0), CASE WHEN u.queue <> 0
+  THEN u.key END, u.max_attempts, u.timeout, u.ready, u.state, u.attempts, u.token, u.worker, u.assigned, u.started,
+  u.lease, 0, 0, NULL, NULL
+ FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::smallint[], $7::int[], $8::bigint[],
+  $9::bigint[], $10::int[], $11::bigint[], $12::bigint[], $13::text[], $14::int[], $15::bigint[], $16::bigint[],
+  $17::bigint[], $18::bigint[], $19::bigint[])
+ AS u(id, task, ordinal, def, route, priority, open, queue, key, max_attempts, timeout, ready, state, attempts,
+  token, worker, assigned, started, lease)`
 )
 
 // stepShape is every column of a new step except its owner. A step leased on insertion has a lease.

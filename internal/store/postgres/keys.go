@@ -76,9 +76,11 @@ func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now,
 	expires task.Instant,
 ) (map[engine.KeyName]bool, error) {
 	const query = `INSERT INTO tasker_idempotency_keys AS k (namespace, key, task_id, hash, expires_at)
- SELECT a.namespace, a.key, a.task, a.hash, $5 FROM unnest($1::text[], $2::text[], $3::uuid[], $4::text[]) AS a(namespace, key, task, hash)
+ SELECT a.namespace, a.key, a.task, a.hash, $5
+  FROM unnest($1::text[], $2::text[], $3::uuid[], $4::text[]) AS a(namespace, key, task, hash)
  ORDER BY a.namespace, a.key
- ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash, expires_at = excluded.expires_at
+ ON CONFLICT (namespace, key) DO UPDATE SET task_id = excluded.task_id, hash = excluded.hash,
+  expires_at = excluded.expires_at
  WHERE k.expires_at <= $6 RETURNING k.namespace, k.key`
 	namespaces, keys := keyColumns(asks)
 	ids, hashes := make([]task.ID, len(asks)), make([]string, len(asks))

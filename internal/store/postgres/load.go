@@ -36,7 +36,8 @@ func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	if len(missing) == 0 {
 		return store.ShareTasks(works), nil
 	}
-	const by = ` FROM unnest($1::uuid[]) AS q(id) JOIN tasker_workflow_steps s ON s.id = q.id JOIN tasker_tasks t ON t.id = s.task_id`
+	const by = ` FROM unnest($1::uuid[]) AS q(id) JOIN tasker_workflow_steps s ON s.id = q.id
+  JOIN tasker_tasks t ON t.id = s.task_id`
 	err := t.ask(ctx, `SELECT `+workColumns+by+t.lock(` ORDER BY t.id, s.id FOR UPDATE OF t, s`), []any{missing},
 		func(r store.Row) error {
 			w, err := t.scanWork(r)
@@ -242,7 +243,8 @@ func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	if len(missing) == 0 {
 		return contexts, nil
 	}
-	const query = `SELECT t.context, q.n FROM unnest($1::uuid[], $2::bigint[]) AS q(id, n) JOIN tasker_tasks t ON t.id = q.id`
+	const query = `SELECT t.context, q.n FROM unnest($1::uuid[], $2::bigint[]) AS q(id, n)
+  JOIN tasker_tasks t ON t.id = q.id`
 	err := t.ask(ctx, query, []any{missing, places}, func(r store.Row) error {
 		var document store.JSON
 		var at int64

@@ -84,8 +84,10 @@ func (t *tx) readyOfOne(ctx context.Context, spans []span, limit int) ([]engine.
 // nothing to take.
 func (t *tx) readyOfMany(ctx context.Context, spans []span, limit int) (works []engine.Work, seen int, err error) {
 	const query = readyWork + `, share.seen FROM (SELECT h.n, count(*) AS take, sum(count(*)) OVER ()::bigint AS seen FROM
- (SELECT r.n FROM ` + readySpans + `, LATERAL (SELECT s.key, s.id FROM tasker_workflow_steps s WHERE ` + readyHead + `$4) s
- ORDER BY s.key, s.id LIMIT $4) h GROUP BY h.n) share JOIN ` + readySpans + ` ON r.n = share.n, LATERAL (` + readySteps + `share.take FOR UPDATE SKIP LOCKED) s
+ (SELECT r.n FROM ` + readySpans + `, LATERAL (SELECT s.key, s.id FROM tasker_workflow_steps s
+  WHERE ` + readyHead + `$4) s
+ ORDER BY s.key, s.id LIMIT $4) h GROUP BY h.n) share JOIN ` + readySpans + ` ON r.n = share.n,
+  LATERAL (` + readySteps + `share.take FOR UPDATE SKIP LOCKED) s
  JOIN tasker_tasks t ON t.id = s.task_id`
 	ids, lows, highs := columns(spans)
 	works, err = t.readyBy(ctx, query, []any{ids, lows, highs, limit}, func(r store.Row) store.Row {
@@ -166,7 +168,8 @@ func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 
 // Due implements engine.Tx.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
-	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2 AND s.key <= $3
+	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2
+  AND s.key <= $3
  ORDER BY s.key, s.id LIMIT $4 FOR UPDATE SKIP LOCKED) s JOIN tasker_tasks t ON t.id = s.task_id`
 	asked := t.store.Now()
 	low, whole := t.store.routes.floor(queue, asked)
@@ -188,7 +191,8 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 	limit int,
 ) ([]*task.Step, error) {
 	query := `SELECT ` + stepColumns + ` FROM tasker_workflow_steps s
- WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3::uuid) AND s.key <= $4 ORDER BY s.key, s.id LIMIT $5 FOR UPDATE SKIP LOCKED`
+ WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3::uuid) AND s.key <= $4 ORDER BY s.key, s.id LIMIT $5
+  FOR UPDATE SKIP LOCKED`
 	var steps []*task.Step
 	err := t.ask(ctx, query, []any{route, after.Key, after.ID, upTo, limit}, func(r store.Row) error {
 		var versions [2]uint32
@@ -215,7 +219,8 @@ func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (tas
 
 // Held implements engine.Tx.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
-	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = -2 AND s.worker_no = $1
+	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = -2
+  AND s.worker_no = $1
  ORDER BY s.key, s.id LIMIT $2) s JOIN tasker_tasks t ON t.id = s.task_id`
 	return t.works(ctx, query, []any{worker, limit}, false)
 }

@@ -22,7 +22,8 @@ func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instan
 
 // ForgetWorkers implements engine.Tx. It skips locked rows: such a worker may be about to come back.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
-	const query = `WITH old AS MATERIALIZED (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1
+	const query = `WITH old AS MATERIALIZED (SELECT worker_no FROM tasker_workers WHERE state = 'dead'
+  AND last_heartbeat < $1
  ORDER BY worker_no LIMIT $2 FOR UPDATE SKIP LOCKED)
  DELETE FROM tasker_workers w USING old WHERE w.worker_no = old.worker_no`
 	n, err := t.sql.Exec(ctx, query, int64(before), limit)
@@ -100,7 +101,8 @@ func (t *tx) lockUnchanged(ctx context.Context, rows []taskRow) ([]*task.Task, e
 		seen.add(rows[i].ID, rows[i].version)
 		tasks[rows[i].ID] = &rows[i].Task
 	}
-	const query = `SELECT t.id FROM unnest($1::uuid[], $2::xid[]) AS u(id, seen) JOIN tasker_tasks t ON t.id = u.id AND t.xmin = u.seen
+	const query = `SELECT t.id FROM unnest($1::uuid[], $2::xid[]) AS u(id, seen) JOIN tasker_tasks t ON t.id = u.id
+  AND t.xmin = u.seen
  ORDER BY t.id FOR UPDATE OF t SKIP LOCKED`
 	var locked []*task.Task
 	err := t.ask(ctx, query, []any{seen.ids, seen.versions}, func(r store.Row) error {
@@ -155,11 +157,13 @@ func (t *tx) delete(tasks []*task.Task) {
 	t.exec(`DELETE FROM tasker_tasks t USING unnest($1::uuid[]) AS u(id) WHERE t.id = u.id`, ids)
 	if len(tags) > 0 {
 		t.exec(
-			`DELETE FROM tasker_task_tags g USING unnest($1::text[], $2::uuid[]) AS u(tag, task) WHERE g.tag = u.tag AND g.task_id = u.task`, tags, tagged)
+			`DELETE FROM tasker_task_tags g USING unnest($1::text[], $2::uuid[]) AS u(tag, task) WHERE g.tag = u.tag
+  AND g.task_id = u.task`, tags, tagged)
 	}
 	if len(keys) > 0 {
 		t.exec(
-			`DELETE FROM tasker_idempotency_keys k USING unnest($1::text[], $2::uuid[], $3::bigint[]) AS u(key, task, def), tasker_templates d
+			`DELETE FROM tasker_idempotency_keys k USING unnest($1::text[], $2::uuid[], $3::bigint[]) AS u(key, task, def),
+  tasker_templates d
  WHERE d.def_id = u.def AND k.namespace = d.namespace AND k.key = u.key AND k.task_id = u.task`, keys, keyed, defs)
 	}
 	for _, id := range ids {

@@ -11,10 +11,12 @@ import (
 // Rows are saved many at a time, and only if unchanged: with another version an update finds nothing, and tasker_expect
 // ends the transaction. A value shared by many rows is a value, not a list.
 const (
-	guardTasks = ` WHERE t.id = u.id AND (t.xmin = u.seen OR u.seen = '0') RETURNING 1) SELECT tasker_expect(count(*), $1) FROM saved`
-	guardSteps = ` WHERE s.id = u.id AND (s.xmin = u.seen OR u.seen = '0') RETURNING 1) SELECT tasker_expect(count(*), $1) FROM saved`
-	saveTasks  = `WITH saved AS (UPDATE tasker_tasks t SET `
-	saveSteps  = `WITH saved AS (UPDATE tasker_workflow_steps s SET `
+	guardTasks = ` WHERE t.id = u.id AND (t.xmin = u.seen OR u.seen = '0') RETURNING 1)
+  SELECT tasker_expect(count(*), $1) FROM saved`
+	guardSteps = ` WHERE s.id = u.id AND (s.xmin = u.seen OR u.seen = '0') RETURNING 1)
+  SELECT tasker_expect(count(*), $1) FROM saved`
+	saveTasks = `WITH saved AS (UPDATE tasker_tasks t SET `
+	saveSteps = `WITH saved AS (UPDATE tasker_workflow_steps s SET `
 )
 
 // handed holds the common values of the steps of one claim.
@@ -81,9 +83,10 @@ func (t *tx) saveHanded(v handed, steps []*task.Step) {
 		tokens, workers = append(tokens, s.Token), append(workers, s.WorkerNo)
 	}
 	t.exec(saveSteps+
-		`state = $8, queue = -2, key = u.key, attempts = u.attempts, token = u.token, worker_no = u.worker, assigned_at = $9, started_at = $10,
- finished_at = 0, lease_until = $11, progress = 0, note = NULL
- FROM unnest($2::uuid[], $3::xid[], $4::bigint[], $5::int[], $6::bigint[], $7::bigint[]) AS u(id, seen, key, attempts, token, worker)`+guardSteps,
+		`state = $8, queue = -2, key = u.key, attempts = u.attempts, token = u.token, worker_no = u.worker,
+  assigned_at = $9, started_at = $10, finished_at = 0, lease_until = $11, progress = 0, note = NULL
+ FROM unnest($2::uuid[], $3::xid[], $4::bigint[], $5::int[], $6::bigint[], $7::bigint[])
+  AS u(id, seen, key, attempts, token, worker)`+guardSteps,
 		len(steps), seen.ids, seen.versions, keys, attempts, tokens, workers, string(v.state), int64(v.assignedAt),
 		int64(v.startedAt), int64(v.leaseUntil))
 }
@@ -98,7 +101,8 @@ func (t *tx) saveHandedAlike(v handed, steps []*task.Step) {
 	seen, s := t.savedSteps(steps), steps[0]
 	t.exec(saveSteps+
 		`state = $4, queue = -2, key = $5, attempts = $6, token = $7, worker_no = $8, assigned_at = $9, started_at = $10,
- finished_at = 0, lease_until = $11, progress = 0, note = NULL FROM unnest($2::uuid[], $3::xid[]) AS u(id, seen)`+guardSteps,
+ finished_at = 0, lease_until = $11, progress = 0, note = NULL FROM unnest($2::uuid[], $3::xid[])
+  AS u(id, seen)`+guardSteps,
 		len(steps), seen.ids, seen.versions, string(v.state), s.Key, s.Attempts, s.Token, s.WorkerNo, int64(v.assignedAt),
 		int64(v.startedAt), int64(v.leaseUntil))
 }
@@ -142,13 +146,16 @@ func (t *tx) saveOthers(steps []*task.Step) {
 	}
 	t.exec(saveSteps+
 		`state = u.state, open_parents = u.open, queue = NULLIF(u.queue, 0), key = CASE WHEN u.queue <> 0 THEN u.key END,
- attempts = u.attempts, max_attempts = u.max_attempts, timeout_ms = u.timeout, token = u.token, worker_no = u.worker, ready_at = u.ready,
- assigned_at = u.assigned, started_at = u.started, finished_at = u.finished, lease_until = u.lease, progress = u.progress, note = u.note,
+ attempts = u.attempts, max_attempts = u.max_attempts, timeout_ms = u.timeout, token = u.token, worker_no = u.worker,
+  ready_at = u.ready, assigned_at = u.assigned, started_at = u.started, finished_at = u.finished,
+  lease_until = u.lease, progress = u.progress, note = u.note,
  result = u.result::json, priority = u.priority
- FROM unnest($2::uuid[], $3::xid[], $4::text[], $5::int[], $6::bigint[], $7::bigint[], $8::int[], $9::int[], $10::bigint[], $11::bigint[], $12::bigint[],
- $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::smallint[], $19::text[], $20::text[], $21::smallint[])
- AS u(id, seen, state, open, queue, key, attempts, max_attempts, timeout, token, worker, ready, assigned, started, finished, lease, progress, note,
- result, priority)`+guardSteps, len(steps), seen.ids, seen.versions, l.states, l.open, l.queues, l.keys, l.attempts, l.maxAttempts, l.timeouts,
+ FROM unnest($2::uuid[], $3::xid[], $4::text[], $5::int[], $6::bigint[], $7::bigint[], $8::int[], $9::int[],
+  $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[],
+  $17::bigint[], $18::smallint[], $19::text[], $20::text[], $21::smallint[])
+ AS u(id, seen, state, open, queue, key, attempts, max_attempts, timeout, token, worker, ready, assigned, started,
+  finished, lease, progress, note, result, priority)`+guardSteps,
+		len(steps), seen.ids, seen.versions, l.states, l.open, l.queues, l.keys, l.attempts, l.maxAttempts, l.timeouts,
 		l.tokens, l.workers, l.ready, l.assigned, l.started, finished, l.leases, progress, notes, results, l.priorities)
 }
 
@@ -218,8 +225,8 @@ func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 		}
 	}
 	const set = saveTasks +
-		`state = $4, steps_pending = $5, steps_active = $6, steps_waiting = $7, steps_done = $8, steps_failed = $9, steps_cancelled = $10,
- manual_ends = $11, finished_at = $12, deadline_at = $13, state_at = coalesce($14, t.state_at)`
+		`state = $4, steps_pending = $5, steps_active = $6, steps_waiting = $7, steps_done = $8, steps_failed = $9,
+  steps_cancelled = $10, manual_ends = $11, finished_at = $12, deadline_at = $13, state_at = coalesce($14, t.state_at)`
 	var stateAt any
 	if v.moved {
 		stateAt = int64(v.stateAt)
@@ -230,7 +237,8 @@ func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 		int64(v.finishedAt), int64(v.deadlineAt), stateAt}
 	if v.meta {
 		t.exec(set+
-			`, meta = u.meta::json, priority = u.priority FROM unnest($2::uuid[], $3::xid[], $15::text[], $16::smallint[]) AS u(id, seen, meta, priority)`+guardTasks,
+			`, meta = u.meta::json, priority = u.priority FROM unnest($2::uuid[], $3::xid[], $15::text[],
+  $16::smallint[]) AS u(id, seen, meta, priority)`+guardTasks,
 			append(args, metas, priorities)...)
 		return nil
 	}

@@ -10,7 +10,8 @@ import (
 // Overdue implements engine.Tx.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	query := `SELECT ` + taskColumns +
-		` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2 FOR UPDATE SKIP LOCKED`
+		` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2
+  FOR UPDATE SKIP LOCKED`
 	var tasks []*task.Task
 	err := t.ask(ctx, query, []any{int64(until), limit}, func(r store.Row) error {
 		k, err := t.scanTask(r)

@@ -17,7 +17,8 @@ func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watc
 	}
 	if len(ids) > 0 {
 		t.exec(
-			`INSERT INTO tasker_task_watches (task_id, stale_at) SELECT DISTINCT ON (u.id) u.id, u.at FROM unnest($1::uuid[], $2::bigint[]) AS u(id, at)
+			`INSERT INTO tasker_task_watches (task_id, stale_at) SELECT DISTINCT ON (u.id) u.id, u.at
+  FROM unnest($1::uuid[], $2::bigint[]) AS u(id, at)
  ORDER BY u.id ON CONFLICT (task_id) DO UPDATE SET stale_at = excluded.stale_at`, ids, at)
 	}
 	return nil
@@ -37,12 +38,14 @@ func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.Watc
 	}
 	if len(moved) > 0 {
 		t.exec(
-			`UPDATE tasker_task_watches w SET stale_at = u.next FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS u(id, seen, next)
+			`UPDATE tasker_task_watches w SET stale_at = u.next FROM unnest($1::uuid[], $2::bigint[], $3::bigint[])
+  AS u(id, seen, next)
  WHERE w.task_id = u.id AND w.stale_at = u.seen`, moved, seen, next)
 	}
 	if len(dropped) > 0 {
 		t.exec(
-			`DELETE FROM tasker_task_watches w USING unnest($1::uuid[], $2::bigint[]) AS u(id, seen) WHERE w.task_id = u.id AND w.stale_at = u.seen`,
+			`DELETE FROM tasker_task_watches w USING unnest($1::uuid[], $2::bigint[]) AS u(id, seen) WHERE w.task_id = u.id
+  AND w.stale_at = u.seen`,
 			dropped, last)
 	}
 	return nil

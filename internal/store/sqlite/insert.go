@@ -35,13 +35,15 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 
 // Values that most rows share are written in the statement: a parameter costs far more than a constant.
 const (
-	insertTask = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting, steps_done, steps_failed,
- steps_cancelled, manual_ends, created_at, state_at, run_at, finished_at, deadline_at, correlation_id, idempotency_key, meta, context) VALUES `
+	insertTask = `INSERT INTO tasker_tasks (id, def_id, state, priority, steps_pending, steps_active, steps_waiting,
+  steps_done, steps_failed, steps_cancelled, manual_ends, created_at, state_at, run_at, finished_at, deadline_at,
+  correlation_id, idempotency_key, meta, context) VALUES `
 	plainTask = `(?, ?, 'steps_in_process', ?, 0, ?, 0, 0, 0, 0, 0, ?, ?, 0, 0, 0, NULL, NULL, NULL, ?)`
 	anyTask   = `(?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	insertStep = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, state, open_parents, queue, key, attempts,
- max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at, finished_at, lease_until, progress, note, result) VALUES `
+	insertStep = `INSERT INTO tasker_workflow_steps (id, task_id, ordinal, def_id, route_id, priority, state,
+  open_parents, queue, key, attempts, max_attempts, timeout_ms, token, worker_no, ready_at, assigned_at, started_at,
+  finished_at, lease_until, progress, note, result) VALUES `
 	readyStep  = `(?, ?, ?, ?, ?, ?, 'enqueued', 0, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
 	leasedStep = `(?, ?, ?, ?, ?, ?, ?, 0, -2, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, NULL, NULL)` // leased on insertion
 	otherStep  = `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`

@@ -131,8 +131,9 @@ func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) 
 	}
 	var kept store.Text
 	var last int64
-	const find = `SELECT value, max(coalesce((SELECT max(id) FROM tasker_tasks), 0), coalesce((SELECT max(id) FROM tasker_workflow_steps), 0),
- coalesce((SELECT max(id) FROM tasker_workers), 0), coalesce((SELECT max(dlq_entry_uuid) FROM tasker_tasks_dlq), 0)) FROM tasker_meta WHERE key = 'id_seed'`
+	const find = `SELECT value, max(coalesce((SELECT max(id) FROM tasker_tasks), 0),
+  coalesce((SELECT max(id) FROM tasker_workflow_steps), 0), coalesce((SELECT max(id) FROM tasker_workers), 0),
+  coalesce((SELECT max(dlq_entry_uuid) FROM tasker_tasks_dlq), 0)) FROM tasker_meta WHERE key = 'id_seed'`
 	err := s.conn.Query(ctx, find, nil, func(row store.Row) error { return row.Scan(&kept, &last) })
 	if err != nil {
 		return nil, err

@@ -91,7 +91,8 @@ func (t *tx) delete(ctx context.Context, k *task.Task) error {
 	if k.IdempotencyKey == "" {
 		return nil
 	}
-	const key = `DELETE FROM tasker_idempotency_keys WHERE key = $1 AND task_id = $2 AND namespace = (SELECT namespace FROM tasker_templates WHERE def_id = $3)`
+	const key = `DELETE FROM tasker_idempotency_keys WHERE key = $1 AND task_id = $2 AND namespace = (SELECT namespace
+  FROM tasker_templates WHERE def_id = $3)`
 	_, err := t.conn.Exec(ctx, key, k.IdempotencyKey, id, k.DefID)
 	return err
 }

@@ -67,19 +67,21 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 }
 
 func (t *tx) saveHanded(ctx context.Context, v handed, ids []int64) error {
-	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = -2, key = ?, attempts = ?, token = ?, worker_no = ?, assigned_at = ?,
- started_at = ?, finished_at = 0, lease_until = ?, progress = 0, note = NULL WHERE id `
+	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = -2, key = ?, attempts = ?, token = ?,
+  worker_no = ?, assigned_at = ?, started_at = ?, finished_at = 0, lease_until = ?, progress = 0, note = NULL WHERE id `
 	return t.saveAlike(ctx, one, ids, string(v.state), v.key, v.attempts, v.token, v.workerNo, int64(v.assignedAt),
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
 func (t *tx) saveSettled(ctx context.Context, v settled, ids []int64) error {
-	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?, lease_until = 0 WHERE id `
+	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?, lease_until = 0
+  WHERE id `
 	return t.saveAlike(ctx, one, ids, string(v.state), int64(v.finishedAt))
 }
 
 func (t *tx) saveResult(ctx context.Context, s *task.Step) error {
-	const query = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?, lease_until = 0, result = ? WHERE id = ?`
+	const query = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?,
+  lease_until = 0, result = ? WHERE id = ?`
 	_, err := t.conn.Exec(ctx, query, string(s.State), int64(s.FinishedAt), jsonText(s.Result), s.ID.Seq())
 	return err
 }
@@ -105,9 +107,9 @@ func (t *tx) saveAlike(ctx context.Context, statement string, ids []int64, value
 
 // saveStep writes every changeable column of a step.
 func (t *tx) saveStep(ctx context.Context, s *task.Step) error {
-	const query = `UPDATE tasker_workflow_steps SET state = ?, open_parents = ?, queue = ?, key = ?, attempts = ?, max_attempts = ?,
- timeout_ms = ?, token = ?, worker_no = ?, ready_at = ?, assigned_at = ?, started_at = ?, finished_at = ?, lease_until = ?,
- progress = ?, note = ?, result = ?, priority = ? WHERE id = ?`
+	const query = `UPDATE tasker_workflow_steps SET state = ?, open_parents = ?, queue = ?, key = ?, attempts = ?,
+  max_attempts = ?, timeout_ms = ?, token = ?, worker_no = ?, ready_at = ?, assigned_at = ?, started_at = ?,
+  finished_at = ?, lease_until = ?, progress = ?, note = ?, result = ?, priority = ? WHERE id = ?`
 	queue, key := queueOf(s)
 	_, err := t.conn.Exec(ctx, query, string(s.State), s.OpenParents, queue, key, s.Attempts, s.MaxAttempts,
 		s.Timeout.Milliseconds(), s.Token, s.WorkerNo, int64(s.ReadyAt), int64(s.AssignedAt), int64(s.StartedAt),
@@ -154,8 +156,9 @@ func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 		}
 	}
 	return alike.each(ctx, func(ctx context.Context, v outcome, ids []int64) error {
-		const one = `UPDATE tasker_tasks SET state = ?, steps_pending = ?, steps_active = ?, steps_waiting = ?, steps_done = ?, steps_failed = ?,
- steps_cancelled = ?, manual_ends = ?, finished_at = ?, deadline_at = ?, state_at = coalesce(?, state_at) WHERE id `
+		const one = `UPDATE tasker_tasks SET state = ?, steps_pending = ?, steps_active = ?, steps_waiting = ?,
+  steps_done = ?, steps_failed = ?, steps_cancelled = ?, manual_ends = ?, finished_at = ?, deadline_at = ?,
+  state_at = coalesce(?, state_at) WHERE id `
 		c := v.counts
 		var stateAt any
 		if v.moved {

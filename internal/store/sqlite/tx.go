@@ -85,7 +85,8 @@ func (t *tx) empty(route int64) {
 
 // loadQueues records the routes that may have ready steps, when a file is opened.
 func (t *tx) loadQueues() error {
-	const query = `SELECT route_id FROM tasker_routes r WHERE EXISTS (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = r.route_id)`
+	const query = `SELECT route_id FROM tasker_routes r WHERE EXISTS (SELECT 1 FROM tasker_workflow_steps s
+  WHERE s.queue = r.route_id)`
 	return t.conn.Query(context.Background(), query, nil, func(r store.Row) error {
 		var id int64
 		err := r.Scan(&id)

@@ -9,7 +9,8 @@ import (
 // Watch implements engine.WatchStore.
 func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watch) error {
 	t := in(within)
-	const query = `INSERT INTO tasker_task_watches (task_id, stale_at) VALUES (?, ?) ON CONFLICT (task_id) DO UPDATE SET stale_at = excluded.stale_at`
+	const query = `INSERT INTO tasker_task_watches (task_id, stale_at) VALUES (?, ?) ON CONFLICT (task_id)
+  DO UPDATE SET stale_at = excluded.stale_at`
 	for _, w := range watches {
 		if _, err := t.conn.Exec(ctx, query, w.Task.Seq(), int64(w.At)); err != nil {
 			return err
