@@ -8,9 +8,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// Backend stores tasks and serves workers: a server over HTTP (Dial), or an engine in this process (package
-// embedded). Its methods are safe for concurrent use. They return *Error for everything that the caller can
-// act on. A test may implement Backend to fake Tasker.
+// Backend stores tasks and serves workers: a server over HTTP (Dial), or an engine in this
+// process (package embedded). Its methods are safe for concurrent use. They return *Error for
+// everything that the caller can act on. A test may implement Backend to fake Tasker; it can
+// embed the interface and define only the methods that the test calls.
+//
+// A new part of the API gets an interface in a package of its own, as operate.Backend is, so
+// that an implementation outside of this module continues to compile.
 type Backend interface {
 	TaskBackend
 	TemplateBackend
@@ -21,30 +25,42 @@ type Backend interface {
 
 // TaskBackend is the part of a Backend about tasks, their steps and their events.
 type TaskBackend interface {
-	// SubmitTasks stores tasks in one transaction and returns one receipt per task, in request order.
+	// SubmitTasks stores tasks in one transaction and returns one receipt per task, in request
+	// order. The default limit is 1,000 tasks per request. CodeInvalid lists every problem with
+	// its place; nothing is then stored. CodeExhausted: the queue is full for the priority of a
+	// task, or a user's quota is used up; Error.RetryAfter says when to try again.
 	SubmitTasks(ctx context.Context, req SubmitRequest) ([]TaskReceipt, error)
-	// Task returns one task. With wait > 0 it blocks until the task is settled (TaskState.Settled) or wait
-	// has passed, and returns the task in its state at that time.
+	// Task returns one task. With wait > 0 it blocks until the task is settled
+	// (TaskState.Settled) or wait has passed, and returns the task in its state at that time.
+	// The server cuts a longer wait to its own limit. CodeNotFound: no such task, or retention
+	// has deleted it.
 	Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*Task, error)
 	// Tasks returns one page, newest first.
 	Tasks(ctx context.Context, filter TaskFilter) (*TaskPage, error)
-	// TaskHistory returns the transitions and attempts of a task, oldest first.
+	// TaskHistory returns the transitions and attempts of a task, oldest first. A history
+	// covers the time until retention deletes the task with its records.
 	TaskHistory(ctx context.Context, id uuid.UUID) (*TaskHistory, error)
-	// CancelTasks cancels tasks in one transaction and returns one receipt per task, in request order.
+	// CancelTasks cancels tasks in one transaction and returns one receipt per task, in request
+	// order. The receipt of a task that cannot be cancelled carries its error, and the others
+	// are still cancelled.
 	CancelTasks(ctx context.Context, req CancelRequest) ([]TaskReceipt, error)
 	// EditContext changes the context of a task in error and, unless the request forbids it, runs the failed
 	// steps again. CodeWrongState: the task is not in error. CodeConflict: the context has another version
 	// than expected.
 	EditContext(ctx context.Context, id uuid.UUID, req EditContextRequest) (*EditedContext, error)
-	// ExplainTask explains in sentences why a task is in its state.
+	// ExplainTask explains in sentences why a task is in its state. The sentences are for
+	// people and may change in any release; programs should read Task and Steps.
 	ExplainTask(ctx context.Context, id uuid.UUID) (*Explanation, error)
 
 	// Steps returns all steps of a task in template order. When the results exceed the server's limit of
 	// bytes for one response, the later steps come without theirs: see ResultsOmitted.
 	Steps(ctx context.Context, task uuid.UUID) ([]Step, error)
-	// Step returns one step of a task.
+	// Step returns one step of a task. Unlike Steps it always returns the whole result.
+	// CodeNotFound: the task has no such step.
 	Step(ctx context.Context, task, step uuid.UUID) (*Step, error)
 	// ActOnStep performs an operator's act on a step; the task then continues automatically.
+	// CodeWrongState: the act is not allowed in the state of the step. CodeConflict:
+	// StepAction.ExpectedState or IfMatch does not hold.
 	ActOnStep(ctx context.Context, task, step uuid.UUID, act StepAction) (*Step, error)
 
 	// StreamEvents yields events as they happen, in batches of at least one event. It yields the first batch
@@ -62,21 +78,42 @@ type TemplateBackend interface {
 	// Templates returns one page of templates.
 	Templates(ctx context.Context, filter TemplateFilter) (*TemplatePage, error)
 	// Template returns one version, or with version "" the version registered last.
+	// CodeNotFound: no such template or version.
 	Template(ctx context.Context, namespace, name, version string) (*Template, error)
 }
 
-// WorkerBackend is the part of a Backend about workers: the worker protocol.
+// WorkerBackend is the part of a Backend about workers: the worker protocol. Worker uses it;
+// other programs need it only to write a worker of their own. docs/worker-protocol.md describes
+// the protocol and its time limits.
+//
+// Every method that names a worker returns CodeNotFound when the server does not know it, for
+// example because it has deregistered. The worker then registers again under a new ID.
 type WorkerBackend interface {
+	// RegisterWorker registers a worker process and returns its ID, with the intervals and
+	// limits that it must keep. A process that starts again registers again: IDs are never
+	// reused.
 	RegisterWorker(ctx context.Context, reg WorkerRegistration) (*RegisteredWorker, error)
 	// Workers lists workers, including those that died within the last day.
 	Workers(ctx context.Context) ([]WorkerInfo, error)
 	// Worker returns one worker.
 	Worker(ctx context.Context, id uuid.UUID) (*WorkerInfo, error)
-	// Poll claims steps that the worker can run. It blocks for up to WaitMS milliseconds.
+	// Poll claims steps that the worker can run. It blocks for up to WaitMS milliseconds. It
+	// returns at once when steps are ready, and with no steps when the time has passed. The
+	// returned steps are leased to the worker, even if the response is lost; their leases then
+	// expire.
 	Poll(ctx context.Context, req PollRequest) (*PollResponse, error)
+	// Start begins assigned steps and returns one answer per step, in request order. From then
+	// on a step has its full lease and its timeout runs. A worker that polls with Start set
+	// does not call it.
 	Start(ctx context.Context, req StartRequest) ([]LeaseAnswer, error)
+	// Progress records the progress of a step, which operators see, and renews its lease.
 	Progress(ctx context.Context, report ProgressReport) (*LeaseAnswer, error)
+	// Settle reports results in one transaction and returns one answer per result, in request
+	// order. After a lost response, report again with the same tokens: a result that was stored
+	// is then refused with CodeStaleToken and changes nothing.
 	Settle(ctx context.Context, req SettleRequest) ([]SettleAnswer, error)
+	// Heartbeat tells the server that the worker is alive, renews its leases, and returns which
+	// of them are lost or cancelled.
 	Heartbeat(ctx context.Context, beat Heartbeat) (*HeartbeatResponse, error)
 	// Drain ends the intake of a worker, on its own request or an operator's.
 	Drain(ctx context.Context, req DrainRequest) (*DrainResponse, error)

@@ -48,7 +48,7 @@ func (c *Client) Events(ctx context.Context, filter EventFilter) iter.Seq2[Event
 	}
 }
 
-// errEnough reports that the caller stopped the iteration.
+// errEnough reports that the caller stopped the iteration. It never reaches a caller.
 var errEnough = errors.New("enough")
 
 // eventsOnce receives the events of one stream and records in filter where the next stream resumes. It
@@ -78,6 +78,8 @@ type watcher struct {
 	there  time.Time // when the server last answered
 }
 
+// newWatcher returns a watcher of one task. Over HTTP it begins with a stream, which costs the
+// server nothing between events; the filter ends the stream when the task is settled.
 func (c *Client) newWatcher(id uuid.UUID) *watcher {
 	w := &watcher{client: c, filter: EventFilter{Tasks: []uuid.UUID{id}, UntilSettled: true}}
 	// An engine in this process holds the call at no cost.
@@ -87,6 +89,8 @@ func (c *Client) newWatcher(id uuid.UUID) *watcher {
 }
 
 // look returns the task once it is settled, or in its present state at the end of a long poll.
+// It records in w.there when the server last answered, so that Wait can tell an outage from a
+// quiet task.
 func (w *watcher) look(ctx context.Context) (*Task, error) {
 	id := w.filter.Tasks[0]
 	if !w.polls {

@@ -7,8 +7,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// EditContextRequest changes the context of a task in error. Exactly one of Context and Merge is set. Steps
-// that have already ended do not run again.
+// EditContextRequest changes the context of a task in error. Exactly one of Context and Merge
+// is set. Steps that have already ended do not run again. The new context is validated against
+// the template's input schema, like that of a submission. Every edit is kept with the task and
+// in the audit trail.
 type EditContextRequest struct {
 	Context json.RawMessage `json:"context,omitempty" doc:"The complete new context, any JSON value except null. Either this or merge."`
 	Merge   json.RawMessage `json:"merge,omitempty" doc:"A JSON merge patch (RFC 7396) for the context; null removes a member. Either this or context."`
@@ -23,7 +25,8 @@ type EditContextRequest struct {
 	ResetRetryCount bool `json:"reset_retry_count,omitempty" doc:"Give the failed steps all their attempts again. Otherwise they have the attempts left, at least one."`
 }
 
-// EditedContext is the response to an EditContextRequest.
+// EditedContext is the response to an EditContextRequest. An edit to the same context is no
+// error, and changes nothing: Changed tells.
 type EditedContext struct {
 	TaskUUID       uuid.UUID       `json:"task_uuid"`
 	State          TaskState       `json:"state"`
@@ -35,7 +38,8 @@ type EditedContext struct {
 	ReplayedSteps  int             `json:"replayed_steps" doc:"Names of the steps that run again."`
 }
 
-// ContextEdit is one change of a task's context, as its history records it.
+// ContextEdit is one change of a task's context, as its history records it. Versions count from
+// 1 for the first edit; version 0 is the submitted context.
 type ContextEdit struct {
 	No             int64           `json:"no" doc:"Number of the record in the audit trail."`
 	At             time.Time       `json:"at"`

@@ -56,6 +56,8 @@ func Dial(rawURL string, opts *DialOptions) (*Client, error) {
 	return &Client{Backend: b, server: b}, nil
 }
 
+// withDefaults returns o with a default in every field that is unset. A negative duration or
+// size counts as unset, because no request could succeed with it.
 func (o DialOptions) withDefaults() DialOptions {
 	if o.UserAgent == "" {
 		o.UserAgent = defaultUserAgent
@@ -72,7 +74,8 @@ func (o DialOptions) withDefaults() DialOptions {
 	return o
 }
 
-// serverURL checks rawURL and returns it without a trailing slash.
+// serverURL checks rawURL and returns it without a trailing slash. It refuses what could hold a
+// secret, because errors and logs repeat the address.
 func serverURL(rawURL string) (string, error) {
 	u, err := url.Parse(rawURL)
 	switch {

@@ -26,7 +26,9 @@ const (
 	CodeInternal        Code = "internal"        // a bug; the detail is in the server's log
 )
 
-// Error is the only error type of the API. Showing it to the caller is safe: it carries no internal detail.
+// Error is the only error type of the API. Showing it to the caller is safe: it carries no
+// internal detail. Compare codes with ErrorCode or errors.Is, never messages: a message may
+// change in any release.
 type Error struct {
 	Code    Code     `json:"code"`
 	Message string   `json:"message"`           // the problem, in one sentence
@@ -46,6 +48,7 @@ type Error struct {
 // Detail locates one problem by a JSON pointer into a body ("/tasks/3/context"), or by file:line:column for
 // YAML.
 type Detail struct {
+	// Location is "" for a problem of the whole request.
 	Location string `json:"location,omitempty"`
 	Message  string `json:"message"`
 }

@@ -6,11 +6,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// EventType is the kind of an Event.
+// EventType is the kind of an Event. New kinds may be added: a program should skip those that
+// it does not know.
 type EventType string
 
 // The types of events. The types stream.* are about the stream itself.
 const (
+	// About tasks and cases. Such an event is sent after the transaction that it reports has
+	// committed.
 	EventTaskSubmitted EventType = "task.submitted" // ToState is the state after the submission
 	EventTaskState     EventType = "task.state"     // a change of state
 	EventCaseOpened    EventType = "case.opened"
@@ -29,7 +32,9 @@ const (
 	EventStreamEnd EventType = "stream.end"
 )
 
-// Event is one change, of a task, a step, a case, a queue or the stream itself.
+// Event is one change, of a task, a step, a case, a queue or the stream itself. Events are
+// notifications, not a log: to know the state of a task, read the Task. Which fields are set
+// depends on Type.
 type Event struct {
 	ID   string    `json:"id" doc:"ID to resume after this event, as Last-Event-ID."`
 	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,stream.open,stream.gap,stream.alive,stream.end"`
@@ -52,7 +57,8 @@ type Event struct {
 	Queue *QueueDepth `json:"queue,omitempty" doc:"Present in queue.stats."`
 }
 
-// QueueDepth counts the ready steps that wait for a worker.
+// QueueDepth counts the ready steps that wait for a worker. Counting stops at a bound, so that
+// it costs little on a long queue; Capped then says so.
 type QueueDepth struct {
 	Ready      int            `json:"ready"`
 	ByPriority map[string]int `json:"by_priority" doc:"By the name of the level, or its number if it has none."`
@@ -67,6 +73,8 @@ type EventFilter struct {
 	// UntilSettled ends the stream once all of the Tasks are settled.
 	UntilSettled bool
 
+	// Types, Namespaces and States each match any of their entries; the filters of different
+	// fields must all match.
 	Types         []EventType
 	Namespaces    []string
 	Name          string      // of the template, or the task type

@@ -25,7 +25,9 @@ func NonRetryable(err error) error {
 	return &permanentError{err}
 }
 
-// WithClass sets the class of err, which decides how often the step is retried. It returns nil for a nil err.
+// WithClass sets the class of err, which decides how often the step is retried. It returns nil
+// for a nil err. A class that the server does not know is dropped. Without a class the server
+// derives one from the failure's code and type; what they do not tell is transient.
 func WithClass(c FailureClass, err error) error {
 	if err == nil {
 		return nil
@@ -33,8 +35,9 @@ func WithClass(c FailureClass, err error) error {
 	return &classError{err, c}
 }
 
-// RetryAfter fails the attempt with err and delays the next attempt by at least d. Use it for a Retry-After
-// header. It returns nil for a nil err.
+// RetryAfter fails the attempt with err and delays the next attempt by at least d. Use it for a
+// Retry-After header. It returns nil for a nil err. A negative d counts as 0. The step's own
+// back-off applies if it is longer.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -42,15 +45,19 @@ func RetryAfter(d time.Duration, err error) error {
 	return &laterError{err, d}
 }
 
-// Snooze returns the step to the queue, to run again after d. It charges no attempt, so that a handler can
-// wait for an outside condition any number of times.
+// Snooze returns the step to the queue, to run again after d. It charges no attempt, so that a
+// handler can wait for an outside condition any number of times. A negative d counts as 0. The
+// deadline of the task still applies.
 func Snooze(d time.Duration) error { return &snoozeError{d} }
 
+// permanentError marks an error as final. Like the two types below it is transparent: its text
+// is that of the marked error, and errors.Is and errors.As see through it.
 type permanentError struct{ err error }
 
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
+// laterError carries the earliest time of the next attempt, relative to the end of this one.
 type laterError struct {
 	err   error
 	after time.Duration
@@ -59,6 +66,7 @@ type laterError struct {
 func (e *laterError) Error() string { return e.err.Error() }
 func (e *laterError) Unwrap() error { return e.err }
 
+// classError carries the class of a failure.
 type classError struct {
 	err   error
 	class FailureClass
@@ -67,6 +75,7 @@ type classError struct {
 func (e *classError) Error() string { return e.err.Error() }
 func (e *classError) Unwrap() error { return e.err }
 
+// snoozeError asks for another run later. It wraps nothing, because it is no failure.
 type snoozeError struct{ after time.Duration }
 
 func (e *snoozeError) Error() string { return "snooze for " + e.after.String() }
@@ -134,6 +143,8 @@ func (f *Failure) bounded() *Failure {
 	return f
 }
 
+// cut shortens s to limit bytes and replaces bytes that are not UTF-8, among them half a
+// character at the end.
 func cut(s string, limit int) string {
 	if len(s) > limit {
 		s = s[:limit]

@@ -41,6 +41,8 @@ type waiter[T, R any] struct {
 	settled bool          // sent, or given up
 }
 
+// newGatherer returns a gatherer whose requests end with ctx. lanes, widenAt, maxItems and
+// maxWeight are at least 1; send must return as many results as it got items, or an error.
 func newGatherer[T, R any](
 	ctx context.Context, verb string, lanes, widenAt, maxItems, maxWeight int,
 	weigh func(*T) int, send func(context.Context, []T) ([]R, error),
@@ -58,6 +60,8 @@ func (g *gatherer[T, R]) do(ctx context.Context, item T) (R, error) {
 	if err := ctx.Err(); err != nil {
 		return none, fmt.Errorf("%s: %w", g.verb, err)
 	}
+	// The lock covers the decision to open a lane, so that no item is left in the queue without
+	// one.
 	w := &waiter[T, R]{item: item, done: make(chan struct{})}
 	g.mu.Lock()
 	g.queue = append(g.queue, w)

@@ -18,9 +18,10 @@ import (
 // be idempotent.
 type Handler func(ctx context.Context, job *Job) (any, error)
 
-// HandleFunc registers fn as w's handler called name. It decodes the step's parameters into an In; parameters
-// that do not fit fail the step for good, because no retry can fix them. JobFrom gives fn the rest of the
-// step.
+// HandleFunc registers fn as w's handler called name. It decodes the step's parameters into an
+// In; parameters that do not fit fail the step for good, because no retry can fix them. JobFrom
+// gives fn the rest of the step. The handler should be registered before Run, like one of
+// Worker.Handle.
 func HandleFunc[In, Out any](w *Worker, name string, fn func(ctx context.Context, in In) (Out, error)) {
 	if fn == nil {
 		w.Handle(name, nil)

@@ -17,11 +17,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// httpBackend is a Backend over HTTP.
+// httpBackend is a Backend over HTTP. The files http_*.go hold its methods by subject; do is
+// the way of all requests except streams. A call is retried only when it reads, because a lost
+// response does not tell whether a change was stored; the caller decides that, with an
+// idempotency key or a token.
 type httpBackend struct {
 	base      string
 	opts      DialOptions
 	http      http.Client
+	// ownsConns is false for a client that the caller supplied: its idle connections are then
+	// the caller's to close.
 	ownsConns bool
 
 	// ctx ends with Close. It is the context of requests that serve several callers, because none of those
@@ -43,7 +48,8 @@ var errAnswerTooLong = errors.New("answer over the limit of the client")
 // errClosed is the cause of every request that Close ended.
 var errClosed = errors.New("client is closed")
 
-// Close ends the requests in flight; their callers get CodeUnavailable.
+// Close ends the requests in flight; their callers get CodeUnavailable. A second Close does
+// nothing. A client supplied in DialOptions stays usable.
 func (b *httpBackend) Close() error {
 	b.cancel(errClosed)
 	if b.ownsConns {
@@ -146,6 +152,7 @@ func (b *httpBackend) roundTrip(ctx context.Context, c call, body []byte) ([]byt
 	return answer, nil
 }
 
+// newRequest returns c as an HTTP request with the headers that all requests share.
 func (b *httpBackend) newRequest(ctx context.Context, c call, body []byte) (*http.Request, error) {
 	target := b.base + c.path
 	if len(c.query) > 0 {
@@ -190,6 +197,8 @@ func readLimited(resp *http.Response, limit int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// tooLong is the error for a body over limit bytes. Its cause is errAnswerTooLong, so that
+// callers can tell a long response from a request that the server refused with the same code.
 func tooLong(limit int64) error {
 	e := Errorf(CodeTooLarge, "the answer is longer than %d bytes", limit)
 	e.Hint = "ask for a smaller page, or raise DialOptions.MaxResponseBytes"
@@ -197,7 +206,8 @@ func tooLong(limit int64) error {
 	return e
 }
 
-// isNetworkError reports whether the request failed without an answer of the server.
+// isNetworkError reports whether the request failed without an answer of the server. Everything
+// that the server said is an *Error; everything else comes from the transport.
 func isNetworkError(err error) bool {
 	var spoke *Error
 	return !errors.As(err, &spoke)

@@ -20,13 +20,15 @@ import (
 // seconds.
 const eventSilence = 45 * time.Second
 
-// maxEventBytes bounds one line of a stream.
+// maxEventBytes bounds one line of a stream and the data of one event, so that a wrong server
+// cannot fill the memory.
 const maxEventBytes = 1 << 20
 
 // errSilent is the cause that ends a silent stream.
 var errSilent = errors.New("the stream of events has been silent for " + eventSilence.String())
 
-// StreamEvents implements EventBackend.
+// StreamEvents implements TaskBackend. Two clocks end a stream that no longer works:
+// RequestTimeout until its header arrives, then eventSilence between any two lines.
 func (b *httpBackend) StreamEvents(ctx context.Context, f EventFilter) iter.Seq2[[]Event, error] {
 	return func(yield func([]Event, error) bool) {
 		limited, cancel := context.WithCancelCause(ctx)

@@ -8,8 +8,11 @@ import (
 	"github.com/google/uuid"
 )
 
+// stepsPath is the path of a task's steps.
 func stepsPath(task uuid.UUID) string { return "/v1/tasks/" + task.String() + "/workflow_steps" }
 
+// Steps implements TaskBackend. It asks for the results, which the server leaves out of a list
+// by default.
 func (b *httpBackend) Steps(ctx context.Context, task uuid.UUID) ([]Step, error) {
 	var steps []Step
 	err := b.do(ctx, call{verb: "list steps", method: http.MethodGet, path: stepsPath(task),
@@ -20,10 +23,13 @@ func (b *httpBackend) Steps(ctx context.Context, task uuid.UUID) ([]Step, error)
 	return steps, nil
 }
 
+// Step implements TaskBackend.
 func (b *httpBackend) Step(ctx context.Context, task, step uuid.UUID) (*Step, error) {
 	return fetch[Step](ctx, b, call{verb: "get step", method: http.MethodGet, path: stepsPath(task) + "/" + step.String()})
 }
 
+// ActOnStep implements TaskBackend. It is never retried here: an act that was lost on the way
+// may have been done.
 func (b *httpBackend) ActOnStep(ctx context.Context, task, step uuid.UUID, act StepAction) (*Step, error) {
 	return fetch[Step](ctx, b, call{
 		verb: "act on step", method: http.MethodPatch, path: stepsPath(task) + "/" + step.String(), body: act,

@@ -21,6 +21,8 @@ const (
 	gatherBytes = 2 << 20 // payload of one request; well below the server's limit of a body
 )
 
+// taskWeight estimates the bytes of a task in a request: its context, and an allowance for all
+// other fields.
 func taskWeight(t *TaskRequest) int { return len(t.Context) + 256 }
 
 // SubmitTasks gathers a single task with those of other callers, and sends several tasks as one request.
@@ -40,6 +42,8 @@ func (b *httpBackend) SubmitTasks(ctx context.Context, req SubmitRequest) ([]Tas
 	return []TaskReceipt{receipt}, nil
 }
 
+// submit sends tasks as one request. It converts the pauses that the server advises for single
+// items, which travel in the body because an item has no header.
 func (b *httpBackend) submit(ctx context.Context, req SubmitRequest) ([]TaskReceipt, error) {
 	var out struct {
 		Results []TaskReceipt `json:"results"`
@@ -80,6 +84,8 @@ func relocate(e *Error, i int) {
 	}
 }
 
+// sameLength refuses a response with another number of items than the request, which would
+// credit answers to the wrong items.
 func sameLength(verb string, asked, answered int) error {
 	if asked == answered {
 		return nil
@@ -98,6 +104,7 @@ func (b *httpBackend) Task(ctx context.Context, id uuid.UUID, wait time.Duration
 	return fetch[Task](ctx, b, c)
 }
 
+// Tasks implements TaskBackend.
 func (b *httpBackend) Tasks(ctx context.Context, f TaskFilter) (*TaskPage, error) {
 	q := query.Values{}
 	for _, s := range f.States {
@@ -121,21 +128,27 @@ func (b *httpBackend) Tasks(ctx context.Context, f TaskFilter) (*TaskPage, error
 		query: url.Values(q)})
 }
 
+// TaskHistory implements TaskBackend.
 func (b *httpBackend) TaskHistory(ctx context.Context, id uuid.UUID) (*TaskHistory, error) {
 	return fetch[TaskHistory](ctx, b, call{verb: "get task history", method: http.MethodGet,
 		path: "/v1/tasks/" + id.String() + "/history"})
 }
 
+// ExplainTask implements TaskBackend.
 func (b *httpBackend) ExplainTask(ctx context.Context, id uuid.UUID) (*Explanation, error) {
 	return fetch[Explanation](ctx, b, call{verb: "explain task", method: http.MethodGet,
 		path: "/v1/tasks/" + id.String() + "/explain"})
 }
 
+// EditContext implements TaskBackend. ExpectedVersion makes a repeated edit safe: the second is
+// refused.
 func (b *httpBackend) EditContext(ctx context.Context, id uuid.UUID, req EditContextRequest) (*EditedContext, error) {
 	return fetch[EditedContext](ctx, b, call{verb: "edit context", method: http.MethodPatch,
 		path: "/v1/tasks/" + id.String() + "/context", body: req})
 }
 
+// CancelTasks implements TaskBackend. To cancel twice is safe: the second receipt carries
+// CodeWrongState.
 func (b *httpBackend) CancelTasks(ctx context.Context, req CancelRequest) ([]TaskReceipt, error) {
 	var out struct {
 		Results []TaskReceipt `json:"results"`

@@ -8,11 +8,13 @@ import (
 	"github.com/taskerhq/tasker/internal/query"
 )
 
+// RegisterTemplate implements TemplateBackend. To register the same content twice is safe.
 func (b *httpBackend) RegisterTemplate(ctx context.Context, src TemplateSource) (*Template, error) {
 	return fetch[Template](ctx, b, call{verb: "register template", method: http.MethodPost, path: "/v1/templates",
 		body: src})
 }
 
+// Templates implements TemplateBackend.
 func (b *httpBackend) Templates(ctx context.Context, f TemplateFilter) (*TemplatePage, error) {
 	q := query.Values{}
 	q.Set("namespace_name", f.Namespace)
@@ -24,6 +26,7 @@ func (b *httpBackend) Templates(ctx context.Context, f TemplateFilter) (*Templat
 	})
 }
 
+// Template implements TemplateBackend.
 func (b *httpBackend) Template(ctx context.Context, namespace, name, version string) (*Template, error) {
 	if namespace == "" {
 		namespace = "default" // a path cannot omit a segment

@@ -11,16 +11,20 @@ import (
 	"github.com/taskerhq/tasker/internal/query"
 )
 
+// workerPath is the path of a call by or about one worker.
 func workerPath(id uuid.UUID, verb string) string {
 	return "/internal/workers/" + id.String() + "/" + verb
 }
 
+// RegisterWorker implements WorkerBackend. After a lost response the server keeps a worker that
+// nobody uses, until it is declared dead.
 func (b *httpBackend) RegisterWorker(ctx context.Context, reg WorkerRegistration) (*RegisteredWorker, error) {
 	return fetch[RegisteredWorker](ctx, b, call{
 		verb: "register worker", method: http.MethodPost, path: "/internal/workers/register", body: reg,
 	})
 }
 
+// Workers implements WorkerBackend. It reads all pages.
 func (b *httpBackend) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	var all []WorkerInfo
 	q := query.Values{}
@@ -42,16 +46,20 @@ func (b *httpBackend) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	}
 }
 
+// Worker implements WorkerBackend.
 func (b *httpBackend) Worker(ctx context.Context, id uuid.UUID) (*WorkerInfo, error) {
 	return fetch[WorkerInfo](ctx, b, call{verb: "get worker", method: http.MethodGet,
 		path: "/internal/workers/" + id.String()})
 }
 
+// ResumeWorker implements WorkerBackend.
 func (b *httpBackend) ResumeWorker(ctx context.Context, req ResumeRequest) (*WorkerInfo, error) {
 	return fetch[WorkerInfo](ctx, b, call{verb: "resume worker", method: http.MethodPost,
 		path: workerPath(req.WorkerID, "resume"), body: req})
 }
 
+// Poll implements WorkerBackend. Its time limit is RequestTimeout after the end of the
+// requested wait.
 func (b *httpBackend) Poll(ctx context.Context, req PollRequest) (*PollResponse, error) {
 	return fetch[PollResponse](ctx, b, call{
 		verb: "poll", method: http.MethodPost, path: workerPath(req.WorkerID, "poll"), body: req,
@@ -59,6 +67,7 @@ func (b *httpBackend) Poll(ctx context.Context, req PollRequest) (*PollResponse,
 	})
 }
 
+// Start implements WorkerBackend.
 func (b *httpBackend) Start(ctx context.Context, req StartRequest) ([]LeaseAnswer, error) {
 	var out struct {
 		Leases []LeaseAnswer `json:"leases"`
@@ -73,18 +82,21 @@ func (b *httpBackend) Start(ctx context.Context, req StartRequest) ([]LeaseAnswe
 	return out.Leases, nil
 }
 
+// Progress implements WorkerBackend.
 func (b *httpBackend) Progress(ctx context.Context, report ProgressReport) (*LeaseAnswer, error) {
 	return fetch[LeaseAnswer](ctx, b, call{
 		verb: "report progress", method: http.MethodPost, path: workerPath(report.WorkerID, "progress"), body: report,
 	})
 }
 
+// Heartbeat implements WorkerBackend.
 func (b *httpBackend) Heartbeat(ctx context.Context, beat Heartbeat) (*HeartbeatResponse, error) {
 	return fetch[HeartbeatResponse](ctx, b, call{
 		verb: "heartbeat", method: http.MethodPost, path: workerPath(beat.WorkerID, "heartbeat"), body: beat,
 	})
 }
 
+// Drain implements WorkerBackend.
 func (b *httpBackend) Drain(ctx context.Context, req DrainRequest) (*DrainResponse, error) {
 	resp, err := fetch[DrainResponse](ctx, b, call{
 		verb: "drain worker", method: http.MethodPost, path: workerPath(req.WorkerID, "drain"), body: req,
@@ -97,6 +109,7 @@ func (b *httpBackend) Drain(ctx context.Context, req DrainRequest) (*DrainRespon
 	return resp, err
 }
 
+// resultWeight estimates the bytes of a result in a request, as taskWeight does for a task.
 func resultWeight(r *StepResult) int {
 	w := len(r.Result) + 128
 	if r.Error != nil {
@@ -118,6 +131,7 @@ func (b *httpBackend) Settle(ctx context.Context, req SettleRequest) ([]SettleAn
 	return []SettleAnswer{answer}, nil
 }
 
+// settle sends results as one request.
 func (b *httpBackend) settle(ctx context.Context, req SettleRequest) ([]SettleAnswer, error) {
 	var out struct {
 		Results []SettleAnswer `json:"results"`

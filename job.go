@@ -24,8 +24,10 @@ var (
 	ErrDraining = errors.New("worker is stopping")
 )
 
-// Job is one step that a handler runs. A test of a handler can make a Job from an Assignment alone; its
-// progress is reported to no server.
+// Job is one step that a handler runs. A test of a handler can make a Job from an Assignment
+// alone; its progress is reported to no server. A Job is valid while its handler runs. Its
+// methods are safe for concurrent use within the handler's goroutines; its Assignment must not
+// be changed.
 type Job struct {
 	Assignment
 
@@ -45,6 +47,7 @@ type Job struct {
 	refused  bool      // the server refused the result once; a failure replaces it
 }
 
+// jobKey is the key of the Job in the values of a handler's context.
 type jobKey struct{}
 
 // JobFrom returns the Job of the handler that received ctx, or nil outside of a handler.
@@ -77,9 +80,10 @@ func (j *Job) ParentResult(name string, out any) error {
 	return nil
 }
 
-// Progress reports a progress of 0 to 100 percent and renews the step's lease. It sends one request, so
-// report from time to time, not in every turn of a tight loop. After ErrCancelled or ErrLeaseLost the
-// handler's context has ended too; any other error is no reason to stop.
+// Progress reports a progress of 0 to 100 percent and renews the step's lease. It sends one
+// request, so report from time to time, not in every turn of a tight loop. After ErrCancelled
+// or ErrLeaseLost the handler's context has ended too; any other error is no reason to stop.
+// percent is cut to 0 to 100 and message to 1 KiB.
 func (j *Job) Progress(percent int, message string) error {
 	if j.session == nil {
 		return nil
@@ -96,8 +100,11 @@ type stepContext struct {
 	due time.Time
 }
 
+// Deadline implements context.Context. It reports the step's timeout, which the session
+// enforces.
 func (c *stepContext) Deadline() (time.Time, bool) { return c.due, !c.due.IsZero() }
 
+// Value implements context.Context. Apart from the Job, the values are those of the ctx of Run.
 func (c *stepContext) Value(key any) any {
 	if key == (jobKey{}) {
 		return c.job

@@ -6,9 +6,10 @@ import (
 	"strconv"
 )
 
-// Priority is the name of a level ("high", "medium", "low", or one of the server's table, in any case) or a
-// decimal level from 0 to 100; a higher level runs first. In JSON a name is a string and a level an integer;
-// a string that holds a level is accepted too.
+// Priority is the name of a level ("high", "medium", "low", or one of the server's table, in
+// any case) or a decimal level from 0 to 100; a higher level runs first. In JSON a name is a
+// string and a level an integer; a string that holds a level is accepted too. "" means the
+// default: that of the template, else medium.
 type Priority string
 
 // The priorities that every server knows.
@@ -18,7 +19,8 @@ const (
 	Low    Priority = "low"
 )
 
-// Level returns the Priority of level n.
+// Level returns the Priority of level n. A level outside of 0 to 100 is refused by the server,
+// not here.
 func Level(n int) Priority { return Priority(strconv.Itoa(n)) }
 
 // MarshalJSON encodes a level as an integer and a name as a string.

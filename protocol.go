@@ -7,7 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// WorkerRegistration registers a worker process.
+// WorkerRegistration registers a worker process. Empty lists mean "all" for namespaces and
+// handlers, and "none" for capabilities. An API key that is limited to namespaces limits the
+// worker to them too.
 type WorkerRegistration struct {
 	Name         string   `json:"name,omitempty" doc:"Name for operators. Defaults to the host; the SDK sends host and process ID." maxLength:"255"`
 	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to all." maxItems:"100"`
@@ -32,7 +34,8 @@ type RegisteredWorker struct {
 	MaxResultPayloadBytes int       `json:"max_payload_bytes"`
 }
 
-// WorkerInfo is the state of a worker.
+// WorkerInfo is the state of a worker. It is a view of the server: CurrentLoad counts leases,
+// ReportedLoad is the worker's own count, and the two differ while messages are on their way.
 type WorkerInfo struct {
 	WorkerID      uuid.UUID `json:"worker_id"`
 	Name          string    `json:"name"`
@@ -66,11 +69,15 @@ type WorkerInfo struct {
 
 // The states in a WorkerInfo.
 const (
+	// An unhealthy worker gets no steps until a probe succeeds. A dead one sent no heartbeat
+	// for too long, and its steps run again elsewhere; when it returns, it must register again.
 	WorkerActive    = "active"
 	WorkerDraining  = "draining"
 	WorkerUnhealthy = "unhealthy"
 	WorkerDead      = "dead"
 
+	// Half-open means that the worker gets a few steps, whose outcome closes the breaker or
+	// opens it again.
 	BreakerClosed   = "closed"
 	BreakerOpen     = "open"
 	BreakerHalfOpen = "half_open"
@@ -84,7 +91,9 @@ type PollRequest struct {
 	Start    bool      `json:"start,omitempty" doc:"Claim and start in one call: steps come back in_progress and need no start call."`
 }
 
-// PollResponse carries steps, lowest ordering key first.
+// PollResponse carries steps, lowest ordering key first. The list is empty when nothing was
+// ready within the wait, and for a worker that must drain, is unhealthy, or has an open
+// breaker.
 type PollResponse struct {
 	Steps       []Assignment `json:"steps"`
 	ShouldDrain bool         `json:"should_drain,omitempty" doc:"Finish the current work; no more will be assigned."`
@@ -97,7 +106,9 @@ type BreakerNote struct {
 	BreakerUntil *time.Time `json:"circuit_breaker_until,omitempty" doc:"End of this state if nothing else happens."`
 }
 
-// Assignment is one step that a worker holds.
+// Assignment is one step that a worker holds. TimeoutSeconds 0 means no timeout. Times are on
+// the server's clock, so a worker should measure durations from the arrival of the response, as
+// the SDK does.
 type Assignment struct {
 	StepUUID       uuid.UUID                  `json:"step_uuid"`
 	TaskUUID       uuid.UUID                  `json:"task_uuid"`
@@ -121,7 +132,8 @@ type Assignment struct {
 	DeadlineAt     *time.Time                 `json:"deadline_at,omitempty" doc:"When the attempt times out, once started."`
 }
 
-// LeaseRef names a lease by its step and its fencing token.
+// LeaseRef names a lease by its step and its fencing token. A token is valid only for the
+// worker that received it.
 type LeaseRef struct {
 	StepUUID uuid.UUID `json:"step_uuid"`
 	Token    string    `json:"token" maxLength:"255" doc:"Token of the step's lease."`
@@ -138,6 +150,7 @@ type LeaseAnswer struct {
 
 // The states of a LeaseAnswer.
 const (
+	// For a cancelled or lost lease, the worker stops the handler and reports nothing.
 	LeaseHeld      = "held"
 	LeaseCancelled = "cancelled"
 	LeaseLost      = "lost"
@@ -158,7 +171,8 @@ type ProgressReport struct {
 	StatusMessage   string    `json:"status_message,omitempty" maxLength:"1024"`
 }
 
-// StepResult settles one step.
+// StepResult settles one step. Result is read with ResultCompleted only, Error with
+// ResultFailed, and SnoozeSeconds with ResultSnoozed; another combination is refused.
 type StepResult struct {
 	StepUUID      uuid.UUID       `json:"step_uuid"`
 	Token         string          `json:"token" maxLength:"255" doc:"Token of the step's lease."`
@@ -170,20 +184,24 @@ type StepResult struct {
 
 // The outcomes of a StepResult.
 const (
+	// A released step is ready again at once, a snoozed one after SnoozeSeconds. Neither counts
+	// as an attempt.
 	ResultCompleted = "completed"
 	ResultFailed    = "failed"
 	ResultReleased  = "released"
 	ResultSnoozed   = "snoozed"
 )
 
-// SettleRequest settles many steps in one transaction. Each has an answer of its own.
+// SettleRequest settles many steps in one transaction. Each has an answer of its own. A result
+// that is refused does not affect the others.
 type SettleRequest struct {
 	WorkerID uuid.UUID    `json:"-"`
 	Results  []StepResult `json:"results" minItems:"1"`
 }
 
-// SettleAnswer is the answer to one result. A result under an old token gets CodeStaleToken and changes
-// nothing.
+// SettleAnswer is the answer to one result. A result under an old token gets CodeStaleToken and
+// changes nothing. State is the state of the step after its result; NextRetryAt is set if it
+// waits for a retry.
 type SettleAnswer struct {
 	StepUUID    uuid.UUID  `json:"step_uuid"`
 	State       StepState  `json:"state,omitempty"`
@@ -191,7 +209,8 @@ type SettleAnswer struct {
 	Error       *Error     `json:"error,omitempty"`
 }
 
-// Heartbeat is a worker's sign of life; it renews the leases that it names.
+// Heartbeat is a worker's sign of life; it renews the leases that it names. A worker that sends
+// none for the configured time is declared dead, and its steps run again.
 type Heartbeat struct {
 	WorkerID    uuid.UUID          `json:"-"`
 	CurrentLoad int                `json:"current_load,omitempty"`

@@ -12,6 +12,8 @@ type StepState string
 
 // The states of steps. Complete and resolved_manually satisfy dependants.
 const (
+	// A step is pending while it waits for its parents, enqueued while a worker can claim it,
+	// assigned when a worker holds it, and in_progress when that worker has started it.
 	StepPending                  StepState = "pending"
 	StepEnqueued                 StepState = "enqueued"
 	StepAssigned                 StepState = "assigned"
@@ -24,7 +26,8 @@ const (
 	StepResolvedManually         StepState = "resolved_manually"
 )
 
-// Step is the unit that a worker runs, with its readiness.
+// Step is the unit that a worker runs, with its readiness. Progress fields are those of the
+// running attempt.
 type Step struct {
 	StepUUID uuid.UUID `json:"step_uuid"`
 	TaskUUID uuid.UUID `json:"task_uuid"`
@@ -70,7 +73,8 @@ type Step struct {
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and each lease of the step. An act with If-Match is refused if it has changed."`
 }
 
-// Failure describes a failed attempt, as the worker reports it.
+// Failure describes a failed attempt, as the worker reports it. The SDK cuts fields beyond
+// their limits, so that a long message does not get a result refused.
 type Failure struct {
 	Type              string          `json:"error_type,omitempty" doc:"Class of the error." maxLength:"255"`
 	Message           string          `json:"message" doc:"Truncated to 8 KiB."`
@@ -84,7 +88,7 @@ type Failure struct {
 	Details           json.RawMessage `json:"details,omitempty"`
 }
 
-// FailureClass is the kind of a failure.
+// FailureClass is the kind of a failure. "" leaves the class to the server.
 type FailureClass string
 
 // The classes of failures. The server's configuration, or the template, sets the number of retries for each.
@@ -107,7 +111,8 @@ func (f *Failure) Error() string {
 	return f.Type
 }
 
-// Attempt is one execution of a step, ended or running.
+// Attempt is one execution of a step, ended or running. Attempts that ended without a fault of
+// the step (released, snoozed) are listed too, but not charged.
 type Attempt struct {
 	StepUUID   uuid.UUID  `json:"step_uuid"`
 	StepName   string     `json:"step_name"`
@@ -125,7 +130,8 @@ type Attempt struct {
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
-// StepAction is an operator's act on a step. Its actor and reason are stored.
+// StepAction is an operator's act on a step. Its actor and reason are stored. Exactly one of
+// ResetBy, ResolvedBy and CompletedBy is used: the one of the act.
 type StepAction struct {
 	ActionType  string `json:"action_type" enum:"reset_for_retry,resolve_manually,complete_manually"`
 	ResetBy     string `json:"reset_by,omitempty" maxLength:"255"`

@@ -47,7 +47,8 @@ type SubmitRequest struct {
 	Caller string `json:"-"`
 }
 
-// TaskReceipt is the outcome for one submitted or cancelled task.
+// TaskReceipt is the outcome for one submitted or cancelled task. On an error TaskUUID may be
+// zero.
 type TaskReceipt struct {
 	TaskUUID uuid.UUID `json:"task_uuid"`
 	State    TaskState `json:"state,omitempty"`
@@ -85,7 +86,8 @@ func (s TaskState) Settled() bool {
 	return false
 }
 
-// Task is the state of one task.
+// Task is the state of one task. Counts of steps add up to TotalSteps. Lists leave out Context
+// unless TaskFilter.WithContext is set.
 type Task struct {
 	TaskUUID  uuid.UUID `json:"task_uuid"`
 	Namespace string    `json:"namespace"`
@@ -192,8 +194,9 @@ type TaskHistory struct {
 	ContextEdits []ContextEdit `json:"context_edits,omitempty"`
 }
 
-// CancelRequest cancels tasks: unsettled steps become cancelled, and the workers that hold them learn it with
-// their next heartbeat. For a terminal task the receipt carries CodeWrongState.
+// CancelRequest cancels tasks: unsettled steps become cancelled, and the workers that hold them
+// learn it with their next heartbeat. For a terminal task the receipt carries CodeWrongState.
+// To cancel a task twice is harmless.
 type CancelRequest struct {
 	TaskUUIDs   []uuid.UUID `json:"task_uuids" minItems:"1"`
 	CancelledBy string      `json:"cancelled_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`

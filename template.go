@@ -52,8 +52,10 @@ type TemplateStep struct {
 	Priority             Priority       `json:"priority,omitempty"`
 }
 
-// RetryPolicy decides whether, how often and after what delay a failed attempt is repeated. max_attempts
-// includes the first attempt.
+// RetryPolicy decides whether, how often and after what delay a failed attempt is repeated.
+// max_attempts includes the first attempt. Backoff is none, fixed, linear or exponential.
+// Delays are in milliseconds: the base is the delay before the second attempt, and MaxBackoffMS
+// bounds the delays that follow from it.
 type RetryPolicy struct {
 	Retryable     bool    `json:"retryable"`
 	MaxAttempts   int     `json:"max_attempts"`

@@ -58,8 +58,8 @@ type Worker struct {
 	misuse   []error // of Handle; Run returns them
 }
 
-// NewWorker returns a Worker that takes its steps from client. Register handlers with Handle or HandleFunc,
-// then call Run.
+// NewWorker returns a Worker that takes its steps from client. Register handlers with Handle or
+// HandleFunc, then call Run. It copies the options, does not connect and starts nothing.
 func NewWorker(client *Client, opts *WorkerOptions) *Worker {
 	w := &Worker{backend: client.Backend, handlers: make(map[string]Handler)}
 	if opts != nil {
@@ -74,6 +74,8 @@ func NewWorker(client *Client, opts *WorkerOptions) *Worker {
 	return w
 }
 
+// withDefaults returns o with a default in every field that is unset. HeartbeatInterval and
+// Health stay unset: the session resolves them with what the server requests.
 func (o WorkerOptions) withDefaults() WorkerOptions {
 	if o.Name == "" {
 		o.Name = hostname() + "-" + strconv.Itoa(os.Getpid())
@@ -93,8 +95,9 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	return o
 }
 
-// Handle registers h for the steps whose handler is called name. Run fails after an empty or duplicate name
-// or a nil h. A Run that has begun does not see h.
+// Handle registers h for the steps whose handler is called name. Run fails after an empty or
+// duplicate name or a nil h. A Run that has begun does not see h. It is safe for concurrent
+// use.
 func (w *Worker) Handle(name string, h Handler) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,9 +117,11 @@ func (w *Worker) Handle(name string, h Handler) {
 // handlers finish within DrainTimeout, ends the contexts of the others and gives their steps back with no
 // attempt charged, reports the remaining results and deregisters from the server.
 //
-// It returns nil after such an end. It returns an error at once when the worker's configuration is invalid,
-// the address of WorkerHealth is not available, or the server refuses the worker; and at the end when a
-// handler did not return even then, or a result could not be reported.
+// It returns nil after such an end. It returns an error at once when the worker's configuration
+// is invalid, the address of WorkerHealth is not available, or the server refuses the worker;
+// and at the end when a handler did not return even then, or a result could not be reported. A
+// Worker can run again after Run has returned, under a new registration. Two concurrent Runs of
+// one Worker register as two workers.
 func (w *Worker) Run(ctx context.Context) error {
 	w.mu.Lock()
 	handlers, misuse := maps.Clone(w.handlers), errors.Join(w.misuse...)

@@ -5,7 +5,9 @@ import (
 	"time"
 )
 
-// batchTime bounds how long settling and fetching wait for the steps of the last poll to end together.
+// batchTime bounds how long settling and fetching wait for the steps of the last poll to end
+// together. It is the latency that a worker may add to a step, so it stays far below the cost
+// of a typical round trip.
 const batchTime = time.Millisecond
 
 // stepBatch is the batch of steps from one poll, or from two that returned together, when it fills a good part of

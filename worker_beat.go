@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// defaultBeat is the interval when neither the server nor the options set one.
+// defaultBeat is the interval when neither the server nor the options set one. It is the
+// server's own default.
 const defaultBeat = 30 * time.Second
 
 // beatLoop sends heartbeats until ctx ends.
@@ -74,6 +75,7 @@ func (s *session) beat(ctx context.Context) error {
 	return nil
 }
 
+// pulse returns the next heartbeat, and the jobs whose leases it names, for renew.
 func (s *session) pulse() (Heartbeat, []*Job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

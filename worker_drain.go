@@ -63,8 +63,10 @@ func (s *session) await(d time.Duration, done func() bool) bool {
 	}
 }
 
+// noneRunning reports whether every handler has returned. The caller holds mu.
 func (s *session) noneRunning() bool { return s.running == 0 }
 
+// noneUnreported reports whether every result is accepted or given up. The caller holds mu.
 func (s *session) noneUnreported() bool { return len(s.done.list)+s.settling == 0 }
 
 // stopAll ends the contexts of the running handlers.

@@ -77,6 +77,7 @@ func (s *session) fetchLoop(ctx context.Context) {
 // maxFetch bounds the steps of one poll, and so the size of the response.
 const maxFetch = 1000
 
+// pollWait is the duration of the next long poll: that of the options, at most the server's.
 func (s *session) pollWait(me *RegisteredWorker) time.Duration {
 	if bound := time.Duration(me.MaxLongPollSeconds) * time.Second; bound > 0 {
 		return min(s.opts.PollWait, bound)
@@ -84,7 +85,8 @@ func (s *session) pollWait(me *RegisteredWorker) time.Duration {
 	return s.opts.PollWait
 }
 
-// earlyPause grows from 1 ms to the poll interval that the server requests.
+// earlyPause grows from 1 ms to the poll interval that the server requests. early counts from
+// 1. Half of the pause is random, so that many workers do not return together.
 func earlyPause(early, intervalMS int) time.Duration {
 	bound := time.Duration(intervalMS) * time.Millisecond
 	if bound <= 0 {

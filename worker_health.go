@@ -60,6 +60,8 @@ func (w *Worker) own(ctx context.Context, report *healthReport) {
 	}
 }
 
+// limits returns the bounds with their defaults. A negative bound passes through: vitals takes
+// it as none.
 func (h WorkerHealth) limits() vitals.Limits {
 	return vitals.Limits{MemoryPercent: cmp.Or(h.MaxMemoryPercent, 90), CPUPercent: cmp.Or(h.MaxCPUPercent, 95),
 		Goroutines: cmp.Or(h.MaxGoroutines, 100_000)}
@@ -83,8 +85,11 @@ type healthCheck struct {
 	Unit  string   `json:"unit,omitempty"`
 }
 
+// heartbeatCheck is the name of the check of the connection to the server.
 const heartbeatCheck = "heartbeat"
 
+// healthUnits are the units of the built-in checks. Their names are taken: Checks must use
+// others.
 var healthUnits = map[string]string{vitals.Memory: "percent", vitals.CPU: "percent", vitals.Goroutines: "goroutines",
 	heartbeatCheck: "seconds"}
 
@@ -112,6 +117,8 @@ func (w *Worker) HealthHandler() http.Handler {
 	})
 }
 
+// health returns the report without the application's checks. The status is ok only if every
+// check is.
 func (w *Worker) health(now time.Time) healthReport {
 	report := healthReport{Status: "ok", Worker: w.opts.Name, Capacity: w.opts.Concurrency,
 		Checks: map[string]healthCheck{}}

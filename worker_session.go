@@ -17,9 +17,10 @@ const (
 	drainGrace  = 5 * time.Second  // for the final drain
 )
 
-// session is one Run of a Worker. Four parts share it: fetching (one goroutine per poll), the handlers,
-// settling and heartbeats (one goroutine each). mu guards their shared state, and they wake each other with
-// signals.
+// session is one Run of a Worker. Four parts share it: fetching (one goroutine per poll), the
+// handlers, settling and heartbeats (one goroutine each). mu guards their shared state, and
+// they wake each other with signals. Lock order: enrol before mu. No call of the Backend and no
+// handler runs with mu held. The fields above mu are set once, before the parts start.
 type session struct {
 	backend      Backend
 	opts         WorkerOptions
@@ -63,6 +64,7 @@ type results struct {
 	list []StepResult
 }
 
+// add appends one result and keeps the two lists parallel.
 func (r *results) add(job *Job, result StepResult) {
 	r.jobs = append(r.jobs, job)
 	r.list = append(r.list, result)
@@ -71,8 +73,11 @@ func (r *results) add(job *Job, result StepResult) {
 // signal wakes one waiter; a signal without a waiter is kept.
 type signal chan struct{}
 
+// newSignal returns a signal that keeps one wake-up.
 func newSignal() signal { return make(signal, 1) }
 
+// send wakes the waiter, or leaves the wake-up for the next. It never blocks, so it may be
+// called with mu held.
 func (s signal) send() {
 	select {
 	case s <- struct{}{}:
@@ -88,6 +93,7 @@ func (s signal) clear() {
 	}
 }
 
+// newSession returns a session that has not registered yet.
 func newSession(ctx context.Context, w *Worker, handlers map[string]Handler) *session {
 	return &session{
 		backend: w.backend, opts: w.opts, log: w.opts.Logger.With("worker", w.opts.Name),

@@ -128,6 +128,8 @@ func (s *session) end(job *Job, result *StepResult) {
 	}
 }
 
+// completed is the result of a handler that succeeded. A result over the server's limit fails
+// the step here, so that it does not travel only to be refused.
 func completed(job *Job, raw json.RawMessage) StepResult {
 	if job.maxResult > 0 && len(raw) > job.maxResult {
 		return refusal("result_too_large", fmt.Sprintf(

@@ -1,6 +1,19 @@
-// Package embedded runs the engine in the caller's process: no server, no network, one SQLite file. Open
-// returns the same Client as tasker.Dial, so that a program moves from the embedded engine to a server by
-// changing one line. SubmitTx submits tasks inside the caller's own PostgreSQL transaction.
+// Package embedded runs the engine in the caller's process: no server, no network, one SQLite
+// file.
+//
+// Open returns the same Client as tasker.Dial, so that a program moves from the embedded engine
+// to a server by changing one line. Every feature of the engine works here: workflows, retries,
+// cases, the operators' API of package operate. What is missing is what only a server has: the
+// HTTP API, the dashboard, metrics and API keys.
+//
+// Open also takes the DSN of a PostgreSQL. The process is then one node of a cluster, with the
+// same rights as a server, and SubmitTx submits tasks inside the caller's own transaction.
+//
+// A program that imports this package contains the database drivers; one that only imports
+// package tasker does not.
+//
+// Start with Open in embedded.go; tx.go holds SubmitTx. The work is done in internal/node,
+// which assembles an engine, and internal/local, which translates.
 package embedded
 
 import (
@@ -44,6 +57,8 @@ type running struct {
 	stop func() error
 }
 
+// start runs the background loops until Close. They have a context of their own, because the
+// ctx of Open only bounds the opening.
 func start(b *node.Node) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -54,5 +69,6 @@ func start(b *node.Node) *running {
 	})}
 }
 
-// Close stops the loops and closes the store. A second Close does nothing.
+// Close stops the loops and closes the store. A second Close does nothing. It waits for the
+// loops, and returns what ended one of them early.
 func (r *running) Close() error { return r.stop() }

@@ -7,7 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// AuditFilter selects acts. A zero field does not restrict.
+// AuditFilter selects acts. A zero field does not restrict, and all set fields must match. Of a
+// long trail, read page by page: newest first, and Below is the No of the last record of the
+// previous page.
 type AuditFilter struct {
 	TaskUUID  uuid.UUID
 	CaseUUID  uuid.UUID
@@ -15,6 +17,7 @@ type AuditFilter struct {
 	Namespace string
 	Template  string
 	Actor     string
+	// KeyName and Actor differ: the key was checked, the actor is what the request claims.
 	KeyName   string
 	Kind      string
 	After     time.Time

@@ -30,7 +30,8 @@ type BulkPage struct {
 	Cursor string `json:"cursor,omitempty" doc:"next_cursor of the previous request." maxLength:"64"`
 }
 
-// BulkResult is the response to a bulk request.
+// BulkResult is the response to a bulk request. Succeeded and Failed count the items of this
+// response only.
 type BulkResult struct {
 	DryRun    bool       `json:"dry_run,omitempty"`
 	Succeeded int        `json:"succeeded"`

@@ -9,7 +9,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// CaseCause is the detail of a case's reason: the cause that stopped the task.
+// CaseCause is the detail of a case's reason: the cause that stopped the task. New causes may
+// be added: a program should treat an unknown one like its reason.
 type CaseCause string
 
 // The causes of cases.
@@ -72,7 +73,9 @@ type Case struct {
 	Notes       []CaseNote       `json:"notes,omitempty" doc:"All notes, oldest first. Not in lists."`
 }
 
-// CaseOccurrence is one time at which the task of a case was found stuck.
+// CaseOccurrence is one time at which the task of a case was found stuck. Only the first, the
+// latest and a bounded number in between are kept, so that a task that fails every minute does
+// not fill the database.
 type CaseOccurrence struct {
 	No            int                 `json:"no" doc:"1 opened the case. Numbers between the first and the latest may be missing, because only some are kept."`
 	OccurredAt    time.Time           `json:"occurred_at"`
@@ -88,7 +91,8 @@ type CaseOccurrence struct {
 	Snapshot      json.RawMessage     `json:"task_snapshot,omitempty" doc:"A CaseSnapshot. Absent for the latest occurrence, whose snapshot is that of the case."`
 }
 
-// CaseRecovery describes how the task of a case recovered.
+// CaseRecovery describes how the task of a case recovered. A case is not resolved by a recovery
+// unless the configuration says so: an operator may still want to find the cause.
 type CaseRecovery struct {
 	At         time.Time        `json:"at"`
 	State      tasker.TaskState `json:"state" doc:"The new state of the task; the last one when it has ended."`
@@ -146,7 +150,7 @@ type SnapshotStep struct {
 	LastError     *tasker.Failure  `json:"last_error,omitempty"`
 }
 
-// CaseFilter selects cases. A zero field does not restrict.
+// CaseFilter selects cases. A zero field does not restrict. All set fields must match.
 type CaseFilter struct {
 	// CaseUUIDs name the cases.
 	CaseUUIDs        []uuid.UUID           `json:"dlq_entry_uuids,omitempty" maxItems:"1000"`
@@ -179,9 +183,11 @@ type OpenCaseRequest struct {
 	Metadata json.RawMessage `json:"metadata,omitempty" doc:"An object."`
 }
 
-// CaseUpdate is the finding of an investigation. Absent fields stay unchanged; members of Metadata are merged
-// into the stored ones, and null removes a member. Notes are added to the thread of the case; an update with
-// notes only is allowed on a resolved case too.
+// CaseUpdate is the finding of an investigation. Absent fields stay unchanged; members of
+// Metadata are merged into the stored ones, and null removes a member. Notes are added to the
+// thread of the case; an update with notes only is allowed on a resolved case too.
+// CodeConflict: ExpectedState or IfMatch does not hold. Several updates with the same content
+// add the note several times.
 type CaseUpdate struct {
 	ResolutionStatus tasker.CaseResolution `json:"resolution_status,omitempty"`
 	ResolutionNotes  *string               `json:"resolution_notes,omitempty" maxLength:"16384" doc:"A note to add, with resolved_by as its author. A case has up to 200 notes of 256 KiB in all."`
@@ -202,7 +208,7 @@ type CaseUpdated struct {
 	CaseUUID uuid.UUID `json:"dlq_entry_uuid"`
 }
 
-// CaseStats counts the cases of one reason.
+// CaseStats counts the cases of one reason. Times are those of the opening.
 type CaseStats struct {
 	Reason            tasker.CaseReason `json:"dlq_reason"`
 	TotalEntries      int               `json:"total_entries"`
@@ -216,7 +222,8 @@ type CaseStats struct {
 	AvgResolutionTimeMinutes *float64 `json:"avg_resolution_time_minutes"`
 }
 
-// QueuedCase is a pending case in the order of urgency.
+// QueuedCase is a pending case in the order of urgency. PriorityScore orders the queue: a base
+// by reason, plus one for each minute since the opening.
 type QueuedCase struct {
 	CaseUUID      uuid.UUID         `json:"dlq_entry_uuid"`
 	TaskUUID      uuid.UUID         `json:"task_uuid"`
@@ -323,7 +330,8 @@ const (
 	DetectionTransFail DetectionAction = "transition_failed"
 )
 
-// Detection is one result row of the staleness detector.
+// Detection is one result row of the staleness detector. A detection of a dry run changes
+// nothing: MovedToDLQ and TransitionSuccess are false.
 type Detection struct {
 	TaskUUID           uuid.UUID        `json:"task_uuid"`
 	Namespace          string           `json:"namespace_name"`

@@ -68,7 +68,8 @@ type FailedTaskPage struct {
 	NextCursor  string       `json:"next_cursor,omitempty"`
 }
 
-// ReplayRequest runs the failed steps of a failed task again.
+// ReplayRequest runs the failed steps of a failed task again. Steps that have completed do not
+// run again.
 type ReplayRequest struct {
 	ResetRetryCount bool            `json:"reset_retry_count,omitempty" doc:"Give the failed steps all their attempts again. Otherwise they have the attempts left, at least one."`
 	NewPriority     tasker.Priority `json:"new_priority,omitempty" doc:"New priority of the task and its open steps. Defaults to no change."`

@@ -12,47 +12,59 @@ import (
 	"github.com/taskerhq/tasker/internal/query"
 )
 
-// server is a Backend over HTTP.
+// server is a Backend over HTTP. Its requests go through Client.Call, which bounds and
+// authenticates them. The contract of each method is that of Backend.
 type server struct{ client *tasker.Client }
 
+// Cases implements CaseBackend.
 func (s server) Cases(ctx context.Context, f CaseFilter) ([]Case, error) {
 	return fetchList[Case](ctx, s.client, "list cases", "/v1/dlq", f.query())
 }
 
+// CaseOfTask implements CaseBackend.
 func (s server) CaseOfTask(ctx context.Context, task uuid.UUID) (*Case, error) {
 	return fetch[Case](ctx, s.client, tasker.Request{Verb: "get case", Method: http.MethodGet,
 		Path: "/v1/dlq/task/" + task.String()})
 }
 
+// OpenCase implements CaseBackend. After a lost response, a second call gets CodeConflict if
+// the first was stored.
 func (s server) OpenCase(ctx context.Context, task uuid.UUID, req OpenCaseRequest) (*Case, error) {
 	return fetch[Case](ctx, s.client, tasker.Request{Verb: "open case", Method: http.MethodPost,
 		Path: "/v1/dlq/task/" + task.String(), Body: req})
 }
 
+// UpdateCase implements CaseBackend. Set IfMatch to repeat an update safely.
 func (s server) UpdateCase(ctx context.Context, id uuid.UUID, update CaseUpdate) (*CaseUpdated, error) {
 	return fetch[CaseUpdated](ctx, s.client, tasker.Request{Verb: "update case", Method: http.MethodPatch,
 		Path: "/v1/dlq/entry/" + id.String(), Body: update})
 }
 
+// UpdateCases implements CaseBackend.
 func (s server) UpdateCases(ctx context.Context, req BulkCaseUpdate) (*BulkResult, error) {
 	return fetch[BulkResult](ctx, s.client, tasker.Request{Verb: "update cases", Method: http.MethodPost,
 		Path: "/v1/dlq/update", Body: req})
 }
 
+// ActOnCases implements CaseBackend.
 func (s server) ActOnCases(ctx context.Context, req BulkStepAction) (*BulkResult, error) {
 	return fetch[BulkResult](ctx, s.client, tasker.Request{Verb: "act on cases", Method: http.MethodPost,
 		Path: "/v1/dlq/act", Body: req})
 }
 
+// CaseStats implements CaseBackend. It drops the page of the filter, which the server would
+// refuse.
 func (s server) CaseStats(ctx context.Context, f CaseFilter) ([]CaseStats, error) {
 	f.Limit, f.Offset = 0, 0 // counts have no pages
 	return fetchList[CaseStats](ctx, s.client, "count cases", "/v1/dlq/stats", f.query())
 }
 
+// InvestigationQueue implements CaseBackend.
 func (s server) InvestigationQueue(ctx context.Context, f CaseFilter) ([]QueuedCase, error) {
 	return fetchList[QueuedCase](ctx, s.client, "get investigation queue", "/v1/dlq/investigation-queue", f.query())
 }
 
+// Staleness implements FailureBackend.
 func (s server) Staleness(ctx context.Context, f StalenessFilter) ([]StaleTask, error) {
 	q := query.Values{}
 	q.Set("health_status", string(f.Health))
@@ -62,6 +74,7 @@ func (s server) Staleness(ctx context.Context, f StalenessFilter) ([]StaleTask, 
 	return fetchList[StaleTask](ctx, s.client, "get staleness", "/v1/dlq/staleness", q)
 }
 
+// DetectStaleness implements FailureBackend.
 func (s server) DetectStaleness(ctx context.Context, req DetectRequest) ([]Detection, error) {
 	var out []Detection
 	c := tasker.Request{Verb: "detect staleness", Method: http.MethodPost, Path: "/v1/dlq/staleness/detect", Body: req}
@@ -71,6 +84,7 @@ func (s server) DetectStaleness(ctx context.Context, req DetectRequest) ([]Detec
 	return out, nil
 }
 
+// Audit implements Backend.
 func (s server) Audit(ctx context.Context, f AuditFilter) ([]AuditRecord, error) {
 	q := query.Values{}
 	q.SetID("task_uuid", f.TaskUUID)
@@ -128,6 +142,7 @@ func fetchList[T any](ctx context.Context, c *tasker.Client, verb, path string, 
 	return out, nil
 }
 
+// FailedTasks implements FailureBackend. This and the next two are routes of the queue API.
 func (s server) FailedTasks(ctx context.Context, f FailedTaskFilter) (*FailedTaskPage, error) {
 	q := query.Values{}
 	q.Set("resolution_status", string(f.ResolutionStatus))
@@ -148,11 +163,14 @@ func (s server) FailedTasks(ctx context.Context, f FailedTaskFilter) (*FailedTas
 		Path: "/api/v1/dlq", Query: url.Values(q)})
 }
 
+// ReplayTask implements FailureBackend. A second call after a lost response gets CodeWrongState
+// if the first was done.
 func (s server) ReplayTask(ctx context.Context, task uuid.UUID, req ReplayRequest) (*Replay, error) {
 	return fetch[Replay](ctx, s.client, tasker.Request{Verb: "replay task", Method: http.MethodPost,
 		Path: "/api/v1/dlq/" + task.String() + "/replay", Body: req})
 }
 
+// FailureReport implements FailureBackend.
 func (s server) FailureReport(ctx context.Context, namespace string) (*FailureReport, error) {
 	q := query.Values{}
 	q.Set("namespace", namespace)
