@@ -22,9 +22,10 @@ import (
 // response does not tell whether a change was stored; the caller decides that, with an
 // idempotency key or a token.
 type httpBackend struct {
-	base      string
-	opts      DialOptions
-	http      http.Client
+	// base is the address without a trailing slash; every path begins with one.
+	base string
+	opts DialOptions
+	http http.Client
 	// ownsConns is false for a client that the caller supplied: its idle connections are then
 	// the caller's to close.
 	ownsConns bool

@@ -53,6 +53,7 @@ type Worker struct {
 	vitals  *vitals.Monitor
 	current atomic.Pointer[session] // of the latest Run; nil: none runs
 
+	// mu guards the fields below.
 	mu       sync.Mutex
 	handlers map[string]Handler
 	misuse   []error // of Handle; Run returns them

@@ -38,15 +38,17 @@ type session struct {
 
 	enrol sync.Mutex // held while registering; before mu
 
-	mu         sync.Mutex
-	self       RegisteredWorker
-	held       map[uuid.UUID]*Job // assigned, and neither settled nor lost
-	running    int                // handlers that have not returned
-	done       results            // to be reported
-	settling   int                // results being reported
-	asked      int                // steps polled for, without an answer yet
-	limit      int                // of one poll
-	outage     *outage            // while polls fail, else nil
+	mu sync.Mutex
+	// self is the latest registration; it changes when the worker registers again.
+	self     RegisteredWorker
+	held     map[uuid.UUID]*Job // assigned, and neither settled nor lost
+	running  int                // handlers that have not returned
+	done     results            // to be reported
+	settling int                // results being reported
+	asked    int                // steps polled for, without an answer yet
+	limit    int                // of one poll
+	outage   *outage            // while polls fail, else nil
+	// draining is set once and stays: no more steps are accepted.
 	draining   bool
 	lastBatch  stepBatch   // the latest accepted steps
 	unreported int         // results given up since draining

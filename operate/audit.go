@@ -18,12 +18,12 @@ type AuditFilter struct {
 	Template  string
 	Actor     string
 	// KeyName and Actor differ: the key was checked, the actor is what the request claims.
-	KeyName   string
-	Kind      string
-	After     time.Time
-	Before    time.Time
-	Limit     int   // defaults to 50
-	Below     int64 // continue below this AuditRecord.No
+	KeyName string
+	Kind    string
+	After   time.Time
+	Before  time.Time
+	Limit   int   // defaults to 50
+	Below   int64 // continue below this AuditRecord.No
 }
 
 // AuditRecord is one act on a task, a step, a case, a worker or a template. The audit trail only grows: a

@@ -21,6 +21,7 @@ const (
 	NoReason  = "no reason given"
 )
 
+// maxReason bounds a reason in bytes; docs/queue-api.md and the OpenAPI document promise it.
 const maxReason = 4096
 
 // keyOf is the name of the API key that a request carries, "" without one.
@@ -31,14 +32,17 @@ func keyOf(ctx context.Context) string {
 	return ""
 }
 
-// actorOf is the actor where naming one is optional: the claimed one, else the holder of the request's key, else
-// Anonymous.
+// actorOf is the actor where naming one is optional: the claimed one, else the holder of the
+// request's key, else Anonymous. The claimed name is not authenticated; the audit trail
+// therefore stores the key's name beside it.
 func actorOf(ctx context.Context, claimed string) string {
 	return cmp.Or(claimed, keyOf(ctx), Anonymous)
 }
 
-// checkActor returns the problems of an actor and a reason. Both may be empty: the caller decides which of them is
-// required.
+// checkActor returns the problems of an actor and a reason. Both may be empty: the caller
+// decides which of them is required. It checks the length, control characters, blank texts, and
+// the reserved name System. The locations are "/actor" and "/reason"; a verb whose fields have
+// other names renames them.
 func checkActor(actor, reason string) []task.Problem {
 	var problems []task.Problem
 	if fault := actorFault(actor); fault != "" {
@@ -91,7 +95,8 @@ func invisible(r rune) bool {
 	return unicode.IsSpace(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r)
 }
 
-// expectFault returns the problems of an expectation of a thing that has states.
+// expectFault returns the problems of an expectation of a thing that has states. An unknown
+// state would never match, so a typing error would look like a conflict.
 func expectFault[S ~string](x task.Expectation, states []S) []task.Problem {
 	if x.State == "" || slices.Contains(states, S(x.State)) {
 		return nil

@@ -7,8 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// admission is what a worker may take now. Every poll begins with one, and gets another whenever it is woken, before
-// anything is claimed for it.
+// admission is what a worker may take now. Every poll begins with one, and gets another
+// whenever it is woken, before anything is claimed for it. Whoever gets one must end it with
+// Engine.dismissed, which gives back what was reserved and not used.
 type admission struct {
 	leaving bool // the worker must finish its steps and stop polling
 	room    int  // steps it may take; 0: none for now
@@ -22,7 +23,10 @@ type admission struct {
 	promised int
 }
 
-// admit returns how many of the wanted steps a worker may take. rounds is how often the poll has asked before.
+// admit returns how many of the wanted steps a worker may take. rounds is how often the poll
+// has asked before. The limits are checked from the cheapest to the dearest: the state of the
+// worker, its circuit breaker, then the slots that it has left, for which the engine counts
+// what it holds.
 func (e *Engine) admit(ctx context.Context, w *task.Worker, want, rounds int) admission {
 	if w.State.Leaving() {
 		return admission{leaving: true}
@@ -72,7 +76,9 @@ func (e *Engine) dismissed(a admission, taken int) {
 	}
 }
 
-// until returns a channel that receives when the admission may change without an event; nil when it cannot.
+// until returns a channel that receives when the admission may change without an event; nil
+// when it cannot. The channel is made anew for each wait; a past time fires within a
+// millisecond.
 func (e *Engine) until(a admission) <-chan time.Time {
 	if a.until == 0 {
 		return nil

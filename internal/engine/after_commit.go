@@ -2,8 +2,10 @@ package engine
 
 import "time"
 
-// committed wakes the waiters for the effects of a committed transaction, and reports to the observer. repeats counts
-// the earlier runs that were not committed.
+// committed wakes the waiters for the effects of a committed transaction, and reports to the
+// observer. repeats counts the earlier runs that were not committed. The order matters: routes
+// are restored before the queue wakes polls, because a woken poll looks only at routes that the
+// catalog has; the observer comes last, because it only reports.
 func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	e.restoreRoutes(u.wake.queued)
 	e.queue.committed(u)

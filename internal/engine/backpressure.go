@@ -14,7 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Refusal is the reason for which back-pressure refuses a submission.
+// Refusal is the reason for which back-pressure refuses a submission. The words are those of
+// the metric label and of the configuration keys.
 type Refusal string
 
 // The reasons, in the order in which they are checked.
@@ -30,9 +31,12 @@ const (
 // Refusals lists every reason.
 var Refusals = []Refusal{Overloaded, OverAllowList, OverHigh, OverSoft, OverBurst, OverSustained}
 
-// backpressure decides which submissions are accepted. It never counts the queue for a submission. It estimates the
-// depth from a count that runs in the background while submissions arrive, and from the steps that this process has
-// added and handed out since.
+// backpressure decides which submissions are accepted. It never counts the queue for a
+// submission. It estimates the depth from a count that runs in the background while submissions
+// arrive, and from the steps that this process has added and handed out since. It errs on the
+// side of accepting: the estimate may be a few seconds old, and a burst may pass a limit by the
+// number of tasks that are stored at once. mu guards the fields below it; the atomic counters
+// change without it on every submission.
 type backpressure struct {
 	e     *Engine
 	cfg   settings.Backpressure
@@ -61,6 +65,8 @@ const (
 	staleCount = 10
 )
 
+// newBackpressure returns the back-pressure of an engine. Concurrent counts share one read of
+// the store, with a context of its own: the caller that began it may leave.
 func newBackpressure(e *Engine) *backpressure {
 	b := &backpressure{e: e, cfg: e.cfg.Backpressure,
 		users: rate.NewLimits(e.cfg.Backpressure.UserBurst, e.cfg.Backpressure.UserSustained)}
@@ -94,8 +100,9 @@ func (b *backpressure) normalLoad(now task.Instant) int {
 	return max(minNormalLoad, int(b.e.meter.storeRate(now)))
 }
 
-// tier returns the highest tier that a depth reaches, "" for none; the lowest level that this tier accepts; and a text
-// that names what it accepts.
+// tier returns the highest tier that a depth reaches, "" for none; the lowest level that this
+// tier accepts; and a text that names what it accepts. A tier of 0 is switched off. The highest
+// tier accepts no level at all, only task types on the allow-list.
 func (b *backpressure) tier(depth int) (tier Refusal, least int, who string) {
 	reached := func(at int) bool { return at > 0 && depth >= at }
 	switch {
@@ -121,17 +128,22 @@ func (e *Engine) highLevel() int {
 	return e.cfg.Priorities[0].Level
 }
 
+// allowed reports whether the task's type is on the allow-list, as NAME in any namespace or as
+// NAMESPACE/NAME.
 func (b *backpressure) allowed(d *draft) bool {
 	t := d.template
 	return slices.Contains(b.cfg.AllowList, t.Name) || slices.Contains(b.cfg.AllowList, t.Namespace+"/"+t.Name)
 }
 
 const (
+	// The bounds of the advice in Retry-After: a shorter one would make clients poll, a longer
+	// one would leave an empty queue unused.
 	shortestWait = time.Second
 	longestWait  = time.Minute
 )
 
-// drained estimates the time until the queue is below the lowest tier.
+// drained estimates the time until the queue is below the lowest tier. The estimate uses the
+// rate at which this process settles steps; without one it returns the longest wait.
 func (b *backpressure) drained(now task.Instant, depth int) time.Duration {
 	lowest := settings.MaxDepth
 	for _, at := range []int{b.cfg.Soft, b.cfg.HighOnly, b.cfg.AllowListOnly} {
@@ -147,6 +159,7 @@ func (b *backpressure) drained(now task.Instant, depth int) time.Duration {
 	return min(max(wait, shortestWait), longestWait)
 }
 
+// refuse counts n refused tasks, for Pressure and for the observer.
 func (b *backpressure) refuse(why Refusal, n int) {
 	b.refused[slices.Index(Refusals, why)].Add(int64(n))
 	if b.e.observer != nil {

@@ -10,7 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// reservation is the decision of back-pressure about the submissions of one call.
+// reservation is the decision of back-pressure about the submissions of one call. It counts as
+// load from reserve to release, so that tasks that are being stored are visible to the next
+// decision.
 type reservation struct {
 	b *backpressure
 	// admitted are the submissions to store, in the order of the call; refused holds the reason for each of the others.
@@ -150,6 +152,9 @@ func (b *backpressure) decide(t *reservation, depth int, drafts []*draft) (Refus
 	return b.checkUsers(t, drafts)
 }
 
+// checkLoad refuses everything while the process holds twice its normal number of unstored
+// tasks: then the store is slower than the submissions, and waiting calls only use memory. The
+// code is Unavailable, so that a client may try another node.
 func (b *backpressure) checkLoad(now task.Instant) *task.Error {
 	normal := b.normalLoad(now)
 	if in := int(b.active.Load()); normal == 0 || in < 2*normal {
@@ -192,6 +197,9 @@ func (b *backpressure) depthText(depth int) string {
 	return fmt.Sprintf("%d steps are ready", depth)
 }
 
+// checkUsers counts a group against the limits of its users, all or nothing. More tasks at once
+// than a limit could ever allow are TooLarge, because waiting does not help; the rest is
+// Exhausted with the time until there is room.
 func (b *backpressure) checkUsers(t *reservation, drafts []*draft) (Refusal, *task.Error) {
 	if !b.users.On() {
 		return "", nil

@@ -14,6 +14,8 @@ type blockingFailure struct {
 	failed *task.Attempt
 }
 
+// blockingFailure returns the latest failure among the steps that are in error or wait for a
+// retry. A failure that ends in this transaction is not in the store yet; c.ending has it.
 func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
 	failures := c.failures(c.evidence[of])
 	var last *blockingFailure
@@ -32,7 +34,8 @@ func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
 	return last
 }
 
-// occurrence is the record in a case that a task is stuck.
+// occurrence is the record in a case that a task is stuck. It decides the class, whether a
+// retry may help, and the cause where the opening names none.
 func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	out := task.Occurrence{At: c.u.now, Reason: o.reason, OriginalState: o.state}
 	def, err := c.u.rows.template(o.task.DefID)

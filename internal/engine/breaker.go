@@ -26,6 +26,8 @@ type breakerOutcomes struct {
 }
 
 // breakers holds the counts of this process. It has no entry for a worker that does not fail.
+// mu guards the maps; failing is read without it, so that a healthy cluster pays one atomic
+// load per settled step.
 type breakers struct {
 	cfg settings.WorkerBreaker
 
@@ -54,10 +56,13 @@ type routeFailure struct {
 // maxFailing bounds the entries; above it, counting starts again from zero.
 const maxFailing = 50_000
 
+// newBreakers returns empty counts. With cfg.Failures 0 breakers are switched off, and nothing
+// is counted.
 func newBreakers(cfg settings.WorkerBreaker) *breakers {
 	return &breakers{cfg: cfg, workers: map[int64]*breaker{}, routes: map[int64]*routeFailure{}}
 }
 
+// on reports whether circuit breakers are configured.
 func (b *breakers) on() bool { return b.cfg.Failures > 0 }
 
 // updateFailing updates failing. The caller holds mu.
@@ -127,8 +132,10 @@ type breakerChange struct {
 	brokenAt task.Instant // 0: close it
 }
 
-// evaluate returns the breakers that the ends of attempts open or close, by number of the worker. With apply it also
-// stores the new counts; without, it changes nothing.
+// evaluate returns the breakers that the ends of attempts open or close, by number of the
+// worker. With apply it also stores the new counts; without, it changes nothing. It runs twice
+// for a unit: before the commit, to know which rows change, and after it, to count. A
+// transaction that is rolled back thus leaves no trace.
 func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, apply bool) []breakerChange {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +166,8 @@ func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, apply bool)
 	return list
 }
 
-// after returns the entry after the end of an attempt.
+// after returns the entry after the end of an attempt. A success closes the breaker at once,
+// whatever its state. In a half-open period cfg.HalfOpen failures open it again.
 func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant) breaker {
 	w := task.Worker{BrokenAt: of.brokenAt}
 	state, _, _ := w.Breaker(now, cfg.OpenFor)
@@ -177,8 +185,10 @@ func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant)
 	return of
 }
 
-// isRouteFault reports whether a failure is the route's fault rather than the worker's, and records the outcome of the
-// attempt in routes.
+// isRouteFault reports whether a failure is the route's fault rather than the worker's, and
+// records the outcome of the attempt in routes. When attempts of two workers failed for good on
+// one route with no success between them, the step or the service behind it is the likelier
+// cause, and no worker is blamed until the next success.
 func (b *breakers) isRouteFault(v breakerOutcome, routes map[int64]*routeFailure) bool {
 	if b.cfg.Count != settings.CountAny || !v.good && !v.final {
 		return false

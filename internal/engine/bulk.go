@@ -44,7 +44,8 @@ type BulkResult struct {
 	Err error
 }
 
-// UpdateCases makes the same change to many cases.
+// UpdateCases makes the same change to many cases. The error is Invalid for a change that
+// breaks a rule; a refused case has its error in its item. See Bulk for the bounds.
 func (e *Engine) UpdateCases(ctx context.Context, b Bulk, ch task.CaseChange) (*BulkResult, error) {
 	if err := e.admitChange(ctx, &ch); err != nil {
 		return nil, err
@@ -54,8 +55,9 @@ func (e *Engine) UpdateCases(ctx context.Context, b Bulk, ch task.CaseChange) (*
 	})
 }
 
-// OperateOnCases performs the same act on the failed steps of the tasks of many cases. With a name it acts only on the
-// step of that name, whatever its state is.
+// OperateOnCases performs the same act on the failed steps of the tasks of many cases. With a
+// name it acts only on the step of that name, whatever its state is. A refused step has its
+// error in its item.
 func (e *Engine) OperateOnCases(ctx context.Context, b Bulk, step string, act StepAct) (*BulkResult, error) {
 	if problems := e.checkAct(&act); len(problems) > 0 {
 		return nil, refusal("no step was changed", problems)
@@ -139,7 +141,8 @@ func (e *Engine) sizesOf(ctx context.Context, cases []*task.Case) (map[task.ID]i
 	return sizes, nil
 }
 
-// portion is how many of the cases go into one transaction: at least one.
+// portion is how many of the cases go into one transaction: at least one. The bound on steps
+// matters for tasks with thousands of steps, which all are loaded.
 func portion(cases []*task.Case, sizes map[task.ID]int) int {
 	steps, n := 0, 0
 	for _, c := range cases[:min(len(cases), bulkCases)] {
@@ -168,6 +171,8 @@ func (e *Engine) bulkOnce(ctx context.Context, verb string, dry bool, cases []*t
 	return items, err
 }
 
+// updateCases applies a change to one portion. The cases are read again under their tasks'
+// locks, because the list was read before the transaction and may be out of date.
 func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, error) {
 	ids := make([]task.ID, len(list))
 	for i, c := range list {
@@ -203,6 +208,8 @@ func (u *unit) updateCases(list []*task.Case, ch task.CaseChange) ([]BulkItem, e
 	return items, nil
 }
 
+// operateOnCases performs an act on one portion, once per task even if several of its cases are
+// listed.
 func (u *unit) operateOnCases(list []*task.Case, step string, act StepAct) ([]BulkItem, error) {
 	ids := make([]task.ID, len(list))
 	for i, c := range list {
@@ -263,6 +270,8 @@ func (u *unit) operateOnTask(c *task.Case, step string, act StepAct) ([]BulkItem
 	return items, nil
 }
 
+// noSteps is the refusal for a task without a step to act on: NotFound for a name, else
+// WrongState.
 func noSteps(t *task.Task, step string) error {
 	if step != "" {
 		return task.Errorf(task.NotFound, "the task %s has no step named %q", t.ID, step)

@@ -68,6 +68,7 @@ func (e *Engine) follow(u *unit, verb string) (enter func()) {
 	}
 }
 
+// errRolledBack ends the feed's record of changes that never happened.
 var errRolledBack = errors.New("the caller's transaction was rolled back")
 
 // leaveQueued leaves the steps that became ready in the queue, where polls find them after the commit.

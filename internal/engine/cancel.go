@@ -46,6 +46,8 @@ func (e *Engine) Cancel(ctx context.Context, ids []task.ID, c Cancellation) ([]R
 	return out, nil
 }
 
+// cancel cancels one task and answers with its receipt. The error is the store's; a refusal is
+// in the receipt.
 func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 	r := Receipt{ID: id}
 	t, err := u.reachedTask(id)
@@ -109,4 +111,6 @@ func (u *unit) endLease(s *task.Step, after task.StepState) {
 	u.observed.ended(Work{s, u.rows.tasks[s.TaskID]}, a)
 }
 
+// noTask is the refusal for an unknown task. It is the same for a task that the key may not
+// see, so that IDs cannot be probed.
 func noTask(id task.ID) error { return task.Errorf(task.NotFound, "there is no task %s", id) }

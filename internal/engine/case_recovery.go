@@ -46,6 +46,9 @@ func (cc *caseChanges) noteRecoveries() error {
 	return nil
 }
 
+// noteRecovery records the recovery of t in its pending case c. A worker that takes a step ends
+// only the problem that no worker did: such a task was never in error, so an earlier recovery
+// stays.
 func (cc *caseChanges) noteRecovery(t *task.Task, c *task.Case) error {
 	how := cc.recoveries[t]
 	taken := how != "" // by a worker: then the task was never in error
@@ -84,6 +87,8 @@ func (cc *caseChanges) recoveryOf(t *task.Task, c *task.Case, how string) *task.
 	return &now
 }
 
+// autoResolve resolves the case of a task that has ended, with System as the actor. An
+// investigator's note is kept; without one, the state of the task is the note.
 func (cc *caseChanges) autoResolve(t *task.Task, c *task.Case) error {
 	change := task.CaseChange{Actor: System, Status: task.CaseResolved}
 	if t.State == task.Cancelled {

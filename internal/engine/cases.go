@@ -50,6 +50,8 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 	return opened, err
 }
 
+// checkOpening returns the problems of a request to open a case. Actor and reason are required:
+// a case without them helps nobody later.
 func (e *Engine) checkOpening(r *CaseRequest) []task.Problem {
 	problems := checkActor(r.Actor, r.Reason)
 	problems = renamed(problems, "/actor", "/opened_by")
@@ -63,6 +65,8 @@ func (e *Engine) checkOpening(r *CaseRequest) []task.Problem {
 	return append(problems, e.checkMetadata(r.Metadata)...)
 }
 
+// renamed gives problems at one location another one, for a verb whose field has another name
+// in the API. It changes the list in place.
 func renamed(problems []task.Problem, from, to string) []task.Problem {
 	for i := range problems {
 		if problems[i].Location == from {
@@ -72,6 +76,8 @@ func renamed(problems []task.Problem, from, to string) []task.Problem {
 	return problems
 }
 
+// checkMetadata returns the problems of a case's metadata: a JSON object within the limit of a
+// payload, or nil.
 func (e *Engine) checkMetadata(m []byte) []task.Problem {
 	fault := e.payloadFault(m)
 	var object map[string]json.RawMessage
@@ -108,6 +114,7 @@ func (e *Engine) UpdateCaseIn(ctx context.Context, tx Tx, id task.ID, ch task.Ca
 	return e.updateCase(ctx, e.in(tx), id, ch)
 }
 
+// updateCase is UpdateCase in a transaction of either kind.
 func (e *Engine) updateCase(ctx context.Context, run transaction, id task.ID, ch task.CaseChange) (*task.Case, error) {
 	if err := e.admitChange(ctx, &ch); err != nil {
 		return nil, err
@@ -135,8 +142,11 @@ func (e *Engine) admitChange(ctx context.Context, ch *task.CaseChange) error {
 	return nil
 }
 
+// maxNotes bounds one note of a case, in bytes.
 const maxNotes = 16 << 10
 
+// checkChange returns every problem of a change. Deciding (resolving or re-opening) requires an
+// actor; adding a note does not.
 func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 	var problems []task.Problem
 	bad := func(at, fault string) {
@@ -168,6 +178,7 @@ func (e *Engine) checkChange(ch *task.CaseChange) []task.Problem {
 	return append(problems, e.checkMetadata(ch.Metadata)...)
 }
 
+// noCase is the refusal for an unknown case, and for one that the key may not see.
 func noCase(id task.ID) error { return task.Errorf(task.NotFound, "there is no case %s", id) }
 
 // Case returns a case with its snapshot, or NotFound.
@@ -209,7 +220,8 @@ func (e *Engine) CaseOfTask(ctx context.Context, id task.ID) (*task.Case, error)
 	return c, nil
 }
 
-// Cases returns a page, newest first.
+// Cases returns a page, newest first. Invalid: a limit outside of 1 to Limits.PageItems, or an
+// offset outside of 0 to maxOffset. The page ends early at Limits.PageBytes.
 func (e *Engine) Cases(ctx context.Context, f CaseFilter) ([]*task.Case, error) {
 	if err := e.checkPage(f.Limit, f.Offset); err != nil {
 		return nil, err
@@ -221,6 +233,8 @@ func (e *Engine) Cases(ctx context.Context, f CaseFilter) ([]*task.Case, error) 
 // maxOffset bounds the offset of a page.
 const maxOffset = 1_000_000
 
+// checkPage refuses a page outside of the limits with Invalid. Pages by offset read and drop
+// what comes before, hence the bound.
 func (e *Engine) checkPage(limit, offset int) error {
 	switch most := e.cfg.Limits.PageItems; {
 	case limit < 1 || limit > most:
@@ -231,12 +245,14 @@ func (e *Engine) checkPage(limit, offset int) error {
 	return nil
 }
 
-// CountCases counts cases by reason and resolution.
+// CountCases counts cases by reason and resolution. It reads the counts from the store and has
+// no page.
 func (e *Engine) CountCases(ctx context.Context, f CaseFilter) ([]CaseCount, error) {
 	return e.caseCounter.CountCases(ctx, f)
 }
 
-// Audit returns the acts of operators, newest first.
+// Audit returns the acts of operators, newest first. Invalid: a limit outside of 1 to
+// Limits.PageItems. The page ends early at Limits.PageBytes; continue below the last record.
 func (e *Engine) Audit(ctx context.Context, f ActFilter) ([]task.Act, error) {
 	if err := e.checkPage(f.Limit, 0); err != nil {
 		return nil, err

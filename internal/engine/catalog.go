@@ -12,9 +12,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// catalog caches rows that hardly ever change: templates by key and by name, their compiled schemas, and routes. A
-// version of a template is immutable, so an entry never becomes stale; only "the newest version" is read from the store
-// each time. The cache is bounded: missing entries are read again when needed. Routes are in catalog_routes.go.
+// catalog caches rows that hardly ever change: templates by key and by name, their compiled
+// schemas, and routes. A version of a template is immutable, so an entry never becomes stale;
+// only "the newest version" is read from the store each time. The cache is bounded: missing
+// entries are read again when needed. Routes are in catalog_routes.go. It is safe for
+// concurrent use; mu guards the maps. What it returns is shared and must not be changed.
 type catalog struct {
 	store registry
 	acts  ActStore
@@ -42,11 +44,13 @@ type registry interface {
 	ReadRoutes
 }
 
+// templateName identifies a version of a template; an ad-hoc template has version "".
 type templateName struct {
 	adhoc                    bool
 	namespace, name, version string
 }
 
+// newCatalog returns an empty catalog. widened is called outside of mu.
 func newCatalog(s registry, acts ActStore, widened func([]*task.Route)) *catalog {
 	return &catalog{store: s, acts: acts, widened: widened, byDef: map[int64]*task.Template{},
 		byName:  map[templateName]*task.Template{},
@@ -57,6 +61,8 @@ func newCatalog(s registry, acts ActStore, widened func([]*task.Route)) *catalog
 // maxCached bounds the cached templates; beyond it the cache is emptied.
 const maxCached = 10_000
 
+// addTemplate caches a template. A full cache is emptied rather than trimmed: reading ten
+// thousand templates again is rare and cheap, and an order of use would cost every submission.
 func (c *catalog) addTemplate(t *task.Template) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,6 +75,8 @@ func (c *catalog) addTemplate(t *task.Template) {
 	c.byName[templateName{t.Adhoc, t.Namespace, t.Name, t.Version}] = t
 }
 
+// findTemplate reads a template from where the caller reads: in its transaction, or outside of
+// one. nil means that there is none.
 type findTemplate func(ctx context.Context, def int64) (*task.Template, error)
 
 // template returns the template of a task, read with find when it is not cached. A template that was deleted or cannot
@@ -113,6 +121,7 @@ func (c *catalog) templateNamed(ctx context.Context, namespace, name, version st
 	return t, nil
 }
 
+// cached returns a cached template, or nil.
 func (c *catalog) cached(n templateName) *task.Template {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -138,6 +147,8 @@ func (c *catalog) adhoc(ctx context.Context, namespace, handler string, limit in
 	return t, nil
 }
 
+// insertAdhoc stores a new ad-hoc template. Creating is serialised within the process, so that
+// concurrent first submissions do not pass the limit; other processes may, by one each.
 func (c *catalog) insertAdhoc(ctx context.Context, namespace, handler string, limit int) (*task.Template, error) {
 	leave, err := c.eviction.create(ctx)
 	if err != nil {
@@ -183,6 +194,8 @@ func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act
 // workerKind decides which routes a worker can serve. It never changes for a worker.
 type workerKind struct{ namespaces, handlers, capabilities string }
 
+// kindOf returns the kind of a worker. Workers register sorted lists, so equal sets give equal
+// kinds.
 func kindOf(w *task.Worker) workerKind {
 	join := func(list []string) string { return strings.Join(list, "\n") }
 	return workerKind{join(w.Namespaces), join(w.Handlers), join(w.Capabilities)}
@@ -276,7 +289,8 @@ type compiledSchema struct {
 	err     error
 }
 
-// schema returns the compiled input schema of a template, nil when it has none.
+// schema returns the compiled input schema of a template, nil when it has none. Internal: the
+// engine has no compiler. A schema that does not compile returns the same error each time.
 func (c *catalog) schema(t *task.Template, compile SchemaCompiler) (SchemaChecker, error) {
 	if len(t.InputSchema) == 0 {
 		return nil, nil

@@ -12,9 +12,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// eviction bounds the number of routes in a catalog. Beyond the limit it removes the routes that were not used for the
-// longest time and have no ready step. When a step becomes ready on a removed route, the route returns, and wakes the
-// polls that serve it.
+// eviction bounds the number of routes in a catalog. Beyond the limit it removes the routes
+// that were not used for the longest time and have no ready step. When a step becomes ready on
+// a removed route, the route returns, and wakes the polls that serve it. Ages are counts, not
+// times: the n-th route ever added has age n, and use stamps a route with the present count. So
+// finding the least used needs no clock.
 type eviction struct {
 	limit    int // number of routes kept without a ready step
 	occupied func(ctx context.Context, routes []*task.Route) ([]*task.Route, error)
@@ -29,6 +31,7 @@ type eviction struct {
 	cursor atomic.Int64 // of loadNextPage
 }
 
+// newEviction returns an eviction with the default limit. The engine sets occupied and dropped.
 func newEviction() eviction {
 	return eviction{limit: maxCached, creating: make(chan struct{}, 1), dropped: func([]int64) {}}
 }
@@ -51,8 +54,10 @@ func (v *eviction) use(r *knownRoute) {
 	}
 }
 
+// saw records the number of a route, so that loadNew reads only later ones.
 func (v *eviction) saw(id int64) { v.newest.Store(max(v.newest.Load(), id)) }
 
+// forget starts reading from the first route again.
 func (v *eviction) forget() {
 	v.newest.Store(0)
 	v.cursor.Store(0)
@@ -113,6 +118,7 @@ func (s *servedRoutes) remove(routes []*task.Route) {
 	s.list.Store(&list)
 }
 
+// numbers returns the numbers of routes.
 func numbers(routes []*task.Route) []int64 {
 	ids := make([]int64, len(routes))
 	for i, r := range routes {

@@ -11,8 +11,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// routeName identifies a route by its content; capabilities is the key of the sorted set.
 type routeName struct{ namespace, handler, capabilities string }
 
+// nameOfRoute returns the name of a route.
 func nameOfRoute(r task.Route) routeName {
 	return routeName{r.Namespace, r.Handler, r.CapabilityKey()}
 }
@@ -163,6 +165,7 @@ func (c *catalog) route(ctx context.Context, want task.Route, limit int) (r *tas
 	return r, fresh, c.evict(ctx)
 }
 
+// routeNamed returns a cached route and records its use, or returns nil.
 func (c *catalog) routeNamed(name routeName) *task.Route {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -174,6 +177,8 @@ func (c *catalog) routeNamed(name routeName) *task.Route {
 	return known.Route
 }
 
+// storedRoute reads a route, or stores it if it is new. Like insertAdhoc it serialises
+// creating, and checks again when its turn comes.
 func (c *catalog) storedRoute(ctx context.Context, want task.Route, limit int) (r *task.Route, fresh bool, err error) {
 	if r, err = c.store.FindRoute(ctx, want); err != nil || r != nil {
 		return r, false, err

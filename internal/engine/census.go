@@ -54,11 +54,14 @@ const (
 	MaxRoutes   = 500
 	// censusBudget bounds the steps counted on all routes together.
 	censusBudget = 500_000
-	deadWorkers  = time.Hour
+	// deadWorkers is how long after its death a worker is counted.
+	deadWorkers = time.Hour
 )
 
-// Census counts tasks, steps and workers. It only reads. Its cost grows with the number of routes and, up to the
-// bounds, with the number of ready steps.
+// Census counts tasks, steps and workers. It only reads. Its cost grows with the number of
+// routes and, up to the bounds, with the number of ready steps. It is safe for concurrent use,
+// and is meant for an operator or a scrape, not for the hot path. The parts are read one after
+// another, so they may differ by what happens meanwhile.
 func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	c := &Census{At: e.instant(), Dispatch: e.Dispatch(), Workers: map[task.WorkerState]int{},
 		Breakers: map[task.BreakerState]int{}}
@@ -148,6 +151,7 @@ func (e *Engine) sampleSize() int {
 	return 1
 }
 
+// countWorkers counts workers, their capacity and their load.
 func (e *Engine) countWorkers(ctx context.Context, c *Census) error {
 	workers, err := e.Workers(ctx, deadWorkers)
 	if err != nil {

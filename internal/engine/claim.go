@@ -11,7 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Lease is one step held by a worker.
+// Lease is one step held by a worker. It is a copy: nothing in it changes later. Its token is
+// Step.Token, which the API encodes so that it cannot be guessed.
 type Lease struct {
 	Step     task.Step
 	Task     task.Task
@@ -31,7 +32,9 @@ type Lease struct {
 // A poll that is waiting when the store is lost ends with Unavailable as soon as the loss is noticed, within a few poll
 // intervals.
 //
-// The second result tells the worker to drain: no more steps will come.
+// The second result tells the worker to drain: no more steps will come. NotFound: the worker is
+// unknown or dead. A wait is cut to Leases.MaxLongPoll and a capacity to Limits.BatchItems.
+// Poll may be called concurrently, also for one worker.
 func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration,
 	start bool,
 ) ([]Lease, bool, error) {
@@ -127,6 +130,9 @@ func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan tim
 	return over
 }
 
+// claim claims steps for one poller without waiting. split says that the poller would wait:
+// then it may take what a single read offers. The context without cancellation makes sure that
+// leases are either delivered or given back.
 func (e *Engine) claim(ctx context.Context, p *poller, split bool) ([]Lease, error) {
 	if len(p.routes) == 0 {
 		return nil, nil
@@ -287,6 +293,8 @@ func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 	return slots, u.tx.SaveSteps(u.ctx, steps)
 }
 
+// hand makes a worker the holder of a ready step: in progress if the poller starts its steps at
+// once, else assigned. The lease then ends after Leases.Lease, or Leases.StartTimeout.
 func (u *unit) hand(w Work, c *poller) (err error) {
 	s, from := w.Step, w.Step.State
 	u.observed.handed(s, c.worker, c.start)

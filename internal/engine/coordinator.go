@@ -13,6 +13,10 @@ import (
 )
 
 // coordinator is this process's part in the agreement on where steps are handed out. See term.
+// The processes agree through notes in the database: each announces what it sees and until when
+// it counts as present, and a numbered term says where steps are handed out, from the store or
+// from one content of the dispatcher. A process enters a term only when every other present
+// process has left the terms before. See term and membership.
 type coordinator struct {
 	e    *Engine
 	key  string // key of this process's own note
@@ -36,6 +40,7 @@ const (
 )
 
 var (
+	// Reasons that an operator reads while the dispatcher is not used.
 	errOthersNative = errors.New("a node without this Redis hands out steps of the same database: " +
 		"configure dispatch alike on all nodes")
 	errOthersOutOfReach = errors.New("another node cannot use what this one sees in Redis, or has not filled it yet")
@@ -45,6 +50,8 @@ var (
 var errNoTerm = &task.Error{Code: task.Unavailable, Message: "the nodes have not agreed yet on who hands out steps",
 	Hint: "poll again; one of them may have died a moment ago"}
 
+// newCoordinator returns the coordinator of a process, nil where no other process can share the
+// database. The methods that the hot path calls accept nil.
 func newCoordinator(e *Engine) *coordinator {
 	if e.cluster == nil {
 		return nil
@@ -72,6 +79,7 @@ func (c *coordinator) observe(ctx context.Context) error {
 	return err
 }
 
+// read returns the present membership, and records whether a dispatcher takes part in it.
 func (c *coordinator) read(ctx context.Context) (membership, error) {
 	a, err := readMembership(ctx, c.e.noteStore, c.key, c.e.instant())
 	if err != nil {
@@ -180,6 +188,9 @@ func (c *coordinator) roundUnlessOpen(ctx context.Context) error {
 	return err
 }
 
+// exclusiveRound is one round. The caller holds turn. Its order is the agreement: check the own
+// content, read the notes, propose a term if the present one no longer fits, announce, and only
+// then enter.
 func (c *coordinator) exclusiveRound(ctx context.Context) (wants, error) {
 	now := c.e.instant()
 	c.begun = now
@@ -343,8 +354,9 @@ func (c *coordinator) leaveForGood(ctx context.Context) error {
 	})
 }
 
-// epoch identifies the period in which steps are handed out here; 0 where none are. Without other processes it never
-// changes.
+// epoch identifies the period in which steps are handed out here; 0 where none are. Without
+// other processes it never changes. Two claims under the same epoch saw the same place, so an
+// empty answer of one is final.
 func (c *coordinator) epoch() int64 {
 	if c == nil {
 		return -1

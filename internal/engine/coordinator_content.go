@@ -8,7 +8,9 @@ import (
 // The part of a process with a dispatcher in the agreement: check its content, bring it up to date, fill it, and record
 // why it is not used.
 
-// content returns the name of the dispatcher's content, "" unless it is complete.
+// content returns the name of the dispatcher's content, "" unless it is complete. reached is
+// false when the dispatcher does not answer; then its content is unknown rather than
+// incomplete. An error is that of ctx.
 func (c *coordinator) content(ctx context.Context) (name string, reached bool, err error) {
 	g := c.e.dispatch
 	if g == nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// faultOf describes why no worker can process a step, or returns "".
+// faultOf describes why no worker can process a step, or returns "". Such damage comes from
+// outside: an edited row, or a backup that was restored in part.
 func faultOf(w Work, t *task.Template) string {
 	switch {
 	case w.Step.Unread != "":

@@ -43,6 +43,7 @@ func (c *catalog) forget() {
 	}
 }
 
+// forget empties the cache; workers are read again when they call.
 func (c *workerCache) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,6 +51,7 @@ func (c *workerCache) forget() {
 	clear(c.names)
 }
 
+// forget makes the next survey read the lifecycles of all templates.
 func (l *lifecycles) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

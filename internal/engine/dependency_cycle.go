@@ -39,6 +39,7 @@ func (u *unit) endCycle(t *task.Task, before task.Task) error {
 	return nil
 }
 
+// cycled opens the case that names the cycle, unless cases are off or one is pending.
 func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template) {
 	if cc.opensFor(t) {
 		cc.openings = append(cc.openings, &opening{task: t, state: before.State, since: before.StateAt,

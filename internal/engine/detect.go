@@ -46,7 +46,9 @@ type Detected struct {
 // stale first. Each gets a case and is put in error, with a snapshot of its state before that. A failure on one task
 // does not stop the others.
 //
-// The cost grows with the number of tasks that are overdue or have become old since the last run; see survey.
+// The cost grows with the number of tasks that are overdue or have become old since the last
+// run; see survey. It may run in several processes at once: each transaction checks again under
+// the tasks' locks that they are still stale. Invalid: batch is out of bounds.
 func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {
 	if batch == 0 {
 		batch = e.cfg.StalenessDetection.BatchSize
@@ -62,6 +64,7 @@ func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([
 	return found, err
 }
 
+// detection summarises a run for the observer.
 func detection(began, ended time.Time, interval time.Duration, dryRun bool, found []Detected, err error) Detection {
 	d := Detection{At: task.At(ended), Took: ended.Sub(began), Interval: interval, DryRun: dryRun, Detected: len(found),
 		Err: err}
@@ -73,6 +76,7 @@ func detection(began, ended time.Time, interval time.Duration, dryRun bool, foun
 	return d
 }
 
+// detect is DetectStaleness without its checks and its report.
 func (e *Engine) detect(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {
 	if _, err := e.Survey(ctx); err != nil {
 		return nil, err
@@ -153,6 +157,7 @@ func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Insta
 	return stale, err
 }
 
+// watched reads the tasks of watches, by ID. Tasks that were deleted are missing.
 func (e *Engine) watched(ctx context.Context, watches []Watch) (map[task.ID]*task.Task, error) {
 	ids := make([]task.ID, len(watches))
 	for i, w := range watches {
@@ -309,6 +314,7 @@ func (u *unit) stalenessOf(t *task.Task, d Detected) *opening {
 	return o
 }
 
+// message describes the staleness in one sentence, for the case and the task's failure.
 func (d Detected) message() string {
 	threshold, why := d.Threshold, ""
 	if l := d.Limit; l.Source == task.LimitOfPromise {

@@ -16,7 +16,9 @@ const (
 	maxStaleRounds = 100
 )
 
-// claimThere serves many pollers from the dispatcher.
+// claimThere serves many pollers from the dispatcher. A hold may be out of date, because a
+// settlement has not reached the dispatcher yet; such holds are removed and replaced, in a
+// bounded number of rounds.
 func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	for n := 0; n < maxClaimRounds || n < maxStaleRounds && empty(out); n++ {
@@ -193,8 +195,9 @@ func (g *dispatchQueue) returnHolds(holds [][]Hold) {
 	g.outbox.Post(f)
 }
 
-// renewThere starts or renews the leases that the dispatcher knows, and leaves the others, which are in the store, to
-// stored.
+// renewThere starts or renews the leases that the dispatcher knows, and leaves the others,
+// which are in the store, to stored. The answers of a call are in the order of its leases;
+// those of a call for all leases come in no promised order.
 func (g *dispatchQueue) renewThere(verb string, calls []leaseCall,
 	stored func([]leaseCall) ([][]LeaseAnswer, error),
 ) ([][]LeaseAnswer, error) {
@@ -287,6 +290,7 @@ func (g *dispatchQueue) renewHolds(start bool, calls []leaseCall) (refs [][]Leas
 	return refs, holds, nil
 }
 
+// heldAnswer is the answer for a lease in force.
 func heldAnswer(h Hold) LeaseAnswer {
 	a := LeaseAnswer{Step: h.Step, Status: Held, LeaseUntil: h.Until}
 	if h.StartedAt != 0 && h.Timeout > 0 {
@@ -323,8 +327,9 @@ func (g *dispatchQueue) heldBy(ctx context.Context, worker int64) ([]task.ID, er
 	return ids, nil
 }
 
-// ReapDispatched ends leases that ran out in the dispatcher, as ReapLeases does in the store. While the store is the
-// queue here, it does nothing.
+// ReapDispatched ends leases that ran out in the dispatcher, as ReapLeases does in the store.
+// While the store is the queue here, it does nothing. It returns the number of leases looked
+// at, so that the caller knows whether to continue.
 func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 	if !e.dispatch.on() {
 		return 0, nil

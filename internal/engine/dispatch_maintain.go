@@ -22,8 +22,10 @@ const (
 	headOfQueue = 1000
 )
 
-// MaintainDispatch returns to the dispatcher when it is reachable and complete, and leaves it when it is not. It blocks
-// while it fills the dispatcher. Without a dispatcher it does nothing.
+// MaintainDispatch returns to the dispatcher when it is reachable and complete, and leaves it
+// when it is not. It blocks while it fills the dispatcher. Without a dispatcher it does
+// nothing. The error is the store's or that of ctx; a dispatcher that fails is recorded in its
+// state and tried again in the next round.
 func (e *Engine) MaintainDispatch(ctx context.Context) error {
 	if e.coordinator != nil {
 		return e.coordinator.coordinate(ctx)

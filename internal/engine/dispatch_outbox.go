@@ -17,8 +17,10 @@ type dispatchUpdate struct {
 	queued map[int64]int // number of steps to wake pollers for, by route
 }
 
+// outbox collects the updates that wait for the present request to the dispatcher to end.
 type outbox = coalesce.Group[dispatchUpdate, struct{}]
 
+// newOutbox returns an outbox with one request at a time, which keeps the order of the updates.
 func (g *dispatchQueue) newOutbox() *outbox {
 	return coalesce.New(callers, 1, func(batch []dispatchUpdate) ([]struct{}, error) {
 		g.sendUpdates(batch)

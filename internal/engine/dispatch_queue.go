@@ -10,6 +10,8 @@ import (
 // This file has the methods of queue for a dispatcher. While the dispatcher is not in use each does the same as
 // storeQueue.
 
+// begin implements queue. Leases that only this process and the dispatcher know are stored
+// first when the dispatcher has failed, else the store would hand out their steps again.
 func (g *dispatchQueue) begin(ctx context.Context, wait bool) error {
 	if err := g.storeQueue.begin(ctx, wait); err != nil {
 		return err
@@ -25,10 +27,13 @@ func (g *dispatchQueue) begin(ctx context.Context, wait bool) error {
 	return nil
 }
 
+// phase implements queue.
 func (g *dispatchQueue) phase() claimPhase {
 	return claimPhase{inStore: !g.on(), epoch: g.e.coordinator.epoch()}
 }
 
+// claim implements queue. The coordinator decides the place; without other processes the state
+// of the dispatcher does.
 func (g *dispatchQueue) claim(calls []*poller) ([][]Lease, error) {
 	return g.e.coordinator.claim(calls, func(from handOutFrom) ([][]Lease, error) {
 		switch {
@@ -58,8 +63,11 @@ func (g *dispatchQueue) renew(verb string, calls []leaseCall,
 	return g.renewThere(verb, calls, stored)
 }
 
+// leasesElsewhere implements queue: the store does not know every lease.
 func (g *dispatchQueue) leasesElsewhere() bool { return true }
 
+// depth implements queue. While the dispatcher is asked, it counts without a limit, which costs
+// it nothing.
 func (g *dispatchQueue) depth(ctx context.Context, route, key int64, id task.ID, limit int) (int, error) {
 	n, ok, err := ask(ctx, g, func(d Dispatcher) (int, error) { return d.Depth(ctx, route, key, id) })
 	if ok || err != nil {
@@ -68,6 +76,7 @@ func (g *dispatchQueue) depth(ctx context.Context, route, key int64, id task.ID,
 	return g.storeQueue.depth(ctx, route, key, id, limit)
 }
 
+// ahead implements queue. It stops as soon as the limit is reached.
 func (g *dispatchQueue) ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
 	n, ok, err := ask(ctx, g, func(d Dispatcher) (total int, err error) {
 		for _, r := range routes {
@@ -84,6 +93,7 @@ func (g *dispatchQueue) ahead(ctx context.Context, routes []int64, key int64, id
 	return g.storeQueue.ahead(ctx, routes, key, id, limit)
 }
 
+// readyCounts implements queue.
 func (g *dispatchQueue) readyCounts(ctx context.Context, limit int) (map[int64]int, error) {
 	if !g.on() {
 		return g.storeQueue.readyCounts(ctx, limit)
@@ -103,6 +113,7 @@ func (g *dispatchQueue) readyCounts(ctx context.Context, limit int) (map[int64]i
 	return g.storeQueue.readyCounts(ctx, limit)
 }
 
+// readyOn implements queue.
 func (g *dispatchQueue) readyOn(ctx context.Context, routes []int64) (map[int64]int, error) {
 	ready, ok, err := ask(ctx, g, func(d Dispatcher) (map[int64]int, error) { return d.Waiting(ctx, routes) })
 	if ok || err != nil {
@@ -111,11 +122,14 @@ func (g *dispatchQueue) readyOn(ctx context.Context, routes []int64) (map[int64]
 	return g.storeQueue.readyOn(ctx, routes)
 }
 
+// held implements queue; nil while the dispatcher is not used.
 func (g *dispatchQueue) held(ctx context.Context) (map[int64]int, error) {
 	there, _, err := ask(ctx, g, func(d Dispatcher) (map[int64]int, error) { return d.Held(ctx) })
 	return there, err
 }
 
+// holds implements queue. Every hold has expired by the end of time, so this lists them all, up
+// to limit.
 func (g *dispatchQueue) holds(ctx context.Context, limit int) ([]Hold, error) {
 	holds, _, err := ask(ctx, g, func(d Dispatcher) ([]Hold, error) {
 		return d.Expired(ctx, task.Instant(math.MaxInt64), limit)
@@ -146,8 +160,12 @@ func (g *dispatchQueue) show(ctx context.Context, steps []*task.Step) {
 	}
 }
 
+// attach implements queue. A unit remembers the epoch of the cache at its beginning: rows that
+// it read before the cache was emptied must not enter it.
 func (g *dispatchQueue) attach(u *unit) { u.leases.cacheEpoch = g.submitted.epoch.Load() }
 
+// handsOut implements queue. A hand-off in a transaction is allowed only while the store is the
+// queue.
 func (g *dispatchQueue) handsOut() (permit, bool) {
 	if g.e.coordinator == nil {
 		return permit{}, !g.on() && !g.mustPersist()
@@ -155,6 +173,7 @@ func (g *dispatchQueue) handsOut() (permit, bool) {
 	return g.storeQueue.handsOut()
 }
 
+// becameReady implements queue. The step is offered after the commit.
 func (g *dispatchQueue) becameReady(u *unit, w Work) {
 	u.leases.newOffers = append(u.leases.newOffers, w)
 }
@@ -230,4 +249,5 @@ func (g *dispatchQueue) cacheSubmitted(u *unit) {
 	}
 }
 
+// forget implements queue.
 func (g *dispatchQueue) forget() { g.submitted.clear() }
