@@ -70,7 +70,7 @@ type WorkerInfo struct {
 // The states in a WorkerInfo.
 const (
 	// An unhealthy worker gets no steps until a probe succeeds. A dead one sent no heartbeat
-	// for too long, and its steps run again elsewhere; when it returns, it must register again.
+	// for too long, and its steps run again elsewhere.
 	WorkerActive    = "active"
 	WorkerDraining  = "draining"
 	WorkerUnhealthy = "unhealthy"

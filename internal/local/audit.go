@@ -15,7 +15,9 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// Audit implements operate.Backend.
+// Audit implements operate.Backend. A limit of 0 means the default, at most the server's page
+// limit. Acts from before the field existed have no authentication; they show
+// AuthenticationLost.
 func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.AuditRecord, error) {
 	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Worker: toID(f.WorkerID),
 		Namespace: f.Namespace,
@@ -72,7 +74,8 @@ func optionalUUID(id task.ID) *uuid.UUID {
 	return &u
 }
 
-// expectation reads an operator's expectation.
+// expectation reads an operator's expectation. match is a list of etags as in the header
+// If-Match; its faults are at /if_match.
 func expectation(state, match string) (task.Expectation, error) {
 	x := task.Expectation{State: state}
 	if fault := x.Match(match); fault != "" {
@@ -89,6 +92,7 @@ func ofOne(x task.Expectation) error {
 	return nil
 }
 
+// badExpectation refuses an act whose expectation cannot be read.
 func badExpectation(at, fault string) error {
 	e := tasker.Errorf(tasker.CodeInvalid, "nothing was changed: one problem")
 	e.Details = []tasker.Detail{{Location: at, Message: fault}}

@@ -9,6 +9,8 @@ import (
 )
 
 // Backend is a tasker.Backend on an engine, without Close: the opener of the engine closes it.
+// Its methods are safe for concurrent use, and return *tasker.Error for what a caller can act
+// on. The contract of each is that of the interface that it implements.
 type Backend struct {
 	engine *engine.Engine
 	rows   Rows
@@ -25,8 +27,9 @@ type Rows interface {
 // New returns a Backend on an engine whose store has the rows.
 func New(e *engine.Engine, rows Rows) *Backend { return &Backend{engine: e, rows: rows} }
 
-// SubmitIn is SubmitTasks inside a caller's transaction: within calls its argument with the store's side of that
-// transaction.
+// SubmitIn is SubmitTasks inside a caller's transaction: within calls its argument with the
+// store's side of that transaction. It takes no namespace scope: the caller is the program
+// itself.
 func (b *Backend) SubmitIn(ctx context.Context, requests []tasker.TaskRequest,
 	within func(func(context.Context, engine.Tx) error) error,
 ) ([]tasker.TaskReceipt, error) {

@@ -13,7 +13,8 @@ import (
 // defaultBulk is the default number of cases that a bulk request examines.
 const defaultBulk = 100
 
-// UpdateCases implements operate.CaseBackend.
+// UpdateCases implements operate.CaseBackend. Problems of the update are located below /update,
+// those of the selection below /filter.
 func (b *Backend) UpdateCases(ctx context.Context, req operate.BulkCaseUpdate) (*operate.BulkResult, error) {
 	bulk, err := b.toBulk(req.Filter, req.BulkPage, req.Update.Reopen)
 	if err != nil {
@@ -33,7 +34,7 @@ func (b *Backend) UpdateCases(ctx context.Context, req operate.BulkCaseUpdate) (
 	return fromBulk(out, req.DryRun), nil
 }
 
-// ActOnCases implements operate.CaseBackend.
+// ActOnCases implements operate.CaseBackend. Problems of the act are located below /action.
 func (b *Backend) ActOnCases(ctx context.Context, req operate.BulkStepAction) (*operate.BulkResult, error) {
 	bulk, err := b.toBulk(req.Filter, req.BulkPage, false)
 	if err != nil {
@@ -53,8 +54,9 @@ func (b *Backend) ActOnCases(ctx context.Context, req operate.BulkStepAction) (*
 	return fromBulk(out, req.DryRun), nil
 }
 
-// toBulk checks the selection of a bulk request. It refuses a request that selects no cases, and one that
-// re-opens cases without naming the cases or their resolution.
+// toBulk checks the selection of a bulk request. It refuses a request that selects no cases,
+// and one that re-opens cases without naming the cases or their resolution. An empty resolution
+// status means pending unless cases are named, because resolved cases need no act.
 func (b *Backend) toBulk(f operate.CaseFilter, page operate.BulkPage, reopen bool) (engine.Bulk, error) {
 	switch {
 	case reflect.ValueOf(f).IsZero():
@@ -81,6 +83,7 @@ func (b *Backend) toBulk(f operate.CaseFilter, page operate.BulkPage, reopen boo
 	return engine.Bulk{Filter: filter, DryRun: page.DryRun}, nil
 }
 
+// fromBulk converts a result and counts its items.
 func fromBulk(r *engine.BulkResult, dry bool) *operate.BulkResult {
 	out := &operate.BulkResult{DryRun: dry, Results: make([]operate.BulkItem, len(r.Items)), Error: itemError(r.Err)}
 	for i, item := range r.Items {

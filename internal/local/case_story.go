@@ -8,6 +8,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
+// fromCase converts a case. One without a snapshot was read for a list: its notes and
+// occurrences are left out too. Damage of the row and of the template are joined.
 func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*operate.Case, error) {
 	tpl, err := b.engine.TemplateOf(ctx, c.DefID)
 	if err != nil {
@@ -54,6 +56,7 @@ func handlerOf(tpl *task.Template, step string) string {
 	return ""
 }
 
+// fromOccurrence converts one occurrence.
 func fromOccurrence(o task.Occurrence) operate.CaseOccurrence {
 	return operate.CaseOccurrence{No: o.No, OccurredAt: o.At.Time(), Reason: tasker.CaseReason(o.Reason),
 		Cause:         operate.CaseCause(o.Cause),
@@ -63,6 +66,7 @@ func fromOccurrence(o task.Occurrence) operate.CaseOccurrence {
 		Snapshot: o.Snapshot}
 }
 
+// fromRecovery converts a recovery, nil for none.
 func fromRecovery(r *task.Recovery) *operate.CaseRecovery {
 	if r == nil {
 		return nil

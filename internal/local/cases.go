@@ -40,7 +40,8 @@ func (b *Backend) Cases(ctx context.Context, f operate.CaseFilter) ([]operate.Ca
 	return out, b.addStates(ctx, out)
 }
 
-// addStates adds the present states of the tasks of cases.
+// addStates adds the present states of the tasks of cases. A deleted task has state "". The
+// states are read after the cases, in one query.
 func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 	if len(cases) == 0 {
 		return nil
@@ -63,7 +64,8 @@ func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 	return nil
 }
 
-// toCaseFilter checks and converts a filter.
+// toCaseFilter checks and converts a filter. page is the default size of a page. Every fault is
+// reported, at the name of its query parameter.
 func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilter, error) {
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason),
 		Namespace: f.Namespace, TaskName: f.TaskName,
@@ -141,12 +143,15 @@ func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u operate.CaseUp
 	return &operate.CaseUpdated{Success: true, CaseUUID: id, Message: updated(c, u)}, nil
 }
 
+// toCaseChange converts an update; the error is that of its expectation.
 func toCaseChange(u operate.CaseUpdate) (task.CaseChange, error) {
 	expect, err := expectation(u.ExpectedState, u.IfMatch)
 	return task.CaseChange{Status: task.Resolution(u.ResolutionStatus), Notes: u.ResolutionNotes, Actor: u.ResolvedBy,
 		Metadata: u.Metadata, Reopen: u.Reopen, Expect: expect}, err
 }
 
+// updated is the message of the response. Its words are part of the API that older clients
+// know.
 func updated(c *task.Case, u operate.CaseUpdate) string {
 	switch {
 	case u.Reopen:
@@ -160,7 +165,8 @@ func updated(c *task.Case, u operate.CaseUpdate) string {
 	}
 }
 
-// CaseStats implements operate.CaseBackend.
+// CaseStats implements operate.CaseBackend. Only a filter on columns can be counted: step,
+// handler and message are searched in pages.
 func (b *Backend) CaseStats(ctx context.Context, f operate.CaseFilter) ([]operate.CaseStats, error) {
 	if f.CaseFailureFilter != (operate.CaseFailureFilter{}) {
 		return nil,
@@ -183,7 +189,8 @@ func (b *Backend) CaseStats(ctx context.Context, f operate.CaseFilter) ([]operat
 	return out, nil
 }
 
-// statsOf combines the counts of a reason; nil without any.
+// statsOf combines the counts of a reason; nil without any. The mean time to resolution is in
+// minutes, from opening to resolution, over all resolved cases.
 func statsOf(reason task.CaseReason, counts []engine.CaseCount) *operate.CaseStats {
 	s := operate.CaseStats{Reason: tasker.CaseReason(reason)}
 	var oldest, newest task.Instant
@@ -283,6 +290,7 @@ func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]o
 	return out, nil
 }
 
+// fromStaleness converts one row. now is the time for which StaleAt is computed.
 func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.StaleTask {
 	_, damage := s.Task.Shown()
 	out := operate.StaleTask{Damage: damages(damage, s.Template.Unread), TaskUUID: toUUID(s.Task.ID),
@@ -301,7 +309,8 @@ func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.S
 	return out
 }
 
-// DetectStaleness implements operate.FailureBackend.
+// DetectStaleness implements operate.FailureBackend. A batch size of 0 means the configured
+// one.
 func (b *Backend) DetectStaleness(ctx context.Context, req operate.DetectRequest) ([]operate.Detection, error) {
 	list, err := b.engine.DetectStaleness(ctx, req.BatchSize, req.DryRun)
 	if err != nil {

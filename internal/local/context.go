@@ -32,8 +32,9 @@ func (b *Backend) EditContext(ctx context.Context, id uuid.UUID, req tasker.Edit
 // maxOldContexts bounds the old contexts in a history, in bytes.
 const maxOldContexts = 1 << 20
 
-// contextEdits returns the edits among acts, oldest first. If the old contexts are too large together, it omits the
-// oldest.
+// contextEdits returns the edits among acts, oldest first. If the old contexts are too large
+// together, it omits the oldest. The edits are stored as acts of the audit trail; a history is
+// built from them, so no second copy can differ.
 func contextEdits(acts []task.Act) ([]tasker.ContextEdit, error) {
 	var edits []tasker.ContextEdit
 	for i := range acts {

@@ -20,6 +20,7 @@ func ToError(err error) error {
 	return apiError(e)
 }
 
+// apiError converts field by field. The cause stays behind: it may name hosts or files.
 func apiError(e *task.Error) *tasker.Error {
 	out := &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint, RetryAfter: e.RetryAfter}
 	for _, p := range e.Problems {
@@ -28,7 +29,8 @@ func apiError(e *task.Error) *tasker.Error {
 	return out
 }
 
-// itemError is ToError for the answer to one item.
+// itemError is ToError for the answer to one item. An item has no HTTP header, so the pause is
+// repeated in seconds.
 func itemError(err error) *tasker.Error {
 	var e *task.Error
 	switch {
@@ -55,6 +57,7 @@ func relocate(err error, from, to string) error {
 	return err
 }
 
+// toUUID, toID and toIDs convert IDs, which are the same 16 bytes on both sides.
 func toUUID(id task.ID) uuid.UUID { return uuid.UUID(id) }
 func toID(id uuid.UUID) task.ID   { return task.ID(id) }
 

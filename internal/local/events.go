@@ -13,7 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// StreamEvents implements tasker.TaskBackend.
+// StreamEvents implements tasker.TaskBackend. It blocks between batches, and ends without an
+// error at the listener's end of file: every task is settled, or the engine stops.
 func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.Seq2[[]tasker.Event, error] {
 	return func(yield func([]tasker.Event, error) bool) {
 		l, err := b.listen(ctx, f)
@@ -38,6 +39,8 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 	}
 }
 
+// listen checks a filter and starts a listener, which the caller closes. Exhausted: there are
+// too many.
 func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*feed.Listener, error) {
 	l := feed.Filter{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name,
 		Tag:           f.Tag,
@@ -75,6 +78,8 @@ func knownEvent(t tasker.EventType) bool {
 	return false
 }
 
+// fromNotices converts changes to events. The feed carries IDs and levels; names of templates
+// and priorities are added here.
 func (b *Backend) fromNotices(ctx context.Context, notices []feed.Notice) ([]tasker.Event, error) {
 	batch := make([]tasker.Event, len(notices))
 	for i := range notices {

@@ -52,6 +52,7 @@ type explainer struct {
 	now task.Instant
 }
 
+// summary is one sentence about the task as a whole.
 func (x *explainer) summary() string {
 	t := x.task
 	switch t.State {
@@ -97,6 +98,8 @@ func (x *explainer) summary() string {
 	return s + "."
 }
 
+// erroredSummary explains a task in error: by a cycle, by the cause that was recorded with the
+// transition, or by the number of its failed steps.
 func (x *explainer) erroredSummary() string {
 	if loop := x.loop(); loop != "" && x.task.Counts.Failed == 0 {
 		return fmt.Sprintf(
@@ -127,6 +130,7 @@ func (x *explainer) erroredSummary() string {
 		"The task continues when %s.", clock(x.task.FinishedAt), failed, repaired)
 }
 
+// byWhom names the actor, the key if it has another name, and the reason.
 func byWhom(actor, key, reason string) string {
 	s := ""
 	if actor != "" {
@@ -160,6 +164,8 @@ func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, e
 	}
 }
 
+// pending explains a step that waits for its time or its parents. The advice names the broken
+// step that must be repaired, even if it is several dependencies away.
 func (x *explainer) pending(s *task.Step) (why, next string) {
 	if s.Queue == task.Timers {
 		at := task.Instant(s.Key)
@@ -210,6 +216,7 @@ func (x *explainer) broken(s *task.Step, seen map[int]bool) []string {
 	return names
 }
 
+// enqueued explains a ready step: no worker serves it, or steps are ahead of it.
 func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next string, err error) {
 	route, err := x.b.engine.RouteOf(ctx, s.RouteID)
 	if err != nil {
@@ -270,6 +277,7 @@ func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving 
 	return serving, strings.Join(why, "; ")
 }
 
+// routeText describes a route for operators.
 func routeText(r *task.Route) string {
 	s := fmt.Sprintf("handler %q in namespace %q", r.Handler, r.Namespace)
 	if len(r.Capabilities) > 0 {
@@ -278,6 +286,7 @@ func routeText(r *task.Route) string {
 	return s
 }
 
+// leased explains a step that a worker holds.
 func (x *explainer) leased(ctx context.Context, s *task.Step) (why, next string, err error) {
 	worker, err := x.worker(ctx, s.WorkerNo)
 	if err != nil {
@@ -303,6 +312,8 @@ func (x *explainer) leased(ctx context.Context, s *task.Step) (why, next string,
 	return why, next, nil
 }
 
+// waiting explains a step that waits for a time after an attempt: a lost worker, a snooze, or a
+// retry.
 func (x *explainer) waiting(s *task.Step) (why, next string) {
 	at := task.Instant(s.Key)
 	next = fmt.Sprintf("It becomes ready automatically at %s, in %s; reset it to run it now.", clock(at), x.until(at))
@@ -329,6 +340,7 @@ func (x *explainer) waiting(s *task.Step) (why, next string) {
 	), next
 }
 
+// failed explains a step in error.
 func (x *explainer) failed(s *task.Step) (why, next string) {
 	next = "Fix the cause and reset the step; or resolve it, or complete it with a result."
 	if act, waited := x.givenUp(s); act != nil {
@@ -354,6 +366,7 @@ func (x *explainer) failed(s *task.Step) (why, next string) {
 	return why, next
 }
 
+// because appends the last failure, "" if the last attempt did not fail.
 func (x *explainer) because(s *task.Step) string {
 	if a := x.lastAttempt(s); a != nil && a.Failure != nil {
 		return fmt.Sprintf(" at %s: %s", clock(a.FinishedAt), firstLine(a.Failure.Message))
@@ -361,6 +374,7 @@ func (x *explainer) because(s *task.Step) string {
 	return ""
 }
 
+// lastAttempt returns the last recorded attempt of a step, or nil.
 func (x *explainer) lastAttempt(s *task.Step) *task.Attempt {
 	for i := len(x.records.Attempts) - 1; i >= 0; i-- {
 		if x.records.Attempts[i].StepID == s.ID {
@@ -370,6 +384,7 @@ func (x *explainer) lastAttempt(s *task.Step) *task.Attempt {
 	return nil
 }
 
+// until is the time left, in whole seconds.
 func (x *explainer) until(at task.Instant) string {
 	if d := at.Sub(x.now).Round(time.Second); d > 0 {
 		return d.String()
@@ -377,13 +392,16 @@ func (x *explainer) until(at task.Instant) string {
 	return "a moment"
 }
 
+// clock is a time in UTC, in whole seconds.
 func clock(at task.Instant) string { return at.Time().Format("2006-01-02 15:04:05Z") }
 
+// firstLine cuts a message so that a stack does not fill the sentence.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line
 }
 
+// atLeast counts the steps ahead; the engine stops counting at a bound.
 func atLeast(p engine.QueuePlace, noun string) string {
 	if p.Least {
 		return fmt.Sprintf("at least %d %ss", p.Ahead, noun)

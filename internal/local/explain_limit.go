@@ -28,6 +28,9 @@ func (x *explainer) limits() []string {
 	return out
 }
 
+// limitOfState explains when the task is stale in its state, "" where nothing limits it. A
+// threshold for all tasks starts at the end of a promise to a step, which the sentence then
+// names.
 func (x *explainer) limitOfState(l task.Limit) string {
 	if l.Source == task.NoLimit {
 		return ""

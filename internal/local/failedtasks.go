@@ -12,7 +12,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// FailedTasks implements operate.FailureBackend.
+// FailedTasks implements operate.FailureBackend. Without a resolution status it lists the tasks
+// that are in error now and have a pending case.
 func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (*operate.FailedTaskPage, error) {
 	filter, err := b.toCaseFilter(operate.CaseFilter{ResolutionStatus: cmp.Or(f.ResolutionStatus, tasker.CasePending),
 		Reason: f.Reason, Namespace: f.Namespace,
@@ -49,6 +50,8 @@ func (b *Backend) FailedTasks(ctx context.Context, f operate.FailedTaskFilter) (
 	return page, nil
 }
 
+// fromFailedTask joins a case, its task and the last failure. The retries are those of the
+// attempt that failed.
 func (b *Backend) fromFailedTask(ctx context.Context, l *engine.FailedTask) (operate.FailedTask, error) {
 	tpl, err := b.engine.TemplateOf(ctx, l.Task.DefID)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 // filterFaults collects the faults of a filter.
 type filterFaults []tasker.Detail
 
+// add appends a fault at the name of a query parameter or a JSON pointer.
 func (f *filterFaults) add(at, message string) {
 	*f = append(*f, tasker.Detail{Location: at, Message: message})
 }
@@ -31,6 +32,7 @@ func (f *filterFaults) names(pairs ...string) {
 	}
 }
 
+// instant checks that a time is one that the stores can hold.
 func (f *filterFaults) instant(at string, i task.Instant) {
 	if fault := task.InstantFault(i); fault != "" {
 		f.add(at, fault)
@@ -45,6 +47,7 @@ func (f filterFaults) err() error {
 	return badFilter(f...)
 }
 
+// badFilter refuses a filter with CodeInvalid.
 func badFilter(problems ...tasker.Detail) *tasker.Error {
 	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the filter is not valid", Details: problems}
 }

@@ -79,6 +79,7 @@ func (v *view) parentsFirst() []*task.Step {
 	return order
 }
 
+// history builds the history of one task from its rows and records.
 type history struct {
 	*view
 	out *tasker.TaskHistory
@@ -246,6 +247,8 @@ func why(a *task.Attempt) string {
 	return ""
 }
 
+// toAttempt converts an attempt with its resolved number and worker. A worker that was deleted
+// has a name and no ID.
 func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker string) tasker.Attempt {
 	out := tasker.Attempt{StepUUID: toUUID(s.ID), StepName: h.spec(s).Name, Attempt: number, Lease: a.Token,
 		Worker: worker, Outcome: string(a.Outcome),

@@ -16,7 +16,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// EnqueueTasks implements queueapi.Backend.
+// EnqueueTasks implements queueapi.Backend. The places in the queue are a service: when they
+// cannot be read, the receipts come without them.
 func (b *Backend) EnqueueTasks(ctx context.Context, req queueapi.EnqueueRequest) ([]queueapi.QueueReceipt, error) {
 	subs := make([]engine.Submission, len(req.Tasks))
 	for i := range req.Tasks {
@@ -57,8 +58,11 @@ func toQueueError(err error) error {
 	return e
 }
 
+// traceIDForm is the form of a trace ID in W3C trace context.
 var traceIDForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
+// toQueued converts a submission of the queue API. A bare trace ID becomes a traceparent, so
+// that the attempts are spans of the caller's trace.
 func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) error {
 	bad := func(at, message string) error {
 		return &tasker.Error{Code: tasker.CodeInvalid, Message: "nothing was stored: the submission is not valid",
@@ -99,6 +103,7 @@ func spanOf(traceID string) string {
 	return traceID[:16]
 }
 
+// toQueueReceipt converts a receipt, with the status and the place of the task's only step.
 func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engine.QueuePlace) queueapi.QueueReceipt {
 	out := queueapi.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: queueapi.QueueQueued,
 		Error: itemError(r.Err)}
@@ -121,6 +126,8 @@ func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engin
 	return out
 }
 
+// toPlace converts a place; only a ready step has one. The score is the ordering key in
+// seconds, and p may be nil where the place is not known.
 func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) queueapi.QueuePlace {
 	if s.State != task.StepEnqueued {
 		return queueapi.QueuePlace{}
@@ -142,7 +149,9 @@ func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) queueapi.QueuePlac
 // milli returns a duration in seconds, rounded to the millisecond.
 func milli(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
 
-// CancelQueueTask implements queueapi.Backend.
+// CancelQueueTask implements queueapi.Backend. WorkerNotified means that a worker held the
+// step: it learns of the cancellation with its next heartbeat, by NotifiedBy at the latest if
+// it keeps its interval.
 func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID,
 	req queueapi.QueueCancel,
 ) (*queueapi.QueueCancelled, error) {

@@ -22,6 +22,7 @@ var queueStates = map[queueapi.QueueStatus][]task.State{
 	queueapi.QueueStopped:    {task.Cancelled},
 }
 
+// liveStates are the states of tasks that are not settled.
 func liveStates() []task.State {
 	return slices.DeleteFunc(slices.Clone(task.States), task.State.Settled)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// QueueStats implements queueapi.Backend.
+// QueueStats implements queueapi.Backend. Some numbers appear under two names, because clients
+// of the older API expect either.
 func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queueapi.QueueStats, error) {
 	s, err := b.engine.QueueStats(ctx, f.Namespaces)
 	if err != nil {
@@ -69,6 +70,7 @@ func someSeconds(d time.Duration) *float64 {
 	return &seconds
 }
 
+// countWorkers counts workers by state. Dead ones are counted apart, and have no capacity.
 func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) queueapi.QueueWorkers {
 	var out queueapi.QueueWorkers
 	for _, w := range workers {
@@ -99,12 +101,14 @@ func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) queu
 	return out
 }
 
+// throughput converts the measured activity of the last minute.
 func throughput(m engine.Measured) queueapi.QueueThroughput {
 	return queueapi.QueueThroughput{CompletedLastMinute: m.CompletedLastMinute, FailedLastMinute: m.FailedLastMinute,
 		HandedOutLastMinute:    m.HandedLastMinute,
 		AvgTaskDurationSeconds: ageOf(m.MeanRun, m.RunsLastMinute)}
 }
 
+// pressureOf converts the state of back-pressure: open, the tier reached, or overloaded.
 func pressureOf(p engine.Pressure) queueapi.QueueBackpressure {
 	out := queueapi.QueueBackpressure{Scope: string(p.Scope), State: "open", InHand: p.Active, Refused: map[string]int64{}}
 	for reason, n := range p.Refused {
