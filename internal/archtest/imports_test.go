@@ -45,6 +45,8 @@ var layers = map[string]struct {
 		"it reads a document, whatever that says"},
 	"internal/doctor": {[]string{"internal/config", "internal/migration", "internal/store/postgres",
 		"internal/store/sqlite", "internal/task"}, "it looks at a database from outside, and opens no store"},
+	"internal/deadletter": {[]string{"internal/failure", "internal/task"},
+		"the domain is pure: the standard library only"},
 	"internal/engine": {[]string{"internal/access", "internal/clock", "internal/coalesce", "internal/failure",
 		"internal/feed", "internal/rate", "internal/settings", "internal/task"},
 		"the engine declares the store that it needs, and does not know " +
@@ -55,6 +57,8 @@ var layers = map[string]struct {
 	"internal/httpapi": {[]string{".", "internal/access", "internal/pointer", "internal/queueapi",
 		"internal/strictjson", "internal/task", "internal/template", "internal/web", "internal/wording", "operate"},
 		"it serves a Backend, whichever; it does not know the store"},
+	"internal/inbox": {[]string{"internal/deadletter", "internal/engine", "internal/task"},
+		"it decides with the domain and stores through its roles; it knows no SQL and no HTTP"},
 	"internal/local": {[]string{".", "internal/engine", "internal/failure", "internal/feed", "internal/pointer",
 		"internal/queueapi", "internal/task", "internal/template", "internal/wording", "operate"},
 		"it turns the public types into the engine's and back, and opens nothing"},

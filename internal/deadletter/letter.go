@@ -1,0 +1,120 @@
+package deadletter
+
+import (
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// State is the state of a letter.
+type State string
+
+// The states of letters.
+const (
+	// Open: it waits for a decision. An open letter never expires.
+	Open State = "open"
+	// Scheduled: a policy sends it back at its due time.
+	Scheduled State = "scheduled"
+	// Redriving: a redrive, or a policy, is sending it back.
+	Redriving State = "redriving"
+	// Redriven: it was sent back, and has not come back since.
+	Redriven State = "redriven"
+	// Discarded: an operator or a policy has given it up, with a reason. It can be restored.
+	Discarded State = "discarded"
+)
+
+// States lists the states.
+var States = []State{Open, Scheduled, Redriving, Redriven, Discarded}
+
+// Header is one header of a message. A name may occur more than once; a value is binary.
+type Header struct {
+	Name  string
+	Value []byte
+}
+
+// Content is what is sent back: the original of a letter, or its edited form.
+type Content struct {
+	Key     []byte // nil: none
+	Headers []Header
+	Payload []byte
+}
+
+// Letter is a dead letter.
+type Letter struct {
+	ID        task.ID
+	Namespace string
+	// Source is the name of the source that it came from, unique in its namespace.
+	Source string
+	// Origin is where the consumer had taken it from: a queue, a topic. It proposes where a redrive sends it.
+	Origin string
+	// Format is the convention in which the message reported its failure; "raw" when none was recognised.
+	Format string
+	// Position identifies the message on its broker; "" where the broker has none.
+	Position string
+	// MessageID is the sender's identifier of the message; "" for none.
+	MessageID string
+	// Identity makes a repeated delivery recognisable: two letters of a source never share one. See Identify.
+	Identity string
+	// Canonical is the hash of the canonical content, by which a message without headers is recognised as one that was
+	// sent back.
+	Canonical string
+
+	State   State
+	StateAt task.Instant // when it entered the state
+	Due     task.Instant // of a scheduled letter
+	Reason  string       // why it was discarded, or left to an operator; "" otherwise
+	Redrive task.ID      // the redrive that holds it, or held it last; zero for none
+	PurgeAt task.Instant // when it will be deleted; 0: never
+
+	// Group is that of its latest occurrence.
+	Group GroupID
+	// Failure and Handler describe the latest occurrence.
+	Failure failure.Report
+	Handler string // the consumer; "" when not known
+	Stack   string
+
+	Occurrences int // times that it died
+	Attempts    int // attempts of its consumers, in all
+	Replays     int // times that it was sent back
+	// Parked letters have been sent back too often: no operation on many takes them unless told to.
+	Parked bool
+
+	FirstAt    task.Instant // when it died first, as its message says; else when it was captured
+	LastAt     task.Instant // when it died last
+	CapturedAt task.Instant
+
+	Original Content
+	// Edited is what is sent in place of the original; nil for none. The original is kept.
+	Edited *Content
+	// Size is the size of the payload in bytes, before it was cut; Cut reports that it was.
+	Size int
+	Cut  bool
+	// Undecoded is why the message could not be decoded; "" when it was.
+	Undecoded string
+
+	Version int64 // incremented by every change
+}
+
+// Outgoing returns the content that a redrive sends.
+func (l *Letter) Outgoing() Content {
+	if l.Edited != nil {
+		return *l.Edited
+	}
+	return l.Original
+}
+
+// Occurrence is one time that a letter died.
+type Occurrence struct {
+	Letter   task.ID
+	No       int // from 1
+	At       task.Instant
+	Group    GroupID
+	Failure  failure.Report
+	Handler  string
+	Stack    string
+	Origin   string
+	Position string
+	Attempts int
+	Redrive  task.ID // the redrive after which it came back; zero for none
+	// Payload is what died, where it differs from what was sent; nil where it does not.
+	Payload []byte
+}

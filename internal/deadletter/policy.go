@@ -1,0 +1,59 @@
+package deadletter
+
+import "time"
+
+// Strategy is how a policy sends letters back.
+type Strategy string
+
+// The strategies.
+const (
+	Manual      Strategy = "manual"      // not at all: an operator decides
+	Immediate   Strategy = "immediate"   // at once
+	Fixed       Strategy = "fixed"       // after the base
+	Exponential Strategy = "exponential" // after the base, multiplied for each replay, up to the cap
+	ScheduledAt Strategy = "scheduled"   // at a time of day
+)
+
+// Strategies lists the strategies.
+var Strategies = []Strategy{Manual, Immediate, Fixed, Exponential, ScheduledAt}
+
+// Policy says which letters of a source are sent back without an operator, and when.
+type Policy struct {
+	Namespace string
+	Source    string
+	Origin    string // "" for every origin of the source that has no policy of its own
+	Strategy  Strategy
+	// MaxRetries bounds the replays of a letter; when it is reached the letter is discarded with that reason, or left
+	// to an operator if KeepExhausted.
+	MaxRetries    int
+	KeepExhausted bool
+	Base, Cap     time.Duration
+	Multiplier    float64
+	Jitter        float64 // share of the delay, 0 to 1
+	// At is the time of day of ScheduledAt, since midnight UTC.
+	At time.Duration
+	// MaxAge bounds the age of a letter, since it died first; 0: no bound.
+	MaxAge time.Duration
+	// OnlyTypes restricts the policy to these error types; empty does not.
+	OnlyTypes []string
+	Version   int64
+}
+
+// Source is a place that letters come from.
+type Source struct {
+	Namespace string
+	Name      string
+	Driver    string // name of a driver, or "http" for a program that reports
+	URL       string // of the broker; secrets in it are never shown
+	Queue     string // list, stream, queue or topic
+	Format    string // "" detects it
+	// Targets are the destinations that letters of this source may be sent to, besides their origins. An entry that
+	// ends in "*" allows every name that begins with what is before it.
+	Targets []string
+	// MaxReplays parks a letter that was sent back that often.
+	MaxReplays int
+	// MaxOpen bounds the open letters: above it nothing more is captured, and nothing dropped. 0: no bound.
+	MaxOpen int
+	Paused  bool
+	Version int64
+}

@@ -1,0 +1,182 @@
+package deadletter
+
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Kind is the kind of an item of the inbox.
+type Kind string
+
+// The kinds of items.
+const (
+	KindLetter Kind = "letter"
+	KindCase   Kind = "case"
+)
+
+// Selection selects items of the inbox. Zero fields do not restrict.
+type Selection struct {
+	Namespace string
+	Kind      Kind // "" selects both
+	IDs       []task.ID
+	Groups    []GroupID
+	Source    string
+	Origin    string
+	Template  string // of cases: name of the template
+	// State selects letters in it, and cases that are pending for Open; "" selects all states.
+	State State
+	Type  string // error type
+	// Text is a literal part of an error message or a payload.
+	Text string
+	// HeaderName selects letters with that header, of that value if HeaderValue is set.
+	HeaderName, HeaderValue string
+	After                   task.Instant // died last at or after
+	Before                  task.Instant // died last before
+	MinReplays              int
+	Parked                  *bool
+}
+
+// Operation is what a redrive does with its items.
+type Operation string
+
+// The operations.
+const (
+	// OpRedrive sends letters back, and runs the failed steps of the tasks of cases again.
+	OpRedrive Operation = "redrive"
+	// OpDiscard discards letters, and cancels the tasks of cases.
+	OpDiscard Operation = "discard"
+	// OpRestore opens discarded letters again.
+	OpRestore Operation = "restore"
+)
+
+// RedriveState is the state of a redrive.
+type RedriveState string
+
+// The states of redrives.
+const (
+	RedriveDraft     RedriveState = "draft"     // frozen, not started
+	RedriveRunning   RedriveState = "running"   // sends a wave
+	RedriveObserving RedriveState = "observing" // waits to see what of a wave comes back
+	RedrivePaused    RedriveState = "paused"    // by an operator
+	RedriveHalted    RedriveState = "halted"    // by its stop rule
+	RedriveDone      RedriveState = "done"
+	RedriveCancelled RedriveState = "cancelled"
+)
+
+// RedriveStates lists the states.
+var RedriveStates = []RedriveState{RedriveDraft, RedriveRunning, RedriveObserving, RedrivePaused, RedriveHalted,
+	RedriveDone, RedriveCancelled}
+
+// Plan says in which waves a redrive sends.
+type Plan struct {
+	Canary  int           // size of the first wave
+	Factor  float64       // each wave is that many times the size of the one before
+	Largest int           // size of the largest wave
+	Observe time.Duration // after each wave
+	Rate    float64       // items per second; 0: no limit
+}
+
+// StopRule says when a redrive halts. Zero fields do not.
+type StopRule struct {
+	// ReturnedShare is the share of a wave, above 0 to 1, that may come back.
+	ReturnedShare float64
+	// SamePrint is how many items of a wave may come back with one fingerprint.
+	SamePrint int
+	// Failed is how many sends of a wave may fail.
+	Failed int
+}
+
+// Edit changes content before it is sent; the original is kept.
+type Edit struct {
+	// Patch is a JSON Patch (RFC 6902) or a JSON merge patch (RFC 7396) of the payload; of a case, of the context of
+	// its task. nil: none.
+	Patch []byte
+	// SetHeaders replaces the headers of those names; DropHeaders removes them.
+	SetHeaders  []Header
+	DropHeaders []string
+	// Key replaces the key; nil keeps it.
+	Key []byte
+}
+
+// Redrive is an operation on a frozen selection.
+type Redrive struct {
+	ID        task.ID
+	Namespace string
+	Operation Operation
+	Selection Selection
+	// Destination is where letters are sent; "" sends each to its origin.
+	Destination string
+	Edit        *Edit
+	Plan        Plan
+	Stop        StopRule
+	// IncludeParked takes parked letters too.
+	IncludeParked bool
+
+	State   RedriveState
+	StateAt task.Instant
+	// Resume is the state to which a paused redrive returns.
+	Resume RedriveState
+	Halt   string // why it was halted, in a sentence
+
+	FrozenAt  task.Instant
+	StartedAt task.Instant
+	EndedAt   task.Instant
+
+	Total     int // items
+	Counts    Counts
+	Wave      int // number of the wave under way, from 1; 0 before the first
+	WaveSize  int
+	WaveSent  int // items of the wave that are decided: sent, failed or skipped
+	WaveBegan task.Instant
+	// Behind is the number of the last item that was decided.
+	Behind int
+
+	Actor, Key, Reason string
+	CreatedAt          task.Instant
+	Version            int64
+}
+
+// ItemState is the result of one item.
+type ItemState string
+
+// The states of items.
+const (
+	ItemPending   ItemState = "pending"
+	ItemSending   ItemState = "sending"   // marked; its outcome is not recorded yet
+	ItemSent      ItemState = "sent"      // and not seen again
+	ItemReturned  ItemState = "returned"  // it died again
+	ItemCompleted ItemState = "completed" // the task, or an operation other than sending
+	ItemFailed    ItemState = "failed"    // with a message; the item stays as it was
+	ItemSkipped   ItemState = "skipped"   // it had changed since the freeze; with a message
+)
+
+// Item is one item of a redrive. Items are numbered in the order in which they are sent.
+type Item struct {
+	Redrive task.ID
+	No      int // from 1
+	Kind    Kind
+	ID      task.ID // of the letter or the case
+	State   ItemState
+	Wave    int
+	At      task.Instant // of the state
+	Message string
+	// Group is that with which it came back; 0 for none.
+	Group GroupID
+	// Uncertain: its process ended between the mark and the record, so that it may have been sent twice, under the same
+	// ID.
+	Uncertain bool
+}
+
+// Counts counts items by their states.
+type Counts struct {
+	Pending, Sending, Sent, Returned, Completed, Failed, Skipped int
+	Uncertain                                                    int // among the others
+}
+
+// Outcome is how the items of one wave stand.
+type Outcome struct {
+	Counts
+	// ByGroup counts the items that came back, by the group that they came back in.
+	ByGroup map[GroupID]int
+}

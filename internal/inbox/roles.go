@@ -1,0 +1,185 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Store is all that an Inbox stores. Package store implements it once, for every SQL database. A method that takes a
+// transaction is part of it; the others answer from a committed state.
+type Store interface {
+	LetterRows
+	LetterReader
+	GroupRows
+	GroupReader
+	RedriveRows
+	RedriveReader
+	SourceRows
+	PolicyRows
+}
+
+// LetterRows are letters in a transaction.
+type LetterRows interface {
+	// AddLetters stores new letters with their first occurrences.
+	AddLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
+	// Letters returns letters whole, locked, in the order of the IDs; those that do not exist are left out.
+	Letters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
+	// Identified returns the letters of a source that have one of the identities, locked, in any order.
+	Identified(ctx context.Context, tx engine.Tx, namespace, source string, identities []string) ([]*deadletter.Letter,
+		error)
+	// Returning returns redriven or redriving letters of a namespace, by the hash of their canonical content, locked;
+	// at most one for each hash, the one that was sent back last.
+	Returning(ctx context.Context, tx engine.Tx, namespace string, canonical []string) ([]*deadletter.Letter, error)
+	// SaveLetters stores the changeable fields of letters; AddOccurrences appends to their histories.
+	SaveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
+	AddOccurrences(ctx context.Context, tx engine.Tx, occurrences []deadletter.Occurrence) error
+}
+
+// LetterReader answers queries about letters.
+type LetterReader interface {
+	// FindLetter returns a letter whole, or nil.
+	FindLetter(ctx context.Context, id task.ID) (*deadletter.Letter, error)
+	// Occurrences returns the occurrences of a letter, the latest first, at most limit.
+	Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error)
+	// ListLetters returns a page, the newest first, without payloads above SmallPayload, headers and stacks.
+	ListLetters(ctx context.Context, f LetterFilter) (LetterPage, error)
+	// OpenLetters counts the open letters of a source, up to a limit.
+	OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error)
+	// DueLetters returns the IDs of up to limit scheduled letters that are due, the earliest first.
+	DueLetters(ctx context.Context, until task.Instant, limit int) ([]task.ID, error)
+	// PurgeLetters deletes up to limit letters whose time to be deleted has come, with their occurrences.
+	PurgeLetters(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error)
+}
+
+// SmallPayload is the number of bytes of a payload that a list shows.
+const SmallPayload = 1024
+
+// LetterFilter selects a page of letters.
+type LetterFilter struct {
+	deadletter.Selection
+	Below task.ID // exclusive; zero starts at the newest
+	Limit int
+}
+
+// LetterPage is a page of letters.
+type LetterPage struct {
+	Letters []*deadletter.Letter
+	// Next is where the next page begins; zero at the end. A page may have fewer letters than its limit, or none, and a
+	// next one all the same: a search in texts looks through a bounded number of letters at a time.
+	Next task.ID
+}
+
+// GroupRows are groups in a transaction.
+type GroupRows interface {
+	// AddGroups stores new groups; those that exist are left as they are.
+	AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error
+	// AddDeltas adds changes of the counts of groups. Deltas never conflict with each other.
+	AddDeltas(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error
+	// Group returns a group, locked, or nil.
+	Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID) (*deadletter.Group, error)
+	// SaveGroup stores the fields of a group that operators and the loop change, except its counts.
+	SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group) error
+	// AddGroupNotes appends to the threads of groups; it numbers the notes.
+	AddGroupNotes(ctx context.Context, tx engine.Tx, notes []deadletter.Note) error
+	// FoldDeltas removes up to limit deltas and adds them to the counts of their groups and hours. It returns the sums,
+	// one for each group, and whether there are more.
+	FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.Delta, bool, error)
+	// Regroup puts up to limit cases that are in no group into theirs, and returns how many: cases of older databases,
+	// and those that were opened by SQL.
+	Regroup(ctx context.Context, tx engine.Tx, limit int) (int, error)
+}
+
+// GroupReader answers queries about groups.
+type GroupReader interface {
+	// FindGroup returns a group with its counts, or nil.
+	FindGroup(ctx context.Context, id deadletter.GroupID) (*deadletter.Group, error)
+	// ListGroups returns a page of groups that are not merged into others.
+	ListGroups(ctx context.Context, f GroupFilter) ([]*deadletter.Group, error)
+	// MergedGroups returns the groups that are merged into one.
+	MergedGroups(ctx context.Context, into deadletter.GroupID) ([]*deadletter.Group, error)
+	// GroupNotes returns the thread of a group, the latest first, below a number if that is not 0.
+	GroupNotes(ctx context.Context, id deadletter.GroupID, below, limit int) ([]deadletter.Note, error)
+	// Hours returns the failures of groups by the hour, since a time, the earliest first.
+	Hours(ctx context.Context, groups []deadletter.GroupID, since task.Instant) (map[deadletter.GroupID][]deadletter.Hour,
+		error)
+	// Timed returns ignored groups whose time is up.
+	Timed(ctx context.Context, now task.Instant, limit int) ([]deadletter.GroupID, error)
+}
+
+// GroupFilter selects a page of groups. Zero fields do not restrict.
+type GroupFilter struct {
+	Namespace string
+	State     deadletter.GroupState
+	Owner     string
+	Where     string // handler or source
+	Text      string // a literal part of the title
+	// OpenOnly selects groups with open letters or pending cases.
+	OpenOnly bool
+	// Order is "last" (the default: failed last first), "open" (most open items first) or "first" (newest first).
+	Order string
+	// After continues behind that group: its sort value and its ID.
+	AfterValue int64
+	After      deadletter.GroupID
+	Limit      int
+}
+
+// RedriveRows are redrives in a transaction.
+type RedriveRows interface {
+	AddRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error
+	// Freeze writes down the items that a redrive's selection selects now, the earliest death first, and returns their
+	// number. It takes at most limit; one more than that fails with task.TooLarge.
+	Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, limit int) (int, error)
+	// Redrive returns a redrive, locked, or nil.
+	Redrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error)
+	SaveRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error
+	// Items returns items of a redrive in a state above a number, in the order of their numbers, up to limit.
+	Items(ctx context.Context, tx engine.Tx, id task.ID, state deadletter.ItemState, above, limit int) (
+		[]deadletter.Item, error)
+	SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error
+}
+
+// RedriveReader answers queries about redrives.
+type RedriveReader interface {
+	FindRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error)
+	// ListRedrives returns a page, the newest first.
+	ListRedrives(ctx context.Context, f RedriveFilter) ([]*deadletter.Redrive, error)
+	// ListItems returns items of a redrive above a number, up to limit; only those in a state unless it is "".
+	ListItems(ctx context.Context, id task.ID, state deadletter.ItemState, above, limit int) ([]deadletter.Item, error)
+	// ItemOf returns the item under which a letter or a case was sent, or nil.
+	ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID) (*deadletter.Item, error)
+	// WaveOutcome counts how the items of a wave stand, and those that came back by their groups.
+	WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error)
+	// CountItems counts the items of a redrive by their states.
+	CountItems(ctx context.Context, id task.ID) (deadletter.Counts, error)
+}
+
+// RedriveFilter selects a page of redrives. Zero fields do not restrict.
+type RedriveFilter struct {
+	Namespace string
+	States    []deadletter.RedriveState
+	Below     task.ID
+	Limit     int
+}
+
+// SourceRows are sources.
+type SourceRows interface {
+	// SaveSource inserts or changes a source, by its namespace and name.
+	SaveSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
+	// DropSource removes a source; its letters stay.
+	DropSource(ctx context.Context, tx engine.Tx, namespace, name string) error
+	// FindSource returns a source, or nil; Sources those of a namespace, or all ("").
+	FindSource(ctx context.Context, namespace, name string) (*deadletter.Source, error)
+	Sources(ctx context.Context, namespace string) ([]*deadletter.Source, error)
+}
+
+// PolicyRows are policies.
+type PolicyRows interface {
+	// SavePolicy inserts or changes a policy, by its namespace, source and origin.
+	SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error
+	DropPolicy(ctx context.Context, tx engine.Tx, namespace, source, origin string) error
+	// Policies returns those of a namespace, or all ("").
+	Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error)
+}
