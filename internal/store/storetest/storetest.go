@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Database) {
 		{"Lists", listCases()},
 		{"Statuses", statusCases()},
 		{"Transactions", transactionCases()},
+		{"Hooks", hookCases()},
 		{"Concurrency", concurrencyCases()},
 	}
 	for _, g := range groups {

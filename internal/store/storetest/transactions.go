@@ -20,7 +20,6 @@ func transactionCases() []testCase {
 		{"EmptyTransaction", emptyTransaction},
 		{"EmptyArguments", emptyArguments},
 		{"RowsAreTheCallersOwn", rowsAreTheCallersOwn},
-		{"AfterCommit", afterCommit},
 		{"CancelledBefore", cancelledBefore},
 		{"CancelledWhileWaiting", cancelledWhileWaiting},
 		{"Ping", ping},
@@ -41,35 +40,6 @@ func (f *fixture) fail(fn func(ctx context.Context, tx engine.Tx) error) {
 	})
 	if !errors.Is(err, errBoom) {
 		f.Fatalf("Write returned %v, not the function's error", err)
-	}
-}
-
-// What is to follow a commit follows it once, sees what it stored, and does not follow a roll-back.
-func afterCommit(f *fixture) {
-	j, seen := f.build(f.single, 0), []*task.Task{}
-	follow := func(tx engine.Tx) {
-		ok := tx.Handle().AfterCommit(func() {
-			k, err := f.store.FindTask(f.Context(), j.task.ID)
-			f.must(err)
-			seen = append(seen, k)
-		})
-		if !ok {
-			f.Error("AfterCommit of a transaction of the store's own reports that nobody learns of the commit")
-		}
-	}
-	f.fail(func(ctx context.Context, tx engine.Tx) error {
-		follow(tx)
-		return insert(ctx, tx, j)
-	})
-	if len(seen) > 0 {
-		f.Error("what was to follow a commit followed a roll-back")
-	}
-	f.write(func(ctx context.Context, tx engine.Tx) error {
-		follow(tx)
-		return insert(ctx, tx, j)
-	})
-	if len(seen) != 1 || seen[0] == nil {
-		f.Errorf("after the commit the task was looked for %d times: %v", len(seen), seen)
 	}
 }
 
