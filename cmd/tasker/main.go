@@ -1,5 +1,8 @@
-// Command tasker is the Tasker server, worker and operator's tool in one
-// binary. It also works under the name tasker-cli.
+// Command tasker is the Tasker server, worker and operator's tool in one binary. It also works
+// under the name tasker-cli.
+//
+// Everything is in internal/cli; this file only passes arguments, standard streams and the exit
+// code. "tasker --help" lists the commands.
 package main
 
 import (

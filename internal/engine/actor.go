@@ -21,7 +21,7 @@ const (
 	NoReason  = "no reason given"
 )
 
-// maxReason bounds a reason in bytes; docs/queue-api.md and the OpenAPI document promise it.
+// maxReason bounds a reason, in bytes.
 const maxReason = 4096
 
 // keyOf is the name of the API key that a request carries, "" without one.

@@ -194,8 +194,8 @@ func (c *catalog) insert(ctx context.Context, t *task.Template, acts ...task.Act
 // workerKind decides which routes a worker can serve. It never changes for a worker.
 type workerKind struct{ namespaces, handlers, capabilities string }
 
-// kindOf returns the kind of a worker. Workers register sorted lists, so equal sets give equal
-// kinds.
+// kindOf returns the kind of a worker. The same lists in another order are another kind, which
+// costs no more than a second list of routes.
 func kindOf(w *task.Worker) workerKind {
 	join := func(list []string) string { return strings.Join(list, "\n") }
 	return workerKind{join(w.Namespaces), join(w.Handlers), join(w.Capabilities)}

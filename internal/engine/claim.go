@@ -23,18 +23,21 @@ type Lease struct {
 	TraceParent string
 }
 
-// Poll leases up to capacity steps to a worker, lowest ordering key first. With wait > 0 it blocks until there is at
-// least one, wait is over or ctx ends. With start, or in single-phase mode, the attempts begin at once.
+// Poll leases up to capacity steps to a worker, lowest ordering key first. With wait > 0 it
+// blocks until there is at least one, wait is over or ctx ends. With start, or in single-phase
+// mode, the attempts begin at once.
 //
-// Steps claimed for a caller that has left meanwhile are given back, and no attempt is charged. So are the steps beyond
-// the first whose contexts and parents' results would exceed the bytes of a page.
+// Steps claimed for a caller that has left meanwhile are given back, and no attempt is charged.
+// So are the steps beyond the first whose contexts and parents' results would exceed the bytes
+// of a page.
 //
-// A poll that is waiting when the store is lost ends with Unavailable as soon as the loss is noticed, within a few poll
-// intervals.
+// A poll that is waiting when the store is lost ends with Unavailable as soon as the loss is
+// noticed, within a few poll intervals.
 //
-// The second result tells the worker to drain: no more steps will come. NotFound: the worker is
-// unknown or dead. A wait is cut to Leases.MaxLongPoll and a capacity to Limits.BatchItems.
-// Poll may be called concurrently, also for one worker.
+// A wait is cut to Leases.MaxLongPoll and a capacity to Limits.BatchItems. NotFound: the worker
+// is unknown. Poll may be called concurrently, also for one worker.
+//
+// The second result tells the worker to drain: no more steps will come.
 func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait time.Duration,
 	start bool,
 ) ([]Lease, bool, error) {

@@ -14,9 +14,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// dispatchQueue is the engine's view of its Dispatcher. With a dispatcher, ready steps are claimed, started and renewed
-// there, and the store learns of an attempt only when it ends: the unit of work then adopts the lease. Whatever fails
-// in the dispatcher, the engine continues with the store alone, and returns once the dispatcher is complete again.
+// dispatchQueue is the engine's view of its Dispatcher. With a dispatcher, ready steps are
+// claimed, started and renewed there, and the store learns of an attempt only when it ends: the
+// unit of work then adopts the lease. Whatever fails in the dispatcher, the engine continues
+// with the store alone, and returns once the dispatcher is complete again. state is one of the
+// constants below; it changes by compare-and-swap only, so that a failure noticed by many
+// callers at once is handled once. mu guards the fields below it.
 type dispatchQueue struct {
 	storeQueue
 	d Dispatcher
@@ -49,6 +52,8 @@ const (
 // errDispatchNew is the reason before the dispatcher has been filled for a process that has just started.
 var errDispatchNew = errors.New("it has not been filled yet")
 
+// newDispatchQueue returns the queue in front of d. It begins in the state off:
+// MaintainDispatch checks or fills the dispatcher before anything is claimed from it.
 func newDispatchQueue(e *Engine, d Dispatcher) *dispatchQueue {
 	g := &dispatchQueue{storeQueue: storeQueue{e}, d: d, leases: map[task.ID]Hold{}, reason: errDispatchNew,
 		submitted: newSubmittedCache()}
@@ -107,7 +112,8 @@ func (g *dispatchQueue) dropEnded(steps []Removal) {
 	}
 }
 
-// leaseOf returns a lease that this process remembers.
+// leaseOf returns a lease that this process remembers. It may be out of date: another process
+// may have renewed or ended it.
 func (g *dispatchQueue) leaseOf(id task.ID) (Hold, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -180,6 +186,8 @@ func (g *dispatchQueue) failed(err error) {
 	g.suspendFrom(dispatchOn, dispatchPersisting)
 }
 
+// suspendFrom leaves a state for another, if it is the present one, and shuts the gate first
+// among processes.
 func (g *dispatchQueue) suspendFrom(state, to int32) {
 	if g.state.CompareAndSwap(state, to) && g.e.coordinator != nil {
 		g.e.coordinator.gate.shut()
@@ -275,8 +283,9 @@ func (g *dispatchQueue) failOver(err error) {
 	}
 }
 
-// persistLeases stores the leases that this process remembers, so that the store can be the queue without handing out a
-// step that a worker is processing.
+// persistLeases stores the leases that this process remembers, so that the store can be the
+// queue without handing out a step that a worker is processing. It may be repeated after an
+// error: a lease that is stored already is only extended.
 func (g *dispatchQueue) persistLeases(ctx context.Context) error {
 	if !g.mustPersist() {
 		return nil

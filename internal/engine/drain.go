@@ -24,9 +24,11 @@ func (a *WorkerAct) complete(ctx context.Context, field string) error {
 	return nil
 }
 
-// Drain stops handing steps to a worker, and stores the act. With final the worker has left: its remaining steps are
-// given back, with no attempt charged, and Drain returns their number. No act is stored for a worker that drains or has
-// left already, nor for a final drain without an actor, which is the worker's own departure.
+// Drain stops handing steps to a worker, and stores the act. With final the worker has left:
+// its remaining steps are given back, with no attempt charged, and Drain returns their number.
+// No act is stored for a worker that drains or has left already, nor for a final drain without
+// an actor, which is the worker's own departure. Invalid: actor or reason breaks a rule.
+// NotFound: the worker is unknown. A second drain changes nothing.
 func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct) (int, error) {
 	goodbye := final && by.Actor == ""
 	if err := by.complete(ctx, "/drained_by"); err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ContextEdit changes the context of a task in error. Exactly one of Context and Merge is given.
+// ContextEdit changes the context of a task in error. Exactly one of Context and Merge is
+// given. Actor and Reason are required.
 type ContextEdit struct {
 	Context []byte // JSON: the whole context
 	Merge   []byte // JSON merge patch for the current context
@@ -23,7 +24,8 @@ type ContextEdit struct {
 	ResetAttempts bool
 }
 
-// EditedContext is the effect of an edit.
+// EditedContext is the effect of an edit. Ended tells the operator what the edit came too late
+// for.
 type EditedContext struct {
 	Task *task.Task // after the edit, with its context
 	Old  []byte     // the context before; nil when there was none
@@ -55,10 +57,13 @@ const (
 // errEdited reports that the context has been edited in the meantime.
 var errEdited = errors.New("the context has been edited meanwhile")
 
-// EditContext changes the context of a task in error and, on request, runs its failed steps again, in one transaction:
-// no worker gets the old context afterwards. The new context must match the template's input schema. The old one is
-// stored with the act. WrongState when the task is not in error; Conflict when the version of the context is not the
-// one that the caller has read.
+// EditContext changes the context of a task in error and, on request, runs its failed steps
+// again, in one transaction: no worker gets the old context afterwards. The new context must
+// match the template's input schema. The old one is stored with the act. WrongState when the
+// task is not in error; Conflict when the version of the context is not the one that the caller
+// has read. The template's schema is checked outside of the transaction, because a check may
+// take long; the transaction then makes sure that the context is still the one that was read.
+// NotFound: no such task.
 func (e *Engine) EditContext(ctx context.Context, id task.ID, edit ContextEdit) (*EditedContext, error) {
 	if problems := e.checkEdit(&edit); len(problems) > 0 {
 		return nil, refusal("the context was not edited", problems)
@@ -84,6 +89,7 @@ func (e *Engine) EditContext(ctx context.Context, id task.ID, edit ContextEdit) 
 	return nil, task.Errorf(task.Conflict, "the context of the task %s is edited by others all the time", id)
 }
 
+// checkEdit returns every problem of an edit that shows without its task.
 func (e *Engine) checkEdit(edit *ContextEdit) []task.Problem {
 	problems := renamed(checkActor(edit.Actor, edit.Reason), "/actor", "/edited_by")
 	bad := func(at, fault string) {
@@ -210,6 +216,8 @@ func (u *unit) endedSteps(t *task.Task) ([]string, error) {
 	return names, nil
 }
 
+// actOfEdit records the edit in the audit trail, with the old context, so that it can be undone
+// by another edit.
 func (u *unit) actOfEdit(t *task.Task, out *EditedContext, edit *ContextEdit) error {
 	about, err := u.cases.pendingOf(t)
 	if err != nil {
@@ -233,6 +241,8 @@ func sameJSON(a, b []byte) bool {
 	return bytes.Equal(compacted(a), compacted(b))
 }
 
+// compacted removes white space between the values of a document. No document is the same as
+// null.
 func compacted(document []byte) []byte {
 	if document == nil {
 		return []byte("null")

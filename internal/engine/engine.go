@@ -15,8 +15,15 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Engine carries out the verbs on a Store. It is safe for concurrent use.
+// Engine carries out the verbs on a Store. It is safe for concurrent use. It has no goroutine
+// and no Close: package upkeep calls the verbs that must run from time to time (ReapLeases,
+// FireTimers and the like), and package node closes the store.
+//
+// The fields are grouped: what Options gives, the parts that measure and limit, the parts about
+// several processes and a dispatcher, the caches, and one coalesce.Group per verb of the hot
+// path.
 type Engine struct {
+	// the roles of the store for other rows, embedded so that e.caseRows reads like a field
 	domains
 	store   Store
 	cfg     settings.Config
@@ -25,9 +32,10 @@ type Engine struct {
 	roll    func() float64
 	schemas SchemaCompiler
 
-	observer     Observer     // the meter, followed by the observer of Options
-	transitions  *transitions // nil: the observer does not want single transitions
-	meter        *meter
+	observer    Observer     // the meter, followed by the observer of Options
+	transitions *transitions // nil: the observer does not want single transitions
+	meter       *meter
+	// decides which submissions are accepted
 	pressure     *backpressure
 	queueSamples queueSamples
 	pools        pools
@@ -55,6 +63,8 @@ type Engine struct {
 	readiness readiness
 	keys      keyring
 
+	// Caches of rows. Each forgets everything when the database turns out to be another one;
+	// see forget.
 	catalog *catalog
 	workers workerCache
 
@@ -63,7 +73,8 @@ type Engine struct {
 
 	lifecycles lifecycles
 
-	breakers      *breakers
+	breakers *breakers
+	// One group per verb: calls that arrive while a transaction runs share the next one.
 	workerChanges *coalesce.Group[workerChange, changedWorker]
 
 	submits    *coalesce.Group[[]*draft, submitted]
@@ -92,6 +103,7 @@ type domains struct {
 	settingsKeeper SettingsKeeper
 }
 
+// domainsOf takes the roles from a database once, so that verbs need no calls to reach them.
 func domainsOf(db Database) domains {
 	cases, queues := db.CaseStore(), db.QueueStore()
 	return domains{
@@ -132,10 +144,14 @@ type SchemaChecker interface {
 	Check(document []byte) []task.Problem
 }
 
-// callers bounds how many callers share one transaction.
+// callers bounds how many callers share one transaction. It bounds the time that the first
+// caller of a batch waits for the last.
 const callers = 1024
 
-// New returns an Engine on a database. It reads the routes that the store knows.
+// New returns an Engine on a database. It reads the routes that the store knows. Invalid: the
+// configuration breaks a rule. Other errors are the store's. The parts are made in the order in
+// which they need each other: the clock before anything that reads it, the catalog before the
+// routes are loaded.
 func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	cfg := opts.Config.WithDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -209,11 +225,15 @@ func (e *Engine) Config() settings.Config { return e.cfg }
 // Read returns a reader of the committed state.
 func (e *Engine) Read() Reader { return e.store }
 
-// instant returns the time of the clock, in the resolution of the stores.
+// instant returns the time of the clock, in the resolution of the stores. It is microseconds
+// since 1970.
 func (e *Engine) instant() task.Instant { return task.At(e.now()) }
 
-// write runs fn as one transaction on a fresh unit of work and, once it is committed, wakes the waiters that it
-// concerns. The verb is for the observer.
+// write runs fn as one transaction on a fresh unit of work and, once it is committed, wakes the
+// waiters that it concerns. The verb is for the observer. A unit belongs to one run of the
+// transaction: when the store runs it again, after a serialization failure, the pollers
+// reserved by the earlier run are released first. fn must not change anything outside of its
+// unit except variables that it sets anew in each run.
 func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error) error {
 	began, pass := e.startObserving(), e.feed.Begin()
 	defer pass.End(verb, feed.ErrPanicked)

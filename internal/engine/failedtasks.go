@@ -23,11 +23,13 @@ type FailedTaskPage struct {
 	Next   task.ID // to continue below; zero at the end
 }
 
-// countedFailedTasks bounds the count of failed tasks.
+// countedFailedTasks bounds the count of failed tasks. Counting all would take time in
+// proportion to a backlog.
 const countedFailedTasks = 10_000
 
-// FailedTasks returns a page of failed tasks, the newest first. With f.Status pending, these are the tasks that are in
-// error now, whatever f.InError is.
+// FailedTasks returns a page of failed tasks, the newest first. With f.Status pending, these
+// are the tasks that are in error now, whatever f.InError is. Invalid: a limit or offset out of
+// bounds. The page ends early when the failures exceed Limits.PageBytes.
 func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage, error) {
 	if err := e.checkPage(f.Limit, f.Offset); err != nil {
 		return nil, err
@@ -68,7 +70,8 @@ func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage
 // failedTasksAtOnce bounds how many failed tasks are read at a time: rows beyond the bytes of a page are discarded.
 const failedTasksAtOnce = 64
 
-// size is the approximate number of bytes that describe the failure.
+// size is the approximate number of bytes that describe the failure. Everything else about a
+// failed task is small and bounded.
 func (l *FailedTask) size() int {
 	if l.Failed == nil || l.Failed.Failure == nil {
 		return 0

@@ -27,11 +27,13 @@ type FailureCount struct {
 	New bool `json:"new,omitempty"`
 }
 
+// key identifies what is counted. A NUL cannot be part of any of the three texts.
 func (p *FailureCount) key() string {
 	return p.Namespace + "\x00" + string(p.Reason) + "\x00" + p.Fingerprint
 }
 
-// FailureReport is one analysis.
+// FailureReport is one analysis. It is computed from the stored analysis with the thresholds of
+// the present configuration, so alarms follow a change of them at once.
 type FailureReport struct {
 	At, Since    task.Instant
 	Reasons      []FailureCount // without namespace and error; the most frequent first
@@ -143,9 +145,11 @@ type Analysis struct {
 	Interval time.Duration // until the next one is due
 }
 
-// AnalyzeFailures counts by reason and by error what failed for good within the window, and stores the counts, if an
-// analysis is due in the cluster; else it returns nil. The very first analysis has no predecessor, and reports no
-// fingerprint as new.
+// AnalyzeFailures counts by reason and by error what failed for good within the window, and
+// stores the counts, if an analysis is due in the cluster; else it returns nil. The very first
+// analysis has no predecessor, and reports no fingerprint as new. Every process may call it at
+// any time: the note in the database says when the last one ran. Two at once may both analyse;
+// the second overwrites the same counts.
 func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	cfg := e.cfg.DLQPatterns
 	if cfg.Interval < 0 {

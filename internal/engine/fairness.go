@@ -4,7 +4,8 @@ package engine
 // does not take nine steps of low priority together with one of high, because they would keep it busy when more of high
 // priority arrive. A batch ends where the next step in order does not fit, so that no step is overtaken.
 
-// fits reports whether a step of a level may go into a batch.
+// fits reports whether a step of a level may go into a batch. With a window of 0 every step
+// fits.
 func (e *Engine) fits(batch []Lease, level int) bool {
 	window := e.cfg.Scheduling.FairnessWindow
 	if window == 0 {
@@ -18,7 +19,8 @@ func (e *Engine) fits(batch []Lease, level int) bool {
 	return true
 }
 
-// promises reports whether a waiting poll has room for one more step of a level.
+// promises reports whether a waiting poll has room for one more step of a level. A poll that
+// has been promised nothing takes a step of any level.
 func (p *poller) promises(level, window int) bool {
 	if p.promised == 0 || window == 0 {
 		return p.promised < p.capacity

@@ -7,8 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// gate permits the handing out of steps while this process may do so, and waits for the steps being handed out when it
-// no longer may. See terms.go.
+// gate permits the handing out of steps while this process may do so, and waits for the steps
+// being handed out when it no longer may. See terms.go. It is safe for concurrent use, and
+// holds mu for moments only: entering and leaving are on the path of every claim.
 type gate struct {
 	mu      sync.Mutex
 	at      handOutFrom
@@ -19,7 +20,7 @@ type gate struct {
 	opened  chan struct{} // closed when it opens
 }
 
-// handOutFrom is where ready steps are handed out.
+// handOutFrom is where ready steps are handed out. The zero value is a shut gate.
 type handOutFrom int
 
 const (
@@ -29,9 +30,11 @@ const (
 	fromDispatch
 )
 
+// newGate returns a gate that is shut.
 func newGate() *gate { return &gate{opened: make(chan struct{})} }
 
-// permit is the right to hand out steps from one place, until leave.
+// permit is the right to hand out steps from one place, until leave. The zero permit belongs to
+// no gate, and leave does nothing for it.
 type permit struct {
 	g     *gate
 	at    handOutFrom
@@ -120,7 +123,8 @@ func (g *gate) shut() {
 	}
 }
 
-// drained waits until all permits are returned.
+// drained waits until all permits are returned. The caller shuts the gate first, so that no new
+// permits keep it waiting.
 func (g *gate) drained(ctx context.Context) error {
 	g.mu.Lock()
 	if g.permits == 0 {

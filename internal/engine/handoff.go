@@ -7,7 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// readySteps are the steps that became ready in a unit, and the polls that it serves.
+// readySteps are the steps that became ready in a unit, and the polls that it serves. It
+// belongs to one unit and is used by one goroutine.
 type readySteps struct {
 	u *unit
 
@@ -21,10 +22,12 @@ type readySteps struct {
 	asked     bool
 }
 
-// handOff gives steps that have just become ready directly to waiting pollers, in the transaction that made them ready.
-// This saves one commit before the handler starts, and the way through the queue. It does so only where no step was
-// ready before, or where a claim under way is about to take all that were, so that no step is overtaken by more than a
-// moment. The unit's steps are handed out lowest key first.
+// handOff gives steps that have just become ready directly to waiting pollers, in the
+// transaction that made them ready. This saves one commit before the handler starts, and the
+// way through the queue. It does so only where no step was ready before, or where a claim under
+// way is about to take all that were, so that no step is overtaken by more than a moment. The
+// unit's steps are handed out lowest key first. A step that finds no poller is counted in
+// wake.queued, by which the commit wakes pollers to look for it.
 func (rs *readySteps) handOff() error {
 	if len(rs.steps) > 1 {
 		slices.SortStableFunc(rs.steps, func(a, b Work) int { return cmp.Compare(a.Step.Key, b.Step.Key) })
@@ -104,7 +107,7 @@ func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 	return p, nil
 }
 
-// deliver sends the pollers their steps.
+// deliver sends the pollers their steps. It reads what the leases need for all steps at once.
 func (rs *readySteps) deliver(handOffs []handOff) error {
 	steps := make([]*task.Step, len(handOffs))
 	for i, g := range handOffs {

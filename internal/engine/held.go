@@ -7,7 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// HeldTask is a task and the leases of a worker on its steps.
+// HeldTask is a task and the leases of a worker on its steps. Leases is empty when the worker
+// holds no step of the task.
 type HeldTask struct {
 	Task     feed.TaskStatus
 	Template *task.Template // nil: there is no such task
@@ -20,8 +21,9 @@ type PresentedLease struct {
 	Token string
 }
 
-// HeldOf returns the state of each of the tasks, in order, and the leases of a worker on its steps. It takes two
-// queries to the store and one to the dispatcher, whatever the number of tasks.
+// HeldOf returns the state of each of the tasks, in order, and the leases of a worker on its
+// steps. It takes two queries to the store and one to the dispatcher, whatever the number of
+// tasks. NotFound: the worker is unknown. A task that does not exist has a nil Template.
 func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]HeldTask, error) {
 	w, err := e.Worker(ctx, worker)
 	if err != nil || len(ids) == 0 {

@@ -25,7 +25,8 @@ type Binding struct {
 	Hash string
 }
 
-// KeyAsk requests an idempotency key.
+// KeyAsk requests an idempotency key. The task need not exist yet: its ID is chosen before its
+// row is written.
 type KeyAsk struct {
 	Name KeyName
 	To   Binding
@@ -83,14 +84,17 @@ func (b *builder) takeKeys(drafts []*draft, patient bool) error {
 	return nil
 }
 
+// expires is the end of the window of keys that are bound now.
 func (b *builder) expires() task.Instant { return b.u.now.Add(b.u.e.cfg.IdempotencyWindow) }
 
 // maxLocked is the number of calls of one batch that may find their keys locked before the remaining calls are put off
 // untried.
 const maxLocked = 16
 
-// takeKeysOf binds the keys of many calls, and reports which calls must come again, because an open transaction
-// elsewhere is binding one of their keys and may stay open for any time. The other calls do not wait for it.
+// takeKeysOf binds the keys of many calls, and reports which calls must come again, because an
+// open transaction elsewhere is binding one of their keys and may stay open for any time. The
+// other calls do not wait for it. The first attempt takes the keys of all calls in one
+// statement; only if one of them is locked are the calls tried one by one.
 func (b *builder) takeKeysOf(calls [][]*draft) (locked []bool, err error) {
 	locked = make([]bool, len(calls))
 	if err := b.takeKeys(slices.Concat(calls...), false); !errors.Is(err, ErrKeyLocked) {
@@ -143,7 +147,8 @@ func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err err
 // keyIsFree reports whether the idempotency key of a task in a state may be bound to another task.
 func (e *Engine) keyIsFree(s task.State) bool { return s.Terminal() && e.cfg.ResubmitAfterTerminal }
 
-// known answers a submission whose key is bound to a task.
+// known answers a submission whose key is bound to a task. It is no error to send the same
+// submission twice: the receipt then names the task with Created false.
 func (e *Engine) known(d *draft, t *task.Task, bound Binding) Receipt {
 	r := Receipt{ID: t.ID, State: t.State}
 	if e.cfg.IdempotencyMismatch == settings.MismatchConflict && bound.Hash != "" && bound.Hash != d.hash {
@@ -193,9 +198,11 @@ func (e *Engine) knownKeys(ctx context.Context, drafts []*draft) (map[*draft]boo
 	return out, nil
 }
 
-// hashOf hashes the content of a submission, to tell a repeated submission from a different one under the same key. The
-// formatting of its JSON and the order of capabilities do not matter; neither do its trace and the API that it came
-// through.
+// hashOf hashes the content of a submission, to tell a repeated submission from a different one
+// under the same key. The formatting of its JSON and the order of capabilities do not matter;
+// neither do its trace and the API that it came through. The first 16 bytes of the SHA-256 are
+// enough: the hash tells apart submissions under one key, and an attacker would only confuse
+// its own.
 func (e *Engine) hashOf(in *Submission) (string, error) {
 	body := struct {
 		Form         int // version of the hashed form: hashes of different forms must not be equal by chance

@@ -19,7 +19,8 @@ type QueuedCase struct {
 	Recovered bool
 }
 
-// InvestigationQueue returns pending cases, the most urgent first.
+// InvestigationQueue returns pending cases, the most urgent first. Invalid: a limit or offset
+// out of bounds. The store sorts by urgency, because the page is a small part of the queue.
 func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]QueuedCase, error) {
 	if err := e.checkPage(f.Limit, f.Offset); err != nil {
 		return nil, err

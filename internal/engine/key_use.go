@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// NoteKeyUse records that the request's key is in use on a node. The caller decides how often that is stored; without a
-// key nothing is stored.
+// NoteKeyUse records that the request's key is in use on a node. The caller decides how often
+// that is stored; without a key nothing is stored. The record is an act in the audit trail.
 func (e *Engine) NoteKeyUse(ctx context.Context, node string) error {
 	key := keyOf(ctx)
 	if key == "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// LeaseRef names a lease.
+// LeaseRef names a lease. The API decodes it from a token, which carries all but the step; see
+// token.go.
 type LeaseRef struct {
 	Step   task.ID
 	Token  int64        // its number; 0: of no lease that ever existed
@@ -26,7 +27,8 @@ const (
 	Lost      LeaseStatus = "lost"      // settled, or leased to another worker: stop, do not report
 )
 
-// LeaseAnswer is the state of one lease after a verb.
+// LeaseAnswer is the state of one lease after a verb. Times are 0 where there is none: an
+// attempt without a time-out has no deadline.
 type LeaseAnswer struct {
 	Step       task.ID
 	Status     LeaseStatus
@@ -35,7 +37,7 @@ type LeaseAnswer struct {
 	Err        error // *task.Error when the lease is lost
 }
 
-// leaseCall is one caller's start, progress or heartbeat.
+// leaseCall is one caller's start, progress or heartbeat. Either refs is given, or all.
 type leaseCall struct {
 	refs     []LeaseRef
 	all      int64 // heartbeat of every lease of the worker with this number
@@ -48,8 +50,9 @@ type Progress struct {
 	Note    string
 }
 
-// Start begins the attempts of assigned steps, and answers for each lease. Starting a step twice under one token is
-// harmless.
+// Start begins the attempts of assigned steps, and answers for each lease. Starting a step
+// twice under one token is harmless. Invalid: no leases. TooLarge: more than Limits.BatchItems.
+// A lease that is lost has StaleToken in its answer and does not affect the others.
 func (e *Engine) Start(ctx context.Context, refs []LeaseRef) ([]LeaseAnswer, error) {
 	if err := e.checkBatch("/steps", len(refs)); err != nil {
 		return nil, err
@@ -57,7 +60,8 @@ func (e *Engine) Start(ctx context.Context, refs []LeaseRef) ([]LeaseAnswer, err
 	return e.starts.Do(ctx, leaseCall{refs: refs})
 }
 
-// Report stores the progress of a step and renews its lease.
+// Report stores the progress of a step and renews its lease. Invalid: a percentage outside of 0
+// to 100, or a note that is too long. A lost lease is reported in the answer, not as the error.
 func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAnswer, error) {
 	if p.Percent < 0 || p.Percent > 100 {
 		return LeaseAnswer{}, refusal("the progress was not stored",
@@ -89,10 +93,12 @@ func (e *Engine) renew(ctx context.Context, worker int64, refs []LeaseRef) ([]Le
 	return e.heartbeats.Do(ctx, leaseCall{refs: own})
 }
 
+// runStarts serves the coalesced calls of Start.
 func (e *Engine) runStarts(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return e.queue.renew("start", calls, e.startStored)
 }
 
+// startStored starts steps whose leases are in the store.
 func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return e.runLeases("start", calls, func(u *unit, s *task.Step, _ leaseCall) error {
 		until := u.now.Add(e.cfg.Leases.Lease())
@@ -105,10 +111,13 @@ func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	})
 }
 
+// runHeartbeats serves the coalesced calls of Heartbeat and Report.
 func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return e.queue.renew("heartbeat", calls, e.renewStored)
 }
 
+// renewStored renews leases that are in the store. A lease begins anew from now; a late
+// heartbeat within the lease costs nothing.
 func (e *Engine) renewStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	return e.runLeases("heartbeat", calls, func(u *unit, s *task.Step, c leaseCall) error {
 		if c.progress != nil {

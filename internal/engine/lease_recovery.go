@@ -27,6 +27,9 @@ const (
 	lostLate                       // no heartbeat; charged
 )
 
+// leaseOutcome decides about a lease that looks over. The time-out comes first: it is the
+// step's own limit, and holds even when no heartbeat could arrive. Only then does the outcome
+// depend on the worker.
 func (u *unit) leaseOutcome(s *task.Step) leaseOutcome {
 	lease, deadline := u.realEnds(s)
 	switch {
@@ -63,8 +66,9 @@ func (u *unit) lastSign(s *task.Step) task.Instant {
 	return s.LeaseUntil.Add(-u.e.cfg.Leases.Lease())
 }
 
-// lostEarly reports whether the worker's last sign of life came so early in the attempt that the step is hardly to
-// blame.
+// lostEarly reports whether the worker's last sign of life came so early in the attempt that
+// the step is hardly to blame. A step that reported progress, or ran for longer, may have
+// brought its worker down; it is charged.
 func (u *unit) lostEarly(s *task.Step) bool {
 	early := float64(s.Timeout) * u.e.cfg.Leases.FreeRequeueFraction
 	return s.Progress == 0 && early > 0 && float64(u.lastSign(s).Sub(s.StartedAt)) < early
@@ -117,7 +121,8 @@ func (u *unit) reap(w Work, wait time.Duration) error {
 	}
 }
 
-// chargeUnstarted charges an attempt for a step that its worker never started, where free requeues are switched off.
+// chargeUnstarted charges an attempt for a step that its worker never started, where free
+// requeues are switched off. Free requeues are off with a negative Leases.FreeRequeueFraction.
 func (u *unit) chargeUnstarted(w Work, wait time.Duration) error {
 	w.Step.Charge()
 	return u.failAfter(w, task.NotStarted, &task.Failure{Type: "not_started", Code: "WORKER_LOST", Retryable: true,
@@ -142,9 +147,10 @@ func (u *unit) lose(w Work, outcome task.Outcome, back task.Instant) error {
 	return u.uncharged(w, outcome, back)
 }
 
-// stagger returns the delay of each step of lost workers. Steps of one worker come back one after another, in the order
-// in which they would be claimed: work that was handed out over a period must not return to the other workers and their
-// dependencies in one moment.
+// stagger returns the delay of each step of lost workers. Steps of one worker come back one
+// after another, in the order in which they would be claimed: work that was handed out over a
+// period must not return to the other workers and their dependencies in one moment. The sum of
+// the gaps of one worker is at most Recovery.MaxStagger.
 func (u *unit) stagger(works []Work) map[*task.Step]time.Duration {
 	cfg := u.e.cfg.Recovery
 	batches := map[int64][]*task.Step{}
@@ -204,8 +210,9 @@ func (e *Engine) reenter(w Work, t *task.Template, c failure.Class) {
 	}
 }
 
-// raised is the level of a step that has lost its worker once more: that of the next named level above, limited to the
-// configured number of named levels above its own.
+// raised is the level of a step that has lost its worker once more: that of the next named
+// level above, limited to the configured number of named levels above its own. A task that
+// loses its workers repeatedly thus cannot rise above every other.
 func (e *Engine) raised(w Work, t *task.Template) int {
 	own, left := ownLevel(w, t), e.cfg.Recovery.BoostLevels
 	for _, p := range slices.Backward(e.cfg.Priorities) { // lowest first

@@ -9,8 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// meter measures the work of this process: how quickly workers take waiting steps, and what ended in the last minute
-// and hour. It receives commits before the observer. It does not see the other processes on the same store.
+// meter measures the work of this process: how quickly workers take waiting steps, and what
+// ended in the last minute and hour. It receives commits before the observer. It does not see
+// the other processes on the same store. It costs the hot path one lock per transaction. mu
+// guards the fields below it.
 type meter struct {
 	next  Observer // nil: none
 	since task.Instant
@@ -36,6 +38,8 @@ const (
 	otherNamespaces   = "\x00others" // no namespace has this name
 )
 
+// newMeter returns a meter in front of next. The engine sets clock, since and kindOf before the
+// first transaction.
 func newMeter(next Observer, moved func(n int)) *meter {
 	return &meter{next: next, moved: moved, kinds: map[string]*rate.Service{}, namespaces: map[string]*activity{},
 		probes: rate.NewWindow(time.Minute, 60)}
@@ -49,6 +53,8 @@ type activity struct {
 	notStarted, lapsed rate.Window // expired assignments and leases, by minute
 }
 
+// newActivity returns windows of a minute for events by second, and of an hour for events by
+// minute.
 func newActivity() *activity {
 	second := func() rate.Window { return rate.NewWindow(time.Second, 60) }
 	minute := func() rate.Window { return rate.NewWindow(time.Minute, 60) }
@@ -100,6 +106,8 @@ func (c *Commit) readied() int {
 	return n
 }
 
+// measure counts what a transaction did, by namespace. It takes the lock only for a transaction
+// that did something that counts.
 func (m *meter) measure(c *Commit) {
 	if len(c.Submitted)+len(c.Handed)+len(c.Ended)+len(c.Settled) == 0 {
 		return
@@ -270,7 +278,8 @@ func (m *meter) Analyzed(a *Analysis) {
 	}
 }
 
-// AttemptTrace implements Observer.
+// AttemptTrace implements Observer. Without an observer, the worker gets the trace context of
+// the task.
 func (m *meter) AttemptTrace(parent string, step task.ID, token int64) string {
 	if m.next == nil {
 		return parent

@@ -40,7 +40,8 @@ const (
 	FailedProbe     = "health_probe"
 )
 
-// Commit is the effect of one transaction.
+// Commit is the effect of one transaction. Its slices are empty, not nil, where nothing
+// happened, because it is reused.
 type Commit struct {
 	Verb    string // submit, claim, start, settle, ...
 	At      task.Instant
@@ -177,7 +178,8 @@ type CaseResolved struct {
 	Parent         string
 }
 
-// Detection is one cycle of the staleness detection.
+// Detection is one cycle of the staleness detection. With an Err the counts are those up to the
+// error.
 type Detection struct {
 	At           task.Instant  // when it ended
 	Took         time.Duration // all of it

@@ -141,6 +141,8 @@ func (o *occupancy) begin() {
 	}
 }
 
+// done adopts a count that began at begin. Entries of workers that hold nothing, and that no
+// poll waits for, are removed.
 func (o *occupancy) done(counts map[int64]int, now task.Instant, took time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -170,7 +172,9 @@ func (e *Engine) bounds(w *task.Worker) bool {
 	return e.cfg.Leases.EnforceCapacity != settings.Off && w.Capacity > 0
 }
 
-// occupy promises a poll the free slots of its worker, up to the number wanted.
+// occupy promises a poll the free slots of its worker, up to the number wanted. A worker that
+// would get less than it wants has its steps counted first, because the numbers may be out of
+// date to its disadvantage.
 func (e *Engine) occupy(ctx context.Context, w *task.Worker, want int, block bool) int {
 	o, now := &e.occupancy, e.instant()
 	short := countShortAlone

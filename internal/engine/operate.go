@@ -30,9 +30,10 @@ type StepAct struct {
 	Metadata []byte
 }
 
-// Operate performs an operator's act on a step. The task continues automatically, also out of error. Actor and reason
-// are stored with the act. WrongState when the step is settled or its task is terminal; Conflict when the step is not
-// as expected.
+// Operate performs an operator's act on a step. The task continues automatically, also out of
+// error. Actor and reason are stored with the act. WrongState when the step is settled or its
+// task is terminal; Conflict when the step is not as expected. Invalid: the act breaks a rule;
+// every problem is listed. NotFound: there is no such step, or the key does not reach it.
 func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAct) (*task.Step, error) {
 	return e.operateStep(ctx, e.write, taskID, stepID, act)
 }
@@ -42,6 +43,7 @@ func (e *Engine) OperateIn(ctx context.Context, tx Tx, taskID, stepID task.ID, a
 	return e.operateStep(ctx, e.in(tx), taskID, stepID, act)
 }
 
+// operateStep is Operate in a transaction of either kind.
 func (e *Engine) operateStep(ctx context.Context, run transaction, taskID, stepID task.ID,
 	act StepAct,
 ) (*task.Step, error) {
@@ -66,6 +68,7 @@ func (e *Engine) operateStep(ctx context.Context, run transaction, taskID, stepI
 	return &after, nil
 }
 
+// checkAct returns every problem of an act that shows without its step.
 func (e *Engine) checkAct(a *StepAct) []task.Problem {
 	problems := append(checkActor(a.Actor, a.Reason), expectFault(a.Expect, task.StepStates)...)
 	bad := func(at, fault string) {
@@ -97,6 +100,7 @@ func (e *Engine) checkAct(a *StepAct) []task.Problem {
 	return problems
 }
 
+// actorField is the name of the field that holds the actor of an act.
 func actorField(k ActKind) string {
 	switch k {
 	case ResetForRetry:
@@ -120,6 +124,8 @@ func (u *unit) operateOpen(w Work, a StepAct) error {
 	return u.operate(w, a)
 }
 
+// operate carries out an act that is allowed: the step, the task's deadline, the record, and
+// the steps that depend on it.
 func (u *unit) operate(w Work, a StepAct) error {
 	from, taskWas := w.Step.State, w.Task.State
 	if err := u.change(w, a); err != nil {
@@ -146,6 +152,8 @@ func (u *unit) operate(w Work, a StepAct) error {
 	return u.satisfied(w, t)
 }
 
+// change applies the act to the step. An act on a step that a worker holds ends the lease: the
+// worker's later result is refused.
 func (u *unit) change(w Work, a StepAct) error {
 	s := w.Step
 	switch a.Kind {
@@ -180,6 +188,7 @@ func (u *unit) renewDeadline(w Work, was task.State) error {
 	return nil
 }
 
+// hinted adds a hint to the refusal of a transition.
 func hinted(err error, hint string) error {
 	var e *task.Error
 	if errors.As(err, &e) {

@@ -17,8 +17,9 @@ const (
 	drainPatience = 50 * time.Millisecond
 )
 
-// ListenTo begins to listen. The listener receives everything committed after ListenTo has returned. The caller must
-// call Close. NotFound for a task that does not exist.
+// ListenTo begins to listen. The listener receives everything committed after ListenTo has
+// returned. The caller must call Close. NotFound for a task that does not exist. TooLarge: more
+// than feed.MaxTasks tasks. Invalid: UntilSettled without tasks.
 func (e *Engine) ListenTo(ctx context.Context, f feed.Filter) (*feed.Listener, error) {
 	if len(f.Tasks) > feed.MaxTasks {
 		return nil, &task.Error{Code: task.TooLarge,

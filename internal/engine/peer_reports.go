@@ -23,7 +23,8 @@ type peerReports struct {
 	reports []report
 }
 
-// report is the measurements of one process.
+// report is the measurements of one process. Its JSON is read by other versions of the program
+// during an upgrade: fields are only added.
 type report struct {
 	At         task.Instant              `json:"at"`
 	Since      task.Instant              `json:"since"`
@@ -149,6 +150,7 @@ type tally struct {
 	probes int
 }
 
+// add adds the counts of one namespace of one process.
 func (t *tally) add(c measuredCounts) {
 	t.Completed += c.Completed
 	t.Failed += c.Failed

@@ -142,6 +142,8 @@ func (e *Engine) HandlePeerEvents(ctx context.Context) error {
 	return e.pollReady(ctx, waiting)
 }
 
+// handleWorkerEvents reads the workers again whose polls wait here, and ends the polls of those
+// that must leave. Others are read when they poll.
 func (e *Engine) handleWorkerEvents(ctx context.Context, workers map[int64]struct{}) error {
 	if len(workers) == 0 {
 		return nil
@@ -180,6 +182,8 @@ func (e *Engine) PollPeers(ctx context.Context) error {
 	return err
 }
 
+// pollRoutes reads one page of routes, so that a new route is found within a few rounds even if
+// its event was lost.
 func (e *Engine) pollRoutes(ctx context.Context) error {
 	if err := e.catalog.loadNextPage(ctx); err != nil {
 		return fmt.Errorf("look for new routes: %w", err)
@@ -230,8 +234,10 @@ type peerMailbox struct {
 	registry        bool
 }
 
+// newPeerMailbox returns an empty mailbox.
 func newPeerMailbox() *peerMailbox { return &peerMailbox{notify: make(chan struct{}, 1)} }
 
+// put adds events. It never blocks: it runs in the goroutine that reads the connection.
 func (m *peerMailbox) put(n PeerEvents) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -243,6 +249,7 @@ func (m *peerMailbox) put(n PeerEvents) {
 	}
 }
 
+// added adds a list to a set, which may be nil.
 func added(set map[int64]struct{}, list []int64) map[int64]struct{} {
 	if set == nil {
 		set = make(map[int64]struct{}, len(list))
@@ -253,6 +260,7 @@ func added(set map[int64]struct{}, list []int64) map[int64]struct{} {
 	return set
 }
 
+// take returns the gathered events and empties the mailbox.
 func (m *peerMailbox) take() (routes, workers map[int64]struct{}, registry bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,6 +29,7 @@ const (
 	maxNarrowSets = 4096
 )
 
+// newPollerSets returns empty sets.
 func newPollerSets() pollerSets {
 	return pollerSets{narrow: map[int64]map[*poller]struct{}{}, sweepAt: maxNarrowSets, wide: map[*int64]*sharedSet{}}
 }
@@ -37,6 +38,7 @@ func newPollerSets() pollerSets {
 // added. Keys of routes begin at 1.
 const noRoute = 0
 
+// keys are the routes under which a poller with few routes is found.
 func (p *poller) keys() []int64 {
 	if len(p.routes) == 0 {
 		return []int64{noRoute}
@@ -44,8 +46,11 @@ func (p *poller) keys() []int64 {
 	return p.routes
 }
 
+// wide reports whether a poller is in a shared set. The list of routes does not change while
+// the poller waits.
 func (p *poller) wide() bool { return len(p.routes) > maxNarrow }
 
+// add adds a poller that begins to wait.
 func (s *pollerSets) add(p *poller) {
 	if p.wide() {
 		w := s.wide[&p.routes[0]]
@@ -76,6 +81,8 @@ func (s *pollerSets) sweep() {
 	s.sweepAt = max(maxNarrowSets, 2*len(s.narrow))
 }
 
+// remove removes a poller. Emptied sets of single routes stay until the next sweep; see
+// maxNarrowSets.
 func (s *pollerSets) remove(p *poller) {
 	if p.wide() {
 		if w := s.wide[&p.routes[0]]; w != nil {

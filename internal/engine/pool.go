@@ -35,7 +35,8 @@ const poolsKept = time.Second
 // maxPooled bounds the routes of a pool. Above it, a position is a minimum.
 const maxPooled = 500
 
-// pool returns the pool of a route.
+// pool returns the pool of a route. It holds mu during the read, so that concurrent submissions
+// cost one.
 func (e *Engine) pool(ctx context.Context, route int64) (*pool, error) {
 	p, now := &e.pools, e.instant()
 	p.mu.Lock()

@@ -8,8 +8,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Level returns the level of a priority given by name, in any case, or number. For "" it returns that of "medium", or
-// of the middle of the table when there is no such name.
+// Level returns the level of a priority given by name, in any case, or number. For "" it
+// returns that of "medium", or of the middle of the table when there is no such name. The
+// second result is false for an unknown name and for a number outside of 0 to task.MaxPriority.
 func (e *Engine) Level(priority string) (int, bool) {
 	if priority == "" {
 		priority = "medium"
@@ -58,6 +59,7 @@ func (e *Engine) level(n int) settings.PriorityLevel {
 	return e.cfg.Priorities[len(e.cfg.Priorities)-1]
 }
 
+// levelNames lists the named levels, for messages.
 func (e *Engine) levelNames() string {
 	names := make([]string, len(e.cfg.Priorities))
 	for i, p := range e.cfg.Priorities {

@@ -7,7 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ToProbe returns the workers to probe: those with a health check that get steps, or would if they were healthy.
+// ToProbe returns the workers to probe: those with a health check that get steps, or would if
+// they were healthy. It returns none where probes are switched off.
 func (e *Engine) ToProbe(ctx context.Context) ([]*task.Worker, error) {
 	if !e.cfg.WorkerProbes.Enabled {
 		return nil, nil

@@ -62,6 +62,8 @@ func (e *Engine) occupiedRoutes(ctx context.Context) ([]int64, error) {
 	return occupied, nil
 }
 
+// overdueOn returns the ranges of one route. It goes from the highest level down and skips
+// levels without steps, so it reads one step per level in use.
 func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduling,
 	now task.Instant,
 ) ([]PromotionRange, error) {

@@ -23,9 +23,10 @@ func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
 	return &task.Route{ID: id, Unread: fmt.Sprintf("its route, with key %d, is gone", id)}, nil
 }
 
-// Task returns a task, or NotFound. With wait > 0 it blocks until the task is settled, wait is over or ctx ends, and
-// returns its state at that time. When the store is lost meanwhile, it ends with Unavailable as soon as the loss is
-// noticed.
+// Task returns a task, or NotFound. With wait > 0 it blocks until the task is settled, wait is
+// over or ctx ends, and returns its state at that time. When the store is lost meanwhile, it
+// ends with Unavailable as soon as the loss is noticed. At most Leases.MaxLongPoll is waited. A
+// ctx that ends while waiting is no error here: the caller gets the task in its state.
 func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*task.Task, error) {
 	if wait <= 0 {
 		return e.findTask(ctx, id)
@@ -73,8 +74,8 @@ func (e *Engine) findTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	return t, nil
 }
 
-// Tasks returns a page, newest first, and the ID to continue below: zero at
-// the end.
+// Tasks returns a page, newest first, and the ID to continue below: zero at the end. Invalid:
+// the limit is not 1 to Limits.PageItems. The page ends early at Limits.PageBytes.
 func (e *Engine) Tasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID, error) {
 	if f.Limit < 1 || f.Limit > e.cfg.Limits.PageItems {
 		return nil, task.ID{}, task.Errorf(task.Invalid, "the limit of a page must be 1 to %d, not %d",
@@ -119,8 +120,9 @@ func (e *Engine) BareSteps(ctx context.Context, tasks []*task.Task) ([][]*task.S
 	return out, nil
 }
 
-// ListSteps returns all steps of a task by ordinal, or NotFound, with as many results as fit a page; without results
-// unless they are requested. omitted are the steps whose result, if any, was left out.
+// ListSteps returns all steps of a task by ordinal, or NotFound, with as many results as fit a
+// page; without results unless they are requested. omitted are the steps whose result, if any,
+// was left out. Results are read in template order until the bytes of a page are used up.
 func (e *Engine) ListSteps(ctx context.Context, id task.ID,
 	results bool,
 ) (t *task.Task, steps []*task.Step, omitted map[task.ID]bool, err error) {
@@ -161,7 +163,8 @@ type Records struct {
 	Acts     []task.Act
 }
 
-// Records returns attempts, events and acts of a task, each oldest first.
+// Records returns attempts, events and acts of a task, each oldest first. They are not one
+// snapshot: what happens between the reads may be in the later lists only.
 func (e *Engine) Records(ctx context.Context, id task.ID) (Records, error) {
 	var r Records
 	var err error

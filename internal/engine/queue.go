@@ -83,6 +83,7 @@ type queueUnits interface {
 // storeQueue is the queue in the store.
 type storeQueue struct{ e *Engine }
 
+// begin implements queueClaims. A process that is alone may always claim.
 func (q storeQueue) begin(ctx context.Context, wait bool) error {
 	if q.e.coordinator == nil {
 		return nil
@@ -90,24 +91,30 @@ func (q storeQueue) begin(ctx context.Context, wait bool) error {
 	return q.e.coordinator.ensure(ctx, wait)
 }
 
+// phase implements queueClaims.
 func (q storeQueue) phase() claimPhase {
 	return claimPhase{inStore: true, epoch: q.e.coordinator.epoch()}
 }
 
+// claim implements queueClaims.
 func (q storeQueue) claim(calls []*poller) ([][]Lease, error) {
 	return q.e.coordinator.claim(calls, func(handOutFrom) ([][]Lease, error) { return q.e.claimStored(calls) })
 }
 
+// renew implements queueClaims: every lease is in the store.
 func (q storeQueue) renew(_ string, calls []leaseCall,
 	stored func([]leaseCall) ([][]LeaseAnswer, error),
 ) ([][]LeaseAnswer, error) {
 	return stored(calls)
 }
 
+// leasesElsewhere implements queueClaims. It is true as soon as another process was seen that
+// has a dispatcher.
 func (q storeQueue) leasesElsewhere() bool {
 	return q.e.coordinator != nil && q.e.coordinator.mixed.Load()
 }
 
+// depth and the three methods below implement queueCounts by queries.
 func (q storeQueue) depth(ctx context.Context, route, key int64, id task.ID, limit int) (int, error) {
 	return q.e.queuePlaces.Depth(ctx, route, key, id, limit)
 }
@@ -124,6 +131,8 @@ func (q storeQueue) readyOn(ctx context.Context, routes []int64) (map[int64]int,
 	return q.e.cluster.Occupied(ctx, routes, maxOccupied)
 }
 
+// The rest of queueCounts and queueUnits has nothing to do here: there are no leases outside of
+// the store, and nothing is remembered.
 func (q storeQueue) held(context.Context) (map[int64]int, error)      { return nil, nil }
 func (q storeQueue) holds(context.Context, int) ([]Hold, error)       { return nil, nil }
 func (q storeQueue) heldBy(context.Context, int64) ([]task.ID, error) { return nil, nil }
@@ -135,6 +144,8 @@ func (q storeQueue) rekeyed(*unit, *task.Step, int64)                 {}
 func (q storeQueue) flush()                                           {}
 func (q storeQueue) forget()                                          {}
 
+// handsOut implements queueUnits. The permit keeps other processes from handing out the same
+// steps until the unit has committed.
 func (q storeQueue) handsOut() (permit, bool) {
 	if q.e.coordinator == nil {
 		return permit{}, true
@@ -143,6 +154,8 @@ func (q storeQueue) handsOut() (permit, bool) {
 	return out, ok && out.at == fromStore
 }
 
+// committed implements queueUnits: polls here are woken at once, those of other processes by an
+// event.
 func (q storeQueue) committed(u *unit) {
 	q.e.waiters.publish(u)
 	q.e.publishReady(u)

@@ -92,6 +92,7 @@ func (e *Engine) queueSample(ctx context.Context) (*queueSample, error) {
 	return g, nil
 }
 
+// takeSample counts the queue and reads every stride-th ready step, about statsSample of them.
 func (e *Engine) takeSample(ctx context.Context, now task.Instant) (*queueSample, error) {
 	g := &queueSample{at: now}
 	var err error
@@ -298,6 +299,8 @@ func (e *Engine) QueuePlace(ctx context.Context, s *task.Step) (QueuePlace, erro
 	return e.queuePlace(shared, n, least), nil
 }
 
+// queuePlace estimates the wait behind a number of steps. Without a measured rate, or where the
+// number is a minimum, the wait is not known.
 func (e *Engine) queuePlace(shared *pool, ahead int, least bool) QueuePlace {
 	p := QueuePlace{Ahead: ahead, Least: least, Wait: -1}
 	if rate := e.rate(shared); rate > 0 && !p.Least {

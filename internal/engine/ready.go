@@ -16,8 +16,9 @@ const (
 // readiness is the time until which the store counts as taking writes.
 type readiness struct{ trusted atomic.Int64 } // a task.Instant
 
-// Ready reports whether the store answers and takes writes: one whose disk is full still answers reads. It writes at
-// most once in 10 s, unless that fails.
+// Ready reports whether the store answers and takes writes: one whose disk is full still
+// answers reads. It writes at most once in 10 s, unless that fails. It is what the readiness
+// check of a load balancer calls, so it must stay cheap.
 func (e *Engine) Ready(ctx context.Context) error {
 	if err := e.store.Ping(ctx); err != nil {
 		return err

@@ -16,9 +16,10 @@ type Registration struct {
 	Reason string
 }
 
-// RegisterTemplate stores a version of a template with the act, and reports whether it
-// is new. A version is immutable: the same content again is a no-op, other content
-// is Conflict.
+// RegisterTemplate stores a version of a template with the act, and reports whether it is new.
+// A version is immutable: the same content again is a no-op, other content is Conflict.
+// Invalid: the actor, the reason or the input schema breaks a rule; the template itself was
+// checked when it was parsed.
 func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template,
 	by Registration,
 ) (*task.Template, bool, error) {
@@ -73,7 +74,8 @@ func (e *Engine) registration(ctx context.Context, t *task.Template, by Registra
 	return act, nil
 }
 
-// Template returns a version, the newest when version is "", or NotFound.
+// Template returns a version, the newest when version is "", or NotFound. An empty namespace
+// means DefaultNamespace. WrongState: the stored version is damaged.
 func (e *Engine) Template(ctx context.Context, namespace, name, version string) (*task.Template, error) {
 	if namespace == "" {
 		namespace = DefaultNamespace

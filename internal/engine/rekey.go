@@ -30,6 +30,7 @@ type rekeyPlace struct {
 	ID    string     `json:"id,omitempty"`
 }
 
+// place is the position after which the route is still to do.
 func (p rekeyPlace) place() (Position, error) {
 	if p.ID == "" {
 		return Position{Key: math.MinInt64}, nil
@@ -38,6 +39,8 @@ func (p rekeyPlace) place() (Position, error) {
 	return Position{p.Key, id}, err
 }
 
+// noteRekeyPlace stores the progress; nil marks the end. It runs in the transaction that
+// rekeys, so progress and keys agree after a crash.
 func noteRekeyPlace(ctx context.Context, notes NoteStore, tx Tx, p *rekeyPlace) error {
 	if p == nil {
 		return notes.Note(ctx, tx, rekeyNote, "")
@@ -137,6 +140,7 @@ func (e *Engine) endRound(ctx context.Context, at rekeyPlace) error {
 	return e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return noteRekeyPlace(ctx, e.noteStore, tx, next) })
 }
 
+// rekeyBatch rekeys up to limit steps of one route from the stored position on.
 func (e *Engine) rekeyBatch(ctx context.Context, at rekeyPlace, route int64, limit int) (n int, err error) {
 	if route != at.Route {
 		at = rekeyPlace{Of: at.Of, Again: at.Again, Route: route}

@@ -1,7 +1,13 @@
-// Package probe asks workers over HTTP how they are. Where they listen they have
-// said themselves, so an address is not trusted: only networks on a list are
-// asked, nothing is followed, and what comes back is read to a small bound and not
-// repeated.
+// Package probe asks workers over HTTP whether they are healthy. The engine decides which
+// workers to ask and what follows from the answers; this package only asks.
+//
+// A worker names its own address when it registers, so the address is not trusted. Only
+// networks on a configured list are asked, redirects are not followed, a response is read up to
+// a small bound, and what it says is not repeated to operators beyond its status. Otherwise a
+// worker could make the server send requests into a network that the worker cannot reach
+// itself.
+//
+// Begin with New and Client.Ask.
 package probe
 
 import (

@@ -1,4 +1,7 @@
-// Package query writes the parameters of a request that are set.
+// Package query writes query parameters for clients of the HTTP API: a parameter that has its
+// zero value is left out, so that the server applies its own default. The SDK, package operate
+// and the client of the queue API share it. It imports nothing but the standard library and the
+// UUID type.
 package query
 
 import (

@@ -1,5 +1,13 @@
-// Package vitals measures how the process is that it is part of: its memory, its
-// CPU and its goroutines, each against a limit.
+// Package vitals measures the health of its own process: memory, CPU and goroutines, each
+// against a limit.
+//
+// Memory is compared with the smallest bound that applies: GOMEMLIMIT, the memory limit of the
+// control group, or the memory of the machine. CPU is the time that the process used over a
+// window, in percent of its cores. A value that the system does not offer is reported as not
+// known, and never makes a process unhealthy.
+//
+// A worker of the SDK uses it for its health report, so the package imports the standard
+// library only. Begin with New and Monitor.Look.
 package vitals
 
 import (

@@ -1,3 +1,7 @@
-// Package wording helps to write messages: nouns with their number, and the known word that
-// somebody most likely meant.
+// Package wording helps to write messages for people: a noun with its number ("1 step", "2
+// steps"), and the known word that somebody most likely meant, for "unknown key X, did you mean
+// Y".
+//
+// Count and Nearest are pure functions. The configuration, templates and commands share them,
+// so that they word their messages alike and tolerate the same typing errors.
 package wording

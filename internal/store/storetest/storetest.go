@@ -1,8 +1,9 @@
-// Package storetest is the conformance suite of engine.Database: what every store
-// has to pass, so that the engine need not know which one it runs on.
+// Package storetest is the conformance suite of engine.Database: what every store has to pass,
+// so that the engine need not know which one it runs on.
 //
-// A store's own test file opens an empty store and calls Run; one that outlives
-// its process calls RunDurable too.
+// A store's own test file opens an empty store and calls Run; one that outlives its process
+// calls RunDurable too. A rule that one store must keep belongs here and not in that store's
+// tests, unless it is about its own database.
 package storetest
 
 import (
