@@ -180,3 +180,10 @@ type Outcome struct {
 	// ByGroup counts the items that came back, by the group that they came back in.
 	ByGroup map[GroupID]int
 }
+
+// Change is one difference between two contents.
+type Change struct {
+	// Pointer is a JSON pointer into the payload, or "key", "header NAME", "payload".
+	Pointer       string
+	Before, After string // cut to 512 bytes; "" where there is none
+}

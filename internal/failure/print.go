@@ -16,3 +16,10 @@ type Print struct {
 	// Rule is the name of the rule that decided; then the other parts only explain. "" when none did.
 	Rule string
 }
+
+// Part is one part of a fingerprint, and the text that it was derived from.
+type Part struct {
+	Name  string // type, message, frame, where or rule
+	Value string
+	From  string // cut to 512 bytes
+}

@@ -1,0 +1,160 @@
+package inbox
+
+import (
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// By says who acts and why.
+type By struct {
+	Actor  string // "" means the holder of the request's key, or anonymous
+	Reason string
+	// Version is the version of the object that the caller has read; 0: any. Another one refuses the act with Conflict.
+	Version int64
+}
+
+// Report is a failure that a program reports.
+type Report struct {
+	// MessageID is the program's identifier of the message. A second report of the same source with the same identifier
+	// is a repetition, and changes nothing. "" identifies the message by its content, origin and time of failure.
+	MessageID string
+	Origin    string
+	Handler   string
+	Content   deadletter.Content
+	Failure   failure.Report
+	Stack     string
+	Attempts  int
+	FailedAt  task.Instant // 0: now
+	// Letter is the letter that was sent back as this message, by its header tasker-letter; zero for none.
+	Letter task.ID
+}
+
+// CaptureStatus is the effect of capturing one message.
+type CaptureStatus string
+
+// The effects.
+const (
+	Captured  CaptureStatus = "captured"  // a new letter
+	Duplicate CaptureStatus = "duplicate" // the letter was there; nothing changed
+	Returned  CaptureStatus = "returned"  // a letter that was sent back is open again
+)
+
+// Receipt is the answer to one captured message.
+type Receipt struct {
+	Letter task.ID
+	Group  deadletter.GroupID
+	Status CaptureStatus
+}
+
+// LetterStory is a letter with its history.
+type LetterStory struct {
+	Letter      *deadletter.Letter
+	Occurrences []deadletter.Occurrence // the latest first
+	Group       *deadletter.Group
+}
+
+// GroupStory is a group with all that is known of it.
+type GroupStory struct {
+	Group  *deadletter.Group
+	Merged []*deadletter.Group // that are merged into it
+	Notes  []deadletter.Note   // the latest first
+	Hours  []deadletter.Hour   // of 14 days, with the merged ones
+	// Sample is a recent letter; nil where the group has only cases.
+	Sample *deadletter.Letter
+	// Why is what its failures have in common.
+	Why []failure.Part
+}
+
+// GroupPage is a page of groups.
+type GroupPage struct {
+	Groups []*deadletter.Group
+	Hours  map[deadletter.GroupID][]deadletter.Hour // of the last 24 hours
+	Next   string                                   // cursor; "" at the end
+}
+
+// GroupChange changes a group; nil fields keep what is.
+type GroupChange struct {
+	By
+	State      deadletter.GroupState // "" keeps it
+	ResolvedIn string                // with GroupResolved
+	Ignore     deadletter.Ignore     // with GroupIgnored
+	Owner      *string
+	Runbook    *string
+	DueAt      *task.Instant
+	Note       string // to add to the thread
+}
+
+// LetterEdit changes what is sent in place of a letter's original.
+type LetterEdit struct {
+	By
+	Edit  deadletter.Edit
+	Clear bool // go back to the original
+}
+
+// RedriveRequest describes an operation on many.
+type RedriveRequest struct {
+	By
+	Operation     deadletter.Operation
+	Selection     deadletter.Selection
+	Destination   string // "" sends each letter to its origin
+	Edit          *deadletter.Edit
+	Plan          deadletter.Plan // zero fields take the defaults
+	Stop          deadletter.StopRule
+	IncludeParked bool
+	// Start begins at once; otherwise the redrive is a draft until it is started.
+	Start bool
+}
+
+// Preview is what an operation would do. Nothing is stored.
+type Preview struct {
+	Total  int
+	Capped bool // there are more
+	// Samples are up to ten items, with their destinations and what the edit changes.
+	Samples []PreviewItem
+	// Destinations are the places that letters would be sent to.
+	Destinations []DestinationCheck
+	// Problems would refuse the operation; empty when it could start.
+	Problems []task.Problem
+	Plan     deadletter.Plan
+	Stop     deadletter.StopRule
+}
+
+// PreviewItem is one sample of a preview.
+type PreviewItem struct {
+	Kind        deadletter.Kind
+	ID          task.ID
+	Destination string
+	Changes     []deadletter.Change
+	Problem     string // why the edit does not apply to it; "" otherwise
+}
+
+// DestinationCheck is whether letters can be sent to a destination.
+type DestinationCheck struct {
+	Source      string
+	Destination string
+	Letters     int
+	Exists      bool
+	Allowed     bool
+}
+
+// RedriveAct is an act on a redrive.
+type RedriveAct string
+
+// The acts.
+const (
+	StartRedrive  RedriveAct = "start"
+	PauseRedrive  RedriveAct = "pause"
+	ResumeRedrive RedriveAct = "resume"
+	CancelRedrive RedriveAct = "cancel"
+)
+
+// SourceStatus is a source and how it stands.
+type SourceStatus struct {
+	Source *deadletter.Source
+	// State is reading, paused, waiting (for a turn, or for room), or lost.
+	State string
+	Error string // the last one; "" for none
+	Since task.Instant
+	Open  int // open letters, up to 10,000
+}
