@@ -29,9 +29,11 @@ type Replayed struct {
 	Attempts int     // attempts that the steps had used
 }
 
-// Replay runs every failed step of a task in error again, which takes the task out of error. The task keeps its ID and
-// its history; an act records who replayed it. The case stays pending, and counts its replays. WrongState when the task
-// is not in error, or none of its steps has failed; Conflict when it is not as expected.
+// Replay runs every failed step of a task in error again, which takes the task out of error.
+// The task keeps its ID and its history; an act records who replayed it. The case stays
+// pending, and counts its replays. WrongState when the task is not in error, or none of its
+// steps has failed; Conflict when it is not as expected. Invalid: actor, reason or priority
+// breaks a rule. NotFound: there is no such task, or the key does not reach it.
 func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, error) {
 	return e.replayTask(ctx, func(ctx context.Context, verb string, fn func(*unit) error) error {
 		if err := e.write(ctx, verb, fn); err != nil {
@@ -41,11 +43,13 @@ func (e *Engine) Replay(ctx context.Context, id task.ID, r Replay) (*Replayed, e
 	}, id, r)
 }
 
-// ReplayIn is Replay in a transaction that the caller has begun.
+// ReplayIn is Replay in a transaction that the caller has begun. A refusal here may describe
+// the state that the transaction has read, which another one has changed since.
 func (e *Engine) ReplayIn(ctx context.Context, tx Tx, id task.ID, r Replay) (*Replayed, error) {
 	return e.replayTask(ctx, e.in(tx), id, r)
 }
 
+// replayTask checks a replay and performs it in a transaction of either kind.
 func (e *Engine) replayTask(ctx context.Context, run transaction, id task.ID, r Replay) (*Replayed, error) {
 	r.Actor, r.Reason = actorOf(ctx, r.Actor), cmp.Or(r.Reason, NoReason)
 	problems := renamed(checkActor(r.Actor, r.Reason), "/actor", "/replayed_by")
@@ -161,6 +165,7 @@ func (u *unit) repeat(w Work, r Replay) error {
 	return nil
 }
 
+// actOfReplay records the replay of a task; each of its steps has an act of its own.
 func (u *unit) actOfReplay(before, t *task.Task, out *Replayed, r Replay) error {
 	data := struct {
 		ResetRetryCount bool   `json:"reset_retry_count"`

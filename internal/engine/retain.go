@@ -7,7 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// retainCases deletes cases whose retention since their resolution is over, up to a batch, and returns how many.
+// retainCases deletes cases whose retention since their resolution is over, up to a batch, and
+// returns how many. A negative retention keeps cases for ever.
 func (e *Engine) retainCases(ctx context.Context) (int, error) {
 	r := e.cfg.Retention
 	if r.Cases < 0 {

@@ -17,7 +17,8 @@ import (
 // schedulingNote is the key of the note that holds the order in force.
 const schedulingNote = "scheduling"
 
-// ordering is an order in force.
+// ordering is an order in force. version grows by one with each new order; since tells two of
+// the same version apart.
 type ordering struct {
 	order   task.Scheduling
 	version int
@@ -34,11 +35,13 @@ type orderingText struct {
 	Promotions  []promotionText     `json:"promotions,omitempty"`
 }
 
+// promotionText is the stored form of a promotion.
 type promotionText struct {
 	Level int   `json:"level"`
 	After int64 `json:"after"`
 }
 
+// text encodes an ordering for the note.
 func (o *ordering) text() (string, error) {
 	t := orderingText{Version: o.version, Since: o.since, Mode: o.order.Mode,
 		AgingWeight: o.order.AgingWeight.Microseconds(), MaxWait: o.order.MaxWait.Microseconds()}
@@ -52,6 +55,8 @@ func (o *ordering) text() (string, error) {
 	return string(b), nil
 }
 
+// parseOrdering is the reverse of text. Rules of the configuration are not checked again: the
+// process that stored the order has done so.
 func parseOrdering(text string) (*ordering, error) {
 	var t orderingText
 	if err := json.Unmarshal([]byte(text), &t); err != nil {
@@ -76,8 +81,8 @@ func (e *Engine) OwnOrder() bool { return e.follows || e.Order().Equal(e.cfg.Ord
 // EffectivePriority is the level at which a waiting step is handed out; for any other step, its own level.
 func (e *Engine) EffectivePriority(s *task.Step) int { return e.Order().Effective(s, e.instant()) }
 
-// EffectivePriorityOf is the highest level at which one of a task's waiting steps is handed out; the task's own where
-// none waits.
+// EffectivePriorityOf is the highest level at which one of a task's waiting steps is handed
+// out; the task's own where none waits. It reads the steps of the task.
 func (e *Engine) EffectivePriorityOf(ctx context.Context, t *task.Task) (int, error) {
 	if t.Counts.Active == 0 {
 		return t.Priority, nil
@@ -123,12 +128,15 @@ func (e *Engine) followOrdering(ctx context.Context) error {
 // id distinguishes orders in force, including two that were put in force at once.
 func (o *ordering) id() orderingID { return orderingID{o.version, o.since} }
 
+// orderingID identifies an order in force.
 type orderingID struct {
 	Version int          `json:"version"`
 	Since   task.Instant `json:"since"`
 }
 
-// declareOrdering puts the configured order in force, unless it already is.
+// declareOrdering puts the configured order in force, unless it already is. The note and the
+// start of rekeying are one transaction, so no process sees a new order without the work that
+// it needs.
 func (e *Engine) declareOrdering(ctx context.Context) error {
 	was, err := e.storedOrdering(ctx)
 	if err != nil {

@@ -31,7 +31,8 @@ func (u *unit) reaches(def int64) (bool, error) {
 	return err == nil && key.Reaches(t.Namespace), err
 }
 
-// reachedTask returns a task that the request may act on. NotFound when there is none.
+// reachedTask returns a task that the request may act on. NotFound when there is none. The task
+// is locked until the end of the transaction, so its namespace cannot be another one later.
 func (u *unit) reachedTask(id task.ID) (*task.Task, error) {
 	t, err := u.rows.task(id)
 	if err != nil {

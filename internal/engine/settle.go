@@ -19,7 +19,7 @@ const (
 	ResultSnoozed   ResultStatus = "snoozed"  // again later; no attempt charged
 )
 
-// Result settles one step.
+// Result settles one step. Fields of other statuses are ignored.
 type Result struct {
 	Step    task.ID
 	Token   int64 // of the lease, as in LeaseRef
@@ -31,6 +31,7 @@ type Result struct {
 	At      task.Instant  // when the lease was handed out; 0: not known
 }
 
+// lease is the lease that the result claims to settle.
 func (r *Result) lease() LeaseRef {
 	return LeaseRef{Step: r.Step, Token: r.Token, Worker: r.Worker, At: r.At}
 }
@@ -43,8 +44,11 @@ type Answer struct {
 	Err         error // *task.Error: stale_token
 }
 
-// Settle settles steps in one transaction and answers each in order. A result whose token is not in force changes
-// nothing. One malformed result refuses the whole call. Settle blocks until the outcome is durable.
+// Settle settles steps in one transaction and answers each in order. A result whose token is
+// not in force changes nothing. One malformed result refuses the whole call. Settle blocks
+// until the outcome is durable. Invalid: no results, or a malformed one. TooLarge: more than
+// Limits.BatchItems. Results of the same step in one call are applied in order, so the second
+// gets StaleToken.
 func (e *Engine) Settle(ctx context.Context, results []Result) ([]Answer, error) {
 	if err := e.checkBatch("/results", len(results)); err != nil {
 		return nil, err
@@ -62,6 +66,8 @@ func (e *Engine) Settle(ctx context.Context, results []Result) ([]Answer, error)
 	return answers, err
 }
 
+// checkResult returns the problems of one result, below the pointer at, and cuts the texts of a
+// failure to their limits.
 func (e *Engine) checkResult(r *Result, at string) []task.Problem {
 	var problems []task.Problem
 	bad := func(field, fault string) {
@@ -160,6 +166,7 @@ func (u *unit) settle(w Work, r *Result) (Answer, error) {
 	return a, err
 }
 
+// apply ends the lease as the status says.
 func (u *unit) apply(w Work, r *Result) error {
 	switch r.Status {
 	case ResultCompleted:
@@ -187,7 +194,8 @@ func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 	return nil
 }
 
-// complete settles a step with a result and releases its dependants.
+// complete settles a step with a result and releases its dependants. It does not check a task's
+// state: a result that is in force belongs to a live task, because cancelling ends all leases.
 func (u *unit) complete(w Work, result []byte) error {
 	from := w.Step.State
 	u.breakers.noteSuccess(w.Step)
@@ -209,7 +217,9 @@ func (u *unit) fail(w Work, outcome task.Outcome, f *task.Failure) error {
 	return u.failAfter(w, outcome, f, 0)
 }
 
-// failAfter is fail with a wait in addition to the back-off.
+// failAfter is fail with a wait in addition to the back-off. The order of the changes matters:
+// the failure is recorded with the priority of the attempt, and the step is queued with the
+// priority that it re-enters with.
 func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait time.Duration) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
@@ -242,6 +252,8 @@ func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 	u.moved(w, from)
 }
 
+// delay is the back-off before the next attempt. A policy without a cap of its own takes that
+// of the step's priority.
 func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Duration {
 	policy := u.e.RetryOf(t.Spec(s))
 	if policy.Max == 0 {

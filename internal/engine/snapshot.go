@@ -46,6 +46,7 @@ type snapshot struct {
 	StepsOmitted       int             `json:"steps_omitted,omitempty"`
 }
 
+// snapshotStep is a step in a snapshot: its row, and its last failure.
 type snapshotStep struct {
 	StepUUID      string           `json:"step_uuid"`
 	Name          string           `json:"name"`
@@ -61,6 +62,7 @@ type snapshotStep struct {
 	LastError     *snapshotFailure `json:"last_error,omitempty"`
 }
 
+// snapshotFailure is a failure with its texts cut; see snapshotText.
 type snapshotFailure struct {
 	Type              string          `json:"error_type,omitempty"`
 	Message           string          `json:"message"`
@@ -104,6 +106,8 @@ func (u *unit) newSnapshotter(list []*opening) (*snapshotter, error) {
 	return c, err
 }
 
+// snapshot returns the document of one task. def may be a stand-in for a template that cannot
+// be read: then the steps have no names.
 func (c *snapshotter) snapshot(o *opening, def *task.Template) ([]byte, error) {
 	u := c.u
 	t, _ := o.task.Shown() // a damaged row is evidence too
@@ -140,6 +144,7 @@ func (c *snapshotter) failures(e Evidence) map[task.ID]*task.Attempt {
 	return last
 }
 
+// step shows one step. budget is what is left for failures in the whole snapshot.
 func (c *snapshotter) step(s *task.Step, spec task.StepSpec, failed *task.Attempt, budget *int) snapshotStep {
 	out := snapshotStep{StepUUID: s.ID.String(), Name: spec.Name, CurrentState: s.State, Attempts: s.Attempts,
 		MaxAttempts:  s.MaxAttempts,

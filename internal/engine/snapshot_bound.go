@@ -7,8 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// bounded encodes a snapshot in at most snapshotBytes. It drops first the data that can be read elsewhere: the
-// template, then steps. Failed and running steps are kept before waiting and finished ones.
+// bounded encodes a snapshot in at most snapshotBytes. It drops first the data that can be read
+// elsewhere: the template, then steps. Failed and running steps are kept before waiting and
+// finished ones. It keeps snapshotText bytes in reserve for the rest of the document.
 func (s *snapshot) bounded() ([]byte, error) {
 	b, err := json.Marshal(s)
 	if err != nil || len(b) <= snapshotBytes {

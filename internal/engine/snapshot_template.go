@@ -19,6 +19,7 @@ type shownTemplate struct {
 	InputSchema json.RawMessage `json:"input_schema,omitempty"`
 }
 
+// shownLifecycle holds minutes; 0 means the default of the configuration.
 type shownLifecycle struct {
 	MaxWaitingForDependencies int `json:"max_waiting_for_dependencies_minutes,omitempty"`
 	MaxWaitingForRetry        int `json:"max_waiting_for_retry_minutes,omitempty"`
@@ -26,6 +27,7 @@ type shownLifecycle struct {
 	MaxDuration               int `json:"max_duration_minutes,omitempty"`
 }
 
+// shownSpec is a step of a template.
 type shownSpec struct {
 	Name                 string          `json:"name"`
 	Handler              string          `json:"handler"`
@@ -36,6 +38,7 @@ type shownSpec struct {
 	RequiredCapabilities []string        `json:"required_capabilities,omitempty"`
 }
 
+// shownRetry is the retry policy of a step, with the names and units of a template document.
 type shownRetry struct {
 	Retryable     bool    `json:"retryable"`
 	MaxAttempts   int     `json:"max_attempts"`

@@ -6,9 +6,10 @@ import "context"
 // the meantime are handed to it. Without the split, a poll that is always busy with a claim never waits; then every
 // step goes through the queue and costs a claim.
 //
-// A poll is not split if it claims a single step, was woken for more than half of its capacity, or serves so many
-// routes that tracking them costs more than the split saves. Nor is it split on routes that are too deep for a claim to
-// empty: there new steps must not overtake waiting ones.
+// A poll is not split if it claims a single step, was woken for more than half of its capacity,
+// or serves so many routes that tracking them costs more than the split saves. Nor is it split
+// on routes that are too deep for a claim to empty: there new steps must not overtake waiting
+// ones. It returns at most p.capacity leases, from both halves together.
 func (e *Engine) splitClaim(ctx context.Context, p *poller) ([]Lease, error) {
 	half, aside := *p, *p
 	aside.capacity = min(p.capacity/2, p.capacity-p.owed)

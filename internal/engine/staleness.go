@@ -12,12 +12,14 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// stalenessWindow bounds the live tasks that one list reads.
+// stalenessWindow bounds the live tasks that one list reads. The answer is thus complete for
+// the tasks that matter, the stale ones, unless there are more of them.
 const stalenessWindow = 20_000
 
-// Staleness returns live tasks in states that have a threshold: first the stale ones, then those that soon will be,
-// then the others; within each group, the longest in its state first. It reads a bounded number of tasks, beginning
-// with those nearest to being stale.
+// Staleness returns live tasks in states that have a threshold: first the stale ones, then
+// those that soon will be, then the others; within each group, the longest in its state first.
+// It reads a bounded number of tasks, beginning with those nearest to being stale. Invalid: a
+// limit outside of 1 to Limits.PageItems.
 func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness, error) {
 	if err := e.checkPage(f.Limit, 0); err != nil {
 		return nil, err
@@ -48,6 +50,7 @@ func (l *stalenessList) complete(ctx context.Context, page []Staleness) ([]Stale
 	return l.e.staleness(ctx, tasks, true, l.now)
 }
 
+// urgency orders healths: stale first.
 func urgency(h task.Health) int {
 	return slices.Index([]task.Health{task.Stale, task.Warning, task.Healthy}, h)
 }
@@ -128,6 +131,7 @@ func (l *stalenessList) fromSurvey(ctx context.Context) error {
 	return nil
 }
 
+// enough reports whether the page is full.
 func (l *stalenessList) enough() bool { return len(l.found) >= l.f.Limit }
 
 // fromDeadlines reads tasks that may soon exceed their max_duration, in the order of their deadlines.

@@ -40,9 +40,11 @@ func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step
 	return l
 }
 
-// stateLimits returns the limits of the states of tasks, in their order, and their templates. It reads the steps of a
-// task only where they decide: a task that is healthy without promises is healthy with them. With whole it reads them
-// wherever a promise may prolong a limit.
+// stateLimits returns the limits of the states of tasks, in their order, and their templates.
+// It reads the steps of a task only where they decide: a task that is healthy without promises
+// is healthy with them. With whole it reads them wherever a promise may prolong a limit. Steps
+// that the dispatcher has handed out are shown as held, because an attempt under way is a
+// promise.
 func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool,
 	now task.Instant,
 ) ([]task.Limit, []*task.Template, error) {

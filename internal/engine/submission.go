@@ -10,7 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Submission is a request for one task: a run of the template Name, or of the single handler TaskType.
+// Submission is a request for one task: a run of the template Name, or of the single handler
+// TaskType. Only one of Name and TaskType may be set.
 type Submission struct {
 	Name      string
 	TaskType  string
@@ -108,6 +109,9 @@ func (d *draft) named() string {
 	return "/name"
 }
 
+// draftStep resolves one step: its route, which is stored if it is new, and the number of
+// attempts and the timeout. For these two the submission comes first, then the template, then
+// the level of the priority.
 func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 	spec := &d.template.Steps[i]
 	priority := d.priority
@@ -148,6 +152,8 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 	return nil
 }
 
+// findTemplate returns the template of a submission, or the problem with its name. The error is
+// the store's.
 func (e *Engine) findTemplate(ctx context.Context, in *Submission, at string) (*task.Template, *task.Problem, error) {
 	if in.TaskType != "" {
 		t, err := e.catalog.adhoc(ctx, in.Namespace, in.TaskType, e.cfg.Limits.Routes)
@@ -169,6 +175,8 @@ func (e *Engine) findTemplate(ctx context.Context, in *Submission, at string) (*
 			in.Namespace)}, nil
 }
 
+// levelOf returns the level of a task: that of the submission, else the template's, else
+// medium.
 func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *task.Problem) {
 	if in.Priority == "" && t.Priority != nil {
 		return *t.Priority, nil
@@ -182,6 +190,8 @@ func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *tas
 	return level, nil
 }
 
+// checkSchema checks a context against the template's input schema, if it has one. A missing
+// context is checked as null.
 func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]task.Problem, error) {
 	schema, err := e.catalog.schema(t, e.schemas)
 	if task.CodeOf(err) == task.Invalid {
@@ -203,6 +213,7 @@ func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]ta
 }
 
 const (
+	// The limits of names and texts are in bytes, that of lists in entries.
 	maxName = task.MaxName
 	maxText = 1024
 	maxList = 32
@@ -257,6 +268,8 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	return problems
 }
 
+// checkList returns the problems of a list of tags or capabilities: its length, empty entries,
+// and entries that are too long or have control characters.
 func checkList(at string, list []string) []task.Problem {
 	if len(list) > maxList {
 		return []task.Problem{{Location: at, Message: fmt.Sprintf("has %d entries; the limit is %d", len(list), maxList)}}
@@ -277,6 +290,7 @@ func checkList(at string, list []string) []task.Problem {
 // payloadFault describes the error in a JSON payload, or returns "".
 func (e *Engine) payloadFault(p []byte) string { return task.JSONFault(p, e.cfg.Limits.PayloadBytes) }
 
+// one is a list of a problem, nil for none.
 func one(p *task.Problem) []task.Problem {
 	if p == nil {
 		return nil
