@@ -105,7 +105,7 @@ func (s *server) join(t *testing.T, registration string) *member {
 	}
 	s.must(t, "POST", "/api/v1/workers/register", registration, &answer)
 	if answer.PollIntervalMS == 0 || answer.HeartbeatIntervalMS == 0 {
-		t.Errorf("the worker is told no rhythm: %+v", answer)
+		t.Errorf("the worker is told no intervals: %+v", answer)
 	}
 	return &member{s, "/api/v1/workers/" + answer.WorkerID.String()}
 }
@@ -463,7 +463,7 @@ func TestPayloadLimitOverHTTP(t *testing.T) {
 	}
 }
 
-// TestOverloadOverHTTP: a node with too much in hand is 503, before it stores anything.
+// TestOverloadOverHTTP: a node with too many unstored tasks answers 503, before it stores anything.
 func TestOverloadOverHTTP(t *testing.T) {
 	t.Parallel()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), nil)

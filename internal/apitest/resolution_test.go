@@ -134,7 +134,7 @@ func resolve(t *testing.T, s *server, task uuid.UUID, how option) {
 		t.Fatalf("the act is answered %d %s", status, body)
 	}
 
-	// 7. The task goes on by itself.
+	// 7. The task continues automatically.
 	receipt := tasker.TaskReceipt{TaskUUID: task}
 	s.await(t, "the task to be complete", func() bool {
 		now, err := s.Task(s.ctx, task, time.Second)

@@ -47,7 +47,7 @@ func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template
 	}
 }
 
-// endCycle does the same for a task that is being submitted, the last one so far, with the number of its steps.
+// endCycle does the same for a task that is being submitted, the last one added, with the number of its steps.
 func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
 	steps := b.steps[len(b.steps)-n:]
 	for _, s := range steps {

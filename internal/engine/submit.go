@@ -25,9 +25,16 @@ type Receipt struct {
 
 // Submit stores tasks in one transaction and answers each in order. It blocks until they are durable.
 //
-// A submission that breaks a rule refuses the whole call with an Invalid error that lists every problem, and nothing is
-// stored. With itemErrors it gets its own answer and the others are stored, and back-pressure decides about each
-// separately. A submission whose idempotency key was used for a different one always gets its own answer.
+// A submission that breaks a rule refuses the whole call with an Invalid error that lists every
+// problem, and nothing is stored. With itemErrors it gets its own answer and the others are
+// stored, and back-pressure decides about each separately. A submission whose idempotency key
+// was used for a different one always gets its own answer. TooLarge: more than
+// Limits.BatchItems submissions. Exhausted or Unavailable: back-pressure refuses them;
+// RetryAfter says when to try again. Unavailable also when another open transaction binds one
+// of the keys for longer than keyPatience.
+//
+// Submit changes its submissions: it fills in the namespace. It is safe for concurrent use;
+// concurrent calls share a transaction.
 func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool) ([]Receipt, error) {
 	receipts, err := e.submit(ctx, subs, itemErrors)
 	if errors.Is(err, ErrReplaced) {
@@ -37,6 +44,7 @@ func (e *Engine) Submit(ctx context.Context, subs []Submission, itemErrors bool)
 	return receipts, err
 }
 
+// submit is Submit without the second try after the database was replaced.
 func (e *Engine) submit(ctx context.Context, subs []Submission, itemErrors bool) ([]Receipt, error) {
 	receipts, drafts, err := e.drafts(ctx, subs, itemErrors)
 	if err != nil || len(drafts) == 0 {
@@ -125,6 +133,7 @@ func (e *Engine) drafts(ctx context.Context, subs []Submission,
 // maxProblems bounds how many problems one answer lists.
 const maxProblems = 50
 
+// refusal is the Invalid error for a whole call, with up to maxProblems problems.
 func refusal(message string, problems []task.Problem) *task.Error {
 	if n := len(problems); n > maxProblems {
 		problems = append(problems[:maxProblems:maxProblems],
@@ -133,6 +142,8 @@ func refusal(message string, problems []task.Problem) *task.Error {
 	return &task.Error{Code: task.Invalid, Message: message, Problems: problems}
 }
 
+// checkBatch refuses an empty list with Invalid, and one over Limits.BatchItems with TooLarge.
+// at is the pointer to the list.
 func (e *Engine) checkBatch(at string, n int) error {
 	if n == 0 {
 		return refusal("the request is empty", []task.Problem{{Location: at, Message: "must have at least one item"}})
@@ -151,7 +162,10 @@ type submitted struct {
 	locked   bool // nothing was stored: an open transaction is binding one of its keys
 }
 
-// runSubmits stores the drafts of many callers in one transaction.
+// runSubmits stores the drafts of many callers in one transaction. The order is fixed by what
+// can still refuse a draft: first the numbers of templates and routes, then the idempotency
+// keys, then the rows. The rows are inserted last, in the state that hand-offs to waiting polls
+// leave them in.
 func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 	var total int
 	for _, c := range calls {
@@ -200,7 +214,9 @@ type builder struct {
 	keys  map[KeyName]*heldKey
 }
 
-// add creates the rows of a draft, unless its key, which takeKeys has requested, names an existing task.
+// add creates the rows of a draft, unless its key, which takeKeys has requested, names an
+// existing task. The rows get their IDs in one run, so that the steps of a task lie next to
+// each other in the store.
 func (b *builder) add(d *draft) (r Receipt, err error) {
 	u, ids := b.u, b.u.e.store.IDs()
 	var id task.ID

@@ -14,9 +14,10 @@ type PreparedSubmit struct {
 	receipts []Receipt // of the last run of the transaction
 }
 
-// PrepareSubmit checks submissions, stores the templates and routes that they need, and counts them as under way until
-// Release is called. It must not be called inside Write: it may begin a transaction itself. One submission that breaks
-// a rule refuses all.
+// PrepareSubmit checks submissions, stores the templates and routes that they need, and counts
+// them as under way until Release is called. It must not be called inside Write: it may begin a
+// transaction itself. One submission that breaks a rule refuses all. Its errors are those of
+// Submit.
 func (e *Engine) PrepareSubmit(ctx context.Context, subs []Submission) (*PreparedSubmit, error) {
 	_, drafts, err := e.drafts(ctx, subs, false)
 	if err != nil {
@@ -37,9 +38,11 @@ func (p *PreparedSubmit) Release(err error) {
 	p.entry.release(p.receipts)
 }
 
-// SubmitIn stores prepared submissions in a transaction that the caller has begun, and answers each in order. The tasks
-// exist if that transaction is committed. It may be called once in each run of the transaction. ErrReplaced means that
-// the templates are missing because the database was replaced: prepare again.
+// SubmitIn stores prepared submissions in a transaction that the caller has begun, and answers
+// each in order. The tasks exist if that transaction is committed. It may be called once in
+// each run of the transaction. ErrReplaced means that the templates are missing because the
+// database was replaced: prepare again. Unlike Submit it waits for a locked key inside the
+// transaction, because the caller's transaction is open anyway.
 func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Receipt, error) {
 	drafts := p.entry.admitted
 	receipts := make([]Receipt, len(drafts))

@@ -37,6 +37,7 @@ type submittedStep struct {
 // submittedAge is how long after a step became ready no other process can have offered it.
 const submittedAge = sweepAge * 3 / 4
 
+// newSubmittedCache returns an empty cache.
 func newSubmittedCache() *submittedCache {
 	return &submittedCache{works: map[task.ID]submittedStep{}, steps: map[task.ID][]task.ID{}}
 }
@@ -110,6 +111,8 @@ func (s *submittedCache) clear() {
 	s.bytes = 0
 }
 
+// drop removes all steps of a task: their shared rows are out of date together. The caller
+// holds mu.
 func (s *submittedCache) drop(id task.ID) {
 	for _, step := range s.steps[id] {
 		s.bytes -= len(s.works[step].Task.Context)

@@ -26,8 +26,9 @@ const (
 	surveyWindows = 10
 )
 
-// Survey reads the tasks that have become old since the last call, up to a bound. It reports whether it has reached the
-// last of them.
+// Survey reads the tasks that have become old since the last call, up to a bound. It reports
+// whether it has reached the last of them. It may be called by several processes; the progress
+// is then stored by each, and a task that is read twice gets the same watch.
 func (e *Engine) Survey(ctx context.Context) (bool, error) {
 	smallest, err := e.smallestThreshold(ctx)
 	if err != nil || smallest == 0 {
@@ -191,8 +192,11 @@ func (l *lifecycles) longestDuration() time.Duration {
 	return l.duration
 }
 
+// templatePage is how many templates one read returns.
 const templatePage = 200
 
+// smallest returns the smallest threshold, after reading the templates that are new since the
+// last call. It holds mu during the reads, and keeps the old values when one fails.
 func (l *lifecycles) smallest(ctx context.Context, s ReadTemplates, global task.Thresholds) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

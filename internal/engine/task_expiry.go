@@ -52,6 +52,7 @@ func (t *ActTime) UnmarshalText(text []byte) error {
 	return err
 }
 
+// actTime is the layout of an ActTime: UTC, in microseconds, so that texts sort like times.
 const actTime = "2006-01-02T15:04:05.000000Z"
 
 // abandon puts an open step in error because its task has taken too long.

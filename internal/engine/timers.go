@@ -14,8 +14,9 @@ import (
 // The background loops of package upkeep call the verbs in this file. Each one handles a bounded batch and returns how
 // many it handled; fewer than the limit means that nothing more is due.
 
-// FireTimers makes steps ready whose time has come: retries, snoozes, run_at. NextDue then receives the time of the
-// first one that is due before the next tick.
+// FireTimers makes steps ready whose time has come: retries, snoozes, run_at. NextDue then
+// receives the time of the first one that is due before the next tick. It may run in several
+// processes at once, because Due skips rows that another transaction has locked.
 func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 	var n int
 	err := e.write(ctx, "timers", func(u *unit) error {
@@ -132,6 +133,7 @@ func (cc *caseChanges) openExpired(tasks []*task.Task) error {
 	return cc.open(list)
 }
 
+// expire puts one task in error, or clears the deadline of a task that has settled meanwhile.
 func (u *unit) expire(t *task.Task) error {
 	u.rows.changedTask(t)
 	if t.State.Settled() {
@@ -146,8 +148,10 @@ func (u *unit) expire(t *task.Task) error {
 	return u.giveUp(t, f, "max_duration_minutes exceeded")
 }
 
-// MarkDeadWorkers marks workers dead that have missed their heartbeats. Their leases expire in the usual way. It marks
-// none until a newly opened engine has run long enough to receive their heartbeats.
+// MarkDeadWorkers marks workers dead that have missed their heartbeats. Their leases expire in
+// the usual way. It marks none until a newly opened engine has run long enough to receive their
+// heartbeats. It checks each worker again in the transaction, because a heartbeat may arrive in
+// between.
 func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 	now := e.instant()
 	if now < e.grace() {
@@ -183,7 +187,9 @@ func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// Retain deletes rows that are older than the retention.
+// Retain deletes rows that are older than the retention. It deletes up to Retention.BatchItems
+// rows of each kind, and returns the largest of these numbers; fewer than a batch means that
+// nothing more is old.
 func (e *Engine) Retain(ctx context.Context) (int, error) {
 	r := e.cfg.Retention
 	now := e.instant()

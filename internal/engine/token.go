@@ -49,6 +49,7 @@ func (k *keyring) current(w Writer, notes NoteStore) *tokens {
 	return k.tokens.Load()
 }
 
+// load reads the key, and creates it in a new database.
 func (k *keyring) load(ctx context.Context, w Writer, notes NoteStore) error {
 	k.doubted.Store(false) // a doubt from here on leads to another read
 	key, err := tokenKey(ctx, w, notes)
@@ -65,7 +66,8 @@ type tokens struct {
 	coders sync.Pool // of *coder
 }
 
-// coder makes one token at a time.
+// coder makes one token at a time. It keeps its buffers, so that making a token allocates
+// nothing.
 type coder struct {
 	keyed hash.Hash
 	facts [16 + 3*8]byte
@@ -73,6 +75,7 @@ type coder struct {
 	text  [maxToken]byte
 }
 
+// newTokens returns the tokens under a key.
 func newTokens(key []byte) *tokens {
 	return &tokens{coders: sync.Pool{New: func() any { return &coder{keyed: hmac.New(sha256.New, key)} }}}
 }
@@ -137,8 +140,9 @@ func (t *tokens) isOf(r LeaseRef, token string) bool {
 	return subtle.ConstantTimeCompare(c.make(r), []byte(token)) == 1
 }
 
-// read returns the lease of a worker's token. For a token that was not given to this worker for this step, Token is 0,
-// which is never in force.
+// read returns the lease of a worker's token. For a token that was not given to this worker for
+// this step, Token is 0, which is never in force. The comparison takes the same time for every
+// wrong code.
 func (t *tokens) read(step task.ID, worker int64, token string) LeaseRef {
 	r := LeaseRef{Step: step, Worker: worker}
 	if len(token) > maxToken {

@@ -36,6 +36,8 @@ type unit struct {
 	observed observed         // unit_observe.go: reports to the observer and to listeners
 }
 
+// newUnit returns an empty unit. tx is nil for a unit that only reports, such as that of a
+// claim from the cache of submitted steps.
 func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	u := &unit{e: e, ctx: ctx, tx: tx, now: e.instant(), order: e.Order()}
 	u.rows = newLoadedRows(u)
@@ -127,7 +129,9 @@ func (u *unit) flush() error {
 	return u.breakers.save()
 }
 
-// save is flush for steps that no poll waits for.
+// save is flush for steps that no poll waits for. Tasks are evaluated before cases are flushed,
+// because a case describes the state that the evaluation gives; flushing may change further
+// tasks, which are sorted anew.
 func (u *unit) save() error {
 	tasks := sorted(u.rows.dirtyTasks, func(t *task.Task) task.ID { return t.ID })
 	if err := u.gatherUndecided(tasks); err != nil {
@@ -217,7 +221,9 @@ func (u *unit) reevaluate(t *task.Task) error {
 	return nil
 }
 
-// left records that a task has left a state.
+// left records that a task has left a state. It is the one place that knows all who follow the
+// states of tasks: the history, waiting callers, cases, the staleness detector, the observer
+// and listeners.
 func (u *unit) left(t *task.Task, was task.State, cause string) {
 	ev := task.Event{TaskID: t.ID, At: u.now, From: was, To: t.State, Cause: cause}
 	if !ev.Derivable() {
@@ -234,6 +240,8 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 	u.observed.record(feed.TaskMoved, t, was, cause)
 }
 
+// sorted returns the rows of a set by ID, which is the order in which all transactions lock
+// them.
 func sorted[T any](set map[*T]struct{}, id func(*T) task.ID) []*T {
 	list := make([]*T, 0, len(set))
 	for v := range set {

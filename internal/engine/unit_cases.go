@@ -132,6 +132,8 @@ func (cc *caseChanges) flush() error {
 	return cc.noteRecoveries()
 }
 
+// save stores the cases of the unit. New ones come first: a case may be opened and changed in
+// one transaction.
 func (cc *caseChanges) save() error {
 	if len(cc.opened) > 0 {
 		if err := cc.u.e.caseRows.AddCases(cc.u.ctx, cc.u.tx, cc.opened); err != nil {
@@ -149,7 +151,8 @@ func (cc *caseChanges) save() error {
 	return nil
 }
 
-// update applies a change to a loaded case, and adds the act for it.
+// update applies a change to a loaded case, and adds the act for it. Conflict: the case is not
+// as expected, or it would be re-opened beside another pending one.
 func (cc *caseChanges) update(t *task.Task, c *task.Case, ch task.CaseChange) error {
 	if err := ch.Expect.Check(c.Seen()); err != nil {
 		return err

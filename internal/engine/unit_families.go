@@ -50,6 +50,7 @@ func worksOf(families [][]*task.Step) []Work {
 	return works
 }
 
+// gathered reports whether all steps of a family are loaded.
 func (lr *loadedRows) gathered(f Family) bool {
 	if f.Ordinals == nil {
 		_, ok := lr.families[f.Task]

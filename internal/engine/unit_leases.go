@@ -28,11 +28,13 @@ func offeredAs(s *task.Step) Offered {
 // ends reports whether the removal ends a hold.
 func (r Removal) ends(h Hold) bool { return h.Token <= r.Token || r.Left && h.Key == r.Key }
 
+// lease is the hold in the form in which a step adopts it.
 func (h Hold) lease() task.Holding {
 	return task.Holding{Worker: h.Worker, Token: h.Token, AssignedAt: h.AssignedAt, StartedAt: h.StartedAt, Until: h.Until,
 		Progress: h.Progress, Note: h.Note}
 }
 
+// putHold remembers a hold; the zero Hold for a step that is known not to be held.
 func (dl *dispatchedLeases) putHold(id task.ID, h Hold) {
 	if dl.holds == nil {
 		dl.holds = map[task.ID]Hold{}

@@ -48,12 +48,15 @@ func (e *Engine) startObserving() time.Time {
 	return e.now()
 }
 
+// observeFailure reports a transaction that was not committed.
 func (e *Engine) observeFailure(verb string, began time.Time, err error) {
 	if e.observer != nil {
 		e.observer.Failed(verb, e.now().Sub(began), err)
 	}
 }
 
+// observeCommit completes the Commit of a unit, reports it, and returns it to the pool: the
+// observer must not keep it.
 func (e *Engine) observeCommit(verb string, began time.Time, u *unit) {
 	c := u.observed.commit
 	if c == nil {
@@ -71,6 +74,7 @@ func (e *Engine) observeCommit(verb string, began time.Time, u *unit) {
 	u.observed.commit = nil
 }
 
+// submitted records a new task.
 func (ob *observed) submitted(t *task.Task) {
 	ob.record(feed.TaskSubmitted, t, "", "")
 	if ob.commit != nil {
@@ -92,12 +96,14 @@ func (ob *observed) handed(s *task.Step, worker int64, start bool) {
 	}
 }
 
+// started records an attempt that begins.
 func (ob *observed) started(s *task.Step) {
 	if ob.commit != nil {
 		ob.commit.Started = append(ob.commit.Started, Started{RouteID: s.RouteID, AssignedAt: s.AssignedAt})
 	}
 }
 
+// refused records a call under a token that is not in force.
 func (ob *observed) refused() {
 	if ob.commit != nil {
 		ob.commit.Refused++
@@ -120,6 +126,7 @@ func (ob *observed) completed(w Work) {
 	ob.ended(w, a)
 }
 
+// ended records an attempt that ended, with what a span needs if its task is traced.
 func (ob *observed) ended(w Work, a task.Attempt) {
 	if ob.commit == nil || a.Token == 0 { // a wait that was cut off is no attempt
 		return
@@ -192,12 +199,14 @@ func (e *Engine) observeWorkersFailed(done []changedWorker, to task.WorkerState,
 	}
 }
 
+// breaker records a circuit breaker that opened or closed.
 func (ob *observed) breaker(w *task.Worker) {
 	if ob.commit != nil {
 		ob.commit.Turned = append(ob.commit.Turned, BreakerTurned{Worker: w.ID, Name: w.Name, Open: w.BrokenAt != 0})
 	}
 }
 
+// caseOpened records a new case.
 func (ob *observed) caseOpened(t *task.Task, c *task.Case) {
 	ob.recordCase(feed.CaseBegun, t, c)
 	if ob.commit != nil {
@@ -212,12 +221,14 @@ func (ob *observed) caseRecurred(t *task.Task, c *task.Case) {
 	}
 }
 
+// observedCase is the report of a case's latest occurrence.
 func observedCase(t *task.Task, c *task.Case) CaseOpened {
 	return CaseOpened{CaseID: c.ID, TaskID: t.ID, Reason: string(c.Reason), Cause: c.Cause, Class: c.Class,
 		OriginalState: c.OriginalState,
 		Parent:        t.Meta.TraceParent}
 }
 
+// caseResolved records a case that was resolved.
 func (ob *observed) caseResolved(t *task.Task, c *task.Case) {
 	ob.recordCase(feed.CaseEnded, t, c)
 	if ob.commit != nil {

@@ -12,6 +12,7 @@ type newRecords struct {
 	contexts []*task.Task // tasks whose contexts were edited
 }
 
+// save stores the records. Acts come last, because signing them may load templates.
 func (nr *newRecords) save() error {
 	if len(nr.attempts) > 0 {
 		if err := nr.u.tx.AddAttempts(nr.u.ctx, nr.attempts); err != nil {

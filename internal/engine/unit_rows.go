@@ -16,6 +16,7 @@ type loadedRows struct {
 	dirtyTasks map[*task.Task]struct{}
 }
 
+// newLoadedRows returns the empty rows of a unit.
 func newLoadedRows(u *unit) loadedRows {
 	return loadedRows{u: u,
 		steps: map[task.ID]*task.Step{}, tasks: map[task.ID]*task.Task{},
@@ -41,6 +42,7 @@ func (lr *loadedRows) intern(works []Work) []Work {
 	return works
 }
 
+// internStep returns the loaded step of the same ID, or adopts s as that.
 func (lr *loadedRows) internStep(s *task.Step) *task.Step {
 	if have, ok := lr.steps[s.ID]; ok {
 		return have
@@ -51,6 +53,7 @@ func (lr *loadedRows) internStep(s *task.Step) *task.Step {
 	return s
 }
 
+// internTask does the same for a task.
 func (lr *loadedRows) internTask(t *task.Task) *task.Task {
 	if have, ok := lr.tasks[t.ID]; ok {
 		return have
@@ -139,6 +142,8 @@ func (lr *loadedRows) stepOf(taskID, stepID task.ID) (Work, error) {
 	return Work{}, task.Errorf(task.NotFound, "the task %s has no step %s", taskID, stepID)
 }
 
+// loadHeld returns the steps of a call about leases, with their refs in the same order: the
+// named ones, or up to maxHeld of a worker.
 func (lr *loadedRows) loadHeld(c leaseCall) ([]Work, []LeaseRef, error) {
 	if c.all == 0 {
 		ids := make([]task.ID, len(c.refs))

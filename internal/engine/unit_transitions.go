@@ -19,6 +19,7 @@ type transitions struct {
 // maxAssigned bounds assigned.
 const maxAssigned = 50_000
 
+// newTransitions returns nil unless single transitions are wanted.
 func newTransitions(wanted bool) *transitions {
 	if !wanted {
 		return nil
@@ -50,6 +51,7 @@ func (ob *observed) stepMoved(w Work, from task.StepState) {
 	}
 }
 
+// stepTransition describes a step's move from a state to its present one.
 func (ob *observed) stepTransition(w Work, from task.StepState) Transition {
 	s, t := w.Step, w.Task
 	move := Transition{Task: t.ID, Step: s.ID, DefID: s.DefID, Ordinal: s.Ordinal, From: string(from), To: string(s.State),

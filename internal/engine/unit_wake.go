@@ -10,6 +10,7 @@ type wakeups struct {
 	due         task.Instant  // the earliest time that was set in Timers; 0: none
 }
 
+// leaseEnded records a freed slot of a worker.
 func (wu *wakeups) leaseEnded(worker int64) {
 	if wu.endedLeases == nil {
 		wu.endedLeases = map[int64]int{}
@@ -17,6 +18,8 @@ func (wu *wakeups) leaseEnded(worker int64) {
 	wu.endedLeases[worker]++
 }
 
+// dueAt records a time that was set in Timers, so that its loop need not wait for the next
+// tick.
 func (wu *wakeups) dueAt(at task.Instant) {
 	if wu.due == 0 || at < wu.due {
 		wu.due = at

@@ -137,7 +137,7 @@ func TestHub(t *testing.T) {
 			t.Fatal("the waiting poller was not reserved")
 		}
 		if h.withdraw(p) {
-			t.Error("a poller that a transaction has in hand was still waiting")
+			t.Error("a poller that a transaction serves was still waiting")
 		}
 		if h.reserve(1) != nil {
 			t.Error("a poller was reserved twice")

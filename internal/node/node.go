@@ -69,7 +69,8 @@ func Open(ctx context.Context, dsn string, opts Options) (*Node, error) {
 	return b, nil
 }
 
-// New returns a Node on a store, and owns the store unless it returns an error.
+// New returns a Node on a store, and owns the store unless it returns an error. Engine errors
+// come as *tasker.Error.
 func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -85,6 +86,8 @@ func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 	return b, err
 }
 
+// assemble makes the engine and its loops, and stores the settings that the database's views
+// use.
 func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts Options) (*Node, error) {
 	now, stepped := timeOf(s, opts.Now)
 	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema,

@@ -37,6 +37,7 @@ func locate(dsn string) (kind, what string, err error) {
 	return kind, what, nil
 }
 
+// openStore opens the database that a DSN names. Only this function knows all three.
 func openStore(ctx context.Context, dsn string, opts Options) (engine.Database, error) {
 	kind, what, err := locate(dsn)
 	if err != nil {

@@ -33,15 +33,15 @@ const (
 	maxHeader = 16 << 10
 )
 
-// Client asks. It is safe for concurrent use.
+// Client sends health probes. It is safe for concurrent use.
 type Client struct {
 	http    *http.Client
 	timeout time.Duration
 }
 
-// New returns a client that asks hosts in the networks (CIDR) only, and waits for
-// so long. A host may have any name: what counts is the address that is connected
-// to.
+// New returns a Client that connects to addresses in the networks (CIDR) only, and bounds each
+// probe by timeout. The host of a worker may have any name: the check is on the address that
+// the name resolves to, at the moment of connecting, so that a name cannot change in between.
 func New(allow []string, timeout time.Duration) (*Client, error) {
 	networks := make([]netip.Prefix, len(allow))
 	for i, text := range allow {

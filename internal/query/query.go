@@ -12,7 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Values are parameters of a request. Only what restricts is in them.
+// Values are the parameters of a request. They hold only parameters that were set to more than
+// a zero value.
 type Values url.Values
 
 // Set sets a text, unless it is empty.

@@ -130,7 +130,7 @@ func TestSleeperCountsAsLost(t *testing.T) {
 }
 
 // Node by node, a cluster goes over from the database to a dispatcher and back, while
-// steps are in hand and others wait. All are done once, and none is in two hands.
+// some steps are held and others wait. Each runs once, and no two workers hold the same step.
 func TestRollingSwitch(t *testing.T) {
 	within(t, func(t *testing.T) {
 		server, d := memory.NewServer(), newDatabase()

@@ -68,7 +68,7 @@ func TestNewsWakeNoMoreThanNeeded(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := a.store.wrote(); n > 2 {
-			t.Errorf("4 steps made the polls of the other node claim in %d transactions, want 2 at the most", n)
+			t.Errorf("4 steps made the polls of the other node claim in %d transactions, want at most 2", n)
 		}
 		steps := 0
 		for _, poll := range polls {

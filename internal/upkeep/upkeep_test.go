@@ -180,7 +180,7 @@ func TestRunAtOfBefore(t *testing.T) {
 	})
 }
 
-// TestEveryLoopRuns: each loop does its work by itself within a few ticks.
+// TestEveryLoopRuns: each loop does its work within a few ticks, without a call.
 func TestEveryLoopRuns(t *testing.T) {
 	t.Parallel()
 	t.Run("Leases", func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestEveryLoopRuns(t *testing.T) {
 	t.Run("Workers", func(t *testing.T) {
 		t.Parallel()
 		inBubble(t, time.Second, func(t *testing.T, w *world) {
-			time.Sleep(90*time.Second + 10*time.Second + time.Second) // a third of a heartbeat is the rhythm
+			time.Sleep(90*time.Second + 10*time.Second + time.Second) // heartbeats are sent at a third of the lease
 			synctest.Wait()
 			if got, err := w.Worker(t.Context(), w.worker); err != nil || got.State != task.WorkerDead {
 				t.Errorf("the silent worker is %+v, %v", got, err)

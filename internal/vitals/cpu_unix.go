@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is what the process has used so far, without its children.
+// cpuTime is the CPU time that the process has used, without its children.
 func cpuTime() (time.Duration, bool) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -16,16 +16,15 @@ import (
 	"time"
 )
 
-// Limits are what is still well. 0 or less means no limit.
+// Limits are the bounds of a healthy process. 0 or less means no limit.
 type Limits struct {
 	MemoryPercent float64 // of the memory that the process may use
 	CPUPercent    float64 // of the cores that it may use
 	Goroutines    int
 }
 
-// Check is one vital sign. Value and Limit are in the unit that its name says:
-// percent, or a number of goroutines. Known is false where it cannot be measured;
-// then it is well.
+// Check is one measurement. Value and Limit are in the unit of its name: percent, or a number
+// of goroutines. Known is false where the value cannot be measured; OK is then true.
 type Check struct {
 	Name         string
 	OK, Known    bool
@@ -46,7 +45,8 @@ const (
 	step = time.Second
 )
 
-// Monitor measures. It is safe for concurrent use, and does nothing in between.
+// Monitor measures when it is asked, and does nothing in between. It is safe for concurrent
+// use.
 type Monitor struct {
 	limits Limits
 	source source
@@ -55,6 +55,7 @@ type Monitor struct {
 	readings []reading // of CPU time; the first is the one to compare with
 }
 
+// reading is the CPU time that the process had used at a time.
 type reading struct {
 	at  time.Time
 	cpu time.Duration
@@ -75,6 +76,7 @@ func New(limits Limits) *Monitor {
 	}, memoryPercent, runtime.NumGoroutine})
 }
 
+// newMonitor is New with another source, for tests.
 func newMonitor(limits Limits, s source) *Monitor {
 	m := &Monitor{limits: limits, source: s}
 	m.cpu(time.Now())

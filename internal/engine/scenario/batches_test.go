@@ -259,7 +259,7 @@ func TestHandedOffFamiliesAreOneQuestion(t *testing.T) {
 	})
 }
 
-// Cancelling many tasks takes them in hand at once.
+// Cancelling many tasks loads them all in one read.
 func TestCancelIsFewQuestions(t *testing.T) {
 	inAskedBubble(t, func(b *bubble, s *asked) {
 		ids := make([]task.ID, 10)

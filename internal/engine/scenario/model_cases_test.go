@@ -63,7 +63,7 @@ func (w *world) cases() ([]*task.Case, error) {
 	return cases, err
 }
 
-// checkCases checks the cases of one task: one is pending at the most, and the
+// checkCases checks the cases of one task: at most one is pending, and the
 // task knows of them.
 func (p taskPicture) checkCases(all []*task.Case) error {
 	pending, mark := 0, task.CaseMark("")

@@ -131,7 +131,7 @@ func (m *crowd) waitLong(rt *rapid.T) {
 	m.pass(rt, time.Duration(rapid.IntRange(1, 30).Draw(rt, "minutes"))*time.Minute)
 }
 
-// pass lets time pass. The loops run at its end, and in the promotion's rhythm.
+// pass lets time pass. The loops run at its end, and at the interval of promotions.
 func (m *crowd) pass(rt *rapid.T, d time.Duration) {
 	end := m.now.Add(d)
 	for next := m.promoted.Add(time.Minute); next <= task.At(end); next = next.Add(time.Minute) {

@@ -143,7 +143,7 @@ func contextInTx(f *fixture) {
 	})
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		got, err := tx.Contexts(ctx, []task.ID{fresh.task.ID})
-		f.equal("context of a task in hand", string(got[0]), string(fresh.task.Context))
+		f.equal("context of a loaded task", string(got[0]), string(fresh.task.Context))
 		return err
 	})
 }
