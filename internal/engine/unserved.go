@@ -20,6 +20,7 @@ type unservedMark struct {
 	ID  string `json:"id,omitempty"` // "": before all steps of the key
 }
 
+// place is the position after which steps are still to check.
 func (m unservedMark) place() (Position, error) {
 	if m.ID == "" {
 		return Position{Key: m.Key}, nil
@@ -28,11 +29,14 @@ func (m unservedMark) place() (Position, error) {
 	return Position{m.Key, id}, err
 }
 
+// unservedMarks holds the marks by route and, within it, by band of the queue.
 type unservedMarks map[int64]map[int]unservedMark
 
-// FindUnserved opens cases for tasks that have a step ready on a route that no live worker has served for some time, up
-// to limit, and returns how many steps it found. It finds each step once. The tasks are unchanged: they continue when a
-// worker comes.
+// FindUnserved opens cases for tasks that have a step ready on a route that no live worker has
+// served for some time, up to limit, and returns how many steps it found. It finds each step
+// once. The tasks are unchanged: they continue when a worker comes. One process at a time
+// should call it. Steps that it has found are remembered in a note, so a restart does not open
+// second cases.
 func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	after := e.cfg.Cases.WorkerUnavailableAfter
 	if e.cfg.Cases.Enabled != settings.On || after <= 0 {
@@ -90,6 +94,7 @@ func (e *Engine) unservedRoutes(ctx context.Context, since task.Instant) ([]*tas
 	return unserved, nil
 }
 
+// unservedMarks reads the stored marks.
 func (e *Engine) unservedMarks(ctx context.Context) (unservedMarks, error) {
 	text, err := e.noteStore.FindNote(ctx, unservedNote)
 	if err != nil {

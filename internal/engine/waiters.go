@@ -9,9 +9,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// waiters wakes pollers for ready steps, callers for settled tasks, and the timer loop for an earlier due time, when a
-// transaction of this process makes them happen. It only shortens waiting: a waiter that misses a wake-up, because
-// another process did the work, finds out at its next check.
+// waiters wakes pollers for ready steps, callers for settled tasks, and the timer loop for an
+// earlier due time, when a transaction of this process makes them happen. It only shortens
+// waiting: a waiter that misses a wake-up, because another process did the work, finds out at
+// its next check. It is safe for concurrent use; mu guards everything but version and nextDue.
+// A poller that is woken has been removed before, so that it is woken once.
 type waiters struct {
 	version atomic.Int64 // grows whenever ready steps are published
 
@@ -55,11 +57,13 @@ func (p *poller) countClaimed(leases []Lease) {
 	}
 }
 
+// serves reports whether the poller waits on a route.
 func (p *poller) serves(route int64) bool {
 	_, found := slices.BinarySearch(p.routes, route)
 	return found
 }
 
+// newWaiters returns waiters without anybody waiting.
 func newWaiters() *waiters {
 	return &waiters{pollers: newPollerSets(), ofWorker: map[int64][]*poller{}, tasks: map[task.ID][]chan error{},
 		emptying: map[int64]int{}, deep: map[int64]struct{}{},
@@ -115,6 +119,7 @@ func (h *waiters) settled(ids []task.ID) {
 	h.wakeCallers(ids)
 }
 
+// wakeCallers wakes the callers that wait for the tasks. The caller holds mu.
 func (h *waiters) wakeCallers(ids []task.ID) {
 	if len(h.tasks) == 0 {
 		return
@@ -173,6 +178,8 @@ func (h *waiters) reserve(route int64) *poller {
 	return p
 }
 
+// publishDue leaves a due time for the timer loop, or an earlier one that is already there. It
+// does not block.
 func (h *waiters) publishDue(due task.Instant) {
 	for {
 		select {
@@ -192,6 +199,7 @@ func (h *waiters) wakeForRoutes(routes []*task.Route) {
 	h.wakeIf(func(p *poller) bool { return p.served == nil || p.served.any(routes) })
 }
 
+// wakeIf wakes the pollers that a condition names, which is called with mu held.
 func (h *waiters) wakeIf(those func(*poller) bool) {
 	h.version.Add(1)
 	h.mu.Lock()
@@ -230,6 +238,7 @@ func (h *waiters) dismiss(worker int64) { h.wakeOf(worker, true) }
 // recheck wakes the polls of a worker, so that they check again what it may take.
 func (h *waiters) recheck(worker int64) { h.wakeOf(worker, false) }
 
+// wakeOf wakes the polls of a worker.
 func (h *waiters) wakeOf(worker int64, dismissed bool) {
 	h.version.Add(1) // for a poll that has just checked
 	h.mu.Lock()
@@ -278,6 +287,7 @@ func (h *waiters) withdraw(p *poller) bool {
 	return h.remove(p)
 }
 
+// remove removes a poller and reports whether it was waiting. The caller holds mu.
 func (h *waiters) remove(p *poller) bool {
 	mine := h.ofWorker[p.worker]
 	at := slices.Index(mine, p)

@@ -14,7 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Register registers a worker and returns it with its ID.
+// Register registers a worker and returns it with its ID. Invalid: every problem with its
+// field. It is not idempotent: each call stores a worker.
 func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, error) {
 	var problems []task.Problem
 	for at, list := range map[string][]string{"/namespaces": w.Namespaces, "/handlers": w.Handlers,
@@ -86,6 +87,7 @@ func healthURLFault(text string) string {
 	return ""
 }
 
+// maxHealthURL bounds the URL of a health check, in bytes.
 const maxHealthURL = 1024
 
 // Worker returns a worker, or the error that asks it to register. The result is shared and must not be changed.
@@ -111,6 +113,7 @@ func (e *Engine) Worker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	return w, nil
 }
 
+// noWorker is the NotFound error by which a worker learns that it must register again.
 func noWorker(id task.ID) error {
 	return &task.Error{Code: task.NotFound, Message: "there is no worker " + id.String(),
 		Hint: "register the worker again and go on under its new id"}
@@ -142,8 +145,9 @@ type Beat struct {
 	Leases []LeaseRef
 }
 
-// Heartbeat records that a worker is alive, renews its leases and answers each. It also reports whether the worker must
-// drain. A worker that was marked dead is active again; its lost leases stay lost.
+// Heartbeat records that a worker is alive, renews its leases and answers each. It also reports
+// whether the worker must drain. A worker that was marked dead is active again; its lost leases
+// stay lost. TooLarge: more than maxHeld leases. NotFound: the worker is unknown.
 func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, error) {
 	if n := len(b.Leases); n > maxHeld {
 		return nil, false, task.Errorf(task.TooLarge, "%d leases in one heartbeat; the limit is %d", n, maxHeld)
@@ -177,6 +181,8 @@ type workerCache struct {
 	names map[int64]string // by number; they never change
 }
 
+// cachedWorker is a row, the time at which it was read, and the number of the change that it
+// comes from.
 type cachedWorker struct {
 	worker  *task.Worker
 	read    task.Instant
@@ -194,6 +200,8 @@ func (c *workerCache) version(id task.ID) int64 {
 }
 
 const (
+	// How long an entry is valid: a few seconds where other processes may change the worker,
+	// for ever where none can.
 	workerTrust = 5 * time.Second
 	forEver     = time.Duration(math.MaxInt64)
 )
@@ -201,6 +209,7 @@ const (
 // maxCachedWorkers bounds the cache; above it, it is emptied.
 const maxCachedWorkers = 50_000
 
+// get returns a cached worker that was read within trust, or nil.
 func (c *workerCache) get(id task.ID, now task.Instant, trust time.Duration) *task.Worker {
 	c.mu.Lock()
 	defer c.mu.Unlock()

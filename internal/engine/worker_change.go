@@ -29,6 +29,7 @@ func (e *Engine) change(ctx context.Context, w *task.Worker,
 	return e.changeRow(ctx, workerChange{worker: w, apply: apply})
 }
 
+// changeRow is change with an act. It blocks until the change is durable.
 func (e *Engine) changeRow(ctx context.Context, c workerChange) (*task.Worker, error) {
 	done, err := e.workerChanges.Do(ctx, c)
 	if err != nil {

@@ -27,6 +27,7 @@ type view struct {
 	workerIDs map[string]uuid.UUID
 }
 
+// view reads a task with all its steps and records. NotFound: there is no such task.
 func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
 	t, steps, err := b.engine.Steps(ctx, id)
 	if err != nil {
@@ -35,6 +36,8 @@ func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
 	return b.viewOf(ctx, t, steps)
 }
 
+// viewOf adds template and records to rows that were read, and leaves out what is damaged. With
+// rows missing, steps have no names: their places in the template cannot be trusted.
 func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step) (_ *view, err error) {
 	v := &view{b: b, workers: map[int64]string{}, workerIDs: map[string]uuid.UUID{}}
 	if v.tpl, err = b.engine.TemplateOf(ctx, t.DefID); err != nil {
@@ -95,6 +98,7 @@ func (v *view) worker(ctx context.Context, no int64) (string, error) {
 	return name, nil
 }
 
+// spec is the step's part of the template; the zero value where the template cannot be read.
 func (v *view) spec(s *task.Step) task.StepSpec { return v.tpl.Spec(s) }
 
 // Steps implements tasker.TaskBackend.
@@ -107,6 +111,7 @@ func (b *Backend) BareSteps(ctx context.Context, id uuid.UUID) ([]tasker.Step, e
 	return b.listSteps(ctx, id, false)
 }
 
+// listSteps is Steps with or without results.
 func (b *Backend) listSteps(ctx context.Context, id uuid.UUID, results bool) ([]tasker.Step, error) {
 	t, steps, omitted, err := b.engine.ListSteps(ctx, toID(id), results)
 	if err != nil {
@@ -141,6 +146,7 @@ func (b *Backend) Step(ctx context.Context, taskID, stepID uuid.UUID) (*tasker.S
 	return nil, tasker.Errorf(tasker.CodeNotFound, "the task %s has no step %s", taskID, stepID)
 }
 
+// step converts one step, with its last failure and the last act on it.
 func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	spec := v.spec(s)
 	s, damage := s.Shown(v.tpl)
@@ -199,6 +205,8 @@ func (v *view) actOn(s *task.Step, out *tasker.Step) {
 	}
 }
 
+// fromFailure converts a stored failure. A failure without a class shows the one that the
+// engine derives.
 func fromFailure(f *task.Failure) *tasker.Failure {
 	retryable := f.Retryable
 	return &tasker.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus,
@@ -208,6 +216,8 @@ func fromFailure(f *task.Failure) *tasker.Failure {
 		Details: f.Details}
 }
 
+// toFailure converts a reported failure. Retryable defaults to true, and the pause is cut to
+// the longest delay.
 func toFailure(f *tasker.Failure) *task.Failure {
 	if f == nil {
 		return nil

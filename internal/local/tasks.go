@@ -26,6 +26,8 @@ func (b *Backend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]
 	return fromReceipts(receipts), nil
 }
 
+// toSubmission converts a request into s. It checks nothing: the engine reports every problem
+// at its field.
 func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
 	*s = engine.Submission{Name: r.Name, TaskType: r.TaskType, Namespace: r.Namespace, Version: r.Version,
 		Context: r.Context, Priority: string(r.Priority), Capabilities: r.RequiredCapabilities,
@@ -35,6 +37,7 @@ func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
 			SourceSystem: r.SourceSystem, Reason: r.Reason, TraceParent: r.TraceParent}}
 }
 
+// fromReceipts converts receipts, in order.
 func fromReceipts(receipts []engine.Receipt) []tasker.TaskReceipt {
 	out := make([]tasker.TaskReceipt, len(receipts))
 	for i, r := range receipts {
@@ -62,6 +65,8 @@ func (b *Backend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*
 	return out, nil
 }
 
+// fromTask converts a task. Its effective priority needs another read, and is added where one
+// task is shown.
 func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, error) {
 	tpl, err := b.engine.TemplateOf(ctx, t.DefID)
 	if err != nil {
@@ -87,6 +92,7 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		LastReplayedByKey: t.Meta.ReplayedKey, ETag: t.Seen().Version}, nil
 }
 
+// percentage is rounded to two decimals.
 func percentage(done, total int) float64 {
 	if total == 0 {
 		return 0
@@ -94,6 +100,7 @@ func percentage(done, total int) float64 {
 	return math.Round(10_000*float64(done)/float64(total)) / 100
 }
 
+// defaultPage is the size of a page without a limit, at most the server's page limit.
 const defaultPage = 50
 
 // Tasks implements tasker.TaskBackend.
@@ -120,6 +127,8 @@ func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskP
 	return page, nil
 }
 
+// toFilter checks and converts a filter. Every fault is reported, at the name of its query
+// parameter.
 func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 	out := engine.TaskFilter{Namespace: f.Namespace, Name: f.Name, Version: f.Version, Tag: f.Tag,
 		CorrelationID: f.CorrelationID, Initiator: f.Initiator, Limit: f.Limit, Contexts: f.WithContext}
@@ -155,6 +164,7 @@ func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 	return out, faults.err()
 }
 
+// knownState reports whether there is such a state of tasks.
 func knownState(s task.State) bool {
 	for _, known := range task.States {
 		if s == known {

@@ -14,7 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/template"
 )
 
-// RegisterTemplate implements tasker.TemplateBackend.
+// RegisterTemplate implements tasker.TemplateBackend. TooLarge: the document exceeds
+// Limits.TemplateBytes.
 func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSource) (*tasker.Template, error) {
 	if limit := b.engine.Config().Limits.TemplateBytes; len(src.YAML) > limit {
 		return nil, tasker.Errorf(tasker.CodeTooLarge, "the template is %d bytes long; the limit is %d", len(src.YAML), limit)
@@ -121,6 +122,8 @@ func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, 
 	return out, nil
 }
 
+// fromSpec converts a step of a template, with the back-off that the configuration supplies
+// where the template has none.
 func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 	retry := b.engine.RetryOf(s)
 	out := tasker.TemplateStep{Name: s.Name, Description: s.Description, Handler: s.Handler, Dependencies: s.Dependencies,
@@ -144,6 +147,7 @@ func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 	return out, err
 }
 
+// initialization decodes the fixed configuration of a step, nil for none.
 func initialization(s task.StepSpec) (map[string]any, error) {
 	if len(s.Initialization) == 0 {
 		return nil, nil
@@ -155,6 +159,7 @@ func initialization(s task.StepSpec) (map[string]any, error) {
 	return m, nil
 }
 
+// fromLifecycle converts durations to whole minutes.
 func fromLifecycle(l task.Lifecycle) tasker.Lifecycle {
 	minutes := func(d time.Duration) int { return int(d / time.Minute) }
 	return tasker.Lifecycle{MaxWaitingForDependencies: minutes(l.MaxWaitingForDependencies),

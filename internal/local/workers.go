@@ -140,6 +140,7 @@ func (b *Backend) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*
 	return b.withLoad(ctx, w)
 }
 
+// fromWorker converts a worker without its load, which has to be counted.
 func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 	w, damage := w.Shown()
 	info := tasker.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State),
@@ -184,6 +185,8 @@ func (b *Backend) breakerNote(ctx context.Context, id uuid.UUID) tasker.BreakerN
 	return tasker.BreakerNote{Breaker: string(state), BreakerUntil: until.Ptr()}
 }
 
+// fromLease converts a lease to what the worker receives. A parent without a result has the
+// result null.
 func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
 	s, spec := &l.Step, l.Template.Spec(&l.Step)
 	attempt := s.Attempts
@@ -211,6 +214,7 @@ func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
 	return a, err
 }
 
+// toRefs decodes the tokens of a worker. nil stays nil: in a heartbeat it means all leases.
 func (b *Backend) toRefs(refs []tasker.LeaseRef, worker int64) []engine.LeaseRef {
 	if refs == nil {
 		return nil
@@ -222,6 +226,7 @@ func (b *Backend) toRefs(refs []tasker.LeaseRef, worker int64) []engine.LeaseRef
 	return out
 }
 
+// fromAnswers converts answers, in order.
 func fromAnswers(answers []engine.LeaseAnswer) []tasker.LeaseAnswer {
 	out := make([]tasker.LeaseAnswer, len(answers))
 	for i, a := range answers {

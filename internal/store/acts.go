@@ -13,8 +13,11 @@ import (
 const actColumns = `id, task_id, step_id, case_id, worker_id, namespace, template, at, kind, actor, auth, key_name,
  reason, from_state, to_state, data`
 
+// scanAct reads actColumns.
 func (s SQL) scanAct(row Row) (task.Act, error) { return s.scanActAnd(row) }
 
+// scanActAnd reads actColumns followed by more. An act that cannot be read in full is still
+// returned if it has a number, with the reason in Unread: an audit trail must not lose entries.
 func (s SQL) scanActAnd(row Row, more ...any) (a task.Act, err error) {
 	err = scan(row,
 		append([]any{&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), s.ScanID(&a.WorkerID),
@@ -59,6 +62,7 @@ func (s SQL) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 // listedAct is actColumns with small data only, and a flag for omitted data.
 var listedAct = strings.TrimSuffix(actColumns, `data`) + small(`data`) + `, ` + large(`data`)
 
+// scanListedAct reads listedAct.
 func (s SQL) scanListedAct(row Row) (task.Act, error) {
 	var omitted int
 	a, err := s.scanActAnd(row, &omitted)

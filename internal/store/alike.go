@@ -30,6 +30,7 @@ func WasSettled(was task.Step, s *task.Step) bool {
 	return same(was, s)
 }
 
+// same compares the fields that SaveSteps stores.
 func same(a task.Step, b *task.Step) bool {
 	return a.State == b.State && a.OpenParents == b.OpenParents && a.Queue == b.Queue && a.Key == b.Key &&
 		a.Attempts == b.Attempts &&

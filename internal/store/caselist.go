@@ -23,6 +23,8 @@ func filteredDefs(n int) string {
 }
 
 // caseTerms adds a filter's conditions, on the alias c. It reports false if nothing can match.
+// ofDefs writes the condition for the templates: soughtDefs where an index begins with the
+// template, filteredDefs elsewhere.
 func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDefs func(n int) string) (bool, error) {
 	defs, restricted, err := s.definitions(ctx, engine.TaskFilter{Namespace: f.Namespace, Name: f.TaskName})
 	if err != nil || restricted && len(defs) == 0 {

@@ -11,6 +11,8 @@ import (
 )
 
 const (
+	// Columns of a case, in the order of scanCaseAnd: caseColumns and then failureColumns or
+	// their NULLs, and the snapshot.
 	caseColumns = `c.dlq_entry_uuid, c.task_uuid, c.def_id, c.original_state, c.dlq_reason, c.dlq_timestamp,
   c.resolution_status, c.resolution_notes, c.resolved_at, c.resolved_by, c.resolved_key, c.metadata, c.created_at,
   c.updated_at, c.cause, c.occurrences, c.occurred_at, c.recovery, c.replays, c.note_count, c.note_bytes`
@@ -36,6 +38,8 @@ func (s SQL) scanListed(row Row) (*task.Case, error) {
 // scanCase reads wholeCase or bareCase.
 func (s SQL) scanCase(row Row) (*task.Case, error) { return s.scanCaseAnd(row) }
 
+// scanCaseAnd reads a case followed by more. What cannot be read is left out, with the reason
+// in Unread.
 func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 	var c task.Case
 	var retryable int
@@ -126,6 +130,7 @@ func (s SQL) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
 	return c, s.addStory(ctx, c)
 }
 
+// caseByID runs a query for one case by its ID.
 func (s SQL) caseByID(ctx context.Context, query string, id task.ID) (*task.Case, error) {
 	c, err := first(ctx, s, s.scanCase, query, s.id(id))
 	if err != nil || c == nil || c.ID != id { // an engine may keep a part of the ID
