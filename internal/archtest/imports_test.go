@@ -57,7 +57,7 @@ var layers = map[string]struct {
 	"internal/httpapi": {[]string{".", "internal/access", "internal/pointer", "internal/queueapi",
 		"internal/strictjson", "internal/task", "internal/template", "internal/web", "internal/wording", "operate"},
 		"it serves a Backend, whichever; it does not know the store"},
-	"internal/inbox": {[]string{"internal/deadletter", "internal/engine", "internal/task"},
+	"internal/inbox": {[]string{"internal/deadletter", "internal/engine", "internal/failure", "internal/task"},
 		"it decides with the domain and stores through its roles; it knows no SQL and no HTTP"},
 	"internal/local": {[]string{".", "internal/engine", "internal/failure", "internal/feed", "internal/pointer",
 		"internal/queueapi", "internal/task", "internal/template", "internal/wording", "operate"},
