@@ -11,6 +11,12 @@ import (
 //
 // When such a verb returns an error, the caller must return one from Write too: the writes of the verb up to the error
 // are part of the transaction.
+//
+// The engine reports the effects with the commit, if its store observes the commit (Handle.AfterCommit). It does not
+// where the transaction is on a connection of the caller (postgres.WriteExternal). Then the commit itself notifies the
+// processes of ready steps, so that polls find them. The rest is found by polling: PollPeers wakes callers who wait for a
+// task, and completes streams that name the task; MaintainDispatch gives the steps to the dispatcher. Streams of all
+// tasks and the observer do not receive these changes.
 
 // transaction runs fn on a unit of work: in a transaction of its own (Engine.write), or in the caller's (Engine.in).
 type transaction func(ctx context.Context, verb string, fn func(u *unit) error) error
@@ -45,19 +51,19 @@ func (e *Engine) in(tx Tx) transaction {
 // saved. enter is nil where the store cannot observe the commit.
 func (e *Engine) follow(u *unit, verb string) (enter func()) {
 	began, pass, saved := e.startObserving(), e.feed.Begin(), false
-	told := u.tx.Handle().AfterCommit(func() {
+	observed := u.tx.Handle().AfterCommit(func() {
 		pass.End(verb, nil)
 		if saved {
 			e.committed(verb, began, u, 0)
 		}
 	})
-	if !told {
+	if !observed {
 		pass.End(verb, nil)
 		return nil
 	}
 	u.tx.Handle().AfterRollback(func(sure bool) {
 		if sure {
-			pass.Restart() // out of line it tells nothing; in line it tells that something may be missing
+			pass.Restart() // in line, End would report that something may be missing
 		}
 		pass.End(verb, errRolledBack)
 	})

@@ -180,9 +180,9 @@ func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	out := &Analysis{Report: after.report("", cfg), Interval: cfg.Interval}
 	out.Raised = slices.Clone(out.Report.Alarms)
 	if before != nil {
-		told := before.report("", cfg).Alarms
+		raised := before.report("", cfg).Alarms
 		out.Raised = slices.DeleteFunc(out.Raised, func(a FailureAlarm) bool {
-			return slices.ContainsFunc(told, func(b FailureAlarm) bool { a.Cases = b.Cases; return a == b })
+			return slices.ContainsFunc(raised, func(b FailureAlarm) bool { a.Cases = b.Cases; return a == b })
 		})
 	}
 	if e.observer != nil {

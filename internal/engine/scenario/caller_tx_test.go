@@ -249,3 +249,60 @@ func TestSubmitInWakesAPoll(t *testing.T) {
 		}
 	})
 }
+
+// Acts in a caller's transaction wake those who wait for the task, and reach listeners, with the commit. A roll-back
+// reports nothing. Nothing in this world polls.
+func TestActsInACallersTransactionArePublished(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		d := &domain{b.world, b.t}
+		limit := 0
+		failed := b.submit(engine.Submission{TaskType: "job", MaxRetries: &limit})
+		d.fail(failed)
+		c, err := b.engine.CaseOfTask(b.ctx, failed)
+		b.must(err)
+		open := b.submit(job)
+		steps, err := b.store.FindSteps(b.ctx, open)
+		b.must(err)
+		l, err := b.engine.ListenTo(b.ctx, feed.Filter{})
+		b.must(err)
+		defer l.Close()
+		began, waited := time.Now(), make(chan time.Duration, 1)
+		go func() {
+			got, err := b.engine.Task(b.ctx, open, 30*time.Second)
+			if err != nil || got.State != task.ResolvedManually {
+				b.t.Errorf("the caller who waited got %+v, %v", got, err)
+			}
+			waited <- time.Since(began)
+		}()
+		acts := func(failure error) error {
+			time.Sleep(time.Second)
+			return b.store.Write(b.ctx, func(ctx context.Context, tx engine.Tx) error {
+				act := engine.StepAct{Kind: engine.ResolveManually, Actor: "ann", Reason: "done by hand"}
+				if _, err := b.engine.OperateIn(ctx, tx, open, steps[0].ID, act); err != nil {
+					return err
+				}
+				change := task.CaseChange{Actor: "ann", Status: task.CaseFailed}
+				if _, err := b.engine.UpdateCaseIn(ctx, tx, c.ID, change); err != nil {
+					return err
+				}
+				if _, err := b.engine.ReplayIn(ctx, tx, failed, engine.Replay{Actor: "ann"}); err != nil {
+					return err
+				}
+				return failure
+			})
+		}
+		if err := acts(errDomain); !errors.Is(err, errDomain) {
+			b.t.Fatalf("Write returned %v", err)
+		}
+		b.must(acts(nil))
+		if after := <-waited; after != 2*time.Second {
+			b.t.Errorf("the caller waited for %s, want 2s: until the commit", after)
+		}
+		got := d.heard(l, 3)
+		for _, want := range []string{">resolved_manually", "case.resolved", "error>"} {
+			if strings.Count(got, want) != 1 {
+				b.t.Errorf("heard %q, want %q once", got, want)
+			}
+		}
+	})
+}
