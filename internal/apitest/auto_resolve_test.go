@@ -22,9 +22,9 @@ func TestAutoResolve(t *testing.T) {
 }
 
 func testAutoResolve(t *testing.T, s *server) {
-	var mended atomic.Bool
+	var fixed atomic.Bool
 	s.work(t, map[string]tasker.Handler{"job": func(context.Context, *tasker.Job) (any, error) {
-		if mended.Load() {
+		if fixed.Load() {
 			return "done", nil
 		}
 		return nil, &tasker.Failure{Message: "no connection", Retryable: new(bool)}
@@ -35,9 +35,9 @@ func testAutoResolve(t *testing.T, s *server) {
 	if pending.ResolutionStatus != tasker.CasePending || pending.ResolvedBy != "" || pending.ResolvedAt != nil {
 		t.Errorf("of the task in error the case is %+v", pending)
 	}
-	mended.Store(true)
+	fixed.Store(true)
 	step := s.step(t, receipt, "job")
-	act := tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "mended"}
+	act := tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "fixed"}
 	if _, err := s.ActOnStep(s.ctx, receipt.TaskUUID, step.StepUUID, act); err != nil {
 		t.Fatal(err)
 	}

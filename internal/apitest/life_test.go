@@ -163,10 +163,10 @@ func TestRepairs(t *testing.T) { onEveryStore(t, testRepairs) }
 func testRepairs(t *testing.T, s *server) {
 	s.register(t, strings.Replace(diamond, "input_schema:\n  type: object\n  required: [n]\n  properties: {n: {type: "+
 		"integer}}\n", "", 1))
-	var mended atomic.Bool
+	var fixed atomic.Bool
 	handlers := arithmetic()
 	handlers["double"] = func(context.Context, *tasker.Job) (any, error) {
-		if mended.Load() {
+		if fixed.Load() {
 			return 1000, nil
 		}
 		return nil,
@@ -198,14 +198,14 @@ func testRepairs(t *testing.T, s *server) {
 		t.Errorf("the explanation is %+v, %v", x, err)
 	}
 
-	mended.Store(true)
+	fixed.Store(true)
 	for _, test := range []struct {
 		name    string
 		receipt tasker.TaskReceipt
 		act     tasker.StepAction
 		sum     string
 	}{
-		{"Reset", reset, tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "mended"}, `"1000"`},
+		{"Reset", reset, tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "fixed"}, `"1000"`},
 		{"Resolve", resolved, tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: "ann", Reason: "not needed"},
 			`"null"`},
 		{"Complete", completed, tasker.StepAction{ActionType: tasker.CompleteManually, CompletedBy: "ann", Reason: "by hand",

@@ -17,9 +17,9 @@ import (
 func TestReplay(t *testing.T) { onEveryStore(t, testReplay) }
 
 func testReplay(t *testing.T, s *server) {
-	var mended atomic.Bool
+	var fixed atomic.Bool
 	s.work(t, map[string]tasker.Handler{"charge": func(context.Context, *tasker.Job) (any, error) {
-		if !mended.Load() {
+		if !fixed.Load() {
 			return nil, errors.New("no connection to 10.0.0.1")
 		}
 		return "charged", nil
@@ -47,9 +47,9 @@ func testReplay(t *testing.T, s *server) {
 		t.Errorf("a cursor of nothing: %v", err)
 	}
 
-	mended.Store(true)
+	fixed.Store(true)
 	replay, err := s.ReplayTask(s.ctx, receipt.TaskUUID,
-		operate.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High, Reason: "mended", ReplayedBy: "ann"})
+		operate.ReplayRequest{ResetRetryCount: true, NewPriority: tasker.High, Reason: "fixed", ReplayedBy: "ann"})
 	if err != nil || replay.ReplayCount != 1 || replay.Priority != tasker.High || replay.ReplayedSteps != 1 ||
 		*replay.CaseID != l.CaseID || replay.ReplayedBy != "ann" {
 		t.Fatalf("the replay is %+v, %v", replay, err)
@@ -74,7 +74,7 @@ func testReplay(t *testing.T, s *server) {
 			told = append(told, tr.StepName+" "+tr.From+" -> "+tr.To+" "+tr.Actor+" "+tr.Reason)
 		}
 	}
-	if diff := cmp.Diff([]string{"charge error -> pending ann mended", " error -> enqueuing_steps ann mended"},
+	if diff := cmp.Diff([]string{"charge error -> pending ann fixed", " error -> enqueuing_steps ann fixed"},
 		told); diff != "" {
 		t.Errorf("the history (-want +got):\n%s", diff)
 	}

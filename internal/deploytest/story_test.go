@@ -62,7 +62,7 @@ func (s *server) story() {
 
 	// Repair.
 	_, err = s.ActOnStep(s.ctx, broken, s.stepOf(broken),
-		tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "mended"})
+		tasker.StepAction{ActionType: tasker.ResetForRetry, ResetBy: "ann", Reason: "fixed"})
 	s.must(err)
 	run(time.Second)
 	s.work(busy, completed())

@@ -14,8 +14,8 @@ import (
 //
 // The engine reports the effects with the commit, if its store observes the commit (Handle.AfterCommit). It does not
 // where the transaction is on a connection of the caller (postgres.WriteExternal). Then the commit itself notifies the
-// processes of ready steps, so that polls find them. The rest is found by polling: PollPeers wakes callers who wait for a
-// task, and completes streams that name the task; MaintainDispatch gives the steps to the dispatcher. Streams of all
+// processes of ready steps, so that polls find them. The rest is found by polling: PollPeers wakes callers who wait for
+// a task, and completes streams that name the task; MaintainDispatch gives the steps to the dispatcher. Streams of all
 // tasks and the observer do not receive these changes.
 
 // transaction runs fn on a unit of work: in a transaction of its own (Engine.write), or in the caller's (Engine.in).

@@ -50,10 +50,10 @@ func TestOccupancy(t *testing.T) {
 		t.Errorf("a poll is promised %d places of a worker that has none", n)
 	}
 	if blocked := o.free(map[int64]int{w.No: 1}); len(blocked) != 1 || blocked[0] != w.No {
-		t.Errorf("told of a free place are %v", blocked)
+		t.Errorf("notified of a free place are %v", blocked)
 	}
 	o.answer(w.No, 0, 0)
 	if blocked := o.free(map[int64]int{w.No: 1}); len(blocked) != 0 {
-		t.Errorf("though nobody waits, told of a free place are %v", blocked)
+		t.Errorf("though nobody waits, notified of a free place are %v", blocked)
 	}
 }

@@ -35,48 +35,48 @@ func (e *Engine) splitClaim(ctx context.Context, p *poller) ([]Lease, error) {
 
 // waitDuringClaim lets a poller wait while a claim for the same poll is under way, and records that the claim is about
 // to empty its routes. It reports false if the claim is not expected to empty one of them.
-func (h *waiters) waitDuringClaim(p *poller) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.deep) > 0 {
+func (ws *waiters) waitDuringClaim(p *poller) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if len(ws.deep) > 0 {
 		for _, r := range p.routes {
-			if _, deep := h.deep[r]; deep {
+			if _, deep := ws.deep[r]; deep {
 				return false
 			}
 		}
 	}
 	for _, r := range p.routes {
-		h.emptying[r]++
+		ws.emptying[r]++
 	}
-	h.enqueue(p)
+	ws.enqueue(p)
 	return true
 }
 
 // leaveDuringClaim ends that wait. It reports false when the poller was no longer waiting: it was woken, or a
 // transaction holds it.
-func (h *waiters) leaveDuringClaim(p *poller) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (ws *waiters) leaveDuringClaim(p *poller) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	for _, r := range p.routes {
-		if h.emptying[r]--; h.emptying[r] == 0 {
-			delete(h.emptying, r)
+		if ws.emptying[r]--; ws.emptying[r] == 0 {
+			delete(ws.emptying, r)
 		}
 	}
-	return h.remove(p)
+	return ws.remove(p)
 }
 
 // isEmptying reports whether a claim is about to take all ready steps of a route.
-func (h *waiters) isEmptying(route int64) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.emptying[route] > 0
+func (ws *waiters) isEmptying(route int64) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.emptying[route] > 0
 }
 
 // noteDepths records the routes on which a claim may have left steps, because its capacity was filled, and those that
 // it has emptied.
-func (h *waiters) noteDepths(groups [][]slot, out [][]Lease) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (ws *waiters) noteDepths(groups [][]slot, out [][]Lease) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	for _, g := range groups {
 		if g[0].wide() {
 			continue // no poll waits beside its claims
@@ -87,19 +87,19 @@ func (h *waiters) noteDepths(groups [][]slot, out [][]Lease) {
 		}
 		for _, r := range g[0].routes {
 			if room > 0 {
-				delete(h.deep, r)
+				delete(ws.deep, r)
 			} else {
-				h.deep[r] = struct{}{}
+				ws.deep[r] = struct{}{}
 			}
 		}
 	}
 }
 
 // dropRoutes removes the recorded depths of routes that the catalog no longer has.
-func (h *waiters) dropRoutes(routes []int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (ws *waiters) dropRoutes(routes []int64) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	for _, r := range routes {
-		delete(h.deep, r)
+		delete(ws.deep, r)
 	}
 }

@@ -93,7 +93,7 @@ func (n *notes) took() []string {
 func (n *notes) want(t *testing.T, want ...string) {
 	t.Helper()
 	if got := n.took(); !slices.Equal(got, want) {
-		t.Errorf("the observer was told:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("the observer received:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -182,7 +182,7 @@ func TestObserver(t *testing.T) {
 		l := poll(t, e, w, true)
 		settle(t, e, l, engine.Result{Status: engine.ResultFailed, Failure: failure})
 		n.took()
-		act := engine.StepAct{Kind: engine.ResetForRetry, Actor: "ann", Reason: "mended"}
+		act := engine.StepAct{Kind: engine.ResetForRetry, Actor: "ann", Reason: "fixed"}
 		if _, err := e.Operate(t.Context(), l.Task.ID, l.Step.ID, act); err != nil {
 			t.Fatal(err)
 		}

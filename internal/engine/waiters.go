@@ -71,9 +71,9 @@ func newWaiters() *waiters {
 }
 
 // publish wakes the waiters that a committed transaction concerns.
-func (h *waiters) publish(u *unit) {
+func (ws *waiters) publish(u *unit) {
 	if u.wake.due != 0 {
-		h.publishDue(u.wake.due)
+		ws.publishDue(u.wake.due)
 	}
 	for _, p := range u.ready.pollers {
 		close(p.wake)
@@ -81,78 +81,78 @@ func (h *waiters) publish(u *unit) {
 	if len(u.wake.queued) == 0 && len(u.wake.settled) == 0 {
 		return
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	if len(u.wake.queued) > 0 {
-		h.wake(u.wake.queued)
+		ws.wake(u.wake.queued)
 	}
-	h.wakeCallers(u.wake.settled)
+	ws.wakeCallers(u.wake.settled)
 }
 
 // ready wakes pollers for steps that are ready on routes.
-func (h *waiters) ready(steps map[int64]int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.wake(steps)
+func (ws *waiters) ready(steps map[int64]int) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.wake(steps)
 }
 
 // wake wakes as many pollers of each route as there are steps. The caller holds mu.
-func (h *waiters) wake(steps map[int64]int) {
-	h.version.Add(1)
+func (ws *waiters) wake(steps map[int64]int) {
+	ws.version.Add(1)
 	for route, n := range steps {
-		for p := range h.pollers.on(route) {
+		for p := range ws.pollers.on(route) {
 			if n <= 0 {
 				break
 			}
 			p.owedRoute, p.owed = route, min(n, p.capacity)
 			n -= p.owed
-			h.remove(p)
+			ws.remove(p)
 			close(p.wake)
 		}
 	}
 }
 
 // settled wakes the callers that wait for the tasks.
-func (h *waiters) settled(ids []task.ID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.wakeCallers(ids)
+func (ws *waiters) settled(ids []task.ID) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.wakeCallers(ids)
 }
 
 // wakeCallers wakes the callers that wait for the tasks. The caller holds mu.
-func (h *waiters) wakeCallers(ids []task.ID) {
-	if len(h.tasks) == 0 {
+func (ws *waiters) wakeCallers(ids []task.ID) {
+	if len(ws.tasks) == 0 {
 		return
 	}
 	for _, id := range ids {
-		for _, ch := range h.tasks[id] {
+		for _, ch := range ws.tasks[id] {
 			close(ch)
 		}
-		delete(h.tasks, id)
+		delete(ws.tasks, id)
 	}
 }
 
 // awaitedRoutes returns the routes that pollers wait on, sorted.
-func (h *waiters) awaitedRoutes() []int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.pollers.routes()
+func (ws *waiters) awaitedRoutes() []int64 {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.pollers.routes()
 }
 
 // awaitedTasks returns the tasks that callers wait for.
-func (h *waiters) awaitedTasks() []task.ID {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Collect(maps.Keys(h.tasks))
+func (ws *waiters) awaitedTasks() []task.ID {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return slices.Collect(maps.Keys(ws.tasks))
 }
 
 // polling returns the workers among those given that have a waiting poll.
-func (h *waiters) polling(workers map[int64]struct{}) []int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+func (ws *waiters) polling(workers map[int64]struct{}) []int64 {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	var found []int64
 	for no := range workers {
-		if len(h.ofWorker[no]) > 0 {
+		if len(ws.ofWorker[no]) > 0 {
 			found = append(found, no)
 		}
 	}
@@ -161,53 +161,53 @@ func (h *waiters) polling(workers map[int64]struct{}) []int64 {
 }
 
 // awaited reports whether a poller waits on the route.
-func (h *waiters) awaited(route int64) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.pollers.first(route) != nil
+func (ws *waiters) awaited(route int64) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.pollers.first(route) != nil
 }
 
 // reserve removes and returns a poller that waits on the route, or nil. The caller must close its wake.
-func (h *waiters) reserve(route int64) *poller {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	p := h.pollers.first(route)
+func (ws *waiters) reserve(route int64) *poller {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	p := ws.pollers.first(route)
 	if p != nil {
-		h.remove(p)
+		ws.remove(p)
 	}
 	return p
 }
 
 // publishDue leaves a due time for the timer loop, or an earlier one that is already there. It
 // does not block.
-func (h *waiters) publishDue(due task.Instant) {
+func (ws *waiters) publishDue(due task.Instant) {
 	for {
 		select {
-		case h.nextDue <- due:
+		case ws.nextDue <- due:
 			return
-		case other := <-h.nextDue:
+		case other := <-ws.nextDue:
 			due = min(due, other)
 		}
 	}
 }
 
 // wakeAll wakes every poller: the queue in use has changed.
-func (h *waiters) wakeAll() { h.wakeIf(func(*poller) bool { return true }) }
+func (ws *waiters) wakeAll() { ws.wakeIf(func(*poller) bool { return true }) }
 
 // wakeForRoutes wakes the pollers that can serve one of the routes, which are new.
-func (h *waiters) wakeForRoutes(routes []*task.Route) {
-	h.wakeIf(func(p *poller) bool { return p.served == nil || p.served.any(routes) })
+func (ws *waiters) wakeForRoutes(routes []*task.Route) {
+	ws.wakeIf(func(p *poller) bool { return p.served == nil || p.served.any(routes) })
 }
 
 // wakeIf wakes the pollers that a condition names, which is called with mu held.
-func (h *waiters) wakeIf(those func(*poller) bool) {
-	h.version.Add(1)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, list := range h.ofWorker {
+func (ws *waiters) wakeIf(those func(*poller) bool) {
+	ws.version.Add(1)
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, list := range ws.ofWorker {
 		for _, p := range slices.Clone(list) {
 			if those(p) {
-				h.remove(p)
+				ws.remove(p)
 				close(p.wake)
 			}
 		}
@@ -215,36 +215,36 @@ func (h *waiters) wakeIf(those func(*poller) bool) {
 }
 
 // await registers a poller, unless steps have become ready since version.
-func (h *waiters) await(p *poller, version int64) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.version.Load() != version {
+func (ws *waiters) await(p *poller, version int64) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.version.Load() != version {
 		return false
 	}
-	h.enqueue(p)
+	ws.enqueue(p)
 	return true
 }
 
 // enqueue adds a waiting poller. The caller holds mu.
-func (h *waiters) enqueue(p *poller) {
+func (ws *waiters) enqueue(p *poller) {
 	p.wake, p.handed, p.promised, p.owed = make(chan struct{}), nil, 0, 0
-	h.ofWorker[p.worker] = append(h.ofWorker[p.worker], p)
-	h.pollers.add(p)
+	ws.ofWorker[p.worker] = append(ws.ofWorker[p.worker], p)
+	ws.pollers.add(p)
 }
 
 // dismiss ends the polls of a worker that accepts no more steps.
-func (h *waiters) dismiss(worker int64) { h.wakeOf(worker, true) }
+func (ws *waiters) dismiss(worker int64) { ws.wakeOf(worker, true) }
 
 // recheck wakes the polls of a worker, so that they check again what it may take.
-func (h *waiters) recheck(worker int64) { h.wakeOf(worker, false) }
+func (ws *waiters) recheck(worker int64) { ws.wakeOf(worker, false) }
 
 // wakeOf wakes the polls of a worker.
-func (h *waiters) wakeOf(worker int64, dismissed bool) {
-	h.version.Add(1) // for a poll that has just checked
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, p := range slices.Clone(h.ofWorker[worker]) {
-		h.remove(p)
+func (ws *waiters) wakeOf(worker int64, dismissed bool) {
+	ws.version.Add(1) // for a poll that has just checked
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, p := range slices.Clone(ws.ofWorker[worker]) {
+		ws.remove(p)
 		p.dismissed = dismissed
 		close(p.wake)
 	}
@@ -252,68 +252,68 @@ func (h *waiters) wakeOf(worker int64, dismissed bool) {
 
 // forwardWake wakes others for the steps that a poller was woken for and does not take: its caller has left, it got
 // other steps, or it may not have any.
-func (h *waiters) forwardWake(p *poller) {
+func (ws *waiters) forwardWake(p *poller) {
 	if p.owed > 0 {
-		h.ready(map[int64]int{p.owedRoute: p.owed})
+		ws.ready(map[int64]int{p.owedRoute: p.owed})
 		p.owed = 0
 	}
 }
 
 // fail ends all waiting with err: this process would not learn of what the waiters wait for.
-func (h *waiters) fail(err error) {
-	h.version.Add(1) // a poll that has just checked finds the error at its next check
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, list := range h.ofWorker {
+func (ws *waiters) fail(err error) {
+	ws.version.Add(1) // a poll that has just checked finds the error at its next check
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, list := range ws.ofWorker {
 		for _, p := range slices.Clone(list) {
-			h.remove(p)
+			ws.remove(p)
 			p.failed = err
 			close(p.wake)
 		}
 	}
-	for _, list := range h.tasks {
+	for _, list := range ws.tasks {
 		for _, ch := range list {
 			ch <- err
 		}
 	}
-	clear(h.tasks)
+	clear(ws.tasks)
 }
 
 // withdraw removes a poller. It returns false when the poller no longer waits: it has been woken, or a transaction
 // holds it.
-func (h *waiters) withdraw(p *poller) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.remove(p)
+func (ws *waiters) withdraw(p *poller) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.remove(p)
 }
 
 // remove removes a poller and reports whether it was waiting. The caller holds mu.
-func (h *waiters) remove(p *poller) bool {
-	mine := h.ofWorker[p.worker]
+func (ws *waiters) remove(p *poller) bool {
+	mine := ws.ofWorker[p.worker]
 	at := slices.Index(mine, p)
 	if at < 0 {
 		return false
 	}
 	if len(mine) == 1 {
-		delete(h.ofWorker, p.worker)
+		delete(ws.ofWorker, p.worker)
 	} else {
-		h.ofWorker[p.worker] = slices.Delete(mine, at, at+1)
+		ws.ofWorker[p.worker] = slices.Delete(mine, at, at+1)
 	}
-	h.pollers.remove(p)
+	ws.pollers.remove(p)
 	return true
 }
 
 // awaitTask returns a channel, and a function to stop waiting. The channel is closed when the task is settled, or
 // receives the reason why waiting is pointless.
-func (h *waiters) awaitTask(id task.ID) (<-chan error, func()) {
+func (ws *waiters) awaitTask(id task.ID) (<-chan error, func()) {
 	ch := make(chan error, 1) // with room for one: a caller that has stopped waiting blocks no sender
-	h.mu.Lock()
-	h.tasks[id] = append(h.tasks[id], ch)
-	h.mu.Unlock()
+	ws.mu.Lock()
+	ws.tasks[id] = append(ws.tasks[id], ch)
+	ws.mu.Unlock()
 	return ch, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		list := h.tasks[id]
+		ws.mu.Lock()
+		defer ws.mu.Unlock()
+		list := ws.tasks[id]
 		for i, c := range list {
 			if c == ch {
 				list = append(list[:i:i], list[i+1:]...)
@@ -321,9 +321,9 @@ func (h *waiters) awaitTask(id task.ID) (<-chan error, func()) {
 			}
 		}
 		if len(list) == 0 {
-			delete(h.tasks, id)
+			delete(ws.tasks, id)
 			return
 		}
-		h.tasks[id] = list
+		ws.tasks[id] = list
 	}
 }

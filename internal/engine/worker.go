@@ -232,25 +232,25 @@ func (c *workerCache) read(w *task.Worker, now task.Instant, before int64) bool 
 	return true
 }
 
-// put caches a worker as a change left it, and returns the previous entry, nil for none. look is the number of the
-// change. It reports false, and caches nothing, when a newer change is cached.
-func (c *workerCache) put(w *task.Worker, now task.Instant, look int64) (before *task.Worker, newest bool) {
+// put caches a worker as a change left it, and returns the previous entry, nil for none. version is the number of
+// the change. It reports false, and caches nothing, when a newer change is cached.
+func (c *workerCache) put(w *task.Worker, now task.Instant, version int64) (before *task.Worker, newest bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.byID[w.ID]
-	if known.version > look {
+	if known.version > version {
 		return known.worker, false
 	}
-	c.keep(w, now, look)
+	c.keep(w, now, version)
 	return known.worker, true
 }
 
 // keep stores an entry. The caller holds mu.
-func (c *workerCache) keep(w *task.Worker, now task.Instant, look int64) {
+func (c *workerCache) keep(w *task.Worker, now task.Instant, version int64) {
 	if c.byID == nil || len(c.byID) >= maxCachedWorkers {
 		c.byID = map[task.ID]cachedWorker{}
 	}
-	c.byID[w.ID] = cachedWorker{w, now, look}
+	c.byID[w.ID] = cachedWorker{w, now, version}
 	if c.names == nil || len(c.names) >= maxCachedWorkers {
 		c.names = map[int64]string{}
 	}

@@ -81,7 +81,7 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 	if err != nil {
 		return err
 	}
-	look := e.workers.nextVersion() // they are locked
+	version := e.workers.nextVersion() // they are locked
 	rows, saved := make(map[int64]*task.Worker, len(list)), make(map[int64]bool, len(list))
 	for _, w := range list {
 		rows[w.No] = w
@@ -98,7 +98,7 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 			out[i] = changedWorker{worker: before, before: before, err: err}
 			continue
 		}
-		out[i] = changedWorker{worker: &w, before: before, version: look}
+		out[i] = changedWorker{worker: &w, before: before, version: version}
 		if c.act != nil && w.State != before.State {
 			act := *c.act
 			act.At, act.From, act.To = now, string(before.State), string(w.State)
@@ -122,8 +122,8 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 
 // changed caches a worker's changed row. It ends the polls of a worker that is leaving, and makes those of a worker
 // whose steps were stopped or resumed check again. A row that was changed again since is left to that change.
-func (e *Engine) changed(w *task.Worker, now task.Instant, look int64) {
-	before, newest := e.workers.put(w, now, look)
+func (e *Engine) changed(w *task.Worker, now task.Instant, version int64) {
+	before, newest := e.workers.put(w, now, version)
 	if !newest {
 		return
 	}

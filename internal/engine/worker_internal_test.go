@@ -18,13 +18,13 @@ func TestWorkerCacheKeepsTheNewestLook(t *testing.T) {
 		t.Errorf("the first to come found %+v before, %v", before, newest)
 	}
 	if before, newest := c.put(old, 11, first); before != broken || newest {
-		t.Errorf("an older look found %+v before, %v", before, newest)
+		t.Errorf("an older version found %+v before, %v", before, newest)
 	}
 	if got := c.get(old.ID, 12, forEver); got != broken {
 		t.Errorf("the worker is taken for %+v", got)
 	}
 	if _, newest := c.put(old, 13, c.nextVersion()); !newest || c.get(old.ID, 14, forEver) != old {
-		t.Error("a newer look does not count")
+		t.Error("a newer version does not count")
 	}
 
 	// a row was read while somebody had changed it and not committed that yet

@@ -46,7 +46,7 @@ func TestEngineMetrics(t *testing.T) {
 		}
 	}
 	_, err = r.Operate(t.Context(), second.Task.ID, second.Step.ID,
-		engine.StepAct{Kind: engine.ResetForRetry, Actor: "ann", Reason: "mended"})
+		engine.StepAct{Kind: engine.ResetForRetry, Actor: "ann", Reason: "fixed"})
 	r.must(err)
 
 	mail := `{handler="mail",namespace="default"}`

@@ -39,7 +39,7 @@ type output struct {
 // Handlers carry out what producers order, for all workers of a run. The zero
 // value is ready to use.
 type Handlers struct {
-	mended  sync.Map // refs that an operator has put right
+	fixed   sync.Map // refs that an operator has put right
 	snoozed sync.Map // refs that have been asleep
 	broken  sync.Map // refs that have panicked
 }
@@ -107,7 +107,7 @@ func (h *Handlers) misbehave(o *order, job *tasker.Job) error {
 			return fmt.Errorf("not yet: attempt %d", job.Attempt)
 		}
 	case workDoomed:
-		if _, ok := h.mended.Load(o.Ref); !ok {
+		if _, ok := h.fixed.Load(o.Ref); !ok {
 			return tasker.NonRetryable(&tasker.Failure{Type: "doomed", Message: "somebody has to put this right",
 				Code: "E_DOOMED"})
 		}

@@ -118,7 +118,7 @@ func (p *Producer) act(ctx context.Context, ref string, step *tasker.Step, kind 
 	act := tasker.StepAction{ActionType: kind, Reason: fmt.Sprintf("%s put right, try %d", ref, try)}
 	switch kind {
 	case tasker.ResetForRetry:
-		p.Handlers.mended.Store(ref, true)
+		p.Handlers.fixed.Store(ref, true)
 		act.ResetBy = p.Name
 	case tasker.ResolveManually:
 		act.ResolvedBy = p.Name

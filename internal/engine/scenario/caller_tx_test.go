@@ -136,7 +136,7 @@ func TestSubmitInADomainsTransaction(t *testing.T) {
 		if len(tasks) != 1 || tasks[0].ID != receipts[0].ID {
 			d.t.Errorf("there are %d tasks, want the one committed", len(tasks))
 		}
-		// another submission is behind all that is told of the first
+		// another submission follows all events of the first
 		_, err = d.engine.Submit(d.ctx, []engine.Submission{{TaskType: "other", RunAt: task.At(start.Add(time.Hour))}}, false)
 		d.must(err)
 		if got := d.heard(l, 2); strings.Count(got, "task.submitted") != 2 || strings.Contains(got, "gap") {
@@ -243,7 +243,7 @@ func TestSubmitInWakesAPoll(t *testing.T) {
 		_, err = d.submit("there", nil, job)
 		b.must(err)
 		b.want(<-poll, 1, 3*time.Second)
-		b.submit(job) // behind all that is told of the first
+		b.submit(job) // after all events of the first
 		if got := d.heard(l, 2); strings.Count(got, "task.submitted") != 2 || strings.Contains(got, "gap") {
 			b.t.Errorf("heard %q, want two submissions", got)
 		}
