@@ -46,6 +46,7 @@ func (c *looseColumn) Scan(v any) error {
 	return nil
 }
 
+// assign stores a value if it has the column's type, and returns why not otherwise.
 func (c *looseColumn) assign(v any) error {
 	if d, ok := c.dest.(sql.Scanner); ok {
 		return d.Scan(v)

@@ -23,6 +23,7 @@ func (SQL) TakeKeys(ctx context.Context, tx engine.Tx, asks []engine.KeyAsk, now
 	return answers, nil
 }
 
+// takeKey binds one key, unless a binding is still valid, which it then returns.
 func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now,
 	expires task.Instant,
 ) (answer engine.KeyAnswer, err error) {
@@ -80,6 +81,7 @@ func (s SQL) BoundTasks(ctx context.Context, names []engine.KeyName,
 	return out, nil
 }
 
+// boundTasks adds the bindings of one namespace to out.
 func (s SQL) boundTasks(ctx context.Context, namespace string, keys []string, now task.Instant,
 	out map[engine.KeyName]task.ID,
 ) error {

@@ -94,6 +94,7 @@ func (s SQL) page(ctx context.Context, ids []task.ID, next task.ID,
 // heavy bounds the number of rows with payloads in one read: rows beyond the bytes of a page are discarded.
 const heavy = 16
 
+// compareIDs orders IDs by age.
 func compareIDs(a, b task.ID) int { return slices.Compare(a[:], b[:]) }
 
 // fetched bounds the number of rows that one statement finds by ID.

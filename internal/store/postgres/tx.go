@@ -47,6 +47,8 @@ type seenStep struct {
 	saved      bool
 }
 
+// seenTask is a task as the transaction last read or wrote it. One that was remembered, not
+// read, is checked at the end.
 type seenTask struct {
 	row        taskRow
 	remembered bool
@@ -81,6 +83,8 @@ func (s *Store) WatchStore() engine.WatchStore { return s }
 // KeyStore implements engine.Database.
 func (s *Store) KeyStore() engine.KeyStore { return s }
 
+// newTx returns a transaction that has not begun: BEGIN travels with its first query. A careful
+// one locks the rows that it reads.
 func (s *Store) newTx(c *conn, careful bool) *tx {
 	t := &tx{store: s, conn: c, locking: careful, begin: s.Now(),
 		steps: map[task.ID]*seenStep{}, tasks: map[task.ID]*seenTask{}, contexts: map[task.ID][]byte{},
@@ -106,6 +110,7 @@ func (t *tx) ask(ctx context.Context, sql string, args []any, each func(store.Ro
 	return t.send(ctx, request{sql: sql, args: args, each: each})
 }
 
+// send sends everything that waits, and a request, in one round trip.
 func (t *tx) send(ctx context.Context, r request) error {
 	if !t.begun && !t.guest {
 		t.pending = append([]request{{sql: "BEGIN"}}, t.pending...)
