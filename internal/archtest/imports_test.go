@@ -33,6 +33,10 @@ var layers = map[string]struct {
 		"internal/doctor", "internal/document", "internal/migration", "internal/queueapi", "internal/script",
 		"internal/settings", "internal/task", "internal/template", "internal/transfer", "operate"},
 		"commands speak to a Backend; only template validate, and what looks after a database, work without one"},
+	"internal/broker/driver": {[]string{"internal/deadletter"},
+		"the seam knows messages, and nothing of who receives or sends them"},
+	"internal/broker/memory": {[]string{"internal/broker/driver", "internal/clock", "internal/deadletter"},
+		"a driver knows the seam, and no other driver"},
 	"internal/clock":    {nil, "it reads the machine's clocks and knows nothing of what time is for"},
 	"internal/coalesce": {nil, "it knows nothing of what it gathers"},
 	"internal/config": {[]string{".", "internal/access", "internal/document", "internal/settings", "internal/wording"},
@@ -113,6 +117,7 @@ var layers = map[string]struct {
 // of others.
 var testOnly = map[string][]string{
 	"internal/apitest":               {},
+	"internal/broker/brokertest":     {"internal/broker/driver", "internal/deadletter"},
 	"internal/crashtest":             {".", "internal/task"},
 	"internal/crashtest/load":        {".", "internal/crashtest"},
 	"internal/crashtest/process":     {},
@@ -229,6 +234,7 @@ var homes = map[string][]string{
 	"github.com/spf13/cobra":                 {"internal/cli"},
 	"github.com/spf13/pflag":                 {"internal/cli"},
 	"go.opentelemetry.io/":                   {"internal/telemetry"},
+	"go.uber.org/goleak":                     {"internal/broker/brokertest"},
 	"golang.org/x/sync":                      {"internal/bench", "internal/crashtest", "internal/demo", "internal/upkeep"},
 	"golang.org/x/term":                      {"internal/cli"},
 	"golang.org/x/text":                      {"internal/template"},

@@ -1,0 +1,148 @@
+package brokertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// connectionTests are about the beginning and the end of connections.
+var connectionTests = map[string]func(*testing.T, *Broker){
+	"CloseTwice":            closeTwice,
+	"CloseEndsReceive":      closeEndsReceive,
+	"ClosedIsClosed":        closedIsClosed,
+	"NothingLostWhenCut":    nothingLostWhenCut,
+	"ConfirmedSurvivesStop": confirmedSurvivesStop,
+}
+
+func closeTwice(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	r := receiver(t, d, queue)
+	closed(t, r)
+	closed(t, r)
+	closed(t, d)
+	closed(t, d)
+}
+
+func closeEndsReceive(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	for name, end := range map[string]func(driver.Receiver){
+		"receiver": func(r driver.Receiver) { closed(t, r) },
+		"driver":   func(driver.Receiver) { closed(t, d) },
+	} {
+		if name == "driver" {
+			d = b.connect(t)
+		}
+		r := receiver(t, d, queue)
+		done := make(chan error)
+		go func() {
+			_, err := r.Receive(t.Context(), 1)
+			done <- err
+		}()
+		end(r)
+		if err := <-done; err == nil {
+			t.Fatalf("Receive returned no error after the %s was closed", name)
+		}
+	}
+}
+
+func closedIsClosed(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	send(t, d, queue, b.numbered(1)...)
+	r := receiver(t, d, queue)
+	closed(t, r)
+	if _, err := r.Receive(t.Context(), 1); err == nil {
+		t.Error("a closed receiver receives")
+	}
+	closed(t, d)
+	if _, err := d.Open(t.Context(), queue); err == nil {
+		t.Error("a closed driver opens a queue")
+	}
+	if errs := d.Send(t.Context(), queue, b.numbered(1)); len(errs) != 1 || errs[0] == nil {
+		t.Errorf("Send of a closed driver returned %v", errs)
+	} else if errors.Is(errs[0], driver.ErrUncertain) || driver.Permanent(errs[0]) {
+		t.Errorf("Send of a closed driver returned %v, which says that it may have been sent, or never can be", errs[0])
+	}
+	if _, _, err := d.Stat(t.Context(), queue); err == nil {
+		t.Error("a closed driver answers Stat")
+	}
+}
+
+// nothingLostWhenCut sends and receives while connections break, as a caller that reconnects would.
+func nothingLostWhenCut(t *testing.T, b *Broker) {
+	if b.Cut == nil {
+		t.Skip("the test cannot cut connections")
+	}
+	queue := b.NewQueue(t)
+	const total, every = 300, 60
+	d := b.connect(t)
+	confirmed := map[string]bool{}
+	for i := range total {
+		if i%every == every-1 {
+			b.Cut(t)
+		}
+		payload := fmt.Sprint(i)
+		if errs := d.Send(t.Context(), queue, []driver.Message{{Payload: []byte(payload)}}); len(errs) > 0 &&
+			errs[0] != nil {
+			d = b.connect(t)
+			continue
+		}
+		confirmed[payload] = true
+	}
+	if len(confirmed) < total/2 {
+		t.Fatalf("only %d messages of %d were confirmed", len(confirmed), total)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	acked := map[string]bool{}
+	var r driver.Receiver
+	for round := 0; len(confirmed) > 0; round++ {
+		if r == nil {
+			r = receiver(t, b.connect(t), queue)
+		}
+		if round%5 == 4 {
+			b.Cut(t)
+		}
+		batch, err := r.Receive(ctx, 20)
+		if ctx.Err() != nil {
+			t.Fatalf("%d confirmed messages were never delivered", len(confirmed))
+		}
+		if err != nil || r.Ack(ctx, batch) != nil {
+			r = nil
+			continue
+		}
+		for _, p := range payloads(batch) {
+			if acked[p] {
+				t.Errorf("message %s was delivered after it was acknowledged", p)
+			}
+			acked[p] = true
+			delete(confirmed, p)
+		}
+	}
+}
+
+// confirmedSurvivesStop checks that a message is durable once it is confirmed.
+func confirmedSurvivesStop(t *testing.T, b *Broker) {
+	if b.Stop == nil {
+		t.Skip("the test cannot stop the broker")
+	}
+	d, queue := b.connect(t), b.NewQueue(t)
+	send(t, d, queue, b.numbered(100)...)
+	b.Stop(t)
+	for _, err := range d.Send(t.Context(), queue, b.numbered(2)) {
+		if err == nil {
+			t.Error("a stopped broker confirmed a message")
+		}
+	}
+	b.Start(t)
+	r := receiver(t, b.connect(t), queue)
+	got := receive(t, r, 100)
+	for i, m := range got {
+		if string(m.Payload) != fmt.Sprint(i+1) {
+			t.Fatalf("message %d is %q", i+1, m.Payload)
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package brokertest
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// contentTests are about what a message is made of.
+var contentTests = map[string]func(*testing.T, *Broker){
+	"BytesSurvive":        bytesSurvive,
+	"LargeMessages":       largeMessages,
+	"TooLarge":            tooLarge,
+	"MissingDestination":  missingDestination,
+	"MissingQueue":        missingQueue,
+	"PositionsIdentify":   positionsIdentify,
+	"TimesAreNow":         timesAreNow,
+	"NothingIsSent":       nothingIsSent,
+	"SecretsStayHidden":   secretsStayHidden,
+	"DepthCounts":         depthCounts,
+	"PeekLeavesInPlace":   peekLeavesInPlace,
+	"SenderKeepsItsBytes": senderKeepsItsBytes,
+}
+
+// allBytes has every byte once.
+func allBytes() []byte {
+	out := make([]byte, 256)
+	for i := range out {
+		out[i] = byte(i)
+	}
+	return out
+}
+
+func bytesSurvive(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	headers := []deadletter.Header{{Name: "b", Value: allBytes()}, {Name: "a", Value: []byte{}},
+		{Name: "nul", Value: []byte{0}}, {Name: "text", Value: []byte("ä☃")}, {Name: "bad", Value: []byte{0xff, 0xfe}}}
+	want := []driver.Message{
+		{Payload: []byte{}},
+		{Payload: []byte{0}, Key: []byte("k"), MessageID: "one"},
+		{Payload: allBytes(), Key: allBytes(), Headers: headers, MessageID: strings.Repeat("x", 200)},
+		{Payload: []byte("\xff\xfe not UTF-8 \x00 end"), Headers: headers[:1]},
+		{Payload: []byte(`{"json": true}`), Key: []byte{0}},
+	}
+	send(t, d, queue, want...)
+	r := receiver(t, d, queue)
+	got := receive(t, r, len(want))
+	for i := range want {
+		b.sameContent(t, i, &got[i], &want[i])
+		if got[i].Origin != queue {
+			t.Errorf("message %d has the origin %q, want %q", i, got[i].Origin, queue)
+		}
+	}
+	ack(t, r, got)
+}
+
+// sameContent compares what a sender determines.
+func (b *Broker) sameContent(t *testing.T, i int, got, want *driver.Message) {
+	t.Helper()
+	if !bytes.Equal(got.Payload, want.Payload) {
+		t.Errorf("message %d has the payload %.300q, want %.300q", i, got.Payload, want.Payload)
+	}
+	if !b.NoKeys && (!bytes.Equal(got.Key, want.Key) || (got.Key == nil) != (want.Key == nil)) {
+		t.Errorf("message %d has the key %q (none: %t), want %q (none: %t)", i, got.Key, got.Key == nil, want.Key,
+			want.Key == nil)
+	}
+	if !b.NoMessageIDs && got.MessageID != want.MessageID {
+		t.Errorf("message %d has the ID %q, want %q", i, got.MessageID, want.MessageID)
+	}
+	if b.NoHeaders {
+		return
+	}
+	same := func(a, b deadletter.Header) bool { return a.Name == b.Name && bytes.Equal(a.Value, b.Value) }
+	byName := func(a, b deadletter.Header) int { return strings.Compare(a.Name, b.Name) }
+	if !slices.EqualFunc(slices.SortedStableFunc(slices.Values(got.Headers), byName),
+		slices.SortedStableFunc(slices.Values(want.Headers), byName), same) {
+		t.Errorf("message %d has the headers %q, want %q", i, got.Headers, want.Headers)
+	}
+}
+
+func largeMessages(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	var want []driver.Message
+	for i := range 3 {
+		payload := bytes.Repeat(allBytes(), b.MaxPayload/256)
+		payload[0] = byte(i)
+		want = append(want, driver.Message{Payload: payload})
+	}
+	for i := range want {
+		send(t, d, queue, want[i])
+	}
+	r := receiver(t, d, queue)
+	got := receive(t, r, len(want))
+	for i := range want {
+		b.sameContent(t, i, &got[i], &want[i])
+	}
+	ack(t, r, got)
+}
+
+func tooLarge(t *testing.T, b *Broker) {
+	if b.TooLarge == 0 {
+		t.Skip("the broker takes messages of any size")
+	}
+	d, queue := b.connect(t), b.NewQueue(t)
+	errs := d.Send(t.Context(), queue, []driver.Message{{Payload: []byte("a")},
+		{Payload: make([]byte, b.TooLarge)}, {Payload: []byte("b")}})
+	if len(errs) != 3 || errs[0] != nil || errs[2] != nil || !errors.Is(errs[1], driver.ErrTooLarge) {
+		t.Fatalf("Send returned %v, want only the second message to be too large", errs)
+	}
+	if got := payloads(receive(t, receiver(t, d, queue), 2)); !slices.Equal(got, []string{"a", "b"}) {
+		t.Fatalf("received %q", got)
+	}
+}
+
+func missingDestination(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	errs := d.Send(t.Context(), b.Missing, b.numbered(2))
+	if len(errs) != 2 || !errors.Is(errs[0], driver.ErrNotFound) || !errors.Is(errs[1], driver.ErrNotFound) {
+		t.Fatalf("Send to a missing queue returned %v", errs)
+	}
+	if exists, _, err := d.Stat(t.Context(), b.Missing); err != nil || exists {
+		t.Fatalf("the missing queue exists (%t, %v): Send created it", exists, err)
+	}
+	send(t, d, queue, b.numbered(1)...) // the connection still serves others
+	ack(t, receiver(t, d, queue), nil)
+}
+
+func missingQueue(t *testing.T, b *Broker) {
+	d := b.connect(t)
+	if r, err := d.Open(t.Context(), b.Missing); err == nil {
+		_ = r.Close()
+		t.Fatal("a missing queue can be opened")
+	} else if !errors.Is(err, driver.ErrNotFound) {
+		t.Fatalf("Open returned %v, want one that wraps ErrNotFound", err)
+	}
+	if exists, _, err := d.Stat(t.Context(), b.Missing); err != nil || exists {
+		t.Fatalf("Stat of a missing queue returned %t, %v", exists, err)
+	}
+	send(t, d, b.NewQueue(t), b.numbered(1)...)
+}
+
+func positionsIdentify(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	same := driver.Message{Payload: []byte("same")}
+	send(t, d, queue, same, same, same)
+	r := receiver(t, d, queue)
+	first := receive(t, r, 3)
+	closed(t, r)
+	second := receive(t, receiver(t, d, queue), 3)
+	seen := map[string]bool{}
+	for i := range first {
+		if (first[i].Position == "") != (first[0].Position == "") {
+			t.Fatalf("some messages have positions, others none: %q", first[i].Position)
+		}
+		seen[first[i].Position] = true
+	}
+	if first[0].Position == "" {
+		return
+	}
+	if len(seen) != 3 {
+		t.Fatalf("three messages have the positions %v", seen)
+	}
+	for i := range second {
+		if !seen[second[i].Position] {
+			t.Errorf("a message has the position %q at its second delivery; the first were %v", second[i].Position, seen)
+		}
+	}
+}
+
+func timesAreNow(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	send(t, d, queue, driver.Message{Payload: []byte("x")})
+	m := receive(t, receiver(t, d, queue), 1)[0]
+	if age := time.Since(m.Time); !m.Time.IsZero() && (age < -time.Hour || age > time.Hour) {
+		t.Fatalf("the message was sent at %v", m.Time)
+	}
+}
+
+func nothingIsSent(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	if errs := d.Send(t.Context(), queue, nil); len(errs) != 0 {
+		t.Fatalf("Send of nothing returned %v", errs)
+	}
+	r := receiver(t, d, queue)
+	ack(t, r, nil)
+	if err := r.Release(t.Context(), nil); err != nil {
+		t.Fatalf("release of nothing: %v", err)
+	}
+}
+
+func secretsStayHidden(t *testing.T, b *Broker) {
+	scheme, _, _ := strings.Cut(b.URL, "://")
+	const secret = "hunter2-very-secret"
+	url := scheme + "://someone:" + secret + "@127.0.0.1:1/0?token=" + secret
+	d, err := driver.Registry{"tested": b.Open}.Open(t.Context(), "tested", url)
+	if err == nil { // it connects later, or needs no server
+		_, err = d.Open(t.Context(), b.Missing)
+		closed(t, d)
+	}
+	if err == nil {
+		t.Fatal("a broker that does not exist can be used")
+	}
+	if strings.Contains(err.Error(), secret) {
+		t.Fatalf("the error shows the secret: %v", err)
+	}
+}
+
+func depthCounts(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	want := func(n int64) {
+		t.Helper()
+		deadline := time.Now().Add(patience) // some brokers count late
+		for {
+			exists, depth, err := d.Stat(t.Context(), queue)
+			if err != nil || !exists {
+				t.Fatalf("Stat returned %t, %v", exists, err)
+			}
+			if depth == n || depth == -1 {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("the depth is %d, want %d", depth, n)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	want(0)
+	send(t, d, queue, b.numbered(7)...)
+	want(7)
+	r := receiver(t, d, queue)
+	ack(t, r, receive(t, r, 3))
+	closed(t, r)
+	want(4)
+}
+
+func peekLeavesInPlace(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	p, ok := d.(driver.Peeker)
+	if !ok {
+		t.Skip("the broker cannot show messages without delivering them")
+	}
+	send(t, d, queue, b.numbered(5)...)
+	got, err := p.Peek(t.Context(), queue, 3)
+	if err != nil || !slices.Equal(payloads(got), []string{"1", "2", "3"}) {
+		t.Fatalf("Peek returned %q, %v", payloads(got), err)
+	}
+	if got := payloads(receive(t, receiver(t, d, queue), 5)); !slices.Equal(got, []string{"1", "2", "3", "4", "5"}) {
+		t.Fatalf("received %q after Peek", got)
+	}
+}
+
+func senderKeepsItsBytes(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	payload := []byte("before")
+	send(t, d, queue, driver.Message{Payload: payload})
+	copy(payload, "after!")
+	if got := receive(t, receiver(t, d, queue), 1); string(got[0].Payload) != "before" {
+		t.Fatalf("the payload is %q: the driver kept the sender's memory", got[0].Payload)
+	}
+}

@@ -1,0 +1,357 @@
+package brokertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// deliveryTests are about who gets a message, how often, and in what order.
+var deliveryTests = map[string]func(*testing.T, *Broker){
+	"OrderWithinKey":          orderWithinKey,
+	"AckIsForGood":            ackIsForGood,
+	"AckOfSome":               ackOfSome,
+	"AckTwice":                ackTwice,
+	"ReleaseGivesBack":        releaseGivesBack,
+	"CloseGivesBack":          closeGivesBack,
+	"RedeliveryIsMarked":      redeliveryIsMarked,
+	"ConcurrentReceivers":     concurrentReceivers,
+	"ConcurrentSenders":       concurrentSenders,
+	"ReceiveWaits":            receiveWaits,
+	"CancelledReceiveIsSafe":  cancelledReceiveIsSafe,
+	"CancelledSendIsReported": cancelledSendIsReported,
+	"BatchesAreBounded":       batchesAreBounded,
+	"QueuesAreSeparate":       queuesAreSeparate,
+}
+
+func orderWithinKey(t *testing.T, b *Broker) {
+	if b.NoKeys {
+		t.Skip("messages have no keys")
+	}
+	d, queue := b.connect(t), b.NewQueue(t)
+	const keys, each = 7, 100
+	for i := range each {
+		var batch []driver.Message
+		for k := range keys {
+			batch = append(batch, driver.Message{Key: []byte{byte(k)}, Payload: fmt.Append(nil, i)})
+		}
+		send(t, d, queue, batch...)
+	}
+	r := receiver(t, d, queue)
+	next := map[string]int{}
+	for range keys * each / 50 {
+		got := receive(t, r, 50)
+		for _, m := range got {
+			if want := fmt.Sprint(next[string(m.Key)]); string(m.Payload) != want {
+				t.Fatalf("key %q has %s, want %s", m.Key, m.Payload, want)
+			}
+			next[string(m.Key)]++
+		}
+		ack(t, r, got)
+	}
+}
+
+func ackIsForGood(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	send(t, d, queue, b.numbered(10)...)
+	r := receiver(t, d, queue)
+	ack(t, r, receive(t, r, 10))
+	closed(t, r)
+	closed(t, d)
+	send(t, b.connect(t), queue, driver.Message{Payload: []byte("last")})
+	r = receiver(t, b.connect(t), queue)
+	if got := payloads(receive(t, r, 1)); got[0] != "last" {
+		t.Fatalf("received %q after it was acknowledged", got)
+	}
+	nothing(t, r)
+}
+
+func ackOfSome(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	send(t, d, queue, b.numbered(10)...)
+	r := receiver(t, d, queue)
+	got := receive(t, r, 10)
+	ack(t, r, got[:4])
+	closed(t, r)
+	b.sameOrder(t, payloads(receive(t, receiver(t, d, queue), 6)), "5", "6", "7", "8", "9", "10")
+}
+
+// sameOrder compares payloads, in order if the broker keeps it.
+func (b *Broker) sameOrder(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if b.NoOrder {
+		slices.Sort(got)
+		slices.Sort(want)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("received %q, want %q", got, want)
+	}
+}
+
+func ackTwice(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	send(t, d, queue, b.numbered(3)...)
+	r := receiver(t, d, queue)
+	got := receive(t, r, 2)
+	ack(t, r, got)
+	ack(t, r, got)
+	ack(t, r, got[:1])
+	if rest := payloads(receive(t, r, 1)); rest[0] != "3" {
+		t.Fatalf("received %q, want the third message", rest)
+	}
+}
+
+func releaseGivesBack(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	send(t, d, queue, b.numbered(10)...)
+	r := receiver(t, d, queue)
+	got := receive(t, r, 6)
+	ack(t, r, got[:2])
+	if err := r.Release(t.Context(), got[2:]); err != nil {
+		t.Fatalf("release: %v", err)
+	}
+	closed(t, r) // where only that gives back
+	r = receiver(t, d, queue)
+	again := receive(t, r, 8)
+	b.sameOrder(t, payloads(again), "3", "4", "5", "6", "7", "8", "9", "10")
+	ack(t, r, again)
+	nothing(t, r)
+}
+
+func closeGivesBack(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	send(t, d, queue, b.numbered(5)...)
+	for range 3 {
+		r := receiver(t, d, queue)
+		b.sameOrder(t, payloads(receive(t, r, 5)), "1", "2", "3", "4", "5")
+		closed(t, r)
+	}
+	other := b.connect(t)
+	r := receiver(t, other, queue)
+	receive(t, r, 5)
+	closed(t, other) // with its receivers
+	b.sameOrder(t, payloads(receive(t, receiver(t, d, queue), 5)), "1", "2", "3", "4", "5")
+}
+
+func redeliveryIsMarked(t *testing.T, b *Broker) {
+	if b.NoMark {
+		t.Skip("the broker does not mark redelivered messages")
+	}
+	d, queue := b.connect(t), b.NewQueue(t)
+	send(t, d, queue, b.numbered(1)...)
+	r := receiver(t, d, queue)
+	if receive(t, r, 1)[0].Redelivered {
+		t.Error("the first delivery is marked as a redelivery")
+	}
+	closed(t, r)
+	if !receive(t, receiver(t, d, queue), 1)[0].Redelivered {
+		t.Error("the second delivery is not marked")
+	}
+}
+
+func concurrentReceivers(t *testing.T, b *Broker) {
+	if b.Exclusive {
+		t.Skip("one receiver at a time gets the messages of a queue")
+	}
+	d, queue := b.connect(t), b.NewQueue(t)
+	const receivers, total = 4, 1000
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var mu sync.Mutex
+	counts := map[string]int{}
+	var wg sync.WaitGroup
+	for range receivers {
+		r := receiver(t, b.connect(t), queue)
+		wg.Go(func() {
+			for {
+				batch, err := r.Receive(ctx, 17)
+				if err != nil {
+					return
+				}
+				if err := r.Ack(ctx, batch); err != nil {
+					t.Errorf("ack: %v", err)
+				}
+				mu.Lock()
+				for _, p := range payloads(batch) {
+					counts[p]++
+				}
+				if len(counts) == total {
+					cancel()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := 0; i < total; i += 100 {
+		send(t, d, queue, b.numbered(total)[i:i+100]...)
+	}
+	wg.Wait()
+	for p, n := range counts {
+		if n != 1 {
+			t.Errorf("message %s was delivered %d times", p, n)
+		}
+	}
+	if len(counts) != total {
+		t.Errorf("%d messages of %d were delivered", len(counts), total)
+	}
+}
+
+func concurrentSenders(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	const senders, each = 8, 50
+	var wg sync.WaitGroup
+	for s := range senders {
+		wg.Go(func() {
+			for i := range each {
+				for _, err := range d.Send(t.Context(), queue, []driver.Message{{Payload: fmt.Append(nil, s, "/", i)}}) {
+					if err != nil {
+						t.Errorf("send: %v", err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got := payloads(receive(t, receiver(t, d, queue), senders*each))
+	slices.Sort(got)
+	if n := len(slices.Compact(got)); n != senders*each {
+		t.Fatalf("%d different messages of %d were delivered", n, senders*each)
+	}
+}
+
+func receiveWaits(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	r := receiver(t, d, queue)
+	got := make(chan []driver.Message)
+	go func() {
+		batch, err := r.Receive(t.Context(), 10)
+		if err != nil {
+			t.Errorf("receive: %v", err)
+		}
+		got <- batch
+	}()
+	send(t, d, queue, b.numbered(1)...)
+	if batch := <-got; len(batch) != 1 {
+		t.Fatalf("a waiting Receive returned %d messages", len(batch))
+	}
+}
+
+func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	r := receiver(t, d, queue)
+	const total = 200
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, m := range b.numbered(total) {
+			for _, err := range d.Send(t.Context(), queue, []driver.Message{m}) {
+				if err != nil {
+					t.Errorf("send: %v", err)
+				}
+			}
+		}
+	}()
+	// Receives are cancelled while messages arrive: each either returns a message or leaves it.
+	seen := map[string]bool{}
+	for i := range total {
+		ctx, cancel := context.WithCancel(t.Context())
+		stop := make(chan struct{})
+		go func() {
+			defer close(stop)
+			if i%2 == 0 {
+				cancel()
+			}
+		}()
+		if i%2 != 0 {
+			cancel()
+		}
+		batch, err := r.Receive(ctx, 1)
+		<-stop
+		cancel()
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatalf("a cancelled Receive returned %v", err)
+		}
+		for _, p := range payloads(batch) {
+			seen[p] = true
+		}
+	}
+	<-done
+	for len(seen) < total {
+		for _, p := range payloads(receive(t, r, 1)) {
+			if seen[p] {
+				t.Fatalf("message %s was delivered twice to one receiver", p)
+			}
+			seen[p] = true
+		}
+	}
+}
+
+func cancelledSendIsReported(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	errs := d.Send(ctx, queue, b.numbered(3))
+	if len(errs) != 3 {
+		t.Fatalf("a cancelled Send of 3 returned %d errors", len(errs))
+	}
+	sent := 0
+	for _, err := range errs {
+		if err == nil {
+			sent++
+		}
+	}
+	send(t, d, queue, driver.Message{Payload: []byte("end")})
+	for _, p := range payloads(receive(t, receiver(t, d, queue), sent+1)) {
+		if p == "end" {
+			sent = 0
+		}
+	}
+	if sent != 0 {
+		t.Fatalf("Send confirmed %d messages more than there are", sent)
+	}
+}
+
+func batchesAreBounded(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	size := min(b.MaxPayload, driver.BatchBytes/4)
+	n := 3*driver.BatchBytes/size + 1
+	for range n {
+		send(t, d, queue, driver.Message{Payload: make([]byte, size)})
+	}
+	r := receiver(t, d, queue)
+	for got := 0; got < n; {
+		batch := receive(t, r, 1)
+		more, err := r.Receive(t.Context(), n)
+		if got+1 < n && err != nil {
+			t.Fatalf("receive: %v", err)
+		}
+		if total := len(more) * size; total > 2*driver.BatchBytes {
+			t.Fatalf("a batch has %d bytes, want about %d", total, driver.BatchBytes)
+		}
+		ack(t, r, slices.Concat(batch, more))
+		if got += 1 + len(more); got == n-1 {
+			ack(t, r, receive(t, r, 1))
+			got++
+		}
+	}
+}
+
+func queuesAreSeparate(t *testing.T, b *Broker) {
+	d := b.connect(t)
+	one, other := b.NewQueue(t), b.NewQueue(t)
+	send(t, d, one, driver.Message{Payload: []byte("one")})
+	send(t, d, other, driver.Message{Payload: []byte("other")})
+	r := receiver(t, d, other)
+	if got := payloads(receive(t, r, 1)); got[0] != "other" {
+		t.Fatalf("received %q", got)
+	}
+	nothing(t, r)
+	if got := payloads(receive(t, receiver(t, d, one), 1)); got[0] != "one" {
+		t.Fatalf("received %q", got)
+	}
+}

@@ -1,0 +1,167 @@
+// Package brokertest is the conformance suite that every driver passes, on a real server where it has one. It knows
+// only the seam in package driver; what a broker cannot do is declared in [Broker], and shown by a skipped subtest.
+package brokertest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// patience is how long the suite waits for what must happen. It is reached only by a driver that fails.
+const patience = 30 * time.Second
+
+// Broker is a broker under test.
+type Broker struct {
+	// Open is the driver's; URL is that of the server.
+	Open driver.OpenFunc
+	URL  string
+	// NewQueue creates a queue that is empty, and whose name no other test uses.
+	NewQueue func(t *testing.T) string
+	// Missing is the name of a queue that does not exist.
+	Missing string
+	// Cut breaks all connections of the driver, as a network would; nil where a test cannot.
+	Cut func(t *testing.T)
+	// Stop ends the server, and Start brings it back with what it holds; nil where a test cannot.
+	Stop, Start func(t *testing.T)
+
+	// MaxPayload bounds the payload of the largest message that the suite sends. Defaults to 10 MiB.
+	MaxPayload int
+	// TooLarge is a number of bytes that the broker refuses in one message; 0: it takes any.
+	TooLarge int
+
+	// NoHeaders, NoKeys, NoMessageIDs: messages have none on this broker.
+	NoHeaders, NoKeys, NoMessageIDs bool
+	// NoMark: the broker does not mark redelivered messages.
+	NoMark bool
+	// Exclusive: only one receiver at a time gets the messages of a queue.
+	Exclusive bool
+	// NoOrder: messages that were given back come in another order.
+	NoOrder bool
+}
+
+// Run runs the suite. The broker is started already, and each subtest has queues of its own. At the end no goroutine of
+// the driver may be left.
+func Run(t *testing.T, b Broker) {
+	t.Helper()
+	if b.MaxPayload == 0 {
+		b.MaxPayload = 10 << 20
+	}
+	before := goleak.IgnoreCurrent()
+	for _, group := range []map[string]func(*testing.T, *Broker){contentTests, deliveryTests, connectionTests} {
+		for name, test := range group {
+			t.Run(name, func(t *testing.T) { test(t, &b) })
+		}
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Errorf("the driver leaves goroutines behind: %v", err)
+	}
+}
+
+// connect opens a connection that the test closes at its end.
+func (b *Broker) connect(t *testing.T) driver.Driver {
+	t.Helper()
+	d, err := driver.Registry{"tested": b.Open}.Open(t.Context(), "tested", b.URL)
+	if err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("close the driver: %v", err)
+		}
+	})
+	return d
+}
+
+// receiver opens a receiver that the test closes at its end.
+func receiver(t *testing.T, d driver.Driver, queue string) driver.Receiver {
+	t.Helper()
+	r, err := d.Open(t.Context(), queue)
+	if err != nil {
+		t.Fatalf("open %s: %v", queue, err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// send sends messages, all of which must be confirmed.
+func send(t *testing.T, d driver.Driver, queue string, messages ...driver.Message) {
+	t.Helper()
+	for i, err := range d.Send(t.Context(), queue, messages) {
+		if err != nil {
+			t.Fatalf("send message %d of %d: %v", i+1, len(messages), err)
+		}
+	}
+}
+
+// receive receives exactly n messages.
+func receive(t *testing.T, r driver.Receiver, n int) []driver.Message {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var got []driver.Message
+	for len(got) < n {
+		batch, err := r.Receive(ctx, n-len(got))
+		if err != nil {
+			t.Fatalf("receive, with %d of %d messages: %v", len(got), n, err)
+		}
+		if len(batch) == 0 || len(batch) > n-len(got) {
+			t.Fatalf("Receive(%d) returned %d messages", n-len(got), len(batch))
+		}
+		got = append(got, batch...)
+	}
+	return got
+}
+
+// nothing checks that there is nothing to receive for a moment. A driver that delivers late passes, so a test must have
+// another reason to trust it.
+func nothing(t *testing.T, r driver.Receiver) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if got, err := r.Receive(ctx, 10); err == nil {
+		t.Fatalf("there are %d messages, the first %q; want none", len(got), got[0].Payload)
+	}
+}
+
+// ack acknowledges messages.
+func ack(t *testing.T, r driver.Receiver, messages []driver.Message) {
+	t.Helper()
+	if err := r.Ack(t.Context(), messages); err != nil {
+		t.Fatalf("ack: %v", err)
+	}
+}
+
+// closed closes a receiver.
+func closed(t *testing.T, c interface{ Close() error }) {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+}
+
+// numbered returns messages with the payloads "1" to "n", which have one key unless the broker has none.
+func (b *Broker) numbered(n int) []driver.Message {
+	out := make([]driver.Message, n)
+	for i := range out {
+		out[i].Payload = fmt.Append(nil, i+1)
+		if !b.NoKeys {
+			out[i].Key = []byte("key")
+		}
+	}
+	return out
+}
+
+// payloads returns the payloads of messages, as text.
+func payloads(messages []driver.Message) []string {
+	out := make([]string, len(messages))
+	for i := range messages {
+		out[i] = string(messages[i].Payload)
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+// Package driver is the seam between brokers and the code that is the same for all of them. A driver is small and dumb:
+// it neither retries, reconnects, waits, batches nor logs; package broker does. A new broker is one package beside this
+// one that implements [Driver] and [Receiver], and passes the suite in package brokertest.
+//
+// Begin with driver.go; errors.go lists the errors that a driver classifies its own by.
+package driver
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// BatchBytes is about how many bytes of payload a Receive returns at most, and a Send is given: a batch of large
+// messages is short.
+const BatchBytes = 16 << 20
+
+// Message is a message as its broker holds it. Key, header values and payload are any bytes, NUL included. Nobody
+// changes the bytes of a message that was received.
+type Message struct {
+	// Position identifies the message on its broker, the same at every delivery: queue, partition and offset, or the ID
+	// of an entry. It is "" where the broker has none.
+	Position string
+	Key      []byte // nil: none
+	Headers  []deadletter.Header
+	Payload  []byte
+	// Time is when the broker, or else the sender, says that it was sent; zero for unknown.
+	Time time.Time
+	// Origin is the queue, topic or stream that it was received from.
+	Origin string
+	// MessageID is the sender's identifier; "" for none. Where a broker has no field for it, a driver leaves it empty.
+	MessageID string
+	// Redelivered: the broker says that it has delivered the message before. False means that it does not say so.
+	Redelivered bool
+	// Receipt is how the driver finds the delivery again at Ack and Release; nobody else reads it.
+	Receipt any
+}
+
+// Size returns about how many bytes a message has.
+func (m *Message) Size() int {
+	n := len(m.Key) + len(m.Payload)
+	for _, h := range m.Headers {
+		n += len(h.Name) + len(h.Value)
+	}
+	return n
+}
+
+// Driver is a connection to a broker. Its methods may be called concurrently. An error that wraps ErrLost means that
+// the connection is of no more use: the caller closes it and opens another one.
+type Driver interface {
+	// Open begins to receive from a queue. It fails with ErrNotFound if the queue does not exist: it never creates one.
+	Open(ctx context.Context, queue string) (Receiver, error)
+	// Send sends messages to a target, in their order; it uses their Key, Headers, Payload, MessageID and, where the
+	// broker keeps it, Time. It returns one error for each message, or nil if all are confirmed: the broker holds the
+	// message as durably as the target is configured to. See errors.go for what an error says.
+	//
+	// If a message is not sent, the driver sends no later message of the same key in the call, where it can help it; those
+	// fail with ErrBehind. A message that is refused for good does not hold back others.
+	Send(ctx context.Context, target string, messages []Message) []error
+	// Stat reports whether a queue exists, and how many messages wait in it; -1 where the broker does not say.
+	// Messages that were received and not acknowledged may count or not.
+	Stat(ctx context.Context, queue string) (exists bool, depth int64, err error)
+	// Close ends the connection and its receivers. What was not acknowledged stays on the broker. A second call does
+	// nothing.
+	Close() error
+}
+
+// Receiver receives from one queue. One goroutine at a time calls Receive, Ack and Release; Close may be called at any
+// time. Any number of receivers, of any process, may receive from a queue; each message goes to one of them at a time.
+type Receiver interface {
+	// Receive blocks until there is at least one message, and returns up to max and about BatchBytes of them, the oldest
+	// first. When ctx ends it returns the error of ctx. No message is lost by that: it is returned by a later call, or
+	// stays on the broker.
+	Receive(ctx context.Context, max int) ([]Message, error)
+	// Ack removes messages that this receiver received from the queue, for good, once it returns nil. A repeated Ack of a
+	// message does nothing.
+	Ack(ctx context.Context, messages []Message) error
+	// Release gives messages back, to their places at the front of the queue where the broker can do so. Where it can only
+	// give back by closing, Release does nothing and Close gives back.
+	Release(ctx context.Context, messages []Message) error
+	// Close gives back what was not acknowledged. A second call does nothing.
+	Close() error
+}
+
+// Peeker is what a Driver has if its broker shows messages without delivering them.
+type Peeker interface {
+	// Peek returns up to max messages at the front of a queue. They stay as they are.
+	Peek(ctx context.Context, queue string, max int) ([]Message, error)
+}

@@ -1,0 +1,37 @@
+package driver
+
+import "errors"
+
+// The errors that a driver wraps, so that the code above it knows what happened. Any other error of Send means that the
+// message was certainly not sent, and that a later try may succeed.
+var (
+	// ErrNotFound: the queue or the destination does not exist. For good.
+	ErrNotFound = errors.New("no such queue")
+	// ErrTooLarge: the broker does not take a message of that size. For good.
+	ErrTooLarge = errors.New("message too large")
+	// ErrRefused: the broker does not take the message for another reason that a retry does not change, such as missing
+	// permission. For good.
+	ErrRefused = errors.New("message refused")
+	// ErrUncertain: the message was written, and no answer came. It may have been sent.
+	ErrUncertain = errors.New("no answer after the message was written")
+	// ErrBehind: an earlier message of the same key was not sent, therefore this one was not tried.
+	ErrBehind = errors.New("an earlier message of the same key was not sent")
+	// ErrLost: the connection is lost.
+	ErrLost = errors.New("connection lost")
+	// ErrClosed: the driver or the receiver was closed.
+	ErrClosed = errors.New("closed")
+)
+
+// Permanent reports whether a retry of what failed with err cannot succeed.
+func Permanent(err error) bool {
+	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrRefused)
+}
+
+// Fail returns n times err: the answer of a Send that failed as a whole.
+func Fail(n int, err error) []error {
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}

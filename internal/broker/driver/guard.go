@@ -1,0 +1,82 @@
+package driver
+
+import "context"
+
+// guarded hides the secrets in the errors of a driver.
+type guarded struct {
+	driver  Driver
+	secrets secrets
+}
+
+// guard returns a driver whose errors have no secrets. It is a Peeker if d is.
+func guard(d Driver, s secrets) Driver {
+	g := &guarded{driver: d, secrets: s}
+	if p, ok := d.(Peeker); ok {
+		return &guardedPeeker{guarded: g, peeker: p}
+	}
+	return g
+}
+
+// Open implements Driver.
+func (g *guarded) Open(ctx context.Context, queue string) (Receiver, error) {
+	r, err := g.driver.Open(ctx, queue)
+	if err != nil {
+		return nil, g.secrets.hide(err)
+	}
+	return &guardedReceiver{receiver: r, secrets: g.secrets}, nil
+}
+
+// Send implements Driver.
+func (g *guarded) Send(ctx context.Context, target string, messages []Message) []error {
+	errs := g.driver.Send(ctx, target, messages)
+	for i, err := range errs {
+		errs[i] = g.secrets.hide(err)
+	}
+	return errs
+}
+
+// Stat implements Driver.
+func (g *guarded) Stat(ctx context.Context, queue string) (bool, int64, error) {
+	exists, depth, err := g.driver.Stat(ctx, queue)
+	return exists, depth, g.secrets.hide(err)
+}
+
+// Close implements Driver.
+func (g *guarded) Close() error { return g.secrets.hide(g.driver.Close()) }
+
+// guardedPeeker is a guarded driver that can peek.
+type guardedPeeker struct {
+	*guarded
+	peeker Peeker
+}
+
+// Peek implements Peeker.
+func (g *guardedPeeker) Peek(ctx context.Context, queue string, max int) ([]Message, error) {
+	messages, err := g.peeker.Peek(ctx, queue, max)
+	return messages, g.secrets.hide(err)
+}
+
+// guardedReceiver hides the secrets in the errors of a receiver.
+type guardedReceiver struct {
+	receiver Receiver
+	secrets  secrets
+}
+
+// Receive implements Receiver.
+func (g *guardedReceiver) Receive(ctx context.Context, max int) ([]Message, error) {
+	messages, err := g.receiver.Receive(ctx, max)
+	return messages, g.secrets.hide(err)
+}
+
+// Ack implements Receiver.
+func (g *guardedReceiver) Ack(ctx context.Context, messages []Message) error {
+	return g.secrets.hide(g.receiver.Ack(ctx, messages))
+}
+
+// Release implements Receiver.
+func (g *guardedReceiver) Release(ctx context.Context, messages []Message) error {
+	return g.secrets.hide(g.receiver.Release(ctx, messages))
+}
+
+// Close implements Receiver.
+func (g *guardedReceiver) Close() error { return g.secrets.hide(g.receiver.Close()) }

@@ -1,0 +1,98 @@
+package driver
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// hidden stands for a secret.
+const hidden = "***"
+
+// Redact returns a URL for eyes: without its password, without user info that may be a token, without the values of its
+// query, and without its fragment. Of what cannot be parsed it returns only the scheme.
+func Redact(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Opaque != "" {
+		if scheme, _, ok := strings.Cut(rawURL, "://"); ok && len(scheme) < 20 {
+			return scheme + "://" + hidden
+		}
+		return hidden
+	}
+	clean := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	var b strings.Builder
+	b.WriteString(clean.Scheme)
+	if clean.Scheme != "" {
+		b.WriteString("://")
+	}
+	if u.User != nil {
+		b.WriteString(hidden + "@")
+	}
+	b.WriteString(clean.Host + clean.EscapedPath())
+	if u.RawQuery != "" {
+		b.WriteString("?" + hidden)
+	}
+	return b.String()
+}
+
+// secrets are texts that no error may show.
+type secrets []string
+
+// secretsOf returns the secrets of a URL, the longest first: itself, its user info, its password, and the values of its
+// query, as written and decoded. A value in a query of fewer than four bytes is a number or a switch, not a secret.
+func secretsOf(rawURL string) secrets {
+	all := secrets{rawURL}
+	if before, _, ok := strings.Cut(rawURL, "@"); ok {
+		_, info, _ := strings.Cut(before, "://")
+		_, password, _ := strings.Cut(info, ":")
+		all = append(all, info, password)
+	}
+	if u, err := url.Parse(rawURL); err == nil {
+		if password, ok := u.User.Password(); ok {
+			all = append(all, password, url.QueryEscape(password), url.PathEscape(password))
+		} else {
+			all = append(all, u.User.Username())
+		}
+		for _, values := range u.Query() {
+			for _, v := range values {
+				if len(v) >= 4 {
+					all = append(all, v, url.QueryEscape(v))
+				}
+			}
+		}
+	}
+	all = slices.DeleteFunc(all, func(s string) bool { return s == "" })
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.Compact(all)
+}
+
+// hide returns an error that is err to errors.Is, and whose text has no secrets. It never returns a chain in which
+// another text could be printed.
+func (s secrets) hide(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	clean := text
+	for _, secret := range s {
+		clean = strings.ReplaceAll(clean, secret, hidden)
+	}
+	if clean == text {
+		return err
+	}
+	return &redacted{text: clean, err: err}
+}
+
+// redacted is an error with another text.
+type redacted struct {
+	text string
+	err  error
+}
+
+// Error returns the text without secrets.
+func (e *redacted) Error() string { return e.text }
+
+// Is reports whether the hidden error is target, or wraps it.
+func (e *redacted) Is(target error) bool { return errors.Is(e.err, target) }

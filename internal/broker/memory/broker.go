@@ -1,0 +1,208 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// Options configures a broker. The zero value is useful.
+type Options struct {
+	// MaxSize bounds a message, in bytes; a larger one is refused. Defaults to 64 MiB.
+	MaxSize int
+	// NoPositions leaves the positions of messages empty, as RabbitMQ and Redis lists do.
+	NoPositions bool
+	// Now is the clock that stamps messages. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Broker is a broker in memory, safe for concurrent use.
+type Broker struct {
+	opts Options
+
+	mu     sync.Mutex
+	queues map[string]*queue
+	conns  map[*conn]struct{}
+	faults faults
+}
+
+// New returns a broker without queues.
+func New(o *Options) *Broker {
+	b := &Broker{queues: map[string]*queue{}, conns: map[*conn]struct{}{}}
+	if o != nil {
+		b.opts = *o
+	}
+	if b.opts.MaxSize == 0 {
+		b.opts.MaxSize = 64 << 20
+	}
+	if b.opts.Now == nil {
+		b.opts.Now = time.Now
+	}
+	return b
+}
+
+// Declare creates the queues that do not exist yet.
+func (b *Broker) Declare(names ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, name := range names {
+		if b.queues[name] == nil {
+			b.queues[name] = &queue{name: name, wake: make(chan struct{})}
+		}
+	}
+}
+
+// Open connects to the broker. It is a driver.OpenFunc; of the URL it needs nothing.
+func (b *Broker) Open(ctx context.Context, _ string) (driver.Driver, error) {
+	if err := b.reach(ctx); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := &conn{broker: b, receivers: map[*receiver]struct{}{}}
+	b.conns[c] = struct{}{}
+	return c, nil
+}
+
+// conn is a connection. The broker's mu guards it.
+type conn struct {
+	broker    *Broker
+	err       error // why it is of no more use; nil while it is open
+	receivers map[*receiver]struct{}
+}
+
+var (
+	_ driver.Driver = (*conn)(nil)
+	_ driver.Peeker = (*conn)(nil)
+)
+
+// use checks that the connection is open, and waits as long as the broker is slow.
+func (c *conn) use(ctx context.Context) error {
+	if err := c.broker.reach(ctx); err != nil {
+		return err
+	}
+	c.broker.mu.Lock()
+	defer c.broker.mu.Unlock()
+	return c.err
+}
+
+// Open implements driver.Driver.
+func (c *conn) Open(ctx context.Context, name string) (driver.Receiver, error) {
+	if err := c.use(ctx); err != nil {
+		return nil, err
+	}
+	b := c.broker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := b.queues[name]
+	if q == nil {
+		return nil, fmt.Errorf("open %q: %w", name, driver.ErrNotFound)
+	}
+	r := &receiver{conn: c, queue: q, held: map[*entry]struct{}{}}
+	c.receivers[r] = struct{}{}
+	return r, nil
+}
+
+// Send implements driver.Driver. Every message is as durable as the broker once it is in the queue.
+func (c *conn) Send(ctx context.Context, target string, messages []driver.Message) []error {
+	if err := c.use(ctx); err != nil {
+		return driver.Fail(len(messages), err)
+	}
+	b := c.broker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := b.queues[target]
+	if q == nil {
+		return driver.Fail(len(messages), fmt.Errorf("send to %q: %w", target, driver.ErrNotFound))
+	}
+	var errs []error // nil as long as all are sent
+	behind := map[string]bool{}
+	now := b.opts.Now()
+	for i := range messages {
+		err := b.accept(q, &messages[i], behind, now)
+		if err != nil && errs == nil {
+			errs = make([]error, len(messages))
+		}
+		if errs != nil {
+			errs[i] = err
+		}
+	}
+	q.signal()
+	return errs
+}
+
+// accept puts a message into a queue, unless a fault forbids it. The caller holds mu.
+func (b *Broker) accept(q *queue, m *driver.Message, behind map[string]bool, now time.Time) error {
+	if n := m.Size(); n > b.opts.MaxSize {
+		return fmt.Errorf("send to %q: %w: %d bytes, at most %d", q.name, driver.ErrTooLarge, n, b.opts.MaxSize)
+	}
+	if m.Key != nil && behind[string(m.Key)] {
+		return driver.ErrBehind
+	}
+	if err := b.faults.sends.next(); err != nil {
+		if m.Key != nil {
+			behind[string(m.Key)] = true
+		}
+		return err
+	}
+	q.push(m, now)
+	return b.faults.confirms.next()
+}
+
+// Stat implements driver.Driver. Messages that were received and not acknowledged do not count.
+func (c *conn) Stat(ctx context.Context, name string) (bool, int64, error) {
+	if err := c.use(ctx); err != nil {
+		return false, 0, err
+	}
+	c.broker.mu.Lock()
+	defer c.broker.mu.Unlock()
+	q := c.broker.queues[name]
+	if q == nil {
+		return false, 0, nil
+	}
+	return true, int64(q.len()), nil
+}
+
+// Peek implements driver.Peeker.
+func (c *conn) Peek(ctx context.Context, name string, max int) ([]driver.Message, error) {
+	if err := c.use(ctx); err != nil {
+		return nil, err
+	}
+	b := c.broker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := b.queues[name]
+	if q == nil {
+		return nil, fmt.Errorf("peek at %q: %w", name, driver.ErrNotFound)
+	}
+	var out []driver.Message
+	for _, e := range slices.Concat(q.returned, q.fresh[q.head:])[:min(max, q.len())] {
+		m := b.deliver(e)
+		m.Receipt = nil
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// Close implements driver.Driver.
+func (c *conn) Close() error {
+	c.broker.mu.Lock()
+	defer c.broker.mu.Unlock()
+	c.end(driver.ErrClosed)
+	return nil
+}
+
+// end closes a connection and its receivers for a reason. The caller holds mu.
+func (c *conn) end(reason error) {
+	if c.err == nil {
+		c.err = reason
+	}
+	delete(c.broker.conns, c)
+	for r := range c.receivers {
+		r.end(c.err)
+	}
+}

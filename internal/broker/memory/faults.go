@@ -1,0 +1,118 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/clock"
+)
+
+// errFault is what an operation fails with that was told to.
+var errFault = errors.New("told to fail")
+
+// faults are what a broker was told to do wrong. The broker's mu guards them.
+type faults struct {
+	sends, confirms, receives, acks countdown
+
+	duplicates int // messages to deliver twice
+	forgotten  int // acknowledgements to forget
+	down       bool
+	delay      time.Duration
+}
+
+// countdown fails the next n operations.
+type countdown struct {
+	n   int
+	err error
+}
+
+// next returns the error of the next operation, or nil.
+func (c *countdown) next() error {
+	if c.n == 0 {
+		return nil
+	}
+	c.n--
+	return c.err
+}
+
+// tell changes faults.
+func (b *Broker) tell(change func(*faults)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change(&b.faults)
+}
+
+// FailSends fails the next n messages that are sent: they do not enter their queues. A nil err is a transient one.
+func (b *Broker) FailSends(n int, err error) {
+	b.tell(func(f *faults) { f.sends = countdown{n, orFault(err)} })
+}
+
+// LoseConfirms accepts the next n messages that are sent, and answers driver.ErrUncertain.
+func (b *Broker) LoseConfirms(n int) {
+	b.tell(func(f *faults) { f.confirms = countdown{n, driver.ErrUncertain} })
+}
+
+// FailReceives fails the next n calls that would receive anything; nothing is delivered. A nil err is a transient one.
+func (b *Broker) FailReceives(n int, err error) {
+	b.tell(func(f *faults) { f.receives = countdown{n, orFault(err)} })
+}
+
+// FailAcks fails the next n acknowledgements; the messages stay with their receivers. A nil err is a transient one.
+func (b *Broker) FailAcks(n int, err error) {
+	b.tell(func(f *faults) { f.acks = countdown{n, orFault(err)} })
+}
+
+// DeliverTwice delivers each of the next n messages twice to its receiver.
+func (b *Broker) DeliverTwice(n int) { b.tell(func(f *faults) { f.duplicates = n }) }
+
+// ForgetAcks forgets the next n acknowledgements, of any number of messages each: they succeed, and the messages come
+// back when their receiver closes.
+func (b *Broker) ForgetAcks(n int) { b.tell(func(f *faults) { f.forgotten = n }) }
+
+// Slow delays every operation; 0 ends it.
+func (b *Broker) Slow(d time.Duration) { b.tell(func(f *faults) { f.delay = d }) }
+
+// Disconnect cuts all connections. What was not acknowledged is back in its queue.
+func (b *Broker) Disconnect() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for c := range b.conns {
+		c.end(fmt.Errorf("cut by the broker: %w", driver.ErrLost))
+	}
+}
+
+// Stop cuts all connections and refuses new ones, until Start.
+func (b *Broker) Stop() {
+	b.tell(func(f *faults) { f.down = true })
+	b.Disconnect()
+}
+
+// Start ends Stop.
+func (b *Broker) Start() { b.tell(func(f *faults) { f.down = false }) }
+
+// reach waits as long as the broker is slow, and fails if it is stopped.
+func (b *Broker) reach(ctx context.Context) error {
+	b.mu.Lock()
+	delay, down := b.faults.delay, b.faults.down
+	b.mu.Unlock()
+	if delay > 0 {
+		if err := clock.Sleep(ctx, delay); err != nil {
+			return err
+		}
+	}
+	if down {
+		return fmt.Errorf("connection refused: %w", driver.ErrLost)
+	}
+	return ctx.Err()
+}
+
+// orFault returns err, or errFault for nil.
+func orFault(err error) error {
+	if err == nil {
+		return errFault
+	}
+	return err
+}

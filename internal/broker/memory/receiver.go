@@ -1,0 +1,150 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// receiver receives from a queue. The broker's mu guards it.
+type receiver struct {
+	conn  *conn
+	queue *queue
+	err   error               // why it is closed; nil while it is open
+	held  map[*entry]struct{} // delivered, and neither acknowledged nor released
+	again []driver.Message    // to be delivered twice
+	gone  []*entry            // acknowledged, and forgotten: they come back when the receiver closes
+}
+
+// Receive implements driver.Receiver.
+func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
+	b := r.conn.broker
+	for {
+		if err := b.reach(ctx); err != nil {
+			return nil, err
+		}
+		messages, wake, err := r.tryReceive(max)
+		if err != nil || len(messages) > 0 {
+			return messages, err
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// tryReceive takes what there is, or returns what to wait for.
+func (r *receiver) tryReceive(max int) ([]driver.Message, <-chan struct{}, error) {
+	b := r.conn.broker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r.err != nil {
+		return nil, nil, r.err
+	}
+	if len(r.again) == 0 && r.queue.len() == 0 {
+		return nil, r.queue.wake, nil
+	}
+	if err := b.faults.receives.next(); err != nil {
+		return nil, nil, err
+	}
+	n := min(max, len(r.again))
+	out := slices.Clone(r.again[:n])
+	r.again = r.again[n:]
+	for _, e := range r.queue.take(max - n) {
+		m := b.deliver(e)
+		e.delivered = true
+		r.held[e] = struct{}{}
+		out = append(out, m)
+		if b.faults.duplicates > 0 {
+			b.faults.duplicates--
+			r.again = append(r.again, b.deliver(e))
+		}
+	}
+	return out, nil, nil
+}
+
+// Ack implements driver.Receiver.
+func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
+	return r.settle(ctx, messages, func(entries []*entry) error {
+		b := r.conn.broker
+		if err := b.faults.acks.next(); err != nil {
+			return err
+		}
+		for _, e := range entries {
+			delete(r.held, e)
+		}
+		if b.faults.forgotten > 0 {
+			b.faults.forgotten--
+			r.gone = append(r.gone, entries...)
+		}
+		return nil
+	})
+}
+
+// Release implements driver.Receiver.
+func (r *receiver) Release(ctx context.Context, messages []driver.Message) error {
+	return r.settle(ctx, messages, func(entries []*entry) error {
+		for _, e := range entries {
+			delete(r.held, e)
+		}
+		r.again = slices.DeleteFunc(r.again, func(m driver.Message) bool {
+			return slices.Contains(entries, m.Receipt.(*entry))
+		})
+		r.queue.giveBack(entries)
+		return nil
+	})
+}
+
+// settle calls fn with those of the messages that the receiver holds, each once.
+func (r *receiver) settle(ctx context.Context, messages []driver.Message, fn func([]*entry) error) error {
+	b := r.conn.broker
+	if err := b.reach(ctx); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r.err != nil {
+		return r.err
+	}
+	var entries []*entry
+	seen := make(map[*entry]bool, len(messages))
+	for i := range messages {
+		e, ok := messages[i].Receipt.(*entry)
+		if !ok || seen[e] {
+			continue
+		}
+		if _, ok := r.held[e]; ok {
+			seen[e] = true
+			entries = append(entries, e)
+		}
+	}
+	return fn(entries)
+}
+
+// Close implements driver.Receiver.
+func (r *receiver) Close() error {
+	b := r.conn.broker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r.end(driver.ErrClosed)
+	return nil
+}
+
+// end closes the receiver for a reason, and gives back what it holds. The caller holds mu.
+func (r *receiver) end(reason error) {
+	if r.err != nil {
+		return
+	}
+	r.err = reason
+	delete(r.conn.receivers, r)
+	entries := r.gone
+	for e := range r.held {
+		entries = append(entries, e)
+	}
+	r.held, r.again, r.gone = nil, nil, nil
+	r.queue.giveBack(entries)
+	r.queue.wakeAll()
+}
