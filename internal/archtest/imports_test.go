@@ -58,9 +58,25 @@ var layers = map[string]struct {
 	"internal/feed": {[]string{"internal/task"},
 		"it passes on what transactions did, and asks its Source for the rest"},
 	"internal/failure": {nil, "what kind of failure something is does not depend on what failed"},
-	"internal/httpapi": {[]string{".", "internal/access", "internal/pointer", "internal/queueapi",
-		"internal/strictjson", "internal/task", "internal/template", "internal/web", "internal/wording", "operate"},
+	"internal/httpapi": {[]string{".", "internal/access", "internal/httpapi/endpoint", "internal/httpapi/queue",
+		"internal/httpapi/stepworker", "internal/httpapi/taskworker", "internal/httpapi/workers", "internal/strictjson",
+		"internal/task", "internal/template", "internal/web", "operate"},
 		"it serves a Backend, whichever; it does not know the store"},
+	"internal/httpapi/endpoint": {[]string{".", "internal/access", "internal/pointer", "internal/strictjson",
+		"internal/task", "internal/template", "internal/web", "internal/wording"},
+		"it turns functions into operations, and knows no route and no backend"},
+	"internal/httpapi/queue": {[]string{".", "internal/access", "internal/httpapi/endpoint",
+		"internal/httpapi/taskworker", "internal/queueapi", "internal/web", "operate"},
+		"a family of routes knows no other family"},
+	"internal/httpapi/stepworker": {[]string{".", "internal/access", "internal/httpapi/endpoint",
+		"internal/strictjson", "internal/web"},
+		"the worker protocol's own words know no others"},
+	"internal/httpapi/taskworker": {[]string{".", "internal/access", "internal/httpapi/endpoint",
+		"internal/httpapi/stepworker", "internal/queueapi"},
+		"verbs of several families know no route"},
+	"internal/httpapi/workers": {[]string{".", "internal/access", "internal/httpapi/endpoint",
+		"internal/httpapi/stepworker", "internal/httpapi/taskworker"},
+		"a family of routes knows no other family"},
 	"internal/inbox": {[]string{"internal/deadletter", "internal/engine", "internal/failure", "internal/task"},
 		"it decides with the domain and stores through its roles; it knows no SQL and no HTTP"},
 	"internal/local": {[]string{".", "internal/engine", "internal/failure", "internal/feed", "internal/pointer",
@@ -215,15 +231,41 @@ func TestOneDoorToTheStores(t *testing.T) {
 	}
 }
 
+// verbs are the packages below internal/httpapi that families of routes share; every other one is a family.
+var verbs = []string{"internal/httpapi/endpoint", "internal/httpapi/stepworker", "internal/httpapi/taskworker"}
+
+// TestFamiliesOfRoutes: only internal/httpapi knows the families, so each can be read, changed and deleted alone.
+func TestFamiliesOfRoutes(t *testing.T) {
+	t.Parallel()
+	families := 0
+	for _, p := range packages(t) {
+		name := p.short()
+		if strings.HasPrefix(name, "internal/httpapi/") && !slices.Contains(verbs, name) {
+			families++
+		}
+		for _, path := range p.Imports {
+			other := short(path)
+			if strings.HasPrefix(other, "internal/httpapi/") && !slices.Contains(verbs, other) && name != "internal/httpapi" {
+				t.Errorf("%s imports %s: only internal/httpapi puts families of routes together", name, other)
+			}
+		}
+	}
+	if families < 2 {
+		t.Errorf("there are %d families of routes below internal/httpapi; the rule is not read as it should be", families)
+	}
+}
+
 // homes says which packages may import a module that is not ours. A dependency
 // with one home can be replaced there.
 var homes = map[string][]string{
-	"github.com/danielgtaylor/huma/v2": {"internal/httpapi", "internal/strictjson"},
-	"github.com/goccy/go-yaml":         {"internal/document"},
-	"github.com/google/go-cmp":         {"internal/dispatch/dispatchtest", "internal/store/storetest"},
+	"github.com/danielgtaylor/huma/v2": {"internal/httpapi", "internal/httpapi/endpoint", "internal/httpapi/stepworker",
+		"internal/httpapi/taskworker", "internal/httpapi/workers", "internal/strictjson"},
+	"github.com/goccy/go-yaml": {"internal/document"},
+	"github.com/google/go-cmp": {"internal/dispatch/dispatchtest", "internal/store/storetest"},
 	"github.com/google/uuid": {".", "internal/bench", "internal/cli", "internal/crashtest",
-		"internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/local", "internal/node", "internal/query",
-		"internal/queueapi", "internal/script", "internal/strictjson", "operate"},
+		"internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/httpapi/endpoint", "internal/httpapi/queue",
+		"internal/httpapi/stepworker", "internal/httpapi/taskworker", "internal/httpapi/workers", "internal/local",
+		"internal/node", "internal/query", "internal/queueapi", "internal/script", "internal/strictjson", "operate"},
 	// embedded and node: SubmitTx is given a transaction of pgx
 	"github.com/jackc/pgx/v5": {"embedded", "internal/bench", "internal/doctor", "internal/node",
 		"internal/pgtest", "internal/store/postgres", "internal/transfer"},

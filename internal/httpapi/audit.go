@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -53,26 +54,28 @@ func (q *AuditQuery) filter() operate.AuditFilter {
 
 // listAudit answers from the whole trail. A key limited to namespaces gets the acts on objects that are, or were, in
 // one of them; acts on workers and keys are in no namespace.
-func (s *server) listAudit(ctx context.Context, params *auditFilter, _ *none) (answer[[]operate.AuditRecord], error) {
-	var no answer[[]operate.AuditRecord]
+func (s *server) listAudit(ctx context.Context, params *auditFilter,
+	_ *endpoint.None,
+) (endpoint.Answer[[]operate.AuditRecord], error) {
+	var no endpoint.Answer[[]operate.AuditRecord]
 	filter := params.filter()
 	filter.TaskUUID, filter.CaseUUID, filter.WorkerID = params.TaskUUID, params.CaseUUID, params.WorkerID
 	filter.Namespace, filter.Template = params.Namespace, params.Template
 	if filter.TaskUUID == uuid.Nil && filter.CaseUUID == uuid.Nil {
 		var err error
-		if filter.Namespace, err = narrow(ctx, filter.Namespace); err != nil {
+		if filter.Namespace, err = endpoint.NarrowNamespace(ctx, filter.Namespace); err != nil {
 			return no, err
 		}
 		records, err := s.backend.Audit(ctx, filter)
-		return ok(list(records)), err
+		return endpoint.OK(endpoint.List(records)), err
 	}
 	if filter.Namespace != "" {
-		if err := reachNamespace(ctx, filter.Namespace, "query.namespace"); err != nil {
+		if err := endpoint.ReachNamespace(ctx, filter.Namespace, "query.namespace"); err != nil {
 			return no, err
 		}
 	}
 	records, err := s.auditOf(ctx, filter)
-	return ok(list(records)), err
+	return endpoint.OK(endpoint.List(records)), err
 }
 
 // auditOf returns the trail of a task or a case. Acts outlive both, so after a deletion the acts themselves show
@@ -116,9 +119,9 @@ func (s *server) unreached(ctx context.Context, filter operate.AuditFilter) (gon
 
 // listTaskAudit returns the trail of one task. An unknown task is an error, not an empty trail.
 func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter,
-	_ *none,
-) (answer[[]operate.AuditRecord], error) {
-	var no answer[[]operate.AuditRecord]
+	_ *endpoint.None,
+) (endpoint.Answer[[]operate.AuditRecord], error) {
+	var no endpoint.Answer[[]operate.AuditRecord]
 	filter := params.filter()
 	filter.TaskUUID = params.UUID
 	records, err := s.auditOf(ctx, filter)
@@ -128,14 +131,14 @@ func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter,
 	if len(records) == 0 {
 		_, err = s.backend.Task(ctx, params.UUID, 0)
 	}
-	return ok(list(records)), err
+	return endpoint.OK(endpoint.List(records)), err
 }
 
 // listCaseAudit returns the trail of one case.
 func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter,
-	_ *none,
-) (answer[[]operate.AuditRecord], error) {
-	var no answer[[]operate.AuditRecord]
+	_ *endpoint.None,
+) (endpoint.Answer[[]operate.AuditRecord], error) {
+	var no endpoint.Answer[[]operate.AuditRecord]
 	filter := params.filter()
 	filter.CaseUUID = params.UUID
 	records, err := s.auditOf(ctx, filter)
@@ -145,5 +148,5 @@ func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter,
 	if len(records) == 0 {
 		_, err = s.backend.Case(ctx, params.UUID)
 	}
-	return ok(list(records)), err
+	return endpoint.OK(endpoint.List(records)), err
 }

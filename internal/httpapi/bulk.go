@@ -5,39 +5,41 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/operate"
+
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-func (s *server) updateCases(ctx context.Context, _ *none, body *operate.BulkCaseUpdate,
-) (answer[*operate.BulkResult], error) {
+func (s *server) updateCases(ctx context.Context, _ *endpoint.None, body *operate.BulkCaseUpdate,
+) (endpoint.Answer[*operate.BulkResult], error) {
 	if err := narrowBody(ctx, &body.Filter); err != nil {
-		return answer[*operate.BulkResult]{}, err
+		return endpoint.Answer[*operate.BulkResult]{}, err
 	}
-	body.Update.ResolvedBy = cmp.Or(body.Update.ResolvedBy, callerOf(ctx))
+	body.Update.ResolvedBy = cmp.Or(body.Update.ResolvedBy, endpoint.Caller(ctx))
 	body.Update.Metadata = absent(body.Update.Metadata)
 	return bulkAnswer(s.backend.UpdateCases(ctx, *body))
 }
 
-func (s *server) actOnCases(ctx context.Context, _ *none, body *operate.BulkStepAction,
-) (answer[*operate.BulkResult], error) {
+func (s *server) actOnCases(ctx context.Context, _ *endpoint.None, body *operate.BulkStepAction,
+) (endpoint.Answer[*operate.BulkResult], error) {
 	if err := narrowBody(ctx, &body.Filter); err != nil {
-		return answer[*operate.BulkResult]{}, err
+		return endpoint.Answer[*operate.BulkResult]{}, err
 	}
 	if actor := actorOf(&body.Action); actor != nil {
-		*actor = cmp.Or(*actor, callerOf(ctx))
+		*actor = cmp.Or(*actor, endpoint.Caller(ctx))
 	}
 	return bulkAnswer(s.backend.ActOnCases(ctx, *body))
 }
 
 // narrowBody is narrow for a filter in a body.
 func narrowBody(ctx context.Context, f *operate.CaseFilter) (err error) {
-	f.Namespace, err = narrow(ctx, f.Namespace)
-	return moved(err, "query.namespace", "/filter/namespace")
+	f.Namespace, err = endpoint.NarrowNamespace(ctx, f.Namespace)
+	return endpoint.Moved(err, "query.namespace", "/filter/namespace")
 }
 
-func bulkAnswer(result *operate.BulkResult, err error) (answer[*operate.BulkResult], error) {
+func bulkAnswer(result *operate.BulkResult, err error) (endpoint.Answer[*operate.BulkResult], error) {
 	if err != nil {
-		return answer[*operate.BulkResult]{}, err
+		return endpoint.Answer[*operate.BulkResult]{}, err
 	}
-	result.Results = list(result.Results)
-	return ok(result), nil
+	result.Results = endpoint.List(result.Results)
+	return endpoint.OK(result), nil
 }

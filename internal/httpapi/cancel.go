@@ -7,27 +7,20 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
-
-// CancelParams are the actor, the reason and the expectation of a cancellation. They are exported for the same reason
-// as TaskPath.
-type CancelParams struct {
-	CancelledBy   string `query:"cancelled_by" maxLength:"255" doc:"Actor. Defaults to the name of the API key, else to anonymous."`
-	Reason        string `query:"reason" maxLength:"1024" doc:"Reason for the act. Defaults to \"no reason given\"."`
-	ExpectedState string `query:"expected_state" enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually" doc:"Expected state of the task. In any other state the act is refused with conflict."`
-	GivenMatch    string `query:"if_match" maxLength:"1024" doc:"Same as the header If-Match."`
-	Match
-}
 
 // cancelQuery is TaskPath with the parameters of a cancellation.
 type cancelQuery struct {
 	TaskPath
-	CancelParams
+	endpoint.CancelParams
 }
 
-func (s *server) cancelTask(ctx context.Context, params *cancelQuery, _ *none) (answer[tasker.TaskReceipt], error) {
-	var no answer[tasker.TaskReceipt]
-	match, err := params.with(params.GivenMatch)
+func (s *server) cancelTask(ctx context.Context, params *cancelQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[tasker.TaskReceipt], error) {
+	var no endpoint.Answer[tasker.TaskReceipt]
+	match, err := params.With(params.GivenMatch)
 	if err != nil {
 		return no, err
 	}
@@ -36,26 +29,26 @@ func (s *server) cancelTask(ctx context.Context, params *cancelQuery, _ *none) (
 		ExpectedState: params.ExpectedState, IfMatch: match,
 	})
 	if err != nil {
-		return no, moved(err, "/task_uuids/0", "")
+		return no, endpoint.Moved(err, "/task_uuids/0", "")
 	}
-	receipt, err := first(receipts)
+	receipt, err := endpoint.First(receipts)
 	if err != nil {
 		return no, err
 	}
 	if receipt.Error != nil {
-		return no, moved(receipt.Error, "/task_uuids/0", "")
+		return no, endpoint.Moved(receipt.Error, "/task_uuids/0", "")
 	}
-	return ok(receipt), nil
+	return endpoint.OK(receipt), nil
 }
 
-func (s *server) cancelTasks(ctx context.Context, _ *none,
+func (s *server) cancelTasks(ctx context.Context, _ *endpoint.None,
 	body *tasker.CancelRequest,
-) (answer[results[tasker.TaskReceipt]], error) {
+) (endpoint.Answer[endpoint.Results[tasker.TaskReceipt]], error) {
 	receipts, err := s.cancel(ctx, *body)
-	return ok(results[tasker.TaskReceipt]{list(receipts)}), err
+	return endpoint.OK(endpoint.ResultsOf(receipts)), err
 }
 
 func (s *server) cancel(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
-	req.CancelledBy = cmp.Or(req.CancelledBy, callerOf(ctx))
+	req.CancelledBy = cmp.Or(req.CancelledBy, endpoint.Caller(ctx))
 	return s.backend.CancelTasks(ctx, req)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -59,7 +60,7 @@ type queueFilter struct {
 
 // filter returns the filter of a request, limited to the namespaces of its key.
 func (q *CaseQuery) filter(ctx context.Context) (operate.CaseFilter, error) {
-	namespace, err := narrow(ctx, q.Namespace)
+	namespace, err := endpoint.NarrowNamespace(ctx, q.Namespace)
 	return operate.CaseFilter{
 		ResolutionStatus: tasker.CaseResolution(q.Status), Reason: tasker.CaseReason(q.Reason), Namespace: namespace,
 		TaskName: q.TaskName, CurrentState: tasker.TaskState(q.State),
@@ -67,8 +68,10 @@ func (q *CaseQuery) filter(ctx context.Context) (operate.CaseFilter, error) {
 	}, err
 }
 
-func (s *server) listCases(ctx context.Context, params *caseFilter, _ *none) (answer[[]operate.Case], error) {
-	var no answer[[]operate.Case]
+func (s *server) listCases(ctx context.Context, params *caseFilter,
+	_ *endpoint.None,
+) (endpoint.Answer[[]operate.Case], error) {
+	var no endpoint.Answer[[]operate.Case]
 	filter, err := params.filter(ctx)
 	if err != nil {
 		return no, err
@@ -76,61 +79,65 @@ func (s *server) listCases(ctx context.Context, params *caseFilter, _ *none) (an
 	filter.Limit, filter.Offset = params.Limit, params.Offset
 	filter.CaseFailureFilter = operate.CaseFailureFilter(params.FailureQuery)
 	cases, err := s.backend.Cases(ctx, filter)
-	return ok(list(cases)), err
+	return endpoint.OK(endpoint.List(cases)), err
 }
 
-func (s *server) caseStats(ctx context.Context, params *CaseQuery, _ *none) (answer[[]operate.CaseStats], error) {
+func (s *server) caseStats(ctx context.Context, params *CaseQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[[]operate.CaseStats], error) {
 	filter, err := params.filter(ctx)
 	if err != nil {
-		return answer[[]operate.CaseStats]{}, err
+		return endpoint.Answer[[]operate.CaseStats]{}, err
 	}
 	stats, err := s.backend.CaseStats(ctx, filter)
-	return ok(list(stats)), err
+	return endpoint.OK(endpoint.List(stats)), err
 }
 
 func (s *server) investigationQueue(ctx context.Context, params *queueFilter,
-	_ *none,
-) (answer[[]operate.QueuedCase], error) {
+	_ *endpoint.None,
+) (endpoint.Answer[[]operate.QueuedCase], error) {
 	filter, err := params.filter(ctx)
 	if err != nil {
-		return answer[[]operate.QueuedCase]{}, err
+		return endpoint.Answer[[]operate.QueuedCase]{}, err
 	}
 	filter.Limit, filter.Offset = params.Limit, params.Offset
 	filter.CaseFailureFilter = operate.CaseFailureFilter(params.FailureQuery)
 	queue, err := s.backend.InvestigationQueue(ctx, filter)
-	return ok(list(queue)), err
+	return endpoint.OK(endpoint.List(queue)), err
 }
 
-func (s *server) getCase(ctx context.Context, params *caseTaskPath, _ *none) (answer[*operate.Case], error) {
+func (s *server) getCase(ctx context.Context, params *caseTaskPath,
+	_ *endpoint.None,
+) (endpoint.Answer[*operate.Case], error) {
 	found, err := s.backend.CaseOfTask(ctx, params.UUID)
-	return ok(found), err
+	return endpoint.OK(found), err
 }
 
 func (s *server) openCase(ctx context.Context, params *caseTaskPath,
 	body *operate.OpenCaseRequest,
-) (answer[*operate.Case], error) {
-	body.OpenedBy, body.Metadata = cmp.Or(body.OpenedBy, callerOf(ctx)), absent(body.Metadata)
+) (endpoint.Answer[*operate.Case], error) {
+	body.OpenedBy, body.Metadata = cmp.Or(body.OpenedBy, endpoint.Caller(ctx)), absent(body.Metadata)
 	opened, err := s.backend.OpenCase(ctx, params.UUID, *body)
-	return stored(true, "/v1/dlq/task/"+params.UUID.String(), opened), err
+	return endpoint.Stored(true, "/v1/dlq/task/"+params.UUID.String(), opened), err
 }
 
 // caseUpdatePath names a case to change.
 type caseUpdatePath struct {
 	CasePath
-	Match
+	endpoint.Match
 }
 
 func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
 	body *operate.CaseUpdate,
-) (answer[*operate.CaseUpdated], error) {
-	var no answer[*operate.CaseUpdated]
+) (endpoint.Answer[*operate.CaseUpdated], error) {
+	var no endpoint.Answer[*operate.CaseUpdated]
 	var err error
-	if body.IfMatch, err = params.with(body.IfMatch); err != nil {
+	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
 		return no, err
 	}
-	body.ResolvedBy, body.Metadata = cmp.Or(body.ResolvedBy, callerOf(ctx)), absent(body.Metadata)
+	body.ResolvedBy, body.Metadata = cmp.Or(body.ResolvedBy, endpoint.Caller(ctx)), absent(body.Metadata)
 	updated, err := s.backend.UpdateCase(ctx, params.UUID, *body)
-	return ok(updated), err
+	return endpoint.OK(updated), err
 }
 
 // absent treats null in a body as a missing value.

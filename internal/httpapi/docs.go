@@ -19,7 +19,7 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; con
 // serveDocument serves the OpenAPI document and the page that shows it. Both are open: they contain nothing beyond the
 // public source.
 func (s *server) serveDocument() {
-	asJSON, asYAML, err := s.document()
+	asJSON, asYAML, err := s.api.Document()
 	if err != nil {
 		panic("httpapi: " + err.Error()) // the types cannot be described
 	}
@@ -36,16 +36,16 @@ func (s *server) serveDocument() {
 		}
 		s.serveBytes(path, file[1], content)
 	}
-	s.mux.Handle("GET /{$}", http.RedirectHandler("/docs", http.StatusFound))
+	s.api.Handle("GET /{$}", false, http.RedirectHandler("/docs", http.StatusFound))
 }
 
 func (s *server) serveBytes(path, contentType string, content []byte) {
-	s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+	s.api.Handle("GET "+path, false, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		header := w.Header()
 		header.Set("Content-Type", contentType)
 		header.Set("Content-Length", strconv.Itoa(len(content)))
 		header.Set("Content-Security-Policy", docsPolicy)
 		header.Set("Cache-Control", "no-cache")
 		_, _ = w.Write(content) // the client may have left
-	})
+	}))
 }

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,10 +17,15 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/web"
 )
 
 const eventType = "text/event-stream"
+
+// eventsDoc documents the answer.
+const eventsDoc = "Server-sent events. The data of each is an Event; its id and event repeat the Event's id and " +
+	"type. Comments keep the connection alive."
 
 // eventTimeout bounds a client's time to receive a batch of events. Then the connection is closed; a client that
 // reconnects gets the missed events, or a gap.
@@ -44,45 +48,31 @@ type eventQuery struct {
 	LastEventID   string   `header:"Last-Event-ID" doc:"ID of the event to resume after. If that is no longer possible, the stream begins with stream.gap."`
 }
 
-// maxListed bounds the repetitions of a parameter.
-const maxListed = 100
-
 func (q *eventQuery) filter() (tasker.EventFilter, error) {
-	f := tasker.EventFilter{UntilSettled: q.Until == "settled", Namespaces: splitAll(q.Namespace), Name: q.Name,
+	f := tasker.EventFilter{UntilSettled: q.Until == "settled", Namespaces: endpoint.SplitAll(q.Namespace), Name: q.Name,
 		Tag:           q.Tag,
 		CorrelationID: q.CorrelationID, Queue: q.Queue, LastEventID: q.LastEventID}
-	if len(f.Namespaces) > maxListed || len(q.Type) > maxListed || len(q.State) > maxListed {
-		return f, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", maxListed)
+	if len(f.Namespaces) > endpoint.MaxRepeats || len(q.Type) > endpoint.MaxRepeats || len(q.State) > endpoint.MaxRepeats {
+		return f, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
 	}
-	for _, word := range splitAll(q.Type) {
+	for _, word := range endpoint.SplitAll(q.Type) {
 		f.Types = append(f.Types, tasker.EventType(word))
 	}
-	for _, word := range splitAll(q.State) {
-		state, err := parseState("query.to_state", word)
+	for _, word := range endpoint.SplitAll(q.State) {
+		state, err := endpoint.ParseTaskState("query.to_state", word)
 		if err != nil {
 			return f, err
 		}
 		f.States = append(f.States, state)
 	}
-	for _, word := range splitAll(q.Task) {
+	for _, word := range endpoint.SplitAll(q.Task) {
 		id, err := uuid.Parse(word)
 		if err != nil || len(word) != 36 {
-			return f, badParameter("query.task_uuid", "must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
+			return f, endpoint.BadParameter("query.task_uuid", "must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
 		}
 		f.Tasks = append(f.Tasks, id)
 	}
 	return f, nil
-}
-
-// splitAll splits list entries at commas.
-func splitAll(list []string) []string {
-	var out []string
-	for word := range strings.SplitSeq(strings.Join(list, ","), ",") {
-		if word != "" {
-			out = append(out, word)
-		}
-	}
-	return out
 }
 
 // events is the content of a stream: see tasker.TaskBackend.
@@ -96,7 +86,7 @@ func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, 
 	}
 	if p := access.From(ctx); p.Limited() {
 		for _, namespace := range filter.Namespaces {
-			if err := reachNamespace(ctx, namespace, "query.namespace"); err != nil {
+			if err := endpoint.ReachNamespace(ctx, namespace, "query.namespace"); err != nil {
 				return nil, err
 			}
 		}
@@ -112,41 +102,19 @@ func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, 
 	return s.backend.StreamEvents(ctx, filter), nil
 }
 
-// addStream registers an operation whose answer is a stream of events.
-func addStream[P any](s *server, e endpoint, h func(ctx context.Context, params *P) (events, error)) {
-	op := huma.Operation{
-		Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary,
-		Tags: []string{tagOf(e.path)}, Description: describeNeeds(e.needs),
-		RejectUnknownQueryParameters: true,
-		Security:                     securityOf(e.needs),
-		Responses:                    responsesOf[tasker.Event](s, e, false),
-		Middlewares:                  huma.Middlewares{s.guard(e, nil)},
-	}
-	ok := op.Responses["200"]
-	ok.Description =
-		"Server-sent events. The data of each is an Event; its id and event repeat the Event's id and type. " +
-			"Comments keep the connection alive."
-	ok.Content = map[string]*huma.MediaType{eventType: {Schema: &huma.Schema{Type: huma.TypeString}}}
-	huma.Register(s.api, op, func(ctx context.Context, params *P) (*reply, error) {
-		return &reply{Body: func(hc huma.Context) { serveStream(ctx, s, hc, params, h) }}, nil
-	})
-	s.declare(e)
-}
-
-func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params *P,
-	h func(context.Context, *P) (events, error),
-) {
-	leave, err := s.streams.enter(callerOf(ctx), s.limits)
+// serveEvents streams events until they end, the client leaves or the server stops.
+func (s *server) serveEvents(ctx context.Context, hc huma.Context, params *eventQuery) {
+	leave, err := s.streams.enter(endpoint.Caller(ctx), s.limits)
 	if err != nil {
-		s.refuse(hc, err)
+		s.api.Refuse(hc, err)
 		return
 	}
 	defer leave()
 	waiting, cut, cancel := web.Patient(ctx)
 	defer cancel()
-	stream, err := h(waiting, params)
+	stream, err := s.streamEvents(waiting, params)
 	if err != nil {
-		s.refuse(hc, err)
+		s.api.Refuse(hc, err)
 		return
 	}
 	w := eventWriter{hc: hc, s: s, ended: func(string) {}}
@@ -168,7 +136,7 @@ func serveStream[P any](ctx context.Context, s *server, hc huma.Context, params 
 	}
 	switch {
 	case err != nil && !w.begun:
-		s.refuse(hc, err)
+		s.api.Refuse(hc, err)
 	case why == "failed": // the stream just ends: the client reconnects and then gets the rest, or the error
 		s.front.Log().WarnContext(ctx, "a stream of events broke off", "error", err)
 	}

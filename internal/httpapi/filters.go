@@ -1,9 +1,7 @@
 package httpapi
 
 import (
-	"net/url"
-
-	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
 // A filter has the name of the filtered field. olderNames are former names of some filters, by the path of their
@@ -16,32 +14,10 @@ var olderNames = map[string]map[string]string{
 	"/v1/templates":               {"namespace": "namespace_name"},
 	"/v1/audit":                   {"case": "dlq_entry_uuid"},
 	"/v1/events":                  {"task": "task_uuid", "state": "to_state"},
-	"/api/v1/dlq":                 {"reason": "failure_reason", "error": "error_pattern"},
 }
 
-// renameOlder replaces older names of parameters with the present ones. It refuses both at once.
-func renameOlder(path string, u *url.URL) error {
-	older := olderNames[path]
-	if older == nil || u.RawQuery == "" {
-		return nil
+func renameParameters(a *endpoint.API) {
+	for path, names := range olderNames {
+		a.OlderNames(path, names)
 	}
-	values, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return tasker.Errorf(tasker.CodeInvalid, "the query cannot be read: %v", err)
-	}
-	renamed := false
-	for from, to := range older {
-		if !values.Has(from) {
-			continue
-		}
-		if values.Has(to) {
-			return badParameter("query."+from, "is the older name of "+to+": give one of them")
-		}
-		values[to], renamed = values[from], true
-		values.Del(from)
-	}
-	if renamed {
-		u.RawQuery = values.Encode()
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/web"
 )
 
@@ -19,28 +20,29 @@ type versionBody struct {
 	Version string `json:"version"`
 }
 
-func (s *server) getLive(context.Context, *none, *none) (answer[healthBody], error) {
-	return ok(healthBody{"live"}), nil
+func (s *server) getLive(context.Context, *endpoint.None, *endpoint.None) (endpoint.Answer[healthBody], error) {
+	return endpoint.OK(healthBody{"live"}), nil
 }
 
 // getReady answers 503 while the server stops, so that a balancer sends no new work over open connections, and while
 // Options.Ready reports an error.
-func (s *server) getReady(ctx context.Context, _, _ *none) (answer[healthBody], error) {
+func (s *server) getReady(ctx context.Context, _, _ *endpoint.None) (endpoint.Answer[healthBody], error) {
 	if stopping := web.Stopping(ctx); stopping != nil && stopping.Err() != nil {
-		return answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable, "the server is stopping")
+		return endpoint.Answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable, "the server is stopping")
 	}
 	err := s.ready(ctx)
 	if err == nil {
-		return ok(healthBody{"ready"}), nil
+		return endpoint.OK(healthBody{"ready"}), nil
 	}
 	var known *tasker.Error
 	if errors.As(err, &known) && known.Code == tasker.CodeUnavailable {
-		return answer[healthBody]{}, err
+		return endpoint.Answer[healthBody]{}, err
 	}
 	s.front.Log().WarnContext(ctx, "server is not ready", slog.Any("error", err))
-	return answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable, "the server is not ready; its log says why")
+	return endpoint.Answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable,
+		"the server is not ready; its log says why")
 }
 
-func (s *server) getVersion(context.Context, *none, *none) (answer[versionBody], error) {
-	return ok(versionBody{s.version}), nil
+func (s *server) getVersion(context.Context, *endpoint.None, *endpoint.None) (endpoint.Answer[versionBody], error) {
+	return endpoint.OK(versionBody{s.version}), nil
 }

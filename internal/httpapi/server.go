@@ -1,18 +1,16 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"net/http"
-	"sync"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/queueapi"
-	"github.com/taskerhq/tasker/internal/strictjson"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/httpapi/queue"
+	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
+	"github.com/taskerhq/tasker/internal/httpapi/taskworker"
 	"github.com/taskerhq/tasker/internal/web"
 	"github.com/taskerhq/tasker/operate"
 )
@@ -73,8 +71,9 @@ type Backend interface {
 	tasker.TaskBackend
 	tasker.TemplateBackend
 	CaseBackend
-	WorkerBackend
-	queueapi.Backend
+	stepworker.Backend
+	taskworker.Backend
+	queue.Backend
 }
 
 // CaseBackend is the part for the routes of cases.
@@ -84,20 +83,9 @@ type CaseBackend interface {
 	Case(ctx context.Context, id uuid.UUID) (*operate.Case, error)
 }
 
-// WorkerBackend is the part for the worker protocol, in its own words and in those of the queue.
-type WorkerBackend interface {
-	tasker.WorkerBackend
-	// WorkerPage returns a page of Workers, and the cursor of the next one, "" at the end.
-	WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error)
-	// Registered returns a worker's registration, and may omit its load: that has to be counted, and polls are many.
-	Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error)
-	// HeldTasks returns a worker's leases on each task, in the order of the request: nil for a task that does not
-	// exist.
-	HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error)
-}
-
 // server is the API over one Backend.
 type server struct {
+	api     *endpoint.API
 	backend Backend
 	front   *web.Front
 	ready   func(context.Context) error
@@ -105,20 +93,7 @@ type server struct {
 	version string
 	watcher StreamWatcher
 
-	// Set while routes are added, read-only afterwards.
-	mux      *http.ServeMux
-	api      huma.API
-	registry huma.Registry
-	shapes   *strictjson.Compiler
-	requests []*huma.Schema      // of all bodies
-	hot      map[string]bool     // by pattern
-	methods  map[string][]string // of the operations, by path
-	typed    map[string][]string // by operation: parameters for which empty text is not a value
-	integers map[string][]string // by operation: integer parameters of the query
-
-	buffers sync.Pool
 	streams openStreams
-	workers workerScopes
 }
 
 // New returns the API over a Backend as one handler. The caller still closes the Backend. New panics if the API cannot
@@ -127,9 +102,6 @@ func New(backend Backend, opts Options) http.Handler {
 	s := &server{
 		backend: backend, front: opts.Front, ready: opts.Ready,
 		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Streams,
-		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{}, methods: map[string][]string{},
-		typed: map[string][]string{}, integers: map[string][]string{},
-		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
 	}
 	if s.front == nil {
 		s.front = web.New(web.Options{})
@@ -140,15 +112,15 @@ func New(backend Backend, opts Options) http.Handler {
 	if s.version == "" {
 		s.version = "devel"
 	}
-	s.shapes = strictjson.NewCompiler(s.registry)
-	s.api = humago.New(s.mux, apiConfig(s))
+	s.api = endpoint.New(s.front, s.limits.BodyBytes, s.limits.BatchBodyBytes)
+	standIns(s.api)
+	renameParameters(s.api)
 	s.routes()
-	s.guardLiterals()
 	s.serveMetrics(opts.Metrics)
 	s.serveDocument()
-	s.mux.HandleFunc("/", s.unknownRoute)
+	s.api.Complete()
 	return s.front.Mount(web.Policy{
-		Observe: true, Quiet: func(pattern string) bool { return s.hot[pattern] },
+		Observe: true, Quiet: s.api.Quiet,
 		SameOrigin: true, LoopbackOnly: opts.LoopbackOnly, // each operation checks keys and bodies: see guard
-	}, s.mux)
+	}, s.api)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -16,27 +17,29 @@ type stalenessFilter struct {
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
 }
 
-func (s *server) staleness(ctx context.Context, params *stalenessFilter, _ *none) (answer[[]operate.StaleTask], error) {
-	var no answer[[]operate.StaleTask]
-	namespace, err := narrow(ctx, params.Namespace)
+func (s *server) staleness(ctx context.Context, params *stalenessFilter,
+	_ *endpoint.None,
+) (endpoint.Answer[[]operate.StaleTask], error) {
+	var no endpoint.Answer[[]operate.StaleTask]
+	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
 		return no, err
 	}
 	tasks, err := s.backend.Staleness(ctx, operate.StalenessFilter{
 		Health: operate.Health(params.Health), Namespace: namespace, TaskName: params.TaskName, Limit: params.Limit,
 	})
-	return ok(list(tasks)), err
+	return endpoint.OK(endpoint.List(tasks)), err
 }
 
 // detectStaleness runs a cycle of the detector. It checks the tasks of all namespaces, so a key limited to some may not
 // run it, not even as a dry run.
-func (s *server) detectStaleness(ctx context.Context, _ *none,
+func (s *server) detectStaleness(ctx context.Context, _ *endpoint.None,
 	body *operate.DetectRequest,
-) (answer[[]operate.Detection], error) {
-	var no answer[[]operate.Detection]
+) (endpoint.Answer[[]operate.Detection], error) {
+	var no endpoint.Answer[[]operate.Detection]
 	if p := access.From(ctx); p.Limited() {
-		return no, outside(p, tasker.Detail{Message: "the detector looks at the tasks of all namespaces"})
+		return no, endpoint.OutsideNamespaces(p, tasker.Detail{Message: "the detector looks at the tasks of all namespaces"})
 	}
 	detections, err := s.backend.DetectStaleness(ctx, *body)
-	return ok(list(detections)), err
+	return endpoint.OK(endpoint.List(detections)), err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
 // stepPath names a step of a task.
@@ -26,10 +27,12 @@ type bareLister interface {
 	BareSteps(ctx context.Context, task uuid.UUID) ([]tasker.Step, error)
 }
 
-func (s *server) listSteps(ctx context.Context, params *stepsQuery, _ *none) (answer[[]tasker.Step], error) {
+func (s *server) listSteps(ctx context.Context, params *stepsQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[[]tasker.Step], error) {
 	if lister, can := s.backend.(bareLister); can && params.Include == "" {
 		steps, err := lister.BareSteps(ctx, params.UUID)
-		return ok(list(steps)), err
+		return endpoint.OK(endpoint.List(steps)), err
 	}
 	steps, err := s.backend.Steps(ctx, params.UUID)
 	for i := range steps {
@@ -37,33 +40,35 @@ func (s *server) listSteps(ctx context.Context, params *stepsQuery, _ *none) (an
 			steps[i].Results, steps[i].ResultsOmitted = nil, true
 		}
 	}
-	return ok(list(steps)), err
+	return endpoint.OK(endpoint.List(steps)), err
 }
 
-func (s *server) getStep(ctx context.Context, params *stepPath, _ *none) (answer[*tasker.Step], error) {
+func (s *server) getStep(ctx context.Context, params *stepPath,
+	_ *endpoint.None,
+) (endpoint.Answer[*tasker.Step], error) {
 	step, err := s.backend.Step(ctx, params.UUID, params.StepUUID)
-	return ok(step), err
+	return endpoint.OK(step), err
 }
 
 // stepActPath names the step of an act.
 type stepActPath struct {
 	TaskPath
 	StepUUID uuid.UUID `path:"step_uuid" doc:"The step."`
-	Match
+	endpoint.Match
 }
 
 func (s *server) actOnStep(ctx context.Context, params *stepActPath,
 	act *tasker.StepAction,
-) (answer[*tasker.Step], error) {
+) (endpoint.Answer[*tasker.Step], error) {
 	var err error
-	if act.IfMatch, err = params.with(act.IfMatch); err != nil {
-		return answer[*tasker.Step]{}, err
+	if act.IfMatch, err = params.With(act.IfMatch); err != nil {
+		return endpoint.Answer[*tasker.Step]{}, err
 	}
 	if actor := actorOf(act); actor != nil {
-		*actor = cmp.Or(*actor, callerOf(ctx))
+		*actor = cmp.Or(*actor, endpoint.Caller(ctx))
 	}
 	step, err := s.backend.ActOnStep(ctx, params.UUID, params.StepUUID, *act)
-	return ok(step), err
+	return endpoint.OK(step), err
 }
 
 // actorOf returns the field with the actor; each kind of act has its own.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/web"
 )
 
@@ -22,23 +23,27 @@ type taskQuery struct {
 	WaitMS int `query:"wait_ms" minimum:"0" doc:"Maximum wait for the task to be settled, at most 60000."`
 }
 
-func (s *server) listTasks(ctx context.Context, params *taskFilter, _ *none) (answer[tasker.TaskPage], error) {
-	var no answer[tasker.TaskPage]
+func (s *server) listTasks(ctx context.Context, params *taskFilter,
+	_ *endpoint.None,
+) (endpoint.Answer[tasker.TaskPage], error) {
+	var no endpoint.Answer[tasker.TaskPage]
 	filter, err := params.filter()
 	if err != nil {
 		return no, err
 	}
-	if filter.Namespace, err = narrow(ctx, filter.Namespace); err != nil {
+	if filter.Namespace, err = endpoint.NarrowNamespace(ctx, filter.Namespace); err != nil {
 		return no, err
 	}
 	page, err := s.backend.Tasks(ctx, filter)
 	if err != nil {
 		return no, err
 	}
-	return ok(tasker.TaskPage{Tasks: list(page.Tasks), NextCursor: page.NextCursor}), nil
+	return endpoint.OK(tasker.TaskPage{Tasks: endpoint.List(page.Tasks), NextCursor: page.NextCursor}), nil
 }
 
-func (s *server) getTask(ctx context.Context, params *taskQuery, _ *none) (answer[*tasker.Task], error) {
+func (s *server) getTask(ctx context.Context, params *taskQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*tasker.Task], error) {
 	wait := time.Duration(min(params.WaitMS, int(web.MaxWait.Milliseconds()))) * time.Millisecond
 	waiting, cut, cancel := web.Patient(ctx)
 	defer cancel()
@@ -46,22 +51,26 @@ func (s *server) getTask(ctx context.Context, params *taskQuery, _ *none) (answe
 	if err != nil && cut() {
 		task, err = s.backend.Task(ctx, params.UUID, 0)
 	}
-	return ok(task), err
+	return endpoint.OK(task), err
 }
 
-func (s *server) getHistory(ctx context.Context, params *TaskPath, _ *none) (answer[*tasker.TaskHistory], error) {
-	var no answer[*tasker.TaskHistory]
+func (s *server) getHistory(ctx context.Context, params *TaskPath,
+	_ *endpoint.None,
+) (endpoint.Answer[*tasker.TaskHistory], error) {
+	var no endpoint.Answer[*tasker.TaskHistory]
 	history, err := s.backend.TaskHistory(ctx, params.UUID)
 	if err != nil {
 		return no, err
 	}
-	history.Transitions, history.Attempts = list(history.Transitions), list(history.Attempts)
-	return ok(history), nil
+	history.Transitions, history.Attempts = endpoint.List(history.Transitions), endpoint.List(history.Attempts)
+	return endpoint.OK(history), nil
 }
 
-func (s *server) explainTask(ctx context.Context, params *TaskPath, _ *none) (answer[*tasker.Explanation], error) {
+func (s *server) explainTask(ctx context.Context, params *TaskPath,
+	_ *endpoint.None,
+) (endpoint.Answer[*tasker.Explanation], error) {
 	explanation, err := s.backend.ExplainTask(ctx, params.UUID)
-	return ok(explanation), err
+	return endpoint.OK(explanation), err
 }
 
 // taskFilter is a tasker.TaskFilter as a query.
@@ -77,13 +86,7 @@ type taskFilter struct {
 	CreatedAfter  time.Time `query:"created_after" doc:"Inclusive."`
 	CreatedBefore time.Time `query:"created_before" doc:"Exclusive."`
 	Include       string    `query:"include" enum:"context" doc:"context: include the contexts of the tasks. A page then ends early at the byte limit of the server; use its cursor for the rest."`
-	PageQuery
-}
-
-// PageQuery is the paging part of every list's query. It is exported for the same reason as TaskPath.
-type PageQuery struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
-	Cursor string `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
+	endpoint.PageQuery
 }
 
 func (q *taskFilter) filter() (tasker.TaskFilter, error) {
@@ -103,20 +106,11 @@ func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 		if word == "" {
 			continue
 		}
-		state, err := parseState("query.state", word)
+		state, err := endpoint.ParseTaskState("query.state", word)
 		if err != nil {
 			return f, err
 		}
 		f.States = append(f.States, state)
 	}
 	return f, nil
-}
-
-func parseState(at, word string) (tasker.TaskState, error) {
-	for _, state := range taskStates() {
-		if string(state) == word {
-			return state, nil
-		}
-	}
-	return "", badParameter(at, "must be one of "+joinWords(taskStates()))
 }

@@ -3,9 +3,15 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/url"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/template"
 )
 
 // templateBody is a tasker.TemplateSource that may also be sent as bare YAML.
@@ -13,7 +19,7 @@ type templateBody struct {
 	tasker.TemplateSource
 }
 
-func (b *templateBody) setText(document string) { b.YAML = document }
+func (b *templateBody) SetText(document string) { b.YAML = document }
 
 // TemplatePath names a template. It is exported for the same reason as TaskPath.
 type TemplatePath struct {
@@ -31,29 +37,31 @@ type versionPath struct {
 type templateFilter struct {
 	Namespace string `query:"namespace_name" maxLength:"255"`
 	Name      string `query:"name" maxLength:"255"`
-	PageQuery
+	endpoint.PageQuery
 }
 
-func (s *server) registerTemplate(ctx context.Context, _ *none, body *templateBody) (answer[*tasker.Template], error) {
-	var no answer[*tasker.Template]
+func (s *server) registerTemplate(ctx context.Context, _ *endpoint.None,
+	body *templateBody,
+) (endpoint.Answer[*tasker.Template], error) {
+	var no endpoint.Answer[*tasker.Template]
 	if err := reachDocument(ctx, body.TemplateSource); err != nil {
 		return no, err
 	}
-	body.RegisteredBy = cmp.Or(body.RegisteredBy, callerOf(ctx))
-	template, err := s.backend.RegisterTemplate(ctx, body.TemplateSource)
+	body.RegisteredBy = cmp.Or(body.RegisteredBy, endpoint.Caller(ctx))
+	registered, err := s.backend.RegisterTemplate(ctx, body.TemplateSource)
 	if err != nil {
 		return no, err
 	}
-	location := "/v1/templates/" + url.PathEscape(template.Namespace) + "/" + url.PathEscape(template.Name) +
-		"/" + url.PathEscape(template.Version)
-	return stored(template.Created, location, template), nil
+	location := "/v1/templates/" + url.PathEscape(registered.Namespace) + "/" + url.PathEscape(registered.Name) +
+		"/" + url.PathEscape(registered.Version)
+	return endpoint.Stored(registered.Created, location, registered), nil
 }
 
 func (s *server) listTemplates(ctx context.Context, params *templateFilter,
-	_ *none,
-) (answer[tasker.TemplatePage], error) {
-	var no answer[tasker.TemplatePage]
-	namespace, err := narrow(ctx, params.Namespace)
+	_ *endpoint.None,
+) (endpoint.Answer[tasker.TemplatePage], error) {
+	var no endpoint.Answer[tasker.TemplatePage]
+	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
 		return no, err
 	}
@@ -63,23 +71,54 @@ func (s *server) listTemplates(ctx context.Context, params *templateFilter,
 	if err != nil {
 		return no, err
 	}
-	return ok(tasker.TemplatePage{Templates: list(page.Templates), NextCursor: page.NextCursor}), nil
+	return endpoint.OK(tasker.TemplatePage{Templates: endpoint.List(page.Templates), NextCursor: page.NextCursor}), nil
 }
 
-func (s *server) getTemplate(ctx context.Context, params *TemplatePath, _ *none) (answer[*tasker.Template], error) {
+func (s *server) getTemplate(ctx context.Context, params *TemplatePath,
+	_ *endpoint.None,
+) (endpoint.Answer[*tasker.Template], error) {
 	return s.template(ctx, params.Namespace, params.Name, "")
 }
 
 func (s *server) getTemplateVersion(ctx context.Context, params *versionPath,
-	_ *none,
-) (answer[*tasker.Template], error) {
+	_ *endpoint.None,
+) (endpoint.Answer[*tasker.Template], error) {
 	return s.template(ctx, params.Namespace, params.Name, params.Version)
 }
 
-func (s *server) template(ctx context.Context, namespace, name, version string) (answer[*tasker.Template], error) {
-	if err := reachNamespace(ctx, namespace, "path.namespace"); err != nil {
-		return answer[*tasker.Template]{}, err
+func (s *server) template(ctx context.Context, namespace, name,
+	version string,
+) (endpoint.Answer[*tasker.Template], error) {
+	if err := endpoint.ReachNamespace(ctx, namespace, "path.namespace"); err != nil {
+		return endpoint.Answer[*tasker.Template]{}, err
 	}
 	template, err := s.backend.Template(ctx, namespace, name, version)
-	return ok(template), err
+	return endpoint.OK(template), err
+}
+
+// reachDocument refuses a template of a namespace outside the limits. It uses the engine's own parser: another one
+// could see another namespace. The engine checks the names of priority levels.
+func reachDocument(ctx context.Context, src tasker.TemplateSource) error {
+	if !access.From(ctx).Limited() {
+		return nil
+	}
+	anyLevel := func(string) (int, bool) { return 0, true }
+	parsed, err := template.Parse(cmp.Or(src.Filename, "template"), []byte(src.YAML), anyLevel)
+	if err != nil {
+		return unreadable(err)
+	}
+	return endpoint.ReachNamespace(ctx, parsed.Namespace, "namespace_name")
+}
+
+// unreadable turns the parser's report into the engine's error.
+func unreadable(err error) error {
+	var e *task.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("read template: %w", err)
+	}
+	out := &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint, Err: err}
+	for _, p := range e.Problems {
+		out.Details = append(out.Details, tasker.Detail{Location: p.Location, Message: p.Message})
+	}
+	return out
 }

@@ -34,7 +34,7 @@ func (s *server) serveMetrics(metrics http.Handler) {
 		return
 	}
 	const pattern = "GET /metrics"
-	s.mux.Handle(pattern, s.front.Mount(web.Policy{Needs: []access.Permission{access.Read}, AllNamespaces: "metrics"},
-		metrics))
-	s.hot[pattern] = true // every few seconds: logged at level debug
+	s.api.Handle(pattern, true,
+		s.front.Mount(web.Policy{Needs: []access.Permission{access.Read}, AllNamespaces: "metrics"},
+			metrics))
 }

@@ -1,4 +1,4 @@
-package httpapi
+package endpoint
 
 import (
 	"reflect"
@@ -8,9 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/web"
-	"github.com/taskerhq/tasker/operate"
 )
 
 // The types of package tasker import no schema library, so schemas that do not follow from Go types are given here, one
@@ -24,9 +22,6 @@ type (
 
 	caseReasonSchema     struct{}
 	caseResolutionSchema struct{}
-	healthSchema         struct{}
-	detectionSchema      struct{}
-	queueStatusSchema    struct{}
 )
 
 // Schema documents a UUID.
@@ -81,44 +76,6 @@ func (caseResolutionSchema) Schema(huma.Registry) *huma.Schema {
 	})}
 }
 
-// Schema lists the values of a task's health.
-func (healthSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString,
-		Enum: words([]operate.Health{operate.Healthy, operate.Warning, operate.Stale})}
-}
-
-type thresholdSourceSchema string
-
-// Schema implements huma.SchemaProvider.
-func (thresholdSourceSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString,
-		Enum: words([]operate.ThresholdSource{operate.ThresholdOfTemplate, operate.ThresholdOfAll,
-			operate.ThresholdOfPromise, operate.ThresholdOfDuration})}
-}
-
-type promiseSchema string
-
-// Schema implements huma.SchemaProvider.
-func (promiseSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString,
-		Enum: words([]operate.Promise{operate.PromisedAttempt, operate.PromisedQueue, operate.PromisedTime})}
-}
-
-// Schema lists the detector's possible actions.
-func (detectionSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Enum: words([]operate.DetectionAction{
-		operate.WouldTransition, operate.MovedAndErrored, operate.MovedToDLQOnly, operate.ErroredOnly,
-		operate.DetectionTransFail,
-	})}
-}
-
-// Schema lists the statuses of tasks in the queue.
-func (queueStatusSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString,
-		Enum: words([]queueapi.QueueStatus{queueapi.QueueQueued, queueapi.QueueAssigned, queueapi.QueueExecuting,
-			queueapi.QueueCompleted, queueapi.QueueFailed, queueapi.QueueStopped, queueapi.QueueDeadLetter})}
-}
-
 func taskStates() []tasker.TaskState {
 	return []tasker.TaskState{
 		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps, tasker.TaskStepsInProcess,
@@ -148,24 +105,29 @@ func newRegistry() huma.Registry {
 		reflect.TypeFor[tasker.StepState](): reflect.TypeFor[stepStateSchema](),
 		reflect.TypeFor[tasker.Code]():      reflect.TypeFor[codeSchema](),
 
-		reflect.TypeFor[tasker.CaseReason]():       reflect.TypeFor[caseReasonSchema](),
-		reflect.TypeFor[tasker.CaseResolution]():   reflect.TypeFor[caseResolutionSchema](),
-		reflect.TypeFor[operate.Health]():          reflect.TypeFor[healthSchema](),
-		reflect.TypeFor[operate.ThresholdSource](): reflect.TypeFor[thresholdSourceSchema](),
-		reflect.TypeFor[operate.Promise]():         reflect.TypeFor[promiseSchema](),
-		reflect.TypeFor[operate.DetectionAction](): reflect.TypeFor[detectionSchema](),
-		reflect.TypeFor[queueapi.QueueStatus]():    reflect.TypeFor[queueStatusSchema](),
-
-		reflect.TypeFor[templateBody](): reflect.TypeFor[tasker.TemplateSource](),
-		reflect.TypeFor[submitBody]():   reflect.TypeFor[tasker.SubmitRequest](),
+		reflect.TypeFor[tasker.CaseReason]():     reflect.TypeFor[caseReasonSchema](),
+		reflect.TypeFor[tasker.CaseResolution](): reflect.TypeFor[caseResolutionSchema](),
 	} {
 		r.RegisterTypeAlias(real, standIn)
 	}
 	return r
 }
 
-// schemaOf returns the schema of a Go type.
-func schemaOf[T any](r huma.Registry) *huma.Schema {
+// Registry returns the schemas of the document.
+func (a *API) Registry() huma.Registry { return a.registry }
+
+// StandIn documents a type by the schema of another. Call it before an operation uses the type.
+func StandIn[Real, StandIn any](a *API) {
+	a.registry.RegisterTypeAlias(reflect.TypeFor[Real](), reflect.TypeFor[StandIn]())
+}
+
+// EnumSchema returns the schema of a string with given values.
+func EnumSchema[T ~string](values ...T) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: words(values)}
+}
+
+// SchemaOf returns the schema of a Go type.
+func SchemaOf[T any](r huma.Registry) *huma.Schema {
 	s := r.Schema(reflect.TypeFor[T](), true, "")
 	notNull(s)
 	return s

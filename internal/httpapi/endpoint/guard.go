@@ -1,4 +1,4 @@
-package httpapi
+package endpoint
 
 import (
 	"context"
@@ -39,12 +39,12 @@ func (r *request) SetStatus(status int) {
 }
 
 // guard decides, before anything is read or parsed, whether a request may use an operation; then it reads the body.
-func (s *server) guard(e endpoint, body *bodyReader) func(huma.Context, func(huma.Context)) {
+func (a *API) guard(e Endpoint, body *bodyReader) func(huma.Context, func(huma.Context)) {
 	return func(hc huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(hc)
-		principal, err := s.front.Admit(w, r, e.needs)
+		principal, err := a.front.Admit(w, r, e.needs)
 		if err != nil {
-			s.refuse(hc, err)
+			a.Refuse(hc, err)
 			return
 		}
 		ctx := r.Context()
@@ -53,23 +53,23 @@ func (s *server) guard(e endpoint, body *bodyReader) func(huma.Context, func(hum
 		}
 		err = wellFormed(r)
 		if err == nil {
-			err = s.filled(e, r.URL)
+			err = a.filled(e, r.URL)
 		}
 		if err == nil {
-			s.plainIntegers(e, r.URL)
+			a.plainIntegers(e, r.URL)
 		}
 		if err != nil {
-			s.refuse(hc, err)
+			a.Refuse(hc, err)
 			return
 		}
-		if err := renameOlder(e.path, r.URL); err != nil {
-			s.refuse(hc, err)
+		if err := a.renameOlder(e.path, r.URL); err != nil {
+			a.Refuse(hc, err)
 			return
 		}
 		if body != nil {
 			v, err := body.read(w, r)
 			if err != nil {
-				s.refuse(hc, err)
+				a.Refuse(hc, err)
 				return
 			}
 			ctx = context.WithValue(ctx, bodyKey{}, v)
@@ -99,7 +99,7 @@ func wellFormed(r *http.Request) error {
 	for _, name := range readHeaders {
 		for _, value := range r.Header[name] {
 			if fault := task.CharacterFault(value, false); fault != "" {
-				return badParameter("header."+name, fault)
+				return BadParameter("header."+name, fault)
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func wellFormed(r *http.Request) error {
 		}
 		for _, value := range list {
 			if fault := task.CharacterFault(value, prose[name]); fault != "" {
-				return badParameter("query."+name, fault)
+				return BadParameter("query."+name, fault)
 			}
 		}
 	}
@@ -124,26 +124,26 @@ func wellFormed(r *http.Request) error {
 }
 
 // filled refuses an empty value of a parameter that is not text: ?before= is not a time, and not the same as no bound.
-func (s *server) filled(e endpoint, u *url.URL) error {
+func (a *API) filled(e Endpoint, u *url.URL) error {
 	if u.RawQuery == "" {
 		return nil
 	}
 	values := u.Query()
-	for _, name := range s.typed[e.id] {
+	for _, name := range a.typed[e.id] {
 		if values.Has(name) && values.Get(name) == "" {
-			return badParameter("query."+name, "must not be empty: give a value, or leave the parameter out")
+			return BadParameter("query."+name, "must not be empty: give a value, or leave the parameter out")
 		}
 	}
 	return nil
 }
 
 // plainIntegers writes integers of the query in plain digits: 59.0 is an integer, as in a body.
-func (s *server) plainIntegers(e endpoint, u *url.URL) {
+func (a *API) plainIntegers(e Endpoint, u *url.URL) {
 	if !strings.ContainsAny(u.RawQuery, ".eE") {
 		return
 	}
 	values, changed := u.Query(), false
-	for _, name := range s.integers[e.id] {
+	for _, name := range a.integers[e.id] {
 		if was := values.Get(name); was != "" {
 			if plain := task.PlainInteger(was); plain != "" && plain != was {
 				values.Set(name, plain)
@@ -154,10 +154,4 @@ func (s *server) plainIntegers(e endpoint, u *url.URL) {
 	if changed {
 		u.RawQuery = values.Encode()
 	}
-}
-
-func badParameter(at, fault string) error {
-	e := tasker.Errorf(tasker.CodeInvalid, "the parameters break 1 rule")
-	e.Details = []tasker.Detail{{Location: at, Message: fault}}
-	return e
 }

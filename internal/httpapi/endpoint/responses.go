@@ -1,4 +1,4 @@
-package httpapi
+package endpoint
 
 import (
 	"net/http"
@@ -46,20 +46,20 @@ func refusalKinds() []refusal {
 }
 
 // refuses reports whether an operation may refuse a request with a status.
-func (e endpoint) refuses(status int, hasBody bool) bool {
+func (e Endpoint) refuses(status int, hasBody bool) bool {
 	switch status {
 	case http.StatusUnauthorized:
 		return len(e.needs) > 0
 	case http.StatusNotFound:
-		return e.is(finds) || strings.Contains(e.path, "{")
+		return e.is(Finds) || strings.Contains(e.path, "{")
 	case http.StatusRequestTimeout, http.StatusUnsupportedMediaType:
 		return hasBody
 	case http.StatusRequestEntityTooLarge:
-		return hasBody || e.is(limited)
+		return hasBody || e.is(Limited)
 	case http.StatusConflict:
-		return e.is(conflicts)
+		return e.is(Conflicts)
 	case http.StatusTooManyRequests:
-		return e.is(limited)
+		return e.is(Limited)
 	case http.StatusServiceUnavailable:
 		return e.id != "live" && e.id != "version"
 	}
@@ -71,7 +71,7 @@ func refusalComponents(r huma.Registry) map[string]*huma.Response {
 	out := map[string]*huma.Response{}
 	for _, kind := range refusalKinds() {
 		response := &huma.Response{Description: kind.why,
-			Content: map[string]*huma.MediaType{web.ProblemType: {Schema: schemaOf[web.Problem](r)}}}
+			Content: map[string]*huma.MediaType{web.ProblemType: {Schema: SchemaOf[web.Problem](r)}}}
 		if kind.header != "" {
 			response.Headers = map[string]*huma.Param{kind.header: {Description: kind.doc, Schema: headerSchema(kind.header)}}
 		}
@@ -88,10 +88,10 @@ func headerSchema(header string) *huma.Schema {
 }
 
 // responsesOf documents the answers of an operation: all possible ones, and no others.
-func responsesOf[R any](s *server, e endpoint, hasBody bool) map[string]*huma.Response {
-	schema := schemaOf[R](s.registry)
+func responsesOf[R any](a *API, e Endpoint, hasBody bool) map[string]*huma.Response {
+	schema := SchemaOf[R](a.registry)
 	statuses := []int{http.StatusOK}
-	if e.is(creates) {
+	if e.is(Creates) {
 		statuses = append(statuses, http.StatusCreated)
 	}
 	out := map[string]*huma.Response{}
@@ -111,7 +111,7 @@ func responsesOf[R any](s *server, e endpoint, hasBody bool) map[string]*huma.Re
 				Description: "URL of the new resource.", Schema: &huma.Schema{Type: huma.TypeString},
 			}
 		}
-		if hasETag[R]() {
+		if etagField[R]() != nil {
 			response.Headers["ETag"] = etagHeader()
 		}
 		out[strconv.Itoa(status)] = response

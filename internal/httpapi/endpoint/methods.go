@@ -1,4 +1,4 @@
-package httpapi
+package endpoint
 
 import (
 	"net/http"
@@ -15,40 +15,40 @@ import (
 var routed = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 // declare records an operation for the checks of routes and parameters.
-func (s *server) declare(e endpoint) {
-	s.hot[e.pattern()] = e.is(hot)
-	s.methods[e.path] = append(s.methods[e.path], e.method)
-	for _, parameter := range operationOf(s.api.OpenAPI().Paths[e.path], e.method).Parameters {
+func (a *API) declare(e Endpoint) {
+	a.hot[e.pattern()] = e.is(Hot)
+	a.methods[e.path] = append(a.methods[e.path], e.method)
+	for _, parameter := range operationOf(a.huma.OpenAPI().Paths[e.path], e.method).Parameters {
 		schema := parameter.Schema
 		notNull(schema)
 		text := schema.Type == huma.TypeString && schema.Format == "" && len(schema.Enum) == 0
 		if parameter.In == "query" && !text && schema.Type != huma.TypeArray {
-			s.typed[e.id] = append(s.typed[e.id], parameter.Name)
+			a.typed[e.id] = append(a.typed[e.id], parameter.Name)
 		}
 		if parameter.In == "query" && schema.Type == huma.TypeInteger {
-			s.integers[e.id] = append(s.integers[e.id], parameter.Name)
+			a.integers[e.id] = append(a.integers[e.id], parameter.Name)
 		}
 	}
 }
 
 // guardLiterals keeps a path without parameters from matching the parameter of another: GET /internal/workers/register
 // does not request a worker named register.
-func (s *server) guardLiterals() {
-	for path, methods := range s.methods {
+func (a *API) guardLiterals() {
+	for path, methods := range a.methods {
 		if strings.Contains(path, "{") {
 			continue
 		}
 		for _, method := range routed {
 			if !slices.Contains(methods, method) {
-				s.mux.HandleFunc(method+" "+path, s.unknownRoute)
+				a.mux.HandleFunc(method+" "+path, a.unknownRoute)
 			}
 		}
 	}
 }
 
 // methodsOf returns the methods of a path's routes. GET includes HEAD.
-func (s *server) methodsOf(r *http.Request) []string {
-	declared, literal := s.methods[r.URL.Path]
+func (a *API) methodsOf(r *http.Request) []string {
+	declared, literal := a.methods[r.URL.Path]
 	var allowed []string
 	for _, method := range routed {
 		if literal && !slices.Contains(declared, method) {
@@ -56,7 +56,7 @@ func (s *server) methodsOf(r *http.Request) []string {
 		}
 		probe := r.Clone(r.Context())
 		probe.Method = method
-		if _, pattern := s.mux.Handler(probe); pattern == "/" || pattern == "" {
+		if _, pattern := a.mux.Handler(probe); pattern == "/" || pattern == "" {
 			continue
 		}
 		allowed = append(allowed, method)
@@ -68,14 +68,14 @@ func (s *server) methodsOf(r *http.Request) []string {
 }
 
 // unknownRoute answers requests without a route: 405 if the path has routes for other methods, else 404.
-func (s *server) unknownRoute(w http.ResponseWriter, r *http.Request) {
-	allowed := strings.Join(s.methodsOf(r), ", ")
+func (a *API) unknownRoute(w http.ResponseWriter, r *http.Request) {
+	allowed := strings.Join(a.methodsOf(r), ", ")
 	if allowed == "" {
-		s.front.Refuse(w, r, "unknown route", &tasker.Error{Code: tasker.CodeNotFound,
+		a.front.Refuse(w, r, "unknown route", &tasker.Error{Code: tasker.CodeNotFound,
 			Message: "there is no such route", Hint: "GET /openapi.json lists all; GET /docs shows them"})
 		return
 	}
 	w.Header().Set("Allow", allowed)
-	s.front.Refuse(w, r, "unknown method", &web.StatusError{Status: http.StatusMethodNotAllowed,
+	a.front.Refuse(w, r, "unknown method", &web.StatusError{Status: http.StatusMethodNotAllowed,
 		Err: tasker.Errorf(tasker.CodeInvalid, "the method is not allowed here; %s is", allowed)})
 }

@@ -1,4 +1,4 @@
-package httpapi
+package endpoint
 
 import (
 	"encoding/json"
@@ -15,35 +15,39 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// answer is a handler's result: a body and the way to send it.
-type answer[R any] struct {
-	status   int
-	location string
-	body     R
+// Answer is a handler's result: a body and the way to send it.
+type Answer[R any] struct {
+	Status   int
+	Location string
+	Body     R
 }
 
-func ok[R any](body R) answer[R] { return answer[R]{status: http.StatusOK, body: body} }
+// OK answers 200 with a body.
+func OK[R any](body R) Answer[R] { return Answer[R]{Status: http.StatusOK, Body: body} }
 
-// stored answers 201 for a new object, 200 for an existing one.
-func stored[R any](isNew bool, location string, body R) answer[R] {
+// Stored answers 201 for a new object, 200 for an existing one.
+func Stored[R any](isNew bool, location string, body R) Answer[R] {
 	if isNew {
-		return answer[R]{http.StatusCreated, location, body}
+		return Answer[R]{http.StatusCreated, location, body}
 	}
-	return answer[R]{http.StatusOK, "", body}
+	return Answer[R]{http.StatusOK, "", body}
 }
 
-// list returns a list that is [] in JSON when empty, never null.
-func list[T any](items []T) []T {
+// List returns a list that is [] in JSON when empty, never null.
+func List[T any](items []T) []T {
 	if items == nil {
 		return []T{}
 	}
 	return items
 }
 
-// results is the body of answers with one entry per item, in order.
-type results[T any] struct {
+// Results is the body of answers with one entry per item, in order.
+type Results[T any] struct {
 	Results []T `json:"results"`
 }
+
+// ResultsOf returns the body with one entry per item.
+func ResultsOf[T any](items []T) Results[T] { return Results[T]{List(items)} }
 
 // Bounds of sending a large answer: the client must take each piece in time.
 const (
@@ -52,12 +56,12 @@ const (
 )
 
 // send encodes v and sends it. It sends the status only after the body is encoded without error.
-func (s *server) send(hc huma.Context, status int, location string, v any) {
-	out := &answerWriter{hc: hc, status: status, location: location, etag: etagOf(v)}
+func (a *API) send(hc huma.Context, status int, location string, v any, etag []int) {
+	out := &answerWriter{hc: hc, status: status, location: location, etag: etagOf(v, etag)}
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil && !out.begun {
-		s.refuse(hc, fmt.Errorf("encode answer to %s: %w", hc.Operation().OperationID, err))
+		a.Refuse(hc, fmt.Errorf("encode answer to %s: %w", hc.Operation().OperationID, err))
 	}
 }
 
@@ -84,10 +88,10 @@ func (w *answerWriter) Write(body []byte) (int, error) {
 	return len(body), nil
 }
 
-// refuse answers with the problem of err.
-func (s *server) refuse(hc huma.Context, err error) {
+// Refuse answers with the problem of err.
+func (a *API) Refuse(hc huma.Context, err error) {
 	r, w := humago.Unwrap(hc)
-	s.front.Refuse(w, r, hc.Operation().OperationID, err)
+	a.front.Refuse(w, r, hc.Operation().OperationID, err)
 }
 
 func write(hc huma.Context, status int, contentType string, body []byte) {

@@ -1,4 +1,4 @@
-package httpapi
+package endpoint
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ const (
 
 // apiConfig is huma's configuration: the document's head, without any of huma's own routes. huma's page of
 // documentation loads from elsewhere, and huma builds the document during requests without a lock.
-func apiConfig(s *server) huma.Config {
+func apiConfig(a *API) huma.Config {
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -34,8 +34,8 @@ func apiConfig(s *server) huma.Config {
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
 			Components: &huma.Components{
-				Schemas:   s.registry,
-				Responses: refusalComponents(s.registry),
+				Schemas:   a.registry,
+				Responses: refusalComponents(a.registry),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
 					keyScheme:    {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "An API key, tsk_..."},
 					bearerScheme: {Type: "http", Scheme: "bearer", Description: "The same key as a bearer token."},
@@ -68,16 +68,16 @@ func securityOf(needs []access.Permission) []map[string][]string {
 	return []map[string][]string{{keyScheme: {}}, {bearerScheme: {}}}
 }
 
-// document completes the OpenAPI document and returns it in both notations.
-func (s *server) document() (asJSON, asYAML []byte, err error) {
-	settle(s.registry)
-	openUp(s.registry, s.requests)
-	narrowMetadata(s.registry)
-	allowNull(s.registry, s.requests)
-	if asJSON, err = json.MarshalIndent(s.api.OpenAPI(), "", "  "); err != nil {
+// Document completes the OpenAPI document and returns it in both notations.
+func (a *API) Document() (asJSON, asYAML []byte, err error) {
+	settle(a.registry)
+	openUp(a.registry, a.requests)
+	narrowMetadata(a.registry)
+	allowNull(a.registry, a.requests)
+	if asJSON, err = json.MarshalIndent(a.huma.OpenAPI(), "", "  "); err != nil {
 		return nil, nil, fmt.Errorf("encode OpenAPI document: %w", err)
 	}
-	if asYAML, err = s.api.OpenAPI().YAML(); err != nil {
+	if asYAML, err = a.huma.OpenAPI().YAML(); err != nil {
 		return nil, nil, fmt.Errorf("encode OpenAPI document as YAML: %w", err)
 	}
 	return append(asJSON, '\n'), asYAML, nil

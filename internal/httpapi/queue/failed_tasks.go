@@ -1,4 +1,4 @@
-package httpapi
+package queue
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -27,11 +28,11 @@ type failedTaskFilter struct {
 	Cursor      string    `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
 }
 
-func (s *server) listFailedTasks(ctx context.Context, params *failedTaskFilter,
-	_ *none,
-) (answer[*operate.FailedTaskPage], error) {
-	var no answer[*operate.FailedTaskPage]
-	namespace, err := narrow(ctx, params.Namespace)
+func (f *family) listFailedTasks(ctx context.Context, params *failedTaskFilter,
+	_ *endpoint.None,
+) (endpoint.Answer[*operate.FailedTaskPage], error) {
+	var no endpoint.Answer[*operate.FailedTaskPage]
+	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
 		return no, err
 	}
@@ -44,30 +45,30 @@ func (s *server) listFailedTasks(ctx context.Context, params *failedTaskFilter,
 		retryable := params.Retryable == "true"
 		filter.Retryable = &retryable
 	}
-	page, err := s.backend.FailedTasks(ctx, filter)
+	page, err := f.backend.FailedTasks(ctx, filter)
 	if err != nil {
 		return no, err
 	}
-	page.Tasks = list(page.Tasks)
-	return ok(page), nil
+	page.Tasks = endpoint.List(page.Tasks)
+	return endpoint.OK(page), nil
 }
 
 // replayPath names a failed task.
 type replayPath struct {
 	ID uuid.UUID `path:"task_id" doc:"The task."`
-	Match
+	endpoint.Match
 }
 
-func (s *server) replayTask(ctx context.Context, params *replayPath,
+func (f *family) replayTask(ctx context.Context, params *replayPath,
 	body *operate.ReplayRequest,
-) (answer[*operate.Replay], error) {
+) (endpoint.Answer[*operate.Replay], error) {
 	var err error
-	if body.IfMatch, err = params.with(body.IfMatch); err != nil {
-		return answer[*operate.Replay]{}, err
+	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
+		return endpoint.Answer[*operate.Replay]{}, err
 	}
-	body.ReplayedBy = cmp.Or(body.ReplayedBy, callerOf(ctx))
-	replay, err := s.backend.ReplayTask(ctx, params.ID, *body)
-	return ok(replay), err
+	body.ReplayedBy = cmp.Or(body.ReplayedBy, endpoint.Caller(ctx))
+	replay, err := f.backend.ReplayTask(ctx, params.ID, *body)
+	return endpoint.OK(replay), err
 }
 
 // failureReportQuery filters a report.
@@ -75,19 +76,19 @@ type failureReportQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace to count."`
 }
 
-func (s *server) failureReport(ctx context.Context, params *failureReportQuery,
-	_ *none,
-) (answer[*operate.FailureReport], error) {
-	var no answer[*operate.FailureReport]
-	namespace, err := narrow(ctx, params.Namespace)
+func (f *family) failureReport(ctx context.Context, params *failureReportQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*operate.FailureReport], error) {
+	var no endpoint.Answer[*operate.FailureReport]
+	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
 	if err != nil {
 		return no, err
 	}
-	report, err := s.backend.FailureReport(ctx, namespace)
+	report, err := f.backend.FailureReport(ctx, namespace)
 	if err != nil {
 		return no, err
 	}
-	report.Reasons, report.Fingerprints, report.Alarms = list(report.Reasons), list(report.Fingerprints),
-		list(report.Alarms)
-	return ok(report), nil
+	report.Reasons, report.Fingerprints, report.Alarms = endpoint.List(report.Reasons), endpoint.List(report.Fingerprints),
+		endpoint.List(report.Alarms)
+	return endpoint.OK(report), nil
 }

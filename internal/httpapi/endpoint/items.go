@@ -1,4 +1,4 @@
-package httpapi
+package endpoint
 
 import (
 	"encoding/json"
@@ -13,26 +13,26 @@ import (
 // Some requests have items with separate answers. An item refused here, before the Backend gets it, must not affect the
 // others: the SDK combines the items of independent callers.
 
-// refusals are the refused items of a request, by place.
-type refusals map[int]*tasker.Error
+// Refusals are the refused items of a request, by place.
+type Refusals map[int]*tasker.Error
 
-// add records the refusal of an item; the locations in err are relative to it.
-func (r *refusals) add(i int, name string, err error) {
+// Add records the refusal of an item; the locations in err are relative to it.
+func (r *Refusals) Add(i int, name string, err error) {
 	if *r == nil {
-		*r = refusals{}
+		*r = Refusals{}
 	}
 	var e *tasker.Error
-	if !errors.As(moved(err, "", place(name, i)), &e) {
+	if !errors.As(Moved(err, "", ItemPath(name, i)), &e) {
 		e = tasker.Errorf(tasker.CodeInternal, "the item could not be judged")
 	}
 	(*r)[i] = e
 }
 
-// place returns the location of an item of a list.
-func place(name string, i int) string { return fmt.Sprintf("/%s/%d", name, i) }
+// ItemPath returns the location of an item of a list.
+func ItemPath(name string, i int) string { return fmt.Sprintf("/%s/%d", name, i) }
 
-// sift returns the accepted items and their places.
-func sift[T any](items []T, refused refusals) (kept []T, places []int) {
+// Sift returns the accepted items and their places.
+func Sift[T any](items []T, refused Refusals) (kept []T, places []int) {
 	if len(refused) == 0 {
 		return items, nil
 	}
@@ -44,10 +44,10 @@ func sift[T any](items []T, refused refusals) (kept []T, places []int) {
 	return kept, places
 }
 
-// merge combines the answers to accepted and to refused items in one list.
-func merge[R any](n int, places []int, answers []R, refused refusals, refuse func(int, *tasker.Error) R) []R {
+// Merge combines the answers to accepted and to refused items in one list.
+func Merge[R any](n int, places []int, answers []R, refused Refusals, refuse func(int, *tasker.Error) R) []R {
 	if len(refused) == 0 {
-		return list(answers)
+		return List(answers)
 	}
 	out := make([]R, n)
 	for i, e := range refused {
@@ -61,9 +61,9 @@ func merge[R any](n int, places []int, answers []R, refused refusals, refuse fun
 	return out
 }
 
-// moved returns err with its locations moved from one place to another: "/tasks/0/context" becomes "/context" for a
+// Moved returns err with its locations moved from one place to another: "/tasks/0/context" becomes "/context" for a
 // caller who sent a single item.
-func moved(err error, from, to string) error {
+func Moved(err error, from, to string) error {
 	var e *tasker.Error
 	if from == to || !errors.As(err, &e) || len(e.Details) == 0 {
 		return err
@@ -77,20 +77,20 @@ func moved(err error, from, to string) error {
 	return &shown
 }
 
-// movedItem is moved for the error of one answer, which may be nil.
-func movedItem(e *tasker.Error, from, to string) *tasker.Error {
+// MovedItem is moved for the error of one answer, which may be nil.
+func MovedItem(e *tasker.Error, from, to string) *tasker.Error {
 	if e == nil {
 		return nil
 	}
 	var out *tasker.Error
-	if errors.As(moved(e, from, to), &out) {
+	if errors.As(Moved(e, from, to), &out) {
 		return out
 	}
 	return e
 }
 
-// first returns the one item of a list. A Backend that returns none is broken, and that must not cause a panic here.
-func first[T any](items []T) (T, error) {
+// First returns the one item of a list. A Backend that returns none is broken, and that must not cause a panic here.
+func First[T any](items []T) (T, error) {
 	if len(items) == 0 {
 		var zero T
 		return zero, errors.New("the backend answered one item with none")
@@ -98,31 +98,31 @@ func first[T any](items []T) (T, error) {
 	return items[0], nil
 }
 
-// salvager is a body whose items have separate answers. Its function is called with data that broke a rule. If only
+// Salvageable is a body whose items have separate answers. Its function is called with data that broke a rule. If only
 // items did, the function returns a body with the valid items and the refusals of the others.
-type salvager interface {
-	salvager() func(data []byte) (body any, can bool)
+type Salvageable interface {
+	Salvager() func(data []byte) (body any, can bool)
 }
 
-// shapeOf compiles a type that is not in the OpenAPI document.
-func shapeOf[T any]() *strictjson.Shape {
+// ShapeOf compiles a type that is not in the OpenAPI document.
+func ShapeOf[T any]() *strictjson.Shape {
 	r := newRegistry()
-	return strictjson.NewCompiler(r).Compile(schemaOf[T](r))
+	return strictjson.NewCompiler(r).Compile(SchemaOf[T](r))
 }
 
 // Bounds of the answer to a salvaged request: a hostile one has many items with many problems. Beyond maxSalvaged the
 // whole request is refused.
 const (
-	maxSalvaged    = 1000
+	MaxSalvaged    = 1000
 	detailsPerItem = 5
 )
 
-// salvageItems decodes items one by one and records the invalid ones.
-func salvageItems[T any](s *strictjson.Shape, raw []json.RawMessage, name string) (items []T, refused refusals) {
+// SalvageItems decodes items one by one and records the invalid ones.
+func SalvageItems[T any](s *strictjson.Shape, raw []json.RawMessage, name string) (items []T, refused Refusals) {
 	items = make([]T, len(raw))
 	for i := range raw {
 		if err := strictjson.Decode(raw[i], s, &items[i]); err != nil {
-			refused.add(i, name, err)
+			refused.Add(i, name, err)
 			e := refused[i]
 			e.Details = e.Details[:min(len(e.Details), detailsPerItem)]
 		}

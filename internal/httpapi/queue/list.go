@@ -1,4 +1,4 @@
-package httpapi
+package queue
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
@@ -18,13 +19,13 @@ type queueTasksQuery struct {
 	UserID        string    `query:"user_id" maxLength:"255" doc:"Initiator of the task."`
 	CreatedAfter  time.Time `query:"created_after" doc:"Inclusive."`
 	CreatedBefore time.Time `query:"created_before" doc:"Exclusive."`
-	PageQuery
+	endpoint.PageQuery
 }
 
-func (s *server) queueTasks(ctx context.Context, params *queueTasksQuery,
-	_ *none,
-) (answer[*queueapi.QueueTaskPage], error) {
-	var no answer[*queueapi.QueueTaskPage]
+func (f *family) queueTasks(ctx context.Context, params *queueTasksQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*queueapi.QueueTaskPage], error) {
+	var no endpoint.Answer[*queueapi.QueueTaskPage]
 	filter := queueapi.QueueTaskFilter{TaskType: params.TaskType, Priority: tasker.Priority(params.Priority),
 		UserID: params.UserID,
 		Limit:  params.Limit, Cursor: params.Cursor}
@@ -33,8 +34,8 @@ func (s *server) queueTasks(ctx context.Context, params *queueTasksQuery,
 			filter.Statuses = append(filter.Statuses, queueapi.QueueStatus(word))
 		}
 	}
-	if len(filter.Statuses) > maxListed {
-		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", maxListed)
+	if len(filter.Statuses) > endpoint.MaxRepeats {
+		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
 	}
 	if !params.CreatedAfter.IsZero() {
 		filter.CreatedAfter = &params.CreatedAfter
@@ -43,13 +44,13 @@ func (s *server) queueTasks(ctx context.Context, params *queueTasksQuery,
 		filter.CreatedBefore = &params.CreatedBefore
 	}
 	var err error
-	if filter.Namespace, err = narrow(ctx, params.Namespace); err != nil {
+	if filter.Namespace, err = endpoint.NarrowNamespace(ctx, params.Namespace); err != nil {
 		return no, err
 	}
-	page, err := s.backend.QueueTasks(ctx, filter)
+	page, err := f.backend.QueueTasks(ctx, filter)
 	if err != nil {
 		return no, err
 	}
-	page.Tasks = list(page.Tasks)
-	return ok(page), nil
+	page.Tasks = endpoint.List(page.Tasks)
+	return endpoint.OK(page), nil
 }

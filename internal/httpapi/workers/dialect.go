@@ -1,4 +1,4 @@
-package httpapi
+package workers
 
 import (
 	"bytes"
@@ -9,6 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
+	"github.com/taskerhq/tasker/internal/httpapi/taskworker"
 )
 
 // The worker protocol also understands bodies in the words of the queue: workers written for a queue of tasks send them
@@ -33,11 +36,11 @@ func (b *taskBody[Own, Task]) UnmarshalJSON(data []byte) error {
 // Schema documents both forms. The protocol's own is the last: it is the most likely intention of a body that matches
 // neither.
 func (taskBody[Own, Task]) Schema(r huma.Registry) *huma.Schema {
-	own := schemaOf[Own](r)
+	own := endpoint.SchemaOf[Own](r)
 	if len(own.OneOf) > 0 { // the checker does not support nested alternatives
-		return &huma.Schema{OneOf: append([]*huma.Schema{schemaOf[Task](r)}, own.OneOf...)}
+		return &huma.Schema{OneOf: append([]*huma.Schema{endpoint.SchemaOf[Task](r)}, own.OneOf...)}
 	}
-	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[Task](r), own}}
+	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[Task](r), own}}
 }
 
 // namesTask reports whether a document has the property task_id. Few documents contain the word at all.
@@ -56,75 +59,65 @@ type eitherAnswer[Own, Task any] struct{ body any }
 
 // Schema documents both forms.
 func (eitherAnswer[Own, Task]) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[Own](r), schemaOf[Task](r)}}
+	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[Own](r), endpoint.SchemaOf[Task](r)}}
 }
 
-// unwrap returns the body to send.
-func (a eitherAnswer[Own, Task]) unwrap() any { return a.body }
-
-// unwrapper is a body that stands for another.
-type unwrapper interface{ unwrap() any }
-
-// sent returns the body to send for a body.
-func sent(body any) any {
-	if w, is := body.(unwrapper); is {
-		return w.unwrap()
-	}
-	return body
-}
+// Unwrap returns the body to send.
+func (a eitherAnswer[Own, Task]) Unwrap() any { return a.body }
 
 // either is an answer of one of two forms.
-func either[Own, Task, B any](a answer[B], err error) (answer[eitherAnswer[Own, Task]], error) {
-	return answer[eitherAnswer[Own, Task]]{a.status, a.location, eitherAnswer[Own, Task]{a.body}}, err
+func either[Own, Task, B any](a endpoint.Answer[B], err error) (endpoint.Answer[eitherAnswer[Own, Task]], error) {
+	return endpoint.Answer[eitherAnswer[Own, Task]]{Status: a.Status, Location: a.Location,
+		Body: eitherAnswer[Own, Task]{a.Body}}, err
 }
 
 // The bodies of the verbs with both forms.
 type (
-	startForms    = taskBody[startBody, queueStart]
-	progressForms = taskBody[tasker.ProgressReport, queueProgress]
+	startForms    = taskBody[stepworker.StartBody, taskworker.QueueStart]
+	progressForms = taskBody[tasker.ProgressReport, taskworker.QueueProgress]
 )
 
 // resultForms are the forms of a result, or of many.
 type resultForms struct {
-	taskBody[resultBody, queueResult]
+	taskBody[stepworker.ResultBody, taskworker.QueueResult]
 }
 
-func (s *server) startEither(
-	ctx context.Context, params *workerPath, body *startForms,
-) (answer[eitherAnswer[leaseList, queueLease]], error) {
+func (f *family) start(
+	ctx context.Context, params *stepworker.Path, body *startForms,
+) (endpoint.Answer[eitherAnswer[stepworker.LeaseList, taskworker.QueueLease]], error) {
 	if body.task != nil {
-		return either[leaseList, queueLease](s.startQueueTask(ctx, params, body.task))
+		return either[stepworker.LeaseList, taskworker.QueueLease](f.tasks.Start(ctx, params, body.task))
 	}
-	return either[leaseList, queueLease](s.start(ctx, params, &body.own))
+	return either[stepworker.LeaseList, taskworker.QueueLease](f.steps.Start(ctx, params, &body.own))
 }
 
-func (s *server) progressEither(
-	ctx context.Context, params *workerPath, body *progressForms,
-) (answer[eitherAnswer[tasker.LeaseAnswer, queueLease]], error) {
+func (f *family) progress(
+	ctx context.Context, params *stepworker.Path, body *progressForms,
+) (endpoint.Answer[eitherAnswer[tasker.LeaseAnswer, taskworker.QueueLease]], error) {
 	if body.task != nil {
-		return either[tasker.LeaseAnswer, queueLease](s.progressOfQueueTask(ctx, params, body.task))
+		return either[tasker.LeaseAnswer, taskworker.QueueLease](f.tasks.Progress(ctx, params, body.task))
 	}
-	return either[tasker.LeaseAnswer, queueLease](s.progress(ctx, params, &body.own))
+	return either[tasker.LeaseAnswer, taskworker.QueueLease](f.steps.Progress(ctx, params, &body.own))
 }
 
-func (s *server) resultEither(
-	ctx context.Context, params *workerPath, body *resultForms,
-) (answer[eitherAnswer[results[tasker.SettleAnswer], queueSettled]], error) {
+func (f *family) result(
+	ctx context.Context, params *stepworker.Path, body *resultForms,
+) (endpoint.Answer[eitherAnswer[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled]], error) {
 	if body.task != nil {
-		return either[results[tasker.SettleAnswer], queueSettled](s.resultOfQueueTask(ctx, params, body.task))
+		return either[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled](f.tasks.Result(ctx, params, body.task))
 	}
-	return either[results[tasker.SettleAnswer], queueSettled](s.result(ctx, params, &body.own))
+	return either[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled](f.steps.Result(ctx, params, &body.own))
 }
 
-// salvager accepts the valid results of a request; see resultBody.
-func (*resultForms) salvager() func([]byte) (any, bool) {
-	own := (*resultBody)(nil).salvager()
+// Salvager accepts the valid results of a request; see stepworker.ResultBody.
+func (*resultForms) Salvager() func([]byte) (any, bool) {
+	own := (*stepworker.ResultBody)(nil).Salvager()
 	return func(data []byte) (any, bool) {
 		b, can := own(data)
 		if !can {
 			return nil, false
 		}
-		return &resultForms{taskBody[resultBody, queueResult]{own: *b.(*resultBody)}}, true
+		return &resultForms{taskBody[stepworker.ResultBody, taskworker.QueueResult]{own: *b.(*stepworker.ResultBody)}}, true
 	}
 }
 
@@ -146,14 +139,14 @@ type pollOfMany struct {
 // pollForms is a tasker.PollRequest, or a poll in the words of the queue.
 type pollForms struct {
 	own  tasker.PollRequest
-	task *queuePoll
+	task *taskworker.QueuePoll
 	one  bool
 }
 
 // Schema documents the forms.
 func (pollForms) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{schemaOf[pollOfOne](r), schemaOf[pollOfMany](r),
-		schemaOf[tasker.PollRequest](r)}}
+	return &huma.Schema{OneOf: []*huma.Schema{endpoint.SchemaOf[pollOfOne](r), endpoint.SchemaOf[pollOfMany](r),
+		endpoint.SchemaOf[tasker.PollRequest](r)}}
 }
 
 // UnmarshalJSON decides by the capabilities, which a poll of the protocol does not have.
@@ -161,7 +154,7 @@ func (b *pollForms) UnmarshalJSON(data []byte) error {
 	if !bytes.Contains(data, []byte(`capabilities"`)) {
 		return json.Unmarshal(data, &b.own)
 	}
-	b.task = &queuePoll{}
+	b.task = &taskworker.QueuePoll{}
 	if err := json.Unmarshal(data, b.task); err != nil {
 		return err
 	}
@@ -183,13 +176,13 @@ type pollPath struct {
 
 // taskPolled answers a poll in the words of the queue. It repeats the first task for a worker that takes one at a time.
 type taskPolled struct {
-	TaskID         *uuid.UUID        `json:"task_id,omitempty" doc:"For a poll with worker_capabilities: the task, which is also in tasks."`
-	TaskType       string            `json:"task_type,omitempty"`
-	Parameters     json.RawMessage   `json:"parameters,omitempty"`
-	TimeoutSeconds int               `json:"timeout_seconds,omitempty"`
-	TraceID        string            `json:"trace_id,omitempty"`
-	Tasks          []queueAssignment `json:"tasks"`
-	ShouldDrain    bool              `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
+	TaskID         *uuid.UUID                   `json:"task_id,omitempty" doc:"For a poll with worker_capabilities: the task, which is also in tasks."`
+	TaskType       string                       `json:"task_type,omitempty"`
+	Parameters     json.RawMessage              `json:"parameters,omitempty"`
+	TimeoutSeconds int                          `json:"timeout_seconds,omitempty"`
+	TraceID        string                       `json:"trace_id,omitempty"`
+	Tasks          []taskworker.QueueAssignment `json:"tasks"`
+	ShouldDrain    bool                         `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
 	tasker.BreakerNote
 }
 
@@ -199,33 +192,33 @@ type pollAnswers struct{ body any }
 // Schema documents the forms.
 func (pollAnswers) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{
-		schemaOf[tasker.PollResponse](r), schemaOf[taskPolled](r),
-		{Type: huma.TypeArray, Items: schemaOf[queueAssignment](r)},
+		endpoint.SchemaOf[tasker.PollResponse](r), endpoint.SchemaOf[taskPolled](r),
+		{Type: huma.TypeArray, Items: endpoint.SchemaOf[taskworker.QueueAssignment](r)},
 	}}
 }
 
-func (a pollAnswers) unwrap() any { return a.body }
+func (a pollAnswers) Unwrap() any { return a.body }
 
-func (s *server) pollEither(ctx context.Context, params *pollPath, body *pollForms) (answer[pollAnswers], error) {
-	var no answer[pollAnswers]
-	worker := &workerPath{params.ID}
+func (f *family) poll(ctx context.Context, params *pollPath, body *pollForms) (endpoint.Answer[pollAnswers], error) {
+	var no endpoint.Answer[pollAnswers]
+	worker := &stepworker.Path{ID: params.ID}
 	if body.task == nil {
-		polled, err := s.poll(ctx, worker, &body.own)
-		return answer[pollAnswers]{polled.status, "", pollAnswers{polled.body}}, err
+		polled, err := f.steps.Poll(ctx, worker, &body.own)
+		return endpoint.Answer[pollAnswers]{Status: polled.Status, Body: pollAnswers{polled.Body}}, err
 	}
-	polled, err := s.pollQueue(ctx, worker, body.task)
+	polled, err := f.tasks.Poll(ctx, worker, body.task)
 	if err != nil {
 		return no, err
 	}
-	tasks := polled.body.Tasks
+	tasks := polled.Body.Tasks
 	if params.Shape == "array" {
-		return ok(pollAnswers{tasks}), nil
+		return endpoint.OK(pollAnswers{tasks}), nil
 	}
-	out := taskPolled{Tasks: tasks, ShouldDrain: polled.body.ShouldDrain, BreakerNote: polled.body.BreakerNote}
+	out := taskPolled{Tasks: tasks, ShouldDrain: polled.Body.ShouldDrain, BreakerNote: polled.Body.BreakerNote}
 	if body.one && len(tasks) > 0 {
 		t := tasks[0]
 		out.TaskID, out.TaskType, out.Parameters, out.TimeoutSeconds, out.TraceID = &t.TaskID, t.TaskType, t.Parameters,
 			t.TimeoutSeconds, t.TraceID
 	}
-	return ok(pollAnswers{out}), nil
+	return endpoint.OK(pollAnswers{out}), nil
 }

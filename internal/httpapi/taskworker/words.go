@@ -1,4 +1,4 @@
-package httpapi
+package taskworker
 
 import (
 	"cmp"
@@ -9,13 +9,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
-// The worker protocol in the words of the queue, where workers know tasks but no steps. The SDK uses the other form.
-
-// queueWorker registers a worker.
-type queueWorker struct {
+// QueueWorker registers a worker.
+type QueueWorker struct {
 	Name         string   `json:"name,omitempty" doc:"Name for operators. Defaults to the host." maxLength:"255"`
 	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to all." maxItems:"100"`
 	TaskTypes    []string `json:"task_types,omitempty" doc:"Served task types. Defaults to all." maxItems:"1000"`
@@ -26,8 +25,8 @@ type queueWorker struct {
 	HealthURL    string   `json:"health_url,omitempty" doc:"URL of the health endpoint, without /health. GET <health_url>/health returns 200 if the worker is healthy." maxLength:"1024"`
 }
 
-// queueRegistered answers a registration.
-type queueRegistered struct {
+// QueueRegistered answers a registration.
+type QueueRegistered struct {
 	WorkerID             uuid.UUID `json:"worker_id"`
 	PollIntervalMS       int       `json:"poll_interval_ms" doc:"Pause between polls without wait_ms."`
 	PollIntervalSeconds  float64   `json:"poll_interval_seconds" doc:"Same as poll_interval_ms, in seconds."`
@@ -37,8 +36,8 @@ type queueRegistered struct {
 	MaxPayloadBytes      int       `json:"max_payload_bytes" doc:"Maximum size of a result."`
 }
 
-// queuePoll requests tasks. Two fields have two names each, one of which suffices.
-type queuePoll struct {
+// QueuePoll requests tasks. Two fields have two names each, one of which suffices.
+type QueuePoll struct {
 	AvailableCapacity  *int     `json:"available_capacity,omitempty" doc:"Maximum number of tasks. Defaults to 1; 0 returns none." minimum:"0" maximum:"10000"`
 	Capacity           *int     `json:"capacity,omitempty" doc:"Another name of available_capacity, which takes precedence." minimum:"0" maximum:"10000"`
 	Capabilities       []string `json:"capabilities,omitempty" doc:"The registered capabilities, or absent; others are refused." maxItems:"100"`
@@ -48,26 +47,26 @@ type queuePoll struct {
 }
 
 // capacity returns the number of requested tasks.
-func (p *queuePoll) capacity() int {
+func (p *QueuePoll) capacity() int {
 	if n := cmp.Or(p.AvailableCapacity, p.Capacity); n != nil {
 		return *n
 	}
 	return 1
 }
 
-func (p *queuePoll) capabilities() []string {
+func (p *QueuePoll) capabilities() []string {
 	return append(append([]string(nil), p.Capabilities...), p.WorkerCapabilities...)
 }
 
-// queuePolled contains tasks, most urgent first.
-type queuePolled struct {
-	Tasks       []queueAssignment `json:"tasks"`
+// QueuePolled contains tasks, most urgent first.
+type QueuePolled struct {
+	Tasks       []QueueAssignment `json:"tasks"`
 	ShouldDrain bool              `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
 	tasker.BreakerNote
 }
 
-// queueAssignment is a task leased to a worker.
-type queueAssignment struct {
+// QueueAssignment is a task leased to a worker.
+type QueueAssignment struct {
 	TaskID                 uuid.UUID                  `json:"task_id"`
 	StepUUID               uuid.UUID                  `json:"step_uuid" doc:"Name of the step; tasks of this API have only one."`
 	Token                  string                     `json:"token" doc:"Token of the lease. Send it back, so that a report for a lost attempt does not apply to a later one."`
@@ -95,20 +94,20 @@ type QueueLeaseRef struct {
 	Token    string     `json:"token,omitempty" maxLength:"255" doc:"Token of the task. Defaults to the lease that the worker holds now."`
 }
 
-// queueStart begins a task.
-type queueStart struct {
+// QueueStart begins a task.
+type QueueStart struct {
 	QueueLeaseRef
 }
 
-// queueProgress reports the progress of a task.
-type queueProgress struct {
+// QueueProgress reports the progress of a task.
+type QueueProgress struct {
 	QueueLeaseRef
 	ProgressPercent int    `json:"progress_percent" minimum:"0" maximum:"100"`
 	StatusMessage   string `json:"status_message,omitempty" maxLength:"1024"`
 }
 
-// queueLease is the state of a lease after start, progress or heartbeat.
-type queueLease struct {
+// QueueLease is the state of a lease after start, progress or heartbeat.
+type QueueLease struct {
 	TaskID                 uuid.UUID  `json:"task_id"`
 	Acknowledged           bool       `json:"acknowledged" doc:"Continue; the status is held."`
 	Status                 string     `json:"status" enum:"held,cancelled,lost" doc:"cancelled: the task was cancelled, stop. lost: the task has ended or another worker has it, stop and do not report."`
@@ -116,8 +115,8 @@ type queueLease struct {
 	DeadlineAt             *time.Time `json:"deadline_at,omitempty"`
 }
 
-// queueResult ends a task, or one of its attempts.
-type queueResult struct {
+// QueueResult ends a task, or one of its attempts.
+type QueueResult struct {
 	QueueLeaseRef
 	Status                   string          `json:"status" enum:"completed,failed"`
 	Result                   json.RawMessage `json:"result,omitempty"`
@@ -145,7 +144,7 @@ type FailureOfQueue struct {
 
 // Schema documents both forms.
 func (queueFailure) Schema(r huma.Registry) *huma.Schema {
-	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString}, schemaOf[FailureOfQueue](r)}}
+	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString}, endpoint.SchemaOf[FailureOfQueue](r)}}
 }
 
 // UnmarshalJSON accepts both forms.
@@ -164,26 +163,38 @@ func (f *queueFailure) failure() *tasker.Failure {
 		Retryable: cmp.Or(f.Retryable, f.Retriable), RetryAfterSeconds: f.RetryAfterSeconds, Details: f.Details}
 }
 
-// queueSettled answers a result.
-type queueSettled struct {
+// QueueSettled answers a result.
+type QueueSettled struct {
 	TaskID       uuid.UUID        `json:"task_id"`
 	Acknowledged bool             `json:"acknowledged"`
 	StepState    tasker.StepState `json:"step_state" doc:"New state of the task."`
 	NextRetryAt  *time.Time       `json:"next_retry_at,omitempty"`
 }
 
-// queueBeat is a worker's heartbeat.
-type queueBeat struct {
+// QueueBeat is a worker's heartbeat.
+type QueueBeat struct {
 	CurrentLoad  int                `json:"current_load,omitempty" minimum:"0" maximum:"100000"`
 	Status       string             `json:"status,omitempty" enum:"active,idle,busy,draining" doc:"draining requests no more tasks; the other values have no effect."`
 	Health       map[string]float64 `json:"health,omitempty" doc:"memory_usage_percent, cpu_usage_percent. Accepted and not stored."`
 	CurrentTasks []uuid.UUID        `json:"current_tasks,omitzero" doc:"Tasks to keep; each gets an answer. If absent, the worker keeps all its tasks, without answers. A task missing from the list is lost when its visibility timeout ends." maxItems:"100"`
 }
 
-// queueBeaten answers a heartbeat.
-type queueBeaten struct {
+// QueueBeaten answers a heartbeat.
+type QueueBeaten struct {
 	Acknowledged bool         `json:"acknowledged"`
 	ShouldDrain  bool         `json:"should_drain" doc:"Finish the current work; no more will be assigned."`
-	Tasks        []queueLease `json:"tasks" doc:"In the order of current_tasks."`
+	Tasks        []QueueLease `json:"tasks" doc:"In the order of current_tasks."`
 	tasker.BreakerNote
+}
+
+// DocumentStatus documents queueapi.QueueStatus, which imports no schema library. Call it before an operation uses it.
+func DocumentStatus(api *endpoint.API) { endpoint.StandIn[queueapi.QueueStatus, statusSchema](api) }
+
+// statusSchema stands in for queueapi.QueueStatus in the OpenAPI document.
+type statusSchema struct{}
+
+// Schema lists the statuses of tasks in the queue.
+func (statusSchema) Schema(huma.Registry) *huma.Schema {
+	return endpoint.EnumSchema(queueapi.QueueQueued, queueapi.QueueAssigned, queueapi.QueueExecuting,
+		queueapi.QueueCompleted, queueapi.QueueFailed, queueapi.QueueStopped, queueapi.QueueDeadLetter)
 }

@@ -1,41 +1,38 @@
-package httpapi
+package endpoint
 
 import (
+	"reflect"
+
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/queueapi"
-	"github.com/taskerhq/tasker/operate"
 )
 
 // etagOf returns the ETag of an answer, "" for one without. It identifies the state of the object, not the bytes of the
 // answer: an act with If-Match is refused once the object has changed.
-func etagOf(body any) string {
-	var etag string
-	switch v := body.(type) {
-	case *tasker.Task:
-		etag = v.ETag
-	case *queueapi.QueueTask:
-		etag = v.ETag
-	case *tasker.Step:
-		etag = v.ETag
-	case *operate.Case:
-		etag = v.ETag
+func etagOf(body any, field []int) string {
+	object := reflect.ValueOf(body)
+	if field == nil || object.IsNil() {
+		return ""
 	}
+	etag := object.Elem().FieldByIndex(field).String()
 	if etag == "" {
 		return ""
 	}
 	return `"` + etag + `"`
 }
 
-// hasETag reports whether answers of a type have one.
-func hasETag[R any]() bool {
-	var body R
-	switch any(body).(type) {
-	case *tasker.Task, *queueapi.QueueTask, *tasker.Step, *operate.Case:
-		return true
+// etagField returns the field ETag of an answer that is a pointer to an object, nil if it has none.
+func etagField[R any]() []int {
+	t := reflect.TypeFor[R]()
+	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return nil
 	}
-	return false
+	field, has := t.Elem().FieldByName("ETag")
+	if !has || field.Type.Kind() != reflect.String {
+		return nil
+	}
+	return field.Index
 }
 
 // etagHeader documents the header.
@@ -46,14 +43,14 @@ func etagHeader() *huma.Param {
 		Schema: &huma.Schema{Type: huma.TypeString}}
 }
 
-// Match is the precondition of an act. It is exported for the same reason as TaskPath.
+// Match is the precondition of an act, to embed in its parameters.
 type Match struct {
 	IfMatch string `header:"If-Match" maxLength:"1024" doc:"Expected ETag, several separated by commas, or *. If the ETag has changed, the act is refused with conflict."`
 }
 
-// with returns the precondition of a request, which may be in the header, in the body or the query, or the same in
+// With returns the precondition of a request, which may be in the header, in the body or the query, or the same in
 // both.
-func (m Match) with(given string) (string, error) {
+func (m Match) With(given string) (string, error) {
 	switch {
 	case given == "" || given == m.IfMatch:
 		return m.IfMatch, nil

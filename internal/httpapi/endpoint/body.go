@@ -1,4 +1,4 @@
-package httpapi
+package endpoint
 
 import (
 	"bytes"
@@ -18,9 +18,9 @@ import (
 // ever.
 const keptBuffer = 1 << 20
 
-// textBody is a body that may also arrive as the bare text of a document.
-type textBody interface {
-	setText(string)
+// TextBody is a body that may also arrive as the bare text of a document.
+type TextBody interface {
+	SetText(string)
 }
 
 // bodyReader reads and decodes the bodies of one operation.
@@ -35,18 +35,18 @@ type bodyReader struct {
 	front    *web.Front
 }
 
-func newBodyReader[B any](s *server, e endpoint) *bodyReader {
-	schema := schemaOf[B](s.registry)
-	settle(s.registry) // before compiling, so that the shape matches the document
+func newBodyReader[B any](a *API, e Endpoint) *bodyReader {
+	schema := SchemaOf[B](a.registry)
+	settle(a.registry) // before compiling, so that the shape matches the document
 	b := &bodyReader{
-		limit: s.limits.BodyBytes, schema: schema, shape: s.shapes.Compile(schema),
-		optional: e.is(bare), newBody: func() any { return new(B) }, buffers: &s.buffers, front: s.front,
+		limit: a.bodyBytes, schema: schema, shape: a.shapes.Compile(schema),
+		optional: e.is(BodyOptional), newBody: func() any { return new(B) }, buffers: &a.buffers, front: a.front,
 	}
-	if v, can := b.newBody().(salvager); can {
-		b.salvage = v.salvager()
+	if v, can := b.newBody().(Salvageable); can {
+		b.salvage = v.Salvager()
 	}
-	if e.is(batch) {
-		b.limit = s.limits.BatchBodyBytes
+	if e.is(Batch) {
+		b.limit = a.batchBodyBytes
 	}
 	return b
 }
@@ -54,7 +54,7 @@ func newBodyReader[B any](s *server, e endpoint) *bodyReader {
 // document describes the body for OpenAPI.
 func (b *bodyReader) document() *huma.RequestBody {
 	content := map[string]*huma.MediaType{jsonType: {Schema: b.schema}}
-	if _, ok := b.newBody().(textBody); ok {
+	if _, ok := b.newBody().(TextBody); ok {
 		for _, name := range []string{"application/yaml", "text/yaml"} {
 			content[name] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString,
 				Description: "The template document itself."}}
@@ -90,7 +90,7 @@ func (b *bodyReader) decode(data []byte, asText bool) (any, error) {
 	v := b.newBody()
 	switch {
 	case asText:
-		v.(textBody).setText(string(data)) // its own parser checks it
+		v.(TextBody).SetText(string(data)) // its own parser checks it
 		return v, nil
 	case len(bytes.TrimSpace(data)) > 0:
 		err := strictjson.Decode(data, b.shape, v)
@@ -123,7 +123,7 @@ func (b *bodyReader) contentType(h http.Header) (asText bool, err error) {
 	if charset, given := parameters["charset"]; given && !strings.EqualFold(charset, "utf-8") {
 		return false, unsupported("the body's charset is %q, not utf-8", charset)
 	}
-	_, takesText := b.newBody().(textBody)
+	_, takesText := b.newBody().(TextBody)
 	switch {
 	case err == nil && name == jsonType:
 		return false, nil

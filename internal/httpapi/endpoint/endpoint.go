@@ -1,0 +1,180 @@
+package endpoint
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// Endpoint is one line of a table of routes: an operation without its types.
+type Endpoint struct {
+	method, path string
+	id, summary  string
+	needs        []access.Permission // one of them suffices; none: no key required
+	traits       Trait
+}
+
+// Trait is a set of properties of an endpoint.
+type Trait uint16
+
+const (
+	Hot          Trait = 1 << iota // called for every task: logged at level debug
+	Batch                          // the body may have the size of a batch
+	Creates                        // answers 201 after storing a new object
+	BodyOptional                   // the body is optional
+	Finds                          // searches for an object outside the path: answers 404
+	Conflicts                      // depends on the state of the object: answers 409
+	Limited                        // subject to a limit: answers 413 or 429
+)
+
+// Get returns the endpoint of a GET request. One of the permissions in needs suffices; none: no key is required.
+func Get(path, id, summary string, needs []access.Permission, traits Trait) Endpoint {
+	return Endpoint{http.MethodGet, path, id, summary, needs, traits}
+}
+
+// Post is Get for POST.
+func Post(path, id, summary string, needs []access.Permission, traits Trait) Endpoint {
+	return Endpoint{http.MethodPost, path, id, summary, needs, traits}
+}
+
+// Patch is Get for PATCH.
+func Patch(path, id, summary string, needs []access.Permission, traits Trait) Endpoint {
+	return Endpoint{http.MethodPatch, path, id, summary, needs, traits}
+}
+
+// Delete is Get for DELETE.
+func Delete(path, id, summary string, needs []access.Permission, traits Trait) Endpoint {
+	return Endpoint{http.MethodDelete, path, id, summary, needs, traits}
+}
+
+func (e Endpoint) is(t Trait) bool { return e.traits&t != 0 }
+
+// pattern returns the endpoint's pattern for http.ServeMux.
+func (e Endpoint) pattern() string { return e.method + " " + e.path }
+
+// None is the type of missing parameters or of a missing body.
+type None struct{}
+
+// handler is the Go side of an operation: P holds the parameters of path and
+// query, B the body, R the answer. An error becomes a Problem.
+type handler[P, B, R any] func(ctx context.Context, params *P, body *B) (Answer[R], error)
+
+// Add registers an operation: in the router and, derived from the same types,
+// in the OpenAPI document.
+func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
+	op := e.operation()
+	var reader *bodyReader
+	if reflect.TypeFor[B]() != reflect.TypeFor[None]() {
+		reader = newBodyReader[B](a, e)
+	}
+	op.Responses = responsesOf[R](a, e, reader != nil)
+	op.Middlewares = huma.Middlewares{a.guard(e, reader)}
+
+	etag := etagField[R]()
+	huma.Register(a.huma, op, func(ctx context.Context, params *P) (*reply, error) {
+		body, _ := bodyFrom(ctx).(*B)
+		if body == nil {
+			body = new(B)
+		}
+		result, err := h(ctx, params, body)
+		return &reply{Body: func(hc huma.Context) {
+			if err != nil {
+				a.Refuse(hc, err)
+				return
+			}
+			a.send(hc, result.Status, result.Location, sent(result.Body), etag)
+		}}, nil
+	})
+
+	documented := operationOf(a.huma.OpenAPI().Paths[e.path], e.method)
+	// The body is documented afterwards: otherwise huma would read and validate it a second time by its own rules.
+	if reader != nil {
+		documented.RequestBody = reader.document()
+		a.requests = append(a.requests, reader.schema)
+	}
+	a.declare(e)
+}
+
+// AddStream registers an operation without a body whose handler sends the answer: a stream of R, which a 200 documents
+// in the words of description. The handler refuses a request with API.Refuse, before it sends anything.
+func AddStream[R, P any](a *API, e Endpoint, contentType, description string,
+	h func(ctx context.Context, hc huma.Context, params *P),
+) {
+	op := e.operation()
+	op.Responses = responsesOf[R](a, e, false)
+	op.Middlewares = huma.Middlewares{a.guard(e, nil)}
+	done := op.Responses["200"]
+	done.Description = description
+	done.Content = map[string]*huma.MediaType{contentType: {Schema: &huma.Schema{Type: huma.TypeString}}}
+	huma.Register(a.huma, op, func(ctx context.Context, params *P) (*reply, error) {
+		return &reply{Body: func(hc huma.Context) { h(ctx, hc, params) }}, nil
+	})
+	a.declare(e)
+}
+
+// operation is the part of huma's operation that all endpoints have.
+func (e Endpoint) operation() huma.Operation {
+	return huma.Operation{
+		Method: e.method, Path: e.path, OperationID: e.id, Summary: e.summary,
+		Tags: []string{tagOf(e.path)}, Description: describeNeeds(e.needs),
+		RejectUnknownQueryParameters: true,
+		Security:                     securityOf(e.needs),
+	}
+}
+
+// reply gives the writing of the answer back to the server: huma would send the status before it knows whether the body
+// can be encoded.
+type reply struct {
+	Body func(huma.Context)
+}
+
+func operationOf(item *huma.PathItem, method string) *huma.Operation {
+	switch method {
+	case http.MethodGet:
+		return item.Get
+	case http.MethodPost:
+		return item.Post
+	case http.MethodPatch:
+		return item.Patch
+	case http.MethodDelete:
+		return item.Delete
+	}
+	panic("httpapi: no operation has method " + method)
+}
+
+// tagOf groups the operations in the document by the noun of their path.
+func tagOf(path string) string {
+	if strings.HasPrefix(path, "/api/v1/") && !strings.Contains(path, "/dlq") {
+		return "queue"
+	}
+	for _, noun := range []string{"audit", "dlq", "workflow_steps", "templates", "workers", "tasks", "events", "health"} {
+		if strings.Contains(path, "/"+noun) {
+			return noun
+		}
+	}
+	return "server"
+}
+
+func joinWords[T ~string](list []T) string {
+	out := make([]string, len(list))
+	for i, word := range list {
+		out[i] = string(word)
+	}
+	return strings.Join(out, ", ")
+}
+
+// unwrapper is a body that stands for another.
+type unwrapper interface{ Unwrap() any }
+
+// sent returns the body to send for a body.
+func sent(body any) any {
+	if w, is := body.(unwrapper); is {
+		return w.Unwrap()
+	}
+	return body
+}

@@ -1,0 +1,53 @@
+package endpoint
+
+import (
+	"strings"
+
+	"github.com/taskerhq/tasker"
+)
+
+// PageQuery is the paging part of a list's query. huma ignores embedded structs that are not exported.
+type PageQuery struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Cursor string `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
+}
+
+// MaxRepeats bounds the repetitions of a parameter.
+const MaxRepeats = 100
+
+// SplitAll splits list entries at commas.
+func SplitAll(list []string) []string {
+	var out []string
+	for word := range strings.SplitSeq(strings.Join(list, ","), ",") {
+		if word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// ParseTaskState returns the state of a task that a parameter names; at is the location of the parameter.
+func ParseTaskState(at, word string) (tasker.TaskState, error) {
+	for _, state := range taskStates() {
+		if string(state) == word {
+			return state, nil
+		}
+	}
+	return "", BadParameter(at, "must be one of "+joinWords(taskStates()))
+}
+
+// BadParameter refuses a parameter; at is its location, such as query.limit.
+func BadParameter(at, fault string) error {
+	e := tasker.Errorf(tasker.CodeInvalid, "the parameters break 1 rule")
+	e.Details = []tasker.Detail{{Location: at, Message: fault}}
+	return e
+}
+
+// CancelParams are the actor, the reason and the expectation of a cancellation.
+type CancelParams struct {
+	CancelledBy   string `query:"cancelled_by" maxLength:"255" doc:"Actor. Defaults to the name of the API key, else to anonymous."`
+	Reason        string `query:"reason" maxLength:"1024" doc:"Reason for the act. Defaults to \"no reason given\"."`
+	ExpectedState string `query:"expected_state" enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually" doc:"Expected state of the task. In any other state the act is refused with conflict."`
+	GivenMatch    string `query:"if_match" maxLength:"1024" doc:"Same as the header If-Match."`
+	Match
+}

@@ -1,0 +1,68 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/template"
+)
+
+// A key may be limited to namespaces. A request that names another namespace is forbidden here. One that names a task,
+// a step or a case by its ID is passed on: the context contains the key, and the Backend's verb answers that the object
+// does not exist, so that IDs cannot be probed. The namespaces of a worker never change, so package stepworker
+// checks them. None of this costs anything without such keys.
+
+// defaultNamespace is the namespace of a task that names none.
+const defaultNamespace = template.DefaultNamespace
+
+// ReachNamespace refuses a namespace outside the key's limits.
+func ReachNamespace(ctx context.Context, namespace, location string) error {
+	p := access.From(ctx)
+	if !p.Limited() {
+		return nil
+	}
+	if namespace == "" {
+		namespace = defaultNamespace
+	}
+	if p.Reaches(namespace) {
+		return nil
+	}
+	return OutsideNamespaces(p, tasker.Detail{Location: location,
+		Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
+}
+
+// OutsideNamespaces refuses what is outside the namespaces of a limited key.
+func OutsideNamespaces(p *access.Principal, details ...tasker.Detail) error {
+	return &tasker.Error{Code: tasker.CodeForbidden,
+		Message: "the key " + p.Name + " is limited to other namespaces",
+		Hint:    "it reaches " + strings.Join(p.Namespaces(), ", "), Details: details}
+}
+
+// NarrowNamespace limits the namespace of a filter to the key's reach. A filter takes one namespace, so a key with
+// several must name one.
+func NarrowNamespace(ctx context.Context, namespace string) (string, error) {
+	p := access.From(ctx)
+	if !p.Limited() || namespace != "" && p.Reaches(namespace) {
+		return namespace, nil
+	}
+	reached := p.Namespaces()
+	if namespace == "" && len(reached) == 1 {
+		return reached[0], nil
+	}
+	message := fmt.Sprintf("the key does not reach the namespace %q", namespace)
+	if namespace == "" {
+		message = "the key reaches several namespaces: name one"
+	}
+	return "", OutsideNamespaces(p, tasker.Detail{Location: "query.namespace", Message: message})
+}
+
+// Caller returns the name of the request's key, "" without one.
+func Caller(ctx context.Context) string {
+	if p := access.From(ctx); p != nil {
+		return p.Name
+	}
+	return ""
+}

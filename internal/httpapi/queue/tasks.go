@@ -1,0 +1,120 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/web"
+)
+
+// QueuePath names a task of the queue. It is exported because huma ignores unexported embedded structs.
+type QueuePath struct {
+	ID uuid.UUID `path:"id" doc:"The task."`
+}
+
+// queueTaskQuery is QueuePath with a request for more fields.
+type queueTaskQuery struct {
+	QueuePath
+	IncludeHistory bool `query:"include_history" doc:"Include earlier statuses, oldest first."`
+}
+
+// queueCancelQuery is QueuePath with the parameters of a cancellation.
+type queueCancelQuery struct {
+	QueuePath
+	endpoint.CancelParams
+}
+
+// queueStatsQuery is a queueapi.QueueFilter as a query.
+type queueStatsQuery struct {
+	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+}
+
+func (f *family) enqueueTask(ctx context.Context, _ *endpoint.None,
+	body *queueapi.EnqueueTask,
+) (endpoint.Answer[queueapi.QueueReceipt], error) {
+	var no endpoint.Answer[queueapi.QueueReceipt]
+	receipts, err := f.enqueue(ctx, []queueapi.EnqueueTask{*body})
+	if err != nil {
+		return no, endpoint.Moved(err, "/tasks/0", "")
+	}
+	receipt, err := endpoint.First(receipts)
+	if err != nil {
+		return no, err
+	}
+	if receipt.Error != nil {
+		return no, endpoint.Moved(receipt.Error, "/tasks/0", "")
+	}
+	return endpoint.Stored(receipt.Created, "/api/v1/tasks/"+receipt.TaskID.String(), receipt), nil
+}
+
+func (f *family) enqueueTasks(ctx context.Context, _ *endpoint.None,
+	body *queueapi.EnqueueRequest,
+) (endpoint.Answer[endpoint.Results[queueapi.QueueReceipt]], error) {
+	receipts, err := f.enqueue(ctx, body.Tasks)
+	return endpoint.OK(endpoint.ResultsOf(receipts)), err
+}
+
+// enqueue stores tasks with the name of the request's key.
+func (f *family) enqueue(ctx context.Context, tasks []queueapi.EnqueueTask) ([]queueapi.QueueReceipt, error) {
+	trace := web.TraceParent(ctx)
+	for i := range tasks {
+		if err := endpoint.ReachNamespace(ctx, tasks[i].Namespace, "/namespace"); err != nil {
+			return nil, endpoint.Moved(err, "", endpoint.ItemPath("tasks", i))
+		}
+		if tasks[i].TraceParent == "" && tasks[i].TraceID == "" {
+			tasks[i].TraceParent = trace
+		}
+	}
+	return f.backend.EnqueueTasks(ctx, queueapi.EnqueueRequest{Tasks: tasks, Caller: endpoint.Caller(ctx)})
+}
+
+func (f *family) queueTask(ctx context.Context, params *queueTaskQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*queueapi.QueueTask], error) {
+	task, err := f.backend.QueueTask(ctx, params.ID, params.IncludeHistory)
+	return endpoint.OK(task), err
+}
+
+func (f *family) cancelQueueTask(ctx context.Context, params *queueCancelQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*queueapi.QueueCancelled], error) {
+	match, err := params.With(params.GivenMatch)
+	if err != nil {
+		return endpoint.Answer[*queueapi.QueueCancelled]{}, err
+	}
+	req := queueapi.QueueCancel{CancelledBy: cmp.Or(params.CancelledBy, endpoint.Caller(ctx)), Reason: params.Reason,
+		ExpectedState: tasker.TaskState(params.ExpectedState), IfMatch: match}
+	cancelled, err := f.backend.CancelQueueTask(ctx, params.ID, req)
+	return endpoint.OK(cancelled), err
+}
+
+func (f *family) queueStats(ctx context.Context, params *queueStatsQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*queueapi.QueueStats], error) {
+	var no endpoint.Answer[*queueapi.QueueStats]
+	namespaces := endpoint.SplitAll(params.Namespace)
+	if len(namespaces) > endpoint.MaxRepeats {
+		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
+	}
+	p := access.From(ctx)
+	for _, namespace := range namespaces {
+		if !p.Limited() || p.Reaches(namespace) {
+			continue
+		}
+		return no,
+			endpoint.OutsideNamespaces(p, tasker.Detail{Location: "query.namespace",
+				Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
+	}
+	if len(namespaces) == 0 && p.Limited() {
+		namespaces = p.Namespaces()
+	}
+	stats, err := f.backend.QueueStats(ctx, queueapi.QueueFilter{Namespaces: namespaces})
+	return endpoint.OK(stats), err
+}

@@ -1,0 +1,46 @@
+package workers
+
+import (
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
+	"github.com/taskerhq/tasker/internal/httpapi/taskworker"
+)
+
+// family are the handlers that understand both forms.
+type family struct {
+	steps *stepworker.Verbs
+	tasks *taskworker.Verbs
+}
+
+// Routes adds the routes of the family to an API.
+func Routes(api *endpoint.API, steps *stepworker.Verbs, tasks *taskworker.Verbs) {
+	const hot, batch, optional, conflicts = endpoint.Hot, endpoint.Batch, endpoint.BodyOptional, endpoint.Conflicts
+	const limited = endpoint.Limited
+	get, post := endpoint.Get, endpoint.Post
+	may := func(p ...access.Permission) []access.Permission { return p }
+	read, work, operating := may(access.Read), may(access.Work), may(access.Operate)
+	leave := may(access.Work, access.Operate)
+	f := &family{steps, tasks}
+	taskworker.DocumentStatus(api)
+
+	endpoint.Add(api, post("/internal/workers/register", "register-worker", "Register a worker", work, optional|limited),
+		steps.Register)
+	endpoint.Add(api, get("/internal/workers", "list-workers", "List workers", read, 0), steps.List)
+	endpoint.Add(api, get("/internal/workers/{id}", "get-worker", "Get a worker", read, 0), steps.Get)
+	endpoint.Add(api, post("/internal/workers/{id}/poll", "poll", "Claim steps (long poll)", work, hot|optional),
+		f.poll)
+	endpoint.Add(api, post("/internal/workers/{id}/start", "start", "Start claimed steps", work, hot|batch|conflicts),
+		f.start)
+	endpoint.Add(api, post("/internal/workers/{id}/progress", "progress", "Report the progress of a step", work,
+		hot|conflicts), f.progress)
+	endpoint.Add(api, post("/internal/workers/{id}/result", "result", "Settle steps", work, hot|batch|conflicts),
+		f.result)
+	endpoint.Add(api, post("/internal/workers/{id}/heartbeat", "heartbeat", "Send a heartbeat and renew leases", work,
+		hot|batch|optional), steps.Heartbeat)
+	endpoint.Add(api, post("/internal/workers/{id}/drain", "drain", "Drain a worker: assign it no more steps", leave,
+		optional),
+		steps.Drain)
+	endpoint.Add(api, post("/internal/workers/{id}/resume", "resume-worker", "Resume a drained worker", operating,
+		optional|conflicts), steps.Resume)
+}
