@@ -1,11 +1,8 @@
 package apitest_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -18,31 +15,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/redistest"
-	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/store/sqlite"
-	"github.com/taskerhq/tasker/internal/web"
-	"github.com/taskerhq/tasker/operate"
 )
-
-// onEveryQueue is onEveryStore, and with Redis before the store.
-func onEveryQueue(t *testing.T, test func(t *testing.T, s *server)) {
-	t.Helper()
-	onEveryStore(t, test)
-	t.Run("Redis", func(t *testing.T) {
-		t.Parallel()
-		s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), node.Options{Dispatch: redistest.Start(t).URL()})
-		eventually(t, "Redis hands out the steps", func() bool {
-			stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
-			return err == nil && stats.Dispatch.Mode == "redis"
-		})
-		test(t, s)
-	})
-}
 
 // TestTwoInstallationsOnOneRedis: neither sees what the other has there.
 func TestTwoInstallationsOnOneRedis(t *testing.T) {
@@ -78,65 +54,6 @@ func TestTwoInstallationsOnOneRedis(t *testing.T) {
 			return err == nil && stats.Queue.Executing == 3
 		})
 	}
-}
-
-// eventually waits until something is so.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience / 2); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it never came about that %s", what)
-		}
-	}
-}
-
-// member is a worker that knows nothing but tasks.
-type member struct {
-	*server
-	path string
-}
-
-func (s *server) join(t *testing.T, registration string) *member {
-	t.Helper()
-	var answer struct {
-		WorkerID            uuid.UUID `json:"worker_id"`
-		PollIntervalMS      int       `json:"poll_interval_ms"`
-		HeartbeatIntervalMS int       `json:"heartbeat_interval_ms"`
-	}
-	s.must(t, "POST", "/api/v1/workers/register", registration, &answer)
-	if answer.PollIntervalMS == 0 || answer.HeartbeatIntervalMS == 0 {
-		t.Errorf("the worker is told no intervals: %+v", answer)
-	}
-	return &member{s, "/api/v1/workers/" + answer.WorkerID.String()}
-}
-
-// must sends a request that has to succeed.
-func (s *server) must(t *testing.T, method, path, body string, out any) {
-	t.Helper()
-	if status, text := s.send(t, method, path, body, out); status != 200 && status != 201 {
-		t.Fatalf("%s %s is answered %d %s", method, path, status, text)
-	}
-}
-
-type lease struct {
-	Acknowledged bool
-	Status       string
-}
-
-// assigned is a task as a poll brings it.
-type assigned struct {
-	TaskID     uuid.UUID       `json:"task_id"`
-	TaskType   string          `json:"task_type"`
-	Parameters json.RawMessage `json:"parameters"`
-	TraceID    string          `json:"trace_id"`
-	Visible    time.Time       `json:"visibility_timeout_until"`
-}
-
-func (m *member) poll(t *testing.T, body string) []assigned {
-	t.Helper()
-	var answer struct{ Tasks []assigned }
-	m.must(t, "POST", m.path+"/poll", body, &answer)
-	return answer.Tasks
 }
 
 // TestQueueByHand: a task from the queue to its result, in the words of the queue, by
@@ -367,162 +284,6 @@ func testQueueKeyIsAtomic(t *testing.T, s *server) {
 	if created.Load() != 1 {
 		t.Errorf("%d tasks were created", created.Load())
 	}
-}
-
-// refusedBy sends a request that must be refused, and returns for how long.
-func (s *server) refusedBy(t *testing.T, body string, status int, code tasker.Code) int {
-	t.Helper()
-	r, err := http.NewRequestWithContext(s.ctx, http.MethodPost, s.url+"/api/v1/tasks", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	resp, err := s.http.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var p web.Problem
-	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || resp.StatusCode != status || p.Code != code {
-		t.Fatalf("%s is answered %d %+v, %v; want %d %s", body, resp.StatusCode, p, err, status, code)
-	}
-	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	if err != nil || seconds < 1 {
-		t.Errorf("Retry-After is %q", resp.Header.Get("Retry-After"))
-	}
-	return seconds
-}
-
-// TestBackpressureOverHTTP: a full queue is 429 with a time to come back, until it is
-// not full any more.
-func TestBackpressureOverHTTP(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, dsn string) {
-		s := serve(t, dsn,
-			node.Options{
-				Engine: settings.Config{Backpressure: settings.Backpressure{Soft: 2, HighOnly: 3, AllowListOnly: 4,
-					AllowList: []string{"vip"}}}})
-		put := func(body string) { t.Helper(); s.must(t, "POST", "/api/v1/tasks", body, nil) }
-		put(`{"task_type":"job"}`)
-		put(`{"task_type":"job"}`)
-		s.refusedBy(t, `{"task_type":"job","priority":"low"}`, 429, tasker.CodeExhausted)
-		put(`{"task_type":"job","priority":60}`)
-		s.refusedBy(t, `{"task_type":"job","priority":60}`, 429, tasker.CodeExhausted)
-		put(`{"task_type":"job","priority":"high"}`)
-		s.refusedBy(t, `{"task_type":"job","priority":"high"}`, 429, tasker.CodeExhausted)
-		put(`{"task_type":"vip","priority":"low"}`)
-		s.must(t, "POST", "/v1/tasks", `{"task_type":"job"}`, nil) // has no tiers by default
-		stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
-		if b := stats.Backpressure; err != nil || b.State != "allow_list_only" || b.Scope != "queue" ||
-			b.Refused["soft"] != 1 || b.Refused["high_only"] != 1 || b.Refused["allow_list_only"] != 1 {
-			t.Errorf("the numbers are %+v, %v", b, err)
-		}
-		_, far := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "job"})
-		if e, ok := far.(*tasker.Error); !ok || e.Code != tasker.CodeExhausted || e.RetryAfter < time.Second {
-			t.Errorf("the SDK says %#v", far)
-		}
-		s.work(t, map[string]tasker.Handler{"job": nothing, "vip": nothing})
-		eventually(t, "there is room again", func() bool {
-			_, err := s.Enqueue(s.ctx, queueapi.EnqueueTask{TaskType: "job", Priority: tasker.Low})
-			return err == nil
-		})
-	})
-}
-
-func nothing(context.Context, *tasker.Job) (any, error) { return nil, nil }
-
-// TestUserLimitsOverHTTP: who submits too much is told until when, and nobody else.
-func TestUserLimitsOverHTTP(t *testing.T) {
-	t.Parallel()
-	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"),
-		node.Options{Engine: settings.Config{Backpressure: settings.Backpressure{UserBurst: 2, UserSustained: 3}}})
-	for range 2 {
-		s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job","user_id":"ann"}`, nil)
-	}
-	if seconds := s.refusedBy(t, `{"task_type":"job","user_id":"ann"}`, 429, tasker.CodeExhausted); seconds > 61 {
-		t.Errorf("ann is to come back in %d s", seconds)
-	}
-	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job","user_id":"bob"}`, nil)
-	_, err := s.EnqueueTasks(s.ctx,
-		queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "job", UserID: "eve"},
-			{TaskType: "job", UserID: "eve"}, {TaskType: "job", UserID: "eve"}}})
-	if tasker.ErrorCode(err) != tasker.CodeTooLarge {
-		t.Errorf("a batch over the limit is answered %v", err)
-	}
-}
-
-// TestPayloadLimitOverHTTP: the limit is a setting.
-func TestPayloadLimitOverHTTP(t *testing.T) {
-	t.Parallel()
-	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"),
-		node.Options{Engine: settings.Config{Limits: settings.Limits{PayloadBytes: 1 << 20}}})
-	body := func(n int) string { return `{"task_type":"job","parameters":"` + strings.Repeat("x", n-2) + `"}` }
-	s.must(t, "POST", "/api/v1/tasks", body(1<<20), nil)
-	if status, text := s.send(t, "POST", "/api/v1/tasks", body(1<<20+1), nil); status != 400 ||
-		!strings.Contains(text, `"/parameters"`) {
-		t.Errorf("a byte more is answered %d %.300s", status, text)
-	}
-}
-
-// TestOverloadOverHTTP: a node with too many unstored tasks answers 503, before it stores anything.
-func TestOverloadOverHTTP(t *testing.T) {
-	t.Parallel()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	slow := &slowStore{Database: store, arrived: make(chan struct{}, 10), release: make(chan struct{})}
-	b, err := node.New(t.Context(), slow,
-		node.Options{Engine: settings.Config{Backpressure: settings.Backpressure{NormalLoad: 2}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := httptest.NewServer(httpapi.New(b, httpapi.Options{}))
-	t.Cleanup(func() { h.Close(); _ = b.Close() })
-	client, err := tasker.Dial(h.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	s := &server{Client: client, Backend: operate.Of(client), queueClient: queueapi.Of(client), engine: b, url: h.URL,
-		ctx: t.Context(), http: h.Client()}
-	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job"}`, nil)
-	slow.on.Store(true)
-	stored := make(chan error, 1)
-	go func() {
-		_, err := s.EnqueueTasks(s.ctx,
-			queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{{TaskType: "job"}, {TaskType: "job"}, {TaskType: "job"},
-				{TaskType: "job"}}})
-		stored <- err
-	}()
-	<-slow.arrived
-	if seconds := s.refusedBy(t, `{"task_type":"job","priority":"high"}`, 503, tasker.CodeUnavailable); seconds != 1 {
-		t.Errorf("it is to come back in %d s", seconds)
-	}
-	stats, err := s.QueueStats(s.ctx, queueapi.QueueFilter{})
-	if err != nil || stats.Backpressure.State != "overloaded" || stats.Backpressure.InHand != 4 ||
-		*stats.Backpressure.NormalLoad != 2 || stats.Backpressure.Refused["overloaded"] != 1 {
-		t.Errorf("the numbers are %+v, %v", stats.Backpressure, err)
-	}
-	close(slow.release)
-	if err := <-stored; err != nil {
-		t.Error(err)
-	}
-	s.must(t, "POST", "/api/v1/tasks", `{"task_type":"job"}`, nil)
-}
-
-// slowStore holds writes back while it is on.
-type slowStore struct {
-	engine.Database
-	on               atomic.Bool
-	arrived, release chan struct{}
-}
-
-func (s *slowStore) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
-	if s.on.Load() {
-		s.arrived <- struct{}{}
-		<-s.release
-	}
-	return s.Database.Write(ctx, fn)
 }
 
 // TestQueuePlacesOverHTTP: a batch stands in a row, and its places go down as workers
