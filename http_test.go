@@ -129,8 +129,8 @@ func TestRoutes(t *testing.T) {
 			`{"results":[{"error":{"code":"wrong_state","message":"m"}}]}`, `"wrong_state"`},
 		"Enqueue": {
 			func(c *tasker.Client) (any, error) {
-				return queueapi.Of(c).Enqueue(ctx, queueapi.EnqueueTask{TaskType: "h", Priority: tasker.High,
-					RequiredCapabilities: []string{"gpu"}})
+				return queueapi.Of(c).EnqueueTasks(ctx, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{
+					{TaskType: "h", Priority: tasker.High, RequiredCapabilities: []string{"gpu"}}}})
 			},
 			seen{"POST", "/api/v1/tasks", `{"task_type":"h","priority":"high","required_capabilities":["gpu"]}`},
 			`{"task_id":"` + a.String() +

@@ -1,6 +1,7 @@
 package apitest_test
 
 import (
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"testing"
@@ -85,4 +86,16 @@ func (m *member) poll(t *testing.T, body string) []assigned {
 	var answer struct{ Tasks []assigned }
 	m.must(t, "POST", m.path+"/poll", body, &answer)
 	return answer.Tasks
+}
+
+// Enqueue submits one task to the queue.
+func (s *server) Enqueue(ctx context.Context, t queueapi.EnqueueTask) (queueapi.QueueReceipt, error) {
+	receipts, err := s.EnqueueTasks(ctx, queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{t}})
+	if err != nil {
+		return queueapi.QueueReceipt{}, err
+	}
+	if receipts[0].Error != nil {
+		return receipts[0], receipts[0].Error
+	}
+	return receipts[0], nil
 }

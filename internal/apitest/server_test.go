@@ -31,14 +31,14 @@ const patience = time.Minute
 type server struct {
 	*tasker.Client
 	operate.Backend
-	*queueClient
+	queueClient
 	engine *node.Node // the one behind the API
 	url    string
 	ctx    context.Context
 	http   *http.Client
 }
 
-type queueClient = queueapi.Client
+type queueClient = queueapi.Backend
 
 // onEveryStore runs a test with a server on each of the stores that outlive a
 // process, empty at the beginning.

@@ -19,11 +19,14 @@ import (
 
 func (r *rig) enqueue(t *testing.T, req queueapi.EnqueueTask) queueapi.QueueReceipt {
 	t.Helper()
-	receipt, err := r.Enqueue(t.Context(), req)
+	receipts, err := r.EnqueueTasks(t.Context(), queueapi.EnqueueRequest{Tasks: []queueapi.EnqueueTask{req}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return receipt
+	if receipts[0].Error != nil {
+		t.Fatal(receipts[0].Error)
+	}
+	return receipts[0]
 }
 
 func (r *rig) queued(t *testing.T, id uuid.UUID) *queueapi.QueueTask {

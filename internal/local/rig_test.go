@@ -70,7 +70,7 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type rig struct {
 	*tasker.Client
 	operate.Backend
-	*queueClient
+	queueClient
 	b      *node.Node
 	store  engine.Database
 	worker uuid.UUID
@@ -79,7 +79,7 @@ type rig struct {
 	now time.Time
 }
 
-type queueClient = queueapi.Client
+type queueClient = queueapi.Backend
 
 // newRig opens a Backend on a store. Its worker is called "w" and serves everything.
 func newRig(t *testing.T, s engine.Database, cfg settings.Config) *rig {
