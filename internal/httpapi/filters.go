@@ -1,8 +1,6 @@
 package httpapi
 
-import (
-	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
-)
+import "github.com/taskerhq/tasker/internal/httpapi/endpoint"
 
 // A filter has the name of the filtered field. olderNames are former names of some filters, by the path of their
 // operation. They still work, but are not in the OpenAPI document.

@@ -46,8 +46,7 @@ func (s *server) routes() {
 		"Reset, resolve or complete a step", operating, conflicts), s.actOnStep)
 
 	endpoint.AddStream[tasker.Event](api, get("/v1/events", "stream-events", "Stream events of tasks, cases and the queue",
-		read,
-		hot|finds|limited), eventType, eventsDoc, s.serveEvents)
+		read, hot|finds|limited), eventType, eventsDoc, s.serveEvents)
 
 	// A snapshot is sent as stored; the document shows its form too.
 	endpoint.SchemaOf[operate.CaseSnapshot](api.Registry())
@@ -67,15 +66,13 @@ func (s *server) routes() {
 		"List pending cases, most urgent first",
 		read, 0), s.investigationQueue)
 	endpoint.Add(api, get("/v1/dlq/staleness", "get-staleness", "List live tasks by staleness, stale tasks first", read,
-		0),
-		s.staleness)
+		0), s.staleness)
 	endpoint.Add(api, post("/v1/dlq/staleness/detect", "detect-staleness", "Run the staleness detector now", operating,
 		optional), s.detectStaleness)
 
 	endpoint.Add(api, get("/v1/audit", "list-audit", "List acts of operators, newest first", read, finds), s.listAudit)
 	endpoint.Add(api, get("/v1/tasks/{uuid}/audit", "list-task-audit", "List acts on a task, its steps and its cases",
-		read,
-		0), s.listTaskAudit)
+		read, 0), s.listTaskAudit)
 	endpoint.Add(api, get("/v1/dlq/entry/{dlq_entry_uuid}/audit", "list-case-audit", "List acts on a case", read, 0),
 		s.listCaseAudit)
 

@@ -43,16 +43,14 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	endpoint.Add(api, get("/api/v1/dlq/patterns", "get-failure-report",
 		"Analyse recent permanent failures by reason and by error", read, finds), f.failureReport)
 	endpoint.Add(api, post("/api/v1/dlq/{task_id}/replay", "replay-task", "Run the failed steps of a task again",
-		operating,
-		optional|conflicts), f.replayTask)
+		operating, optional|conflicts), f.replayTask)
 
 	endpoint.Add(api, post("/api/v1/tasks", "enqueue-task", "Submit a task to the queue", submit,
 		hot|creates|finds|conflicts|limited), f.enqueueTask)
 	endpoint.Add(api, post("/api/v1/tasks/batch", "enqueue-tasks", "Submit many tasks to the queue in one transaction",
 		submit, hot|batch|finds|conflicts|limited), f.enqueueTasks)
 	endpoint.Add(api, get("/api/v1/tasks", "list-queue-tasks", "List tasks with their queue status, newest first", read,
-		0),
-		f.queueTasks)
+		0), f.queueTasks)
 	endpoint.Add(api, get("/api/v1/tasks/{id}", "get-queue-task", "Get a task with its position in the queue", read, hot),
 		f.queueTask)
 	endpoint.Add(api, del("/api/v1/tasks/{id}", "cancel-queue-task", "Cancel a task and report who is notified", cancel,
@@ -66,8 +64,7 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	endpoint.Add(api, post("/api/v1/workers/{id}/start", "start-queue-task", "Start a claimed task", work, hot|conflicts),
 		workers.Start)
 	endpoint.Add(api, post("/api/v1/workers/{id}/progress", "progress-of-queue-task", "Report the progress of a task",
-		work,
-		hot|conflicts), workers.Progress)
+		work, hot|conflicts), workers.Progress)
 	endpoint.Add(api, post("/api/v1/workers/{id}/result", "result-of-queue-task", "Report the result of a task", work,
 		hot|conflicts), workers.Result)
 	endpoint.Add(api, post("/api/v1/workers/{id}/heartbeat", "heartbeat-of-queue-worker",

@@ -39,8 +39,7 @@ func Routes(api *endpoint.API, steps *stepworker.Verbs, tasks *taskworker.Verbs)
 	endpoint.Add(api, post("/internal/workers/{id}/heartbeat", "heartbeat", "Send a heartbeat and renew leases", work,
 		hot|batch|optional), steps.Heartbeat)
 	endpoint.Add(api, post("/internal/workers/{id}/drain", "drain", "Drain a worker: assign it no more steps", leave,
-		optional),
-		steps.Drain)
+		optional), steps.Drain)
 	endpoint.Add(api, post("/internal/workers/{id}/resume", "resume-worker", "Resume a drained worker", operating,
 		optional|conflicts), steps.Resume)
 }
