@@ -48,8 +48,11 @@ type LetterReader interface {
 	ListLetters(ctx context.Context, f LetterFilter) (LetterPage, error)
 	// OpenLetters counts the open letters of a source, up to a limit.
 	OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error)
-	// DueLetters returns the IDs of up to limit scheduled letters that are due, the earliest first.
-	DueLetters(ctx context.Context, until task.Instant, limit int) ([]task.ID, error)
+	// DueLetters returns the IDs of up to limit scheduled letters that are due, the earliest first; or, on request, of
+	// letters that a policy has marked before a time, and whose send was never recorded.
+	DueLetters(ctx context.Context, until task.Instant, marked bool, limit int) ([]task.ID, error)
+	// SelectCases returns the IDs of up to limit pending cases that a selection selects, and whether there are more.
+	SelectCases(ctx context.Context, sel deadletter.Selection, limit int) (ids []task.ID, more bool, err error)
 	// PurgeLetters deletes up to limit letters whose time to be deleted has come, with their occurrences.
 	PurgeLetters(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error)
 }
@@ -146,6 +149,9 @@ type RedriveReader interface {
 	FindRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error)
 	// ListRedrives returns a page, the newest first.
 	ListRedrives(ctx context.Context, f RedriveFilter) ([]*deadletter.Redrive, error)
+	// ActiveRedrives returns up to limit redrives that are running or observing, or of which items are being sent; the
+	// oldest first.
+	ActiveRedrives(ctx context.Context, limit int) ([]*deadletter.Redrive, error)
 	// ListItems returns items of a redrive above a number, up to limit; only those in a state unless it is "".
 	ListItems(ctx context.Context, id task.ID, state deadletter.ItemState, above, limit int) ([]deadletter.Item, error)
 	// ItemOf returns the item under which a letter or a case was sent, or nil.
