@@ -1,5 +1,22 @@
 package failure
 
+import (
+	"strconv"
+	"strings"
+)
+
+// PrintVersion is the version of the rules by which PrintOf derives a Print. The rules never change under one version:
+// prints are stored, and failures from before a change would not be counted with those from after.
+const PrintVersion = 1
+
+// The bounds of the parts of a Print, in bytes.
+const (
+	maxPart  = 200
+	maxTitle = 240
+	// looked is how much of a text is looked at. A stack of Python is looked at from its end, too.
+	looked = 8 << 10
+)
+
 // Print is a fingerprint with its parts: failures of one cause have the same. A part that is not known is "".
 type Print struct {
 	// Version is that of the rules by which the parts were derived.
@@ -17,9 +34,82 @@ type Print struct {
 	Rule string
 }
 
+// PrintOf returns the fingerprint of a failure. stack is the text of its stack, "" for none; where is the handler, or
+// else the source. Every part is valid UTF-8 in one line of at most 200 bytes, whatever it is made of; only the first
+// few KiB of a text are looked at, and the last ones of a stack of Python.
+func PrintOf(r Report, stack, where string) Print {
+	name := r.Code
+	if name == "" {
+		name = r.Type
+	}
+	frame, _ := topFrame(stack)
+	return Print{Version: PrintVersion, Type: plain(name), Message: Normalise(r.Message), Frame: frame,
+		Where: plain(where)}
+}
+
+// Title returns a line of at most 240 bytes for a list of fingerprints.
+func (p Print) Title() string {
+	title := p.Message
+	switch {
+	case p.Type != "" && p.Type != "error" && title != "":
+		title = p.Type + ": " + title
+	case title == "":
+		title = p.Type
+	}
+	if title == "" {
+		title = p.Frame
+	}
+	if title == "" {
+		title = p.Rule
+	}
+	if title == "" {
+		return "(nothing is known)"
+	}
+	return Cut(title, maxTitle)
+}
+
+// Key returns what identifies the fingerprint: two have the same key exactly if they are of one cause. Each part
+// stands behind its length, so that parts cannot be confused. A rule takes the place of type, message and frame.
+func (p Print) Key() string {
+	parts := []string{"print", p.Type, p.Message, p.Frame, p.Where}
+	if p.Rule != "" {
+		parts = []string{"rule", p.Rule, p.Where}
+	}
+	var b strings.Builder
+	b.WriteString("v" + strconv.Itoa(p.Version))
+	for _, part := range parts {
+		b.WriteByte(' ')
+		b.WriteString(strconv.Itoa(len(part)))
+		b.WriteByte(':')
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
 // Part is one part of a fingerprint, and the text that it was derived from.
 type Part struct {
 	Name  string // type, message, frame, where or rule
 	Value string
-	From  string // cut to 512 bytes
+	// From is the beginning of the text, in one line of at most 200 bytes; "" where nothing was given.
+	From string
+}
+
+// Why explains a fingerprint by the failure that it was derived from: the parts that count, each with its text. A part
+// that would be derived differently today has the value that is stored.
+func (p Print) Why(r Report, stack, where string) []Part {
+	name := r.Code
+	if name == "" {
+		name = r.Type
+	}
+	_, line := topFrame(stack)
+	parts := []Part{
+		{"type", p.Type, plain(name)},
+		{"message", p.Message, plain(firstLine(r.Message))},
+		{"frame", p.Frame, plain(line)},
+		{"where", p.Where, plain(where)},
+	}
+	if p.Rule != "" {
+		return []Part{{"rule", p.Rule, p.Title()}, parts[3]}
+	}
+	return parts
 }

@@ -1,0 +1,144 @@
+package deadletter
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Change is one difference between two contents.
+type Change struct {
+	// Pointer is /key, /headers/NAME, /payload, or a place within a payload of JSON.
+	Pointer string
+	// Before and After are what stands there, at most 200 bytes; "" for nothing.
+	Before, After string
+}
+
+// MaxChanges bounds a Diff; maxShown bounds a value in it, in bytes.
+const (
+	MaxChanges = 100
+	maxShown   = 200
+)
+
+// Diff lists how content b differs from a, at most MaxChanges differences: key, headers, payload. Two payloads of JSON
+// are compared member by member and element by element; how they are written does not matter.
+func Diff(a, b Content) []Change {
+	var d differ
+	if !bytes.Equal(a.Key, b.Key) || (a.Key == nil) != (b.Key == nil) {
+		d.add("/key", a.Key, b.Key)
+	}
+	d.headers(a.Headers, b.Headers)
+	switch {
+	case bytes.Equal(a.Payload, b.Payload):
+	case isJSON(a.Payload) && isJSON(b.Payload):
+		d.documents("/payload", a.Payload, b.Payload)
+	default:
+		d.add("/payload", a.Payload, b.Payload)
+	}
+	return d
+}
+
+func isJSON(p []byte) bool { return len(p) > 0 && task.JSONFault(p, MaxPayload) == "" }
+
+type differ []Change
+
+func (d *differ) add(at string, before, after []byte) {
+	if len(*d) < MaxChanges {
+		*d = append(*d, Change{failure.Cut(at, 4*maxShown), show(before), show(after)})
+	}
+}
+
+// show is a value in a line.
+func show(v []byte) string {
+	if cut := v[:min(len(v), maxShown+utf8.UTFMax)]; !printable(cut) {
+		return failure.Cut(fmt.Sprintf("%q", cut), maxShown)
+	}
+	return failure.Cut(string(v[:min(len(v), 2*maxShown)]), maxShown)
+}
+
+func printable(v []byte) bool {
+	for len(v) > 0 {
+		r, size := utf8.DecodeRune(v)
+		if r == utf8.RuneError && size == 1 && utf8.FullRune(v) || task.CharacterFault(string(r), true) != "" {
+			return false
+		}
+		v = v[size:]
+	}
+	return true
+}
+
+// headers compares the values of each name, in their order.
+func (d *differ) headers(a, b []Header) {
+	seen := map[string]bool{}
+	for _, list := range [][]Header{a, b} {
+		for _, h := range list {
+			if seen[h.Name] {
+				continue
+			}
+			seen[h.Name] = true
+			before, after := values(a, h.Name), values(b, h.Name)
+			for i := range max(len(before), len(after)) {
+				if x, y := nth(before, i), nth(after, i); i >= len(before) || i >= len(after) || !bytes.Equal(x, y) {
+					d.add("/headers/"+escape(h.Name), x, y)
+				}
+			}
+		}
+	}
+}
+
+func values(list []Header, name string) [][]byte {
+	var out [][]byte
+	for _, h := range list {
+		if h.Name == name {
+			out = append(out, h.Value)
+		}
+	}
+	return out
+}
+
+func nth[T ~[]byte](list []T, i int) []byte {
+	if i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+// documents compares two valid documents.
+func (d *differ) documents(at string, a, b []byte) {
+	switch kind := kindOf(a); {
+	case len(*d) >= MaxChanges:
+	case kind == '{' && kindOf(b) == '{':
+		before, after := members(a), members(b)
+		for _, m := range before {
+			var other []byte
+			if i := find(after, m.name); i >= 0 {
+				other = after[i].value
+			}
+			d.either(at+"/"+escape(m.name), m.value, other)
+		}
+		for _, m := range after {
+			if find(before, m.name) < 0 {
+				d.either(at+"/"+escape(m.name), nil, m.value)
+			}
+		}
+	case kind == '[' && kindOf(b) == '[':
+		before, after := elements(a), elements(b)
+		for i := range max(len(before), len(after)) {
+			d.either(fmt.Sprintf("%s/%d", at, i), nth(before, i), nth(after, i))
+		}
+	case !equalJSON(a, b):
+		d.add(at, bytes.TrimSpace(a), bytes.TrimSpace(b))
+	}
+}
+
+// either compares two values of which one may be missing.
+func (d *differ) either(at string, a, b []byte) {
+	if a == nil || b == nil {
+		d.add(at, a, b)
+		return
+	}
+	d.documents(at, a, b)
+}

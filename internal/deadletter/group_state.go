@@ -1,0 +1,218 @@
+package deadletter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// groupTransitions is the only table of a group's transitions. A group that is ignored again gets other bounds.
+var groupTransitions = map[GroupState][]GroupState{
+	GroupOpen:         {GroupAcknowledged, GroupResolved, GroupIgnored},
+	GroupAcknowledged: {GroupOpen, GroupResolved, GroupIgnored},
+	GroupResolved:     {GroupOpen},
+	GroupIgnored:      {GroupIgnored, GroupOpen, GroupAcknowledged, GroupResolved},
+}
+
+// Next lists the states that may follow s.
+func (s GroupState) Next() []GroupState { return groupTransitions[s] }
+
+// Can reports whether a group may move from s to t.
+func (s GroupState) Can(t GroupState) bool { return slices.Contains(groupTransitions[s], t) }
+
+// Known reports whether the state exists.
+func (s GroupState) Known() bool { return slices.Contains(GroupStates, s) }
+
+// NewGroup returns the open group of a fingerprint, with no failures counted yet.
+func NewGroup(namespace string, p failure.Print, now task.Instant) *Group {
+	return &Group{ID: GroupOf(namespace, p), Namespace: namespace, Print: p, Title: p.Title(), State: GroupOpen,
+		StateAt: now, OpenedAt: now, FirstAt: now, LastAt: now, Version: 1}
+}
+
+// move changes the state, or refuses.
+func (g *Group) move(to GroupState, now task.Instant) error {
+	if err := g.unmerged(); err != nil {
+		return err
+	}
+	if !g.State.Can(to) {
+		e := task.Errorf(task.WrongState, "the group %s is %s and cannot become %s", g.ID, g.State, to)
+		if g.State == GroupResolved {
+			e.Hint = "open it again first"
+		}
+		return e
+	}
+	g.State, g.StateAt = to, now
+	g.Ignore, g.IgnoredFrom = Ignore{}, 0
+	g.Version++
+	return nil
+}
+
+// unmerged refuses an act on a group that another one shows.
+func (g *Group) unmerged() error {
+	if g.MergedInto == 0 {
+		return nil
+	}
+	e := task.Errorf(task.WrongState, "the group %s is merged into %s", g.ID, g.MergedInto)
+	e.Hint = "act on that group, or undo the merge first"
+	return e
+}
+
+// Acknowledge says that somebody is working on the group.
+func (g *Group) Acknowledge(now task.Instant) error { return g.move(GroupAcknowledged, now) }
+
+// Resolve says that the cause is removed, in a version of the application if one is named. It ends the time for which
+// the group was unresolved.
+func (g *Group) Resolve(version string, now task.Instant) error {
+	if err := g.move(GroupResolved, now); err != nil {
+		return err
+	}
+	g.ResolvedIn, g.ResolvedAt = version, now
+	g.Regression = false
+	g.OpenFor += int64(max(now-g.OpenedAt, 0))
+	g.Resolutions++
+	return nil
+}
+
+// IgnoreFor hides the group until one of the bounds is reached; without bounds, until somebody opens it.
+func (g *Group) IgnoreFor(bounds Ignore, now task.Instant) error {
+	if err := g.move(GroupIgnored, now); err != nil {
+		return err
+	}
+	g.Ignore, g.IgnoredFrom = bounds, g.Failures
+	return nil
+}
+
+// Reopen opens a group that is acknowledged, ignored or resolved.
+func (g *Group) Reopen(now task.Instant) error {
+	resolved := g.State == GroupResolved
+	if err := g.move(GroupOpen, now); err != nil {
+		return err
+	}
+	if resolved {
+		g.OpenedAt = now
+	}
+	return nil
+}
+
+// GroupEvent is what a failure means to its group.
+type GroupEvent string
+
+// The events of groups.
+const (
+	NoEvent      GroupEvent = ""
+	NewGroupSeen GroupEvent = "new"          // its first failure
+	Regressed    GroupEvent = "regression"   // it was resolved
+	IgnoreEnded  GroupEvent = "ignore_ended" // it was ignored, up to a bound that is reached
+)
+
+// Failed tells a group of failures; g.Failures includes them already. hour is the number of failures in the current
+// clock hour, these included. Failed opens a resolved group again, if one of them is later than its resolution, and an
+// ignored group of which a bound is reached. The event of a merged group is that of the group that shows it: call
+// Failed on both.
+func (g *Group) Failed(d Delta, hour int64, now task.Instant) GroupEvent {
+	if d.Failures <= 0 || g.MergedInto != 0 {
+		return NoEvent
+	}
+	switch {
+	case g.State == GroupResolved && d.At > g.ResolvedAt:
+		if g.Reopen(now) != nil {
+			return NoEvent
+		}
+		g.Regression = true
+		g.Regressions++
+		return Regressed
+	case g.State == GroupIgnored && g.overrun(hour):
+		if g.Reopen(now) != nil {
+			return NoEvent
+		}
+		return IgnoreEnded
+	case d.Group == g.ID && g.Failures == d.Failures:
+		return NewGroupSeen
+	}
+	return NoEvent
+}
+
+// overrun reports whether failures have reached a bound of ignoring.
+func (g *Group) overrun(hour int64) bool {
+	return g.Ignore.Count > 0 && g.Failures-g.IgnoredFrom >= g.Ignore.Count ||
+		g.Ignore.PerHour > 0 && hour >= g.Ignore.PerHour
+}
+
+// Elapsed opens an ignored group whose time is up, and reports whether it did.
+func (g *Group) Elapsed(now task.Instant) GroupEvent {
+	if g.State != GroupIgnored || g.Ignore.Until == 0 || now < g.Ignore.Until || g.Reopen(now) != nil {
+		return NoEvent
+	}
+	return IgnoreEnded
+}
+
+// Assignment is how a group is looked after. nil fields keep what is.
+type Assignment struct {
+	Owner   *string
+	Runbook *string       // URL; "" removes it
+	DueAt   *task.Instant // 0 removes it
+}
+
+// Assign changes owner, runbook and due time. It reports whether anything changed.
+func (g *Group) Assign(a Assignment) bool {
+	changed := set(&g.Owner, a.Owner)
+	changed = set(&g.Runbook, a.Runbook) || changed
+	changed = set(&g.DueAt, a.DueAt) || changed
+	if changed {
+		g.Version++
+	}
+	return changed
+}
+
+// set assigns a value that is given, and reports whether it differs from what was.
+func set[T comparable](field, to *T) bool {
+	if to == nil || *field == *to {
+		return false
+	}
+	*field = *to
+	return true
+}
+
+// Merge makes another group show this one. Merges are flat: it refuses with WrongState when this group shows others
+// (members is their number), or the other is merged itself; with Invalid when they are the same or of different
+// namespaces.
+func (g *Group) Merge(into *Group, members int) error {
+	if err := g.unmerged(); err != nil {
+		return err
+	}
+	switch {
+	case into.ID == g.ID:
+		return task.Errorf(task.Invalid, "the group %s cannot be merged into itself", g.ID)
+	case into.Namespace != g.Namespace:
+		return task.Errorf(task.Invalid, "the group %s is of another namespace", into.ID)
+	case into.MergedInto != 0:
+		return into.unmerged()
+	case members > 0:
+		e := task.Errorf(task.WrongState, "the group %s shows %d other groups", g.ID, members)
+		e.Hint = "merge those, or undo their merges first"
+		return e
+	}
+	g.MergedInto = into.ID
+	g.Version++
+	return nil
+}
+
+// Unmerge undoes a merge: the group stands in the list again, in the state that it had.
+func (g *Group) Unmerge() error {
+	if g.MergedInto == 0 {
+		return task.Errorf(task.WrongState, "the group %s is not merged", g.ID)
+	}
+	g.MergedInto = 0
+	g.Version++
+	return nil
+}
+
+// TimeToResolve is the mean time for which the group was unresolved; 0 if it was never resolved.
+func (g *Group) TimeToResolve() time.Duration {
+	if g.Resolutions == 0 {
+		return 0
+	}
+	return time.Duration(g.OpenFor/int64(g.Resolutions)) * time.Microsecond
+}

@@ -1,0 +1,56 @@
+package deadletter
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// identityBytes is the length of a hash in an identity, in bytes.
+const identityBytes = 16
+
+// Identify returns what makes a second delivery of a message recognisable within a source, 33 ASCII characters: it
+// follows from the position where the broker has one, else from the sender's identifier, else from the content. The
+// first character says which: p, m or c.
+func Identify(position, messageID string, c Content) string {
+	switch {
+	case position != "":
+		return "p" + digest([]byte(position))
+	case messageID != "":
+		return "m" + digest([]byte(messageID))
+	}
+	parts := make([][]byte, 0, 2+2*len(c.Headers))
+	parts = append(parts, c.Key, c.Payload)
+	for _, h := range c.Headers {
+		parts = append(parts, []byte(h.Name), h.Value)
+	}
+	return "c" + digest(parts...)
+}
+
+// Canonical returns a hash of the payload, 33 ASCII characters. Two JSON documents with the same values have the same:
+// white space, the order of members and the way in which a string or a number is written do not matter, and numbers
+// are compared exactly. Any other payload is hashed byte for byte. Key and headers do not count.
+func Canonical(c Content) string {
+	if len(c.Payload) > 0 && task.JSONFault(c.Payload, len(c.Payload)) == "" {
+		return "j" + digest(canonicalJSON(c.Payload))
+	}
+	return "b" + digest(c.Payload)
+}
+
+// digest hashes parts with their lengths, so that parts cannot be confused; nil differs from empty.
+func digest(parts ...[]byte) string {
+	h := sha256.New()
+	var length [8]byte
+	for _, p := range parts {
+		n := uint64(len(p))
+		if p != nil {
+			n++
+		}
+		h.Write(binary.BigEndian.AppendUint64(length[:0], n))
+		h.Write(p)
+	}
+	var sum [sha256.Size]byte
+	return hex.EncodeToString(h.Sum(sum[:0])[:identityBytes])
+}

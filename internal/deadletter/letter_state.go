@@ -1,0 +1,184 @@
+package deadletter
+
+import (
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Retention is how long a letter is kept after it was sent back or discarded.
+const Retention = 30 * 24 * time.Hour
+
+// MaxReason bounds a reason, in bytes.
+const MaxReason = 2000
+
+// transitions is the only table of a letter's transitions. A scheduled letter that stays scheduled gets another due
+// time.
+var transitions = map[State][]State{
+	Open:      {Scheduled, Redriving, Discarded},
+	Scheduled: {Scheduled, Open, Redriving, Discarded},
+	Redriving: {Redriven, Open},
+	Redriven:  {Open},
+	Discarded: {Open},
+}
+
+// Next lists the states that may follow s.
+func (s State) Next() []State { return transitions[s] }
+
+// Can reports whether a letter may move from s to t.
+func (s State) Can(t State) bool { return slices.Contains(transitions[s], t) }
+
+// Known reports whether the state exists.
+func (s State) Known() bool { return slices.Contains(States, s) }
+
+// hints say what an operator can do about a letter in a state that refuses an act.
+var hints = map[State]string{
+	Redriving: "wait until it is sent, or until its send has failed",
+	Redriven:  "it opens again if it comes back",
+	Discarded: "restore it first",
+}
+
+// refuse is the error of an act that the state does not allow.
+func (l *Letter) refuse(act string) error {
+	e := task.Errorf(task.WrongState, "the letter %s is %s and cannot be %s", l.ID, l.State, act)
+	e.Hint = hints[l.State]
+	return e
+}
+
+// move changes the state of a letter in one of the states from; act is the past participle for the refusal.
+func (l *Letter) move(to State, now task.Instant, act string, from ...State) error {
+	if !slices.Contains(from, l.State) || !l.State.Can(to) {
+		return l.refuse(act)
+	}
+	l.State = to
+	l.Due, l.Reason, l.PurgeAt = 0, "", 0
+	l.StateAt = now
+	l.Version++
+	return nil
+}
+
+// Schedule makes an open or scheduled letter due at a time: a policy sends it back then.
+func (l *Letter) Schedule(due, now task.Instant) error {
+	if err := l.move(Scheduled, now, "scheduled", Open, Scheduled); err != nil {
+		return err
+	}
+	l.Due = due
+	return nil
+}
+
+// Unschedule opens a scheduled letter again: it is left to an operator, for the reason.
+func (l *Letter) Unschedule(reason string, now task.Instant) error {
+	if err := l.move(Open, now, "taken from its schedule", Scheduled); err != nil {
+		return err
+	}
+	l.Reason = failure.Cut(reason, MaxReason)
+	return nil
+}
+
+// Mark gives an open or scheduled letter to a redrive, which is about to send it. The zero ID stands for a policy.
+func (l *Letter) Mark(redrive task.ID, now task.Instant) error {
+	if err := l.move(Redriving, now, "sent back", Open, Scheduled); err != nil {
+		return err
+	}
+	l.Redrive = redrive
+	return nil
+}
+
+// Sent records that a marked letter was sent. It returns WrongState for one that came back in the meantime; that is
+// counted as sent already.
+func (l *Letter) Sent(now task.Instant, retention time.Duration) error {
+	if err := l.move(Redriven, now, "recorded as sent", Redriving); err != nil {
+		return err
+	}
+	l.Replays++
+	l.PurgeAt = now.Add(retention)
+	return nil
+}
+
+// Unmark opens a marked letter again, because it could not be sent, for the reason.
+func (l *Letter) Unmark(reason string, now task.Instant) error {
+	if err := l.move(Open, now, "taken from its redrive", Redriving); err != nil {
+		return err
+	}
+	l.Reason = failure.Cut(reason, MaxReason)
+	return nil
+}
+
+// Return opens a letter that was sent back and died again. It returns the occurrence with its letter, number and
+// redrive. The letter is parked when it was sent back maxReplays times; 0 parks none.
+//
+// A letter can come back before its send is recorded; then Return counts the send. An open letter did not come back: a
+// second delivery of the same death is refused with WrongState, so that it is not counted twice.
+func (l *Letter) Return(o Occurrence, maxReplays int, now task.Instant) (Occurrence, error) {
+	unrecorded := l.State == Redriving
+	if err := l.move(Open, now, "returned", Redriven, Redriving); err != nil {
+		return Occurrence{}, err
+	}
+	if unrecorded {
+		l.Replays++
+	}
+	l.Occurrences++
+	o.Letter, o.No, o.Redrive = l.ID, l.Occurrences, l.Redrive
+	l.Group, l.Failure, l.Stack = o.Group, o.Failure, o.Stack
+	l.Handler = o.Handler
+	l.Attempts += o.Attempts
+	l.LastAt = o.At
+	if o.Origin != "" {
+		l.Origin = o.Origin
+	}
+	l.Position = o.Position
+	l.Identity = Identify(l.Position, l.MessageID, l.died(o))
+	l.Parked = maxReplays > 0 && l.Replays >= maxReplays
+	return o, nil
+}
+
+// died is the content of the letter as it died in an occurrence.
+func (l *Letter) died(o Occurrence) Content {
+	c := l.Outgoing()
+	if o.Payload != nil {
+		c.Payload = o.Payload
+	}
+	return c
+}
+
+// Discard gives an open or scheduled letter up, for a reason. It can be restored until it is deleted.
+func (l *Letter) Discard(reason string, now task.Instant, retention time.Duration) error {
+	if err := l.move(Discarded, now, "discarded", Open, Scheduled); err != nil {
+		return err
+	}
+	l.Reason = failure.Cut(reason, MaxReason)
+	l.PurgeAt = now.Add(retention)
+	return nil
+}
+
+// Restore opens a discarded letter again.
+func (l *Letter) Restore(now task.Instant) error { return l.move(Open, now, "restored", Discarded) }
+
+// Edit sets what is sent in place of the original; nil sends the original again. The state does not change.
+func (l *Letter) Edit(to *Content) error {
+	if l.State != Open && l.State != Scheduled {
+		return l.refuse("edited")
+	}
+	l.Edited = to
+	l.Canonical = Canonical(l.Outgoing())
+	l.Version++
+	return nil
+}
+
+// Purges reports whether the letter's time to be deleted has come.
+func (l *Letter) Purges(now task.Instant) bool { return l.PurgeAt != 0 && l.PurgeAt <= now }
+
+// Sends reports whether a redrive may send the letter; why is the reason for a person if not.
+func (l *Letter) Sends(includeParked bool) (why string, ok bool) {
+	switch {
+	case l.State != Open && l.State != Scheduled:
+		return "it is " + string(l.State), false
+	case l.Cut && l.Edited == nil:
+		return "its payload was cut when it was captured; edit it to send it", false
+	case l.Parked && !includeParked:
+		return "it is parked: it has been sent back too often", false
+	}
+	return "", true
+}

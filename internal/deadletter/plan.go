@@ -1,0 +1,117 @@
+package deadletter
+
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// The defaults of a plan and a stop rule, for fields that are zero.
+const (
+	DefaultCanary        = 10
+	DefaultFactor        = 2
+	DefaultLargest       = 1000
+	DefaultObserve       = 30 * time.Second
+	DefaultReturnedShare = 0.2
+	DefaultSamePrint     = 25
+	DefaultFailed        = 10
+)
+
+// The bounds of a plan and a stop rule.
+const (
+	MaxWave    = 100_000
+	MaxFactor  = 100
+	MaxObserve = 24 * time.Hour
+	MinRate    = 0.001 // per second
+	MaxRate    = 1e6
+	MaxItems   = 1_000_000 // of a redrive
+	minShare   = 0.0001
+)
+
+// NoObservation, as Plan.Observe, sends wave after wave without waiting for what comes back.
+const NoObservation time.Duration = -1
+
+// WithDefaults returns the plan with a default for each zero field but Rate. The largest wave is at least as large as
+// the canary.
+func (p Plan) WithDefaults() Plan {
+	if p.Canary == 0 {
+		p.Canary = DefaultCanary
+		if p.Largest > 0 {
+			p.Canary = min(p.Canary, p.Largest)
+		}
+	}
+	if p.Factor == 0 {
+		p.Factor = DefaultFactor
+	}
+	if p.Largest == 0 {
+		p.Largest = max(DefaultLargest, p.Canary)
+	}
+	if p.Observe == 0 {
+		p.Observe = DefaultObserve
+	}
+	return p
+}
+
+// Validate returns the problems of a plan that has its defaults, each at a JSON pointer within it.
+func (p Plan) Validate() []task.Problem {
+	var list problems
+	list.between("/canary", float64(p.Canary), 1, MaxWave)
+	list.between("/factor", p.Factor, 1, MaxFactor)
+	list.between("/largest", float64(p.Largest), 1, MaxWave)
+	list.when(p.Largest < p.Canary, "/largest", "must not be smaller than canary")
+	if p.Observe != NoObservation {
+		list.within("/observe", p.Observe, time.Millisecond, MaxObserve)
+	}
+	if p.Rate != 0 {
+		list.between("/rate", p.Rate, MinRate, MaxRate)
+	}
+	return list
+}
+
+// WithDefaults returns the default rule for the zero rule. Fields of a rule that has any are kept: zero ones do not
+// halt.
+func (s StopRule) WithDefaults() StopRule {
+	if s == (StopRule{}) {
+		return StopRule{ReturnedShare: DefaultReturnedShare, SamePrint: DefaultSamePrint, Failed: DefaultFailed}
+	}
+	return s
+}
+
+// Validate returns the problems of a stop rule, each at a JSON pointer within it.
+func (s StopRule) Validate() []task.Problem {
+	var list problems
+	if s.ReturnedShare != 0 {
+		list.between("/returned_share", s.ReturnedShare, minShare, 1)
+	}
+	list.between("/same_print", float64(s.SamePrint), 0, MaxWave)
+	list.between("/failed", float64(s.Failed), 0, MaxWave)
+	return list
+}
+
+// Validate returns the problems of what an operator asks a redrive to do, each at a JSON pointer within it: operation,
+// selection, destination, edit, plan, stop and reason.
+func (r *Redrive) Validate() []task.Problem {
+	var p problems
+	p.when(r.Operation == "", "/operation", "must not be empty")
+	p.oneOf("/operation", string(r.Operation), words(Operations)...)
+	p.below("/selection", r.Selection.Validate())
+	p.text("/destination", r.Destination, task.MaxName)
+	if r.Edit != nil {
+		p.below("/edit", r.Edit.Validate())
+	}
+	p.below("/plan", r.Plan.Validate())
+	p.below("/stop", r.Stop.Validate())
+	p.text("/reason", r.Reason, MaxReason)
+	if r.Operation != OpRedrive && r.Operation.Known() {
+		p.when(r.Destination != "", "/destination", "is for the operation redrive only")
+		p.when(r.Edit != nil, "/edit", "is for the operation redrive only")
+	}
+	return p
+}
+
+// below adds the problems of a part.
+func (p *problems) below(at string, part []task.Problem) {
+	for _, q := range part {
+		p.add(at+q.Location, q.Message)
+	}
+}

@@ -1,0 +1,198 @@
+package deadletter
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// The defaults of policies and sources, for fields that are zero.
+const (
+	DefaultMaxRetries = 3
+	DefaultBase       = time.Minute
+	DefaultCap        = time.Hour
+	DefaultMultiplier = 2
+	// DefaultMaxReplays parks a letter that was sent back that often.
+	DefaultMaxReplays = 3
+)
+
+// The bounds of policies and sources.
+const (
+	MaxRetriesLimit = MaxReplayCount
+	MaxDelay        = task.MaxDelay
+	MaxMultiplier   = 100
+	MaxAgeLimit     = 10 * 365 * 24 * time.Hour
+	MaxTypes        = 100
+	MaxTargets      = 100
+	MaxOpenLimit    = 100_000_000
+	MaxURL          = 2048 // bytes
+)
+
+// Verdict is what a policy decides about a letter.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictSend    Verdict = "send"    // at a time
+	VerdictLeave   Verdict = "leave"   // to an operator
+	VerdictDiscard Verdict = "discard" // for a reason
+)
+
+// Decision is what a policy decides about a letter, and why.
+type Decision struct {
+	Verdict Verdict
+	At      task.Instant // of VerdictSend
+	Reason  string       // of the others; "" where the policy is manual
+}
+
+// Decide decides about an open letter. chance is a random number in [0,1) that places the jitter.
+//
+//   - Left to an operator: what is parked, was cut or has a type that the policy does not name.
+//   - Given up, or left with KeepExhausted: what is older than MaxAge, or was sent back MaxRetries times.
+//   - Everything else is sent at a time, counted from now.
+func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
+	switch why, sends := l.Sends(false); {
+	case p.Strategy == Manual || p.Strategy == "":
+		return Decision{Verdict: VerdictLeave}
+	case !sends:
+		return Decision{Verdict: VerdictLeave, Reason: why}
+	case len(p.OnlyTypes) > 0 && !slices.Contains(p.OnlyTypes, l.Failure.Type):
+		return Decision{Verdict: VerdictLeave, Reason: "the policy does not name its error type"}
+	case p.MaxAge > 0 && now.Sub(l.FirstAt) > p.MaxAge:
+		return p.exhausted(fmt.Sprintf("it died more than %s ago, the greatest age of the policy", p.MaxAge))
+	case l.Replays >= p.MaxRetries:
+		return p.exhausted(fmt.Sprintf("it was sent back %d times; the policy allows %d", l.Replays, p.MaxRetries))
+	}
+	return Decision{Verdict: VerdictSend, At: p.due(l.Replays, now, chance)}
+}
+
+func (p *Policy) exhausted(reason string) Decision {
+	if p.KeepExhausted {
+		return Decision{Verdict: VerdictLeave, Reason: reason}
+	}
+	return Decision{Verdict: VerdictDiscard, Reason: reason}
+}
+
+// due is when a letter is sent that was sent back replays times already.
+func (p *Policy) due(replays int, now task.Instant, chance float64) task.Instant {
+	delay := 0.0
+	switch p.Strategy {
+	case Fixed:
+		delay = float64(p.Base)
+	case Exponential:
+		delay = math.Min(float64(p.Base)*math.Pow(p.Multiplier, float64(replays)), float64(p.Cap))
+	case ScheduledAt:
+		delay = float64(p.untilTimeOfDay(now))
+	}
+	if p.Strategy != ScheduledAt {
+		delay *= 1 + p.Jitter*(2*chance-1)
+	} else { // never before the time of day
+		delay += p.Jitter * chance * float64(p.Base)
+	}
+	return now.Add(time.Duration(math.Min(max(delay, 0), float64(MaxDelay))))
+}
+
+// untilTimeOfDay is the time until the next At after now.
+func (p *Policy) untilTimeOfDay(now task.Instant) time.Duration {
+	const day = 24 * time.Hour
+	today := time.Duration(now%task.Instant(day.Microseconds())) * time.Microsecond
+	wait := p.At - today
+	if wait <= 0 {
+		wait += day
+	}
+	return wait
+}
+
+// WithDefaults returns the policy with a default for each zero field that its strategy needs.
+func (p Policy) WithDefaults() Policy {
+	if p.Strategy == "" {
+		p.Strategy = Manual
+	}
+	if p.Strategy == Manual {
+		return p
+	}
+	if p.MaxRetries == 0 {
+		p.MaxRetries = DefaultMaxRetries
+	}
+	if p.Base == 0 && (p.Strategy == Fixed || p.Strategy == Exponential) {
+		p.Base = DefaultBase
+	}
+	if p.Strategy == Exponential {
+		if p.Multiplier == 0 {
+			p.Multiplier = DefaultMultiplier
+		}
+		if p.Cap == 0 {
+			p.Cap = max(DefaultCap, p.Base)
+		}
+	}
+	return p
+}
+
+// Validate returns the problems of a policy that has its defaults, each at a JSON pointer within it.
+func (p *Policy) Validate() []task.Problem {
+	var list problems
+	list.name("/source", p.Source)
+	list.text("/origin", p.Origin, task.MaxName)
+	list.oneOf("/strategy", string(p.Strategy), words(Strategies)...)
+	if p.Strategy != Manual {
+		list.between("/max_retries", float64(p.MaxRetries), 1, MaxRetriesLimit)
+	}
+	list.within("/base", p.Base, 0, MaxDelay)
+	list.within("/cap", p.Cap, 0, MaxDelay)
+	list.when(p.Strategy == Exponential && p.Cap < p.Base, "/cap", "must not be shorter than base")
+	if p.Strategy == Exponential || p.Multiplier != 0 {
+		list.between("/multiplier", p.Multiplier, 1, MaxMultiplier)
+	}
+	list.between("/jitter", p.Jitter, 0, 1)
+	list.within("/at", p.At, 0, 24*time.Hour-time.Microsecond)
+	list.within("/max_age", p.MaxAge, 0, MaxAgeLimit)
+	list.entries("/only_types", len(p.OnlyTypes), MaxTypes)
+	for i, name := range p.OnlyTypes {
+		list.name(fmt.Sprintf("/only_types/%d", i), name)
+	}
+	return list
+}
+
+// Allows reports whether letters of the source may be sent to a destination: to their origin, and to the targets of the
+// source. "" stands for the origin.
+func (s *Source) Allows(destination, origin string) bool {
+	if destination == "" || destination == origin {
+		return origin != ""
+	}
+	return slices.ContainsFunc(s.Targets, func(target string) bool {
+		prefix, open := strings.CutSuffix(target, "*")
+		return target == destination || open && strings.HasPrefix(destination, prefix)
+	})
+}
+
+// WithDefaults returns the source with a default for each zero field that needs one.
+func (s Source) WithDefaults() Source {
+	if s.MaxReplays == 0 {
+		s.MaxReplays = DefaultMaxReplays
+	}
+	return s
+}
+
+// Validate returns the problems of a source that has its defaults, each at a JSON pointer within it. It does not know
+// which drivers and formats there are.
+func (s *Source) Validate() []task.Problem {
+	var p problems
+	p.name("/name", s.Name)
+	p.name("/driver", s.Driver)
+	p.text("/url", s.URL, MaxURL)
+	p.text("/queue", s.Queue, task.MaxName)
+	p.text("/format", s.Format, task.MaxName)
+	p.entries("/targets", len(s.Targets), MaxTargets)
+	for i, target := range s.Targets {
+		at := fmt.Sprintf("/targets/%d", i)
+		p.name(at, target)
+		p.when(strings.Contains(strings.TrimSuffix(target, "*"), "*"), at, "may have one *, at its end")
+	}
+	p.between("/max_replays", float64(s.MaxReplays), 1, MaxReplayCount)
+	p.between("/max_open", float64(s.MaxOpen), 0, MaxOpenLimit)
+	return p
+}

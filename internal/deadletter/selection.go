@@ -1,0 +1,93 @@
+package deadletter
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// The bounds of a selection.
+const (
+	MaxSelectionIDs    = 1000
+	MaxSelectionGroups = 100
+	MaxText            = 1000 // bytes
+	MaxReplayCount     = 1000
+)
+
+// Matches reports whether a selection selects a letter. Texts are compared byte for byte: names whole, Text as a part
+// of the error message or of the original payload. A selection of a template selects cases only.
+func (s *Selection) Matches(l *Letter) bool {
+	return s.Namespace == l.Namespace && s.Kind != KindCase && s.Template == "" &&
+		among(s.IDs, l.ID) && among(s.Groups, l.Group) &&
+		is(s.Source, l.Source) && is(s.Origin, l.Origin) && is(s.State, l.State) && is(s.Type, l.Failure.Type) &&
+		(s.Text == "" || strings.Contains(l.Failure.Message, s.Text) ||
+			bytes.Contains(l.Original.Payload, []byte(s.Text))) &&
+		s.header(l.Original.Headers) &&
+		(s.After == 0 || l.LastAt >= s.After) && (s.Before == 0 || l.LastAt < s.Before) &&
+		l.Replays >= s.MinReplays && (s.Parked == nil || l.Parked == *s.Parked)
+}
+
+// among reports whether a list that restricts contains a value.
+func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
+
+// is reports whether a field that restricts has a value.
+func is[T comparable](want, got T) bool {
+	var zero T
+	return want == zero || want == got
+}
+
+func (s *Selection) header(list []Header) bool {
+	return s.HeaderName == "" || slices.ContainsFunc(list, func(h Header) bool {
+		return h.Name == s.HeaderName && (s.HeaderValue == "" || string(h.Value) == s.HeaderValue)
+	})
+}
+
+// Validate returns the problems of a selection, each at a JSON pointer within it.
+func (s *Selection) Validate() []task.Problem {
+	var p problems
+	p.text("/namespace", s.Namespace, task.MaxName)
+	p.oneOf("/kind", string(s.Kind), string(KindLetter), string(KindCase))
+	p.entries("/ids", len(s.IDs), MaxSelectionIDs)
+	for i, id := range s.IDs {
+		p.when(id.IsZero(), fmt.Sprintf("/ids/%d", i), "must not be zero")
+	}
+	p.entries("/groups", len(s.Groups), MaxSelectionGroups)
+	for i, id := range s.Groups {
+		p.when(id <= 0, fmt.Sprintf("/groups/%d", i), "is not the ID of a group")
+	}
+	p.text("/source", s.Source, task.MaxName)
+	p.text("/origin", s.Origin, task.MaxName)
+	p.text("/template", s.Template, task.MaxName)
+	p.oneOf("/state", string(s.State), words(States)...)
+	p.text("/type", s.Type, task.MaxName)
+	p.text("/text", s.Text, MaxText)
+	p.text("/header_name", s.HeaderName, task.MaxName)
+	p.text("/header_value", s.HeaderValue, MaxText)
+	p.when(s.HeaderValue != "" && s.HeaderName == "", "/header_value", "needs header_name")
+	p.time("/after", s.After)
+	p.time("/before", s.Before)
+	p.when(s.After != 0 && s.Before != 0 && s.Before <= s.After, "/before", "must be later than after")
+	p.between("/min_replays", float64(s.MinReplays), 0, MaxReplayCount)
+	s.cross(&p)
+	return p
+}
+
+// cross adds the problems of restrictions that exclude each other: such a selection selects nothing, whatever there is.
+func (s *Selection) cross(p *problems) {
+	if s.Kind == KindCase {
+		p.when(s.Source != "", "/source", "restricts letters, and kind is case")
+		p.when(s.Origin != "", "/origin", "restricts letters, and kind is case")
+		p.when(s.HeaderName != "", "/header_name", "restricts letters, and kind is case")
+	}
+	p.when(s.Kind == KindLetter && s.Template != "", "/template", "restricts cases, and kind is letter")
+}
+
+// Restricts reports whether a selection selects less than everything in its namespace.
+func (s *Selection) Restricts() bool {
+	return s.Kind != "" || len(s.IDs) > 0 || len(s.Groups) > 0 || s.Source != "" || s.Origin != "" || s.Template != "" ||
+		s.State != "" || s.Type != "" || s.Text != "" || s.HeaderName != "" || s.After != 0 || s.Before != 0 ||
+		s.MinReplays > 0 || s.Parked != nil
+}

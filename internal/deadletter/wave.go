@@ -1,0 +1,196 @@
+package deadletter
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Act is what a runner does next for a redrive.
+type Act string
+
+// The acts.
+const (
+	ActSend Act = "send" // up to N more items of this wave
+	ActWave Act = "wave" // begin the next wave, of N items; see Apply
+	ActWait Act = "wait" // until a time
+	ActHalt Act = "halt" // for a reason; see Apply
+	ActDone Act = "done" // see Apply
+	ActRest Act = "rest" // nothing, until an operator acts
+)
+
+// Step is a decision about a redrive.
+type Step struct {
+	Act    Act
+	N      int
+	Until  task.Instant
+	Reason string // a sentence
+}
+
+const (
+	// leastObserved is the number of items that must have been sent before the share of those that came back counts
+	// while the wave is under way: 1 of 1 says little when 999 are still to be sent. At the end of its observation a
+	// wave is judged whatever its size: a canary of one that came back is all that there is to know.
+	leastObserved = 5
+	// tick bounds how often a runner is asked to send under a rate: it waits for the tokens of one tick.
+	tick = 100 * time.Millisecond
+	// burst bounds the tokens that a runner catches up on after a delay of its own.
+	burst = time.Second
+)
+
+// Next decides what to do. o is how the items of the wave under way stand; it is zero before the first. Next changes
+// nothing but WaveBegan, which it moves forward when the runner is behind the rate by more than a second: what was not
+// sent then is not caught up on.
+//
+// A wave is sent, then observed for the time of the plan, the last one too. The observation ends early when no item is
+// left that could come back. Operations that send nothing are not observed.
+func (r *Redrive) Next(now task.Instant, o Outcome) Step {
+	switch {
+	case !r.State.Active():
+		return Step{Act: ActRest}
+	case r.Wave > 0 && r.WaveSize > 0:
+		if reason := r.Stop.violated(o, r.State == RedriveObserving && r.observed(now, o)); reason != "" {
+			return Step{Act: ActHalt, Reason: reason}
+		}
+	}
+	switch {
+	case r.WaveSent < r.WaveSize:
+		return r.send(now)
+	case r.State == RedriveObserving && !r.observed(now, o):
+		return Step{Act: ActWait, Until: r.StateAt.Add(r.Plan.Observe)}
+	case r.left() == 0:
+		return Step{Act: ActDone}
+	}
+	return Step{Act: ActWave, N: r.nextSize()}
+}
+
+// left is the number of items that are not decided.
+func (r *Redrive) left() int { return max(r.Total-r.Behind, 0) }
+
+// observed reports whether the observation of the wave is over.
+func (r *Redrive) observed(now task.Instant, o Outcome) bool {
+	return o.Sent+o.Sending == 0 || now >= r.StateAt.Add(max(r.Plan.Observe, 0))
+}
+
+// nextSize is the size of the next wave.
+func (r *Redrive) nextSize() int {
+	size := r.Plan.Canary
+	if r.WaveSize > 0 {
+		size = int(math.Ceil(math.Min(float64(r.WaveSize)*r.Plan.Factor, float64(r.Plan.Largest))))
+	}
+	if r.Operation != OpRedrive {
+		size = r.Plan.Largest // there is nothing to learn from a canary
+	}
+	return max(min(size, r.Plan.Largest, r.left()), 1)
+}
+
+// send decides how many items of the wave may be sent now. The tokens of a rate are those of the time since the wave
+// began, one more than none, less what was sent.
+func (r *Redrive) send(now task.Instant) Step {
+	left := r.WaveSize - r.WaveSent
+	if r.Plan.Rate <= 0 {
+		return Step{Act: ActSend, N: left}
+	}
+	if due := r.WaveBegan.Add(r.span(r.WaveSent)); now.Sub(due) > burst {
+		r.WaveBegan += now - due - task.Instant(burst.Microseconds())
+	}
+	earned := math.Floor(float64(now-r.WaveBegan)*r.Plan.Rate/1e6+1e-6) + 1
+	if tokens := int(math.Min(earned, math.MaxInt32)) - r.WaveSent; tokens > 0 {
+		return Step{Act: ActSend, N: min(tokens, left)}
+	}
+	next := min(left, max(int(r.Plan.Rate*tick.Seconds()), 1))
+	until := r.WaveBegan.Add(r.span(r.WaveSent + next - 1))
+	return Step{Act: ActWait, Until: max(until, now+1)}
+}
+
+// Apply carries out a decision that changes the redrive itself: it begins a wave, halts or ends. The other acts are the
+// runner's.
+func (r *Redrive) Apply(s Step, now task.Instant) error {
+	switch s.Act {
+	case ActWave:
+		return r.begin(s.N, now)
+	case ActHalt:
+		return r.HaltFor(s.Reason, now)
+	case ActDone:
+		return r.move(RedriveDone, now, "ended")
+	}
+	return nil
+}
+
+// begin begins a wave of n items. Under a rate it begins where the wave before would have ended, so that many small
+// waves are no faster than a large one.
+func (r *Redrive) begin(n int, now task.Instant) error {
+	if r.State == RedriveObserving {
+		if err := r.move(RedriveRunning, now, "continued"); err != nil {
+			return err
+		}
+	} else if r.State != RedriveRunning {
+		return r.refuse("continued")
+	} else {
+		r.Version++
+	}
+	if r.WaveSent > 0 {
+		now = max(now, r.WaveBegan.Add(r.span(r.WaveSent)))
+	}
+	r.Wave++
+	r.WaveSize, r.WaveSent, r.WaveBegan = n, 0, now
+	return nil
+}
+
+// Decided records that items of the wave are decided: sent, failed or skipped. last is the number of the last of them.
+// It is counted in every state: a runner finishes what it was sending when an operator paused or cancelled. The end of
+// the wave begins its observation.
+func (r *Redrive) Decided(items, last int, now task.Instant) error {
+	if items <= 0 {
+		return nil
+	}
+	r.WaveSent += items
+	r.Behind = max(r.Behind, last)
+	r.Version++
+	if r.WaveSent < r.WaveSize || r.Operation != OpRedrive {
+		return nil
+	}
+	switch {
+	case r.State == RedriveRunning:
+		return r.move(RedriveObserving, now, "observed")
+	case r.State == RedrivePaused && r.Resume == RedriveRunning:
+		r.Resume = RedriveObserving
+	}
+	return nil
+}
+
+// violated returns why the outcome of a wave stops the redrive, in a sentence, or "".
+func (s StopRule) violated(o Outcome, ended bool) string {
+	sent := o.Sent + o.Returned + o.Completed
+	share := float64(o.Returned) / float64(max(sent, 1))
+	switch {
+	case s.Failed > 0 && o.Failed >= s.Failed:
+		return fmt.Sprintf("%d items of the wave could not be sent; the stop rule allows %d", o.Failed, s.Failed-1)
+	case s.ReturnedShare > 0 && share > s.ReturnedShare && (ended || sent >= leastObserved):
+		return fmt.Sprintf("%d of %d items of the wave came back; the stop rule allows %s %%", o.Returned, sent,
+			percent(s.ReturnedShare))
+	}
+	if s.SamePrint > 0 {
+		if group, n := o.most(); n >= s.SamePrint {
+			return fmt.Sprintf("%d items of the wave came back in group %s; the stop rule allows %d", n, group,
+				s.SamePrint-1)
+		}
+	}
+	return ""
+}
+
+// most returns the group in which most items came back; of several, the one with the lowest ID.
+func (o Outcome) most() (GroupID, int) {
+	var group GroupID
+	most := 0
+	for g, n := range o.ByGroup {
+		if n > most || n == most && n > 0 && g < group {
+			group, most = g, n
+		}
+	}
+	return group, most
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.4g", share*100) }

@@ -1,0 +1,151 @@
+package failure
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The marks that stand for the parts of a message that vary.
+const (
+	markNumber = "<n>"
+	markUUID   = "<uuid>"
+	markHex    = "<hex>"
+	markID     = "<id>"
+	markString = "<str>"
+	markTime   = "<time>"
+	markAddr   = "<addr>"
+	markPath   = "<path>"
+)
+
+// Normalise returns the first line of a message with marks for the parts that vary, in at most 200 bytes. What it
+// returns it leaves as it is, and messages that differ in a number only become the same.
+func Normalise(message string) string {
+	s := tidy(firstLine(message), looked)
+	var buf [maxPart + 64]byte
+	for range maxPart {
+		n := normaliser{in: s, out: buf[:0]}
+		n.run()
+		next := bound(n.out)
+		if string(next) == s {
+			return s
+		}
+		// Marks can stand where another look finds more: the text shrinks until it stays.
+		s = string(next)
+	}
+	return s
+}
+
+// firstLine returns the first line of the beginning of a text that is not blank.
+func firstLine(s string) string {
+	s = strings.TrimLeft(s[:min(len(s), looked)], " \t\r\n\v\f")
+	if i := strings.IndexAny(s, "\r\n"); i >= 0 {
+		s = s[:i]
+	}
+	return s
+}
+
+// plain returns the beginning of a text in one line of at most 200 bytes, for a part that is not generalised.
+func plain(s string) string {
+	return string(bound([]byte(tidy(s[:min(len(s), 4*maxPart)], 4*maxPart))))
+}
+
+// bound cuts a text to 200 bytes, between two runes and not within a mark.
+func bound(s []byte) []byte {
+	if len(s) > maxPart {
+		cut := maxPart
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		// A mark has at most 6 bytes.
+		for i := cut - 1; i > cut-len(markUUID); i-- {
+			if s[i] == '<' && markAt(string(s[i:min(len(s), i+len(markUUID))])) > cut-i {
+				cut = i
+				break
+			}
+		}
+		s = s[:cut]
+	}
+	for len(s) > 0 && s[len(s)-1] == ' ' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// tidy returns a text of at most limit bytes in one line: without the sequences that control a terminal, one space for
+// each run of white space and control characters, and valid UTF-8.
+func tidy(s string, limit int) string {
+	if isTidy(s) {
+		return s
+	}
+	out := make([]byte, 0, min(len(s)+16, limit+4))
+	space := true // none at the beginning
+	for i := 0; i < len(s) && len(out) < limit; {
+		c := s[i]
+		if c == 0x1b {
+			i += escapeLen(s[i:])
+			continue
+		}
+		if c < utf8.RuneSelf {
+			i++
+			if c <= ' ' || c == 0x7f {
+				if !space {
+					out = append(out, ' ')
+				}
+				space = true
+				continue
+			}
+			out, space = append(out, c), false
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		i += size
+		switch {
+		case unicode.Is(unicode.Cf, r): // invisible; some change the direction of the line
+		case unicode.IsControl(r) || unicode.IsSpace(r):
+			if !space {
+				out = append(out, ' ')
+			}
+			space = true
+		default:
+			out, space = utf8.AppendRune(out, r), false
+		}
+	}
+	return strings.TrimSuffix(string(out), " ")
+}
+
+// isTidy reports whether a text of ASCII has nothing to tidy.
+func isTidy(s string) bool {
+	last := byte(' ')
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c >= 0x7f || c == ' ' && last == ' ' {
+			return false
+		}
+		last = c
+	}
+	return s == "" || last != ' '
+}
+
+// escapeLen is the length of the terminal's control sequence at the beginning of a text.
+func escapeLen(s string) int {
+	if len(s) < 2 || s[1] != '[' {
+		return 1
+	}
+	for i := 2; i < len(s) && i < 32; i++ {
+		if '@' <= s[i] && s[i] <= '~' {
+			return i + 1
+		}
+	}
+	return 2
+}
+
+// markAt returns the length of the mark at the beginning of a text, 0 for none.
+func markAt(s string) int {
+	for _, m := range [...]string{markNumber, markString, markHex, markID, markUUID, markTime, markAddr, markPath} {
+		if strings.HasPrefix(s, m) {
+			return len(m)
+		}
+	}
+	return 0
+}

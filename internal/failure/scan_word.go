@@ -1,0 +1,231 @@
+package failure
+
+import "strings"
+
+// word replaces what begins with a letter or a digit: the longest thing that it can be.
+func (n *normaliser) word() {
+	s := n.in[n.at:]
+	run := 1
+	digits := isDigit(s[0])
+	for run < len(s) && isAlnum(s[run]) {
+		digits = digits || isDigit(s[run])
+		run++
+	}
+	switch {
+	case n.url(s, run), n.email(s), n.drive(s, run):
+		return
+	case n.host(s):
+		return
+	case !digits:
+		if size := colonsLen(s); size > 0 {
+			n.mark(markAddr, size)
+			return
+		}
+		n.copy(run)
+		return
+	case n.uuid(s), n.zeroX(s, run), n.timeOfDay(s), n.dotted(s):
+		return
+	}
+	if size := colonsLen(s); size > 0 {
+		n.mark(markAddr, size)
+		return
+	}
+	if isDigit(s[0]) {
+		if size := numberLen(s); size >= run {
+			n.number(size)
+			return
+		}
+	}
+	n.mixed(s[:run])
+}
+
+// url replaces scheme://rest up to white space, a quote or a bracket.
+func (n *normaliser) url(s string, run int) bool {
+	for run < len(s) && (isAlnum(s[run]) || s[run] == '+') {
+		run++
+	}
+	if !strings.HasPrefix(s[run:], "://") {
+		return false
+	}
+	end := run + 3
+	for end < len(s) && s[end] > ' ' && strings.IndexByte(`"'<>()[]{}|,;`+"`", s[end]) < 0 {
+		end++
+	}
+	for end > run+3 && strings.IndexByte(".:!?", s[end-1]) >= 0 {
+		end--
+	}
+	return n.mark(markAddr, end)
+}
+
+// email replaces name@host.domain.
+func (n *normaliser) email(s string) bool {
+	i := hostLen(s, "._-+%")
+	if i >= len(s) || s[i] != '@' {
+		return false
+	}
+	host := hostLen(s[i+1:], ".-")
+	if !strings.Contains(s[i+1:i+1+host], ".") {
+		return false
+	}
+	return n.mark(markAddr, i+1+host)
+}
+
+// maxHost bounds the length of a host, in bytes: looking further would take long in a text without spaces.
+const maxHost = 255
+
+// hostLen is the length of the letters, digits and others at the beginning of a text, without punctuation at the end.
+func hostLen(s, others string) int {
+	s = s[:min(len(s), maxHost)]
+	i := 0
+	for i < len(s) && (isAlnum(s[i]) || strings.IndexByte(others, s[i]) >= 0) {
+		i++
+	}
+	for i > 0 && !isAlnum(s[i-1]) {
+		i--
+	}
+	return i
+}
+
+// drive replaces a path of Windows: C:\a.
+func (n *normaliser) drive(s string, run int) bool {
+	if run != 1 || !isLetter(s[0]) || len(s) < 4 || s[1] != ':' || s[2] != '\\' || !isPathStart(s[3]) {
+		return false
+	}
+	return n.mark(markPath, pathLen(s, 3))
+}
+
+// sources are the extensions of files of code: with a line number they look like a host with a port.
+var sources = map[string]bool{"go": true, "py": true, "js": true, "ts": true, "java": true, "rb": true, "cs": true,
+	"php": true, "rs": true, "c": true, "cc": true, "cpp": true, "h": true, "jsx": true, "tsx": true, "mjs": true,
+	"kt": true, "scala": true, "ex": true, "exs": true, "vue": true, "sql": true, "yaml": true, "yml": true,
+	"json": true, "xml": true}
+
+// host replaces host.domain:port and localhost:port.
+func (n *normaliser) host(s string) bool {
+	i := hostLen(s, ".-_")
+	if i+1 >= len(s) || s[i] != ':' || !isDigit(s[i+1]) {
+		return false
+	}
+	dot := strings.LastIndexByte(s[:i], '.')
+	if dot < 0 && s[:i] != "localhost" || dot >= 0 && (sources[s[dot+1:i]] || !letters(s[:i])) {
+		return false
+	}
+	for i++; i < len(s) && isDigit(s[i]); i++ {
+	}
+	return n.mark(markAddr, i)
+}
+
+// letters reports whether a text has a letter.
+func letters(s string) bool {
+	for i := range len(s) {
+		if isLetter(s[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// uuid replaces 8-4-4-4-12 hexadecimal digits.
+func (n *normaliser) uuid(s string) bool {
+	const size = 36
+	if len(s) < size || len(s) > size && isAlnum(s[size]) {
+		return false
+	}
+	for i := range size {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			if s[i] != '-' {
+				return false
+			}
+		} else if !isHex(s[i]) {
+			return false
+		}
+	}
+	return n.mark(markUUID, size)
+}
+
+// zeroX replaces 0x and hexadecimal digits.
+func (n *normaliser) zeroX(s string, run int) bool {
+	if run < 3 || s[0] != '0' || s[1]|0x20 != 'x' {
+		return false
+	}
+	for i := 2; i < run; i++ {
+		if !isHex(s[i]) {
+			return false
+		}
+	}
+	return n.mark(markHex, run)
+}
+
+// shape reports whether a text begins with a shape, in which 0 stands for a digit.
+func shape(s, want string) bool {
+	if len(s) < len(want) {
+		return false
+	}
+	for i := range len(want) {
+		if want[i] == '0' && !isDigit(s[i]) || want[i] != '0' && s[i] != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// timeOfDay replaces a date, a time, or both with a zone.
+func (n *normaliser) timeOfDay(s string) bool {
+	i := 0
+	if shape(s, "0000-00-00") || shape(s, "0000/00/00") {
+		i = 10
+	}
+	clock := i
+	if i > 0 && i < len(s) && (s[i] == 'T' || s[i] == ' ' || s[i] == '_') {
+		clock = i + 1
+	}
+	if end := clock + clockLen(s[clock:]); end > clock {
+		i = end + zoneLen(s[end:])
+	}
+	if i == 0 || i < len(s) && isAlnum(s[i]) {
+		return false
+	}
+	return n.mark(markTime, i)
+}
+
+// clockLen is the length of 15:04, 15:04:05 and 15:04:05.000 at the beginning of a text.
+func clockLen(s string) int {
+	i := 0
+	switch {
+	case shape(s, "00:00"):
+		i = 5
+	case shape(s, "0:00"):
+		i = 4
+	default:
+		return 0
+	}
+	if shape(s[i:], ":00") {
+		i += 3
+		if i+1 < len(s) && (s[i] == '.' || s[i] == ',') && isDigit(s[i+1]) {
+			for i++; i < len(s) && isDigit(s[i]); i++ {
+			}
+		}
+	}
+	if i < len(s) && isDigit(s[i]) || i+1 < len(s) && s[i] == ':' && isHex(s[i+1]) {
+		return 0
+	}
+	return i
+}
+
+// zoneLen is the length of Z, +00:00 and +0000 at the beginning of a text.
+func zoneLen(s string) int {
+	if s == "" {
+		return 0
+	}
+	switch {
+	case s[0] == 'Z':
+		return 1
+	case s[0] != '+' && s[0] != '-':
+		return 0
+	case shape(s[1:], "00:00"):
+		return 6
+	case shape(s[1:], "0000"):
+		return 5
+	}
+	return 0
+}
