@@ -9,18 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Change is one difference between two contents.
-type Change struct {
-	// Pointer is /key, /headers/NAME, /payload, or a place within a payload of JSON.
-	Pointer string
-	// Before and After are what stands there, at most 200 bytes; "" for nothing.
-	Before, After string
-}
-
 // MaxChanges bounds a Diff; maxShown bounds a value in it, in bytes.
 const (
 	MaxChanges = 100
-	maxShown   = 200
+	maxShown   = 512
 )
 
 // Diff lists how content b differs from a, at most MaxChanges differences: key, headers, payload. Two payloads of JSON
@@ -28,15 +20,15 @@ const (
 func Diff(a, b Content) []Change {
 	var d differ
 	if !bytes.Equal(a.Key, b.Key) || (a.Key == nil) != (b.Key == nil) {
-		d.add("/key", a.Key, b.Key)
+		d.add("key", a.Key, b.Key)
 	}
 	d.headers(a.Headers, b.Headers)
 	switch {
 	case bytes.Equal(a.Payload, b.Payload):
 	case isJSON(a.Payload) && isJSON(b.Payload):
-		d.documents("/payload", a.Payload, b.Payload)
+		d.documents("", a.Payload, b.Payload)
 	default:
-		d.add("/payload", a.Payload, b.Payload)
+		d.add("payload", a.Payload, b.Payload)
 	}
 	return d
 }
@@ -46,6 +38,9 @@ func isJSON(p []byte) bool { return len(p) > 0 && task.JSONFault(p, MaxPayload) 
 type differ []Change
 
 func (d *differ) add(at string, before, after []byte) {
+	if at == "" {
+		at = "payload" // as a whole
+	}
 	if len(*d) < MaxChanges {
 		*d = append(*d, Change{failure.Cut(at, 4*maxShown), show(before), show(after)})
 	}
@@ -82,7 +77,7 @@ func (d *differ) headers(a, b []Header) {
 			before, after := values(a, h.Name), values(b, h.Name)
 			for i := range max(len(before), len(after)) {
 				if x, y := nth(before, i), nth(after, i); i >= len(before) || i >= len(after) || !bytes.Equal(x, y) {
-					d.add("/headers/"+escape(h.Name), x, y)
+					d.add("header "+h.Name, x, y)
 				}
 			}
 		}

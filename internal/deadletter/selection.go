@@ -20,7 +20,7 @@ const (
 // Matches reports whether a selection selects a letter. Texts are compared byte for byte: names whole, Text as a part
 // of the error message or of the original payload. A selection of a template selects cases only.
 func (s *Selection) Matches(l *Letter) bool {
-	return s.Namespace == l.Namespace && s.Kind != KindCase && s.Template == "" &&
+	return is(s.Namespace, l.Namespace) && s.Kind != KindCase && s.Template == "" &&
 		among(s.IDs, l.ID) && among(s.Groups, l.Group) &&
 		is(s.Source, l.Source) && is(s.Origin, l.Origin) && is(s.State, l.State) && is(s.Type, l.Failure.Type) &&
 		(s.Text == "" || strings.Contains(l.Failure.Message, s.Text) ||
