@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -11,7 +12,7 @@ import (
 // holds no step of the task.
 type HeldTask struct {
 	Task     feed.TaskStatus
-	Template *task.Template // nil: there is no such task
+	Template *task.Template // nil: there is no such task within the limits of the request's key
 	Leases   []PresentedLease
 }
 
@@ -42,6 +43,9 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 		t, err := e.TemplateOf(ctx, s.DefID)
 		if err != nil {
 			return nil, err
+		}
+		if key := access.From(ctx); key.Limited() && !key.Reaches(t.Namespace) {
+			continue // as one that does not exist
 		}
 		of[s.ID], sized = &HeldTask{Task: s, Template: t}, append(sized, Sized{s.ID, len(t.Steps)})
 	}

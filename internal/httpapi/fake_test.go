@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
@@ -185,7 +186,7 @@ func (f *fake) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHisto
 }
 
 // HeldTasks is no verb of a client's, and not noted.
-func (f *fake) HeldTasks(_ context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
+func (f *fake) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	f.mu.Lock()
 	err := f.err
 	f.mu.Unlock()
@@ -195,7 +196,7 @@ func (f *fake) HeldTasks(_ context.Context, worker uuid.UUID, tasks []uuid.UUID)
 	out := make([]*queueapi.HeldTask, len(tasks))
 	for i, id := range tasks {
 		namespace, known := namespaceOf(id)
-		if !known {
+		if key := access.From(ctx); !known || key.Limited() && !key.Reaches(namespace) {
 			continue // there is none
 		}
 		out[i] = &queueapi.HeldTask{Namespace: namespace, State: tasker.TaskError}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/web"
@@ -274,11 +275,11 @@ type leasing struct {
 	self  string // the worker's state
 }
 
-func (l *leasing) HeldTasks(_ context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
+func (l *leasing) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	l.looks++
 	out := make([]*queueapi.HeldTask, len(tasks))
 	for i, id := range tasks {
-		if id != taskID || worker != workerID {
+		if key := access.From(ctx); id != taskID || worker != workerID || key.Limited() && !key.Reaches(l.space) {
 			continue
 		}
 		out[i] = &queueapi.HeldTask{Namespace: l.space, State: l.state, Leases: l.held}

@@ -1,12 +1,14 @@
 package local_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
@@ -45,6 +47,9 @@ steps:
 		r.wantHeld(t, 2)
 		r.report(t, one, completed(`1`))
 		r.wantHeld(t, 1)
+		if got, err := r.b.HeldTasks(limited(t, "other"), worker, []uuid.UUID{pair}); err != nil || got[0] != nil {
+			t.Errorf("a key of another namespace is answered %+v, %v", got[0], err)
+		}
 		if none, err := r.b.HeldTasks(t.Context(), worker, nil); err != nil || len(none) != 0 {
 			t.Errorf("of no tasks it holds %+v, %v", none, err)
 		}
@@ -67,4 +72,16 @@ func (r *rig) wantHeld(t *testing.T, n int) {
 	if w, err := r.b.Registered(t.Context(), r.worker); err != nil || w.CurrentTasks != nil || w.WorkerID != r.worker {
 		t.Errorf("as registered it is %+v, %v", w, err)
 	}
+}
+
+// limited is the context of a request whose key reaches one namespace.
+func limited(t *testing.T, namespace string) context.Context {
+	t.Helper()
+	secret, hash := access.Generate()
+	ring, err := access.New([]access.Key{{Name: "k", SHA256: hash, Permissions: []string{"work"},
+		Namespaces: []string{namespace}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return access.With(t.Context(), ring.Authenticate(secret))
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
 	"github.com/taskerhq/tasker/internal/queueapi"
@@ -137,17 +136,7 @@ func (v *Verbs) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UU
 	if len(tasks) == 0 {
 		return nil, nil
 	}
-	held, err := v.backend.HeldTasks(ctx, worker, tasks)
-	if err != nil {
-		return nil, err
-	}
-	p := access.From(ctx)
-	for i, h := range held {
-		if h != nil && p.Limited() && !p.Reaches(h.Namespace) {
-			held[i] = nil
-		}
-	}
-	return held, nil
+	return v.backend.HeldTasks(ctx, worker, tasks)
 }
 
 // held returns the lease on a task that a worker within the key's limits holds. Without one, status gives the reason:
