@@ -71,7 +71,7 @@ var layers = map[string]struct {
 	"internal/httpapi/stepworker": {[]string{".", "internal/access", "internal/httpapi/endpoint",
 		"internal/strictjson", "internal/web"},
 		"the worker protocol's own words know no others"},
-	"internal/httpapi/taskworker": {[]string{".", "internal/access", "internal/httpapi/endpoint",
+	"internal/httpapi/taskworker": {[]string{".", "internal/httpapi/endpoint",
 		"internal/httpapi/stepworker", "internal/queueapi"},
 		"verbs of several families know no route"},
 	"internal/httpapi/workers": {[]string{".", "internal/access", "internal/httpapi/endpoint",
