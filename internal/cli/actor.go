@@ -2,7 +2,10 @@ package cli
 
 import "os/user"
 
-// actor is who acts: the one named, else the user of this process.
+// actor returns the name to record with an act: named if it is not empty, else the operating
+// system's user. It returns "" if the system does not know the user, as in a container with an
+// unlisted user ID. The server stores the name as a claim; only the API key of the request
+// proves an identity.
 func actor(named string) string {
 	if named != "" {
 		return named
@@ -13,8 +16,8 @@ func actor(named string) string {
 	return ""
 }
 
-// byWhom is an actor as he is shown: the name that was claimed and, where it is another,
-// the API key that the request carried.
+// byWhom formats an actor for output: the claimed name and, if the API key of the request has
+// another name, that key.
 func byWhom(actor, key string) string {
 	if key == "" || key == actor {
 		return actor

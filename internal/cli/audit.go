@@ -13,7 +13,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// auditTrail holds the flags of `audit`.
+// auditTrail holds the flags of `audit`. The strings are unparsed values that prepare reads
+// into filter.
 type auditTrail struct {
 	s             *session
 	filter        operate.AuditFilter
@@ -23,6 +24,8 @@ type auditTrail struct {
 	after, before string
 }
 
+// newAudit builds `audit`, the only view of acts across tasks. It pages with the number of the
+// last act instead of an offset, because new acts arrive at the front of the list.
 func newAudit(s *session) *cobra.Command {
 	c := &auditTrail{s: s}
 	cmd := &cobra.Command{
@@ -63,6 +66,8 @@ append-only and is kept when the task itself is deleted.`,
 	return cmd
 }
 
+// prepare parses IDs and times before the command connects, so a typing error exits with 2 even
+// if no server runs.
 func (c *auditTrail) prepare() (err error) {
 	if c.all && !c.s.json {
 		return usagef("--all goes with --json")
@@ -86,6 +91,8 @@ func (c *auditTrail) prepare() (err error) {
 	return err
 }
 
+// run prints one page, or all pages with --all. --all requires JSON: one act per line needs no
+// table that is held in memory until its end.
 func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string) error {
 	if c.all {
 		return c.export(ctx, client)
@@ -123,8 +130,9 @@ func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string)
 	return c.s.nextPage(len(records), c.filter.Limit, records[len(records)-1].No)
 }
 
-// export writes every act as a line of JSON, newest first. What is added meanwhile is
-// newer than the first page, so no act is missed or written twice.
+// export writes every act as one line of JSON, newest first. Acts that are added during the
+// export are newer than the first page, so the export neither misses nor repeats an act. An
+// error leaves the lines that were written before.
 func (c *auditTrail) export(ctx context.Context, client *tasker.Client) error {
 	out := json.NewEncoder(c.s.Out)
 	out.SetEscapeHTML(false)
@@ -158,6 +166,7 @@ func subject(r *operate.AuditRecord) string {
 	return ""
 }
 
+// taskOf returns the task of an act, "" for an act on a worker or a template.
 func taskOf(r *operate.AuditRecord) string {
 	if r.TaskUUID == uuid.Nil {
 		return ""
@@ -165,7 +174,8 @@ func taskOf(r *operate.AuditRecord) string {
 	return r.TaskUUID.String()
 }
 
-// keyOf describes how the actor was identified.
+// keyOf describes how the actor was identified: the name of the key, "-" for a server without
+// keys, or another way of authentication in parentheses.
 func keyOf(r *operate.AuditRecord) string {
 	switch r.Authenticated {
 	case operate.AuthenticatedByKey:

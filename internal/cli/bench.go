@@ -11,6 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/config"
 )
 
+// newBench builds `bench`. The sizes default to 0 here and to real values in bench.Options,
+// because latency and throughput have different defaults.
 func newBench(s *session) *cobra.Command {
 	var opts bench.Options
 	var via, mode string
@@ -57,8 +59,10 @@ names one (schema=NAME).`,
 	return cmd
 }
 
-// checkBench refuses what cannot be measured before a database is made for it.
+// checkBench refuses options that cannot be measured, before the run creates a database.
 func checkBench(cmd *cobra.Command, opts *bench.Options) error {
+	// An omitted number takes its default. An explicit 0 is an error, because bench.Options
+	// would silently replace it by the default.
 	// A number that was not given takes its default; one that was is meant.
 	for flag, v := range map[string]int{"tasks": opts.Tasks, "workers": opts.Workers, "producers": opts.Producers,
 		"nodes": opts.Nodes, "payload": opts.PayloadBytes} {
@@ -82,6 +86,8 @@ func checkBench(cmd *cobra.Command, opts *bench.Options) error {
 	return nil
 }
 
+// bench runs the measurement and prints its report. It blocks until the run ends or ctx is
+// cancelled. Passwords in DSNs are redacted, since reports are pasted into issues.
 func (s *session) bench(ctx context.Context, opts bench.Options) error {
 	if opts.DB == "" {
 		dsn, remove, err := bench.TempDatabase()
@@ -91,6 +97,8 @@ func (s *session) bench(ctx context.Context, opts bench.Options) error {
 		defer remove()
 		opts.DB = dsn
 	}
+	// The servers of the run are started from this executable, so that both sides are the same
+	// version.
 	if opts.Via == bench.ViaHTTP {
 		exe, err := os.Executable()
 		if err != nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/bench"
 )
 
-// printBench shows a report to people.
+// printBench prints a report as text: the conditions of the run, its measurements, and the
+// check of the leases.
 func (s *session) printBench(r *bench.Report) error {
 	nodes := ""
 	if r.Nodes > 1 {
@@ -34,6 +35,7 @@ func (s *session) printBench(r *bench.Report) error {
 	return s.printf("\nlargest resident memory: %.0f MiB\n", float64(r.MaxRSSBytes)/(1<<20))
 }
 
+// printPhases prints throughput. A phase that the run did not measure has no row.
 func (s *session) printPhases(r *bench.Report) error {
 	t := newTable(s.Out, "PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
 	phaseRow(t, "insert", r.Insert)
@@ -69,4 +71,5 @@ func latencyRow(t *table, name string, v *bench.Percentiles) {
 	}
 }
 
+// micros formats microseconds as milliseconds, the unit in which latencies are compared.
 func micros(us int64) string { return fmt.Sprintf("%.2f ms", float64(us)/1000) }

@@ -25,12 +25,14 @@ func hostile(r rune) bool {
 	return false
 }
 
-// clean makes s one harmless line.
+// clean makes s one harmless line. Control characters become escapes such as \n and \x1b.
 func clean(s string) string { return cleanExcept(s, "") }
 
-// cleanLines makes s harmless and keeps its lines and tabs.
+// cleanLines makes s harmless and keeps line breaks and tabs, for texts such as stack traces.
 func cleanLines(s string) string { return cleanExcept(s, "\n\t") }
 
+// cleanExcept escapes hostile characters and invalid UTF-8 in s, except the characters in keep.
+// It returns s itself if there is nothing to escape, which is the common case.
 func cleanExcept(s, keep string) string {
 	ok := func(r rune) bool { return r != utf8.RuneError && (!hostile(r) || strings.ContainsRune(keep, r)) }
 	if !strings.ContainsFunc(s, func(r rune) bool { return !ok(r) }) {
@@ -62,8 +64,8 @@ func cleanExcept(s, keep string) string {
 	return b.String()
 }
 
-// cleanJSON escapes what JSON allows in a string but a terminal would obey. It
-// means the same: outside strings JSON has no such characters.
+// cleanJSON escapes characters that JSON allows in a string and a terminal would obey. The
+// document keeps its meaning: JSON has no such characters outside strings.
 func cleanJSON(b []byte) []byte {
 	bad := func(r rune) bool { return r >= 0x7f && hostile(r) }
 	if !bytes.ContainsFunc(b, bad) {

@@ -10,6 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/document"
 )
 
+// newConfigPrint builds `config print`. It accepts the flags of serve, so that replacing the
+// word serve shows what that command line would do. It reads the configuration and opens
+// nothing.
 func newConfigPrint(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print",
@@ -33,8 +36,9 @@ override earlier ones. Passwords and key hashes are not printed.`,
 	return cmd
 }
 
-// printSettings writes YAML with the source of each setting as a comment. It aligns the comments for
-// readability.
+// printSettings writes YAML with the source of each setting as a comment. The YAML is a valid
+// configuration file, except that secrets are redacted. The comments are aligned for
+// readability, so all lines are built before the first is written.
 func (s *session) printSettings(settings []config.Setting) error {
 	var (
 		lines, sources []string

@@ -9,16 +9,18 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// defaultServer is the address that serve listens on by default.
 const defaultServer = "http://127.0.0.1:8080"
 
-// connectFlags adds the flags of a command that speaks to a server.
+// connectFlags adds the flags of a command that sends requests to a server. They are
+// persistent: a group of commands adds them once for all its subcommands.
 func (s *session) connectFlags(cmd *cobra.Command) {
 	cmd.PersistentFlags().StringVar(&s.server, "server", "",
 		"URL of the server (default $TASKER_SERVER, else "+defaultServer+")")
 	cmd.PersistentFlags().StringVar(&s.apiKey, "api-key", "", "API key (default $TASKER_API_KEY)")
 }
 
-// serverURL is the flag, else the environment, else the default.
+// serverURL returns the server's URL: the flag, else $TASKER_SERVER, else the default.
 func (s *session) serverURL() string {
 	for _, v := range []string{s.server, s.getenv("TASKER_SERVER")} {
 		if v != "" {
@@ -28,7 +30,8 @@ func (s *session) serverURL() string {
 	return defaultServer
 }
 
-// connect returns a client of the server that the command line names.
+// connect returns a client for the server of the command line. It sends no request: an
+// unreachable server shows with the first call. An invalid URL is a usage error.
 func (s *session) connect() (*tasker.Client, error) {
 	key := s.apiKey
 	if key == "" {
@@ -41,8 +44,8 @@ func (s *session) connect() (*tasker.Client, error) {
 	return client, nil
 }
 
-// onServer makes the body of a command that needs a client and nothing else of
-// the process.
+// onServer returns the body of a command that only needs a client. The client is closed after
+// body, and body's context ends with the first interrupt.
 func (s *session) onServer(
 	body func(ctx context.Context, c *tasker.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
@@ -51,13 +54,15 @@ func (s *session) onServer(
 		if err != nil {
 			return err
 		}
+		// Closing only drops idle connections, so its error does not matter.
 		// Closing lets idle connections go; there is nothing to lose.
 		defer func() { _ = client.Close() }()
 		return body(cmd.Context(), client, args)
 	}
 }
 
-// taskArg reads the argument that names a task.
+// taskArg parses the argument that names a task. A malformed UUID is a usage error: no server
+// could know it.
 func taskArg(arg string) (uuid.UUID, error) {
 	id, err := uuid.Parse(arg)
 	if err != nil {

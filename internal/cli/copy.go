@@ -20,6 +20,8 @@ type copying struct {
 	from, to string
 }
 
+// newCopy builds `copy`. Both DSNs are flags, not arguments, so that source and target cannot
+// be swapped by their order.
 func newCopy(s *session) *cobra.Command {
 	c := &copying{s: s}
 	cmd := &cobra.Command{
@@ -47,6 +49,8 @@ from a SQLite file. The command refuses any other copy before it writes anything
 	return cmd
 }
 
+// run copies and compares. A copy that differs exits with 1 after its report: the data is in
+// the target, but it must not be trusted.
 func (c *copying) run(ctx context.Context) error {
 	from, err := databaseFlag("--from", c.from)
 	if err != nil {
@@ -70,7 +74,7 @@ func (c *copying) run(ctx context.Context) error {
 	return nil
 }
 
-// databaseFlag reads a DSN that must be given.
+// databaseFlag parses a required DSN flag. It opens nothing.
 func databaseFlag(flag, dsn string) (config.DSN, error) {
 	if dsn == "" {
 		return config.DSN{}, usagef("%s must name a database, such as sqlite:tasker.db", flag)
@@ -82,8 +86,8 @@ func databaseFlag(flag, dsn string) (config.DSN, error) {
 	return at, nil
 }
 
-// databaseError converts errors of commands that open a database directly to the API's codes, which decide
-// the exit code.
+// databaseError converts the errors of commands that open a database directly to the API's
+// errors, because the API's code decides the exit code. An invalid input is a usage error.
 func databaseError(err error) error {
 	var e *task.Error
 	if !errors.As(err, &e) {
@@ -99,19 +103,22 @@ func databaseError(err error) error {
 	return out
 }
 
-// progress shows the progress of a copy on a terminal.
+// progress overwrites one line of a terminal with the number of rows copied from a table. It
+// prints nothing into files, pipes or JSON.
 func (c *copying) progress(table string, rows int64) {
 	if c.s.ErrTerminal && !c.s.json {
 		fmt.Fprintf(c.s.Err, "\r\x1b[K%s: %d rows", clean(table), rows)
 	}
 }
 
+// clearProgress removes the line of progress, so that the report starts on a clean line.
 func (c *copying) clearProgress() {
 	if c.s.ErrTerminal && !c.s.json {
 		fmt.Fprint(c.s.Err, "\r\x1b[K")
 	}
 }
 
+// print shows one row per table, with both checksums where the tables differ.
 func (c *copying) print(r *transfer.Report) error {
 	if c.s.json {
 		return c.s.printJSON(r)

@@ -24,6 +24,8 @@ type demoCommand struct {
 	exit    bool
 }
 
+// newDemo builds `demo`: it needs neither a database nor a configuration file, so that it is
+// the first command to try.
 func newDemo(s *session) *cobra.Command {
 	c := &demoCommand{s: s}
 	cmd := &cobra.Command{
@@ -46,9 +48,13 @@ repair failed reports. The database is temporary unless --db names one.`,
 	return cmd
 }
 
-// stays reports whether the demo stays up after the summary.
+// stays reports whether the demo keeps running after the summary. Without a terminal it ends,
+// so that scripts and CI do not hang.
 func (c *demoCommand) stays() bool { return c.s.Terminal && !c.exit && !c.s.json }
 
+// run starts a server on a temporary or named database and plays the demo on it. It ignores the
+// environment and the configuration file on purpose: the demo must never run on a production
+// database.
 func (c *demoCommand) run(ctx context.Context) (err error) {
 	if c.records < 0 {
 		return usagef("--records must not be negative")
@@ -73,8 +79,9 @@ func (c *demoCommand) run(ctx context.Context) (err error) {
 	return c.withServer(ctx, cfg, c.play)
 }
 
-// withServer runs a server while body runs, and ends it after body: a worker
-// that stops has to report to it. A server that ends first ends body.
+// withServer runs a server while body runs and stops it afterwards. The server has its own
+// context, because workers that stop after Ctrl-C still report to it. If the server fails
+// first, body's context is cancelled and the server's error is returned.
 func (c *demoCommand) withServer(
 	ctx context.Context,
 	cfg *config.Config,
@@ -113,7 +120,9 @@ func (c *demoCommand) withServer(
 	}
 }
 
-// play runs the demo on a server, shows the summary and stays up if wanted.
+// play runs the demo on a server and prints the summary. A lost task or a step that was settled
+// twice is an error: the demo also checks the engine's guarantees. On a terminal, play then
+// keeps workers running until ctx ends.
 func (c *demoCommand) play(ctx context.Context, node app.Node) error {
 	opts := demo.Options{
 		Records: c.records, Progress: c.s.Err, IsTerminal: c.s.ErrTerminal, Command: spelling(c.s.Args),
@@ -145,6 +154,7 @@ func (c *demoCommand) play(ctx context.Context, node app.Node) error {
 	return nil
 }
 
+// show prints the summary and how to continue with this database.
 func (c *demoCommand) show(sum demo.Summary, command string, node app.Node) error {
 	if c.s.json {
 		line, err := sum.JSON()
@@ -165,8 +175,8 @@ func (c *demoCommand) show(sum demo.Summary, command string, node app.Node) erro
 	return c.s.printf("\nThe tasks are kept. To work with them, start the server: %s serve --db %s\n", command, node.DSN)
 }
 
-// spelling is how the user has to type the program again: by the path it was
-// called with, or as go run when that built it into a directory of its own.
+// spelling returns how the user must type the program again: the path it was called by, or `go
+// run` if that built the executable into a temporary directory.
 func spelling(args []string) string {
 	switch {
 	case len(args) == 0:

@@ -28,9 +28,7 @@ findings in the case (dlq update).`,
 		newDLQQueue(s),
 		newDLQStats(s),
 		newDLQStaleness(s),
-		newDLQUpdate(
-			s,
-		),
+		newDLQUpdate(s),
 		newDLQReopen(s),
 		newDLQOpen(s),
 		newDLQDetect(s),
@@ -42,13 +40,16 @@ findings in the case (dlq update).`,
 	return cmd
 }
 
-// caseFlags are the filters of lists of cases.
+// caseFlags are the filters that all lists and bulk commands of cases share. The server
+// combines them with AND; an empty filter matches every case.
 type caseFlags struct {
 	filter        operate.CaseFilter
 	reason, state string
 	after, before string
 }
 
+// add defines the flags on cmd. Reasons and states are plain strings: the server validates them
+// and names the valid ones, so an older client can use the values of a newer server.
 func (c *caseFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.reason, "dlq-reason", "", "filter by the reason of the case")
@@ -67,7 +68,7 @@ func (c *caseFlags) add(cmd *cobra.Command) {
 		tasker.ReasonWorkerUnavailable, tasker.ReasonManual)
 }
 
-// prepare reads what the flags hold into the filter.
+// prepare converts the values of the flags into the filter.
 func (c *caseFlags) prepare(s *session) error {
 	c.filter.Reason, c.filter.CurrentState = tasker.CaseReason(c.reason), tasker.TaskState(c.state)
 	var err error
@@ -75,7 +76,7 @@ func (c *caseFlags) prepare(s *session) error {
 	return err
 }
 
-// caseArg reads the argument that names a case.
+// caseArg parses the argument that names a case. A malformed UUID is a usage error.
 func caseArg(arg string) (uuid.UUID, error) {
 	id, err := uuid.Parse(arg)
 	if err != nil {
@@ -84,12 +85,12 @@ func caseArg(arg string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// minutes shows a number of minutes to a tenth.
+// minutes formats a number of minutes with one decimal.
 func minutes(m float64) string {
 	return strconv.FormatFloat(m, 'f', 1, 64) + " min"
 }
 
-// span shows a number of minutes in its largest unit.
+// span formats a number of minutes in its largest unit.
 func span(m float64) string {
 	return brief(time.Duration(m * float64(time.Minute)))
 }

@@ -10,16 +10,21 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// bulkFlags select the cases of a bulk command.
+// bulkFlags select the cases of a bulk command: the filters, and how many pending cases at
+// most. The flags are valid only together with --all, so that a forgotten argument does not
+// change every case.
 type bulkFlags struct {
 	caseFlags
 	all, dryRun bool
 	limit       int
 }
 
-// bulkPage is the number of cases that one request of a bulk command examines.
+// bulkPage is the number of cases that one request examines, so that an interrupt takes effect
+// between two requests and an answer stays small. The server splits a request into shorter
+// transactions.
 const bulkPage = 500
 
+// add defines the flags on cmd. The help of --all begins with verb.
 func (b *bulkFlags) add(cmd *cobra.Command, verb string) {
 	b.caseFlags.add(cmd)
 	f := cmd.Flags()
@@ -28,6 +33,8 @@ func (b *bulkFlags) add(cmd *cobra.Command, verb string) {
 	f.IntVar(&b.limit, "limit", 1000, "with --all: maximum number of cases")
 }
 
+// prepare converts the flags into the filter, restricted to pending cases: a resolved case is
+// never changed by a bulk command.
 func (b *bulkFlags) prepare(s *session) error {
 	if b.limit < 1 {
 		return usagef("--limit must be at least 1")
@@ -36,8 +43,9 @@ func (b *bulkFlags) prepare(s *session) error {
 	return b.caseFlags.prepare(s)
 }
 
-// each turns the pages of a bulk verb until there are no more cases, or the limit is
-// reached, and gathers what became of them.
+// each calls ask for page after page until no case is left, the limit is reached, or a page
+// reports an error, and adds up the results. It returns the results of earlier pages with the
+// error: those changes are already stored.
 func (b *bulkFlags) each(ask func(operate.BulkPage) (*operate.BulkResult, error)) (*operate.BulkResult, error) {
 	all := &operate.BulkResult{DryRun: b.dryRun, Results: []operate.BulkItem{}}
 	page := operate.BulkPage{DryRun: b.dryRun}
@@ -56,7 +64,9 @@ func (b *bulkFlags) each(ask func(operate.BulkPage) (*operate.BulkResult, error)
 	return all, nil
 }
 
-// printBulk shows what became of each item. The error is that of the first refused.
+// printBulk prints the result for each case, also if err stopped the command half-way. It
+// returns err, else the error of the page that failed, else that of the first refused case,
+// which selects the exit code.
 func (s *session) printBulk(r *operate.BulkResult, err error) error {
 	if r == nil || err != nil && len(r.Results) == 0 {
 		return err
@@ -75,6 +85,7 @@ func (s *session) printBulk(r *operate.BulkResult, err error) error {
 	return err
 }
 
+// showBulk prints the items as a table and the totals below it, or everything as JSON.
 func (s *session) showBulk(r *operate.BulkResult) error {
 	if s.json {
 		return s.printJSON(r)
@@ -106,6 +117,8 @@ func (s *session) showBulk(r *operate.BulkResult) error {
 	return s.printf("%d %s, %d refused%s\n", r.Succeeded, done, r.Failed, more)
 }
 
+// newDLQAct builds `dlq act`. It requires --all and --reason: an act on many tasks must be
+// deliberate, and the audit trail must say why.
 func newDLQAct(s *session) *cobra.Command {
 	var (
 		bulk             bulkFlags
@@ -155,7 +168,8 @@ state instead. A refused act does not stop the others.`,
 	return cmd
 }
 
-// bulkAction completes an act from the flags.
+// bulkAction fills in the fields of the API that belong to the verb. The API names the actor
+// differently for each action.
 func (s *session) bulkAction(a *tasker.StepAction, verb, by, result, metadata string) error {
 	switch verb {
 	case "reset":

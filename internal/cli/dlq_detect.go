@@ -9,6 +9,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
+// newDLQDetect builds `dlq detect`. It exits with 1 if any stale task could not be set to
+// error, although the other tasks were.
 func newDLQDetect(s *session) *cobra.Command {
 	var req operate.DetectRequest
 	cmd := &cobra.Command{
@@ -44,6 +46,8 @@ tasks and changes nothing.`,
 	return cmd
 }
 
+// printDetections prints each stale task with its time in state, its threshold and the action
+// taken.
 func (s *session) printDetections(found []operate.Detection) error {
 	if s.json {
 		return s.printJSON(found)

@@ -10,6 +10,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
+// newDLQList builds `dlq list`. The API pages cases with an offset; the flag is called --cursor
+// as everywhere else.
 func newDLQList(s *session) *cobra.Command {
 	var (
 		flags  caseFlags
@@ -41,13 +43,15 @@ func newDLQList(s *session) *cobra.Command {
 	return cmd
 }
 
-// resolutionFlag filters by resolution status.
+// resolutionFlag adds --resolution-status with completion.
 func resolutionFlag(cmd *cobra.Command, status *string, usage string) {
 	const name = "resolution-status"
 	cmd.Flags().StringVar(status, name, "", usage)
 	offer(cmd, name, tasker.CasePending, tasker.CaseManuallyResolved, tasker.CasePermanentlyFailed, tasker.CaseCancelled)
 }
 
+// printCases prints a page of cases and how to get the next one. STATE THEN is the task's state
+// when the case was opened, STATE the current one.
 func (s *session) printCases(cases []operate.Case, f operate.CaseFilter) error {
 	if s.json {
 		return s.printJSON(cases)

@@ -9,6 +9,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
+// newDLQOpen builds `dlq open`, for a task that a person finds suspicious before the detector
+// does.
 func newDLQOpen(s *session) *cobra.Command {
 	var (
 		req      operate.OpenCaseRequest

@@ -10,6 +10,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
+// newDLQPatterns builds `dlq patterns`. It prints a stored report and computes nothing, so it
+// is cheap on a large database; the first line says how old the report is.
 func newDLQPatterns(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -30,6 +32,7 @@ last day once per hour; engine.dlq_patterns in the configuration changes both.`,
 	return cmd
 }
 
+// printFailures prints the totals, then the alarms, then the failures by fingerprint.
 func (s *session) printFailures(r *operate.FailureReport) error {
 	if s.json {
 		return s.printJSON(r)

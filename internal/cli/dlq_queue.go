@@ -11,6 +11,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
+// newDLQQueue builds `dlq queue`, the list from which an operator takes the next case. It has
+// no pages: the order changes every minute, so a second page would skip and repeat cases.
 func newDLQQueue(s *session) *cobra.Command {
 	var flags caseFlags
 	cmd := &cobra.Command{
@@ -36,6 +38,7 @@ resolution.`,
 	return cmd
 }
 
+// printQueue prints the queue of pending cases.
 func (s *session) printQueue(queue []operate.QueuedCase) error {
 	if s.json {
 		return s.printJSON(queue)
@@ -57,9 +60,7 @@ func (s *session) printQueue(queue []operate.QueuedCase) error {
 			c.TaskUUID.String(),
 			c.CaseUUID.String(),
 			qualified(c.Namespace, c.TaskName),
-			string(
-				c.Reason,
-			),
+			string(c.Reason),
 			string(c.Cause),
 			c.FailedStep,
 			strconv.Itoa(c.OccurrenceCount),
@@ -73,7 +74,8 @@ func (s *session) printQueue(queue []operate.QueuedCase) error {
 	return t.flush()
 }
 
-// headline is the beginning of a text, as much as a column of a table takes.
+// headline returns the first line of a text, cut to 60 characters, with an ellipsis if anything
+// is missing. A table stays readable with it; `dlq show` prints the whole text.
 func headline(text string) string {
 	const width = 60
 	line, _, more := strings.Cut(text, "\n")

@@ -13,7 +13,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// bulkReplay holds the arguments of a replay of many tasks.
+// bulkReplay holds the flags of a replay of many tasks: at most limit tasks, rate tasks per
+// second.
 type bulkReplay struct {
 	failedTaskFlags
 	all, again, dryRun bool
@@ -21,6 +22,9 @@ type bulkReplay struct {
 	limit              int
 }
 
+// newDLQReplay builds `dlq replay`. A bulk replay is a loop in the client over the single
+// replay of the API, so that Ctrl-C stops it between two tasks and the rate is under the
+// operator's control.
 func newDLQReplay(s *session) *cobra.Command {
 	var (
 		bulk     bulkReplay
@@ -79,6 +83,7 @@ It stops when most of the replayed tasks have failed again.`,
 	return cmd
 }
 
+// replayOne replays one task, whatever its number of earlier replays.
 func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, req operate.ReplayRequest) error {
 	id, err := taskArg(arg)
 	if err != nil {
@@ -104,7 +109,7 @@ func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, r
 	return s.write([]byte("✓ Task replayed!\n" + f.b.String()))
 }
 
-// replays returns the number of a task's replays as text, "" for none.
+// replays describes a task's replays: their number and the last one; "" for none.
 func (s *session) replays(n int, at *time.Time, by, key string) string {
 	if n == 0 {
 		return ""
@@ -112,7 +117,8 @@ func (s *session) replays(n int, at *time.Time, by, key string) string {
 	return fmt.Sprintf("%d, last by %s at %s", n, byWhom(by, key), s.stampAgo(at))
 }
 
-// replayed is what a replay of many tasks came to.
+// replayed is the result of a bulk replay. Stopped is the reason of an early end, "" for a
+// complete run.
 type replayed struct {
 	Found    int    `json:"found"`
 	Replayed int    `json:"replayed"`
@@ -121,8 +127,9 @@ type replayed struct {
 	Stopped  string `json:"stopped,omitempty"`
 }
 
-// replayAll replays what a filter lets pass. What it will be is decided before the
-// first is replayed: what fails again meanwhile is not replayed again.
+// replayAll replays the tasks that match the filters. It lists all of them before it replays
+// the first one: a task that fails again during the run must not be found and replayed again.
+// The counts are printed even if the run ends early.
 func (s *session) replayAll(ctx context.Context, c *tasker.Client, b *bulkReplay, req operate.ReplayRequest) error {
 	ids, err := replayable(ctx, c, b)
 	if err != nil {
@@ -141,6 +148,7 @@ func (s *session) replayAll(ctx context.Context, c *tasker.Client, b *bulkReplay
 	return err
 }
 
+// printReplayed prints the counts of a run or of a dry run.
 func (s *session) printReplayed(r *replayed) error {
 	switch {
 	case s.json:
@@ -152,7 +160,8 @@ func (s *session) printReplayed(r *replayed) error {
 	}
 }
 
-// replayable gathers the tasks to replay, oldest first.
+// replayable lists the IDs of the tasks to replay, oldest first, at most b.limit. The API lists
+// newest first, so it reads every page and then reverses the list; it holds 16 bytes per task.
 func replayable(ctx context.Context, c *tasker.Client, b *bulkReplay) ([]uuid.UUID, error) {
 	const page = 500
 	var ids []uuid.UUID
@@ -178,9 +187,13 @@ func replayable(ctx context.Context, c *tasker.Client, b *bulkReplay) ([]uuid.UU
 	return ids[:min(b.limit, len(ids))], nil
 }
 
-// brakeEvery is after how many replays it is looked whether they help.
+// brakeEvery is the number of replays after which the command checks whether they help. A cause
+// that is not fixed costs at most that many attempts per check.
 const brakeEvery = 20
 
+// replay replays the tasks one after the other at rate tasks per second and counts the results
+// in r. It stops early if most tasks of the last group have failed again. A task that another
+// operator handled meanwhile is skipped.
 func (r *replayed) replay(
 	ctx context.Context,
 	c *tasker.Client,
@@ -220,7 +233,8 @@ func (r *replayed) replay(
 	return nil
 }
 
-// failingAgain reports whether more than half of tasks are in error.
+// failingAgain reports whether more than half of the tasks are in error. A deleted task does
+// not count as failed.
 func failingAgain(ctx context.Context, c *tasker.Client, ids []uuid.UUID) (bool, error) {
 	failed := 0
 	for _, id := range ids {

@@ -12,6 +12,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
+// newDLQShow builds `dlq show`. It takes the task, not the case, because an alert names the
+// task.
 func newDLQShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show TASK_UUID",
@@ -34,7 +36,8 @@ func newDLQShow(s *session) *cobra.Command {
 	}
 }
 
-// printCase shows a case, the task as it was, and what can be done.
+// printCase prints a case, its occurrences and notes, the snapshot of the task and, for a
+// pending case, the next commands.
 func (s *session) printCase(c *operate.Case) error {
 	f := fields{indent: "  "}
 	f.add("Case", c.CaseUUID.String())
@@ -77,7 +80,8 @@ func (s *session) printCase(c *operate.Case) error {
 		s.name, c.TaskUUID.String(), s.name, c.CaseUUID.String())
 }
 
-// printSnapshot shows a task as it was when its case was opened.
+// printSnapshot prints the task as it was when its case was opened. The snapshot is stored JSON
+// of any earlier version; unknown members are ignored.
 func (s *session) printSnapshot(raw json.RawMessage) error {
 	var snap operate.CaseSnapshot
 	if err := json.Unmarshal(raw, &snap); err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
+// newDLQStaleness builds `dlq staleness`. It reads what the detector would decide now and
+// changes nothing.
 func newDLQStaleness(s *session) *cobra.Command {
 	var (
 		filter operate.StalenessFilter
@@ -46,6 +48,8 @@ in the queue, a wait for a time), or the max_duration of the whole task.`,
 	return cmd
 }
 
+// printStaleness prints each task with its threshold. USED is the share of the threshold that
+// has been counted, which differs from the time in state while a promise to a step holds.
 func (s *session) printStaleness(tasks []operate.StaleTask) error {
 	if s.json {
 		return s.printJSON(tasks)

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
+// newDLQStats builds `dlq stats`. It accepts the filters of `dlq list`.
 func newDLQStats(s *session) *cobra.Command {
 	var flags caseFlags
 	cmd := &cobra.Command{
@@ -30,6 +31,8 @@ func newDLQStats(s *session) *cobra.Command {
 	return cmd
 }
 
+// printCaseStats prints one row per reason. RESOLVED AFTER is the mean time to resolution of
+// the cases that have one.
 func (s *session) printCaseStats(stats []operate.CaseStats) error {
 	if s.json {
 		return s.printJSON(stats)
@@ -60,9 +63,7 @@ func (s *session) printCaseStats(stats []operate.CaseStats) error {
 			strconv.Itoa(st.TotalEntries),
 			strconv.Itoa(st.Pending),
 			strconv.Itoa(st.ManuallyResolved),
-			strconv.Itoa(
-				st.PermanentFailures,
-			),
+			strconv.Itoa(st.PermanentFailures),
 			strconv.Itoa(st.Cancelled),
 			s.agoOf(st.OldestEntry),
 			s.agoOf(st.NewestEntry),
@@ -72,7 +73,7 @@ func (s *session) printCaseStats(stats []operate.CaseStats) error {
 	return t.flush()
 }
 
-// agoOf is ago of a time that there may not be.
+// agoOf is ago for an optional time, "" for none.
 func (s *session) agoOf(t *time.Time) string {
 	if t == nil {
 		return ""

@@ -19,8 +19,8 @@ func (s *session) recovery(r *operate.CaseRecovery) string {
 	return text + ": " + string(r.State)
 }
 
-// printOccurrences lists how often the task of a case was found stuck, if that was more
-// than once.
+// printOccurrences lists the occurrences of a case if there is more than one. The server keeps
+// the first and the latest ones; a last line counts those in between that it dropped.
 func (s *session) printOccurrences(c *operate.Case) error {
 	if len(c.Occurrences) < 2 {
 		return nil
@@ -51,7 +51,8 @@ func (s *session) printOccurrences(c *operate.Case) error {
 	return nil
 }
 
-// printThread lists the notes of a case, if there is more than the one that is shown.
+// printThread lists the notes of a case if there is more than one; the case itself shows a
+// single note.
 func (s *session) printThread(notes []operate.CaseNote) error {
 	if len(notes) < 2 {
 		return nil

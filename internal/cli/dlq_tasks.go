@@ -17,6 +17,8 @@ type failedTaskFlags struct {
 	reason, retryable, after, before string
 }
 
+// add defines the flags on cmd. They include aliases, because this list has had three names for
+// the fingerprint.
 func (l *failedTaskFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&l.reason, "dlq-reason", "", "filter by the reason of the case")
@@ -34,7 +36,8 @@ func (l *failedTaskFlags) add(cmd *cobra.Command) {
 	offer(cmd, "retryable", "true", "false")
 }
 
-// prepare reads what the flags hold into the filter.
+// prepare converts the values of the flags into the filter. --retryable is a string, not a
+// boolean flag, because its absence means both.
 func (l *failedTaskFlags) prepare(s *session) error {
 	l.filter.Reason = tasker.CaseReason(l.reason)
 	if l.retryable != "" {
@@ -49,6 +52,7 @@ func (l *failedTaskFlags) prepare(s *session) error {
 	return err
 }
 
+// newDLQTasks builds `dlq tasks`.
 func newDLQTasks(s *session) *cobra.Command {
 	var (
 		flags  failedTaskFlags
@@ -81,6 +85,7 @@ lists tasks whose case has that resolution instead.`,
 	return cmd
 }
 
+// printFailedTasks prints a page of failed tasks, the total, and how to get the next page.
 func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -131,7 +136,8 @@ func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
 	return s.printf("More: --cursor %s\n", page.NextCursor)
 }
 
-// counted is a number of tasks that may only be a lower bound.
+// counted formats a number of tasks. The server stops counting at a limit; a capped number is a
+// lower bound.
 func counted(n int, capped bool) string {
 	if capped {
 		return fmt.Sprintf("More than %d tasks", n)

@@ -9,6 +9,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
+// newDLQUpdate builds `dlq update`. An omitted --notes leaves the field out of the request,
+// which is not the same as an empty note; Changed tells them apart.
 func newDLQUpdate(s *session) *cobra.Command {
 	var (
 		bulk                    bulkFlags
@@ -67,6 +69,8 @@ stop the others.`,
 	return cmd
 }
 
+// newDLQReopen builds `dlq reopen`. It is a command of its own, because a resolution is final
+// for `dlq update`.
 func newDLQReopen(s *session) *cobra.Command {
 	var (
 		update operate.CaseUpdate
@@ -93,7 +97,7 @@ func newDLQReopen(s *session) *cobra.Command {
 	return cmd
 }
 
-// updateCase changes a case and prints the changes.
+// updateCase changes one case and prints the changes under the title done.
 func (s *session) updateCase(
 	ctx context.Context,
 	c *tasker.Client,

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/doctor"
 )
 
+// newDoctor builds `doctor`. It opens the database itself: it must work when no server starts.
 func newDoctor(s *session) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -57,7 +58,8 @@ Exit code 0: all checks pass. 9: there are warnings. 1: a check fails.`,
 	return cmd
 }
 
-// verdict turns the worst status into an exit code.
+// verdict converts the worst status of a report into an exit code: 0, 9 for warnings, 1 for a
+// failed check.
 func verdict(worst doctor.Status) error {
 	switch worst {
 	case doctor.Fail:
@@ -68,8 +70,8 @@ func verdict(worst doctor.Status) error {
 	return nil
 }
 
-// printReport writes a line for each check, worst first, with what to do below
-// those that need it.
+// printReport writes one line for each check, worst first, and the advice below each check that
+// has one.
 func (s *session) printReport(r *doctor.Report) error {
 	if s.json {
 		return s.printJSON(r)

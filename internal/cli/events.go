@@ -13,7 +13,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// eventsCommand holds the flags of `events`.
+// eventsCommand holds the flags of `events`. tasks, types and states are unparsed; prepare
+// reads them into filter.
 type eventsCommand struct {
 	s             *session
 	filter        tasker.EventFilter
@@ -21,6 +22,7 @@ type eventsCommand struct {
 	types, states []string
 }
 
+// newEvents builds `events`. It runs until it is interrupted, unless --until-settled is given.
 func newEvents(s *session) *cobra.Command {
 	c := &eventsCommand{s: s}
 	cmd := &cobra.Command{
@@ -56,6 +58,7 @@ With --json each line is one event. To resume after an event, pass its id to
 	return cmd
 }
 
+// prepare parses the flags before the stream is opened.
 func (c *eventsCommand) prepare() error {
 	for _, arg := range c.tasks {
 		id, err := taskArg(arg)
@@ -76,6 +79,8 @@ func (c *eventsCommand) prepare() error {
 	return nil
 }
 
+// run prints events as they arrive. The client reconnects and resumes on its own; run ends with
+// the first error that a retry cannot cure.
 func (c *eventsCommand) run(ctx context.Context, client *tasker.Client, _ []string) error {
 	for event, err := range client.Events(ctx, c.filter) {
 		if err == nil {
@@ -88,6 +93,7 @@ func (c *eventsCommand) run(ctx context.Context, client *tasker.Client, _ []stri
 	return nil
 }
 
+// print writes one event as one line, at once: a pipe behind it must not wait for a buffer.
 func (c *eventsCommand) print(e *tasker.Event) error {
 	if c.s.json {
 		return c.s.printJSONLine(e)
@@ -125,7 +131,7 @@ func describeEvent(e *tasker.Event) string {
 	return strings.Join(parts, "  ")
 }
 
-// byPriority lists the levels that have any.
+// byPriority lists the priorities with waiting steps and their counts, "" for none.
 func byPriority(counts map[string]int) string {
 	var levels []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

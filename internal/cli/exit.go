@@ -28,12 +28,13 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is a command line or a configuration that is wrong.
+// usageError is an error of the command line or the configuration. It exits with 2.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 
+// usagef makes a usageError from a format.
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
@@ -44,10 +45,11 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// errTimedOut is the end of a wait that was given a limit.
+// errTimedOut is the cause of a context whose --timeout has expired.
 var errTimedOut = errors.New("the timeout is over")
 
-// finish shows what went wrong, if anything, and returns the exit code.
+// finish prints the error of a command, if any, and returns the exit code. The error goes to
+// standard error, as text or, with --json, as a problem. An interrupt prints nothing.
 func (s *session) finish(ctx context.Context, err error) int {
 	code := s.exitCode(ctx, err)
 	var quiet exitError
@@ -65,6 +67,8 @@ func (s *session) finish(ctx context.Context, err error) int {
 	return code
 }
 
+// exitCode maps an error to an exit code. Errors of this process come first; all others have a
+// code of the API, and the exit code follows from it. Every code is listed in exit_codes.go.
 func (s *session) exitCode(ctx context.Context, err error) int {
 	var (
 		quiet exitError
@@ -97,8 +101,8 @@ func (s *session) exitCode(ctx context.Context, err error) int {
 	return exitFailure
 }
 
-// problem is an error as RFC 9457 problem details, in the members that the
-// HTTP API uses.
+// problem is an error as RFC 9457 problem details, with the members of the HTTP API and the
+// exit code.
 type problem struct {
 	Type   string          `json:"type"`
 	Title  string          `json:"title"`
@@ -109,6 +113,8 @@ type problem struct {
 	Exit   int             `json:"exit_code"`
 }
 
+// printProblem writes an error as one line of JSON. An error of the command line has no code of
+// the API, so it gets "invalid".
 func (s *session) printProblem(err error, exit int) {
 	p := problem{Type: "about:blank", Detail: err.Error(), Code: tasker.ErrorCode(err), Exit: exit}
 	if p.Code == tasker.CodeInternal && exit == exitUsage {
@@ -127,7 +133,9 @@ func (s *session) printProblem(err error, exit int) {
 	fmt.Fprintf(s.Err, "%s\n", cleanJSON(line))
 }
 
-// usedCommand is the path of the command that the arguments name, up to the first unknown word.
+// usedCommand returns the path of the command that the arguments name, up to the first unknown
+// word. It builds a second tree of commands, because cobra does not tell which command failed
+// to parse.
 func (s *session) usedCommand() string {
 	cmd, _, err := newRoot(s).Find(s.Args[min(1, len(s.Args)):])
 	if err != nil || cmd == nil {
@@ -136,7 +144,8 @@ func (s *session) usedCommand() string {
 	return cmd.CommandPath()
 }
 
-// knownCommand refuses the argument of a command that only groups others.
+// knownCommand refuses an argument of a command that only groups others, and suggests commands
+// with a similar name.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -2,7 +2,8 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// newExitCodes is a topic of the help, not a command.
+// newExitCodes builds a topic of the help, not a command: cobra shows a command without a body
+// as a topic.
 func newExitCodes() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// aliases makes older names of flags work. The help does not show them. A second
-// call for the same command adds to the first.
+// aliases makes older names of flags work, so that scripts survive a renaming. The help does
+// not show them. A second call for the same command adds to the first.
 func aliases(cmd *cobra.Command, nameByOlder map[string]string) {
 	before := cmd.Flags().GetNormalizeFunc()
 	cmd.Flags().SetNormalizeFunc(func(f *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -17,13 +17,14 @@ func aliases(cmd *cobra.Command, nameByOlder map[string]string) {
 	})
 }
 
-// actorFlag adds --actor. Commands named it after the act before: --reset-by, --edited-by.
+// actorFlag adds --actor with its older name, such as --reset-by: each command once named the
+// flag after its act.
 func actorFlag(cmd *cobra.Command, to *string, older string) {
 	cmd.Flags().StringVar(to, "actor", "", "name recorded with the act (default: the current user)")
 	aliases(cmd, map[string]string{older: "actor"})
 }
 
-// offer sets the values that the shell completes for a flag.
+// offer sets the values that the shell completes for a flag. It restricts nothing.
 func offer[T ~string](cmd *cobra.Command, flag string, values ...T) {
 	list := make([]string, len(values))
 	for i, v := range values {
@@ -35,7 +36,7 @@ func offer[T ~string](cmd *cobra.Command, flag string, values ...T) {
 	}
 }
 
-// timeFlags reads --after and --before.
+// timeFlags parses --after and --before. An omitted flag is the zero time.
 func (s *session) timeFlags(after, before string) (from, until time.Time, err error) {
 	a, err := s.timeFlag("--after", after)
 	if err != nil {
@@ -54,7 +55,8 @@ func (s *session) timeFlags(after, before string) (from, until time.Time, err er
 	return from, until, nil
 }
 
-// nextPage prints the flag that continues after a full page.
+// nextPage prints the flag that continues after a full page. A page that is not full is the
+// last one.
 func (s *session) nextPage(shown, limit int, cursor int64) error {
 	if shown == 0 || shown < limit {
 		return nil

@@ -19,7 +19,8 @@ const (
 	maxLine    = 16 << 20 // more than any server takes
 )
 
-// open opens an argument that names a file, - being standard input.
+// open opens an argument that names a file; - is standard input. A missing file is a usage
+// error.
 func (s *session) open(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(s.In), nil
@@ -31,7 +32,7 @@ func (s *session) open(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// readFile reads such a file whole.
+// readFile reads a file or standard input to its end.
 func (s *session) readFile(name string) ([]byte, error) {
 	f, err := s.open(name)
 	if err != nil {
@@ -45,8 +46,9 @@ func (s *session) readFile(name string) ([]byte, error) {
 	return b, nil
 }
 
-// jsonFlag reads a value that is JSON, @FILE, or - for standard input. It is
-// checked here, because here it is known which flag it came by.
+// jsonFlag parses a value that is JSON, @FILE, or - for standard input. It returns nil for "".
+// The check is here and not left to the server, because only here is the name of the flag
+// known.
 func (s *session) jsonFlag(flag, value string) (json.RawMessage, error) {
 	raw := []byte(value)
 	switch name, isFile := strings.CutPrefix(value, "@"); {
@@ -69,9 +71,10 @@ func (s *session) jsonFlag(flag, value string) (json.RawMessage, error) {
 	return bytes.TrimSpace(v), nil
 }
 
-// batches reads tasks from the lines of a file and hands them on in batches
-// that a server takes in one call. A line that is no task ends it before its
-// batch is handed on.
+// batches reads one task per line and passes them to submit in batches that a server accepts in
+// one call. Empty lines are skipped. At an invalid line it stops with the number of the line,
+// and the batch of that line is not submitted; earlier batches stay submitted. The slice passed
+// to submit is reused.
 func (s *session) batches(name string, submit func([]tasker.TaskRequest) error) error {
 	f, err := s.open(name)
 	if err != nil {
@@ -115,7 +118,8 @@ func (s *session) batches(name string, submit func([]tasker.TaskRequest) error) 
 	return send()
 }
 
-// decodeTask reads one task and refuses a field that no task has.
+// decodeTask parses one task. It refuses an unknown field, which is usually a misspelt one, and
+// a second value on the line.
 func decodeTask(line []byte) (tasker.TaskRequest, error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()

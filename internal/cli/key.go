@@ -2,7 +2,8 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// newKey groups the commands about API keys.
+// newKey groups the commands about API keys. There is only one: keys are listed and revoked in
+// the configuration of the server.
 func newKey(s *session) *cobra.Command {
 	cmd := &cobra.Command{Use: "key", Short: "Generate API keys"}
 	cmd.AddCommand(newKeyGenerate(s))

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/document"
 )
 
-// newKeyGenerate makes keys without touching a server: the configuration is
-// where they become valid.
+// newKeyGenerate builds `key generate`. It needs no server: a key becomes valid when its hash
+// is added to the server's configuration. The secret exists only in the output of this command.
 func newKeyGenerate(s *session) *cobra.Command {
 	var permissions, namespaces []string
 	cmd := &cobra.Command{
@@ -49,6 +49,7 @@ these).`,
 	return cmd
 }
 
+// permissionWords lists the permissions as strings, for the help and for errors.
 func permissionWords() []string {
 	var words []string
 	for _, p := range access.Permissions() {
@@ -57,7 +58,7 @@ func permissionWords() []string {
 	return words
 }
 
-// keyEntry is a key as the configuration takes it.
+// keyEntry is one key in the form of the configuration.
 type keyEntry struct {
 	Name        string   `json:"name"`
 	SHA256      string   `json:"sha256"`
@@ -65,6 +66,7 @@ type keyEntry struct {
 	Namespaces  []string `json:"namespaces,omitempty"`
 }
 
+// printKey prints the secret and the entry for the configuration, as a line of YAML to paste.
 func (s *session) printKey(secret string, k access.Key) error {
 	entry := keyEntry(k)
 	if s.json {

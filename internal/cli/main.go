@@ -15,13 +15,14 @@ import (
 	"golang.org/x/term"
 )
 
-// Main runs the command line of this process and returns its exit code.
-//
-// The first SIGINT or SIGTERM ends the command in good order; a second one
-// ends the process at once.
+// Main runs the command line of this process and returns its exit code. The first SIGINT or
+// SIGTERM cancels the command's context, so that it can shut down; a second one ends the
+// process at once.
 func Main(version string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// After the first signal, stop restores the default handling, under which the next one
+	// kills the process.
 	context.AfterFunc(ctx, stop)
 	return Run(ctx, Process{
 		Args: os.Args, Environ: os.Environ(), Version: buildVersion(version),
@@ -32,7 +33,8 @@ func Main(version string) int {
 	})
 }
 
-// Process is what a command touches of the process it runs in.
+// Process is what a command uses of its process. Tests replace all of it; no command reads
+// os.Args, os.Stdout or the clock directly.
 type Process struct {
 	Args     []string // with the program's name first
 	Environ  []string // NAME=VALUE
@@ -45,8 +47,8 @@ type Process struct {
 	ErrTerminal bool // Err is one
 }
 
-// Run carries out one command line and returns its exit code. It blocks until
-// the command is done or ctx ends it.
+// Run executes one command line and returns its exit code. It blocks until the command ends;
+// cancelling ctx ends it early. Run never calls os.Exit and keeps no state between calls.
 func Run(ctx context.Context, p Process) int {
 	s := &session{Process: p, name: programName(p.Args)}
 	root := newRoot(s)
@@ -58,7 +60,8 @@ func Run(ctx context.Context, p Process) int {
 	return s.finish(ctx, err)
 }
 
-// session is one run of the command line.
+// session is one run of the command line: the process, the flags that all commands share, and
+// how far the run has come.
 type session struct {
 	Process
 
@@ -70,7 +73,8 @@ type session struct {
 	apiKey string
 }
 
-// programName is tasker, or tasker-cli when it was called so.
+// programName returns the name for help and errors: tasker, or tasker-cli if the executable has
+// that name. Both are the same program; scripts for earlier command lines call the second.
 func programName(args []string) string {
 	if len(args) > 0 && strings.TrimSuffix(filepath.Base(args[0]), ".exe") == "tasker-cli" {
 		return "tasker-cli"
@@ -78,7 +82,7 @@ func programName(args []string) string {
 	return "tasker"
 }
 
-// getenv returns the value of a variable, "" when it is not set.
+// getenv returns the value of a variable, "" if it is not set.
 func (s *session) getenv(name string) string {
 	for _, pair := range s.Environ {
 		if k, v, _ := strings.Cut(pair, "="); k == name {
@@ -88,7 +92,8 @@ func (s *session) getenv(name string) string {
 	return ""
 }
 
-// buildVersion is the linker's word, else what the Go toolchain recorded.
+// buildVersion returns the version set by the linker, else the one that the Go toolchain
+// recorded, else "(devel)".
 func buildVersion(linked string) string {
 	if linked != "" {
 		return linked
@@ -100,7 +105,8 @@ func buildVersion(linked string) string {
 	return info.Main.Version
 }
 
-// newRoot builds the tree of commands.
+// newRoot builds the tree of commands for a session. The commands store their flags in the
+// session, so each run builds its own tree.
 func newRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   s.name,
@@ -125,9 +131,7 @@ Run it:  ` + s.name + ` serve`,
 		newMigrate(s),
 		newCopy(s),
 		newDoctor(s),
-		newTask(
-			s,
-		),
+		newTask(s),
 		newQueue(s),
 		newDLQ(s),
 		newEvents(s),
@@ -142,9 +146,9 @@ Run it:  ` + s.name + ` serve`,
 	return root
 }
 
-// guard notes when a command begins: an error before that is about the command
-// line. It gives a command that only groups others a body, since cobra would
-// print help, and succeed, on a misspelt one.
+// guard wraps the body of cmd and its subcommands to note when it begins: an error before that
+// moment is an error of the command line. It also gives a body to commands that only group
+// others, because cobra would print the help and succeed on a misspelt subcommand.
 func (s *session) guard(cmd *cobra.Command) {
 	run := cmd.RunE
 	if run == nil && !cmd.HasSubCommands() {

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 )
 
-// newMigrate groups the commands about the schema of a database. Without a subcommand it shows the pending
-// migrations.
+// newMigrate builds `migrate` and its subcommands. Without a subcommand it prints help, or with
+// --show-sql the pending SQL: a bare `migrate` changes nothing.
 func newMigrate(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -46,7 +46,9 @@ Migrations only go forward; to go back, restore a backup.`,
 	return cmd
 }
 
-// withSchema calls do with the schema that the flags name.
+// withSchema opens the schema that the flags name, passes it to do and closes it. Without write
+// the database is neither created nor changed. A schema that does not fit this binary is an
+// error of the configuration.
 func (s *session) withSchema(cmd *cobra.Command, flags *configFlags, write bool, do func(*app.Schema) error) error {
 	cfg, err := flags.load(cmd)
 	if err != nil {
@@ -59,7 +61,7 @@ func (s *session) withSchema(cmd *cobra.Command, flags *configFlags, write bool,
 	return errors.Join(do(schema), schema.Close())
 }
 
-// migrateResult is what the commands answer in JSON.
+// migrateResult is the JSON of the subcommands. Database is the DSN without its password.
 type migrateResult struct {
 	Database   string          `json:"database"`
 	Migrations []migrationLine `json:"migrations"`
@@ -75,7 +77,7 @@ type migrationLine struct {
 	SQL       string          `json:"sql,omitempty"`
 }
 
-// migrationsOf lists files that are pending, with their SQL, or were applied.
+// migrationsOf lists migrations in JSON. If pending is true, they include their SQL.
 func migrationsOf(files []migration.File, pending bool) []migrationLine {
 	out := make([]migrationLine, len(files))
 	for i, f := range files {

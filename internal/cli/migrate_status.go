@@ -9,6 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 )
 
+// newMigrateStatus builds `migrate status`, which a deployment can run before it replaces a
+// binary. Pending migrations are no error; conflicts are.
 func newMigrateStatus(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -37,6 +39,8 @@ refuse to start on such a database.`,
 	return cmd
 }
 
+// printMigrations prints every migration of the database and the binary, and what to do if some
+// are pending.
 func (s *session) printMigrations(dsn string, list []migration.Status) error {
 	if s.json {
 		result := migrateResult{Database: dsn, Migrations: make([]migrationLine, len(list))}

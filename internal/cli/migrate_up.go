@@ -6,6 +6,9 @@ import (
 	"github.com/taskerhq/tasker/internal/app"
 )
 
+// newMigrateUp builds `migrate up`, for databases whose servers run with --migrate=never and
+// whose owner is another role. If it is interrupted, the migrations that committed stay;
+// running it again continues.
 func newMigrateUp(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",

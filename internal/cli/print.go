@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// printJSON writes v, indented, as the result of a command.
+// printJSON writes v, indented, as the result of a command. It encodes everything before it
+// writes, so an error leaves no half document on standard output.
 func (s *session) printJSON(v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -24,7 +25,7 @@ func (s *session) printJSON(v any) error {
 	return s.write(cleanJSON(buf.Bytes()))
 }
 
-// printJSONLine writes v as one line.
+// printJSONLine writes v as one line of JSON, for streams.
 func (s *session) printJSONLine(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
@@ -33,10 +34,12 @@ func (s *session) printJSONLine(v any) error {
 	return s.write(append(cleanJSON(line), '\n'))
 }
 
-// printf writes text that is known to be harmless but for its arguments:
-// strings among them are cleaned.
+// printf writes a format of this program with arguments of any origin: string arguments are
+// cleaned of control characters.
 func (s *session) printf(format string, args ...any) error {
 	for i, a := range args {
+		// States and priorities are types of their own, so the check is by kind and not by
+		// type.
 		// By kind, because states and priorities are types of their own.
 		if v := reflect.ValueOf(a); v.Kind() == reflect.String {
 			args[i] = clean(v.String())
@@ -45,6 +48,8 @@ func (s *session) printf(format string, args ...any) error {
 	return s.write(fmt.Appendf(nil, format, args...))
 }
 
+// write writes to standard output as it is; the caller has cleaned b. An error, such as a
+// closed pipe, fails the command.
 func (s *session) write(b []byte) error {
 	if _, err := s.Out.Write(b); err != nil {
 		return fmt.Errorf("write result: %w", err)
@@ -52,18 +57,20 @@ func (s *session) write(b []byte) error {
 	return nil
 }
 
-// table writes rows in aligned columns under a header.
+// table writes rows in aligned columns under a header. Nothing is written before flush.
 type table struct {
 	w     *tabwriter.Writer
 	notes strings.Builder // printed behind the table
 }
 
+// newTable starts a table. Its header is the first row.
 func newTable(out io.Writer, header ...string) *table {
 	t := &table{w: tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)}
 	t.row(header...)
 	return t
 }
 
+// row adds a row with one cell per column of the header. It cleans the cells in place.
 func (t *table) row(cells ...string) {
 	for i, c := range cells {
 		cells[i] = clean(c)
@@ -72,13 +79,15 @@ func (t *table) row(cells ...string) {
 	_, _ = io.WriteString(t.w, strings.Join(cells, "\t")+"\n")
 }
 
-// damaged reports a row that cannot be shown whole; it prints nothing when damage is "".
+// damaged adds a note below the table about a row whose stored data could not be read
+// completely. It does nothing if damage is "".
 func (t *table) damaged(id, damage string) {
 	if damage != "" {
 		fmt.Fprintf(&t.notes, "Damaged: %s: %s\n", clean(id), clean(damage))
 	}
 }
 
+// flush writes the table and its notes, and returns the first error of all writes.
 func (t *table) flush() error {
 	if t.notes.Len() > 0 {
 		_, _ = io.WriteString(t.w, "\n"+t.notes.String())
@@ -89,19 +98,22 @@ func (t *table) flush() error {
 	return nil
 }
 
-// fields writes "  Name: value" lines and leaves out what is empty.
+// fields builds " Name: value" lines for the details of one object. Empty values have no line,
+// so that optional fields do not clutter the output.
 type fields struct {
 	b      strings.Builder
 	indent string
 }
 
+// add adds a value of one line; control characters in it are escaped.
 func (f *fields) add(name, value string) {
 	if value != "" {
 		fmt.Fprintf(&f.b, "%s%s: %s\n", f.indent, name, clean(value))
 	}
 }
 
-// block adds a value of several lines, indented below its name.
+// block adds a value of several lines, indented below its name. A value of one line is added as
+// by add.
 func (f *fields) block(name, value string) {
 	if value = strings.TrimRight(value, "\n"); value == "" {
 		return
@@ -116,7 +128,7 @@ func (f *fields) block(name, value string) {
 	}
 }
 
-// stamp is a time as it stands in details: absolute, in UTC, to the second.
+// stamp formats a time for details: RFC 3339 in UTC, to the second. It returns "" for no time.
 func stamp(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -124,7 +136,7 @@ func stamp(t *time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// stampAgo is a stamp with its distance from now.
+// stampAgo formats a time with its distance from now, "" for no time.
 func (s *session) stampAgo(t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -132,7 +144,8 @@ func (s *session) stampAgo(t *time.Time) string {
 	return stamp(t) + " (" + s.ago(*t) + ")"
 }
 
-// ago is the distance of t from now in one unit: "3m ago", "in 20s", "now".
+// ago formats the distance of t from now in one unit: "3m ago", "in 20s", "now". Tables use it,
+// because their reader compares rows and does not need the exact time.
 func (s *session) ago(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -147,7 +160,8 @@ func (s *session) ago(t time.Time) string {
 	return brief(d) + " ago"
 }
 
-// brief is a duration in its largest unit: 20s, 3m, 5h, 12d.
+// brief formats a duration in its largest unit, rounded down: 20s, 3m, 5h, 12d. Days begin at
+// 48 hours.
 func brief(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -160,7 +174,8 @@ func brief(d time.Duration) string {
 	return strconv.Itoa(int(d.Hours()/24)) + "d"
 }
 
-// compact is JSON on one line; text that is no JSON stays as it is.
+// compact formats JSON on one line. Text that is not JSON is returned unchanged: damaged data
+// must be visible.
 func compact(raw json.RawMessage) string {
 	var buf bytes.Buffer
 	if json.Compact(&buf, raw) != nil {

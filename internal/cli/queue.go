@@ -12,7 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
-// newQueue groups the commands about the queue as a whole.
+// newQueue groups the commands about the queue as a whole. They use the queue API
+// (docs/queue-api.md), whose statuses differ from the states of `task list`.
 func newQueue(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
@@ -23,6 +24,7 @@ func newQueue(s *session) *cobra.Command {
 	return cmd
 }
 
+// newQueuePosition builds `queue position`.
 func newQueuePosition(s *session) *cobra.Command {
 	var history bool
 	cmd := &cobra.Command{
@@ -48,6 +50,8 @@ measurement there is no estimate.`,
 	return cmd
 }
 
+// printQueueTask prints a task's place in the queue. The effective priority is shown only if
+// aging has changed it.
 func (s *session) printQueueTask(t *queueapi.QueueTask) error {
 	if s.json {
 		return s.printJSON(t)
@@ -78,7 +82,8 @@ func (s *session) printQueueTask(t *queueapi.QueueTask) error {
 	return s.write([]byte(f.b.String()))
 }
 
-// positionText is a place in words, "" for a task that does not wait for a worker.
+// positionText formats a position, "" for a task that does not wait for a worker. The server
+// counts up to a limit; a position beyond it is a minimum.
 func positionText(p queueapi.QueuePlace) string {
 	switch {
 	case p.PositionInQueue == nil:
@@ -89,6 +94,8 @@ func positionText(p queueapi.QueuePlace) string {
 	return fmt.Sprint(*p.PositionInQueue)
 }
 
+// waitText formats the estimated wait. The estimate is missing if this server has recently
+// claimed nothing from the queue, since there is no throughput to divide by.
 func waitText(t *queueapi.QueueTask) string {
 	switch {
 	case t.PositionInQueue == nil:
@@ -99,5 +106,5 @@ func waitText(t *queueapi.QueueTask) string {
 	return briefly(*t.EstimatedWaitSeconds)
 }
 
-// briefly is brief of a number of seconds.
+// briefly formats a number of seconds like brief.
 func briefly(seconds float64) string { return brief(time.Duration(seconds * float64(time.Second))) }

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
-// queueList holds the flags of `queue list`.
+// queueList holds the flags of `queue list`; statuses, priority and created are unparsed.
 type queueList struct {
 	s        *session
 	filter   queueapi.QueueTaskFilter
@@ -19,6 +19,7 @@ type queueList struct {
 	created  created
 }
 
+// newQueueList builds `queue list`.
 func newQueueList(s *session) *cobra.Command {
 	c := &queueList{s: s}
 	cmd := &cobra.Command{
@@ -61,11 +62,15 @@ func newQueueList(s *session) *cobra.Command {
 	return cmd
 }
 
+// run prints one page of tasks.
 func (c *queueList) run(ctx context.Context, client *tasker.Client, _ []string) error {
 	page, err := queueapi.Of(client).QueueTasks(ctx, c.filter)
 	if err != nil {
 		return err
 	}
+	// The server examines a bounded number of rows per page, so with a rare filter a page can
+	// be empty and still have a successor. A person wants to see tasks, so run reads on until
+	// it finds some.
 	// A page may be empty and still have a next one: a human wants to see tasks.
 	for page.NextCursor != "" && len(page.Tasks) == 0 {
 		c.filter.Cursor = page.NextCursor

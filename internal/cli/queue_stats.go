@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
+// newQueueStats builds `queue stats`.
 func newQueueStats(s *session) *cobra.Command {
 	var filter queueapi.QueueFilter
 	cmd := &cobra.Command{
@@ -32,6 +33,8 @@ func newQueueStats(s *session) *cobra.Command {
 	return cmd
 }
 
+// printQueueStats prints a table by priority and the totals below it. Numbers of a capped or
+// sampled queue are marked, since they are not exact.
 func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	if s.json {
 		return s.printJSON(q)
@@ -89,14 +92,14 @@ func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	return s.write([]byte("\n" + f.b.String()))
 }
 
-// byLevel sorts the names of priorities, highest first.
+// byLevel sorts the names of priorities by level, highest first, and by name within a level.
 func byLevel(queues map[string]queueapi.QueueOfPriority) []string {
 	names := slices.Sorted(maps.Keys(queues))
 	slices.SortStableFunc(names, func(a, b string) int { return queues[b].Level - queues[a].Level })
 	return names
 }
 
-// ageText formats optional seconds.
+// ageText formats optional seconds, "" for none.
 func ageText(seconds *float64) string {
 	if seconds == nil {
 		return ""
@@ -104,6 +107,7 @@ func ageText(seconds *float64) string {
 	return briefly(*seconds)
 }
 
+// workersText formats the number of workers and their load, then the groups that are not empty.
 func workersText(w queueapi.QueueWorkers) string {
 	parts := []string{fmt.Sprintf("%d alive, %d of %d slots used", w.Total, w.UsedCapacity, w.TotalCapacity)}
 	for _, p := range []struct {
@@ -120,6 +124,7 @@ func workersText(w queueapi.QueueWorkers) string {
 	return strings.Join(parts, ", ")
 }
 
+// throughputText formats the counts of the last minute.
 func throughputText(t queueapi.QueueThroughput) string {
 	text := fmt.Sprintf(
 		"%d claimed, %d completed, %d failed permanently",
@@ -133,6 +138,7 @@ func throughputText(t queueapi.QueueThroughput) string {
 	return text
 }
 
+// pressureText formats the state of back-pressure and the number of refused tasks by reason.
 func pressureText(b queueapi.QueueBackpressure) string {
 	text := b.State
 	for _, reason := range slices.Sorted(maps.Keys(b.Refused)) {
@@ -143,6 +149,7 @@ func pressureText(b queueapi.QueueBackpressure) string {
 	return text
 }
 
+// dispatchText names the active dispatcher and, if Redis is configured but not in use, why.
 func dispatchText(d queueapi.QueueDispatch) string {
 	switch {
 	case d.Mode == "redis":

@@ -11,6 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/app"
 )
 
+// newServe builds `serve`. It prints the URL on standard output once the server accepts
+// requests; a script can wait for that line or for --address-file. Logs go to standard error.
 func newServe(s *session) *cobra.Command {
 	var addressFile string
 	cmd := &cobra.Command{
@@ -60,8 +62,9 @@ TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
 	return cmd
 }
 
-// startError makes what a server refuses to start with, a DSN that makes no sense
-// or a schema that is not this binary's, a matter of the configuration.
+// startError makes a usage error of what a server refuses to start with: an invalid DSN, or a
+// schema that does not fit this binary. Other errors, such as an unreachable database, keep
+// their codes, because a restart may help.
 func startError(err error) error {
 	switch tasker.ErrorCode(err) {
 	case tasker.CodeInvalid, tasker.CodeConflict:
@@ -70,7 +73,8 @@ func startError(err error) error {
 	return err
 }
 
-// writeWhole writes a file so that a reader sees all of it or none.
+// writeWhole replaces a file by renaming a temporary one over it, so that a reader sees all of
+// the text or none.
 func writeWhole(path, text string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".tasker-*")
 	if err != nil {

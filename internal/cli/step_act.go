@@ -8,7 +8,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// stepAct is what the three acts of an operator on a step have in common.
+// stepAct describes one of the three acts of an operator on a step. They share arguments, flags
+// and output, and differ in words and in the fields of the API.
 type stepAct struct {
 	use, short, long string
 
@@ -19,6 +20,8 @@ type stepAct struct {
 	action    tasker.StepAction
 }
 
+// newStepAct builds the command of an act. prepare runs after the common checks and before the
+// command connects; it may add to a.action.
 func (s *session) newStepAct(a *stepAct, prepare func() error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   a.use,
@@ -42,12 +45,15 @@ func (s *session) newStepAct(a *stepAct, prepare func() error) *cobra.Command {
 	return cmd
 }
 
-// expectFlag adds the flag that makes an act depend on what its operator saw.
+// expectFlag adds --expect, which makes an act conditional on the state that the operator saw.
+// Without it, an act decided on old output could hit a step that has changed since. usual are
+// the values that the shell offers.
 func expectFlag[S ~string](cmd *cobra.Command, to *string, usual ...S) {
 	cmd.Flags().StringVar(to, "expect", "", "expected current state; in any other state do nothing and exit with 4")
 	offer(cmd, "expect", usual...)
 }
 
+// act performs the act and prints the new state of the step.
 func (s *session) act(ctx context.Context, c *tasker.Client, args []string, a *stepAct) error {
 	task, id, err := stepArgs(ctx, c, args)
 	if err != nil {

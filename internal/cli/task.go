@@ -26,8 +26,8 @@ func newTask(s *session) *cobra.Command {
 	return cmd
 }
 
-// stepArgs reads the arguments that name a task and one of its steps, which
-// may be named by its UUID or, more humanly, by its name.
+// stepArgs parses the arguments TASK_UUID STEP. STEP is a UUID or a name; a name costs one
+// request, and an unknown one is not found with a hint that lists the names of the steps.
 func stepArgs(ctx context.Context, c *tasker.Client, args []string) (task, step uuid.UUID, err error) {
 	if task, err = taskArg(args[0]); err != nil {
 		return task, step, err
@@ -51,7 +51,8 @@ func stepArgs(ctx context.Context, c *tasker.Client, args []string) (task, step 
 	return task, step, e
 }
 
-// describeFailure describes a failed attempt in one line.
+// describeFailure formats a failed attempt in one line, without its stack and details. It
+// returns "" for nil.
 func describeFailure(f *tasker.Failure) string {
 	if f == nil {
 		return ""

@@ -8,6 +8,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTaskCancel builds `task cancel`. All IDs are parsed before any task is cancelled.
 func newTaskCancel(s *session) *cobra.Command {
 	req := tasker.CancelRequest{}
 	cmd := &cobra.Command{
@@ -34,7 +35,8 @@ already terminal is reported and does not stop the others.`,
 	return cmd
 }
 
-// cancel reports each task; the exit code is that of the first one refused.
+// cancel cancels the tasks and prints a line for each. It returns the error of the first task
+// that was refused; the others are cancelled nevertheless.
 func (s *session) cancel(ctx context.Context, c *tasker.Client, req tasker.CancelRequest) error {
 	req.CancelledBy = actor(req.CancelledBy)
 	receipts, err := c.CancelTasks(ctx, req)

@@ -6,6 +6,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTaskCompleteStep builds `task complete-step`. It requires a result, even null, since that
+// is its difference to resolve-step.
 func newTaskCompleteStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "complete-step TASK_UUID STEP",

@@ -10,6 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTaskEdit builds `task edit`. --expect-version is an int whose zero is a valid version, so
+// only Changed tells whether it was given.
 func newTaskEdit(s *session) *cobra.Command {
 	var (
 		req            tasker.EditContextRequest
@@ -64,6 +66,8 @@ merge patch (RFC 7396): null removes a member.`,
 	return cmd
 }
 
+// editContext edits the context of a task and prints the old and the new one, so that the
+// terminal keeps what was replaced. A context that is already the same is a success.
 func (s *session) editContext(ctx context.Context, c *tasker.Client, arg string, req tasker.EditContextRequest) error {
 	id, err := taskArg(arg)
 	if err != nil {
@@ -92,7 +96,8 @@ func (s *session) editContext(ctx context.Context, c *tasker.Client, arg string,
 	return s.write([]byte("✓ " + done + "\n" + f.b.String()))
 }
 
-// printEdits shows the changes of a task's context.
+// printEdits prints the edits of a task's context. A large old context is omitted by the
+// server; its row says where to find it.
 func (s *session) printEdits(edits []tasker.ContextEdit) error {
 	if len(edits) == 0 {
 		return nil

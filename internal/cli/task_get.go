@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTaskGet builds `task get`.
 func newTaskGet(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get TASK_UUID",
@@ -29,7 +30,7 @@ func newTaskGet(s *session) *cobra.Command {
 	}
 }
 
-// printTask shows everything that is known of a task.
+// printTask prints every field of a task that has a value.
 func (s *session) printTask(t *tasker.Task) error {
 	if s.json {
 		return s.printJSON(t)
@@ -71,7 +72,7 @@ func (s *session) printTask(t *tasker.Task) error {
 	return s.write([]byte("✓ Task Details:\n\n" + f.b.String()))
 }
 
-// stepCounts lists the number of steps per state, without zeros.
+// stepCounts formats the number of steps by state and omits zeros.
 func stepCounts(t *tasker.Task) string {
 	text := fmt.Sprintf("%d of %d done (%.0f%%)", t.CompletedSteps, t.TotalSteps, t.CompletionPercentage)
 	for _, part := range []struct {

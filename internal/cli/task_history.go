@@ -10,6 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTaskHistory builds `task history`: transitions, attempts and edits of the context, oldest
+// first.
 func newTaskHistory(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "history TASK_UUID",
@@ -38,6 +40,8 @@ func newTaskHistory(s *session) *cobra.Command {
 	}
 }
 
+// printTransitions prints the transitions of the task and its steps in one table, so that cause
+// and effect stand next to each other.
 func (s *session) printTransitions(transitions []tasker.Transition) error {
 	t := newTable(s.Out, "TIME", "SUBJECT", "FROM", "TO", "ACTOR", "REASON")
 	for _, tr := range transitions {
@@ -52,12 +56,16 @@ func (s *session) printTransitions(transitions []tasker.Transition) error {
 		if who == "" {
 			who = tr.Worker
 		}
+		// Times are exact to the millisecond, because a whole workflow can finish within one
+		// second.
 		// To the millisecond: a whole workflow fits into one second.
 		t.row(tr.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"), what, tr.From, tr.To, who, tr.Reason)
 	}
 	return t.flush()
 }
 
+// printAttempts prints the attempts of all steps. An attempt that never started has neither a
+// start nor a duration.
 func (s *session) printAttempts(attempts []tasker.Attempt) error {
 	if len(attempts) == 0 {
 		return nil
@@ -80,7 +88,8 @@ func (s *session) printAttempts(attempts []tasker.Attempt) error {
 	return t.flush()
 }
 
-// took is how long an attempt ran.
+// took formats how long an attempt ran, to the millisecond; "" if it did not start or has not
+// ended.
 func took(from, to *time.Time) string {
 	if from == nil || to == nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// taskList holds the flags of `task list`.
+// taskList holds the flags of `task list`; states, priority and created are unparsed.
 type taskList struct {
 	s        *session
 	filter   tasker.TaskFilter
@@ -21,6 +21,7 @@ type taskList struct {
 	all      bool
 }
 
+// newTaskList builds `task list`.
 func newTaskList(s *session) *cobra.Command {
 	c := &taskList{s: s}
 	cmd := &cobra.Command{
@@ -50,6 +51,7 @@ func newTaskList(s *session) *cobra.Command {
 	return cmd
 }
 
+// taskStates lists all states for completion. The server validates what the user types.
 func taskStates() []tasker.TaskState {
 	return []tasker.TaskState{
 		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps,
@@ -59,6 +61,7 @@ func taskStates() []tasker.TaskState {
 	}
 }
 
+// prepare parses the flags into the filter.
 func (c *taskList) prepare() error {
 	for _, state := range c.states {
 		c.filter.States = append(c.filter.States, tasker.TaskState(state))
@@ -69,15 +72,17 @@ func (c *taskList) prepare() error {
 	return err
 }
 
-// created holds the flags for the time of creation.
+// created holds the unparsed flags for the time of creation, which two commands share.
 type created struct{ after, before string }
 
+// register defines the flags on cmd.
 func (c *created) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&c.after, "created-after", "", "created at or after: a time, or an age such as 24h")
 	f.StringVar(&c.before, "created-before", "", "created before: a time, or an age such as 24h")
 }
 
+// read parses the flags; nil means no bound.
 func (c *created) read(s *session) (after, before *time.Time, err error) {
 	if after, err = s.timeFlag("--created-after", c.after); err != nil {
 		return nil, nil, err
@@ -86,7 +91,8 @@ func (c *created) read(s *session) (after, before *time.Time, err error) {
 	return after, before, err
 }
 
-// timeFlag reads a time, or a duration before now.
+// timeFlag parses an RFC 3339 time, or a Go duration as an age before now. It returns nil for
+// "". A negative age is an error: it would be a time in the future, which no filter needs.
 func (s *session) timeFlag(flag, value string) (*time.Time, error) {
 	if value == "" {
 		return nil, nil
@@ -101,11 +107,16 @@ func (s *session) timeFlag(flag, value string) (*time.Time, error) {
 	return nil, usagef("%s must be a time such as 2026-03-01T08:00:00Z or an age such as 24h, not %q", flag, value)
 }
 
+// run prints one page, or with --all every page as one. --all holds all tasks in memory; for a
+// large export, use pages with --json.
 func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) error {
 	page, err := client.Tasks(ctx, c.filter)
 	if err != nil {
 		return err
 	}
+	// A page can be shorter than its limit and still have a successor: the server examines a
+	// bounded number of rows, and returns a bounded number of bytes of contexts. run fills the
+	// page that the user asked for.
 	// A page may be empty and still have a next one: a human wants to see tasks. One
 	// with contexts ends early when they are large.
 	limit := c.filter.Limit
@@ -142,7 +153,7 @@ func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) e
 	return nil
 }
 
-// qualified is a name with its namespace, unless that is the default one.
+// qualified formats a name with its namespace, which is omitted if it is the default one.
 func qualified(namespace, name string) string {
 	if namespace == "" || namespace == "default" {
 		return name

@@ -6,6 +6,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTaskResetStep builds `task reset-step`.
 func newTaskResetStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "reset-step TASK_UUID STEP",

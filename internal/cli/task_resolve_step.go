@@ -6,6 +6,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTaskResolveStep builds `task resolve-step`.
 func newTaskResolveStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "resolve-step TASK_UUID STEP",

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTaskStep builds `task step`.
 func newTaskStep(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "step TASK_UUID STEP",
@@ -33,6 +34,7 @@ func newTaskStep(s *session) *cobra.Command {
 	}
 }
 
+// printStep prints every field of a step that has a value, and its last failure.
 func (s *session) printStep(st *tasker.Step) error {
 	f := fields{indent: "  "}
 	f.add("UUID", st.StepUUID.String())
@@ -65,7 +67,8 @@ func (s *session) printStep(st *tasker.Step) error {
 	return s.write([]byte("✓ Step Details:\n\n" + f.b.String()))
 }
 
-// addFailure shows the whole context of a failure.
+// addFailure adds every field of a failure, including the stack trace and the response body,
+// which tables omit.
 func addFailure(f *fields, e *tasker.Failure) {
 	if e == nil {
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTaskSteps builds `task steps`.
 func newTaskSteps(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "steps TASK_UUID",
@@ -42,7 +43,8 @@ func newTaskSteps(s *session) *cobra.Command {
 	}
 }
 
-// printStepInList shows a step as one of several, and when it runs again if it does.
+// printStepInList prints one step of a list, with a warning if it waits for a retry or is
+// damaged.
 func (s *session) printStepInList(st *tasker.Step) error {
 	err := s.printf(
 		"\n  Step: %s (%s)\n    State: %s\n    Dependencies satisfied: %t\n"+

@@ -9,7 +9,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// taskSubmit holds the flags of `task submit`.
+// taskSubmit holds the flags of `task submit`. The fields besides req are unparsed; prepare
+// reads them into req.
 type taskSubmit struct {
 	s          *session
 	req        tasker.TaskRequest
@@ -24,6 +25,8 @@ type taskSubmit struct {
 	quiet      bool
 }
 
+// newTaskSubmit builds `task submit`. It is safe to repeat after a lost answer only with
+// --idempotency-key.
 func newTaskSubmit(s *session) *cobra.Command {
 	c := &taskSubmit{s: s}
 	cmd := &cobra.Command{
@@ -87,7 +90,8 @@ batch of 1,000 lines completely or not at all.`,
 	return cmd
 }
 
-// prepare turns flags into the request before anything is sent.
+// prepare parses the flags into the request before anything is sent. With --file the flags for
+// a single task are not used.
 func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 	switch named := len(args) == 1; {
 	case c.file != "":
@@ -128,6 +132,8 @@ func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// run submits one task and prints its receipt, or with --wait the settled task. A task that
+// exists under the same idempotency key is a success.
 func (c *taskSubmit) run(ctx context.Context, client *tasker.Client, _ []string) error {
 	if c.file != "" {
 		return c.submitFile(ctx, client)
@@ -150,13 +156,15 @@ func (c *taskSubmit) run(ctx context.Context, client *tasker.Client, _ []string)
 	return c.s.printf("✓ Task submitted: %s\n  State: %s\n", receipt.TaskUUID.String(), receipt.State)
 }
 
-// submitted counts what became of the lines of a file.
+// submitted is the result of `task submit --file`. Receipts are in the order of the lines.
 type submitted struct {
 	Submitted int                  `json:"submitted"`
 	Existing  int                  `json:"existing"`
 	Receipts  []tasker.TaskReceipt `json:"receipts"`
 }
 
+// submitFile submits the lines of a file in batches. After an error it still prints the
+// receipts of the earlier batches, which are stored.
 func (c *taskSubmit) submitFile(ctx context.Context, client *tasker.Client) error {
 	var sum submitted
 	err := c.s.batches(c.file, func(tasks []tasker.TaskRequest) error {
@@ -177,7 +185,7 @@ func (c *taskSubmit) submitFile(ctx context.Context, client *tasker.Client) erro
 	return err
 }
 
-// report says what was stored; also when a later batch was refused.
+// report prints what was stored, also if a later batch was refused.
 func (c *taskSubmit) report(sum submitted) error {
 	if c.s.json && !c.quiet {
 		return c.s.printJSON(sum)

@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTaskWait builds `task wait`.
 func newTaskWait(s *session) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -35,8 +36,9 @@ to one minute.`,
 	return cmd
 }
 
-// waitFor waits for a task, shows it, and ends the command with what became of
-// it. A timeout of 0 waits for ever.
+// waitFor waits until a task is settled, prints it, and returns an error unless it is complete
+// or resolved manually. A timeout of 0 waits without a limit. A timeout ends with exit code 8
+// and leaves the task running.
 func (s *session) waitFor(ctx context.Context, c *tasker.Client, id uuid.UUID, timeout time.Duration) error {
 	if timeout > 0 {
 		var cancel context.CancelFunc

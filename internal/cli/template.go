@@ -16,7 +16,8 @@ func newTemplate(s *session) *cobra.Command {
 	return cmd
 }
 
-// templateSource reads the file of a template, - being standard input.
+// templateSource reads the file of a template; - is standard input. The file name appears in
+// the locations of problems.
 func (s *session) templateSource(name string) (tasker.TemplateSource, error) {
 	src, err := s.readFile(name)
 	if err != nil {
@@ -28,7 +29,8 @@ func (s *session) templateSource(name string) (tasker.TemplateSource, error) {
 	return tasker.TemplateSource{YAML: string(src), Filename: name}, nil
 }
 
-// templateName splits [NAMESPACE/]NAME[@VERSION].
+// templateName splits [NAMESPACE/]NAME[@VERSION]. The namespace defaults to "default", the
+// version to "", the last registered one.
 func templateName(arg string) (namespace, name, version string) {
 	namespace = "default"
 	if ns, rest, ok := strings.Cut(arg, "/"); ok {

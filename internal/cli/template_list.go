@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTemplateList builds `template list`. Each version of a template is a row of its own.
 func newTemplateList(s *session) *cobra.Command {
 	var filter tasker.TemplateFilter
 	var all bool
@@ -42,6 +43,7 @@ func newTemplateList(s *session) *cobra.Command {
 	return cmd
 }
 
+// printTemplates prints the first line of each description.
 func (s *session) printTemplates(page *tasker.TemplatePage) error {
 	if s.json {
 		return s.printJSON(page)

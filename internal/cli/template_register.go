@@ -8,6 +8,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTemplateRegister builds `template register`. Files are registered one by one; the first
+// error ends the command, and the templates before it stay registered.
 func newTemplateRegister(s *session) *cobra.Command {
 	var by, reason string
 	cmd := &cobra.Command{

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newTemplateShow builds `template show`.
 func newTemplateShow(s *session) *cobra.Command {
 	var version string
 	var source bool
@@ -40,6 +41,8 @@ func newTemplateShow(s *session) *cobra.Command {
 	return cmd
 }
 
+// printTemplate prints a template and a table of its steps with the effective retries and
+// timeouts, defaults included.
 func (s *session) printTemplate(t *tasker.Template) error {
 	f := fields{indent: "  "}
 	f.add("Name", qualified(t.Namespace, t.Name))
@@ -60,7 +63,7 @@ func (s *session) printTemplate(t *tasker.Template) error {
 	return tbl.flush()
 }
 
-// attemptsOf is how often a step may run.
+// attemptsOf formats the maximum number of attempts of a step.
 func attemptsOf(r tasker.RetryPolicy) string {
 	if !r.Retryable {
 		return "1"

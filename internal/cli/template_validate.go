@@ -14,8 +14,9 @@ import (
 	"github.com/taskerhq/tasker/internal/template"
 )
 
-// newTemplateValidate needs no server. What it does need of one, the names of
-// the priorities, comes from the configuration.
+// newTemplateValidate builds `template validate`. It needs no server, so it can run before a
+// commit. The names of the priorities are the only thing that a template takes from a server;
+// they are read from its configuration.
 func newTemplateValidate(s *session) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
@@ -44,7 +45,7 @@ problem with file:line:column and exits with 7 if there are any.`,
 	return cmd
 }
 
-// validated is what is said of a template that is good.
+// validated describes one valid template in the output.
 type validated struct {
 	File        string `json:"file"`
 	Namespace   string `json:"namespace_name"`
@@ -54,6 +55,8 @@ type validated struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
+// validate parses all files and reports all their problems at once, instead of stopping at the
+// first invalid file.
 func (s *session) validate(files []string, priorities []settings.PriorityLevel) error {
 	level := func(name string) (int, bool) {
 		i := slices.IndexFunc(priorities, func(p settings.PriorityLevel) bool { return p.Name == name })
@@ -86,6 +89,7 @@ func (s *session) validate(files []string, priorities []settings.PriorityLevel) 
 	return merge(bad)
 }
 
+// printValidated prints the valid templates.
 func (s *session) printValidated(good []validated) error {
 	if s.json {
 		return s.printJSON(good)
@@ -112,7 +116,7 @@ func publicError(file string, e *task.Error) *tasker.Error {
 	return out
 }
 
-// merge makes one error of those of several files.
+// merge makes one error of the errors of several files: its details are theirs.
 func merge(errs []*tasker.Error) error {
 	if len(errs) == 0 {
 		return nil

@@ -26,6 +26,8 @@ type workerCommand struct {
 	opts        tasker.WorkerOptions
 }
 
+// newWorker builds `worker`, both a command that runs a worker and the group of commands about
+// workers. package script runs the programs and defines their protocol.
 func newWorker(s *session) *cobra.Command {
 	c := &workerCommand{s: s}
 	cmd := &cobra.Command{
@@ -79,6 +81,8 @@ within --drain-timeout; the worker then releases the rest without charging an at
 	return cmd
 }
 
+// run checks the flags, registers the handlers and runs the worker until ctx ends and its
+// programs have finished or the drain timeout is over. The end by a signal is a success.
 func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 	if c.concurrency < 1 {
 		return usagef("--concurrency must be positive")
@@ -115,7 +119,8 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 	return nil
 }
 
-// handle registers the commands and returns the handlers' names.
+// handle registers a program for each --handler and returns the names of the handlers. It
+// starts no program.
 func (c *workerCommand) handle(worker *tasker.Worker) ([]string, error) {
 	if len(c.handlers) == 0 {
 		return nil, usagef("at least one --handler NAME=COMMAND is required")

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// newWorkerDrain builds `worker drain`.
 func newWorkerDrain(s *session) *cobra.Command {
 	var req tasker.DrainRequest
 	cmd := &cobra.Command{
@@ -34,6 +35,7 @@ name; if any name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
+// newWorkerResume builds `worker resume`.
 func newWorkerResume(s *session) *cobra.Command {
 	var req tasker.ResumeRequest
 	cmd := &cobra.Command{
@@ -53,6 +55,7 @@ name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
+// newWorkerShow builds `worker show`.
 func newWorkerShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show WORKER",
@@ -74,8 +77,8 @@ name. A name refers to a live worker, else to one that died within the last day.
 	}
 }
 
-// eachWorker makes the body of a command that does something to each of the workers
-// named. All are tried; the error is that of the first that was refused.
+// eachWorker returns the body of a command that applies act to each named worker. It tries all
+// workers and returns the error of the first that was refused.
 func (s *session) eachWorker(
 	act func(context.Context, *tasker.Client, uuid.UUID) (*tasker.WorkerInfo, error),
 ) func(*cobra.Command, []string) error {
@@ -110,8 +113,8 @@ func (s *session) eachWorker(
 	})
 }
 
-// workerArgs reads the arguments that name workers, by UUID or by a name that is
-// unique. The server is asked about names once.
+// workerArgs resolves the arguments that name workers: UUIDs, or unique names. It resolves all
+// of them before the command acts on any. The list of workers is requested at most once.
 func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, len(args))
 	var workers []tasker.WorkerInfo
@@ -132,8 +135,8 @@ func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UU
 	return ids, nil
 }
 
-// workerNamed returns the one worker of a name. The dead count only where nobody else
-// has it: who was started again has the name of the one before.
+// workerNamed returns the only worker of a name. Dead workers count only if no live worker has
+// the name: a worker that was restarted usually keeps its name.
 func workerNamed(workers []tasker.WorkerInfo, name string) (uuid.UUID, error) {
 	var live, dead []string
 	var id uuid.UUID
@@ -162,6 +165,7 @@ func workerNamed(workers []tasker.WorkerInfo, name string) (uuid.UUID, error) {
 	return uuid.Nil, usagef("%d workers are named %q; use a UUID instead: %s", len(found), name, strings.Join(found, ", "))
 }
 
+// printWorker prints every field of a worker that has a value.
 func (s *session) printWorker(w *tasker.WorkerInfo) error {
 	if s.json {
 		return s.printJSON(w)

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newWorkers is `worker list` under a shorter name.
+// newWorkers builds `workers`, a shorter name of `worker list`.
 func newWorkers(s *session) *cobra.Command {
 	cmd := newWorkerList(s)
 	cmd.Use = "workers"
@@ -18,6 +18,7 @@ func newWorkers(s *session) *cobra.Command {
 	return cmd
 }
 
+// newWorkerList builds `worker list`.
 func newWorkerList(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
@@ -33,6 +34,7 @@ func newWorkerList(s *session) *cobra.Command {
 	}
 }
 
+// printWorkers prints one row per worker.
 func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 	if s.json {
 		return s.printJSON(workers)
@@ -50,7 +52,8 @@ func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 	return t.flush()
 }
 
-// loadText is what a worker holds, and how much it may.
+// loadText formats the number of steps that a worker holds and, if it reported one, its
+// capacity.
 func loadText(w *tasker.WorkerInfo, of string) string {
 	if w.Capacity == 0 {
 		return strconv.Itoa(w.CurrentLoad)
@@ -58,7 +61,8 @@ func loadText(w *tasker.WorkerInfo, of string) string {
 	return strconv.Itoa(w.CurrentLoad) + of + strconv.Itoa(w.Capacity)
 }
 
-// workerStatus is a worker's state and what else keeps it from getting steps.
+// workerStatus formats a worker's state and, unless it is closed, its circuit breaker: either
+// can be why the worker gets no steps.
 func workerStatus(w *tasker.WorkerInfo) string {
 	if w.Breaker == tasker.BreakerClosed || w.State == tasker.WorkerDead {
 		return w.State
@@ -68,7 +72,7 @@ func workerStatus(w *tasker.WorkerInfo) string {
 
 func joined(names []string) string { return strings.Join(names, ", ") }
 
-// orAll is a list in which nothing named means everything.
+// orAll formats a list in which the empty list means everything.
 func orAll(names []string) string {
 	if len(names) == 0 {
 		return "(all)"
