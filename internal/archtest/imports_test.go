@@ -35,6 +35,8 @@ var layers = map[string]struct {
 		"commands speak to a Backend; only template validate, and what looks after a database, work without one"},
 	"internal/broker/driver": {[]string{"internal/deadletter"},
 		"the seam knows messages, and nothing of who receives or sends them"},
+	"internal/broker/format": {[]string{"internal/broker/driver", "internal/deadletter", "internal/failure",
+		"internal/task"}, "it reads a message, however that came here"},
 	"internal/broker/memory": {[]string{"internal/broker/driver", "internal/clock", "internal/deadletter"},
 		"a driver knows the seam, and no other driver"},
 	"internal/clock":    {nil, "it reads the machine's clocks and knows nothing of what time is for"},
@@ -280,7 +282,7 @@ var homes = map[string][]string{
 	"golang.org/x/sync":                      {"internal/bench", "internal/crashtest", "internal/demo", "internal/upkeep"},
 	"golang.org/x/term":                      {"internal/cli"},
 	"golang.org/x/text":                      {"internal/template"},
-	"google.golang.org/protobuf":             {"internal/telemetry"},
+	"google.golang.org/protobuf":             {"internal/broker/format", "internal/telemetry"},
 	"modernc.org/sqlite":                     {"internal/store/sqlite"},
 	"pgregory.net/rapid":                     {"internal/dispatch/dispatchtest"},
 }

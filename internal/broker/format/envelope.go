@@ -1,0 +1,70 @@
+package format
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// envelope is an event in a dead letter topic: either in a JSON object beside its failure, or as it was, with the
+// failure in headers.
+var envelope = convention{
+	name: "dlq_envelope",
+	follows: func(m *message) bool {
+		return m.members("event", "original_topic", "error") ||
+			m.has("original_topic") && m.has("retry_count", "error", "error_type")
+	},
+	decode: decodeEnvelope,
+}
+
+func decodeEnvelope(m *message, d *Decoded) error {
+	o := map[string]json.RawMessage{}
+	if m.members("event", "original_topic", "error") {
+		o, _ = m.fields()
+		if event := bytes.TrimSpace(o["event"]); len(event) == 0 || string(event) == "null" {
+			return errors.New("its event is null")
+		}
+		d.Content.Payload = o["event"]
+		d.MessageID = cmp.Or(eventID(o), d.MessageID)
+	}
+	// A field of the envelope rules; a header says what that leaves out.
+	field := func(name string) string {
+		if s := jsonText(o[name]); s != "" {
+			return s
+		}
+		return string(m.last(name))
+	}
+	d.Origin = field("original_topic")
+	d.Handler = field("producer_id")
+	d.Failure.Type = field("error_type")
+	d.Failure.Message = field("error")
+	if n := field("retry_count"); n != "" {
+		d.Attempts = count(n) + 1 // the first attempt is no retry
+	}
+	d.LastAt = instant(field("failed_at"))
+	for _, name := range []string{"status", "dlq_retry_count", "dlq_original_error", "dlq_retry_timestamp"} {
+		d.detail(name, field(name))
+	}
+	d.Content.Headers = without(d.Content.Headers, among("original_topic", "error_type", "retry_count", "error",
+		"failed_at", "producer_id", "status", "dlq_retry_count", "dlq_original_error", "dlq_retry_timestamp"))
+	return nil
+}
+
+// eventID returns the identifier of the original event, else that of the envelope.
+func eventID(o map[string]json.RawMessage) string {
+	var event struct {
+		ID json.RawMessage `json:"event_id"`
+	}
+	if err := json.Unmarshal(o["event"], &event); err == nil {
+		if id := jsonName(event.ID); id != "" {
+			return id
+		}
+	}
+	return jsonName(o["event_id"])
+}
+
+// jsonInstant reads a time in a JSON string or number.
+func jsonInstant(raw json.RawMessage) task.Instant { return instant(jsonText(raw)) }

@@ -1,0 +1,47 @@
+package format
+
+import (
+	"errors"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// jobFailure is a job in a Redis list, wrapped with its failure as a JSON object. A job that was moved because its
+// queue was full has another wrapper, which tells less.
+var jobFailure = convention{
+	name: "job_failure",
+	follows: func(m *message) bool {
+		return m.members("original_job", "error", "queue_name") || m.members("original_queue", "data", "reason")
+	},
+	decode: decodeJobFailure,
+}
+
+func decodeJobFailure(m *message, d *Decoded) error {
+	o, err := m.fields()
+	if err != nil {
+		return err
+	}
+	d.Content = deadletter.Content{Key: d.Content.Key, Headers: d.Content.Headers}
+	if job, ok := o["original_job"]; !ok {
+		d.Origin = jsonName(o["original_queue"])
+		d.Failure.Type = jsonName(o["reason"])
+		d.Failure.Message = jsonText(o["reason"])
+		d.detail("overflow_policy", jsonText(o["overflow_policy"]))
+		d.Content.Payload = []byte(jsonText(o["data"]))
+		return nil
+	} else if string(job) == "null" {
+		return errors.New("original_job is null")
+	} else {
+		d.Content.Payload = job
+	}
+	d.Origin = jsonName(o["queue_name"])
+	d.Failure.Type = jsonName(o["error_type"])
+	d.Failure.Message = jsonText(o["error"])
+	d.Stack = jsonText(o["stack_trace"])
+	d.Attempts = jsonCount(o["attempt_count"])
+	d.FirstAt, d.LastAt = jsonInstant(o["first_failed_at"]), jsonInstant(o["last_failed_at"])
+	for _, name := range []string{"http_status", "response_body", "retry_delays", "context"} {
+		d.detail(name, jsonText(o[name]))
+	}
+	return nil
+}

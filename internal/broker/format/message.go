@@ -1,0 +1,147 @@
+package format
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// message is a message with the look-ups that decoders need.
+type message struct {
+	*driver.Message
+	parsed bool
+	object map[string]json.RawMessage // of a payload that is a JSON object
+	err    error                      // why it is none
+}
+
+// has reports whether the message has one of the headers.
+func (m *message) has(names ...string) bool {
+	return slices.ContainsFunc(m.Headers, func(h deadletter.Header) bool { return slices.Contains(names, h.Name) })
+}
+
+// first returns the value of the first header of that name, or nil.
+func (m *message) first(name string) []byte {
+	for _, h := range m.Headers {
+		if h.Name == name {
+			return h.Value
+		}
+	}
+	return nil
+}
+
+// last returns the value of the last header of that name, or nil. Where frameworks append a header again and again, the
+// first is of the first failure, and the last of the last.
+func (m *message) last(name string) []byte {
+	for _, h := range slices.Backward(m.Headers) {
+		if h.Name == name {
+			return h.Value
+		}
+	}
+	return nil
+}
+
+// without returns headers except those that drop selects.
+func without(headers []deadletter.Header, drop func(name string) bool) []deadletter.Header {
+	selected := func(h deadletter.Header) bool { return drop(h.Name) }
+	if !slices.ContainsFunc(headers, selected) {
+		return headers
+	}
+	return slices.DeleteFunc(slices.Clone(headers), selected)
+}
+
+// withPrefix selects names that begin with one of the prefixes.
+func withPrefix(prefixes ...string) func(string) bool {
+	return func(name string) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	}
+}
+
+// among selects the names given.
+func among(names ...string) func(string) bool {
+	return func(name string) bool { return slices.Contains(names, name) }
+}
+
+// fields returns the members of a payload that is a JSON object.
+func (m *message) fields() (map[string]json.RawMessage, error) {
+	if !m.parsed {
+		m.parsed = true
+		if !bytes.HasPrefix(bytes.TrimLeft(m.Payload, " \t\r\n"), []byte("{")) {
+			m.err = errors.New("its payload is not a JSON object")
+		} else if err := json.Unmarshal(m.Payload, &m.object); err != nil {
+			m.err = fmt.Errorf("its payload is not JSON: %w", err)
+		}
+	}
+	return m.object, m.err
+}
+
+// mentions reports whether the payload may be a JSON object with members of all these names, without parsing it.
+func (m *message) mentions(names ...string) bool {
+	if !bytes.HasPrefix(bytes.TrimLeft(m.Payload, " \t\r\n"), []byte("{")) {
+		return false
+	}
+	for _, name := range names {
+		if !bytes.Contains(m.Payload, []byte(`"`+name+`"`)) {
+			return false
+		}
+	}
+	return true
+}
+
+// members reports whether the payload is a JSON object with members of all these names.
+func (m *message) members(names ...string) bool {
+	if !m.mentions(names...) {
+		return false
+	}
+	object, err := m.fields()
+	if err != nil {
+		return false
+	}
+	for _, name := range names {
+		if _, ok := object[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// jsonText returns a JSON string's text, "" for null, and any other value as it is written.
+func jsonText(raw json.RawMessage) string {
+	var s *string
+	if len(raw) == 0 {
+		return ""
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return string(raw)
+	}
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// jsonName returns a JSON string's text, and "" for anything else: a document is no name.
+func jsonName(raw json.RawMessage) string {
+	if !bytes.HasPrefix(raw, []byte(`"`)) {
+		return ""
+	}
+	return jsonText(raw)
+}
+
+// jsonCount returns a JSON number, or a string with one, as a count; 0 for anything else.
+func jsonCount(raw json.RawMessage) int { return count(jsonText(raw)) }
+
+// count returns a decimal number as a count from 0 to maxCount; 0 for anything else.
+func count(s string) int {
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || !(f >= 0) {
+		return 0
+	}
+	return int(min(f, maxCount))
+}

@@ -1,0 +1,44 @@
+package format
+
+import (
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// tasker is a message that Tasker has sent back, and that died without another convention.
+var tasker = convention{
+	name:    "tasker",
+	follows: func(m *message) bool { return m.has(deadletter.HeaderLetter) },
+	decode:  func(*message, *Decoded) error { return nil },
+}
+
+// lineage takes Tasker's headers out of the content, whatever the format: a message that was sent back dies under the
+// convention of its consumer. A value that Tasker has not written is ignored.
+func (d *Decoded) lineage() {
+	for _, h := range d.Content.Headers {
+		if len(h.Value) > 64 {
+			continue
+		}
+		switch value := strings.TrimSpace(string(h.Value)); h.Name {
+		case deadletter.HeaderLetter:
+			d.Letter = id(value)
+		case deadletter.HeaderRedrive:
+			d.Redrive = id(value)
+		case deadletter.HeaderReplays:
+			d.Replays = count(value)
+		}
+	}
+	d.Content.Headers = without(d.Content.Headers,
+		among(deadletter.HeaderLetter, deadletter.HeaderRedrive, deadletter.HeaderReplays))
+}
+
+// id returns an ID, or zero for what is none.
+func id(s string) task.ID {
+	parsed, err := task.ParseID(s)
+	if err != nil {
+		return task.ID{}
+	}
+	return parsed
+}

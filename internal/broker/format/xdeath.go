@@ -1,0 +1,109 @@
+package format
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// xDeath is what RabbitMQ adds when it dead-letters a message. The header x-death is a table, which the driver writes
+// as JSON: an array with one entry for each queue and reason, the latest first. RabbitMQ tells why a message left its
+// queue, and not what its consumer found wrong; the headers of Spring AMQP, which republishes with the exception, do.
+var xDeath = convention{
+	name: "x-death",
+	follows: func(m *message) bool {
+		return m.has("x-death", "x-first-death-queue", "x-exception-message", "x-exception-stacktrace")
+	},
+	decode: decodeXDeath,
+}
+
+// death is an entry of x-death.
+type death struct {
+	Queue       json.RawMessage `json:"queue"`
+	Reason      json.RawMessage `json:"reason"`
+	Exchange    json.RawMessage `json:"exchange"`
+	RoutingKeys json.RawMessage `json:"routing-keys"`
+	Count       json.RawMessage `json:"count"`
+	Time        json.RawMessage `json:"time"`
+	Expiration  json.RawMessage `json:"original-expiration"`
+}
+
+// consumed reports whether a consumer had the message: it rejected it, or was given it too often.
+func (e *death) consumed() bool {
+	reason := jsonText(e.Reason)
+	return reason == "rejected" || reason == "delivery_limit"
+}
+
+func decodeXDeath(m *message, d *Decoded) error {
+	var deaths []death
+	if value := m.last("x-death"); len(bytes.TrimSpace(value)) > 0 {
+		if err := json.Unmarshal(value, &deaths); err != nil {
+			return errors.New("its header x-death is not a JSON array of objects")
+		}
+	}
+	reason := string(m.last("x-first-death-reason"))
+	d.Origin = string(m.first("x-first-death-queue"))
+	if e := decisive(deaths); e != nil {
+		d.Origin, reason = jsonText(e.Queue), jsonText(e.Reason)
+		d.detail("exchange", jsonText(e.Exchange))
+		d.detail("routing-keys", jsonText(e.RoutingKeys))
+		d.detail("original-expiration", jsonText(e.Expiration))
+		d.countDeaths(deaths)
+	}
+	if exchange := m.last("x-original-exchange"); d.Origin == "" && exchange != nil && len(exchange) == 0 {
+		d.Origin = string(m.last("x-original-routingKey")) // the default exchange routes by the name of the queue
+	}
+	d.Failure.Type, d.Stack = reason, string(m.last("x-exception-stacktrace"))
+	d.Failure.Message = string(m.last("x-exception-message"))
+	if d.Failure.Message == "" && reason != "" {
+		d.Failure.Message = fmt.Sprintf("%s in queue %s", reason, d.Origin)
+	}
+	d.detail("original-exchange", string(m.last("x-original-exchange")))
+	d.detail("original-routing-key", string(m.last("x-original-routingKey")))
+	d.Content.Headers = without(d.Content.Headers, func(name string) bool {
+		return withPrefix("x-first-death-", "x-last-death-")(name) || among("x-death", "x-delivery-count",
+			"x-exception-message", "x-exception-stacktrace", "x-original-exchange", "x-original-routingKey")(name)
+	})
+	return nil
+}
+
+// decisive returns the entry that says where the message died: the latest that a consumer caused, since queues in
+// which messages only wait for a retry let them expire; else the earliest. It returns nil if there is none.
+func decisive(deaths []death) *death {
+	for i := range deaths {
+		if deaths[i].consumed() {
+			return &deaths[i]
+		}
+	}
+	if len(deaths) == 0 {
+		return nil
+	}
+	return &deaths[len(deaths)-1]
+}
+
+// countDeaths adds up the attempts at the origin, and finds the first and the last time.
+func (d *Decoded) countDeaths(deaths []death) {
+	for i := range deaths {
+		e := &deaths[i]
+		if e.consumed() && jsonText(e.Queue) == d.Origin {
+			d.Attempts = min(d.Attempts+jsonCount(e.Count), maxCount)
+		}
+		at := jsonInstant(e.Time)
+		if at == 0 {
+			continue
+		}
+		d.FirstAt = earlier(d.FirstAt, at)
+		d.LastAt = max(d.LastAt, at)
+	}
+}
+
+// earlier returns the earlier of two instants, of which a may be 0.
+func earlier(a, b task.Instant) task.Instant {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
