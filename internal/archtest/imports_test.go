@@ -100,7 +100,8 @@ var layers = map[string]struct {
 	"internal/script": {[]string{"."}, "running a program is a handler like any other"},
 	"internal/settings": {[]string{"internal/failure", "internal/task"},
 		"what can be configured is known without the engine"},
-	"internal/store": {[]string{"internal/engine", "internal/feed", "internal/settings", "internal/task"},
+	"internal/store": {[]string{"internal/deadletter", "internal/engine", "internal/feed",
+		"internal/inbox", "internal/settings", "internal/task"},
 		"portable SQL knows no database engine"},
 	"internal/store/memstore": {[]string{"internal/engine", "internal/feed", "internal/settings", "internal/task"},
 		"a store does not know its siblings"},
@@ -145,8 +146,8 @@ var testOnly = map[string][]string{
 	"internal/engine/scenario":       {},
 	"internal/pgtest":                {"internal/testserver"},
 	"internal/redistest":             {"internal/testserver"},
-	"internal/store/storetest": {"internal/engine", "internal/failure", "internal/feed", "internal/settings",
-		"internal/task"},
+	"internal/store/storetest": {"internal/deadletter", "internal/engine", "internal/failure", "internal/feed",
+		"internal/inbox", "internal/settings", "internal/task"},
 	"internal/testserver": {},
 }
 

@@ -23,8 +23,9 @@ type Store interface {
 
 // LetterRows are letters in a transaction.
 type LetterRows interface {
-	// AddLetters stores new letters with their first occurrences.
-	AddLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
+	// AddLetters stores new letters with their first occurrences. It leaves out those whose identity a letter of their
+	// source has already, or one before it in the list, and reports for each letter whether it was stored.
+	AddLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) ([]bool, error)
 	// Letters returns letters whole, locked, in the order of the IDs; those that do not exist are left out.
 	Letters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
 	// Identified returns the letters of a source that have one of the identities, locked, in any order.
@@ -33,7 +34,8 @@ type LetterRows interface {
 	// Returning returns redriven or redriving letters of a namespace, by the hash of their canonical content, locked;
 	// at most one for each hash, the one that was sent back last.
 	Returning(ctx context.Context, tx engine.Tx, namespace string, canonical []string) ([]*deadletter.Letter, error)
-	// SaveLetters stores the changeable fields of letters; AddOccurrences appends to their histories.
+	// SaveLetters stores the changeable fields of letters; AddOccurrences appends to their histories. The stack of a
+	// letter is that of its latest occurrence, which AddOccurrences stores.
 	SaveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
 	AddOccurrences(ctx context.Context, tx engine.Tx, occurrences []deadletter.Occurrence) error
 }
@@ -179,6 +181,12 @@ type SourceRows interface {
 	// FindSource returns a source, or nil; Sources those of a namespace, or all ("").
 	FindSource(ctx context.Context, namespace, name string) (*deadletter.Source, error)
 	Sources(ctx context.Context, namespace string) ([]*deadletter.Source, error)
+	// TakeSource gives a node the right to read a source until a time, and reports whether it has it: not while another
+	// node has it, nor when there is no such source.
+	TakeSource(ctx context.Context, tx engine.Tx, namespace, name, node string, now, until task.Instant) (bool, error)
+	// SourceCursor returns how far a source was read, in the words of its driver; "" at the beginning.
+	SourceCursor(ctx context.Context, namespace, name string) (string, error)
+	SaveSourceCursor(ctx context.Context, tx engine.Tx, namespace, name, cursor string) error
 }
 
 // PolicyRows are policies.

@@ -101,6 +101,8 @@ func (c column) value(t *testing.T, table string, n int) any {
 			return m[1]
 		}
 		return fmt.Sprintf(`{"n": "%d"}`, n)
+	case c.kind == "bytea", c.kind == "blob":
+		return []byte{0, byte(n), 0xff}
 	case c.kind == "json", c.kind == "jsonb":
 		return fmt.Sprintf(`{"n": "%d"}`, n)
 	}

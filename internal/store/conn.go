@@ -34,6 +34,10 @@ type Dialect struct {
 	// StateColumn names the column of tasks that, after def_id, finds those in a state; "" without an index. Defaults
 	// to state.
 	StateColumn func(task.State) string
+	// Lock ends a query whose rows are locked until the end of the transaction; "" with a single writer.
+	Lock string
+	// Contains is a condition: the bytes of a column contain those of an argument.
+	Contains func(column, arg string) string
 }
 
 // SQL is portable SQL on one connection. Its methods are safe for concurrent use if the Conn is.

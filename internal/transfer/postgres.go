@@ -23,6 +23,7 @@ var _ dialect = (*pg)(nil)
 // pgTypes are the types of each kind, the one that parameters are cast to first.
 var pgTypes = map[kind][]string{
 	integers: {"int8", "int4", "int2"}, texts: {"text"}, documents: {"json"}, ids: {"uuid"},
+	blobs: {"bytea"},
 }
 
 func (p *pg) catalog(ctx context.Context, tx *sql.Tx) ([]table, error) {
@@ -83,10 +84,14 @@ func (p *pg) write(ctx context.Context, fn func(tx *sql.Tx) error) error {
 // read implements dialect. The text that PostgreSQL makes of an integer or a
 // UUID is the canonical one, and a json column keeps its text.
 func (p *pg) read(c column) string {
-	if c.kind == texts {
+	switch c.kind {
+	case texts:
 		return c.name
+	case blobs:
+		return "encode(" + c.name + ", 'hex')"
+	default:
+		return c.name + "::text"
 	}
-	return c.name + "::text"
 }
 
 func (p *pg) decode(_ column, v any) (value, error) {
@@ -100,7 +105,15 @@ func (p *pg) decode(_ column, v any) (value, error) {
 }
 
 func (p *pg) param(n int, c column) string {
-	return "$" + strconv.Itoa(n) + "::text::" + pgTypes[c.kind][0]
+	return cast("$"+strconv.Itoa(n)+"::text", c.kind)
+}
+
+// cast makes a value of a kind of its canonical form.
+func cast(text string, k kind) string {
+	if k == blobs {
+		return "decode(" + text + ", 'hex')"
+	}
+	return text + "::" + pgTypes[k][0]
 }
 
 // encode implements dialect. SQLite takes any bytes for text, PostgreSQL does not.
@@ -131,7 +144,7 @@ func (p *pg) insert(ctx context.Context, t *table, rows []row) (int64, error) {
 		}
 		names[i], args[i] = c.name, list
 		places[i] = fmt.Sprintf("$%d::text[]", i+1)
-		fields[i] = "u." + c.name + "::" + pgTypes[c.kind][0]
+		fields[i] = cast("u."+c.name, c.kind)
 	}
 	cols := strings.Join(names, ", ")
 	query := "INSERT INTO " + t.name + " (" + cols + ") OVERRIDING SYSTEM VALUE SELECT " + strings.Join(fields, ", ") +

@@ -8,7 +8,7 @@ import (
 )
 
 // value is a value in its canonical form: integers in decimal, IDs as UUIDs,
-// everything else as it is.
+// bytes in hexadecimal, everything else as it is.
 type value struct {
 	text string
 	null bool

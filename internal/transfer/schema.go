@@ -16,6 +16,7 @@ const (
 	texts     kind = "text"
 	documents kind = "json" // text, byte for byte
 	ids       kind = "id"   // a task.ID; SQLite keeps its sequence
+	blobs     kind = "bytes"
 )
 
 // column is one column of a table.

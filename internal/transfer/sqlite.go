@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -23,7 +24,7 @@ var _ dialect = (*lite)(nil)
 func (l *lite) catalog(ctx context.Context, tx *sql.Tx) ([]table, error) {
 	const query = `SELECT m.name, c.name, c.type, c.pk - 1 FROM sqlite_schema m JOIN pragma_table_xinfo(m.name) c
  WHERE m.type = 'table' AND m.name LIKE 'tasker\_%' ESCAPE '\' AND c.hidden = 0 ORDER BY m.name`
-	return readCatalog(ctx, tx, query, map[string]kind{"INTEGER": integers, "TEXT": texts})
+	return readCatalog(ctx, tx, query, map[string]kind{"INTEGER": integers, "TEXT": texts, "BLOB": blobs})
 }
 
 // begin implements dialect. The snapshot is that of the first read.
@@ -42,6 +43,10 @@ func (l *lite) decode(c column, v any) (value, error) {
 		case ids:
 			return value{text: l.ids.ID(v).String()}, nil
 		}
+	case []byte:
+		if c.kind == blobs {
+			return value{text: hex.EncodeToString(v)}, nil
+		}
 	case string:
 		if c.kind == texts || c.kind == documents {
 			return value{text: v}, nil
@@ -58,6 +63,8 @@ func (l *lite) encode(c column, v value) (any, error) {
 		return nil, nil
 	case c.kind == integers:
 		return strconv.ParseInt(v.text, 10, 64)
+	case c.kind == blobs:
+		return hex.DecodeString(v.text)
 	case c.kind == ids:
 		id, err := task.ParseID(v.text)
 		if err != nil {

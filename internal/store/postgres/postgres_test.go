@@ -35,6 +35,17 @@ func TestConformancePgBouncer(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) engine.Database { return open(t, pgtest.Schema(t, pooled)) })
 }
 
+func TestInbox(t *testing.T) {
+	t.Parallel()
+	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore { return open(t, pgtest.DSN(t)) })
+}
+
+func TestInboxPgBouncer(t *testing.T) {
+	t.Parallel()
+	pooled := pgtest.PgBouncer(t, pgtest.DSN(t))
+	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore { return open(t, pgtest.Schema(t, pooled)) })
+}
+
 func TestDurability(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

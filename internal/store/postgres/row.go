@@ -114,8 +114,10 @@ func (s *scanID) Scan(v any) error {
 // dialect stores an ID as a uuid.
 func dialect() store.Dialect {
 	return store.Dialect{
-		ID:     func(id task.ID) any { return id },
-		ScanID: func(id *task.ID) sql.Scanner { return &scanID{id} },
+		ID:       func(id task.ID) any { return id },
+		ScanID:   func(id *task.ID) sql.Scanner { return &scanID{id} },
+		Lock:     " FOR UPDATE",
+		Contains: func(column, arg string) string { return "position(" + arg + " IN " + column + ") > 0" },
 		// no index contains a state of the normal path: rows that pass through it are updated in place
 		StateColumn: func(st task.State) string {
 			if st == task.StepsInProcess || st == task.Complete {

@@ -133,7 +133,9 @@ func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) 
 	var last int64
 	const find = `SELECT value, max(coalesce((SELECT max(id) FROM tasker_tasks), 0),
   coalesce((SELECT max(id) FROM tasker_workflow_steps), 0), coalesce((SELECT max(id) FROM tasker_workers), 0),
-  coalesce((SELECT max(dlq_entry_uuid) FROM tasker_tasks_dlq), 0)) FROM tasker_meta WHERE key = 'id_seed'`
+  coalesce((SELECT max(dlq_entry_uuid) FROM tasker_tasks_dlq), 0),
+  coalesce((SELECT max(letter_id) FROM tasker_letters), 0),
+  coalesce((SELECT max(redrive_id) FROM tasker_redrives), 0)) FROM tasker_meta WHERE key = 'id_seed'`
 	err := s.conn.Query(ctx, find, nil, func(row store.Row) error { return row.Scan(&kept, &last) })
 	if err != nil {
 		return nil, err
@@ -147,8 +149,9 @@ func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) 
 // dialect stores an ID as its sequence.
 func dialect(ids *task.Source) store.Dialect {
 	return store.Dialect{
-		ID:     func(id task.ID) any { return id.Seq() },
-		ScanID: func(id *task.ID) sql.Scanner { return scanID{ids, id} },
+		ID:       func(id task.ID) any { return id.Seq() },
+		ScanID:   func(id *task.ID) sql.Scanner { return scanID{ids, id} },
+		Contains: func(column, arg string) string { return "instr(" + column + ", " + arg + ") > 0" },
 	}
 }
 

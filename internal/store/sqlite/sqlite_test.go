@@ -37,6 +37,19 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+func TestInbox(t *testing.T) {
+	t.Parallel()
+	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore {
+		s := open(t, t.TempDir())
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		})
+		return s.(*sqlite.Store)
+	})
+}
+
 func TestDurability(t *testing.T) {
 	t.Parallel()
 	storetest.RunDurable(t, open)

@@ -1,0 +1,25 @@
+package deadletter
+
+import (
+	"cmp"
+
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// PrintOfCase returns the fingerprint of the latest occurrence of a case: that of the failure that blocks its task, or
+// of the reason where nothing has failed. handler is that of the step that failed, "" without one; template is the name
+// of the task's template.
+func PrintOfCase(c *task.Case, handler, template string) failure.Print {
+	where := cmp.Or(handler, template)
+	if c.Fingerprint == "" && c.Message == "" {
+		return failure.PrintOf(failure.Report{Type: string(c.Reason)}, "", where)
+	}
+	return failure.PrintOf(failure.Report{Code: c.Fingerprint, Message: c.Message}, "", where)
+}
+
+// GroupOfCase returns a new group of a case, in the namespace of its task. It is open; its counts are 0.
+func GroupOfCase(namespace string, c *task.Case, print failure.Print) *Group {
+	return &Group{ID: GroupOf(namespace, print), Namespace: namespace, Print: print, Title: print.Title(),
+		State: GroupOpen, StateAt: c.OccurredAt, OpenedAt: c.OccurredAt, FirstAt: c.OpenedAt, LastAt: c.OccurredAt}
+}

@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// FindGroup returns a group with its counts, or nil.
+func (s letterRows) FindGroup(ctx context.Context, id deadletter.GroupID) (*deadletter.Group, error) {
+	g, err := first(ctx, s, scanGroup, `SELECT `+groupFields+counted+` WHERE g.group_id = $1`, int64(id))
+	return g, err
+}
+
+// counted are the counts of groups with the deltas that are not folded yet, read in one statement: a delta is never
+// counted twice nor left out.
+const counted = `, CASE WHEN coalesce(d.at, 0) > g.last_at THEN d.at ELSE g.last_at END,
+  g.failures + coalesce(d.failures, 0), g.open_letters + coalesce(d.open_letters, 0),
+  g.open_cases + coalesce(d.open_cases, 0)
+ FROM tasker_groups g LEFT JOIN (SELECT group_id, CAST(sum(failures) AS bigint) AS failures,
+  CAST(sum(open_letters) AS bigint) AS open_letters, CAST(sum(open_cases) AS bigint) AS open_cases, max(at) AS at
+  FROM tasker_group_deltas GROUP BY group_id) d ON d.group_id = g.group_id`
+
+// sortedBy are the values by which groups are listed, the largest first.
+var sortedBy = map[string]string{
+	"last": `CASE WHEN coalesce(d.at, 0) > g.last_at THEN d.at ELSE g.last_at END`,
+	"open": `g.open_letters + g.open_cases + coalesce(d.open_letters, 0) + coalesce(d.open_cases, 0)`,
+	// newest first
+	"first": `g.first_at`,
+}
+
+// ListGroups returns a page of groups; see inbox.GroupReader. There are few groups: it sorts those of the namespace.
+func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*deadletter.Group, error) {
+	value, ok := sortedBy[f.Order]
+	if !ok {
+		value = sortedBy["last"]
+	}
+	w := where{}
+	w.add("g.merged_into = 0")
+	w.addIf(f.Namespace != "", "g.namespace = ?", f.Namespace)
+	w.addIf(f.State != "", "g.state = ?", string(f.State))
+	w.addIf(f.Owner != "", "g.owner = ?", f.Owner)
+	w.addIf(f.Where != "", "g.place = ?", clean(f.Where))
+	w.addIf(f.Text != "", "replace(g.title, ?, '') <> g.title", clean(f.Text))
+	w.addIf(f.OpenOnly, sortedBy["open"]+" > 0")
+	w.addIf(f.After != 0, "("+value+", g.group_id) < (CAST(? AS bigint), CAST(? AS bigint))", f.AfterValue, int64(f.After))
+	query := `SELECT ` + groupFields + counted + w.text() + ` ORDER BY ` + value + ` DESC, g.group_id DESC LIMIT ` +
+		w.arg(f.Limit)
+	return collect(ctx, s, scanGroup, query, w.args...)
+}
+
+// MergedGroups returns the groups that are merged into one.
+func (s letterRows) MergedGroups(ctx context.Context, into deadletter.GroupID) ([]*deadletter.Group, error) {
+	if into == 0 {
+		return nil, nil
+	}
+	return collect(ctx, s, scanGroup, `SELECT `+groupFields+counted+
+		` WHERE g.merged_into = $1 AND g.merged_into <> 0 ORDER BY g.group_id`, int64(into))
+}
+
+// GroupNotes returns the thread of a group, the latest first; see inbox.GroupReader.
+func (s letterRows) GroupNotes(ctx context.Context, id deadletter.GroupID, below,
+	limit int,
+) ([]deadletter.Note, error) {
+	w := where{}
+	w.add("group_id = ?", int64(id))
+	w.addIf(below > 0, "no < ?", below)
+	query := `SELECT group_id, no, at, author, author_key, kind, body FROM tasker_group_notes` + w.text() +
+		` ORDER BY no DESC LIMIT ` + w.arg(limit)
+	return collect(ctx, s, func(row Row) (n deadletter.Note, err error) {
+		var group int64
+		err = row.Scan(&group, &n.No, &n.At, (*Text)(&n.Author), (*Text)(&n.Key), (*Text)(&n.Kind), (*Text)(&n.Text))
+		n.Group = deadletter.GroupID(group)
+		return n, err
+	}, query, w.args...)
+}
+
+// Hours returns the failures of groups by the hour; see inbox.GroupReader.
+func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
+	since task.Instant,
+) (map[deadletter.GroupID][]deadletter.Hour, error) {
+	out := map[deadletter.GroupID][]deadletter.Hour{}
+	for part := range slices.Chunk(groups, fetched) {
+		w := where{}
+		of := list(&w, part, func(g deadletter.GroupID) any { return int64(g) })
+		from := w.arg(int64(since))
+		query := `SELECT h.group_id, h.at, CAST(sum(h.failures) AS bigint) FROM (
+ SELECT group_id, at, failures FROM tasker_group_hours WHERE group_id IN ` + of + `
+ UNION ALL SELECT group_id, at - at % 3600000000, failures FROM tasker_group_deltas WHERE failures <> 0
+  AND group_id IN ` + of + `) h WHERE h.at >= ` + from + ` GROUP BY h.group_id, h.at ORDER BY h.group_id, h.at`
+		err := s.Query(ctx, query, w.args, func(row Row) error {
+			var group int64
+			var h deadletter.Hour
+			if err := row.Scan(&group, &h.At, &h.Failures); err != nil {
+				return err
+			}
+			out[deadletter.GroupID(group)] = append(out[deadletter.GroupID(group)], h)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Timed returns ignored groups whose time is up.
+func (s letterRows) Timed(ctx context.Context, now task.Instant, limit int) ([]deadletter.GroupID, error) {
+	const query = `SELECT group_id FROM tasker_groups WHERE ignore_until <> 0 AND ignore_until <= $1 AND state = 'ignored'
+ ORDER BY ignore_until, group_id LIMIT $2`
+	ids, err := collect(ctx, s, scanInt, query, int64(now), limit)
+	out := make([]deadletter.GroupID, len(ids))
+	for i, id := range ids {
+		out[i] = deadletter.GroupID(id)
+	}
+	return out, err
+}

@@ -1,0 +1,136 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const itemColumns = `i.redrive_id, i.no, i.kind, i.item_id, i.state, i.wave, i.at, i.group_id, i.uncertain, i.message`
+
+func (s letterRows) scanItem(row Row) (i deadletter.Item, err error) {
+	var group, uncertain int64
+	err = row.Scan(s.ScanID(&i.Redrive), &i.No, (*Text)(&i.Kind), s.ScanID(&i.ID), (*Text)(&i.State), &i.Wave, &i.At,
+		&group, &uncertain, (*Text)(&i.Message))
+	i.Group, i.Uncertain = deadletter.GroupID(group), uncertain != 0
+	return i, err
+}
+
+// Items returns items of a redrive in a state; see inbox.RedriveRows.
+func (letterRows) Items(ctx context.Context, tx engine.Tx, id task.ID, state deadletter.ItemState, above,
+	limit int,
+) ([]deadletter.Item, error) {
+	return letterRows{In(tx)}.ListItems(ctx, id, state, above, limit)
+}
+
+// itemStates are those that the index of notable items does or does not contain.
+var itemStates = []deadletter.ItemState{deadletter.ItemPending, deadletter.ItemSending, deadletter.ItemSent,
+	deadletter.ItemReturned, deadletter.ItemCompleted, deadletter.ItemFailed, deadletter.ItemSkipped}
+
+// ListItems returns items of a redrive above a number; see inbox.RedriveReader.
+func (s letterRows) ListItems(ctx context.Context, id task.ID, state deadletter.ItemState, above,
+	limit int,
+) ([]deadletter.Item, error) {
+	w := where{}
+	w.add("i.redrive_id = ?", s.id(id))
+	w.add("i.no > ?", above)
+	if state != "" {
+		if !slices.Contains(itemStates, state) {
+			return nil, nil
+		}
+		w.add("i.state = " + quoted(state))
+	}
+	return collect(ctx, s, s.scanItem, `SELECT `+itemColumns+` FROM tasker_redrive_items i`+w.text()+
+		` ORDER BY i.no LIMIT `+w.arg(limit), w.args...)
+}
+
+// SaveItems stores the changeable fields of items; see inbox.RedriveRows.
+func (letterRows) SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
+	s := In(tx)
+	const query = `UPDATE tasker_redrive_items SET state = $3, wave = $4, at = $5, group_id = $6, uncertain = $7,
+  message = $8 WHERE redrive_id = $1 AND no = $2`
+	sorted := slices.SortedFunc(slices.Values(items), func(a, b deadletter.Item) int {
+		return cmp.Or(compareIDs(a.Redrive, b.Redrive), cmp.Compare(a.No, b.No))
+	})
+	for _, i := range sorted {
+		err := s.Send(ctx, query, s.id(i.Redrive), i.No, string(i.State), i.Wave, int64(i.At), int64(i.Group),
+			flag(i.Uncertain), clean(i.Message))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ItemOf returns the item of a letter or a case, or nil; see inbox.RedriveReader.
+func (letterRows) ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID) (*deadletter.Item, error) {
+	s := letterRows{In(tx)}
+	items, err := collect(ctx, s, s.scanItem, `SELECT `+itemColumns+` FROM tasker_redrive_items i
+ WHERE i.redrive_id = $1 AND i.item_id = $2`+s.Lock, s.id(redrive), s.id(of))
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	return &items[0], nil
+}
+
+// WaveOutcome counts how the items of a wave stand; see inbox.RedriveReader.
+func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error) {
+	out := deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{}}
+	const query = `SELECT state, group_id, count(*), CAST(sum(uncertain) AS bigint) FROM tasker_redrive_items
+ WHERE redrive_id = $1 AND wave = $2 AND wave > 0 GROUP BY state, group_id`
+	err := s.Query(ctx, query, []any{s.id(id), wave}, func(row Row) error {
+		var state Text
+		var group int64
+		var n, uncertain int
+		if err := row.Scan(&state, &group, &n, &uncertain); err != nil {
+			return err
+		}
+		addItems(&out.Counts, deadletter.ItemState(state), n, uncertain)
+		if group != 0 && deadletter.ItemState(state) == deadletter.ItemReturned {
+			out.ByGroup[deadletter.GroupID(group)] += n
+		}
+		return nil
+	})
+	return out, err
+}
+
+// CountItems counts the items of a redrive by their states.
+func (s letterRows) CountItems(ctx context.Context, id task.ID) (deadletter.Counts, error) {
+	var c deadletter.Counts
+	const query = `SELECT state, count(*), CAST(sum(uncertain) AS bigint) FROM tasker_redrive_items WHERE redrive_id = $1
+ GROUP BY state`
+	err := s.Query(ctx, query, []any{s.id(id)}, func(row Row) error {
+		var state Text
+		var n, uncertain int
+		if err := row.Scan(&state, &n, &uncertain); err != nil {
+			return err
+		}
+		addItems(&c, deadletter.ItemState(state), n, uncertain)
+		return nil
+	})
+	return c, err
+}
+
+func addItems(c *deadletter.Counts, state deadletter.ItemState, n, uncertain int) {
+	c.Uncertain += uncertain
+	switch state {
+	case deadletter.ItemPending:
+		c.Pending += n
+	case deadletter.ItemSending:
+		c.Sending += n
+	case deadletter.ItemSent:
+		c.Sent += n
+	case deadletter.ItemReturned:
+		c.Returned += n
+	case deadletter.ItemCompleted:
+		c.Completed += n
+	case deadletter.ItemFailed:
+		c.Failed += n
+	case deadletter.ItemSkipped:
+		c.Skipped += n
+	}
+}

@@ -1,0 +1,223 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// FindLetter returns a letter whole, or nil.
+func (s letterRows) FindLetter(ctx context.Context, id task.ID) (*deadletter.Letter, error) {
+	rows, err := collect(ctx, s, s.scanLetter, `SELECT `+wholeLetter+` FROM tasker_letters l WHERE l.letter_id = $1`,
+		s.id(id))
+	if err != nil || len(rows) == 0 || rows[0].ID != id {
+		return nil, err
+	}
+	letters, err := s.whole(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	return letters[0], nil
+}
+
+// Occurrences returns the occurrences of a letter, the latest first.
+func (s letterRows) Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error) {
+	const query = `SELECT letter_id, no, at, group_id, error_type, error_code, error_class, retryable, handler, origin,
+  position, attempts, redrive_id, error_message, stack, payload FROM tasker_letter_occurrences WHERE letter_id = $1
+ ORDER BY no DESC LIMIT $2`
+	list, err := collect(ctx, s, s.scanLetterOccurrence, query, s.id(id), limit)
+	if len(list) > 0 && list[0].Letter != id { // an engine may keep a part of the ID
+		return nil, err
+	}
+	return list, err
+}
+
+func (s letterRows) scanLetterOccurrence(row Row) (o deadletter.Occurrence, err error) {
+	var retryable, group int64
+	var packedStack, packed blob
+	err = row.Scan(s.ScanID(&o.Letter), &o.No, &o.At, &group, (*Text)(&o.Failure.Type), (*Text)(&o.Failure.Code),
+		(*Text)(&o.Failure.Class), &retryable, (*Text)(&o.Handler), (*Text)(&o.Origin), (*Text)(&o.Position), &o.Attempts,
+		s.ScanID(&o.Redrive), (*Text)(&o.Failure.Message), &packedStack, &packed)
+	if err != nil {
+		return o, err
+	}
+	o.Group, o.Failure.Retryable = deadletter.GroupID(group), retryable != 0
+	stack, err := unpack(packedStack)
+	if err != nil {
+		return o, err
+	}
+	o.Stack = string(stack)
+	o.Payload, err = unpack(packed)
+	return o, err
+}
+
+// ListLetters returns a page, the newest first; see inbox.LetterReader. Each state is one walk along the index of the
+// selection, in the order of the page. What no index decides is looked for in a bounded window of those.
+func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error) {
+	if !hasLetters(f.Selection) {
+		return inbox.LetterPage{}, nil
+	}
+	if len(f.IDs) > 0 {
+		return s.listByIDs(ctx, f)
+	}
+	by, rest := letterIndex(f.Selection)
+	residual := where{}
+	s.letterTerms(&residual, rest)
+	size := f.Limit + 1
+	if len(residual.terms) > 0 {
+		size = window
+	}
+	w := where{}
+	walks := s.walks(&w, by, f, size)
+	query := `SELECT q.letter_id FROM (` + walks + `) q`
+	if len(residual.terms) > 0 {
+		outer := where{args: w.args}
+		s.letterTerms(&outer, rest)
+		query += ` JOIN tasker_letters l ON l.letter_id = q.letter_id` + outer.text()
+		w.args = outer.args
+	}
+	ids, err := collect(ctx, s, s.scanID, query+` ORDER BY q.letter_id DESC LIMIT `+w.arg(f.Limit+1), w.args...)
+	if err != nil {
+		return inbox.LetterPage{}, err
+	}
+	page := inbox.LetterPage{}
+	if len(ids) > f.Limit {
+		ids = ids[:f.Limit]
+		page.Next = ids[f.Limit-1]
+	} else if len(residual.terms) > 0 {
+		edge := where{}
+		walks := s.walks(&edge, by, f, window)
+		page.Next, err = first(ctx, s, s.scanID, `SELECT q.letter_id FROM (`+walks+`) q ORDER BY q.letter_id DESC
+ LIMIT 1 OFFSET `+strconv.Itoa(window-1), edge.args...)
+		if err != nil {
+			return inbox.LetterPage{}, err
+		}
+	}
+	page.Letters, err = s.listed(ctx, ids)
+	return page, err
+}
+
+// walks returns a query for the newest letters of walks along indexes, one for each restriction and state.
+func (s letterRows) walks(w *where, by []walk, f inbox.LetterFilter, size int) string {
+	var walks []string
+	for _, restriction := range by {
+		for _, state := range statesOf(f.Selection) {
+			one := where{args: w.args}
+			one.add(restriction.term, restriction.values...)
+			one.add("l.state = ?", string(state))
+			one.addIf(!f.Below.IsZero(), "l.letter_id < ?", s.id(f.Below))
+			walks = append(walks, `SELECT letter_id FROM (SELECT l.letter_id FROM tasker_letters l`+one.text()+
+				` ORDER BY l.letter_id DESC LIMIT `+one.arg(size)+`) w`+strconv.Itoa(len(walks)))
+			w.args = one.args
+		}
+	}
+	return `SELECT letter_id FROM (` + strings.Join(walks, ` UNION ALL `) + `) u ORDER BY letter_id DESC LIMIT ` +
+		w.arg(size)
+}
+
+// listByIDs returns those of the named letters that pass the rest of the filter, as one page.
+func (s letterRows) listByIDs(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error) {
+	var found []task.ID
+	for part := range chunks(f.IDs) {
+		w := where{}
+		w.add("l.letter_id IN " + s.idList(&w, part))
+		w.addIf(f.State != "", "l.state = ?", string(f.State))
+		w.addIf(!f.Below.IsZero(), "l.letter_id < ?", s.id(f.Below))
+		s.letterTerms(&w, f.Selection)
+		ids, err := collect(ctx, s, s.scanID, `SELECT l.letter_id FROM tasker_letters l`+w.text(), w.args...)
+		if err != nil {
+			return inbox.LetterPage{}, err
+		}
+		for _, id := range ids {
+			if slices.Contains(part, id) {
+				found = append(found, id)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b task.ID) int { return compareIDs(b, a) })
+	found = slices.Compact(found)
+	page := inbox.LetterPage{}
+	if len(found) > f.Limit {
+		found = found[:f.Limit]
+		page.Next = found[f.Limit-1]
+	}
+	var err error
+	page.Letters, err = s.listed(ctx, found)
+	return page, err
+}
+
+// listed returns the letters of a page, in the order of the IDs.
+func (s letterRows) listed(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error) {
+	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
+		`SELECT `+bareLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ``)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(rows, func(a, b letterRow) int { return compareIDs(b.ID, a.ID) })
+	letters := make([]*deadletter.Letter, len(rows))
+	for i, r := range rows {
+		letters[i] = r.Letter
+	}
+	return letters, nil
+}
+
+// OpenLetters counts the open and scheduled letters of a source, up to a limit.
+func (s letterRows) OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error) {
+	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_letters WHERE namespace = $1 AND source = $2
+  AND state IN ('open', 'scheduled') LIMIT $3) AS q`
+	n, err := first(ctx, s, scanInt, query, namespace, source, limit)
+	return int(n), err
+}
+
+// DueLetters returns the IDs of letters that a policy has to send; see inbox.LetterReader. A letter that a policy sends
+// is held by no redrive.
+func (s letterRows) DueLetters(ctx context.Context, until task.Instant, marked bool, limit int) ([]task.ID, error) {
+	query := `SELECT letter_id FROM tasker_letters WHERE state = 'scheduled' AND due_at <= $1
+ ORDER BY due_at, letter_id LIMIT $2`
+	if marked {
+		query = `SELECT letter_id FROM tasker_letters WHERE state = 'redriving' AND redrive_id IS NULL AND state_at < $1
+ ORDER BY state_at, letter_id LIMIT $2`
+	}
+	return collect(ctx, s, s.scanID, query, int64(until), limit)
+}
+
+// SelectCases returns the IDs of pending cases that a selection selects; see inbox.LetterReader.
+func (s letterRows) SelectCases(ctx context.Context, f deadletter.Selection, limit int) ([]task.ID, bool, error) {
+	if f.State = cmp.Or(f.State, deadletter.Open); !hasCases(f) {
+		return nil, false, nil
+	}
+	w := where{}
+	if some, err := s.caseSelection(ctx, &w, f); err != nil || !some {
+		return nil, false, err
+	}
+	ids, err := collect(ctx, s, s.scanID, `SELECT c.dlq_entry_uuid FROM tasker_tasks_dlq c`+w.text()+
+		` ORDER BY c.dlq_entry_uuid LIMIT `+w.arg(limit+1), w.args...)
+	return ids[:min(len(ids), limit)], len(ids) > limit, err
+}
+
+// PurgeLetters deletes letters whose time to be deleted has come; see inbox.LetterReader.
+func (letterRows) PurgeLetters(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error) {
+	s := In(tx)
+	query := `SELECT letter_id FROM tasker_letters WHERE purge_at <> 0 AND purge_at <= $1
+ ORDER BY purge_at, letter_id LIMIT $2` + s.Lock
+	ids, err := collect(ctx, s, s.scanID, query, int64(until), limit)
+	if err != nil {
+		return 0, err
+	}
+	for part := range chunks(ids) {
+		for _, table := range []string{"tasker_letter_occurrences", "tasker_letter_bodies", "tasker_letters"} {
+			w := where{}
+			if err := s.Send(ctx, `DELETE FROM `+table+` WHERE letter_id IN `+s.idList(&w, part), w.args...); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(ids), nil
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Regroup puts cases that are in no group into theirs; see inbox.GroupRows. A case that another transaction groups at
+// the same time waits for it, and is then left as that one decided.
+func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int) (int, error) {
+	s := letterRows{In(tx)}
+	query := `SELECT ` + caseColumns + failureColumns + `, NULL FROM tasker_tasks_dlq c WHERE c.group_id IS NULL
+ ORDER BY c.dlq_entry_uuid LIMIT $1` + s.Lock
+	cases, err := collect(ctx, s, s.scanCase, query, limit)
+	if err != nil || len(cases) == 0 {
+		return 0, err
+	}
+	templates, err := s.templatesOf(ctx, cases)
+	if err != nil {
+		return 0, err
+	}
+	groups, deltas := map[deadletter.GroupID]*deadletter.Group{}, map[deadletter.GroupID]*deadletter.Delta{}
+	for _, c := range cases {
+		of := templates[c.DefID]
+		if of == nil { // cannot be: templates stay while tasks of them do
+			of = &task.Template{}
+		}
+		print := deadletter.PrintOfCase(c, handlerOf(of, c.Step), of.Name)
+		g := deadletter.GroupOfCase(of.Namespace, c, print)
+		if known := groups[g.ID]; known != nil {
+			known.FirstAt = min(known.FirstAt, g.FirstAt)
+		} else {
+			groups[g.ID], deltas[g.ID] = g, &deadletter.Delta{Group: g.ID}
+			g.LastAt = 0 // the deltas set it
+		}
+		d := deltas[g.ID]
+		d.Failures, d.At = d.Failures+int64(max(c.Occurrences, 1)), max(d.At, c.OccurredAt)
+		if c.Status == task.CasePending {
+			d.OpenCases++
+		}
+		err := s.Send(ctx, `UPDATE tasker_tasks_dlq SET group_id = $2 WHERE dlq_entry_uuid = $1`, s.id(c.ID), int64(g.ID))
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(cases), s.addCounted(ctx, tx, groups, deltas)
+}
+
+// addCounted stores groups with their first counts.
+func (s letterRows) addCounted(ctx context.Context, tx engine.Tx, groups map[deadletter.GroupID]*deadletter.Group,
+	counts map[deadletter.GroupID]*deadletter.Delta,
+) error {
+	var list []*deadletter.Group
+	var deltas []deadletter.Delta
+	for id, g := range groups {
+		list, deltas = append(list, g), append(deltas, *counts[id])
+	}
+	slices.SortFunc(deltas, func(a, b deadletter.Delta) int { return cmp.Compare(a.Group, b.Group) })
+	if err := s.AddGroups(ctx, tx, list); err != nil {
+		return err
+	}
+	return s.AddDeltas(ctx, tx, deltas)
+}
+
+// templatesOf returns the templates of cases by their keys.
+func (s SQL) templatesOf(ctx context.Context, cases []*task.Case) (map[int64]*task.Template, error) {
+	var defs []int64
+	for _, c := range cases {
+		defs = append(defs, c.DefID)
+	}
+	slices.Sort(defs)
+	found := map[int64]*task.Template{}
+	for part := range slices.Chunk(slices.Compact(defs), fetched) {
+		w := where{}
+		of := list(&w, part, func(def int64) any { return def })
+		templates, err := collect(ctx, s, scanTemplate, `SELECT `+templateColumns+
+			` FROM tasker_templates WHERE def_id IN `+of, w.args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range templates {
+			found[t.DefID] = t
+		}
+	}
+	return found, nil
+}
+
+// handlerOf returns the handler of a step of a template, "" without such a step.
+func handlerOf(t *task.Template, step string) string {
+	for _, spec := range t.Steps {
+		if spec.Name == step {
+			return spec.Handler
+		}
+	}
+	return ""
+}

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// walk is a condition that decides where an index of letters is read. Each ? in its term stands for the next value.
+type walk struct {
+	term   string
+	values []any
+}
+
+// letterIndex restricts letters to those that one index finds, and returns the rest of the selection. States are part
+// of every index, and not restricted here.
+func letterIndex(f deadletter.Selection) (by []walk, rest deadletter.Selection) {
+	one := func(term string, values ...any) []walk { return []walk{{term, values}} }
+	switch {
+	case len(f.Groups) > 0 && len(f.Groups) <= maxWalks:
+		for _, g := range f.Groups {
+			by = append(by, one("l.group_id = ?", int64(g))...)
+		}
+		f.Groups = nil // the namespace is checked: a group of another one is named as well
+		return by, f
+	case f.Source != "":
+		by, f.Source = one("l.namespace = ? AND l.source = ?", f.Namespace, f.Source), ""
+	case f.Origin != "":
+		by, f.Origin = one("l.namespace = ? AND l.origin = ?", f.Namespace, f.Origin), ""
+	case f.Namespace != "":
+		by = one("l.namespace = ?", f.Namespace)
+	default:
+		by = one("l.namespace <> ''") // all
+	}
+	f.Namespace = ""
+	return by, f
+}
+
+// maxWalks bounds the groups of which each is one walk along an index.
+const maxWalks = 40
+
+// letterTerms adds the conditions of a selection, except its IDs and state, on the alias l.
+func (s SQL) letterTerms(w *where, f deadletter.Selection) {
+	w.addIf(f.Namespace != "", "l.namespace = ?", f.Namespace)
+	if len(f.Groups) > 0 {
+		w.add("l.group_id IN " + list(w, f.Groups, func(g deadletter.GroupID) any { return int64(g) }))
+	}
+	w.addIf(f.Source != "", "l.source = ?", f.Source)
+	w.addIf(f.Origin != "", "l.origin = ?", f.Origin)
+	w.addIf(f.Type != "", "l.error_type = ?", clean(f.Type))
+	if f.Text != "" {
+		// both databases have replace, without case folding and wildcards
+		text := "replace(l.error_message, ?, '') <> l.error_message"
+		w.add("("+text+" OR "+s.Contains("l.head", "?")+")", clean(f.Text), []byte(f.Text))
+	}
+	if f.HeaderName != "" {
+		sought := headerStart(f.HeaderName)
+		if f.HeaderValue != "" {
+			sought += escapeZero(f.HeaderValue) + markEnd
+		}
+		w.add(s.Contains("l.headers", "?"), []byte(sought))
+	}
+	w.addIf(f.After != 0, "l.last_at >= ?", int64(f.After))
+	w.addIf(f.Before != 0, "l.last_at < ?", int64(f.Before))
+	w.addIf(f.MinReplays > 0, "l.replays >= ?", f.MinReplays)
+	if f.Parked != nil {
+		w.add("l.parked = ?", flag(*f.Parked))
+	}
+}
+
+// hasLetters reports whether a selection can select letters.
+func hasLetters(f deadletter.Selection) bool {
+	return f.Kind != deadletter.KindCase && f.Template == ""
+}
+
+// hasCases reports whether a selection can select cases: they come from no source, have no headers, and are pending or
+// not.
+func hasCases(f deadletter.Selection) bool {
+	return f.Kind != deadletter.KindLetter && f.Source == "" && f.Origin == "" && f.HeaderName == "" &&
+		(f.State == "" || f.State == deadletter.Open) && (f.Parked == nil || !*f.Parked)
+}
+
+// caseSelection adds the conditions of a selection on cases, on the alias c. It reports false if nothing can match.
+func (s SQL) caseSelection(ctx context.Context, w *where, f deadletter.Selection) (bool, error) {
+	defs, restricted, err := s.definitions(ctx, engine.TaskFilter{Namespace: f.Namespace, Name: f.Template})
+	if err != nil || restricted && len(defs) == 0 {
+		return false, err
+	}
+	if restricted {
+		w.add(filteredDefs(len(defs)), anys(defs)...)
+	}
+	if len(f.IDs) > 0 {
+		w.add("c.dlq_entry_uuid IN " + s.idList(w, f.IDs))
+	}
+	if len(f.Groups) > 0 {
+		w.add("c.group_id IN " + list(w, f.Groups, func(g deadletter.GroupID) any { return int64(g) }))
+	}
+	w.addIf(f.State == deadletter.Open, "c.resolution_status = ?", string(task.CasePending))
+	w.addIf(f.Type != "", "c.error_pattern = ?", clean(f.Type))
+	w.addIf(f.Text != "", "replace(c.error_message, ?, '') <> c.error_message", clean(f.Text))
+	w.addIf(f.After != 0, "c.occurred_at >= ?", int64(f.After))
+	w.addIf(f.Before != 0, "c.occurred_at < ?", int64(f.Before))
+	w.addIf(f.MinReplays > 0, "CAST(c.replays ->> 'count' AS bigint) >= ?", f.MinReplays)
+	return true, nil
+}
+
+// statesOf returns the states that a selection selects.
+func statesOf(f deadletter.Selection) []deadletter.State {
+	if f.State != "" {
+		return []deadletter.State{f.State}
+	}
+	return deadletter.States
+}
+
+// quoted are constants of the code as literals of SQL, for indexes with a condition: an argument does not meet it.
+func quoted[T ~string](states ...T) string {
+	return "'" + strings.Join(texts(states), "', '") + "'"
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const sourceColumns = `namespace, name, driver, url, queue, format, targets, max_replays, max_open, paused, version`
+
+func scanSource(row Row) (*deadletter.Source, error) {
+	r := &deadletter.Source{}
+	var targets JSON
+	var paused int64
+	err := row.Scan((*Text)(&r.Namespace), (*Text)(&r.Name), (*Text)(&r.Driver), (*Text)(&r.URL), (*Text)(&r.Queue),
+		(*Text)(&r.Format), &targets, &r.MaxReplays, &r.MaxOpen, &paused, &r.Version)
+	if err != nil {
+		return nil, err
+	}
+	r.Paused = paused != 0
+	return r, targets.into(&r.Targets)
+}
+
+// SaveSource inserts or changes a source; see inbox.SourceRows. Who reads it, and how far, stays.
+func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.Source) error {
+	const query = `INSERT INTO tasker_sources (` + sourceColumns + `)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (namespace, name) DO UPDATE SET
+  driver = excluded.driver, url = excluded.url, queue = excluded.queue, format = excluded.format,
+  targets = excluded.targets, max_replays = excluded.max_replays, max_open = excluded.max_open,
+  paused = excluded.paused, version = excluded.version`
+	targets, err := jsonText(r.Targets)
+	if err != nil {
+		return err
+	}
+	return In(tx).Send(ctx, query, r.Namespace, r.Name, r.Driver, r.URL, r.Queue, r.Format, targets, r.MaxReplays,
+		r.MaxOpen, flag(r.Paused), r.Version)
+}
+
+// DropSource removes a source.
+func (letterRows) DropSource(ctx context.Context, tx engine.Tx, namespace, name string) error {
+	return In(tx).Send(ctx, `DELETE FROM tasker_sources WHERE namespace = $1 AND name = $2`, namespace, name)
+}
+
+// FindSource returns a source, or nil.
+func (s letterRows) FindSource(ctx context.Context, namespace, name string) (*deadletter.Source, error) {
+	return first(ctx, s, scanSource, `SELECT `+sourceColumns+` FROM tasker_sources WHERE namespace = $1 AND name = $2`,
+		namespace, name)
+}
+
+// Sources returns the sources of a namespace, or all.
+func (s letterRows) Sources(ctx context.Context, namespace string) ([]*deadletter.Source, error) {
+	w := where{}
+	w.addIf(namespace != "", "namespace = ?", namespace)
+	return collect(ctx, s, scanSource, `SELECT `+sourceColumns+` FROM tasker_sources`+w.text()+
+		` ORDER BY namespace, name`, w.args...)
+}
+
+// TakeSource gives a node the right to read a source; see inbox.SourceRows.
+func (letterRows) TakeSource(ctx context.Context, tx engine.Tx, namespace, name, node string, now,
+	until task.Instant,
+) (bool, error) {
+	const query = `UPDATE tasker_sources SET reader = $3, reader_until = $5 WHERE namespace = $1 AND name = $2
+  AND (reader = $3 OR reader_until <= $4)`
+	n, err := In(tx).Exec(ctx, query, namespace, name, node, int64(now), int64(until))
+	return n > 0, err
+}
+
+// SourceCursor returns how far a source was read.
+func (s letterRows) SourceCursor(ctx context.Context, namespace, name string) (string, error) {
+	text, err := first(ctx, s, func(row Row) (t Text, err error) {
+		err = row.Scan(&t)
+		return t, err
+	}, `SELECT read_to FROM tasker_sources WHERE namespace = $1 AND name = $2`, namespace, name)
+	return string(text), err
+}
+
+// SaveSourceCursor stores how far a source was read.
+func (letterRows) SaveSourceCursor(ctx context.Context, tx engine.Tx, namespace, name, cursor string) error {
+	return In(tx).Send(ctx, `UPDATE tasker_sources SET read_to = $3 WHERE namespace = $1 AND name = $2`, namespace, name,
+		cursor)
+}
+
+// SavePolicy inserts or changes a policy; see inbox.PolicyRows.
+func (letterRows) SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error {
+	const query = `INSERT INTO tasker_policies (namespace, source, origin, body, version) VALUES ($1, $2, $3, $4, $5)
+ ON CONFLICT (namespace, source, origin) DO UPDATE SET body = excluded.body, version = excluded.version`
+	body, err := jsonText(p)
+	if err != nil {
+		return err
+	}
+	return In(tx).Send(ctx, query, p.Namespace, p.Source, p.Origin, body, p.Version)
+}
+
+// DropPolicy removes a policy.
+func (letterRows) DropPolicy(ctx context.Context, tx engine.Tx, namespace, source, origin string) error {
+	return In(tx).Send(ctx, `DELETE FROM tasker_policies WHERE namespace = $1 AND source = $2 AND origin = $3`, namespace,
+		source, origin)
+}
+
+// Policies returns the policies of a namespace, or all.
+func (s letterRows) Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error) {
+	w := where{}
+	w.addIf(namespace != "", "namespace = ?", namespace)
+	return collect(ctx, s, func(row Row) (*deadletter.Policy, error) {
+		var body JSON
+		if err := row.Scan(&body); err != nil {
+			return nil, err
+		}
+		p := &deadletter.Policy{}
+		return p, json.Unmarshal(body, p)
+	}, `SELECT body FROM tasker_policies`+w.text()+` ORDER BY namespace, source, origin`, w.args...)
+}

@@ -1,0 +1,238 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func letterCases() []inboxCase {
+	return []inboxCase{
+		{"RoundTrip", lettersRoundTrip},
+		{"HostileValues", hostileLetters},
+		{"Large", largeLetters},
+		{"KnownIdentity", knownIdentities},
+		{"Save", savedLetters},
+		{"Histories", letterHistories},
+		{"Returning", returningLetters},
+		{"Due", dueLetters},
+		{"Purge", purgedLetters},
+	}
+}
+
+func lettersRoundTrip(f *inboxFixture) {
+	full := f.letter(1, func(l *deadletter.Letter) {
+		l.State, l.Due, l.Reason, l.PurgeAt = deadletter.Scheduled, f.now+5, "because", f.now+6
+		l.Redrive, l.Replays, l.Parked, l.Cut, l.Size = f.id(), 2, true, true, 1<<30
+		l.Undecoded, l.Version = "no JSON", 9
+		l.Edited = &deadletter.Content{Key: []byte{},
+			Headers: []deadletter.Header{{Name: "b"}, {Name: "b", Value: []byte{0, 1, 2, 3, 255}}},
+			Payload: []byte("edited")}
+	})
+	full.Edited.Headers[0].Value = []byte{}
+	bare := f.letter(2, func(l *deadletter.Letter) { l.Original, l.Stack = deadletter.Content{}, "" })
+	empty := f.letter(3, func(l *deadletter.Letter) { l.Original = deadletter.Content{Key: []byte{}, Payload: []byte{}} })
+	f.add(full, bare, empty)
+	for _, l := range []*deadletter.Letter{full, bare, empty} {
+		f.same("FindLetter", f.find(l.ID), l)
+	}
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := f.inbox.Letters(ctx, tx, []task.ID{empty.ID, f.id(), full.ID})
+		if err == nil {
+			f.same("Letters", got, []*deadletter.Letter{full, empty})
+		}
+		return err
+	})
+	if l := f.find(f.id()); l != nil {
+		f.Errorf("FindLetter of an unknown ID returned %v", l)
+	}
+	occurrences, err := f.inbox.Occurrences(f.Context(), full.ID, 10)
+	f.must(err)
+	f.same("Occurrences", occurrences, []deadletter.Occurrence{{Letter: full.ID, No: 1, At: full.LastAt, Group: 7,
+		Failure: full.Failure, Handler: full.Handler, Stack: full.Stack, Origin: full.Origin, Position: full.Position,
+		Attempts: 3, Redrive: full.Redrive}})
+}
+
+// hostileLetters stores what no text is: PostgreSQL keeps neither NUL nor what is not UTF-8.
+func hostileLetters(f *inboxFixture) {
+	const bad = "a\x00b\xffc"
+	l := f.letter(1, func(l *deadletter.Letter) {
+		l.Origin, l.Format, l.Position, l.MessageID, l.Identity, l.Canonical = bad, bad, bad, bad, bad, bad
+		l.Reason, l.Undecoded, l.Handler, l.Stack = bad, bad, bad, bad
+		l.Failure.Type, l.Failure.Code, l.Failure.Message, l.Failure.Class = bad, bad, bad, bad
+		l.Original = deadletter.Content{Key: []byte(bad), Payload: []byte(bad),
+			Headers: []deadletter.Header{{Name: bad, Value: []byte(bad)},
+				{Name: "\x00\x01", Value: []byte("\x00\x02\x00\x03\x00\xff\x00")}}}
+	})
+	f.add(l)
+	got := f.find(l.ID)
+	f.same("content", got.Original, l.Original)
+	f.same("stack", got.Stack, bad)
+	for what, text := range map[string]string{"origin": got.Origin, "message": got.Failure.Message,
+		"class":    string(got.Failure.Class),
+		"position": got.Position} {
+		f.same(what, text, "a\uFFFDb\uFFFDc")
+	}
+	other := f.letter(2, func(l *deadletter.Letter) { l.Identity = "a\x00b\xfec" })
+	long := f.letter(3, func(l *deadletter.Letter) { l.Identity = strings.Repeat("x", 5000) })
+	longer := f.letter(4, func(l *deadletter.Letter) { l.Identity = strings.Repeat("x", 5001) })
+	f.add(other, long, longer) // no two of them are one
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		found, err := f.inbox.Identified(ctx, tx, "default", "orders", []string{bad, strings.Repeat("x", 5000), "none"})
+		if err == nil {
+			f.same("Identified", len(found), 2)
+		}
+		return err
+	})
+}
+
+func largeLetters(f *inboxFixture) {
+	for _, size := range []int{1023, 1024, 1025, 10 << 20} {
+		l := f.letter(size, func(l *deadletter.Letter) {
+			l.Original.Payload = []byte(noise(size))
+			l.Stack = noise(min(size, 1<<20))
+		})
+		f.add(l)
+		f.same(fmt.Sprint("letter of ", size), f.find(l.ID), l)
+	}
+	random := f.letter(1, func(l *deadletter.Letter) { l.Original.Payload = slices.Repeat([]byte{0, 1, 255, 128}, 700) })
+	f.add(random)
+	f.same("binary letter", f.find(random.ID), random)
+}
+
+func knownIdentities(f *inboxFixture) {
+	first := f.letters(100, nil)
+	f.add(first...)
+	again := f.letters(150, nil)
+	again = append(again, f.letter(149, nil), f.letter(1, func(l *deadletter.Letter) { l.Source = "other" }))
+	added := f.addSome(again...)
+	for i, a := range added {
+		if want := i >= 100 && i != 150; a != want {
+			f.Errorf("letter %d: stored %v, want %v", i, a, want)
+		}
+		if found := f.find(again[i].ID); (found != nil) != a {
+			f.Errorf("letter %d: stored %v, found %v", i, a, found != nil)
+		}
+	}
+	occurrences, err := f.inbox.Occurrences(f.Context(), first[5].ID, 10)
+	f.must(err)
+	f.same("occurrences of a letter that was added twice", len(occurrences), 1)
+}
+
+func savedLetters(f *inboxFixture) {
+	l := f.letter(1, func(l *deadletter.Letter) { l.Original.Payload = []byte(noise(5000)) })
+	f.add(l)
+	save := func() {
+		f.Helper()
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			return f.inbox.SaveLetters(ctx, tx, []*deadletter.Letter{l})
+		})
+		f.same("saved letter", f.find(l.ID), l)
+	}
+	l.State, l.StateAt, l.Due, l.Reason, l.Redrive, l.PurgeAt = deadletter.Discarded, f.now+1, f.now+2, "r", f.id(),
+		f.now+3
+	l.Group, l.Failure, l.Handler, l.Attempts, l.Replays, l.Parked = 8, f.letter(2, nil).Failure, "h", 5, 6, true
+	l.Origin, l.Position, l.Canonical, l.FirstAt, l.LastAt, l.Version = "o", "p", "c", f.now-1, f.now+9, 2
+	save()
+	l.Edited = &deadletter.Content{Payload: []byte(noise(2000))}
+	save()
+	l.Edited = &deadletter.Content{Key: []byte("k2")}
+	save()
+	l.Edited, l.Redrive = nil, task.ID{}
+	save()
+}
+
+func letterHistories(f *inboxFixture) {
+	l := f.letter(1, nil)
+	f.add(l)
+	second := deadletter.Occurrence{Letter: l.ID, No: 2, At: f.now + 10, Group: 9, Failure: l.Failure, Handler: "h2",
+		Stack: noise(3000), Origin: "o2", Position: "p2", Attempts: 1, Redrive: f.id(), Payload: []byte(noise(4000))}
+	l.Occurrences, l.Stack = 2, second.Stack
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		if err := f.inbox.SaveLetters(ctx, tx, []*deadletter.Letter{l}); err != nil {
+			return err
+		}
+		return f.inbox.AddOccurrences(ctx, tx, []deadletter.Occurrence{second})
+	})
+	f.same("letter that died again", f.find(l.ID), l)
+	got, err := f.inbox.Occurrences(f.Context(), l.ID, 1)
+	f.must(err)
+	f.same("latest occurrence", got, []deadletter.Occurrence{second})
+	got, err = f.inbox.Occurrences(f.Context(), l.ID, 5)
+	f.must(err)
+	f.same("number of occurrences", len(got), 2)
+}
+
+func returningLetters(f *inboxFixture) {
+	letters := f.letters(6, func(i int, l *deadletter.Letter) {
+		l.Canonical, l.State, l.StateAt = "same", deadletter.Redriven, f.now+task.Instant(i)
+	})
+	letters[5].State = deadletter.Open
+	letters[4].Canonical, letters[4].State = "other", deadletter.Redriving
+	letters[3].Namespace = "elsewhere"
+	f.add(letters...)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := f.inbox.Returning(ctx, tx, "default", []string{"same", "other", "none"})
+		if err == nil {
+			f.same("Returning", idsOf(got...), idsOf(letters[2], letters[4]))
+		}
+		return err
+	})
+}
+
+func dueLetters(f *inboxFixture) {
+	letters := f.letters(5, func(i int, l *deadletter.Letter) {
+		l.State, l.Due = deadletter.Scheduled, f.now+task.Instant(10-i)
+	})
+	letters[4].State = deadletter.Open
+	letters[3].State, letters[3].StateAt = deadletter.Redriving, f.now
+	letters[2].State, letters[2].StateAt, letters[2].Redrive = deadletter.Redriving, f.now, f.id()
+	f.add(letters...)
+	got, err := f.inbox.DueLetters(f.Context(), f.now+10, false, 10)
+	f.must(err)
+	f.same("DueLetters", got, []task.ID{letters[1].ID, letters[0].ID})
+	got, err = f.inbox.DueLetters(f.Context(), f.now+9, false, 10)
+	f.must(err)
+	f.same("DueLetters until a time", got, []task.ID{letters[1].ID})
+	got, err = f.inbox.DueLetters(f.Context(), f.now+1, true, 10)
+	f.must(err)
+	f.same("DueLetters that were marked", got, []task.ID{letters[3].ID})
+	n, err := f.inbox.OpenLetters(f.Context(), "default", "orders", 10)
+	f.must(err)
+	f.same("OpenLetters", n, 3)
+	n, err = f.inbox.OpenLetters(f.Context(), "default", "orders", 2)
+	f.must(err)
+	f.same("OpenLetters up to a limit", n, 2)
+}
+
+func purgedLetters(f *inboxFixture) {
+	letters := f.letters(6, func(i int, l *deadletter.Letter) {
+		l.PurgeAt, l.Original.Payload = f.now+task.Instant(i), []byte(noise(2000))
+	})
+	letters[5].PurgeAt = 0
+	f.add(letters...)
+	purge := func(want int) {
+		f.Helper()
+		n := 0
+		f.write(func(ctx context.Context, tx engine.Tx) (err error) {
+			n, err = f.inbox.PurgeLetters(ctx, tx, f.now+3, 3)
+			return err
+		})
+		f.same("PurgeLetters", n, want)
+	}
+	purge(3)
+	purge(1)
+	purge(0)
+	for i, l := range letters {
+		occurrences, err := f.inbox.Occurrences(f.Context(), l.ID, 1)
+		f.must(err)
+		if kept := i > 3; (f.find(l.ID) != nil) != kept || (len(occurrences) > 0) != kept {
+			f.Errorf("letter %d: kept %v, want %v", i, !kept, kept)
+		}
+	}
+}
