@@ -15,16 +15,19 @@ const (
 	MaxSelectionGroups = 100
 	MaxText            = 1000 // bytes
 	MaxReplayCount     = 1000
+	// SearchedPayload is how much of a payload is searched for Text, in bytes: a store keeps that much of every letter at
+	// hand, and the rest compressed.
+	SearchedPayload = 1024
 )
 
 // Matches reports whether a selection selects a letter. Texts are compared byte for byte: names whole, Text as a part
-// of the error message or of the original payload. A selection of a template selects cases only.
+// of the error message or of the first KiB of the original payload. A selection of a template selects cases only.
 func (s *Selection) Matches(l *Letter) bool {
 	return is(s.Namespace, l.Namespace) && s.Kind != KindCase && s.Template == "" &&
 		among(s.IDs, l.ID) && among(s.Groups, l.Group) &&
 		is(s.Source, l.Source) && is(s.Origin, l.Origin) && is(s.State, l.State) && is(s.Type, l.Failure.Type) &&
 		(s.Text == "" || strings.Contains(l.Failure.Message, s.Text) ||
-			bytes.Contains(l.Original.Payload, []byte(s.Text))) &&
+			bytes.Contains(l.Original.Payload[:min(len(l.Original.Payload), SearchedPayload)], []byte(s.Text))) &&
 		s.header(l.Original.Headers) &&
 		(s.After == 0 || l.LastAt >= s.After) && (s.Before == 0 || l.LastAt < s.Before) &&
 		l.Replays >= s.MinReplays && (s.Parked == nil || l.Parked == *s.Parked)

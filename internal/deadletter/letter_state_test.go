@@ -1,0 +1,206 @@
+package deadletter_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	now task.Instant = 1_000_000_000_000
+	day              = 24 * time.Hour
+)
+
+var redriveID = task.MakeID(7, 7)
+
+func letterIn(s deadletter.State) *deadletter.Letter {
+	l := &deadletter.Letter{ID: task.MakeID(1, 1), Namespace: "shop", Source: "mail", Origin: "mails", State: s,
+		StateAt: 1, Occurrences: 1, Attempts: 2, Version: 5, FirstAt: now, LastAt: now, Group: 3, Position: "p1",
+		Original: deadletter.Content{Payload: []byte(`{"a":1}`)}}
+	l.Identity = deadletter.Identify(l.Position, "", l.Original)
+	l.Canonical = deadletter.Canonical(l.Original)
+	switch s {
+	case deadletter.Scheduled:
+		l.Due = now
+	case deadletter.Redriven:
+		l.PurgeAt, l.Replays, l.Redrive = now, 1, redriveID
+	case deadletter.Discarded:
+		l.PurgeAt, l.Reason = now, "why"
+	}
+	return l
+}
+
+// acts are all ways to change the state of a letter, with the states in which each is allowed and the state to which it
+// leads.
+var acts = map[string]struct {
+	do   func(l *deadletter.Letter) error
+	from []deadletter.State
+	to   deadletter.State
+}{
+	"Schedule": {func(l *deadletter.Letter) error { return l.Schedule(now+9, now+1) },
+		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Scheduled},
+	"Unschedule": {func(l *deadletter.Letter) error { return l.Unschedule("manual now", now+1) },
+		[]deadletter.State{deadletter.Scheduled}, deadletter.Open},
+	"Mark": {func(l *deadletter.Letter) error { return l.Mark(redriveID, now+1) },
+		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Redriving},
+	"Sent": {func(l *deadletter.Letter) error { return l.Sent(now+1, day) },
+		[]deadletter.State{deadletter.Redriving}, deadletter.Redriven},
+	"Unmark": {func(l *deadletter.Letter) error { return l.Unmark("refused", now+1) },
+		[]deadletter.State{deadletter.Redriving}, deadletter.Open},
+	"Return": {func(l *deadletter.Letter) error {
+		_, err := l.Return(deadletter.Occurrence{At: now + 1, Group: 4, Attempts: 3, Position: "p2"}, 3, now+1)
+		return err
+	}, []deadletter.State{deadletter.Redriving, deadletter.Redriven}, deadletter.Open},
+	"Discard": {func(l *deadletter.Letter) error { return l.Discard("old", now+1, day) },
+		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Discarded},
+	"Restore": {func(l *deadletter.Letter) error { return l.Restore(now + 1) },
+		[]deadletter.State{deadletter.Discarded}, deadletter.Open},
+}
+
+// Every act in every state: it leads where the table says, or is refused and changes nothing.
+func TestLetterTransitions(t *testing.T) {
+	t.Parallel()
+	reached := map[string]bool{}
+	for name, act := range acts {
+		for _, from := range deadletter.States {
+			l := letterIn(from)
+			before := fmt.Sprintf("%+v", *l)
+			err := act.do(l)
+			if !slices.Contains(act.from, from) {
+				if task.CodeOf(err) != task.WrongState || fmt.Sprintf("%+v", *l) != before {
+					t.Errorf("%s of a letter that is %s: %v, %+v", name, from, err, l)
+				}
+				continue
+			}
+			reached[string(from+" "+act.to)] = true
+			if err != nil || l.State != act.to || l.Version != 6 || l.StateAt != now+1 || !from.Can(act.to) {
+				t.Errorf("%s of a letter that is %s: %v, %+v", name, from, err, l)
+			}
+			if (l.Due != 0) != (l.State == deadletter.Scheduled) || (l.PurgeAt != 0) != (l.State == deadletter.Redriven ||
+				l.State == deadletter.Discarded) {
+				t.Errorf("%s: due %d, deleted %d", name, l.Due, l.PurgeAt)
+			}
+		}
+	}
+	for _, from := range deadletter.States {
+		for _, to := range from.Next() {
+			if !reached[string(from+" "+to)] || !to.Known() {
+				t.Errorf("no act leads from %s to %s", from, to)
+			}
+		}
+	}
+	if deadletter.State("lost").Known() || len(deadletter.State("lost").Next()) > 0 {
+		t.Error("there is a state lost")
+	}
+}
+
+func TestLetterFields(t *testing.T) {
+	t.Parallel()
+	l := letterIn(deadletter.Open)
+	if _ = l.Schedule(now+9, now); l.Due != now+9 {
+		t.Errorf("due %d", l.Due)
+	}
+	if _ = l.Unschedule("manual now", now); l.Reason != "manual now" {
+		t.Errorf("the reason is %q", l.Reason)
+	}
+	if _ = l.Mark(redriveID, now); l.Redrive != redriveID || l.Reason != "" || l.Replays != 0 {
+		t.Errorf("marked: %+v", l)
+	}
+	if _ = l.Unmark("refused", now); l.Reason != "refused" || l.Replays != 0 {
+		t.Errorf("unmarked: %+v", l)
+	}
+	_ = l.Mark(redriveID, now)
+	if _ = l.Sent(now+5, day); l.Replays != 1 || l.PurgeAt != now.Add(day)+5 || l.Purges(now) || !l.Purges(l.PurgeAt) {
+		t.Errorf("sent: %+v", l)
+	}
+	if _ = l.Discard("x", now, day); l.State != deadletter.Redriven {
+		t.Errorf("discarded: %+v", l)
+	}
+	open := letterIn(deadletter.Open)
+	if _ = open.Discard("old", now, day); open.Reason != "old" || open.PurgeAt != now.Add(day) {
+		t.Errorf("discarded: %+v", open)
+	}
+	if _ = open.Restore(now); open.Reason != "" || open.Purges(now.Add(999*day)) {
+		t.Errorf("restored: %+v", open)
+	}
+}
+
+// A letter that comes back has one more occurrence, and the counts of all of them.
+func TestLetterReturn(t *testing.T) {
+	t.Parallel()
+	l := letterIn(deadletter.Redriven)
+	identity := l.Identity
+	died := deadletter.Occurrence{At: now + 7, Group: 4, Attempts: 3, Position: "p2", Origin: "mails.v2", Handler: "send",
+		Stack: "at f", Failure: failure.Report{Type: "E"}, Payload: []byte("x")}
+	o, err := l.Return(died, 2, now+8)
+	if err != nil || o.No != 2 || o.Letter != l.ID || o.Redrive != redriveID || string(o.Payload) != "x" {
+		t.Fatalf("the occurrence is %+v, %v", o, err)
+	}
+	if l.Occurrences != 2 || l.Attempts != 5 || l.Group != 4 || l.LastAt != now+7 || l.FirstAt != now || l.Parked ||
+		l.Origin != "mails.v2" || l.Handler != "send" || l.Failure.Type != "E" || l.Stack != "at f" ||
+		l.Position != "p2" || l.Identity == identity || l.Replays != 1 || l.StateAt != now+8 {
+		t.Errorf("the letter is %+v", l)
+	}
+	// a second delivery of the same death
+	if _, err := l.Return(died, 2, now+9); task.CodeOf(err) != task.WrongState || l.Occurrences != 2 {
+		t.Errorf("it is counted twice: %v, %+v", err, l)
+	}
+	// it comes back before its send is recorded
+	_ = l.Mark(redriveID, now)
+	o, err = l.Return(deadletter.Occurrence{At: now + 20}, 2, now+20)
+	if err != nil || l.Replays != 2 || !l.Parked || o.No != 3 || l.Origin != "mails.v2" {
+		t.Errorf("unrecorded: %+v, %v", l, err)
+	}
+	if task.CodeOf(l.Sent(now, day)) != task.WrongState || l.Replays != 2 {
+		t.Errorf("it is sent twice: %+v", l)
+	}
+	never := letterIn(deadletter.Redriven)
+	never.Replays = 999
+	if _, _ = never.Return(deadletter.Occurrence{}, 0, now); never.Parked {
+		t.Error("it is parked without a bound")
+	}
+}
+
+func TestLetterEditAndSends(t *testing.T) {
+	t.Parallel()
+	for _, s := range deadletter.States {
+		l := letterIn(s)
+		err := l.Edit(&deadletter.Content{Payload: []byte(`{"a":2}`)})
+		if s == deadletter.Open || s == deadletter.Scheduled {
+			if err != nil || string(l.Outgoing().Payload) != `{"a":2}` || string(l.Original.Payload) != `{"a":1}` ||
+				l.Version != 6 || l.State != s || l.Canonical != deadletter.Canonical(l.Outgoing()) {
+				t.Errorf("edited: %+v, %v", l, err)
+			}
+			if err := l.Edit(nil); err != nil || string(l.Outgoing().Payload) != `{"a":1}` || l.Version != 7 ||
+				l.Canonical != deadletter.Canonical(l.Original) {
+				t.Errorf("edited back: %+v, %v", l, err)
+			}
+		} else if task.CodeOf(err) != task.WrongState || l.Edited != nil || l.Version != 5 {
+			t.Errorf("%s is edited: %+v, %v", s, l, err)
+		}
+		if _, sends := letterIn(s).Sends(false); sends != (s == deadletter.Open || s == deadletter.Scheduled) {
+			t.Errorf("%s sends: %t", s, sends)
+		}
+	}
+	l := letterIn(deadletter.Open)
+	l.Parked = true
+	if why, ok := l.Sends(false); ok || why == "" {
+		t.Error("a parked letter is sent")
+	}
+	if why, ok := l.Sends(true); !ok || why != "" {
+		t.Error("a parked letter is not sent on request")
+	}
+	l.Cut = true
+	if _, ok := l.Sends(true); ok {
+		t.Error("a cut payload is sent")
+	}
+	l.Edited = &deadletter.Content{}
+	if _, ok := l.Sends(true); !ok {
+		t.Error("an edited letter is not sent")
+	}
+}

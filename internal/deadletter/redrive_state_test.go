@@ -1,0 +1,199 @@
+package deadletter_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func redriveIn(s deadletter.RedriveState) *deadletter.Redrive {
+	r := &deadletter.Redrive{ID: redriveID, Operation: deadletter.OpRedrive, State: s, StateAt: now, Total: 100,
+		Plan: deadletter.Plan{}.WithDefaults(), Stop: deadletter.StopRule{}.WithDefaults(), Version: 1}
+	if s != deadletter.RedriveDraft {
+		r.StartedAt, r.Wave, r.WaveSize, r.WaveSent, r.Behind, r.WaveBegan = now, 1, 10, 4, 4, now
+	}
+	switch s {
+	case deadletter.RedriveObserving:
+		r.WaveSent, r.Behind = 10, 10
+	case deadletter.RedrivePaused:
+		r.Resume = deadletter.RedriveRunning
+	case deadletter.RedriveHalted:
+		r.Halt = "too many"
+	}
+	return r
+}
+
+// Every act in every state: it leads where the table says, or is refused and changes nothing.
+func TestRedriveTransitions(t *testing.T) {
+	t.Parallel()
+	const (
+		draft, running, observing, paused = deadletter.RedriveDraft, deadletter.RedriveRunning,
+			deadletter.RedriveObserving, deadletter.RedrivePaused
+		halted, done, cancelled = deadletter.RedriveHalted, deadletter.RedriveDone, deadletter.RedriveCancelled
+	)
+	type states = []deadletter.RedriveState
+	reached := map[string]bool{}
+	for name, act := range map[string]struct {
+		do   func(r *deadletter.Redrive) error
+		from states
+		to   deadletter.RedriveState
+	}{
+		"Start":    {func(r *deadletter.Redrive) error { return r.Start(now + 1) }, states{draft}, running},
+		"Pause":    {func(r *deadletter.Redrive) error { return r.Pause(now + 1) }, states{running, observing}, paused},
+		"Continue": {func(r *deadletter.Redrive) error { return r.Continue(now + 1) }, states{paused, halted}, running},
+		"ContinueObserving": {func(r *deadletter.Redrive) error {
+			if r.State == paused {
+				r.Resume = observing
+			} else if r.State == halted {
+				return task.Errorf(task.WrongState, "covered by Continue")
+			}
+			return r.Continue(now + 1)
+		}, states{paused}, observing},
+		"Cancel": {func(r *deadletter.Redrive) error { return r.Cancel(now + 1) },
+			states{draft, running, observing, paused, halted}, cancelled},
+		"Halt": {func(r *deadletter.Redrive) error {
+			return r.Apply(deadletter.Step{Act: deadletter.ActHalt, Reason: "too many"}, now+1)
+		}, states{running, observing}, halted},
+		"End": {func(r *deadletter.Redrive) error { return r.Apply(deadletter.Step{Act: deadletter.ActDone}, now+1) },
+			states{running, observing}, done},
+		"Wave": {func(r *deadletter.Redrive) error {
+			return r.Apply(deadletter.Step{Act: deadletter.ActWave, N: 5}, now+1)
+		},
+			states{running, observing}, running},
+	} {
+		for _, from := range deadletter.RedriveStates {
+			r := redriveIn(from)
+			if name == "ContinueObserving" && from == paused {
+				r.Resume = observing
+			}
+			before := fmt.Sprintf("%+v", *r)
+			err := act.do(r)
+			if !slices.Contains(act.from, from) {
+				if task.CodeOf(err) != task.WrongState || fmt.Sprintf("%+v", *r) != before {
+					t.Errorf("%s of a redrive that is %s: %v, %+v", name, from, err, r)
+				}
+				continue
+			}
+			reached[string(from+" "+act.to)] = true
+			if err != nil || r.State != act.to || r.Version != 2 || (r.EndedAt != 0) != act.to.Ended() ||
+				(r.Halt != "") != (act.to == halted) || (r.Resume != "") != (act.to == paused) {
+				t.Errorf("%s of a redrive that is %s: %v, %+v", name, from, err, r)
+			}
+		}
+	}
+	r := redriveIn(running) // the way from running to observing is the end of a wave
+	if err := r.Decided(6, 10, now+1); err != nil || r.State != observing || r.StateAt != now+1 {
+		t.Errorf("after its wave it is %s: %v", r.State, err)
+	}
+	reached[string(running+" "+observing)] = true
+	for _, from := range deadletter.RedriveStates {
+		for _, to := range from.Next() {
+			if !reached[string(from+" "+to)] || !to.Known() {
+				t.Errorf("no act leads from %s to %s", from, to)
+			}
+		}
+		if from.Ended() != (len(from.Next()) == 0) {
+			t.Errorf("%s is final: %t", from, from.Ended())
+		}
+	}
+}
+
+// What a runner was sending when an operator acted is counted.
+func TestDecidedInEveryState(t *testing.T) {
+	t.Parallel()
+	for _, s := range deadletter.RedriveStates {
+		r := redriveIn(s)
+		sent := r.WaveSent
+		if err := r.Decided(3, 7, now+1); err != nil || r.WaveSent != sent+3 || r.Behind < 7 {
+			t.Errorf("%s: %v, %+v", s, err, r)
+		}
+		if err := r.Decided(0, 0, now+1); err != nil || r.WaveSent != sent+3 {
+			t.Errorf("%s, nothing: %v, %+v", s, err, r)
+		}
+	}
+	r := redriveIn(deadletter.RedrivePaused)
+	_ = r.Decided(6, 10, now+1)
+	if err := r.Continue(now + 2); err != nil || r.State != deadletter.RedriveObserving || r.StateAt != now+2 {
+		t.Errorf("the wave ended during the pause: %v, %+v", err, r)
+	}
+}
+
+func TestRestingRedrives(t *testing.T) {
+	t.Parallel()
+	for _, s := range deadletter.RedriveStates {
+		step := redriveIn(s).Next(now+1, deadletter.Outcome{})
+		if (step.Act == deadletter.ActRest) == s.Active() {
+			t.Errorf("%s: %+v", s, step)
+		}
+	}
+}
+
+// A rate needs nothing but the row: however often and late a runner asks, it sends no more than the plan says, and does
+// not catch up on a pause or an outage.
+func TestRate(t *testing.T) {
+	t.Parallel()
+	r := redriveIn(deadletter.RedriveRunning)
+	r.Total, r.WaveSize, r.WaveSent, r.Behind, r.Plan.Rate = 10_000, 1000, 0, 0, 20
+	at := now
+	send := func(until task.Instant) (sent int) {
+		for at < until {
+			switch s := r.Next(at, deadletter.Outcome{}); s.Act {
+			case deadletter.ActSend:
+				sent += s.N
+				if err := r.Decided(s.N, r.Behind+s.N, at); err != nil {
+					t.Fatal(err)
+				}
+			case deadletter.ActWait:
+				if s.Until <= at {
+					t.Fatalf("it waits until %d at %d", s.Until, at)
+				}
+				at = s.Until
+			default:
+				t.Fatalf("%+v", s)
+			}
+		}
+		return sent
+	}
+	if n := send(now.Add(10 * time.Second)); n < 199 || n > 201 {
+		t.Errorf("%d in 10 s", n)
+	}
+	// a runner that was away
+	at = at.Add(time.Hour)
+	if n := send(at.Add(10 * time.Second)); n < 218 || n > 222 {
+		t.Errorf("%d in the 10 s after an outage: one second is caught up on", n)
+	}
+	_ = r.Pause(at)
+	at = at.Add(time.Hour)
+	_ = r.Continue(at)
+	if n := send(at.Add(10 * time.Second)); n < 199 || n > 201 {
+		t.Errorf("%d in the 10 s after a pause", n)
+	}
+}
+
+// Many small waves are no faster than a large one.
+func TestRateOverWaves(t *testing.T) {
+	t.Parallel()
+	r := redriveIn(deadletter.RedriveDraft)
+	r.Plan = deadletter.Plan{Canary: 1, Factor: 1, Largest: 1, Observe: deadletter.NoObservation, Rate: 2}
+	_ = r.Start(now)
+	sent, at := 0, now
+	for at < now.Add(10*time.Second) {
+		s := r.Next(at, deadletter.Outcome{})
+		switch s.Act {
+		case deadletter.ActSend:
+			sent += s.N
+			_ = r.Decided(s.N, r.Behind+s.N, at)
+		case deadletter.ActWait:
+			at = s.Until
+		default:
+			_ = r.Apply(s, at)
+		}
+	}
+	if sent < 20 || sent > 21 {
+		t.Errorf("%d in 10 s", sent)
+	}
+}
