@@ -71,7 +71,8 @@ func TestGroupTimeToResolve(t *testing.T) {
 	_ = g.Acknowledge(now.Add(time.Hour))
 	_ = g.Resolve("1.0", now.Add(2*time.Hour))
 	g.Failures = 3
-	if e := g.Failed(deadletter.Delta{Group: g.ID, Failures: 1, At: now.Add(9 * time.Hour)}, 1, now.Add(10*time.Hour)); e !=
+	if e := g.Failed(deadletter.Delta{Group: g.ID, Failures: 1, At: now.Add(9 * time.Hour)}, 1,
+		now.Add(10*time.Hour)); e !=
 		deadletter.Regressed || !g.Regression || g.Regressions != 1 || g.State != deadletter.GroupOpen {
 		t.Fatalf("%q, %+v", e, g)
 	}
@@ -95,11 +96,13 @@ func TestGroupFailed(t *testing.T) {
 		hour     int64
 		want     deadletter.GroupEvent
 	}{
-		"First":          {deadletter.GroupOpen, 4, deadletter.Delta{Failures: 4}, 4, deadletter.NewGroupSeen},
-		"Second":         {deadletter.GroupOpen, 5, deadletter.Delta{Failures: 4}, 4, deadletter.NoEvent},
-		"OnlyCounts":     {deadletter.GroupResolved, 5, deadletter.Delta{OpenLetters: -1, At: now + 99}, 0, deadletter.NoEvent},
-		"Acknowledged":   {deadletter.GroupAcknowledged, 15, deadletter.Delta{Failures: 4}, 4, deadletter.NoEvent},
-		"Regression":     {deadletter.GroupResolved, 15, deadletter.Delta{Failures: 1, At: now + 11}, 1, deadletter.Regressed},
+		"First":  {deadletter.GroupOpen, 4, deadletter.Delta{Failures: 4}, 4, deadletter.NewGroupSeen},
+		"Second": {deadletter.GroupOpen, 5, deadletter.Delta{Failures: 4}, 4, deadletter.NoEvent},
+		"OnlyCounts": {deadletter.GroupResolved, 5, deadletter.Delta{OpenLetters: -1, At: now + 99}, 0,
+			deadletter.NoEvent},
+		"Acknowledged": {deadletter.GroupAcknowledged, 15, deadletter.Delta{Failures: 4}, 4, deadletter.NoEvent},
+		"Regression": {deadletter.GroupResolved, 15, deadletter.Delta{Failures: 1, At: now + 11}, 1,
+			deadletter.Regressed},
 		"LateDelta":      {deadletter.GroupResolved, 15, deadletter.Delta{Failures: 1, At: now + 10}, 1, deadletter.NoEvent},
 		"Ignored":        {deadletter.GroupIgnored, 14, deadletter.Delta{Failures: 4, At: now + 11}, 99, deadletter.NoEvent},
 		"IgnoredCount":   {deadletter.GroupIgnored, 15, deadletter.Delta{Failures: 1}, 1, deadletter.IgnoreEnded},
@@ -144,7 +147,8 @@ func TestGroupAssign(t *testing.T) {
 	t.Parallel()
 	g := groupIn(deadletter.GroupOpen)
 	owner, none, due := "ann", "", now
-	if !g.Assign(deadletter.Assignment{Owner: &owner, DueAt: &due}) || g.Owner != "ann" || g.DueAt != now || g.Version != 2 {
+	if !g.Assign(deadletter.Assignment{Owner: &owner, DueAt: &due}) || g.Owner != "ann" || g.DueAt != now ||
+		g.Version != 2 {
 		t.Errorf("%+v", g)
 	}
 	if g.Assign(deadletter.Assignment{Owner: &owner}) || g.Version != 2 {

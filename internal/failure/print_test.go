@@ -126,10 +126,12 @@ func FuzzPrint(f *testing.F) {
 
 func TestPrintIsQuickOnHugeTexts(t *testing.T) {
 	t.Parallel()
-	for name, text := range map[string]string{"Zeros": strings.Repeat("\x00", 10<<20), "Quotes": strings.Repeat(`"`, 10<<20),
+	for name, text := range map[string]string{"Zeros": strings.Repeat("\x00", 10<<20),
+		"Quotes": strings.Repeat(`"`, 10<<20),
 		"NoUTF8": strings.Repeat("\xff", 10<<20), "Frames": strings.Repeat("at a.b(c)\n", 1<<20),
 		"Python": strings.Repeat("  File \"a\", line 1, in f\n", 1<<19), "Slashes": strings.Repeat("/a:1", 10<<18),
-		"Dots": strings.Repeat("a.", 5<<20), "Colons": strings.Repeat("a:", 5<<20), "Escapes": strings.Repeat("\x1b[", 5<<20)} {
+		"Dots": strings.Repeat("a.", 5<<20), "Colons": strings.Repeat("a:", 5<<20),
+		"Escapes": strings.Repeat("\x1b[", 5<<20)} {
 		best := time.Hour
 		for range 5 { // the machine may be busy
 			start := time.Now()
@@ -220,7 +222,8 @@ func TestPrintTitleAndWhy(t *testing.T) {
 			t.Errorf("part %d is %+v, want %+v", i, part, want[i])
 		}
 	}
-	for want, p := range map[string]failure.Print{"(nothing is known)": {}, "E": {Type: "E"}, "m": {Type: "error", Message: "m"},
+	for want, p := range map[string]failure.Print{"(nothing is known)": {}, "E": {Type: "E"},
+		"m": {Type: "error", Message: "m"},
 		"f": {Frame: "f"}, "r": {Rule: "r"}} {
 		if p.Title() != want {
 			t.Errorf("the title of %+v is %q", p, p.Title())
@@ -231,8 +234,9 @@ func TestPrintTitleAndWhy(t *testing.T) {
 func BenchmarkPrint(b *testing.B) {
 	r := failure.Report{Type: "ConnectionError", Message: "dial tcp 10.0.0.1:5432: task " +
 		`01a1fe28-4fcd-7000-a47a-b069f9c030a4 of "mail" failed after 1m30s at 2024-01-02T03:04:05Z in /app/x.go:12`}
-	stack := string(bytes.Repeat([]byte("goroutine 7 [running]:\nruntime.main()\n\t/usr/local/go/src/runtime/x.go:2 +0x1\n"),
-		10)) + traces["Go"]
+	stack := string(
+		bytes.Repeat([]byte("goroutine 7 [running]:\nruntime.main()\n\t/usr/local/go/src/runtime/x.go:2 +0x1\n"),
+			10)) + traces["Go"]
 	b.ReportAllocs()
 	for range b.N {
 		failure.PrintOf(r, stack, "mail")
