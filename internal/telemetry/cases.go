@@ -27,25 +27,30 @@ type caseMetrics struct {
 	failures     *lastAnalysis
 }
 
+// newCaseMetrics creates the instruments. The counters that alert rules watch start at 0 for
+// each value of their labels.
 func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics, error) {
 	b := &builder{meter: m}
 	c := &caseMetrics{
 		opened: b.counter("tasker.dlq.entries_created.total", "{entry}", "Cases opened."),
 		occurred: b.counter("tasker.dlq.occurrences.total", "{occurrence}",
-			"Tasks found stuck: in a new case, or once more in a pending one."),
-		inQueue: b.histogram("tasker.dlq.time_in_queue", "h", "From the opening of a case until it was resolved.",
+			"Findings of stuck tasks: a new case, or a further occurrence in a pending one."),
+		inQueue: b.histogram("tasker.dlq.time_in_queue", "h", "Time from the opening of a case to its resolution.",
 			caseBounds),
 		found:        b.counter("tasker.staleness.tasks_detected.total", "{task}", "Stale tasks found."),
-		transitioned: b.counter("tasker.staleness.tasks_transitioned_to_error.total", "{task}", "Stale tasks put in error."),
+		transitioned: b.counter("tasker.staleness.tasks_transitioned_to_error.total", "{task}", "Stale tasks set to error."),
 		runs:         b.counter("tasker.staleness.detection_runs.total", "{run}", "Detection cycles."),
 		failed:       b.counter("tasker.staleness.detection_failures.total", "{run}", "Detection cycles that failed."),
-		took:         b.histogram("tasker.staleness.detection.duration", "ms", "Detection cycles.", detectionBounds),
+		took:         b.histogram("tasker.staleness.detection.duration", "ms", "Duration of detection cycles.",
+			detectionBounds),
 		last:         &lastCycle{},
 		failures:     &lastAnalysis{},
 	}
 	if b.err != nil {
 		return nil, b.err
 	}
+	// A rate is the difference of two samples: without a first 0, the first event would be
+	// invisible.
 	// A rate needs to see a counter rise from 0.
 	ctx := context.Background()
 	for _, counter := range []metric.Int64Counter{c.found, c.transitioned, c.runs, c.failed} {
@@ -66,7 +71,7 @@ const (
 	resolutionKey = attribute.Key("resolution_status")
 )
 
-// add records the cases of a transaction.
+// add records the cases that a transaction opened, found again or resolved.
 func (c *caseMetrics) add(commit *engine.Commit) {
 	ctx := context.Background()
 	if n := int64(commit.Expired); n > 0 { // stale as a whole: no cycle finds those
@@ -88,7 +93,7 @@ func (c *caseMetrics) add(commit *engine.Commit) {
 	}
 }
 
-// detected records a detection cycle.
+// detected records a detection cycle, also one that failed.
 func (c *caseMetrics) detected(d engine.Detection) {
 	ctx := context.Background()
 	c.runs.Add(ctx, 1)
@@ -102,10 +107,10 @@ func (c *caseMetrics) detected(d engine.Detection) {
 	c.last.set(ms, time.Now().Add(2*d.Interval+time.Minute))
 }
 
-// lastCycle is the duration of the last detection cycle, in milliseconds, under
-// the bare name that the alert rule compares: of a histogram Prometheus has
-// buckets, sum and count only, which no threshold is compared with. It belongs
-// to whichever process ran the last cycle, so it goes when another one takes over.
+// lastCycle is the duration of the last detection cycle in milliseconds, under the plain name
+// that the alert rule compares. The histogram of the same name has only buckets, sum and count
+// in Prometheus, none of which fits a threshold. The gauge expires after two intervals and a
+// minute, because another process may have taken over the cycles.
 type lastCycle struct {
 	mu      sync.Mutex
 	ms      float64
@@ -113,8 +118,9 @@ type lastCycle struct {
 }
 
 var lastCycleDesc = prometheus.NewDesc("tasker_staleness_detection_duration",
-	"How long the last detection cycle of this process took, in milliseconds; not there when it runs none.", nil, nil)
+	"Duration of the last detection cycle of this process, in milliseconds; absent if it runs none.", nil, nil)
 
+// set replaces the value, which Collect shows until expires.
 func (l *lastCycle) set(ms float64, expires time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,17 +22,20 @@ const (
 	censusShare = 20
 )
 
-// Counter counts what there is.
+// Counter counts steps, leases, workers and cases in the store. It must return when ctx ends.
+// An error means that the store does not answer.
 type Counter func(ctx context.Context) (*engine.Census, error)
 
-// Watch begins to show what count counts: queues, leases, workers, open cases.
+// Watch makes the gauges show what count counts. Before the first call the gauges are absent. A
+// second call replaces count and discards the last result.
 func (t *Telemetry) Watch(count Counter) {
 	t.census.mu.Lock()
 	defer t.census.mu.Unlock()
 	t.census.count, t.census.until = count, time.Time{}
 }
 
-// censusCache asks for a census when metrics are read, and keeps it for a while.
+// censusCache runs the Counter when metrics are read, and keeps the result for a while.
+// Concurrent scrapes wait for one count instead of starting several.
 type censusCache struct {
 	gauges gauges
 
@@ -50,41 +53,40 @@ type gauges struct {
 	depth, age, score, risk, late, longest, used, clock                            metric.Float64ObservableGauge
 }
 
-// watch creates the gauges.
+// watch creates the gauges and registers the callback that observes them.
 func (c *censusCache) watch(m metric.Meter) error {
 	b := &builder{meter: m}
 	g := gauges{
-		up: b.gauge("tasker.store.up", "", "1 when the store answers, else 0."),
+		up: b.gauge("tasker.store.up", "", "1 if the store answers, else 0."),
 		ready: b.gauge("tasker.queue.ready", "{step}",
-			"Steps that are ready and wait for a worker, counted up to 100,000 per route."),
-		oldest:  b.gauge("tasker.queue.oldest.age", "s", "How long the ready step has waited that has waited longest."),
-		leased:  b.gauge("tasker.leases.held", "{lease}", "Steps in the hands of workers."),
+			"Steps that are ready for a worker, counted up to 100,000 per route."),
+		oldest:  b.gauge("tasker.queue.oldest.age", "s", "Longest wait of a ready step."),
+		leased:  b.gauge("tasker.leases.held", "{lease}", "Steps that workers hold under a lease."),
 		waiting: b.gauge("tasker.timers.waiting", "{step}", "Steps that wait for a time: a retry, a snooze, run_at."),
 		overdue: b.gauge("tasker.timers.lag", "s",
-			"How long the step that waits for a time is overdue that is overdue longest."),
-		workers:  b.gauge("tasker.workers", "{worker}", "Workers by state; the dead of the last hour."),
-		breakers: b.gauge("tasker.worker.breakers", "{breaker}", "Circuit breakers of the live workers by state."),
-		capacity: b.gauge("tasker.workers.capacity", "{step}", "Steps that the live workers can run at once."),
-		load:     b.gauge("tasker.workers.load", "{step}", "Steps that the live workers hold."),
+			"Delay of the most overdue step that waits for a time."),
+		workers:  b.gauge("tasker.workers", "{worker}", "Workers by state; dead workers of the last hour only."),
+		breakers: b.gauge("tasker.worker.breakers", "{breaker}", "Circuit breakers of live workers by state."),
+		capacity: b.gauge("tasker.workers.capacity", "{step}", "Steps that live workers can run at once."),
+		load:     b.gauge("tasker.workers.load", "{step}", "Steps that live workers hold."),
 		pending:  b.gauge("tasker.dlq.pending_investigations", "{entry}", "Open cases."),
 		health: b.gauge("tasker.staleness.tasks", "{task}",
-			"Tasks in a state with a staleness threshold, by health: warning from 80 % of it, stale from 100 %."),
+			"Tasks in a state with a staleness threshold, by health: warning from 80 % of the threshold, stale from 100 %."),
 		dispatch: b.gauge("tasker.dispatch.active", "", "1 while steps are dispatched through Redis, 0 while the database "+
-			"does it in its place; absent where no Redis is configured."),
+			"replaces it; absent without a configured Redis."),
 	}
 	g.depth = b.gauge("tasker.queue.depth", "{step}",
-		"Steps that are ready and wait for a worker, by priority; extrapolated when there are more than 10,000.")
-	g.age = b.gauge("tasker.queue.age", "s", "How long the ready steps of a priority have waited that so many percent do "+
-		"not exceed.")
-	g.score = b.gauge("tasker.queue.score", "", "The ordering keys of the ready steps, in seconds, that so many percent "+
-		"do not exceed; lower goes first.")
+		"Steps that are ready for a worker, by priority; extrapolated from a sample above 10,000 steps.")
+	g.age = b.gauge("tasker.queue.age", "s", "Wait of ready steps, by priority and percentile.")
+	g.score = b.gauge("tasker.queue.score", "", "Ordering keys of ready steps in seconds, by percentile; the lowest "+
+		"key is claimed first.")
 	g.risk = b.gauge("tasker.queue.starvation_risk", "{step}",
-		"Ready steps that have waited for more than 80 % of the maximum wait.")
-	g.late = b.gauge("tasker.queue.overdue", "{step}", "Ready steps that have waited for longer than the maximum wait.")
-	g.longest = b.gauge("tasker.queue.max_wait", "s", "The maximum wait of the scheduling in force.")
-	g.used = b.gauge("tasker.workers.used", "1", "The part of the capacity of the live workers that is in use.")
+		"Ready steps that have waited longer than 80 % of the maximum wait.")
+	g.late = b.gauge("tasker.queue.overdue", "{step}", "Ready steps that have waited longer than the maximum wait.")
+	g.longest = b.gauge("tasker.queue.max_wait", "s", "Maximum wait of the current scheduling policy.")
+	g.used = b.gauge("tasker.workers.used", "1", "Share of the capacity of live workers that is in use, 0 to 1.")
 	g.clock = b.gauge("tasker.clock.offset", "s",
-		"How far this machine's wall clock is ahead of the database's; 0 where the database has no clock of its own.")
+		"Lead of this machine's wall clock over the database's; 0 if the database has no clock of its own.")
 	if b.err != nil {
 		return b.err
 	}
@@ -95,6 +97,8 @@ func (c *censusCache) watch(m metric.Meter) error {
 	return err
 }
 
+// observe is called by each reader of the metrics. It never fails: an error would remove all
+// other metrics from the answer.
 func (c *censusCache) observe(ctx context.Context, o metric.Observer) error {
 	census, watched := c.get(ctx)
 	switch {
@@ -108,8 +112,9 @@ func (c *censusCache) observe(ctx context.Context, o metric.Observer) error {
 	return nil
 }
 
-// get returns the census, nil when the store does not answer, and whether there
-// is anything to count.
+// get returns the census, nil if the store does not answer, and whether there is a Counter. It
+// blocks for at most censusTimeout. A failure is kept like a result, so that an outage does not
+// add load.
 func (c *censusCache) get(ctx context.Context) (census *engine.Census, watched bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,7 +136,8 @@ func (c *censusCache) get(ctx context.Context) (census *engine.Census, watched b
 	return c.last, true
 }
 
-// show observes a census.
+// show observes a census. Ages are differences of the database's times, never of this machine's
+// clock.
 func (g *gauges) show(o metric.Observer, c *engine.Census) {
 	for n, r := range readyByName(c.Ready) {
 		labels := metric.WithAttributes(namespaceKey.String(n.namespace), handlerKey.String(n.name))
@@ -175,8 +181,8 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 	}
 }
 
-// showQueue observes what is ready by level. What there is none of is absent: there is
-// no age of nothing, and no wait that is too long where none is.
+// showQueue observes ready steps by priority. A percentile of no steps, and a limit without a
+// maximum wait, are absent instead of 0.
 func (g *gauges) showQueue(o metric.Observer, q *engine.QueueCensus) {
 	if q == nil {
 		return
@@ -207,14 +213,14 @@ func (g *gauges) showQueue(o metric.Observer, q *engine.QueueCensus) {
 	}
 }
 
-// ready is what is ready under one name.
+// ready sums up the ready steps of one handler.
 type ready struct {
 	steps  int
 	oldest task.Instant
 }
 
-// readyByName adds up the routes of a handler, which differ in capabilities. Of
-// more than maxNames names those with the fewest steps are one.
+// readyByName adds up the routes of each handler, which differ in capabilities. Beyond maxNames
+// handlers, those with the fewest steps are counted together as "other".
 func readyByName(list []engine.ReadyCount) map[name]ready {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b engine.ReadyCount) int { return b.Steps - a.Steps })

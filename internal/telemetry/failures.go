@@ -9,13 +9,13 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// analyzed records an analysis of what has failed for good.
+// analyzed records an analysis of permanent failures.
 func (c *caseMetrics) analyzed(a *engine.Analysis) {
 	c.failures.set(a.Report, time.Now().Add(2*a.Interval+time.Minute))
 }
 
-// lastAnalysis is what the last analysis found, at whichever process ran it: it goes
-// when another one takes over.
+// lastAnalysis is the result of the last failure analysis of this process. It expires after two
+// intervals and a minute, because another process may have taken over the analysis.
 type lastAnalysis struct {
 	mu         sync.Mutex
 	alarms     map[engine.AlarmKind]int
@@ -25,13 +25,14 @@ type lastAnalysis struct {
 
 var (
 	alarmsDesc = prometheus.NewDesc("tasker_dlq_pattern_alarms",
-		"Alarms of the last analysis of failures by this process, by kind; not there when it runs none.", []string{"kind"},
+		"Alarms of the last failure analysis of this process, by kind; absent if it runs none.", []string{"kind"},
 		nil)
 	replayableDesc = prometheus.NewDesc("tasker_dlq_replayable_tasks",
-		"Tasks that failed for good within the window of the last analysis by this process, and that a replay may help; not "+
-			"there when it runs none.", nil, nil)
+		"Permanently failed tasks that a replay may help, in the window of the last failure analysis of this process; "+
+			"absent if it runs none.", nil, nil)
 )
 
+// set replaces the values, which Collect shows until expires.
 func (l *lastAnalysis) set(r *engine.FailureReport, expires time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

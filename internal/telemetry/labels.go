@@ -18,8 +18,8 @@ const (
 	maxKeys = 10_000
 )
 
-// roster keeps one T per name, up to maxNames of them, and finds it by the
-// engine's key.
+// roster keeps one T per name, at most maxNames of them, and finds it by the engine's key. It
+// is not safe for concurrent use.
 type roster[T any] struct {
 	create func(n name) *T
 	lookup map[int64]*T
@@ -27,12 +27,13 @@ type roster[T any] struct {
 	list   []*T
 }
 
+// newRoster returns an empty roster. create makes the T of a new name.
 func newRoster[T any](create func(n name) *T) *roster[T] {
 	return &roster[T]{create: create, lookup: map[int64]*T{}, byName: map[name]*T{}}
 }
 
-// of returns the T for a key; resolve tells its name when the key is new, and
-// false when it does not know.
+// of returns the T of a key. resolve finds the name of a new key and returns false if it
+// cannot; such a key counts as "unknown" this time, and may be resolved the next.
 func (r *roster[T]) of(key int64, resolve func(int64) (name, bool)) *T {
 	if t, ok := r.lookup[key]; ok {
 		return t
@@ -49,6 +50,8 @@ func (r *roster[T]) of(key int64, resolve func(int64) (name, bool)) *T {
 	return t
 }
 
+// named returns the T of a name. Beyond maxNames it returns the T of "other": the number of
+// series must be bounded, whatever names callers choose.
 func (r *roster[T]) named(n name) *T {
 	if t, ok := r.byName[n]; ok {
 		return t

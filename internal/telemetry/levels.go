@@ -26,7 +26,7 @@ const (
 	percentileKey = attribute.Key("percentile")
 )
 
-// levelNumbers are those of one priority level.
+// levelNumbers are the numbers of one priority level.
 type levelNumbers struct {
 	label    attribute.KeyValue
 	wait     *histogram
@@ -34,17 +34,18 @@ type levelNumbers struct {
 	failures map[failureKey]int64
 }
 
-// failureKey is what tells failed attempts apart.
+// failureKey groups failed attempts. then is the consequence for the step: "retried" or
+// "exhausted".
 type failureKey struct {
 	class   failure.Class
 	attempt int
 	then    string
 }
 
-// maxAttempt is the number from which on attempts are not told apart.
+// maxAttempt is the number from which attempts are counted together, as "10+".
 const maxAttempt = 10
 
-// promotion is from one level to another.
+// promotion counts the promotions from one level to another.
 type promotion struct {
 	labels []attribute.KeyValue
 	n      int64
@@ -61,6 +62,7 @@ func (t *tally) level(c *engine.Commit, level int) *levelNumbers {
 	return n
 }
 
+// addLevels counts what a transaction did, by priority. The caller holds mu.
 func (t *tally) addLevels(c *engine.Commit) {
 	level := remember(func(l int64) *levelNumbers { return t.level(c, int(l)) })
 	for i := range c.Handed {
@@ -95,7 +97,8 @@ func (t *tally) addLevels(c *engine.Commit) {
 	}
 }
 
-// addMoves counts how tasks and steps came from one state to another.
+// addMoves counts state transitions. The transitions of claim, start and settle follow from the
+// commit's other lists, so that the hot path does not record them twice. The caller holds mu.
 func (t *tally) addMoves(c *engine.Commit) {
 	for _, m := range c.TaskMoves {
 		t.taskMoves[m]++
@@ -118,7 +121,8 @@ func (t *tally) addMoves(c *engine.Commit) {
 	}
 }
 
-// WorkerFailed implements engine.Observer.
+// WorkerFailed implements engine.Observer. reason is one of the engine's constants, so the
+// label is bounded.
 func (t *Telemetry) WorkerFailed(reason string) {
 	t.tally.mu.Lock()
 	defer t.tally.mu.Unlock()
@@ -132,12 +136,13 @@ func (t *Telemetry) Refused(why engine.Refusal, tasks int) {
 	t.tally.turned[why] += int64(tasks)
 }
 
+// produceLevels adds the families by priority. The caller holds mu.
 func (t *tally) produceLevels(p *producer) {
-	wait := p.histogram("tasker.queue.wait", "From ready until given to a worker, by priority.")
+	wait := p.histogram("tasker.queue.wait", "Time from ready to claimed by a worker, by priority.")
 	lifetime := p.histogram("tasker.task.lifetime",
-		"From the submission of a task until it settled, by priority and the state in which it did.")
+		"Time from the submission of a task to its settlement, by priority and final state.")
 	failed := p.counter("tasker.attempts.failed", "{attempt}",
-		"Failed attempts by priority, class, number of the attempt, and what became of the step: retried, exhausted.")
+		"Failed attempts by priority, class, number of the attempt, and consequence for the step: retried, exhausted.")
 	for _, level := range slices.Sorted(maps.Keys(t.levels)) {
 		n := t.levels[level]
 		labels := []attribute.KeyValue{n.label}
@@ -154,40 +159,42 @@ func (t *tally) produceLevels(p *producer) {
 		}
 	}
 	promoted := p.counter("tasker.steps.promoted", "{step}",
-		"Ready steps that were given the place of another level, because they had waited for long.")
+		"Promotions of ready steps to another level after a long wait.")
 	for _, n := range t.promoted {
 		promoted.add(n.n, n.labels)
 	}
 	p.done(wait, lifetime, failed, promoted)
 }
 
+// produceMoves adds transitions and the counters without a name or priority. The caller holds
+// mu.
 func (t *tally) produceMoves(p *producer) {
 	tasks := p.counter("tasker.task.transitions", "{transition}",
-		"Tasks that came from one state to another; from none when they were submitted.")
+		"State transitions of tasks; from none on submission.")
 	for m, n := range t.taskMoves {
 		tasks.add(n, nil, fromKey.String(orNone(string(m.From))), toKey.String(string(m.To)))
 	}
 	steps := p.counter("tasker.step.transitions", "{transition}",
-		"Steps that came from one state to another; from none when their task was submitted.")
+		"State transitions of steps; from none on submission of the task.")
 	for m, n := range t.stepMoves {
 		steps.add(n, nil, fromKey.String(orNone(string(m.From))), toKey.String(string(m.To)))
 	}
 	known := p.counter("tasker.idempotency.hits", "{task}",
-		"Submissions that were answered with a task that is there already, under the same idempotency key.")
+		"Submissions answered with an existing task of the same idempotency key.")
 	known.add(t.known, nil)
-	turned := p.counter("tasker.submissions.refused", "{task}", "Tasks that back-pressure refused, by why.")
+	turned := p.counter("tasker.submissions.refused", "{task}", "Tasks that back-pressure refused, by reason.")
 	for why, n := range t.turned {
 		turned.add(n, nil, whyKey.String(string(why)))
 	}
 	lost := p.counter("tasker.worker.failures", "{worker}",
-		"Workers that were given up: dead because they fell silent (heartbeat), unhealthy (health_probe).")
+		"Workers declared dead after missed heartbeats (heartbeat) or unhealthy after failed probes (health_probe).")
 	for reason, n := range t.lost {
 		lost.add(n, nil, whyKey.String(reason))
 	}
 	p.done(tasks, steps, known, turned, lost)
 }
 
-// orNone names the state of what was not there before.
+// orNone names the state before the first one.
 func orNone(state string) string {
 	if state == "" {
 		return "none"

@@ -9,9 +9,9 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// LogHandler returns a handler that adds trace_id and span_id to records whose
-// context is within a trace, or that have a W3C trace context as the attribute
-// traceparent, which goes before that and is left out.
+// LogHandler returns a handler that adds trace_id and span_id to records. The trace is that of
+// the attribute traceparent (W3C), else that of the context. The attribute itself is removed.
+// Records outside a trace pass unchanged.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
 type logHandler struct{ slog.Handler }
@@ -30,7 +30,8 @@ func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// cut returns a record without an attribute, and the attribute's value; "" for none.
+// cut removes an attribute of the top level from a record and returns its value, "" if it is
+// absent. A record without it is returned as it is, which costs no allocation.
 func cut(r slog.Record, key string) (slog.Record, string) {
 	value := ""
 	r.Attrs(func(a slog.Attr) bool {
@@ -52,7 +53,7 @@ func cut(r slog.Record, key string) (slog.Record, string) {
 	return rest, value
 }
 
-// logCases logs opened and resolved cases, in the traces of their tasks.
+// logCases logs opened, recurring and resolved cases, each in the trace of its task.
 func (t *Telemetry) logCases(c *engine.Commit) {
 	opened := func(message string, list []engine.CaseOpened) {
 		for i := range list {

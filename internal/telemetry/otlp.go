@@ -19,8 +19,8 @@ import (
 	"github.com/taskerhq/tasker/internal/clock"
 )
 
-// sender sends spans by OTLP over HTTP. OpenTelemetry's own client would link
-// gRPC, some 8 MB, though it uses nothing of it.
+// sender sends spans by OTLP over HTTP. It exists because OpenTelemetry's own client links
+// gRPC, about 8 MB of code that an HTTP client never runs.
 type sender struct {
 	url    string
 	client *http.Client
@@ -37,7 +37,8 @@ const (
 	answerBytes = 64 << 10
 )
 
-// newSender checks the endpoint; it does not connect.
+// newSender checks the endpoint without connecting to it. A collector that is down must not
+// keep a server from starting.
 func newSender(endpoint string, pause time.Duration) (*sender, error) {
 	u, err := ParseEndpoint(endpoint)
 	if err != nil {
@@ -51,8 +52,8 @@ func newSender(endpoint string, pause time.Duration) (*sender, error) {
 		client: &http.Client{Transport: transport.Clone(), Timeout: sendTimeout}}, nil
 }
 
-// ParseEndpoint reads the URL of an OTLP endpoint. The path defaults to
-// /v1/traces. The error does not repeat the text, which may hold a password.
+// ParseEndpoint parses the URL of an OTLP endpoint, http or https. The path defaults to
+// /v1/traces. The error does not repeat the text, which may contain a password.
 func ParseEndpoint(endpoint string) (*url.URL, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -73,8 +74,8 @@ func (s *sender) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces implements otlptrace.Client. It repeats what may succeed the next
-// time, until ctx ends.
+// UploadTraces implements otlptrace.Client. It retries after an error that may be temporary,
+// with a doubling pause or the one that the endpoint asks for, until ctx ends.
 func (s *sender) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	body, err := encode(spans)
 	if err != nil {
@@ -91,8 +92,8 @@ func (s *sender) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 	}
 }
 
-// encode writes the request. ExportTraceServiceRequest has the form of TracesData
-// and is in a package that imports gRPC.
+// encode returns the compressed body of a request. TracesData has the same wire format as
+// ExportTraceServiceRequest, which is in a package that imports gRPC.
 func encode(spans []*tracepb.ResourceSpans) ([]byte, error) {
 	raw, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
@@ -107,8 +108,9 @@ func encode(spans []*tracepb.ResourceSpans) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// send makes one request. It reports whether and after what time it may be
-// repeated.
+// send makes one request. On an error it returns whether a retry may help, and how long the
+// endpoint asks to wait, at most a minute. The statuses to retry are those of the OTLP
+// specification.
 func (s *sender) send(ctx context.Context, body []byte) (again bool, after time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
 	if err != nil {
@@ -134,7 +136,7 @@ func (s *sender) send(ctx context.Context, body []byte) (again bool, after time.
 	return again, after, fmt.Errorf("send spans: the OTLP endpoint answered %s", resp.Status)
 }
 
-// redacted drops the URL from an error of the HTTP client: it may hold a password.
+// redacted removes the URL from an error of the HTTP client, because it may contain a password.
 func redacted(err error) error {
 	var e *url.Error
 	if errors.As(err, &e) {

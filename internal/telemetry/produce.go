@@ -24,7 +24,8 @@ const (
 	healthKey    = attribute.Key("health_status")
 )
 
-// Produce implements metric.Producer: it shows the tally to the reader.
+// Produce implements metric.Producer: it shows the tally to a reader. It holds the lock while
+// it copies, some microseconds per series.
 func (t *tally) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,12 +38,13 @@ func (t *tally) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
 	return []metricdata.ScopeMetrics{{Scope: instrumentation.Scope{Name: scope}, Metrics: p.metrics}}, nil
 }
 
+// produceTasks adds the families by template.
 func (t *tally) produceTasks(p *producer) {
 	submitted := p.counter("tasker.tasks.submitted", "{task}", "Tasks stored.")
 	settled := p.counter("tasker.tasks.settled", "{task}",
-		"Tasks that became terminal, or went into error. One that is repaired settles again.")
-	reopened := p.counter("tasker.tasks.reopened", "{task}", "Tasks taken out of error by a repair.")
-	duration := p.histogram("tasker.task.duration", "From the submission of a task until it settled.")
+		"Tasks that became terminal or failed. A repaired task settles again.")
+	reopened := p.counter("tasker.tasks.reopened", "{task}", "Tasks that a repair took out of error.")
+	duration := p.histogram("tasker.task.duration", "Time from the submission of a task to its settlement.")
 	for _, n := range t.tasks.list {
 		submitted.add(n.submitted, n.labels)
 		reopened.add(n.reopened, n.labels)
@@ -54,14 +56,15 @@ func (t *tally) produceTasks(p *producer) {
 	p.done(submitted, settled, reopened, duration)
 }
 
+// produceSteps adds the families by handler.
 func (t *tally) produceSteps(p *producer) {
-	started := p.counter("tasker.attempts.started", "{attempt}", "Attempts of steps begun.")
-	ended := p.counter("tasker.attempts.ended", "{attempt}", "Attempts of steps that are over, by outcome.")
-	retried := p.counter("tasker.steps.retried", "{step}", "Failed attempts after which the step is repeated.")
+	started := p.counter("tasker.attempts.started", "{attempt}", "Started attempts of steps.")
+	ended := p.counter("tasker.attempts.ended", "{attempt}", "Ended attempts of steps, by outcome.")
+	retried := p.counter("tasker.steps.retried", "{step}", "Failed attempts after which the step is retried.")
 	exhausted := p.counter("tasker.steps.exhausted", "{step}", "Failed attempts that left the step in error.")
-	wait := p.histogram("tasker.step.wait", "From ready until given to a worker.")
-	assigned := p.histogram("tasker.step.assigned", "From given to a worker until the attempt began.")
-	run := p.histogram("tasker.attempt.duration", "From the start of an attempt until it was over.")
+	wait := p.histogram("tasker.step.wait", "Time from ready to claimed by a worker.")
+	assigned := p.histogram("tasker.step.assigned", "Time from claimed by a worker to the start of the attempt.")
+	run := p.histogram("tasker.attempt.duration", "Time from the start of an attempt to its end.")
 	for _, n := range t.routes.list {
 		started.add(n.started, n.labels)
 		for i, count := range n.ended {
@@ -74,18 +77,19 @@ func (t *tally) produceSteps(p *producer) {
 		run.show(n.run, n.labels)
 	}
 	refused := p.counter("tasker.results.refused", "{result}",
-		"Results and leases refused because their token was not in force.")
+		"Results and leases refused because of a stale token.")
 	refused.add(t.refused, nil)
 	p.done(started, ended, retried, exhausted, wait, assigned, run, refused)
 }
 
+// produceStore adds the families by kind of transaction, and the acts of operators.
 func (t *tally) produceStore(p *producer) {
 	took := p.histogram("tasker.store.write.duration",
-		"Write transactions that committed, the wait for the store included.")
-	failed := p.counter("tasker.store.writes.failed", "{transaction}", "Write transactions that came to nothing: the "+
-		"store failed (unavailable, internal), or what a caller wanted was refused.")
+		"Duration of committed write transactions, including the wait for the store.")
+	failed := p.counter("tasker.store.writes.failed", "{transaction}", "Write transactions that were rolled back: the "+
+		"store failed (unavailable, internal), or the request was refused.")
 	repeated := p.counter("tasker.store.writes.repeated", "{transaction}",
-		"Write transactions that were run again, mostly because another one had changed what they had read.")
+		"Write transactions that ran again, mostly after a conflict with another transaction.")
 	for _, verb := range slices.Sorted(maps.Keys(t.verbs)) {
 		n := t.verbs[verb]
 		took.show(n.took, n.labels)
@@ -94,20 +98,20 @@ func (t *tally) produceStore(p *producer) {
 			failed.add(n.failed[code], n.labels, codeKey.String(string(code)))
 		}
 	}
-	acts := p.counter("tasker.operator.acts", "{act}", "What operators did to steps and tasks.")
+	acts := p.counter("tasker.operator.acts", "{act}", "Acts of operators, by kind.")
 	for _, kind := range slices.Sorted(maps.Keys(t.acts)) {
 		acts.add(t.acts[kind], []attribute.KeyValue{actKey.String(kind)})
 	}
 	p.done(took, failed, repeated, acts)
 }
 
-// producer gathers families of metrics.
+// producer collects families of metrics for one read.
 type producer struct {
 	since, now time.Time
 	metrics    []metricdata.Metrics
 }
 
-// family is one metric with all its labels.
+// family is one metric with the points of all its labels.
 type family struct {
 	p                       *producer
 	name, unit, description string
@@ -115,16 +119,19 @@ type family struct {
 	histograms              []metricdata.HistogramDataPoint[float64]
 }
 
+// counter starts a family of counters. description is the help text at /metrics;
+// docs/metrics.md describes the same metric.
 func (p *producer) counter(name, unit, description string) *family {
 	return &family{p: p, name: name, unit: unit, description: description}
 }
 
+// histogram starts a family of histograms in seconds.
 func (p *producer) histogram(name, description string) *family {
 	return p.counter(name, "s", description)
 }
 
-// add adds the point of a counter. One that is still 0 is shown too: a rate
-// needs to see it rise from there.
+// add adds the point of a counter, also a 0: a rate is computed from the difference to the
+// first sample.
 func (f *family) add(v int64, labels []attribute.KeyValue, more ...attribute.KeyValue) {
 	set := attribute.NewSet(slices.Concat(labels, more)...)
 	f.counts = append(f.counts, metricdata.DataPoint[int64]{Attributes: set, StartTime: f.p.since, Time: f.p.now,
@@ -136,7 +143,7 @@ func (f *family) show(h *histogram, labels []attribute.KeyValue) {
 	f.histograms = append(f.histograms, h.point(attribute.NewSet(labels...), f.p.since, f.p.now))
 }
 
-// done hands the families over. One without points is not there yet.
+// done adds the families to the result. A family without points is omitted.
 func (p *producer) done(families ...*family) {
 	for _, f := range families {
 		m := metricdata.Metrics{Name: f.name, Unit: f.unit, Description: f.description}

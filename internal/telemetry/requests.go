@@ -15,7 +15,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// requestMetrics are those of the HTTP server, under OpenTelemetry's names.
+// requestMetrics are the metrics of the HTTP server, with the names of OpenTelemetry's semantic
+// conventions.
 type requestMetrics struct {
 	duration metric.Float64Histogram
 	active   metric.Int64UpDownCounter
@@ -29,18 +30,21 @@ type answered struct {
 	status        int
 }
 
+// newRequestMetrics creates the instruments.
 func newRequestMetrics(m metric.Meter) (*requestMetrics, error) {
 	b := &builder{meter: m}
-	r := &requestMetrics{duration: b.histogram("http.server.request.duration", "s", "Requests, long polls included.",
-		requestBounds)}
+	r := &requestMetrics{duration: b.histogram("http.server.request.duration", "s",
+		"Duration of requests, including long polls.", requestBounds)}
 	active, err := m.Int64UpDownCounter("http.server.active_requests", metric.WithUnit("{request}"),
-		metric.WithDescription("Requests under way."))
+		metric.WithDescription("Requests in progress."))
 	b.note(err)
 	r.active = active
 	r.active.Add(context.Background(), 0)
 	return r, b.err
 }
 
+// record records one request. The label set of each combination is built once and cached,
+// because building it costs more than recording.
 func (r *requestMetrics) record(a answered, took time.Duration) {
 	options, ok := r.labels.Load(a)
 	if !ok {
@@ -53,14 +57,15 @@ func (r *requestMetrics) record(a answered, took time.Duration) {
 	}
 }
 
-// known are the methods with a label of their own; the others share one, or a caller could invent labels.
+// known are the methods with a label of their own. All others share one, so that clients cannot
+// create series.
 var known = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 	http.MethodDelete, http.MethodOptions}
 
-// WatchRequest implements web.Watcher. The request is served with the context returned, which
-// carries its place in a trace; traceparent is that place, to be stored with what
-// the request submits, "" outside of a trace. done is called at its end with the
-// pattern of its route, "" for none.
+// WatchRequest implements web.Watcher. The request must be served with the returned context,
+// which carries its place in a trace. traceparent is that place in W3C form, to be stored with
+// submitted tasks, "" outside a trace. The caller calls done once at the end, with the pattern
+// of the route, "" for none.
 func (t *Telemetry) WatchRequest(r *http.Request) (
 	ctx context.Context, traceparent string, done func(pattern string, status int),
 ) {
@@ -84,7 +89,8 @@ func (t *Telemetry) WatchRequest(r *http.Request) (
 	}
 }
 
-// routeOf returns the path of a pattern of http.ServeMux.
+// routeOf returns the path of a pattern of http.ServeMux, "unknown" for no pattern. The
+// request's own path is never a label: it contains IDs.
 func routeOf(pattern string) string {
 	_, route, ok := strings.Cut(pattern, " ")
 	if !ok {
@@ -93,9 +99,9 @@ func routeOf(pattern string) string {
 	return route
 }
 
-// startServer begins the span of a request, nil for one that has none. Only what
-// changes something begins a trace of its own; polls and probes would begin
-// thousands.
+// startServer starts the span of a request, nil for a request without one. Only requests that
+// change something start a trace; polls and probes would start thousands. A request that is
+// already part of a trace always gets a span.
 func (t *Telemetry) startServer(ctx context.Context, r *http.Request) (context.Context, trace.Span) {
 	if t.traces == nil {
 		return ctx, nil
@@ -111,6 +117,8 @@ func (t *Telemetry) startServer(ctx context.Context, r *http.Request) (context.C
 	return within, span
 }
 
+// endServer ends the span of a request. Only a status of 500 or above is an error of the
+// server, as the semantic conventions define it.
 func endServer(span trace.Span, a answered) {
 	span.SetName(a.method + " " + a.route)
 	span.SetAttributes(attribute.String("http.request.method", a.method), attribute.String("http.route", a.route),

@@ -6,22 +6,23 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// streamEnds are why a stream of events can be over; see httpapi.StreamWatcher.
+// streamEnds are the reasons for the end of a stream of events; see httpapi.StreamWatcher.
 var streamEnds = [...]string{"done", "gone", "slow", "stopped", "failed"}
 
-// streamMetrics are those of the streams of events.
+// streamMetrics are the metrics of streams of events.
 type streamMetrics struct {
 	open  metric.Int64UpDownCounter
 	ended metric.Int64Counter
 }
 
+// newStreamMetrics creates the instruments and starts every counter at 0.
 func newStreamMetrics(m metric.Meter) (*streamMetrics, error) {
 	b := &builder{meter: m}
-	s := &streamMetrics{ended: b.counter("tasker.event.streams.ended", "{stream}", "Streams of events that are over, by "+
-		"why: nothing more was to come (done), the client went (gone) or did not read (slow), "+
-		"the server stopped, or failed.")}
+	s := &streamMetrics{ended: b.counter("tasker.event.streams.ended", "{stream}", "Ended streams of events, by "+
+		"reason: no more events can follow (done), the client disconnected (gone) or did not read (slow), "+
+		"the server shut down (stopped) or had an error (failed).")}
 	open, err := m.Int64UpDownCounter("tasker.event.streams", metric.WithUnit("{stream}"),
-		metric.WithDescription("Streams of events that are open."))
+		metric.WithDescription("Open streams of events."))
 	b.note(err)
 	if b.err != nil {
 		return nil, b.err
@@ -34,11 +35,13 @@ func newStreamMetrics(m metric.Meter) (*streamMetrics, error) {
 	return s, nil
 }
 
+// end counts n ended streams; 0 makes the series appear.
 func (s *streamMetrics) end(why string, n int64) {
 	s.ended.Add(context.Background(), n, metric.WithAttributes(whyKey.String(why)))
 }
 
-// WatchStream implements httpapi.StreamWatcher.
+// WatchStream implements httpapi.StreamWatcher: it counts a stream as open until ended is
+// called.
 func (t *Telemetry) WatchStream() (ended func(why string)) {
 	t.streams.open.Add(context.Background(), 1)
 	return func(why string) {

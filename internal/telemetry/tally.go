@@ -19,8 +19,8 @@ var (
 	ends = [...]task.State{task.Complete, task.Errored, task.Cancelled, task.ResolvedManually}
 )
 
-// tally adds up what transactions did. It is safe for concurrent use; the lock
-// is held for some nanoseconds per step.
+// tally adds up what transactions did, in plain numbers. It is safe for concurrent use; a
+// transaction takes its lock once and holds it for some nanoseconds per step.
 type tally struct {
 	since time.Time
 
@@ -40,7 +40,7 @@ type tally struct {
 	lost      map[string]int64         // workers, by why they were given up
 }
 
-// taskNumbers are those of the tasks of one name.
+// taskNumbers are the numbers of the tasks of one template.
 type taskNumbers struct {
 	labels              []attribute.KeyValue
 	submitted, reopened int64
@@ -48,7 +48,7 @@ type taskNumbers struct {
 	duration            *histogram
 }
 
-// routeNumbers are those of the steps of one handler.
+// routeNumbers are the numbers of the steps of one handler.
 type routeNumbers struct {
 	labels             []attribute.KeyValue
 	started            int64
@@ -58,7 +58,7 @@ type routeNumbers struct {
 	assigned           *histogram
 }
 
-// verbNumbers are those of one kind of transaction.
+// verbNumbers are the numbers of one kind of transaction.
 type verbNumbers struct {
 	labels []attribute.KeyValue
 	took   *histogram
@@ -67,6 +67,8 @@ type verbNumbers struct {
 	repeated int64
 }
 
+// newTally returns an empty tally that counts since a time, the start of the cumulative
+// counters.
 func newTally(since time.Time) *tally {
 	t := &tally{
 		since: since,
@@ -133,8 +135,8 @@ func (t *tally) add(c *engine.Commit) {
 	}
 }
 
-// finders return the numbers that a key belongs to. Neighbours in a transaction
-// mostly share a key, so the last one is remembered.
+// finders return functions that find the numbers of a template and of a handler. Neighbours in
+// a transaction usually share a key, so the last result is remembered.
 func (t *tally) finders(names engine.Names) (task func(int64) *taskNumbers, route func(int64) *routeNumbers) {
 	return remember(func(def int64) *taskNumbers {
 			return t.tasks.of(def, func(def int64) (name, bool) { return taskName(names, def) })
@@ -144,6 +146,7 @@ func (t *tally) finders(names engine.Names) (task func(int64) *taskNumbers, rout
 		})
 }
 
+// remember caches the last result of find.
 func remember[T any](find func(int64) *T) func(int64) *T {
 	var last *T
 	var lastKey int64
@@ -169,7 +172,7 @@ func routeName(names engine.Names, id int64) (name, bool) {
 	return name{}, false
 }
 
-// end counts an attempt that is over.
+// end counts an ended attempt. One that never started has no duration.
 func (n *routeNumbers) end(e *engine.Ended, at task.Instant) {
 	if i := slices.Index(outcomes[:], e.Outcome); i >= 0 {
 		n.ended[i]++
@@ -187,14 +190,15 @@ func (n *routeNumbers) end(e *engine.Ended, at task.Instant) {
 	}
 }
 
-// fail counts a transaction that came to nothing: because the store failed, or
-// because it refused what a caller wanted. The codes are a closed list.
+// fail counts a transaction that was rolled back, because the store failed or the request was
+// refused. The codes are a closed list, so the label is bounded.
 func (t *tally) fail(verb string, code task.Code) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.verb(verb).failed[code]++
 }
 
+// verb returns the numbers of a kind of transaction. The caller holds mu.
 func (t *tally) verb(verb string) *verbNumbers {
 	n := t.verbs[verb]
 	if n == nil {

@@ -23,10 +23,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// scope is the name of the instrumentation.
+// scope names the instrumentation in metrics and spans.
 const scope = "github.com/taskerhq/tasker"
 
-// Options are what New can do without.
+// Options are the settings of New; the zero value is valid.
 type Options struct {
 	// Version is that of the binary. Defaults to "devel".
 	Version string
@@ -48,7 +48,8 @@ type Options struct {
 	Reader sdkmetric.Reader
 }
 
-// Telemetry is the metrics and traces of one process. It is safe for concurrent use.
+// Telemetry holds the metrics and traces of one process. It is safe for concurrent use. The
+// engine waits for its methods of engine.Observer, so they only add numbers and buffer spans.
 type Telemetry struct {
 	log      *slog.Logger
 	tally    *tally
@@ -65,7 +66,7 @@ type Telemetry struct {
 
 var _ engine.Observer = (*Telemetry)(nil)
 
-// New returns the telemetry of a process. Close has to be called.
+// New returns the telemetry of a process. The caller must call Close. New connects to nothing.
 func New(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -87,8 +88,8 @@ func New(ctx context.Context, opts Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// describe identifies the process of the metrics and spans. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES
-// can add to it.
+// describe returns the resource that identifies the process in metrics and spans: host, SDK and
+// version. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES can change and extend it.
 func describe(ctx context.Context, version string) (*resource.Resource, error) {
 	res, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "tasker"), attribute.String("service.version", version)),
@@ -99,6 +100,8 @@ func describe(ctx context.Context, version string) (*resource.Resource, error) {
 	return res, nil
 }
 
+// startMetrics registers all instruments with Prometheus' registry, which belongs to this
+// Telemetry: two servers in one process, as in tests, do not share metrics.
 func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	reader, err := exporter.New(exporter.WithRegisterer(t.registry), exporter.WithProducer(t.tally),
 		// Dots become underscores, counters end in _total, times in their unit.
@@ -142,10 +145,13 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	return nil
 }
 
-// maxSeries bounds the series of one instrument.
+// maxSeries bounds the series of one instrument of the SDK; further label sets are counted as
+// one overflow series.
 const maxSeries = 2000
 
-// Handler answers with all metrics in Prometheus' text format.
+// Handler returns the handler of GET /metrics in Prometheus' text format. It serves 4 requests
+// at once and each for at most 10 s, so that scrapes cannot overload a struggling store. It
+// answers with what it could gather if a part fails.
 func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{
 		ErrorLog:            promLog{t.log},
@@ -155,14 +161,14 @@ func (t *Telemetry) Handler() http.Handler {
 	})
 }
 
-// promLog is how promhttp reports what it could not gather.
+// promLog logs what promhttp could not gather.
 type promLog struct{ log *slog.Logger }
 
 func (l promLog) Println(v ...any) {
 	l.log.Error("metrics could not be gathered", slog.String("error", fmt.Sprint(v...)))
 }
 
-// Flush sends the spans that wait for company, and returns when they are sent.
+// Flush sends the buffered spans, and returns when they are sent or ctx ends.
 func (t *Telemetry) Flush(ctx context.Context) error {
 	if t.traces == nil {
 		return nil
@@ -170,7 +176,8 @@ func (t *Telemetry) Flush(ctx context.Context) error {
 	return t.traces.provider.ForceFlush(ctx)
 }
 
-// Close sends the spans that are left, until ctx ends.
+// Close sends the remaining spans, until ctx ends, and stops the metrics. The engine must have
+// stopped before.
 func (t *Telemetry) Close(ctx context.Context) error {
 	var errs []error
 	if t.traces != nil {

@@ -22,16 +22,16 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// traces makes spans of what has happened. An attempt outlives the request that
-// handed it out, and maybe the process, so its span is made when it is over, by
-// whichever process settles it. The worker was given the span's id long before:
-// it follows from step and token.
+// traces makes spans after the fact. An attempt outlives the request that claimed it, and maybe
+// the process, so its span is made when the attempt ends, by the process that settles it. The
+// worker needs the span's ID long before that; therefore the ID is derived from step and token
+// (see attemptSpan).
 type traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
 
-// newTraces returns nil when spans would go nowhere.
+// newTraces returns nil if neither an exporter nor an endpoint is set.
 func newTraces(ctx context.Context, opts Options, res *resource.Resource) (*traces, error) {
 	exporter := opts.Exporter
 	if exporter == nil {
@@ -56,8 +56,8 @@ func newTraces(ctx context.Context, opts Options, res *resource.Resource) (*trac
 
 func (t *traces) close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
-// reporting logs spans that could not be sent, for which the SDK would write to
-// standard error.
+// reporting logs spans that could not be sent. The SDK would write to standard error, past the
+// configured log.
 type reporting struct {
 	sdktrace.SpanExporter
 	log *slog.Logger
@@ -71,15 +71,15 @@ func (r *reporting) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySp
 	return nil
 }
 
-// parent returns a context under the trace context that a task was submitted
-// with, and whether its trace is sampled.
+// parent parses the trace context that a task was submitted with. It returns a context below
+// it, the span context, and whether the trace is sampled.
 func parent(traceparent string) (context.Context, trace.SpanContext, bool) {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent})
 	sc := trace.SpanContextFromContext(ctx)
 	return ctx, sc, sc.IsSampled()
 }
 
-// add makes the spans of a transaction.
+// add makes the spans of a transaction's ended attempts and of its cases.
 func (t *traces) add(c *engine.Commit) {
 	for i := range c.Ended {
 		if traced := c.Ended[i].Traced; traced != nil {
@@ -94,8 +94,8 @@ func (t *traces) add(c *engine.Commit) {
 	}
 }
 
-// attempt makes the span of an attempt, below that of the submission. A repeated
-// one is linked to the one before.
+// attempt makes the span of an ended attempt, below the span of the submission. A retry links
+// to the attempt before it.
 func (t *traces) attempt(a *engine.TracedAttempt, names engine.Names) {
 	ctx, sc, sampled := parent(a.Parent)
 	if !sampled {
@@ -123,6 +123,8 @@ func (t *traces) attempt(a *engine.TracedAttempt, names engine.Names) {
 	}
 	_, span := t.tracer.Start(ctx, title, options...)
 	if a.Failure != nil {
+		// The message is not exported: it may contain data that a trace must not. The history
+		// of the step has it.
 		// the message may hold what a trace must not; the step's history has it
 		kind := cmp.Or(a.Failure.Type, a.Failure.Code, string(a.Outcome))
 		span.SetAttributes(attribute.String("error.type", kind))
@@ -131,19 +133,20 @@ func (t *traces) attempt(a *engine.TracedAttempt, names engine.Names) {
 	span.End(trace.WithTimestamp(a.FinishedAt.Time()))
 }
 
-// opened makes the span that shows when a case was opened; the case itself may
-// stay open for days.
+// opened makes a span without a duration that marks the opening of a case. The span of the case
+// itself exists only when the case is resolved, perhaps days later.
 func (t *traces) opened(o *engine.CaseOpened, at task.Instant) {
 	t.investigation(o.Parent, "case opened", at, at, withCase(o.CaseID, o.TaskID, o.Reason,
 		attribute.String("tasker.task.state", string(o.OriginalState)))...)
 }
 
-// resolved makes the span of a whole case.
+// resolved makes the span of a case from its opening to its resolution.
 func (t *traces) resolved(r *engine.CaseResolved, at task.Instant) {
 	t.investigation(r.Parent, "case", r.OpenedAt, at, withCase(r.CaseID, r.TaskID, r.Reason,
 		attribute.String("tasker.case.resolution_status", r.Status))...)
 }
 
+// investigation makes a span below the trace of a task, if that is sampled.
 func (t *traces) investigation(traceparent, title string, from, to task.Instant, attributes ...attribute.KeyValue) {
 	ctx, _, sampled := parent(traceparent)
 	if !sampled {
@@ -153,14 +156,15 @@ func (t *traces) investigation(traceparent, title string, from, to task.Instant,
 	span.End(trace.WithTimestamp(to.Time()))
 }
 
+// withCase returns the attributes that all spans of cases share.
 func withCase(id, of task.ID, reason string, more attribute.KeyValue) []attribute.KeyValue {
 	return []attribute.KeyValue{attribute.String("tasker.case.id", id.String()),
 		attribute.String("tasker.task.id", of.String()),
 		attribute.String("tasker.case.reason", reason), more}
 }
 
-// AttemptTrace implements engine.Observer: the span of the attempt is the parent
-// of what the worker does. Without spans of ours it is the caller's own.
+// AttemptTrace implements engine.Observer: it returns the trace context for a worker, whose
+// parent is the span of the attempt. Without spans of its own it passes on the caller's.
 func (t *Telemetry) AttemptTrace(traceparent string, step task.ID, token int64) string {
 	_, sc, sampled := parent(traceparent)
 	if t.traces == nil || !sampled {
@@ -169,11 +173,13 @@ func (t *Telemetry) AttemptTrace(traceparent string, step task.ID, token int64) 
 	return format(sc.WithSpanID(attemptSpan(step, token)))
 }
 
+// format returns a span context in W3C form, version 00.
 func format(sc trace.SpanContext) string {
 	return "00-" + sc.TraceID().String() + "-" + sc.SpanID().String() + "-" + sc.TraceFlags().String()
 }
 
-// attemptSpan is the id of the span of an attempt.
+// attemptSpan derives the ID of an attempt's span from the step and the token of the lease, so
+// that every process computes the same one without storing it.
 func attemptSpan(step task.ID, token int64) trace.SpanID {
 	h := fnv.New64a()
 	_, _ = h.Write(step[:]) // a hash never fails
@@ -190,7 +196,7 @@ func withSpanID(ctx context.Context, id trace.SpanID) context.Context {
 	return context.WithValue(ctx, spanIDKey{}, id)
 }
 
-// idSource makes random ids, except where a span's is given.
+// idSource makes random IDs, except for a span whose ID the context sets.
 type idSource struct{}
 
 // NewIDs implements sdktrace.IDGenerator.

@@ -7,7 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// logTransitions logs the engine's transitions one by one if configured, each in the trace of its task.
+// logTransitions logs the transitions of a transaction, one line each, in the trace of the
+// task. The list is empty unless the engine is configured to record it, because it costs a line
+// per transition.
 func (t *Telemetry) logTransitions(c *engine.Commit) {
 	for i := range c.Transitions {
 		m := &c.Transitions[i]
@@ -20,8 +22,7 @@ func (t *Telemetry) logTransitions(c *engine.Commit) {
 	}
 }
 
-// transitionAttrs are the attributes of a line. What is not known, or there is none
-// of, is left out.
+// transitionAttrs returns the attributes of a line; unknown and empty values are omitted.
 func transitionAttrs(c *engine.Commit, m *engine.Transition) []slog.Attr {
 	attrs := make([]slog.Attr, 0, 13)
 	add := func(key, value string) {

@@ -9,19 +9,20 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// workerMetrics are those of health probes and circuit breakers, on the node that
-// ran the probe, or heard of the attempt that turned the breaker.
+// workerMetrics count health probes and circuit breakers, each on the node that ran the probe
+// or recorded the attempt that changed the breaker. A sum over all nodes is correct.
 type workerMetrics struct {
 	probes metric.Int64Counter
 	opened metric.Int64Counter
 }
 
+// newWorkerMetrics creates the counters and starts them at 0.
 func newWorkerMetrics(m metric.Meter) (*workerMetrics, error) {
 	b := &builder{meter: m}
 	w := &workerMetrics{
-		probes: b.counter("tasker.worker.probes", "{probe}", "Workers asked how they are, by outcome: good, failed."),
+		probes: b.counter("tasker.worker.probes", "{probe}", "Health probes of workers, by outcome: good, failed."),
 		opened: b.counter("tasker.worker.breakers.opened", "{breaker}",
-			"Circuit breakers of workers that opened, also again after a half-open period."),
+			"Circuit breakers of workers that opened, including again after a half-open period."),
 	}
 	if b.err != nil {
 		return nil, b.err
@@ -31,6 +32,7 @@ func newWorkerMetrics(m metric.Meter) (*workerMetrics, error) {
 	return w, nil
 }
 
+// probed counts the outcomes of one round of probes.
 func (w *workerMetrics) probed(good, failed int) {
 	ctx := context.Background()
 	w.probes.Add(ctx, int64(good), metric.WithAttributes(outcomeKey.String("good")))
@@ -40,16 +42,16 @@ func (w *workerMetrics) probed(good, failed int) {
 // Probed implements engine.Observer.
 func (t *Telemetry) Probed(good, failed int) { t.workers.probed(good, failed) }
 
-// addBreakers counts and tells which circuit breakers a transaction turned.
+// addBreakers counts and logs the circuit breakers that a transaction opened or closed.
 func (t *Telemetry) addBreakers(c *engine.Commit) {
 	for _, b := range c.Turned {
 		if !b.Open {
-			t.log.LogAttrs(context.Background(), slog.LevelInfo, "worker gets work again", slog.String("worker", b.Name),
+			t.log.LogAttrs(context.Background(), slog.LevelInfo, "worker gets steps again", slog.String("worker", b.Name),
 				slog.String("worker_id", b.Worker.String()))
 			continue
 		}
 		t.workers.opened.Add(context.Background(), 1)
-		t.log.LogAttrs(context.Background(), slog.LevelWarn, "worker fails all the time and gets no work for a while",
+		t.log.LogAttrs(context.Background(), slog.LevelWarn, "worker gets no steps for a while: its attempts keep failing",
 			slog.String("worker", b.Name),
 			slog.String("worker_id", b.Worker.String()))
 	}

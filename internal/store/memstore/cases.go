@@ -22,6 +22,7 @@ func (s *state) casesOf(id task.ID) []*task.Case {
 
 func compareCases(a, b *task.Case) int { return compareIDs(a.ID, b.ID) }
 
+// pendingCase returns the pending case of a task, nil if there is none. A task has at most one.
 func (s *state) pendingCase(of task.ID) *task.Case {
 	for _, c := range s.cases {
 		if c.TaskID == of && c.Status == task.CasePending {
@@ -31,13 +32,15 @@ func (s *state) pendingCase(of task.ID) *task.Case {
 	return nil
 }
 
-// setCase stores a row without other pointers to it.
+// setCase stores a row to which the caller keeps no pointer, and has its task checked at the
+// commit.
 func (t *tx) setCase(c *task.Case) {
 	put(t, casesTable, c.ID, c)
 	t.touched[c.TaskID] = true
 }
 
-// AddCases implements engine.CaseRows.
+// AddCases implements engine.CaseRows. A second pending case of a task is ignored without an
+// error: the SQL stores do that by a unique index.
 func (*Store) AddCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
 	t := in(within)
 	for _, c := range cases {
@@ -122,7 +125,8 @@ func (*Store) SaveCases(ctx context.Context, within engine.Tx, cases []*task.Cas
 	return nil
 }
 
-// RecurCases implements engine.CaseRows.
+// RecurCases implements engine.CaseRows. An occurrence must follow the last one by number, so a
+// lost update shows.
 func (*Store) RecurCases(ctx context.Context, within engine.Tx, cases []*task.Case) error {
 	t := in(within)
 	for _, from := range cases {
@@ -141,7 +145,8 @@ func (*Store) RecurCases(ctx context.Context, within engine.Tx, cases []*task.Ca
 	return nil
 }
 
-// keptOccurrences removes the former occurrences outside the bounds for the number of the latest.
+// keptOccurrences removes the former occurrences beyond the bounds in number and bytes, given
+// the number of the latest. The first occurrence is always kept.
 func keptOccurrences(former []task.Occurrence, latest int) []task.Occurrence {
 	bytes := 0
 	for i := len(former) - 1; i > 0; i-- {
@@ -188,7 +193,8 @@ func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watc
 	return nil
 }
 
-// Rewatch implements engine.WatchStore.
+// Rewatch implements engine.WatchStore. A watch that has changed since the caller read it stays
+// as it is.
 func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.WatchMove) error {
 	t := in(within)
 	for _, m := range moves {

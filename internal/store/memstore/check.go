@@ -8,7 +8,8 @@ import (
 
 // The invariants of every transaction. An error from here is a bug of the engine, so its code is always task.Internal.
 
-// checkStepMove compares a step to be saved with the stored one.
+// checkStepMove compares a step to be saved with the stored one. A token never decreases, and a
+// step that is leased again gets a new one: both are the base of settling a step exactly once.
 func checkStepMove(old, now *task.Step) error {
 	switch {
 	case old.State.Terminal() && now.State != old.State:
@@ -22,7 +23,7 @@ func checkStepMove(old, now *task.Step) error {
 	return nil
 }
 
-// checkTaskMove does the same for a task.
+// checkTaskMove does the same for a task. The permitted moves are in package task.
 func checkTaskMove(old, now *task.Task) error {
 	if now.State != old.State && !old.State.Reaches(now.State) {
 		return task.Errorf(task.Internal, "save task %s: it is %s and cannot become %s", old.ID, old.State, now.State)
@@ -30,7 +31,8 @@ func checkTaskMove(old, now *task.Task) error {
 	return nil
 }
 
-// check checks every task that the transaction touched.
+// check checks every task that the transaction touched. Checking all tasks would make every
+// test quadratic.
 func (t *tx) check() error {
 	for id := range t.touched {
 		row := t.s.tasks[id]
@@ -61,7 +63,8 @@ func (t *tx) checkGone(id task.ID) error {
 	return nil
 }
 
-// checkTask compares a task with its steps.
+// checkTask compares a task with its steps. Counts, times and states must agree, because the
+// engine decides on counts alone.
 func (t *tx) checkTask(row *task.Task) error {
 	counts := task.Counts{ManualEnds: row.Counts.ManualEnds}
 	var steps []*task.Step
@@ -89,7 +92,8 @@ func (t *tx) checkTask(row *task.Task) error {
 	return t.checkParents(row, steps)
 }
 
-// checkCases makes sure that a task's mark matches its cases.
+// checkCases makes sure that a task's mark matches its cases. The mark saves a query for cases
+// when a task is settled.
 func (t *tx) checkCases(row *task.Task) error {
 	var want task.CaseMark
 	for _, c := range t.s.casesOf(row.ID) {

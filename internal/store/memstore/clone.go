@@ -8,6 +8,7 @@ import (
 
 // Rows are cloned on the way in and on the way out, so that no caller can change stored rows without saving them.
 
+// cloneTask copies a task with its context; nil stays nil.
 func cloneTask(t *task.Task) *task.Task {
 	if t == nil {
 		return nil
@@ -23,6 +24,7 @@ func cloneMeta(m task.Meta) task.Meta {
 	return m
 }
 
+// cloneStep copies a step with its result.
 func cloneStep(s *task.Step) *task.Step {
 	c := *s
 	c.Result = slices.Clone(s.Result)
@@ -69,6 +71,7 @@ func bareCase(c *task.Case) *task.Case {
 	return k
 }
 
+// cloneTemplate copies a template with everything that it points to; nil stays nil.
 func cloneTemplate(t *task.Template) *task.Template {
 	if t == nil {
 		return nil

@@ -14,6 +14,7 @@ type entry struct {
 	id  task.ID
 }
 
+// compareEntries orders entries by key, then by ID, as the index of the SQL stores does.
 func compareEntries(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), compareIDs(a.id, b.id))
 }
@@ -24,12 +25,14 @@ func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }
 // quick.
 type queue struct{ entries []entry }
 
+// add inserts an entry; a second time has no effect.
 func (q *queue) add(e entry) {
 	if at, found := slices.BinarySearchFunc(q.entries, e, compareEntries); !found {
 		q.entries = slices.Insert(q.entries, at, e)
 	}
 }
 
+// remove deletes an entry, if it is there.
 func (q *queue) remove(e entry) {
 	at, found := slices.BinarySearchFunc(q.entries, e, compareEntries)
 	switch {

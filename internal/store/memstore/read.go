@@ -21,7 +21,8 @@ func (s *Store) FindTask(ctx context.Context, id task.ID) (*task.Task, error) {
 // examined bounds the rows that one page examines, as in every store, so that tests meet short pages too.
 const examined = 10_000
 
-// ListTasks implements engine.ReadTasks.
+// ListTasks implements engine.ReadTasks. Besides a page it returns the ID to continue below,
+// zero at the end. A page can be short and have a successor.
 func (s *Store) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, task.ID, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -51,6 +52,8 @@ func (s *Store) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Tas
 	return page, task.ID{}, nil
 }
 
+// matches reports whether a task passes a filter. An empty field of the filter passes every
+// task.
 func (s *state) matches(t *task.Task, f engine.TaskFilter) bool {
 	def := s.template(t.DefID)
 	return (len(f.States) == 0 || slices.Contains(f.States, t.State)) &&

@@ -35,7 +35,7 @@ func (s *Store) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 	return nil, nil
 }
 
-// casesWhere returns the matching cases, oldest first.
+// casesWhere returns the matching cases, oldest first. It examines every case; a test has few.
 func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 	var list []*task.Case
 	for _, c := range s.cases {
@@ -160,7 +160,9 @@ func casePage(list []*task.Case, f engine.CaseFilter) []*task.Case {
 	return page
 }
 
-// bound omits the documents beyond the bytes of a page: see engine.CaseFilter.
+// bound omits the large documents that do not fit into the bytes of a page; see
+// engine.CaseFilter. Small documents are always kept, so they are counted first. A negative
+// limit omits every large document, 0 none. A page of a single row keeps its document.
 func bound[T any](page []T, limit int, of func(*T) (document *[]byte, omitted *bool)) {
 	large := func(document []byte) bool { return utf8.RuneCount(document) > engine.SmallDocument }
 	size := 0
@@ -273,6 +275,7 @@ func (s *Store) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, err
 	return out, nil
 }
 
+// bareTask copies a task without its context, which these readers do not promise.
 func bareTask(t *task.Task) *task.Task {
 	c := *t
 	c.Context, c.Meta = nil, cloneMeta(t.Meta)

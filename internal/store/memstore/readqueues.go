@@ -10,8 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// ready calls each with the ready steps of all routes in the order of (route, key,
-// ID), up to limit, and their places from 0.
+// ready calls each with the ready steps of all routes in the order of route, key and ID, up to
+// limit, and with their places from 0. Numbers up to 0 are no routes, but the queues of timers
+// and leases.
 func (s *state) ready(limit int, each func(place int, step *task.Step)) {
 	place := 0
 	for _, route := range slices.Sorted(maps.Keys(s.queues)) {

@@ -32,6 +32,8 @@ func (s *Store) FindAdhoc(ctx context.Context, namespace, handler string) (*task
 	})
 }
 
+// newestTemplate returns the matching template that was registered last, nil for none. Numbers
+// of templates only grow.
 func (s *Store) newestTemplate(ctx context.Context, match func(*task.Template) bool) (*task.Template, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

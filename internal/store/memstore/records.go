@@ -33,7 +33,8 @@ func (t *tx) AddEvents(ctx context.Context, events []task.Event) error {
 	return nil
 }
 
-// AddActs implements engine.ActStore.
+// AddActs implements engine.ActStore. Acts get consecutive numbers, and are never changed or
+// deleted.
 func (*Store) AddActs(ctx context.Context, within engine.Tx, acts []task.Act) error {
 	t := in(within)
 	for _, a := range acts { // an act on no task is stored under the zero ID
@@ -72,6 +73,7 @@ func (*Store) BindKey(ctx context.Context, within engine.Tx, name engine.KeyName
 	return nil
 }
 
+// bindKey binds a key to a task until expires, and replaces an older binding.
 func (t *tx) bindKey(name engine.KeyName, to engine.Binding, expires task.Instant) {
 	put(t, keysTable, name, binding{to, expires})
 	t.touched[to.Task] = true

@@ -7,7 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// InsertTemplate implements engine.Tx.
+// InsertTemplate implements engine.Tx. If the version exists, it returns the stored template
+// and changes nothing.
 func (t *tx) InsertTemplate(ctx context.Context, row *task.Template) (*task.Template, error) {
 	for _, old := range t.s.templates {
 		if old.Namespace == row.Namespace && old.Name == row.Name && old.Version == row.Version && old.Adhoc == row.Adhoc {
@@ -29,7 +30,7 @@ func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*t
 	return nil
 }
 
-// InsertRoute implements engine.Tx.
+// InsertRoute implements engine.Tx. An existing route with the same fields gives its ID to row.
 func (t *tx) InsertRoute(ctx context.Context, row *task.Route) error {
 	for _, old := range t.s.routes {
 		if old.Namespace == row.Namespace && old.Handler == row.Handler && slices.Equal(old.Capabilities, row.Capabilities) {
@@ -78,6 +79,7 @@ func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) 
 	return n, nil
 }
 
+// lastKey returns the largest key of a table, 0 for an empty one.
 func lastKey[V any](table map[int64]V) int64 {
 	var last int64
 	for k := range table {
@@ -86,6 +88,8 @@ func lastKey[V any](table map[int64]V) int64 {
 	return last
 }
 
+// sortedKeys returns the keys in ascending order: iteration over a map would make tests differ
+// from run to run.
 func sortedKeys[V any](table map[int64]V) []int64 {
 	keys := make([]int64, 0, len(table))
 	for k := range table {

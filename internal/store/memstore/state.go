@@ -36,6 +36,7 @@ type binding struct {
 	expires task.Instant
 }
 
+// newState returns an empty state.
 func newState() *state {
 	return &state{
 		tasks:      map[task.ID]*task.Task{},
@@ -92,6 +93,7 @@ func (s *state) setStep(id task.ID, st *task.Step) {
 	s.queue(st.Queue).add(entry{st.Key, id})
 }
 
+// insertOrdinal inserts a step's ID among those of its task, by ordinal.
 func (s *state) insertOrdinal(ids []task.ID, id task.ID, ordinal int) []task.ID {
 	at, _ := slices.BinarySearchFunc(ids, ordinal, func(id task.ID, n int) int { return s.steps[id].Ordinal - n })
 	return slices.Insert(ids, at, id)

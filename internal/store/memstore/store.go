@@ -18,7 +18,8 @@ type Options struct {
 	Rehearse bool
 }
 
-// Store implements engine.Store in memory.
+// Store implements engine.Store in memory. It is safe for concurrent use: one writer at a time,
+// and readers of the last committed state.
 type Store struct {
 	ids      *task.Source
 	rehearse bool
@@ -62,7 +63,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close implements engine.Store. The contents of the Store are lost.
+// Close implements engine.Store. The contents of the Store are lost. It waits for the running
+// transaction; every later call returns task.Unavailable.
 func (s *Store) Close() error {
 	<-s.writer
 	defer func() { s.writer <- struct{}{} }()
@@ -103,7 +105,8 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engin
 	return nil
 }
 
-// publish adds the changes of a transaction to the committed state.
+// publish adds the changes of a transaction to the committed state. Readers see all changes of
+// a transaction at once.
 func (s *Store) publish(journal []change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +144,8 @@ func (s *Store) isClosed() bool {
 	return s.closed
 }
 
-// read gives access to the committed state until done is called.
+// read returns the committed state, which stays unchanged until the caller calls done. A caller
+// must not keep rows of it afterwards.
 func (s *Store) read(ctx context.Context) (st *state, done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read: %w", err)

@@ -9,7 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// InsertTasks implements engine.Tx.
+// InsertTasks implements engine.Tx. Template and routes must exist: the SQL stores have no
+// foreign keys on the hot path, so this store finds such mistakes for them.
 func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	for _, row := range tasks {
 		switch {
@@ -62,7 +63,9 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return out, nil
 }
 
-// SaveTasks implements engine.Tx. Fields fixed at insertion keep their values, whatever the caller changed.
+// SaveTasks implements engine.Tx. Fields fixed at insertion keep their values, whatever the
+// caller changed. The priority changes only with the meta, as in the SQL stores, which write
+// both in one rare statement.
 func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	for _, from := range tasks {
 		old := t.s.tasks[from.ID]
@@ -122,6 +125,7 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 	return len(rows), nil
 }
 
+// deleteTask deletes a task with all its rows except acts.
 func (t *tx) deleteTask(id task.ID) {
 	for _, step := range slices.Clone(t.s.stepsOf[id]) {
 		t.setStep(step, nil)

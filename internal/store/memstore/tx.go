@@ -60,11 +60,13 @@ func (s *Store) KeepSettings(context.Context, map[string]int64) error { return n
 // change is one entry of the journal.
 type change struct{ redo, undo func(*state) }
 
+// do makes a change and records it.
 func (t *tx) do(c change) {
 	c.redo(t.s)
 	t.journal = append(t.journal, c)
 }
 
+// rollback undoes the changes, the last one first.
 func (t *tx) rollback() {
 	for _, c := range slices.Backward(t.journal) {
 		c.undo(t.s)

@@ -8,7 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Ready implements engine.Tx.
+// Ready implements engine.Tx. The contexts are returned too, because a claim hands them to the
+// worker.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	var ready []entry
 	for _, r := range slices.Compact(slices.Sorted(slices.Values(routes))) {
@@ -99,6 +100,7 @@ func (t *tx) works(steps []task.ID) []engine.Work {
 	return out
 }
 
+// ids returns the IDs of entries, in their order.
 func ids(entries []entry) []task.ID {
 	out := make([]task.ID, len(entries))
 	for i, e := range entries {

@@ -10,7 +10,9 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// classify gives SQLite's errors a code, by result code and never by text.
+// classify gives SQLite's errors an error code of the engine, by result code and never by text,
+// which is not part of SQLite's interface. Unknown errors stay as they are and become internal
+// errors.
 func classify(err error) error {
 	var e *sqlite.Error
 	switch {
@@ -34,7 +36,8 @@ func classify(err error) error {
 	}
 }
 
-// classify is the same for a query, which may come too late: a closed pool has no code of its own.
+// classify is the same for a query, which may arrive after Close: a closed pool has no result
+// code.
 func (s *Store) classify(err error) error {
 	if err != nil && s.closed.Load() {
 		return &task.Error{Code: task.Unavailable, Message: "the store is closed", Err: err}

@@ -21,11 +21,13 @@ type conn struct {
 	args  []driver.NamedValue
 }
 
+// stmt is a prepared statement with the buffer for its rows.
 type stmt struct {
 	s    driver.Stmt
 	dest []driver.Value
 }
 
+// dial opens a connection.
 func dial(d driver.Driver, dsn string) (*conn, error) {
 	c, err := d.Open(dsn)
 	if err != nil {
@@ -34,6 +36,7 @@ func dial(d driver.Driver, dsn string) (*conn, error) {
 	return &conn{c: c, stmts: map[string]*stmt{}}, nil
 }
 
+// close finalizes the statements, without which SQLite would keep the file open.
 func (c *conn) close() error {
 	var errs []error
 	for _, s := range c.stmts {
@@ -42,6 +45,7 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.c.Close())...)
 }
 
+// prepare returns the prepared statement of a query.
 func (c *conn) prepare(query string) (*stmt, error) {
 	if s, ok := c.stmts[query]; ok {
 		return s, nil
@@ -55,7 +59,9 @@ func (c *conn) prepare(query string) (*stmt, error) {
 	return p, nil
 }
 
-// bind numbers the arguments. The slice is reused: the driver does not keep it.
+// bind numbers the arguments. Their types are a closed list, so that a mistake shows in the
+// first test and not as a conversion by the driver. The slice is reused: the driver does not
+// keep it.
 func (c *conn) bind(args []any) ([]driver.NamedValue, error) {
 	c.args = c.args[:0]
 	for i, a := range args {
@@ -71,7 +77,8 @@ func (c *conn) bind(args []any) ([]driver.NamedValue, error) {
 	return c.args, nil
 }
 
-// Exec implements store.Conn. It ignores ctx, because a statement is never abandoned half-way.
+// Exec implements store.Conn. It ignores ctx: an interrupted statement would roll back the
+// whole batch of writes.
 func (c *conn) Exec(_ context.Context, query string, args ...any) (int64, error) {
 	s, err := c.prepare(query)
 	if err != nil {
@@ -97,7 +104,8 @@ func (c *conn) Send(ctx context.Context, query string, args ...any) error {
 // errEnough ends a Query early, without a failure.
 var errEnough = errors.New("enough rows")
 
-// Query implements store.Conn. each must not use the statement itself again.
+// Query implements store.Conn. each must not run the same statement again, whose rows are still
+// being read, nor keep the row.
 func (c *conn) Query(_ context.Context, query string, args []any, each func(store.Row) error) error {
 	s, err := c.prepare(query)
 	if err != nil {
@@ -147,6 +155,8 @@ func (r row) Scan(dest ...any) error {
 	return nil
 }
 
+// assign stores a column in a destination. It covers the types that rows use; database/sql
+// would reach them by reflection.
 func assign(dest any, v driver.Value) error {
 	switch d := dest.(type) {
 	case sql.Scanner:

@@ -9,7 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// InsertTasks implements engine.Tx.
+// InsertTasks implements engine.Tx. Rows of the usual shape are inserted many at a time, the
+// others one by one.
 func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	plain := rowsOf{shape: plainTasks}
 	for _, k := range tasks {
@@ -49,6 +50,8 @@ const (
 	otherStep  = `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, 0, 0, ?, 0, 0, 0, 0, 0, NULL, NULL)`
 )
 
+// insertTask inserts a task, or adds it to plain if it has the usual shape: running, without
+// optional fields.
 func (t *tx) insertTask(ctx context.Context, plain *rowsOf, k *task.Task) error {
 	id := k.ID.Seq()
 	if k.State == task.StepsInProcess && k.Counts.Pending == 0 && k.RunAt == 0 && k.DeadlineAt == 0 &&
@@ -75,6 +78,7 @@ func (t *tx) insertTask(ctx context.Context, plain *rowsOf, k *task.Task) error 
 	return nil
 }
 
+// insertStep inserts a step, or adds it to ready if it is ready.
 func (t *tx) insertStep(ctx context.Context, ready *rowsOf, s *task.Step) error {
 	id, timeout := s.ID.Seq(), s.Timeout.Milliseconds()
 	switch {
@@ -95,6 +99,7 @@ func (t *tx) insertStep(ctx context.Context, ready *rowsOf, s *task.Step) error 
 	return err
 }
 
+// encodeMeta returns the meta as JSON, nil for an empty one, which takes no space.
 func encodeMeta(m task.Meta) (any, error) {
 	if m.Empty() {
 		return nil, nil
@@ -106,12 +111,14 @@ func encodeMeta(m task.Meta) (any, error) {
 	return string(b), nil
 }
 
-// together is the number of rows in one insert statement.
+// together is the number of rows in one insert statement. More rows gain little, since binding
+// them then dominates.
 const together = 16
 
 // shape holds the statements that insert rows of one shape.
 type shape struct{ one, few, many string }
 
+// shapeOf builds the statements for 1 row, a quarter of together and together rows.
 func shapeOf(into, row string) shape {
 	rows := func(n int) string { return into + row + strings.Repeat(", "+row, n-1) }
 	return shape{rows(1), rows(together / 4), rows(together)}
@@ -129,6 +136,7 @@ type rowsOf struct {
 	n    int
 }
 
+// add collects one row, and inserts the rows when there are enough.
 func (r *rowsOf) add(ctx context.Context, c *conn, args ...any) error {
 	r.args = append(r.args, args...)
 	if r.n++; r.n < together {

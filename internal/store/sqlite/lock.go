@@ -9,8 +9,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// takeFile locks a file, which need not exist yet, against other processes. With create it makes the directory of the
-// file and its lock.
+// takeFile locks a database file, which need not exist, against other processes. With create it
+// makes the directory, the lock and an empty file. The lock is on a file of its own, because
+// SQLite uses locks on the database itself. A file in use is Unavailable, a missing directory
+// Invalid.
 func takeFile(path string, create bool) (*fileLock, error) {
 	dir := filepath.Dir(path)
 	if create {

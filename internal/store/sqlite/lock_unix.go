@@ -13,6 +13,7 @@ import (
 // fileLock keeps a second process out. The kernel releases it when the process ends, for any reason.
 type fileLock struct{ f *os.File }
 
+// lockFile takes the lock without waiting.
 func lockFile(path string) (*fileLock, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, private)
 	if err != nil {
@@ -29,6 +30,8 @@ func lockFile(path string) (*fileLock, error) {
 	return &fileLock{f}, nil
 }
 
+// release gives up the lock. The lock file stays: deleting it would let a third process lock a
+// new file of the same name.
 func (l *fileLock) release() {
 	if l != nil {
 		l.f.Close()

@@ -16,7 +16,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Migrations is the list of this store's migrations.
+// Migrations is the list of this store's migrations. The files are part of the binary.
 func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 
 // Migrator returns a migrator for a file and a function that closes it. Reading is allowed while another process has
@@ -45,6 +45,7 @@ func Migrator(path string, write bool) (*migration.Migrator, func() error, error
 	}, nil
 }
 
+// migrator opens a file for a migrator. Without write it opens read-only.
 func migrator(path string, write bool) (*migration.Migrator, func() error, error) {
 	dir, err := Migrations()
 	if err != nil {
@@ -71,7 +72,8 @@ func migrator(path string, write bool) (*migration.Migrator, func() error, error
 	return m, db.Close, nil
 }
 
-// migrate makes the schema this binary's. The caller has locked the file.
+// migrate brings the schema to that of this binary, or fails if mode forbids it. The caller
+// holds the lock of the file.
 func migrate(ctx context.Context, path string, mode migration.Mode) error {
 	m, done, err := migrator(path, mode != migration.Never)
 	if err != nil {

@@ -30,7 +30,8 @@ type Options struct {
 	Migrate migration.Mode
 }
 
-// Store is an engine.Store on a SQLite file.
+// Store is an engine.Store on a SQLite file. It is safe for concurrent use. Readers run on a
+// pool of connections, all writes on one.
 type Store struct {
 	store.SQL // reads, on the pool of readers
 
@@ -48,11 +49,13 @@ type Store struct {
 
 var _ engine.Database = (*Store)(nil)
 
-// maxFused bounds how many writes share one transaction.
+// maxFused bounds the number of writes in one transaction, and so the work that one failing
+// write makes the others repeat.
 const maxFused = 256
 
-// Open opens a file. It creates it (with its directory) and migrates it if necessary and allowed. It fails if another
-// process has the file open.
+// Open opens a file. If opts allow it, Open creates the file with its directory and migrates
+// it. It fails with task.Unavailable if another process has the file open. The caller must call
+// Close.
 func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -73,6 +76,8 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
+// open does the work of Open after the file is locked. On an error the caller closes what has
+// been opened.
 func (s *Store) open(ctx context.Context, opts *Options) error {
 	var err error
 	if s.pool, err = sql.Open("sqlite", dsn(s.path, readerPragmas)); err != nil {
@@ -108,7 +113,8 @@ var (
 	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-8192)", "temp_store(memory)"}
 )
 
-// checkpointPages is the length at which the log is moved into the file.
+// checkpointPages is the length of the log, in pages of 4 KiB, at which a commit moves it into
+// the file. A longer log makes readers slower, a shorter one writes hot pages more often.
 const checkpointPages = 4000
 
 func dsn(path string, pragmas []string) string {
@@ -116,7 +122,8 @@ func dsn(path string, pragmas []string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-// openIDs continues the IDs of the file after its last one.
+// openIDs continues the IDs of the file after the largest one in use. The seed of a new file is
+// stored in it, so that the IDs computed from rowids never change.
 func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) {
 	if seed == 0 {
 		var b [8]byte
@@ -146,7 +153,8 @@ func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) 
 	return task.NewSource(seed, last), nil
 }
 
-// dialect stores an ID as its sequence.
+// dialect stores an ID as its 60-bit sequence, which is the rowid: half the size, and no second
+// index.
 func dialect(ids *task.Source) store.Dialect {
 	return store.Dialect{
 		ID:       func(id task.ID) any { return id.Seq() },
@@ -155,6 +163,7 @@ func dialect(ids *task.Source) store.Dialect {
 	}
 }
 
+// scanID restores an ID from its sequence.
 type scanID struct {
 	ids *task.Source
 	dst *task.ID
@@ -179,7 +188,7 @@ func (s *Store) IDs() *task.Source { return s.ids }
 // Ping implements engine.Store.
 func (s *Store) Ping(ctx context.Context) error { return s.classify(s.pool.PingContext(ctx)) }
 
-// Close implements engine.Store. Closing twice is harmless.
+// Close implements engine.Store. Closing twice is harmless. It waits for the accepted writes.
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() { err = s.close() })

@@ -13,7 +13,8 @@ import (
 const workQuery = `SELECT ` + store.StepColumns + `, ` + store.TaskColumns + `
  FROM tasker_workflow_steps s JOIN tasker_tasks t ON t.id = s.task_id `
 
-// Ready implements engine.Tx.
+// Ready implements engine.Tx. It reads only routes that may have ready steps, and one route
+// without a merge.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	live := make([]int64, 0, len(routes))
 	for _, r := range routes {
@@ -33,6 +34,9 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 	}
 }
 
+// readyOn returns the first ready steps of a route. It reads the index alone if the cache is
+// likely to have the rows, and records if the route is empty now or when the caller takes the
+// steps.
 func (t *tx) readyOn(ctx context.Context, route int64, limit int) ([]engine.Work, error) {
 	heads, err := t.heads(ctx, route, 1)
 	if err != nil {
@@ -79,7 +83,8 @@ func (t *tx) heads(ctx context.Context, route int64, limit int) ([]head, error) 
 	return heads, err
 }
 
-// readyAcross merges the heads of several routes, then reads the lowest.
+// readyAcross merges the first entries of several routes, then reads the rows of the lowest.
+// Reading whole rows of every route would mostly be in vain.
 func (t *tx) readyAcross(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	var heads []head
 	for _, r := range routes {
@@ -98,7 +103,7 @@ func (t *tx) readyAcross(ctx context.Context, routes []int64, limit int) ([]engi
 	return t.worksOf(ctx, heads[:min(len(heads), limit)])
 }
 
-// inHand reports whether the cache has a step with all that a worker needs.
+// inHand reports whether the cache has everything that a claim of the step returns.
 func (t *tx) inHand(id int64) bool {
 	s, ok := t.rows.steps[id]
 	if ok {
@@ -107,7 +112,8 @@ func (t *tx) inHand(id int64) bool {
 	return ok
 }
 
-// worksOf returns the steps of queue entries with their tasks and contexts.
+// worksOf returns the steps of queue entries with their tasks and contexts, from the cache or
+// by a read each.
 func (t *tx) worksOf(ctx context.Context, heads []head) ([]engine.Work, error) {
 	works := make([]engine.Work, 0, len(heads))
 	for _, h := range heads {
@@ -159,7 +165,8 @@ func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, 
 	return t.works(ctx, workQuery+`WHERE s.queue = ? AND s.worker_no = ? ORDER BY s.key, s.id`, limit, task.Leases, worker)
 }
 
-// works reads up to limit steps with their tasks, and caches both.
+// works reads up to limit steps with their tasks, and caches both. It ends the query early
+// instead of using LIMIT; see heads.
 func (t *tx) works(ctx context.Context, query string, limit int, args ...any) ([]engine.Work, error) {
 	var works []engine.Work
 	err := t.conn.Query(ctx, query, args, func(row store.Row) error {
@@ -214,6 +221,7 @@ func text(s string) any {
 	return s
 }
 
+// jsonText stores a document as text, nil as NULL.
 func jsonText(b []byte) any {
 	if b == nil {
 		return nil
@@ -221,7 +229,8 @@ func jsonText(b []byte) any {
 	return string(b)
 }
 
-// Vacant implements engine.Tx.
+// Vacant implements engine.Tx. There is no other writer, so the answer is exact for an empty
+// route; a route that may have steps counts as occupied.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	_, may := t.nonEmpty[route]
 	return !may, nil

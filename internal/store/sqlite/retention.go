@@ -39,8 +39,10 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 	return len(tasks), nil
 }
 
-// finished finds terminal tasks by template and state, in the order of their creation: a task cannot have finished
-// before that.
+// finished finds terminal tasks without cases. It searches by template and state, whose index
+// exists, in the order of creation, and only tasks created before the limit: a task cannot
+// finish before it is created. An index by the time of finishing would be a cost for every
+// task.
 func (t *tx) finished(ctx context.Context, before task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns +
 		` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
@@ -64,7 +66,8 @@ func (t *tx) finished(ctx context.Context, before task.Instant, limit int) ([]*t
 	return tasks, nil
 }
 
-// delete removes a task with all its rows except acts, which are kept.
+// delete deletes a task with all its rows except acts. The rowids of its steps follow its own,
+// so they are a range.
 func (t *tx) delete(ctx context.Context, k *task.Task) error {
 	id := k.ID.Seq()
 	t.rows.dropTask(k.ID)

@@ -24,6 +24,7 @@ func newRows() *rows {
 	return &rows{steps: map[int64]task.Step{}, tasks: map[int64]task.Task{}, contexts: map[int64][]byte{}}
 }
 
+// forget drops everything, after a rollback or when the cache is too large.
 func (r *rows) forget() {
 	clear(r.steps)
 	clear(r.tasks)
@@ -31,24 +32,28 @@ func (r *rows) forget() {
 	r.bytes = 0
 }
 
-// trim bounds the cache, between two transactions.
+// trim enforces the bounds. It runs between transactions, because a transaction relies on the
+// rows that it saved.
 func (r *rows) trim() {
 	if len(r.steps) > maxRows || len(r.tasks) > maxRows || r.bytes > maxContextBytes {
 		r.forget()
 	}
 }
 
+// step returns a cached step. It compares the whole ID: another ID can have the same sequence.
 func (r *rows) step(id task.ID) (task.Step, bool) {
 	s, ok := r.steps[id.Seq()]
 	return s, ok && s.ID == id
 }
 
+// task returns a cached task without its context.
 func (r *rows) task(id task.ID) (task.Task, bool) {
 	k, ok := r.tasks[id.Seq()]
 	return k, ok && k.ID == id
 }
 
-// putStep caches a step that will be needed again.
+// putStep caches a step that has work to come, and drops any other. The context of a task with
+// a single step is dropped when the step is leased, since the worker has it.
 func (r *rows) putStep(s *task.Step) {
 	if s.Queue == task.NoQueue {
 		delete(r.steps, s.ID.Seq())
@@ -60,7 +65,7 @@ func (r *rows) putStep(s *task.Step) {
 	}
 }
 
-// putTask caches a task with more work to come.
+// putTask caches a task without its context. It drops a settled one.
 func (r *rows) putTask(k *task.Task) {
 	if k.State.Settled() {
 		r.dropTask(k.ID)

@@ -12,7 +12,8 @@ import (
 // So rows with equal changes (a batch that one worker claimed, or settled without results) are saved by one statement
 // for up to fused rows, and only the changed columns are written.
 
-// fused is the maximum number of rows that one statement changes.
+// fused is the maximum number of rows that one statement changes. A statement always has 1 or
+// fused parameters for IDs, so that few different statements stay prepared.
 const fused = 64
 
 var fusedMarks = strings.TrimSuffix(strings.Repeat("?,", fused), ",")
@@ -32,7 +33,8 @@ type settled struct {
 	finishedAt task.Instant
 }
 
-// SaveSteps implements engine.Tx.
+// SaveSteps implements engine.Tx. The cached row shows which columns have changed; a step that
+// is not cached is written whole.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	hand, settle := group[handed]{}, group[settled]{}
 	for _, s := range steps {
@@ -66,6 +68,7 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return settle.each(ctx, t.saveSettled)
 }
 
+// saveHanded writes what a claim or a start changes.
 func (t *tx) saveHanded(ctx context.Context, v handed, ids []int64) error {
 	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = -2, key = ?, attempts = ?, token = ?,
   worker_no = ?, assigned_at = ?, started_at = ?, finished_at = 0, lease_until = ?, progress = 0, note = NULL WHERE id `
@@ -73,12 +76,15 @@ func (t *tx) saveHanded(ctx context.Context, v handed, ids []int64) error {
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
+// saveSettled writes what a settlement without a result changes.
 func (t *tx) saveSettled(ctx context.Context, v settled, ids []int64) error {
 	const one = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?, lease_until = 0
   WHERE id `
 	return t.saveAlike(ctx, one, ids, string(v.state), int64(v.finishedAt))
 }
 
+// saveResult writes what a settlement with a result changes. Results differ, so it saves one
+// row.
 func (t *tx) saveResult(ctx context.Context, s *task.Step) error {
 	const query = `UPDATE tasker_workflow_steps SET state = ?, queue = NULL, key = NULL, finished_at = ?,
   lease_until = 0, result = ? WHERE id = ?`
@@ -128,6 +134,8 @@ type outcome struct {
 	stateAt task.Instant
 }
 
+// outcomeOf returns what is to be written of a task. If the cached row is unknown, stateAt is
+// written in any case.
 func outcomeOf(was task.Task, known bool, k *task.Task) outcome {
 	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt}
 	if !known || was.StateAt != k.StateAt {
@@ -136,7 +144,8 @@ func outcomeOf(was task.Task, known bool, k *task.Task) outcome {
 	return o
 }
 
-// SaveTasks implements engine.Tx.
+// SaveTasks implements engine.Tx. Tasks with equal changes are saved together; the meta, which
+// rarely changes, is saved row by row.
 func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	alike := group[outcome]{}
 	for _, k := range tasks {

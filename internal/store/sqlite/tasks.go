@@ -46,6 +46,8 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return families, nil
 }
 
+// stepsAt reads steps by ordinal, in ascending order. A step's rowid is that of its task plus
+// its ordinal.
 func (t *tx) stepsAt(ctx context.Context, f engine.Family) ([]*task.Step, error) {
 	const query = `SELECT ` + store.StepColumns + ` FROM tasker_workflow_steps s WHERE s.id = ?`
 	ordinals := f.Ordinals
@@ -68,7 +70,8 @@ func (t *tx) stepsAt(ctx context.Context, f engine.Family) ([]*task.Step, error)
 	return steps, nil
 }
 
-// SaveContext implements engine.Tx.
+// SaveContext implements engine.Tx. The cached context is dropped and not replaced: an edit is
+// rare.
 func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	t.rows.dropContext(k.ID)
 	_, err := t.conn.Exec(ctx, `UPDATE tasker_tasks SET context = ? WHERE id = ?`, jsonText(k.Context), k.ID.Seq())
@@ -100,6 +103,7 @@ func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	return contexts, nil
 }
 
+// context returns one context, cached or read.
 func (t *tx) context(ctx context.Context, id task.ID) ([]byte, error) {
 	if document, ok := t.rows.contexts[id.Seq()]; ok {
 		return document, nil

@@ -32,6 +32,7 @@ var (
 	_ store.Handle = (*tx)(nil)
 )
 
+// newTx returns the transaction of a writer's connection, with an empty cache.
 func newTx(c *conn, d store.Dialect, ids *task.Source) *tx {
 	return &tx{sql: store.SQL{Conn: c, Dialect: d}, conn: c, ids: ids, nonEmpty: map[int64]struct{}{},
 		leaving: map[int64]int{}, rows: newRows()}
@@ -61,7 +62,7 @@ func (s *Store) WatchStore() engine.WatchStore { return s }
 // KeyStore implements engine.Database.
 func (s *Store) KeyStore() engine.KeyStore { return s }
 
-// begin starts a transaction.
+// begin resets the state of one transaction.
 func (t *tx) begin() {
 	t.rows.trim()
 	t.emptied = t.emptied[:0]
@@ -69,7 +70,8 @@ func (t *tx) begin() {
 	t.after, t.failed = nil, nil
 }
 
-// undo drops the effects of a rolled-back transaction.
+// undo restores the caches after a rollback. Cached rows may be those of the failed
+// transaction, so all are dropped.
 func (t *tx) undo() {
 	t.rows.forget()
 	for _, r := range t.emptied {
@@ -103,7 +105,8 @@ func (t *tx) queued(s *task.Step) {
 	}
 }
 
-// taken records that a saved step may have been the last of its route.
+// taken records that a saved step left its route. If the transaction has read all ready steps
+// of the route, the last one to leave empties it, and a later claim need not read.
 func (t *tx) taken(was task.Step, s *task.Step) {
 	left, ok := t.leaving[was.Queue]
 	if !ok || s.Queue == was.Queue {

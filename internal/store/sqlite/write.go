@@ -9,7 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Write implements engine.Store. Writes that arrive during a commit share the next transaction.
+// Write implements engine.Store. Writes that arrive during a commit share the next transaction,
+// so that one sync of the disk makes many writes durable. fn may run twice; see commit.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	failed, err := s.group.Do(ctx, write{context.WithoutCancel(ctx), fn})
 	if err != nil {
@@ -18,15 +19,15 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) e
 	return failed
 }
 
-// write is a function with its caller's context. The caller may leave while the write waits but not later: its absence
-// must not make the others of a batch run again.
+// write is a function with its caller's context. A caller may leave while its write waits, but
+// not after the batch began: rolling back would make the others of the batch run again.
 type write struct {
 	ctx context.Context
 	fn  func(context.Context, engine.Tx) error
 }
 
-// commit runs writes as one transaction. If one of them fails, all are rolled back and each runs again alone, so that
-// only the faulty one fails.
+// commit runs writes as one transaction. If one of them fails, all are rolled back and each
+// runs again in a transaction of its own, so that only the faulty one fails.
 func (s *Store) commit(writes []write) ([]error, error) {
 	failed := make([]error, len(writes))
 	err := s.transact(writes...)
@@ -43,6 +44,8 @@ func (s *Store) commit(writes []write) ([]error, error) {
 	return failed, nil
 }
 
+// transact runs writes in one transaction. BEGIN IMMEDIATE takes the lock of the writer at
+// once, so no statement later finds the database busy.
 func (s *Store) transact(writes ...write) error {
 	if s.closed.Load() {
 		return task.Errorf(task.Unavailable, "the store is closed")
@@ -76,7 +79,8 @@ func guarded(tx *tx, w write) (err error) {
 	return w.fn(w.ctx, tx)
 }
 
-// rollback ends an unsuccessful transaction; sure is false after a failed commit.
+// rollback ends an unsuccessful transaction and returns its cause. sure is false after a failed
+// commit, which may nevertheless have reached the disk.
 func (s *Store) rollback(cause error, sure bool) error {
 	s.tx.undo()
 	// After some errors SQLite has rolled back automatically; then this statement fails.
