@@ -41,10 +41,10 @@ func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics
 		transitioned: b.counter("tasker.staleness.tasks_transitioned_to_error.total", "{task}", "Stale tasks set to error."),
 		runs:         b.counter("tasker.staleness.detection_runs.total", "{run}", "Detection cycles."),
 		failed:       b.counter("tasker.staleness.detection_failures.total", "{run}", "Detection cycles that failed."),
-		took:         b.histogram("tasker.staleness.detection.duration", "ms", "Duration of detection cycles.",
+		took: b.histogram("tasker.staleness.detection.duration", "ms", "Duration of detection cycles.",
 			detectionBounds),
-		last:         &lastCycle{},
-		failures:     &lastAnalysis{},
+		last:     &lastCycle{},
+		failures: &lastAnalysis{},
 	}
 	if b.err != nil {
 		return nil, b.err

@@ -17,7 +17,8 @@ func (s *Store) Now() time.Time { return s.clock.Now() }
 // ClockOffset implements engine.Cluster.
 func (s *Store) ClockOffset() time.Duration { return s.clock.Offset() }
 
-// readClock reads the database's clock a few times: the quickest answer is the most exact.
+// readClock reads the database's clock three times. The reading with the shortest round trip is
+// the most exact, and the clock keeps it.
 func (s *Store) readClock(ctx context.Context) error {
 	for range 3 {
 		_, err := s.clock.Measure(func() (time.Time, error) {
@@ -32,7 +33,8 @@ func (s *Store) readClock(ctx context.Context) error {
 	return nil
 }
 
-// followClock reads the database's clock at clockInterval.
+// followClock reads the database's clock at clockInterval. It also checks whether the database
+// is still the same one; see checkPool.
 func (s *Store) followClock(ctx context.Context) {
 	tick := time.NewTicker(clockInterval)
 	defer tick.Stop()
@@ -49,8 +51,10 @@ func (s *Store) followClock(ctx context.Context) {
 	}
 }
 
-// sureOfTheTime reads the database's clock if this process cannot trust its last reading: its own wall clock was
-// stepped, the machine slept, or the reading is old. Without an answer, no operation that depends on the time may run.
+// sureOfTheTime reads the database's clock if this process cannot trust its last reading: its
+// own wall clock was stepped, the machine slept, or the reading is old. Without an answer it
+// returns an error, and no operation that depends on the time may run: with a wrong time, two
+// processes could have the same turn.
 func (s *Store) sureOfTheTime(ctx context.Context) error {
 	if s.clock.Sure() {
 		return nil

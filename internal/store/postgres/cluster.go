@@ -12,7 +12,9 @@ import (
 // now is the database's time in a statement.
 const now = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
-// Turn implements engine.Cluster. A process that is not sure of the time gets no turn, but can give one up.
+// Turn implements engine.Cluster. A process that is not sure of the time gets no turn, but can
+// give one up. The statement compares times of the database only, so nodes with different
+// clocks agree.
 func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool, error) {
 	if hold > 0 {
 		if err := s.sureOfTheTime(ctx); err != nil {
@@ -36,7 +38,7 @@ func (s *Store) LastTurn(ctx context.Context) (task.Instant, error) {
 	return at, err
 }
 
-// Occupied implements engine.Cluster.
+// Occupied implements engine.Cluster. It also updates what this process knows of empty routes.
 func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[int64]int, error) {
 	if len(routes) == 0 {
 		return nil, nil
@@ -77,7 +79,7 @@ func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[in
 	return found, nil
 }
 
-// Settled implements engine.Cluster.
+// Settled implements engine.Cluster. A deleted task counts as settled.
 func (s *Store) Settled(ctx context.Context, ids []task.ID) ([]task.ID, error) {
 	const query = `SELECT q.id FROM unnest($1::uuid[]) AS q(id) LEFT JOIN tasker_tasks t ON t.id = q.id
   WHERE t.id IS NULL OR t.state = ANY ($2::text[])`
@@ -97,5 +99,5 @@ func (s *Store) Settled(ctx context.Context, ids []task.ID) ([]task.ID, error) {
 	return found, err
 }
 
-// Publish implements engine.Cluster.
+// Publish implements engine.Cluster. It only queues the events; sendEvents sends them.
 func (s *Store) Publish(n engine.PeerEvents) { s.news.add(n) }

@@ -40,10 +40,12 @@ type statement struct {
 	ready bool
 }
 
+// newStatements returns an empty list of statements; see statements.unnamed.
 func newStatements(unnamed bool) *statements {
 	return &statements{unnamed: unnamed, known: map[string]*statement{}}
 }
 
+// of returns the statement of a text, a new one with a new name if necessary.
 func (s *statements) of(sql string) *statement {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,6 +66,7 @@ type conn struct {
 	encoder  encoder
 }
 
+// dataKey is the key of the conn in a connection's custom data.
 const dataKey = "tasker"
 
 // connOf returns the conn of a connection, always the same one.
@@ -82,9 +85,11 @@ func connOf(pg *pgconn.PgConn, known *statements) *conn {
 // binaryFormat is the format of all values.
 var binaryFormat = []int16{1}
 
-// run sends the requests as one pipeline and distributes their answers: one round trip, and one transaction unless one
-// is open already. The first error ends it on the server; run reports the errors of the callbacks after it has read
-// everything.
+// run sends the requests as one pipeline and distributes their answers: one round trip, and one
+// transaction unless one is open already. The first error ends it on the server; run reports
+// the errors of the callbacks after it has read everything. Every statement of this package
+// passes here. pgx's own query functions would need a round trip per statement in a
+// transaction.
 func (c *conn) run(ctx context.Context, reqs []request) error {
 	descriptions, err := c.prepare(ctx, reqs)
 	if err != nil {
@@ -115,6 +120,7 @@ func (c *conn) run(ctx context.Context, reqs []request) error {
 	return first(err, p.Close())
 }
 
+// first returns the first error that is not nil.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -124,7 +130,9 @@ func first(errs ...error) error {
 	return nil
 }
 
-// receive reads the answer to a request.
+// receive reads the answer to a request. failed is the error of the callback, err that of the
+// server. After a failed callback the remaining rows are read and dropped, so that the pipeline
+// stays usable.
 func receive(p *pgconn.Pipeline, r *request) (failed, err error) {
 	results, err := p.GetResults()
 	if err != nil {
@@ -146,7 +154,8 @@ func receive(p *pgconn.Pipeline, r *request) (failed, err error) {
 	return failed, err
 }
 
-// prepare makes the statements known to the connection.
+// prepare makes the statements known to the connection. Normally all are known, and it costs no
+// round trip.
 func (c *conn) prepare(ctx context.Context, reqs []request) ([]*pgconn.StatementDescription, error) {
 	out := make([]*pgconn.StatementDescription, len(reqs))
 	var missing []string
@@ -183,7 +192,8 @@ func (c *conn) description(sql string) *pgconn.StatementDescription {
 	return &pgconn.StatementDescription{SQL: sql, ParamOIDs: st.oids}
 }
 
-// describe prepares statements, in one round trip and one transaction.
+// describe prepares statements, in one round trip and one transaction. On an error, none of
+// them counts as prepared.
 func (c *conn) describe(ctx context.Context, sqls []string) error {
 	p := c.pg.StartPipeline(ctx)
 	if s := c.known.settings; s != nil {
@@ -227,6 +237,8 @@ func (c *conn) describe(ctx context.Context, sqls []string) error {
 	return err
 }
 
+// learn reads the answer to one preparation: for this connection, or behind a pooler for all,
+// the types of the parameters only.
 func (c *conn) learn(p *pgconn.Pipeline, st *statement) error {
 	results, err := p.GetResults()
 	if err != nil {

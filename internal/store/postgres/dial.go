@@ -52,6 +52,8 @@ type peer struct {
 	avoided int
 }
 
+// newDialer returns a dialer whose connections use TCP keep-alives: an idle connection to a
+// dead server is closed after about 11 s.
 func newDialer() *dialer {
 	d := &dialer{peers: map[string]*peer{}}
 	d.KeepAliveConfig = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}
@@ -59,7 +61,8 @@ func newDialer() *dialer {
 	return d
 }
 
-// dial is a pgconn.DialFunc.
+// dial is a pgconn.DialFunc. It fails at once for a server that has failed a probe, so that pgx
+// tries the next host.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if d.avoids(address) {
 		return nil, fmt.Errorf("connect to %s: it does not answer", address)
@@ -71,6 +74,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return d.register(network, address, c), nil
 }
 
+// avoids reports whether a server gets no connections at present.
 func (d *dialer) avoids(address string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,6 +82,7 @@ func (d *dialer) avoids(address string) bool {
 	return p != nil && p.avoided > 0
 }
 
+// register adds a connection to those of its server.
 func (d *dialer) register(network, address string, c net.Conn) *watchedConn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +110,7 @@ func (w *watchedConn) Write(b []byte) (int, error) {
 	return w.Conn.Write(b)
 }
 
-// Read implements net.Conn.
+// Read implements net.Conn. Any byte is a sign of life, also a part of an answer.
 func (w *watchedConn) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
 	if n > 0 {
@@ -143,7 +148,9 @@ func (d *dialer) watch(ctx context.Context, dropped func()) {
 	}
 }
 
-// suspects returns the servers to probe, and drops those without connections.
+// suspects returns the servers to probe, and drops those without connections. A server is
+// suspected if it owes an answer on some connection and has been silent on all of them for
+// maxSilent checks. The caller is the only one that changes last and silent.
 func (d *dialer) suspects() []*peer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -181,6 +188,7 @@ func (p *peer) owes() bool {
 	return false
 }
 
+// trust gives a server connections again, after a successful probe.
 func (d *dialer) trust(p *peer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -206,8 +214,9 @@ func (d *dialer) drop(p *peer) bool {
 // every pooler.
 const sslRequest = 80877103
 
-// probe asks a server for a sign of life. A server that refuses connections fails too, but its connections are closed
-// already.
+// probe asks a server for a sign of life on a new connection: it sends a request for TLS and
+// reads one byte. That needs no authentication and no free slot of max_connections. A server
+// that refuses the connection fails the probe too; it has closed its other connections itself.
 func (d *dialer) probe(ctx context.Context, p *peer) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -91,7 +91,8 @@ func ParseDSN(dsn string) (DSN, error) {
 	return d, nil
 }
 
-// severalHosts reports whether a DSN names more than one server. One that is tried with and without TLS counts once.
+// severalHosts reports whether a DSN names more than one server. One that is tried with and
+// without TLS counts once. pgx lists both as fallbacks.
 func severalHosts(cc *pgx.ConnConfig) bool {
 	for _, f := range cc.Fallbacks {
 		if f.Host != cc.Host || f.Port != cc.Port {
@@ -101,7 +102,8 @@ func severalHosts(cc *pgx.ConnConfig) bool {
 	return false
 }
 
-// WithPoolSize returns the DSN with a bound for the connections of the pool, unless it has one or n is 0.
+// WithPoolSize returns the DSN with a maximum number of connections in the pool. It changes
+// nothing if n is 0 or the DSN has a maximum already: the DSN is the more specific setting.
 func WithPoolSize(dsn string, n int) string {
 	switch {
 	case n <= 0 || strings.Contains(dsn, poolSize):
@@ -130,6 +132,8 @@ func unreadable(err error) error {
 	return e
 }
 
+// takeSchema removes the parameter schema, which PostgreSQL does not know, and returns it. It
+// refuses names that need quoting and those of PostgreSQL's own schemas.
 func takeSchema(params map[string]string) (string, error) {
 	name, given := params["schema"]
 	delete(params, "schema")
@@ -143,6 +147,7 @@ func takeSchema(params map[string]string) (string, error) {
 	return name, nil
 }
 
+// takeBool removes a parameter of our own and returns it; false if it is absent.
 func takeBool(params map[string]string, key string) (bool, error) {
 	text, given := params[key]
 	delete(params, key)

@@ -15,9 +15,10 @@ import (
 // encoder encodes the arguments of statements. Its results are valid until the next reset.
 type encoder struct{ buf []byte }
 
+// reset makes the buffer reusable; earlier results become invalid.
 func (e *encoder) reset() { e.buf = e.buf[:0] }
 
-// values encodes the arguments of one statement.
+// values encodes the arguments of one statement. A nil result is NULL.
 func (e *encoder) values(oids []uint32, args []any) ([][]byte, error) {
 	if len(oids) != len(args) {
 		return nil, fmt.Errorf("%d arguments for %d parameters", len(args), len(oids))
@@ -36,6 +37,8 @@ func (e *encoder) values(oids []uint32, args []any) ([][]byte, error) {
 	return out, nil
 }
 
+// value appends one argument to the buffer. It knows the few types that this package uses;
+// another one is an error of the programmer.
 func (e *encoder) value(oid uint32, arg any) (null bool, err error) {
 	switch v := arg.(type) {
 	case nil:
@@ -68,6 +71,7 @@ func boolByte(v bool) byte {
 	return 0
 }
 
+// integer appends an integer in the width of the parameter. The caller makes sure that it fits.
 func (e *encoder) integer(oid uint32, v int64) error {
 	switch oid {
 	case pgtype.Int8OID:
@@ -88,6 +92,7 @@ var elements = map[uint32]uint32{
 	pgtype.UUIDArrayOID: pgtype.UUIDOID, pgtype.TextArrayOID: pgtype.TextOID, pgtype.XIDArrayOID: pgtype.XIDOID,
 }
 
+// list appends an array of one dimension.
 func (e *encoder) list(oid uint32, arg any) error {
 	of, ok := elements[oid]
 	if !ok {
@@ -125,7 +130,9 @@ func (e *encoder) list(oid uint32, arg any) error {
 	}
 }
 
-// each writes a list of one dimension.
+// each writes an array in PostgreSQL's binary format: the number of dimensions, a flag, the
+// type of the elements, and for a list that is not empty its length and lower bound, before the
+// elements.
 func each[T any](e *encoder, of uint32, list []T, one func(T) error) error {
 	dimensions := uint32(1)
 	if len(list) == 0 {

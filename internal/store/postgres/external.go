@@ -42,8 +42,9 @@ func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn,
 	return nil
 }
 
-// enter makes our tables visible in the transaction, and returns the previous search path. It refuses a database that
-// is not ours.
+// enter makes our tables visible in the transaction, and returns the previous search path. It
+// refuses a database that is not ours. The savepoint lets a failure of fn leave the caller's
+// own work intact.
 func (s *Store) enter(ctx context.Context, c *conn) (path string, err error) {
 	var was store.Text
 	err = c.run(ctx, []request{
@@ -65,9 +66,12 @@ func (s *Store) enter(ctx context.Context, c *conn) (path string, err error) {
 	return string(was), nil
 }
 
+// installationQuery returns the random name that the first migration gave to this database. It
+// tells two databases with the same schema apart.
 const installationQuery = `SELECT value FROM tasker_meta WHERE key = 'installation'`
 
-// leave sends the remaining writes, and restores what enter changed.
+// leave sends the remaining writes and restores what enter changed. It notifies with the
+// transaction: the events reach all processes if and when the caller commits.
 func (s *Store) leave(ctx context.Context, t *tx, path string) error {
 	for routes := range slices.Chunk(slices.Sorted(maps.Keys(t.queued)), maxIDs) {
 		b := peerMessage{Routes: routes} // without a sender: this process must receive it too
@@ -83,7 +87,7 @@ func (s *Store) leave(ctx context.Context, t *tx, path string) error {
 	return err
 }
 
-// undo restores the transaction.
+// undo restores the transaction to the state before enter, also after ctx has ended.
 func (s *Store) undo(ctx context.Context, c *conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()

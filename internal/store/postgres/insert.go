@@ -59,6 +59,8 @@ type plainTask struct {
 	createdAt task.Instant
 }
 
+// insertTasks inserts tasks of the usual shape group by group, with the values they share sent
+// once, and all others as lists of columns.
 func (t *tx) insertTasks(tasks []*task.Task) error {
 	alike := group[plainTask, *task.Task]{}
 	var other taskLists
@@ -87,6 +89,7 @@ func (t *tx) insertTasks(tasks []*task.Task) error {
 	return nil
 }
 
+// insertPlain inserts tasks that differ in ID and context only.
 func (t *tx) insertPlain(v plainTask, tasks []*task.Task) {
 	ids, contexts := make([]task.ID, len(tasks)), make([][]byte, len(tasks))
 	for i, k := range tasks {
@@ -105,6 +108,7 @@ type taskLists struct {
 	correlation, key, meta, ctext [][]byte
 }
 
+// add appends a task to every column.
 func (l *taskLists) add(k *task.Task) error {
 	l.ids = append(l.ids, k.ID)
 	l.defs, l.created, l.priority = append(l.defs, k.DefID), append(l.created, int64(k.CreatedAt)),
@@ -141,6 +145,7 @@ const (
   ON CONFLICT DO NOTHING`
 )
 
+// insert queues the statements for the collected tasks, if there are any.
 func (l *taskLists) insert(t *tx) {
 	if len(l.ids) == 0 {
 		return
@@ -163,6 +168,7 @@ type stepLists struct {
 	states                                    []string
 }
 
+// add appends the columns that every step has.
 func (l *stepLists) add(s *task.Step) {
 	l.ids, l.tasks = append(l.ids, s.ID), append(l.tasks, s.TaskID)
 	l.ordinals, l.defs, l.routes = append(l.ordinals, int64(s.Ordinal)), append(l.defs, s.DefID),
@@ -173,6 +179,7 @@ func (l *stepLists) add(s *task.Step) {
 	l.ready, l.states = append(l.ready, int64(s.ReadyAt)), append(l.states, string(s.State))
 }
 
+// addLease appends the columns of a lease.
 func (l *stepLists) addLease(s *task.Step) {
 	l.attempts, l.tokens, l.workers = append(l.attempts, int64(s.Attempts)), append(l.tokens, s.Token),
 		append(l.workers, s.WorkerNo)
@@ -207,12 +214,14 @@ type stepShape struct {
 	ready, assigned, started, lease                task.Instant
 }
 
+// stepShapeOf returns the columns of a new step that others may share.
 func stepShapeOf(s *task.Step) stepShape {
 	return stepShape{s.Ordinal, s.Priority, s.OpenParents, s.Attempts, s.MaxAttempts, s.DefID, s.RouteID, s.Queue, s.Key,
 		s.Token, s.WorkerNo,
 		s.Timeout, s.State, s.ReadyAt, s.AssignedAt, s.StartedAt, s.LeaseUntil}
 }
 
+// insertSteps inserts steps group by group if there are few groups, else as lists of columns.
 func (t *tx) insertSteps(steps []*task.Step) {
 	alike := group[stepShape, *task.Step]{}
 	for _, s := range steps {
@@ -232,6 +241,7 @@ func (t *tx) insertSteps(steps []*task.Step) {
 		l.attempts, l.tokens, l.workers, l.assigned, l.started, l.leases)
 }
 
+// insertAlike inserts steps that differ in ID and task only.
 func (t *tx) insertAlike(v stepShape, steps []*task.Step) {
 	ids, tasks := make([]task.ID, len(steps)), make([]task.ID, len(steps))
 	for i, s := range steps {
@@ -242,7 +252,8 @@ func (t *tx) insertAlike(v stepShape, steps []*task.Step) {
 		string(v.state), v.attempts, v.token, v.worker, int64(v.assigned), int64(v.started), int64(v.lease))
 }
 
-// enqueued records that a step was put into a queue.
+// enqueued records that a step was put into a queue. A key below the known floor of the queue
+// lowers it at once: this process must find the step.
 func (t *tx) enqueued(s *task.Step) {
 	if s.Queue > 0 {
 		t.queued[s.Queue] = struct{}{}
@@ -260,6 +271,7 @@ func text(s string) []byte {
 	return []byte(s)
 }
 
+// encodeMeta returns the meta as JSON, nil for an empty one, which takes no space.
 func encodeMeta(m task.Meta) ([]byte, error) {
 	if m.Empty() {
 		return nil, nil

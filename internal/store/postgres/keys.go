@@ -48,6 +48,7 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 }
 
 // bindFreeAtOnce is bindFree without waiting. If a key is locked, the transaction is restored.
+// Then it returns engine.ErrKeyLocked.
 func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 	expires task.Instant,
 ) (map[engine.KeyName]bool, error) {
@@ -71,7 +72,8 @@ func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 // codeLocked is the SQLSTATE of a lock that was not granted in time.
 const codeLocked = "55P03"
 
-// bindFree binds the free keys, and returns them.
+// bindFree binds the free keys, and returns them. An expired binding counts as free. A key that
+// another transaction has just bound makes the statement wait for its end.
 func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now,
 	expires task.Instant,
 ) (map[engine.KeyName]bool, error) {
@@ -114,6 +116,7 @@ func (t *tx) bindings(ctx context.Context, asks []engine.KeyAsk) (map[engine.Key
 	return bound, err
 }
 
+// keyColumns returns the names of keys as columns.
 func keyColumns(asks []engine.KeyAsk) (namespaces, keys []string) {
 	for _, a := range asks {
 		namespaces, keys = append(namespaces, a.Name.Namespace), append(keys, a.Name.Key)

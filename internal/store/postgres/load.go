@@ -18,7 +18,8 @@ var (
 	workColumns = stepColumns + `, ` + taskColumns
 )
 
-// Work implements engine.Tx.
+// Work implements engine.Tx. The result has the order of ids; an unknown step has a zero Work.
+// One query reads everything that is not cached.
 func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	works := make([]engine.Work, len(ids))
 	at := make(map[task.ID][]int)
@@ -52,10 +53,11 @@ func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	return store.ShareTasks(works), err
 }
 
-// uncached reports that rows are read and not cached.
+// uncached reports whether rows must be read and not taken from the cache: after a lost race,
+// or in an external transaction, which may have changed them itself.
 func (t *tx) uncached() bool { return t.locking || t.guest }
 
-// lock returns the end of a careful query.
+// lock returns the locking clause for a transaction that locks, else "".
 func (t *tx) lock(clause string) string {
 	if t.locking {
 		return clause
@@ -63,7 +65,8 @@ func (t *tx) lock(clause string) string {
 	return ""
 }
 
-// remembered returns a step with its task from the cache.
+// remembered returns a step with its task from this transaction, else from the cache. A cached
+// step is used only with the version of the task that this transaction has seen.
 func (t *tx) remembered(id task.ID) (engine.Work, bool) {
 	if s, ok := t.steps[id]; ok {
 		if k, ok := t.tasks[s.row.TaskID]; ok {
@@ -81,6 +84,8 @@ func (t *tx) remembered(id task.ID) (engine.Work, bool) {
 	return engine.Work{Step: t.rememberStep(s).step(), Task: t.rememberTask(k).task()}, true
 }
 
+// rememberStep records that the transaction uses a cached step; the first record of a step
+// counts.
 func (t *tx) rememberStep(s stepRow) *seenStep {
 	if seen, ok := t.steps[s.ID]; ok {
 		return seen
@@ -90,6 +95,7 @@ func (t *tx) rememberStep(s stepRow) *seenStep {
 	return seen
 }
 
+// rememberTask does the same for a task.
 func (t *tx) rememberTask(k taskRow) *seenTask {
 	if seen, ok := t.tasks[k.ID]; ok {
 		return seen
@@ -121,6 +127,8 @@ func (t *tx) scanWork(r store.Row) (engine.Work, error) {
 	return engine.Work{Step: t.noteStep(s, versions[0]), Task: t.noteTask(k, versions[1])}, nil
 }
 
+// noteStep records a step that was read. It returns the earlier state if the transaction has
+// one.
 func (t *tx) noteStep(s *task.Step, version uint32) *task.Step {
 	if seen, ok := t.steps[s.ID]; ok {
 		return seen.step()
@@ -129,6 +137,7 @@ func (t *tx) noteStep(s *task.Step, version uint32) *task.Step {
 	return s
 }
 
+// noteTask does the same for a task and, if it was read, its context.
 func (t *tx) noteTask(k *task.Task, version uint32) *task.Task {
 	if k.Context != nil {
 		t.contexts[k.ID] = k.Context
@@ -184,7 +193,8 @@ func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	return found, err
 }
 
-// Tasks implements engine.Tx.
+// Tasks implements engine.Tx. One query reads everything that is not cached. The result has the
+// order of ids, with nil for unknown ones.
 func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	var missing []task.ID
 	for _, id := range ids {
@@ -217,6 +227,7 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return tasks, nil
 }
 
+// scanTask reads taskColumns.
 func (t *tx) scanTask(r store.Row) (*task.Task, error) {
 	var versions [2]uint32
 	k, err := t.sql.ScanTask(versioned{r, &versions, false})
@@ -226,7 +237,8 @@ func (t *tx) scanTask(r store.Row) (*task.Task, error) {
 	return t.noteTask(k, versions[0]), nil
 }
 
-// Contexts implements engine.Tx.
+// Contexts implements engine.Tx. A cached context counts only if the task has as many edits as
+// when it was cached.
 func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	contexts := make([][]byte, len(ids))
 	var missing []task.ID
@@ -255,7 +267,8 @@ func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	return contexts, err
 }
 
-// Steps implements engine.Tx.
+// Steps implements engine.Tx. A family is taken from the cache only if all its requested steps
+// are there; one query reads the rest.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	found := make([][]*task.Step, len(of))
 	var wanted ranges
@@ -304,6 +317,8 @@ type ranges struct {
 	places           []int64
 }
 
+// add adds the ranges of one family. Without ordinals it needs the task for the number of its
+// steps.
 func (r *ranges) add(ctx context.Context, t *tx, place int, f engine.Family) error {
 	between := func(from, to int) {
 		seq := f.Task.Seq()

@@ -20,7 +20,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Migrations is the list of this store's migrations.
+// Migrations is the list of this store's migrations. The files are part of the binary.
 func Migrations() (fs.FS, error) { return fs.Sub(migrations, "migrations") }
 
 // oldestServer is the minimum version for the statements of this package, as PostgreSQL counts.
@@ -90,7 +90,7 @@ func reasons(failed *pgconn.ConnectError) string {
 	return strings.Join(lines, "; ")
 }
 
-// ensure makes the schema this binary's.
+// ensure brings the schema to that of this binary, or fails if mode forbids it.
 func (s *Store) ensure(ctx context.Context, d DSN, mode migration.Mode) error {
 	m, done, err := Migrator(d)
 	if err != nil {

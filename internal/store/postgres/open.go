@@ -72,7 +72,9 @@ var (
 // CacheNewRows implements engine.Rememberer.
 func (s *Store) CacheNewRows() { s.cacheNew.Store(true) }
 
-// Open connects to the database of a DSN (see ParseDSN), and migrates it if necessary.
+// Open connects to the database of a DSN (see ParseDSN) and migrates it if necessary and
+// allowed. Errors have the codes Invalid for a DSN, server or schema that cannot work, and
+// Unavailable for what a later attempt may cure. The caller must call Close.
 func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -88,6 +90,7 @@ func Open(ctx context.Context, dsn string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
+// open does the work of Open for a parsed DSN.
 func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	var seed [8]byte
 	if _, err := rand.Read(seed[:]); err != nil {
@@ -132,7 +135,8 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	return s, nil
 }
 
-// start reads the database's time and the name of the schema's channel, and starts to follow both.
+// start reads the database's time and identity, and starts the goroutines of the Store: the
+// clock, the peer events and the watch over hung servers.
 func (s *Store) start(ctx context.Context) error {
 	bounded, cancel := s.bounded(ctx)
 	defer cancel()
@@ -210,7 +214,8 @@ func (r readers) Query(ctx context.Context, query string, args []any, each func(
 	return r.s.do(ctx, request{sql: query, args: args, each: each})
 }
 
-// do runs one statement on a connection of the pool. It replaces a dead connection.
+// do runs one statement on a connection of the pool. It replaces a dead connection. It runs
+// again only if nothing can have been done.
 func (s *Store) do(ctx context.Context, r request) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -222,6 +227,7 @@ func (s *Store) do(ctx context.Context, r request) error {
 	}
 }
 
+// once runs one statement, preceded by the settings of a shared session.
 func (s *Store) once(ctx context.Context, r request) error {
 	c, err := s.acquire(ctx)
 	if err != nil {
@@ -235,7 +241,8 @@ func (s *Store) once(ctx context.Context, r request) error {
 	return connOf(c.Conn().PgConn(), s.known).run(ctx, reqs)
 }
 
-// acquire takes a connection out of the pool.
+// acquire takes a connection out of the pool. It blocks while the pool is exhausted, until ctx
+// ends.
 func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	c, err := s.pool.Acquire(ctx)
 	switch {
@@ -255,7 +262,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.Query(ctx, `SELECT 1`, nil, func(store.Row) error { return nil })
 }
 
-// Close implements engine.Store. Closing twice is harmless.
+// Close implements engine.Store. Closing twice is harmless. It waits for the transactions in
+// progress.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.closed.Store(true)
@@ -266,7 +274,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// isCut reports whether a connection was cut.
+// isCut reports whether the network or the server ended a connection.
 func isCut(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||

@@ -32,6 +32,7 @@ type peerMessage struct {
 	Feed *feedMessage `json:"tidings,omitempty"` // the name that nodes of earlier versions know
 }
 
+// encode returns the payload of a notification.
 func (b peerMessage) encode() (string, error) {
 	text, err := json.Marshal(b)
 	if err != nil {
@@ -49,10 +50,13 @@ type outbox struct {
 	waiting  chan struct{}
 }
 
+// newOutbox returns an empty outbox.
 func newOutbox() *outbox {
 	return &outbox{routes: map[int64]struct{}{}, workers: map[int64]struct{}{}, waiting: make(chan struct{}, 1)}
 }
 
+// add adds events and wakes sendEvents. It never blocks: sets of IDs are bounded by what
+// exists, however long the database does not answer.
 func (r *outbox) add(n engine.PeerEvents) {
 	r.mu.Lock()
 	for _, id := range n.Routes {
@@ -78,6 +82,7 @@ func (r *outbox) take(node string) (b peerMessage, more bool) {
 	return b, len(r.routes)+len(r.workers) > 0
 }
 
+// pick removes up to maxIDs IDs from a set, lowest first.
 func pick(set map[int64]struct{}) []int64 {
 	ids := slices.Sorted(maps.Keys(set))
 	ids = ids[:min(len(ids), maxIDs)]
@@ -110,6 +115,7 @@ func (s *Store) sendEvents(ctx context.Context) {
 	}
 }
 
+// notify sends one peer message in a transaction of its own.
 func (s *Store) notify(ctx context.Context, b peerMessage) error {
 	payload, err := b.encode()
 	if err != nil {
@@ -159,6 +165,7 @@ func (s *Store) listener(ctx context.Context) (*pgx.Conn, error) {
 	return c, nil
 }
 
+// hangUp closes a connection, also after the caller's context has ended.
 func hangUp(c *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
 	defer cancel()
@@ -168,6 +175,7 @@ func hangUp(c *pgx.Conn) {
 // quote returns a quoted identifier.
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
+// forgetVacancies records that another process has queued steps on routes.
 func (s *Store) forgetVacancies(routes []int64) {
 	ready := make(map[int64]struct{}, len(routes))
 	for _, id := range routes {

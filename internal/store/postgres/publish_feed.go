@@ -26,7 +26,8 @@ func (s *Store) SubscribeFeed(ctx context.Context, hold time.Duration) error {
 	return err
 }
 
-// FeedSubscribed implements engine.Cluster.
+// FeedSubscribed implements engine.Cluster. Without a subscriber, nobody publishes: a feed
+// costs nothing unless somebody reads it on another node.
 func (s *Store) FeedSubscribed(ctx context.Context) (bool, error) {
 	const query = `SELECT count(*) FROM tasker_turns WHERE loop LIKE $1 AND node <> $2 AND held_until > ` + now
 	var n int
@@ -62,7 +63,8 @@ type changeMessage struct {
 // for the envelope.
 const maxPayload = 7500
 
-// PublishFeed implements engine.Cluster.
+// PublishFeed implements engine.Cluster. All parts of a batch are sent by one statement, so
+// they arrive together and in order.
 func (s *Store) PublishFeed(ctx context.Context, t feed.Batch) error {
 	payloads, err := s.split(t)
 	if err != nil {
@@ -104,6 +106,7 @@ func (s *Store) split(t feed.Batch) ([]string, error) {
 	return payloads, nil
 }
 
+// changeMessageOf encodes a change.
 func changeMessageOf(c *feed.Change) changeMessage {
 	t := changeMessage{Kind: c.Kind, At: c.At, Task: c.Task.String(), Def: c.DefID, Priority: c.Priority,
 		Correlation: c.CorrelationID, Tags: c.Tags,

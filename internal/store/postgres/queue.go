@@ -96,6 +96,7 @@ func (t *tx) readyOfMany(ctx context.Context, spans []span, limit int) (works []
 	return works, seen, err
 }
 
+// readyBy runs a query of ready steps. wrap removes additional columns from a row.
 func (t *tx) readyBy(ctx context.Context, query string, args []any,
 	wrap func(store.Row) store.Row,
 ) ([]engine.Work, error) {
@@ -128,6 +129,7 @@ type head struct {
 	stream int64
 }
 
+// heads returns the places of steps in their queues, before the engine changes the steps.
 func heads(works []engine.Work) []head {
 	list := make([]head, len(works))
 	for i, w := range works {
@@ -166,7 +168,8 @@ func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	return t.store.routes.isVacant(route, t.begin), nil
 }
 
-// Due implements engine.Tx.
+// Due implements engine.Tx. It locks the steps and skips those that another transaction has
+// locked.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = $1 AND s.key >= $2
   AND s.key <= $3
@@ -217,7 +220,8 @@ func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (tas
 	return at, err
 }
 
-// Held implements engine.Tx.
+// Held implements engine.Tx. It does not lock: the version of each row is checked when it is
+// saved.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	const query = ` FROM (SELECT s.*, s.xmin AS version FROM tasker_workflow_steps s WHERE s.queue = -2
   AND s.worker_no = $1

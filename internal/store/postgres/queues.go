@@ -65,8 +65,10 @@ func streamOf(s *task.Step) int64 {
 	return s.Key - int64(s.ReadyAt)
 }
 
+// bandOf returns the band of a key.
 func bandOf(key int64) int64 { return key >> bandBits }
 
+// newQueues returns the knowledge of a new process: none.
 func newQueues() *queues { return &queues{of: map[int64]*queue{}} }
 
 // forgetAll drops everything: every queue is read from its very start.
@@ -76,6 +78,7 @@ func (q *queues) forgetAll() {
 	clear(q.of)
 }
 
+// get returns the knowledge of a queue. The caller holds mu.
 func (q *queues) get(id int64) *queue {
 	k := q.of[id]
 	if k == nil {
@@ -150,7 +153,8 @@ func (k *queue) addStream(stream, key int64) {
 	}
 }
 
-// noteSweep records the duration of reading queues whole.
+// noteSweep records the duration of reading queues whole. The next one follows after 20 times
+// that duration, at least a second.
 func (q *queues) noteSweep(ids []int64, d time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -159,7 +163,9 @@ func (q *queues) noteSweep(ids []int64, d time.Duration) {
 	}
 }
 
-// noteTaken records that everything in the queue up to a key of a stream has been taken.
+// noteTaken records that everything in the queue up to a key of a stream has been taken. It
+// becomes a floor after one to two times settling, because a transaction that began earlier may
+// still commit a lower key.
 func (q *queues) noteTaken(id, stream, key int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -181,7 +187,8 @@ func (q *queues) noteTaken(id, stream, key int64, now time.Time) {
 	}
 }
 
-// noteEmpty records that nothing was found in the queues.
+// noteEmpty records that nothing was found in the queues. An event during the read is newer
+// than its result.
 func (q *queues) noteEmpty(ids []int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -213,6 +220,7 @@ func (q *queues) occupiedOf(ids []int64, now time.Time, filled map[int64]struct{
 	return some
 }
 
+// vacant is isVacant for a caller that holds mu.
 func (q *queues) vacant(id int64, now time.Time) bool {
 	k := q.of[id]
 	return k != nil && k.vacant.After(k.filled) && now.Sub(k.vacant) < vacantFor

@@ -36,12 +36,14 @@ type sweep struct {
 	from task.ID
 }
 
+// at returns the task after which the search continues.
 func (s *sweep) at() task.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.from
 }
 
+// set stores the progress. It is lost with the process, which then searches from the start.
 func (s *sweep) set(id task.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,6 +33,8 @@ func (r row) Scan(dest ...any) error {
 	return nil
 }
 
+// assign stores a column in a destination. It covers the types that rows use; pgx's codecs
+// would cost an interface call per value.
 func assign(dest any, oid uint32, v []byte) error {
 	switch d := dest.(type) {
 	case *store.Text:
@@ -74,6 +76,7 @@ func assign(dest any, oid uint32, v []byte) error {
 	return nil
 }
 
+// integer decodes an integer of any width.
 func integer(oid uint32, v []byte) (int64, error) {
 	switch {
 	case oid == pgtype.Int8OID && len(v) == 8:
@@ -90,6 +93,7 @@ func integer(oid uint32, v []byte) (int64, error) {
 // scanID sets an ID from a uuid; NULL is the zero ID.
 type scanID struct{ dst *task.ID }
 
+// assign stores the 16 bytes of a uuid.
 func (s *scanID) assign(v []byte) error {
 	switch len(v) {
 	case 0:

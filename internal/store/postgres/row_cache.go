@@ -52,6 +52,7 @@ const (
 	maxKept = 16 << 10
 )
 
+// newRowCache returns an empty cache.
 func newRowCache() *rowCache {
 	return &rowCache{tasks: map[task.ID]*cachedTask{}, place: map[task.ID]cachedPlace{}}
 }
@@ -145,6 +146,7 @@ func (m *rowCache) forgetAll() {
 	m.clear()
 }
 
+// clear is forgetAll for a caller that holds mu.
 func (m *rowCache) clear() {
 	clear(m.tasks)
 	clear(m.place)
@@ -167,6 +169,8 @@ func (m *rowCache) keep(tasks []taskRow, contexts map[task.ID][]byte, steps []st
 	}
 }
 
+// keepTask caches a task, or drops a settled one. A context that another process has edited is
+// dropped.
 func (m *rowCache) keepTask(t *taskRow, contexts map[task.ID][]byte) {
 	f := m.tasks[t.ID]
 	if t.State.Settled() {
@@ -192,6 +196,8 @@ func (m *rowCache) keepTask(t *taskRow, contexts map[task.ID][]byte) {
 	}
 }
 
+// keepStep caches a step of a cached task. A step with a large result is not cached, nor is a
+// context that no other step needs.
 func (m *rowCache) keepStep(s *stepRow) {
 	f := m.tasks[s.TaskID]
 	if f == nil {
@@ -224,6 +230,7 @@ func (m *rowCache) keepStep(s *stepRow) {
 	}
 }
 
+// drop removes a task with its steps. The caller holds mu.
 func (m *rowCache) drop(f *cachedTask) {
 	for i := range f.steps {
 		if s := &f.steps[i]; s.version != 0 {

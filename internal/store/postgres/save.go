@@ -32,7 +32,8 @@ type settled struct {
 	result     bool // with a result
 }
 
-// SaveSteps implements engine.Tx.
+// SaveSteps implements engine.Tx. A step that the transaction has not seen is saved without a
+// check of its version.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	hand, settle := group[handed, *task.Step]{}, group[settled, *task.Step]{}
 	var other []*task.Step
@@ -70,6 +71,7 @@ func (t *tx) savedStep(s *task.Step) (task.ID, uint32) {
 	return s.ID, version
 }
 
+// saveHanded writes what a claim or a start changes, with lists for the values that differ.
 func (t *tx) saveHanded(v handed, steps []*task.Step) {
 	if one := steps[0]; !slices.ContainsFunc(steps, func(s *task.Step) bool { return !claimedAlike(one, s) }) {
 		t.saveHandedAlike(v, steps)
@@ -107,6 +109,7 @@ func (t *tx) saveHandedAlike(v handed, steps []*task.Step) {
 		int64(v.startedAt), int64(v.leaseUntil))
 }
 
+// saveSettled writes what a settlement changes.
 func (t *tx) saveSettled(v settled, steps []*task.Step) {
 	seen := t.savedSteps(steps)
 	const set = saveSteps + `state = $4, queue = NULL, key = NULL, lease_until = 0, finished_at = $5, result = `
@@ -123,6 +126,7 @@ func (t *tx) saveSettled(v settled, steps []*task.Step) {
 		len(steps), seen.ids, seen.versions, string(v.state), int64(v.finishedAt), results)
 }
 
+// savedSteps is savedStep for several steps.
 func (t *tx) savedSteps(steps []*task.Step) seenRows {
 	seen := seenRows{make([]task.ID, 0, len(steps)), make([]uint32, 0, len(steps))}
 	for _, s := range steps {
@@ -170,6 +174,7 @@ type outcome struct {
 	meta    bool // may have changed too
 }
 
+// outcomeOf returns what is to be written of a task.
 func outcomeOf(was *seenTask, k *task.Task) outcome {
 	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt,
 		meta: k.Meta.Changed()}
@@ -179,7 +184,7 @@ func outcomeOf(was *seenTask, k *task.Task) outcome {
 	return o
 }
 
-// SaveTasks implements engine.Tx.
+// SaveTasks implements engine.Tx. Tasks with equal changes are saved by one statement.
 func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 	alike := group[outcome, *task.Task]{}
 	for _, k := range tasks {
@@ -203,6 +208,7 @@ func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	return nil
 }
 
+// saveOutcome writes equal changes of tasks, and their metas if some may have changed.
 func (t *tx) saveOutcome(v outcome, tasks []*task.Task) error {
 	var seen seenRows
 	var metas [][]byte

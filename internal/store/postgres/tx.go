@@ -173,11 +173,13 @@ type seenRows struct {
 	versions []uint32
 }
 
+// add adds a row.
 func (s *seenRows) add(id task.ID, version uint32) {
 	s.ids, s.versions = append(s.ids, id), append(s.versions, version)
 }
 
-// committed caches the results of the transaction.
+// committed caches the results of the transaction. It caches rows only if this process will
+// need them: those with a lease, those it had cached, and new ones if configured.
 func (t *tx) committed(version uint32) {
 	kept := map[task.ID]struct{}{}
 	for _, s := range t.steps {

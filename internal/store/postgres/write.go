@@ -43,7 +43,8 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) e
 	}
 }
 
-// pause waits before another run, except before the first repetition.
+// pause waits for a random time before another run, up to 64 ms; the first repetition runs at
+// once. Randomness separates transactions that collided.
 func pause(ctx context.Context, run int) error {
 	if run == 1 {
 		return nil
@@ -123,6 +124,7 @@ func (s *Store) rollback(ctx context.Context, t *tx) {
 	}
 }
 
+// rollbackTimeout bounds the end of a transaction whose caller has left.
 const rollbackTimeout = 5 * time.Second
 
 // bounded limits the time of the work on the database.
@@ -169,6 +171,8 @@ func classify(err error) error {
 	}
 }
 
+// classifyState gives an error of the server its code. Conditions that time or an operator can
+// cure are Unavailable, so that callers retry; the hint says what to do.
 func classifyState(pg *pgconn.PgError, err error) error {
 	unavailable := func(message, hint string) error {
 		return &task.Error{Code: task.Unavailable, Message: message, Hint: hint, Err: err}
