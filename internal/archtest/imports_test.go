@@ -33,6 +33,8 @@ var layers = map[string]struct {
 		"internal/doctor", "internal/document", "internal/migration", "internal/queueapi", "internal/script",
 		"internal/settings", "internal/task", "internal/template", "internal/transfer", "operate"},
 		"commands speak to a Backend; only template validate, and what looks after a database, work without one"},
+	"internal/broker": {[]string{"internal/broker/driver", "internal/clock", "internal/task"},
+		"it is the same for every broker, and knows no driver"},
 	"internal/broker/driver": {[]string{"internal/deadletter"},
 		"the seam knows messages, and nothing of who receives or sends them"},
 	"internal/broker/format": {[]string{"internal/broker/driver", "internal/deadletter", "internal/failure",

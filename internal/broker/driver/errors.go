@@ -2,8 +2,9 @@ package driver
 
 import "errors"
 
-// The errors that a driver wraps, so that the code above it knows what happened. Any other error of Send means that the
-// message was certainly not sent, and that a later try may succeed.
+// The errors that a driver wraps, so that the code above it knows what happened. An error of the context counts as
+// ErrUncertain. Any other error of Send means that the message was certainly not sent, and that a later try may
+// succeed.
 var (
 	// ErrNotFound: the queue or the destination does not exist. For good.
 	ErrNotFound = errors.New("no such queue")

@@ -1,0 +1,83 @@
+package broker
+
+import (
+	"sync"
+	"time"
+)
+
+// State is the state of a source.
+type State string
+
+// The states of sources.
+const (
+	Connecting State = "connecting" // it has not been connected yet
+	Connected  State = "connected"
+	Lost       State = "lost"    // it tries to connect again
+	Blocked    State = "blocked" // what it received cannot be stored; it holds that and receives no more
+	Stopped    State = "stopped" // its Run is not running
+)
+
+// Status is how a source or a target is doing.
+type Status struct {
+	State State
+	Since time.Time // when it entered the state
+	// LastError is its latest error, without secrets of a URL; "" for none. It stays after a recovery.
+	LastError   string
+	LastErrorAt time.Time
+	// Messages counts the messages that were acknowledged, or sent; LastAt is the time of the latest.
+	Messages int64
+	LastAt   time.Time
+}
+
+// monitor guards a status.
+type monitor struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	status Status
+}
+
+// newMonitor returns a monitor in a state.
+func newMonitor(now func() time.Time, s State) *monitor {
+	return &monitor{now: now, status: Status{State: s, Since: now()}}
+}
+
+// get returns the status.
+func (m *monitor) get() Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.status
+}
+
+// enter changes the state. Since stays if it is the same already.
+func (m *monitor) enter(s State) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.change(s)
+}
+
+// fail changes the state because of an error.
+func (m *monitor) fail(s State, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.change(s)
+	m.status.LastError, m.status.LastErrorAt = err.Error(), m.now()
+}
+
+// done counts messages, any number of which show that all is well.
+func (m *monitor) done(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.change(Connected)
+	if n > 0 {
+		m.status.Messages += int64(n)
+		m.status.LastAt = m.now()
+	}
+}
+
+// change changes the state. The caller holds mu.
+func (m *monitor) change(s State) {
+	if m.status.State != s {
+		m.status.State, m.status.Since = s, m.now()
+	}
+}

@@ -1,0 +1,129 @@
+package broker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// Outcome is what became of a message that was to be sent.
+type Outcome string
+
+// The outcomes.
+const (
+	Sent        Outcome = "sent"        // the broker has confirmed it
+	Failed      Outcome = "failed"      // it was not sent, and cannot be: no such destination, too large, refused
+	Unavailable Outcome = "unavailable" // it was not sent; a later try may succeed
+	Uncertain   Outcome = "uncertain"   // it was written, and the answer is missing
+)
+
+// Result is what became of one message. Err says why it was not sent; it is nil for Sent only.
+type Result struct {
+	Outcome Outcome
+	Err     error
+}
+
+// ErrOpen is why nothing is sent while the circuit breaker of a target is open.
+var ErrOpen = errors.New("the circuit breaker is open")
+
+// TargetOptions configures a target. Zero fields have defaults.
+type TargetOptions struct {
+	// Batch bounds what is given to the driver at a time, in messages; driver.BatchBytes bounds its bytes. Defaults to
+	// 500.
+	Batch int
+	// Tries bounds the tries of a message that fails for a moment, the first included. Defaults to 4.
+	Tries int
+	// Timeout bounds one try of one batch; what was written by then is uncertain. Defaults to 30 s.
+	Timeout time.Duration
+	// BreakAfter is the number of tries in a row that failed as a whole, after which the circuit breaker opens, for
+	// BreakFor. They default to 5 and 10 s.
+	BreakAfter int
+	BreakFor   time.Duration
+	// MaxPause bounds the pause between tries. Defaults to 5 s.
+	MaxPause time.Duration
+	// Now is the clock of the breaker and the status. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Target sends messages to the queues of one broker. It is safe for concurrent use.
+type Target struct {
+	link    *link
+	opts    TargetOptions
+	breaker *breaker
+	monitor *monitor
+}
+
+// NewTarget returns a target that connects with dial when it first has something to send.
+func NewTarget(dial Dial, o *TargetOptions) *Target {
+	t := &Target{link: newLink(dial)}
+	if o != nil {
+		t.opts = *o
+	}
+	t.opts.Batch = cmp.Or(t.opts.Batch, 500)
+	t.opts.Tries = cmp.Or(t.opts.Tries, 4)
+	t.opts.Timeout = cmp.Or(t.opts.Timeout, 30*time.Second)
+	t.opts.MaxPause = cmp.Or(t.opts.MaxPause, 5*time.Second)
+	if t.opts.Now == nil {
+		t.opts.Now = time.Now
+	}
+	t.breaker = &breaker{limit: cmp.Or(t.opts.BreakAfter, 5), open: cmp.Or(t.opts.BreakFor, 10*time.Second)}
+	t.monitor = newMonitor(t.opts.Now, Connecting)
+	return t
+}
+
+// Status returns how the target is doing; Blocked means that its circuit breaker is open.
+func (t *Target) Status() Status { return t.monitor.get() }
+
+// Close closes the connection. Sends that are under way fail.
+func (t *Target) Close() error { return t.link.close() }
+
+// Stat reports whether a destination exists, and how many messages wait in it; -1 where the broker does not say.
+func (t *Target) Stat(ctx context.Context, destination string) (exists bool, depth int64, err error) {
+	d, err := t.link.get(ctx)
+	if err != nil {
+		return false, 0, err
+	}
+	exists, depth, err = d.Stat(ctx, destination)
+	if errors.Is(err, driver.ErrLost) {
+		t.link.drop(d)
+	}
+	return exists, depth, err
+}
+
+// Send sends messages to a destination in their order, and returns a result for each. It blocks until all are decided:
+// what fails for a moment is tried again; when ctx ends, what was not sent is Unavailable. After a message that is
+// Unavailable or Uncertain, no later message of its key is sent, so that the order within a key stays.
+func (t *Target) Send(ctx context.Context, destination string, messages []driver.Message) []Result {
+	s := &sending{target: t, destination: destination, messages: messages, results: make([]Result, len(messages)),
+		held: map[string]bool{}}
+	for begin := 0; begin < len(messages); {
+		end, size := begin, 0
+		for end < len(messages) && end-begin < t.opts.Batch && (size == 0 || size < driver.BatchBytes) {
+			size += messages[end].Size()
+			end++
+		}
+		s.batch(ctx, begin, end)
+		begin = end
+	}
+	return s.results
+}
+
+// record counts a try that was allowed by the breaker. err is why it failed as a whole, nil if it did not.
+func (t *Target) record(ctx context.Context, sent int, err error) {
+	if err != nil && ctx.Err() != nil {
+		t.breaker.forget()
+		return
+	}
+	t.breaker.record(err == nil, t.opts.Now())
+	switch {
+	case err == nil:
+		t.monitor.done(sent)
+	case t.breaker.closed():
+		t.monitor.fail(Lost, err)
+	default:
+		t.monitor.fail(Blocked, err)
+	}
+}
