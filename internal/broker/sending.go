@@ -66,7 +66,9 @@ func (s *sending) try(ctx context.Context, open []int) ([]int, error) {
 	if ok, wait := t.breaker.allow(t.opts.Now()); !ok {
 		return s.failed(open, fmt.Errorf("%w for another %v", ErrOpen, wait.Round(time.Millisecond)))
 	}
-	d, err := t.link.get(ctx)
+	bounded, cancel := context.WithTimeout(ctx, t.opts.Timeout)
+	defer cancel()
+	d, err := t.link.get(bounded)
 	if err != nil {
 		t.record(ctx, 0, err)
 		return s.failed(open, err)
@@ -75,9 +77,7 @@ func (s *sending) try(ctx context.Context, open []int) ([]int, error) {
 	for at, i := range open {
 		batch[at] = s.messages[i]
 	}
-	bounded, cancel := context.WithTimeout(ctx, t.opts.Timeout)
 	errs := d.Send(bounded, s.destination, batch)
-	cancel()
 	if errs == nil {
 		errs = make([]error, len(open))
 	}

@@ -25,6 +25,8 @@ type SourceOptions struct {
 	// a quorum queue of RabbitMQ drops a message that was delivered too often. Defaults to 20 minutes, below the 30 after
 	// which RabbitMQ takes back what nobody acknowledges.
 	Hold time.Duration
+	// Connect bounds one try to connect. Defaults to 30 s.
+	Connect time.Duration
 	// Drain is how long a capture may go on after the end of Run's context. Defaults to 10 s.
 	Drain time.Duration
 	// Now is the clock of the status. Defaults to time.Now.
@@ -48,6 +50,7 @@ func NewSource(dial Dial, queue string, o *SourceOptions) *Source {
 	s.opts.Batch = cmp.Or(s.opts.Batch, 500)
 	s.opts.Linger = cmp.Or(s.opts.Linger, 50*time.Millisecond)
 	s.opts.Hold = cmp.Or(s.opts.Hold, 20*time.Minute)
+	s.opts.Connect = cmp.Or(s.opts.Connect, 30*time.Second)
 	s.opts.Drain = cmp.Or(s.opts.Drain, 10*time.Second)
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
@@ -103,16 +106,18 @@ var errCapture = errors.New("capture")
 
 // session connects and receives until something fails or ctx ends. Work goes on a little longer than ctx.
 func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
-	d, err := s.dial(ctx)
+	bounded, cancel := context.WithTimeout(ctx, s.opts.Connect)
+	defer cancel()
+	d, err := s.dial(bounded)
 	if err != nil {
 		return err
 	}
-	defer d.Close() // what it fails with was not needed any more
-	r, err := d.Open(ctx, s.queue)
+	defer func() { _ = d.Close() }() // what it fails with was not needed any more
+	r, err := d.Open(bounded, s.queue)
 	if err != nil {
 		return fmt.Errorf("receive from %q: %w", s.queue, err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	s.monitor.enter(Connected)
 	for {
 		batch, err := s.receive(ctx, r)

@@ -95,7 +95,7 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 	if len(confirmed) < total/2 {
 		t.Fatalf("only %d messages of %d were confirmed", len(confirmed), total)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 	defer cancel()
 	acked := map[string]bool{}
 	var r driver.Receiver
@@ -139,7 +139,7 @@ func confirmedSurvivesStop(t *testing.T, b *Broker) {
 	}
 	b.Start(t)
 	r := receiver(t, b.connect(t), queue)
-	got := receive(t, r, 100)
+	got := b.receive(t, r, 100)
 	for i, m := range got {
 		if string(m.Payload) != fmt.Sprint(i+1) {
 			t.Fatalf("message %d is %q", i+1, m.Payload)

@@ -50,7 +50,7 @@ func bytesSurvive(t *testing.T, b *Broker) {
 	}
 	send(t, d, queue, want...)
 	r := receiver(t, d, queue)
-	got := receive(t, r, len(want))
+	got := b.receive(t, r, len(want))
 	for i := range want {
 		b.sameContent(t, i, &got[i], &want[i])
 		if got[i].Origin != queue {
@@ -96,7 +96,7 @@ func largeMessages(t *testing.T, b *Broker) {
 		send(t, d, queue, want[i])
 	}
 	r := receiver(t, d, queue)
-	got := receive(t, r, len(want))
+	got := b.receive(t, r, len(want))
 	for i := range want {
 		b.sameContent(t, i, &got[i], &want[i])
 	}
@@ -113,7 +113,7 @@ func tooLarge(t *testing.T, b *Broker) {
 	if len(errs) != 3 || errs[0] != nil || errs[2] != nil || !errors.Is(errs[1], driver.ErrTooLarge) {
 		t.Fatalf("Send returned %v, want only the second message to be too large", errs)
 	}
-	if got := payloads(receive(t, receiver(t, d, queue), 2)); !slices.Equal(got, []string{"a", "b"}) {
+	if got := payloads(b.receive(t, receiver(t, d, queue), 2)); !slices.Equal(got, []string{"a", "b"}) {
 		t.Fatalf("received %q", got)
 	}
 }
@@ -150,9 +150,9 @@ func positionsIdentify(t *testing.T, b *Broker) {
 	same := driver.Message{Payload: []byte("same")}
 	send(t, d, queue, same, same, same)
 	r := receiver(t, d, queue)
-	first := receive(t, r, 3)
+	first := b.receive(t, r, 3)
 	closed(t, r)
-	second := receive(t, receiver(t, d, queue), 3)
+	second := b.receive(t, receiver(t, d, queue), 3)
 	seen := map[string]bool{}
 	for i := range first {
 		if (first[i].Position == "") != (first[0].Position == "") {
@@ -176,7 +176,7 @@ func positionsIdentify(t *testing.T, b *Broker) {
 func timesAreNow(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, driver.Message{Payload: []byte("x")})
-	m := receive(t, receiver(t, d, queue), 1)[0]
+	m := b.receive(t, receiver(t, d, queue), 1)[0]
 	if age := time.Since(m.Time); !m.Time.IsZero() && (age < -time.Hour || age > time.Hour) {
 		t.Fatalf("the message was sent at %v", m.Time)
 	}
@@ -215,7 +215,7 @@ func depthCounts(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	want := func(n int64) {
 		t.Helper()
-		deadline := time.Now().Add(patience) // some brokers count late
+		deadline := time.Now().Add(b.Patience) // some brokers count late
 		for {
 			exists, depth, err := d.Stat(t.Context(), queue)
 			if err != nil || !exists {
@@ -234,7 +234,7 @@ func depthCounts(t *testing.T, b *Broker) {
 	send(t, d, queue, b.numbered(7)...)
 	want(7)
 	r := receiver(t, d, queue)
-	ack(t, r, receive(t, r, 3))
+	ack(t, r, b.receive(t, r, 3))
 	closed(t, r)
 	want(4)
 }
@@ -250,7 +250,7 @@ func peekLeavesInPlace(t *testing.T, b *Broker) {
 	if err != nil || !slices.Equal(payloads(got), []string{"1", "2", "3"}) {
 		t.Fatalf("Peek returned %q, %v", payloads(got), err)
 	}
-	if got := payloads(receive(t, receiver(t, d, queue), 5)); !slices.Equal(got, []string{"1", "2", "3", "4", "5"}) {
+	if got := payloads(b.receive(t, receiver(t, d, queue), 5)); !slices.Equal(got, []string{"1", "2", "3", "4", "5"}) {
 		t.Fatalf("received %q after Peek", got)
 	}
 }
@@ -260,7 +260,7 @@ func senderKeepsItsBytes(t *testing.T, b *Broker) {
 	payload := []byte("before")
 	send(t, d, queue, driver.Message{Payload: payload})
 	copy(payload, "after!")
-	if got := receive(t, receiver(t, d, queue), 1); string(got[0].Payload) != "before" {
+	if got := b.receive(t, receiver(t, d, queue), 1); string(got[0].Payload) != "before" {
 		t.Fatalf("the payload is %q: the driver kept the sender's memory", got[0].Payload)
 	}
 }

@@ -45,7 +45,7 @@ func orderWithinKey(t *testing.T, b *Broker) {
 	r := receiver(t, d, queue)
 	next := map[string]int{}
 	for range keys * each / 50 {
-		got := receive(t, r, 50)
+		got := b.receive(t, r, 50)
 		for _, m := range got {
 			if want := fmt.Sprint(next[string(m.Key)]); string(m.Payload) != want {
 				t.Fatalf("key %q has %s, want %s", m.Key, m.Payload, want)
@@ -60,12 +60,12 @@ func ackIsForGood(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(10)...)
 	r := receiver(t, d, queue)
-	ack(t, r, receive(t, r, 10))
+	ack(t, r, b.receive(t, r, 10))
 	closed(t, r)
 	closed(t, d)
 	send(t, b.connect(t), queue, driver.Message{Payload: []byte("last")})
 	r = receiver(t, b.connect(t), queue)
-	if got := payloads(receive(t, r, 1)); got[0] != "last" {
+	if got := payloads(b.receive(t, r, 1)); got[0] != "last" {
 		t.Fatalf("received %q after it was acknowledged", got)
 	}
 	nothing(t, r)
@@ -75,10 +75,10 @@ func ackOfSome(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(10)...)
 	r := receiver(t, d, queue)
-	got := receive(t, r, 10)
+	got := b.receive(t, r, 10)
 	ack(t, r, got[:4])
 	closed(t, r)
-	b.sameOrder(t, payloads(receive(t, receiver(t, d, queue), 6)), "5", "6", "7", "8", "9", "10")
+	b.sameOrder(t, payloads(b.receive(t, receiver(t, d, queue), 6)), "5", "6", "7", "8", "9", "10")
 }
 
 // sameOrder compares payloads, in order if the broker keeps it.
@@ -97,11 +97,11 @@ func ackTwice(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(3)...)
 	r := receiver(t, d, queue)
-	got := receive(t, r, 2)
+	got := b.receive(t, r, 2)
 	ack(t, r, got)
 	ack(t, r, got)
 	ack(t, r, got[:1])
-	if rest := payloads(receive(t, r, 1)); rest[0] != "3" {
+	if rest := payloads(b.receive(t, r, 1)); rest[0] != "3" {
 		t.Fatalf("received %q, want the third message", rest)
 	}
 }
@@ -110,14 +110,14 @@ func releaseGivesBack(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(10)...)
 	r := receiver(t, d, queue)
-	got := receive(t, r, 6)
+	got := b.receive(t, r, 6)
 	ack(t, r, got[:2])
 	if err := r.Release(t.Context(), got[2:]); err != nil {
 		t.Fatalf("release: %v", err)
 	}
 	closed(t, r) // where only that gives back
 	r = receiver(t, d, queue)
-	again := receive(t, r, 8)
+	again := b.receive(t, r, 8)
 	b.sameOrder(t, payloads(again), "3", "4", "5", "6", "7", "8", "9", "10")
 	ack(t, r, again)
 	nothing(t, r)
@@ -128,14 +128,14 @@ func closeGivesBack(t *testing.T, b *Broker) {
 	send(t, d, queue, b.numbered(5)...)
 	for range 3 {
 		r := receiver(t, d, queue)
-		b.sameOrder(t, payloads(receive(t, r, 5)), "1", "2", "3", "4", "5")
+		b.sameOrder(t, payloads(b.receive(t, r, 5)), "1", "2", "3", "4", "5")
 		closed(t, r)
 	}
 	other := b.connect(t)
 	r := receiver(t, other, queue)
-	receive(t, r, 5)
+	b.receive(t, r, 5)
 	closed(t, other) // with its receivers
-	b.sameOrder(t, payloads(receive(t, receiver(t, d, queue), 5)), "1", "2", "3", "4", "5")
+	b.sameOrder(t, payloads(b.receive(t, receiver(t, d, queue), 5)), "1", "2", "3", "4", "5")
 }
 
 func redeliveryIsMarked(t *testing.T, b *Broker) {
@@ -145,11 +145,11 @@ func redeliveryIsMarked(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(1)...)
 	r := receiver(t, d, queue)
-	if receive(t, r, 1)[0].Redelivered {
+	if b.receive(t, r, 1)[0].Redelivered {
 		t.Error("the first delivery is marked as a redelivery")
 	}
 	closed(t, r)
-	if !receive(t, receiver(t, d, queue), 1)[0].Redelivered {
+	if !b.receive(t, receiver(t, d, queue), 1)[0].Redelivered {
 		t.Error("the second delivery is not marked")
 	}
 }
@@ -160,7 +160,7 @@ func concurrentReceivers(t *testing.T, b *Broker) {
 	}
 	d, queue := b.connect(t), b.NewQueue(t)
 	const receivers, total = 4, 1000
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 	defer cancel()
 	var mu sync.Mutex
 	counts := map[string]int{}
@@ -217,7 +217,7 @@ func concurrentSenders(t *testing.T, b *Broker) {
 		})
 	}
 	wg.Wait()
-	got := payloads(receive(t, receiver(t, d, queue), senders*each))
+	got := payloads(b.receive(t, receiver(t, d, queue), senders*each))
 	slices.Sort(got)
 	if n := len(slices.Compact(got)); n != senders*each {
 		t.Fatalf("%d different messages of %d were delivered", n, senders*each)
@@ -282,7 +282,7 @@ func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 	}
 	<-done
 	for len(seen) < total {
-		for _, p := range payloads(receive(t, r, 1)) {
+		for _, p := range payloads(b.receive(t, r, 1)) {
 			if seen[p] {
 				t.Fatalf("message %s was delivered twice to one receiver", p)
 			}
@@ -306,7 +306,7 @@ func cancelledSendIsReported(t *testing.T, b *Broker) {
 		}
 	}
 	send(t, d, queue, driver.Message{Payload: []byte("end")})
-	for _, p := range payloads(receive(t, receiver(t, d, queue), sent+1)) {
+	for _, p := range payloads(b.receive(t, receiver(t, d, queue), sent+1)) {
 		if p == "end" {
 			sent = 0
 		}
@@ -325,7 +325,7 @@ func batchesAreBounded(t *testing.T, b *Broker) {
 	}
 	r := receiver(t, d, queue)
 	for got := 0; got < n; {
-		batch := receive(t, r, 1)
+		batch := b.receive(t, r, 1)
 		more, err := r.Receive(t.Context(), n)
 		if got+1 < n && err != nil {
 			t.Fatalf("receive: %v", err)
@@ -335,7 +335,7 @@ func batchesAreBounded(t *testing.T, b *Broker) {
 		}
 		ack(t, r, slices.Concat(batch, more))
 		if got += 1 + len(more); got == n-1 {
-			ack(t, r, receive(t, r, 1))
+			ack(t, r, b.receive(t, r, 1))
 			got++
 		}
 	}
@@ -347,11 +347,11 @@ func queuesAreSeparate(t *testing.T, b *Broker) {
 	send(t, d, one, driver.Message{Payload: []byte("one")})
 	send(t, d, other, driver.Message{Payload: []byte("other")})
 	r := receiver(t, d, other)
-	if got := payloads(receive(t, r, 1)); got[0] != "other" {
+	if got := payloads(b.receive(t, r, 1)); got[0] != "other" {
 		t.Fatalf("received %q", got)
 	}
 	nothing(t, r)
-	if got := payloads(receive(t, receiver(t, d, one), 1)); got[0] != "one" {
+	if got := payloads(b.receive(t, receiver(t, d, one), 1)); got[0] != "one" {
 		t.Fatalf("received %q", got)
 	}
 }

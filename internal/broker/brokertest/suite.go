@@ -13,9 +13,6 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
-// patience is how long the suite waits for what must happen. It is reached only by a driver that fails.
-const patience = 30 * time.Second
-
 // Broker is a broker under test.
 type Broker struct {
 	// Open is the driver's; URL is that of the server.
@@ -30,6 +27,8 @@ type Broker struct {
 	// Stop ends the server, and Start brings it back with what it holds; nil where a test cannot.
 	Stop, Start func(t *testing.T)
 
+	// Patience is how long the suite waits for what must happen; only a driver that fails uses it up. Defaults to 30 s.
+	Patience time.Duration
 	// MaxPayload bounds the payload of the largest message that the suite sends. Defaults to 10 MiB.
 	MaxPayload int
 	// TooLarge is a number of bytes that the broker refuses in one message; 0: it takes any.
@@ -46,11 +45,14 @@ type Broker struct {
 }
 
 // Run runs the suite. The broker is started already, and each subtest has queues of its own. At the end no goroutine of
-// the driver may be left.
+// the driver may be left; therefore no other test of the process runs at the same time.
 func Run(t *testing.T, b Broker) {
 	t.Helper()
 	if b.MaxPayload == 0 {
 		b.MaxPayload = 10 << 20
+	}
+	if b.Patience == 0 {
+		b.Patience = 30 * time.Second
 	}
 	before := goleak.IgnoreCurrent()
 	for _, group := range []map[string]func(*testing.T, *Broker){contentTests, deliveryTests, connectionTests} {
@@ -100,9 +102,9 @@ func send(t *testing.T, d driver.Driver, queue string, messages ...driver.Messag
 }
 
 // receive receives exactly n messages.
-func receive(t *testing.T, r driver.Receiver, n int) []driver.Message {
+func (b *Broker) receive(t *testing.T, r driver.Receiver, n int) []driver.Message {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 	defer cancel()
 	var got []driver.Message
 	for len(got) < n {

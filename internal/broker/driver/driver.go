@@ -46,7 +46,8 @@ func (m *Message) Size() int {
 	return n
 }
 
-// Driver is a connection to a broker. Its methods may be called concurrently. An error that wraps ErrLost means that
+// Driver is a connection to a broker. Its methods may be called concurrently. A context bounds its call only: what the
+// call returns outlives it. An error that wraps ErrLost means that
 // the connection is of no more use: the caller closes it and opens another one.
 type Driver interface {
 	// Open begins to receive from a queue. It fails with ErrNotFound if the queue does not exist: it never creates one.

@@ -3,12 +3,10 @@ package memory_test
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
 
-	"github.com/taskerhq/tasker/internal/broker/brokertest"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/memory"
 )
@@ -16,23 +14,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConformance(t *testing.T) {
-	t.Parallel()
-	b := memory.New(&memory.Options{MaxSize: 11 << 20})
-	var queues atomic.Int64
-	brokertest.Run(t, brokertest.Broker{
-		Open: b.Open,
-		URL:  "memory://local",
-		NewQueue: func(*testing.T) string {
-			name := fmt.Sprint("queue-", queues.Add(1))
-			b.Declare(name)
-			return name
-		},
-		Missing:  "missing",
-		Cut:      func(*testing.T) { b.Disconnect() },
-		Stop:     func(*testing.T) { b.Stop() },
-		Start:    func(*testing.T) { b.Start() },
-		TooLarge: 12 << 20,
-	})
+	suite(t, mutant{}, 0)
 }
 
 // open returns a broker with one queue, and a connection to it.
