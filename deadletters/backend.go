@@ -1,0 +1,107 @@
+package deadletters
+
+import (
+	"context"
+	"iter"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// Backend offers the verbs of dead letters, on a server or on an engine in this process. Its methods are safe for
+// concurrent use, block until their outcome is durable, and return *tasker.Error for everything that the caller can act
+// on. CodeUnavailable: the server's store keeps no dead letters. CodeNotFound: there is no such object, or the API key
+// does not reach its namespace. CodeConflict: the object has changed since Act.IfMatch.
+type Backend interface {
+	LetterBackend
+	GroupBackend
+	RedriveBackend
+	SourceBackend
+}
+
+// Of returns the Backend of a client: that of the server to which the client is connected, or that of the client's own
+// Backend if it has one.
+func Of(c *tasker.Client) Backend {
+	if b, inProcess := c.Backend.(Backend); inProcess {
+		return b
+	}
+	return server{c}
+}
+
+// LetterBackend is the part of a Backend about letters.
+type LetterBackend interface {
+	// Report stores failures of messages, all or none, and returns a receipt for each, in their order. A report that
+	// is known already changes nothing, so a report may be repeated. CodeNotFound: there is no such source.
+	// CodeExhausted: the source has as many open letters as it may.
+	Report(ctx context.Context, req ReportRequest) ([]Receipt, error)
+	// Letters returns a page of letters, the newest first, without headers, stacks and larger payloads.
+	Letters(ctx context.Context, filter LetterFilter) (*LetterPage, error)
+	// Letter returns a letter whole, with its occurrences.
+	Letter(ctx context.Context, id uuid.UUID) (*LetterStory, error)
+	// ExportLetters returns every letter that a filter selects, whole, the newest first. It reads as it goes: what
+	// changes meanwhile may be in it or not. An error ends it.
+	ExportLetters(ctx context.Context, filter LetterFilter) iter.Seq2[*Letter, error]
+	// EditLetter changes what is sent in place of a letter's original, which is kept. CodeWrongState: the letter is
+	// not open.
+	EditLetter(ctx context.Context, id uuid.UUID, edit LetterEdit) (*Letter, error)
+	// DiscardLetter gives a letter up, for a reason. RestoreLetter opens it again, until it is purged.
+	DiscardLetter(ctx context.Context, id uuid.UUID, act Act) (*Letter, error)
+	RestoreLetter(ctx context.Context, id uuid.UUID, act Act) (*Letter, error)
+}
+
+// GroupBackend is the part of a Backend about groups: the inbox.
+type GroupBackend interface {
+	// Groups returns a page of the groups that are not merged into others.
+	Groups(ctx context.Context, filter GroupFilter) (*GroupPage, error)
+	// Group returns a group with its thread, what its failures have in common, and a recent letter.
+	Group(ctx context.Context, id string) (*GroupStory, error)
+	// ChangeGroup changes state, owner, runbook or due time of a group, and adds to its thread.
+	ChangeGroup(ctx context.Context, id string, change GroupChange) (*Group, error)
+	// MergeGroups makes a group show the failures of others as its own. UnmergeGroup takes one of them out again.
+	MergeGroups(ctx context.Context, into string, req MergeRequest) (*Group, error)
+	UnmergeGroup(ctx context.Context, id string, act Act) (*Group, error)
+}
+
+// RedriveBackend is the part of a Backend about operations on many letters and cases.
+type RedriveBackend interface {
+	// PreviewRedrive returns what an operation would do, and stores nothing.
+	PreviewRedrive(ctx context.Context, req RedriveRequest) (*Preview, error)
+	// CreateRedrive freezes the selection: what arrives later is not included.
+	CreateRedrive(ctx context.Context, req RedriveRequest) (*Redrive, error)
+	// ActOnRedrive starts, pauses, resumes or cancels a redrive. CodeWrongState: its state does not allow that.
+	ActOnRedrive(ctx context.Context, id uuid.UUID, act RedriveAct) (*Redrive, error)
+	Redrive(ctx context.Context, id uuid.UUID) (*Redrive, error)
+	// Redrives returns a page of redrives, the newest first.
+	Redrives(ctx context.Context, filter RedriveFilter) (*RedrivePage, error)
+	// RedriveItems returns a page of the items of a redrive, in the order in which they are sent.
+	RedriveItems(ctx context.Context, id uuid.UUID, filter ItemFilter) (*ItemPage, error)
+}
+
+// SourceBackend is the part of a Backend about sources and their policies.
+type SourceBackend interface {
+	// SaveSource makes a source, or changes the one of that namespace and name.
+	SaveSource(ctx context.Context, req SourceRequest) (*Source, error)
+	// DropSource removes a source; its letters stay.
+	DropSource(ctx context.Context, namespace, name string, act Act) error
+	// Sources returns the sources of a namespace, or all (""), and how they stand.
+	Sources(ctx context.Context, namespace string) ([]SourceStatus, error)
+	// TestSource connects to the broker of a source once, and reports how that went in SourceStatus.Error.
+	TestSource(ctx context.Context, namespace, name string) (*SourceStatus, error)
+	// PauseSource stops reading a source, or continues it.
+	PauseSource(ctx context.Context, namespace, name string, paused bool, act Act) (*Source, error)
+
+	// SavePolicy makes a policy, or changes the one of that namespace, source and origin.
+	SavePolicy(ctx context.Context, req PolicyRequest) (*Policy, error)
+	DropPolicy(ctx context.Context, namespace, source, origin string, act Act) error
+	// Policies returns the policies of a namespace, or all ("").
+	Policies(ctx context.Context, namespace string) ([]Policy, error)
+}
+
+// Act says who acts and why, and on which state of the object.
+type Act struct {
+	// Actor is a name that the caller claims. Defaults to the name of the API key.
+	Actor   string `json:"actor,omitempty" doc:"Name recorded with the act. Defaults to the name of the API key." maxLength:"255"`
+	Reason  string `json:"reason,omitempty" doc:"Reason of the act." maxLength:"4096"`
+	IfMatch string `json:"if_match,omitempty" doc:"Expected ETag of the object, or *. If it has changed, the act is refused with conflict." maxLength:"1024"`
+}

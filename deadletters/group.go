@@ -1,0 +1,137 @@
+package deadletters
+
+import "time"
+
+// GroupState is the state of a group.
+type GroupState string
+
+// The states of groups.
+const (
+	GroupOpen         GroupState = "open"
+	GroupAcknowledged GroupState = "acknowledged" // somebody is working on it
+	GroupResolved     GroupState = "resolved"     // a new failure opens it again, as a regression
+	GroupIgnored      GroupState = "ignored"      // until a time, a count or a rate
+)
+
+// Group is everything with one fingerprint: letters, and cases of tasks.
+type Group struct {
+	GroupID     string      `json:"group_id" doc:"16 hexadecimal digits."`
+	Namespace   string      `json:"namespace"`
+	Title       string      `json:"title"`
+	Fingerprint Fingerprint `json:"fingerprint"`
+
+	State      GroupState `json:"state" enum:"open,acknowledged,resolved,ignored"`
+	StateAt    time.Time  `json:"state_at" doc:"When it entered the state."`
+	ResolvedIn string     `json:"resolved_in,omitempty" doc:"Version that is said to fix it."`
+	Ignore     *Ignore    `json:"ignore,omitempty"`
+	Regression bool       `json:"regression,omitempty" doc:"It was resolved, and has failed since."`
+	// Regressions is how often that happened.
+	Regressions     int        `json:"regressions,omitempty"`
+	ResolvedAt      *time.Time `json:"resolved_at,omitempty" doc:"Last time."`
+	MeanOpenSeconds float64    `json:"mean_open_seconds,omitempty" doc:"Mean time from opening to resolution."`
+
+	Owner      string     `json:"owner,omitempty"`
+	Runbook    string     `json:"runbook,omitempty" doc:"URL."`
+	DueAt      *time.Time `json:"due_at,omitempty"`
+	MergedInto string     `json:"merged_into,omitempty" doc:"Group that shows its failures as its own."`
+
+	FirstAt     time.Time `json:"first_at"`
+	LastAt      time.Time `json:"last_at"`
+	Failures    int64     `json:"failures" doc:"In all."`
+	OpenLetters int64     `json:"open_letters"`
+	OpenCases   int64     `json:"open_cases"`
+	NoteCount   int       `json:"note_count"`
+	// Hours are failures by the hour, the earliest first; hours without any are left out.
+	Hours []Hour `json:"hours,omitempty" doc:"Failures by the hour: of 24 hours in a list, of 14 days for one group. Hours without any are left out."`
+
+	ETag string `json:"etag,omitempty" doc:"Changes with every change that an operator makes. A change with If-Match is refused if it has changed."`
+}
+
+// Fingerprint is what the failures of a group have in common. A part that is not known is "".
+type Fingerprint struct {
+	Version int    `json:"version" doc:"Version of the rules by which the parts were derived."`
+	Type    string `json:"error_type,omitempty"`
+	Message string `json:"message,omitempty" doc:"First line of the message, with marks for the parts that vary."`
+	Frame   string `json:"frame,omitempty" doc:"Top frame of the application's own code."`
+	Where   string `json:"where,omitempty" doc:"Handler or source."`
+	Rule    string `json:"rule,omitempty" doc:"Rule that decided."`
+}
+
+// Ignore bounds how long a group is ignored. Whichever bound is reached first opens it again.
+type Ignore struct {
+	Until   *time.Time `json:"until,omitempty"`
+	Count   int64      `json:"count,omitempty" doc:"Number of failures from now on." minimum:"0"`
+	PerHour int64      `json:"per_hour,omitempty" doc:"Number of failures within a clock hour." minimum:"0"`
+}
+
+// Hour counts the failures of one clock hour.
+type Hour struct {
+	At       time.Time `json:"at" doc:"Beginning of the hour."`
+	Failures int64     `json:"failures"`
+}
+
+// Note is an entry in the thread of a group.
+type Note struct {
+	No      int       `json:"no"`
+	At      time.Time `json:"at"`
+	Actor   string    `json:"actor,omitempty"`
+	KeyName string    `json:"key_name,omitempty" doc:"Name of the API key of the request."`
+	Kind    string    `json:"kind" doc:"note, or the act that it reports."`
+	Text    string    `json:"text,omitempty"`
+}
+
+// Part is one part of a fingerprint and the text that it was derived from.
+type Part struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	From  string `json:"from,omitempty"`
+}
+
+// GroupStory is a group with all that is known of it.
+type GroupStory struct {
+	Group
+	Merged []Group `json:"merged,omitempty" doc:"Groups that are merged into it."`
+	Notes  []Note  `json:"notes" doc:"Its thread, the latest first."`
+	// Why is what its failures have in common, part by part.
+	Why []Part `json:"why,omitempty" doc:"The parts of its fingerprint, and the texts they were derived from."`
+	// Sample is a recent letter. It needs the permission dead-letters:read.
+	Sample *Letter `json:"sample,omitempty" doc:"A recent letter. Needs the permission dead-letters:read."`
+}
+
+// GroupFilter selects a page of groups. Zero fields do not restrict.
+type GroupFilter struct {
+	Namespace string
+	State     GroupState
+	Owner     string
+	Where     string // handler or source
+	Text      string // a literal part of the title
+	OpenOnly  bool   // groups with open letters or pending cases
+	// Order is "last" (the default: failed last first), "open" (most open items first) or "first" (newest first).
+	Order  string
+	Limit  int    // Defaults to 50; at most 1,000.
+	Cursor string // next_cursor of the previous page
+}
+
+// GroupPage is a page of groups.
+type GroupPage struct {
+	Groups     []Group `json:"groups"`
+	NextCursor string  `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end."`
+}
+
+// GroupChange changes a group. Fields that are left out keep their value.
+type GroupChange struct {
+	State      GroupState `json:"state,omitempty" enum:"open,acknowledged,resolved,ignored"`
+	ResolvedIn string     `json:"resolved_in,omitempty" doc:"Version that fixes it, with state resolved." maxLength:"255"`
+	Ignore     *Ignore    `json:"ignore,omitempty" doc:"Bounds, with state ignored."`
+	Owner      *string    `json:"owner,omitempty" doc:"Empty removes the owner." maxLength:"255"`
+	Runbook    *string    `json:"runbook,omitempty" doc:"URL; empty removes it." maxLength:"2048"`
+	DueAt      *time.Time `json:"due_at,omitempty"`
+	Note       string     `json:"note,omitempty" doc:"Added to the thread." maxLength:"16384"`
+	Act
+}
+
+// MergeRequest names the groups to merge into another.
+type MergeRequest struct {
+	Groups []string `json:"groups" minItems:"1" maxItems:"100"`
+	Act
+}

@@ -1,0 +1,144 @@
+package deadletters
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// RedriveState is the state of a redrive.
+type RedriveState string
+
+// The states of redrives.
+const (
+	RedriveDraft     RedriveState = "draft"     // frozen, not started
+	RedriveRunning   RedriveState = "running"   // sends a wave
+	RedriveObserving RedriveState = "observing" // waits to see what of a wave comes back
+	RedrivePaused    RedriveState = "paused"    // by an operator
+	RedriveHalted    RedriveState = "halted"    // by its stop rule
+	RedriveDone      RedriveState = "done"
+	RedriveCancelled RedriveState = "cancelled"
+)
+
+// Ended reports whether a redrive does nothing more.
+func (s RedriveState) Ended() bool { return s == RedriveDone || s == RedriveCancelled }
+
+// Redrive is an operation on a frozen selection.
+type Redrive struct {
+	RedriveUUID   uuid.UUID `json:"redrive_uuid"`
+	Namespace     string    `json:"namespace,omitempty"`
+	Operation     Operation `json:"operation" enum:"redrive,discard,restore"`
+	Selection     Selection `json:"selection"`
+	Destination   string    `json:"destination,omitempty"`
+	Edit          *Edit     `json:"edit,omitempty"`
+	Plan          Plan      `json:"plan"`
+	Stop          StopRule  `json:"stop"`
+	IncludeParked bool      `json:"include_parked,omitempty"`
+
+	State      RedriveState `json:"state" enum:"draft,running,observing,paused,halted,done,cancelled"`
+	StateAt    time.Time    `json:"state_at" doc:"When it entered the state."`
+	HaltReason string       `json:"halt_reason,omitempty" doc:"Why the stop rule halted it."`
+
+	FrozenAt  *time.Time `json:"frozen_at,omitempty" doc:"When the selection was written down: what arrives later is not included."`
+	StartedAt *time.Time `json:"started_at,omitempty"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+
+	Total    int        `json:"total"`
+	Counts   ItemCounts `json:"counts"`
+	Wave     int        `json:"wave" doc:"Number of the wave under way; 0 before the first."`
+	WaveSize int        `json:"wave_size"`
+	WaveSent int        `json:"wave_sent" doc:"Items of the wave that are decided."`
+
+	Actor     string    `json:"actor,omitempty"`
+	KeyName   string    `json:"key_name,omitempty" doc:"Name of the API key of the request."`
+	Reason    string    `json:"reason,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+
+	ETag string `json:"etag,omitempty" doc:"Changes with state and progress. An act with If-Match is refused if it has changed."`
+}
+
+// ItemCounts counts the items of a redrive by their states.
+type ItemCounts struct {
+	Pending   int `json:"pending"`
+	Sending   int `json:"sending"`
+	Sent      int `json:"sent"`
+	Returned  int `json:"returned"`
+	Completed int `json:"completed"`
+	Failed    int `json:"failed"`
+	Skipped   int `json:"skipped"`
+	Uncertain int `json:"uncertain" doc:"Among the others: may have been sent twice, under the same ID."`
+}
+
+// Decided returns the number of items that are neither pending nor being sent.
+func (c *ItemCounts) Decided() int { return c.Sent + c.Returned + c.Completed + c.Failed + c.Skipped }
+
+// RedriveAct is an act on a redrive.
+type RedriveAct struct {
+	Action RedriveAction `json:"action" enum:"start,pause,resume,cancel"`
+	Act
+}
+
+// RedriveAction is the verb of an act on a redrive.
+type RedriveAction string
+
+// The actions.
+const (
+	StartRedrive  RedriveAction = "start"
+	PauseRedrive  RedriveAction = "pause"
+	ResumeRedrive RedriveAction = "resume"
+	CancelRedrive RedriveAction = "cancel"
+)
+
+// RedriveFilter selects a page of redrives. Zero fields do not restrict.
+type RedriveFilter struct {
+	Namespace string
+	States    []RedriveState
+	Limit     int    // Defaults to 50; at most 1,000.
+	Cursor    string // next_cursor of the previous page
+}
+
+// RedrivePage is a page of redrives.
+type RedrivePage struct {
+	Redrives   []Redrive `json:"redrives"`
+	NextCursor string    `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end."`
+}
+
+// ItemState is the result of one item of a redrive.
+type ItemState string
+
+// The states of items.
+const (
+	ItemPending   ItemState = "pending"
+	ItemSending   ItemState = "sending"   // its outcome is not recorded yet
+	ItemSent      ItemState = "sent"      // and not seen again
+	ItemReturned  ItemState = "returned"  // it died again
+	ItemCompleted ItemState = "completed" // the task, or an operation other than sending
+	ItemFailed    ItemState = "failed"    // the item stays as it was
+	ItemSkipped   ItemState = "skipped"   // it had changed since the freeze
+)
+
+// Item is one item of a redrive.
+type Item struct {
+	No        int       `json:"no" doc:"Items are numbered in the order in which they are sent."`
+	Kind      Kind      `json:"kind" enum:"letter,case"`
+	ID        uuid.UUID `json:"id" doc:"Letter or case."`
+	State     ItemState `json:"state" enum:"pending,sending,sent,returned,completed,failed,skipped"`
+	Wave      int       `json:"wave,omitempty"`
+	At        time.Time `json:"at,omitzero" doc:"Time of the state."`
+	Message   string    `json:"message,omitempty" doc:"Why it failed or was skipped."`
+	GroupID   string    `json:"group_id,omitempty" doc:"Group in which it came back."`
+	Uncertain bool      `json:"uncertain,omitempty" doc:"It may have been sent twice, under the same ID."`
+}
+
+// ItemFilter selects a page of items. Zero fields do not restrict.
+type ItemFilter struct {
+	State  ItemState
+	Limit  int    // Defaults to 100; at most 1,000.
+	Cursor string // next_cursor of the previous page
+}
+
+// ItemPage is a page of items.
+type ItemPage struct {
+	Items      []Item `json:"items"`
+	NextCursor string `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end."`
+}

@@ -1,0 +1,79 @@
+package deadletters
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// ReportRequest is a batch of failures that a program reports. It is stored whole or not at all.
+type ReportRequest struct {
+	Namespace string `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
+	Source    string `json:"source" doc:"Name of the source, which must exist." minLength:"1" maxLength:"255"`
+	// IdempotencyKey identifies the batch: a report of it without a message ID is identified by the key and its place.
+	IdempotencyKey string   `json:"idempotency_key,omitempty" doc:"Identifies the batch: a report without a message_id is identified by the key and its place, so that the batch can be sent again." maxLength:"200"`
+	Reports        []Report `json:"reports" minItems:"1" maxItems:"1000"`
+}
+
+// Report is one message that could not be processed.
+type Report struct {
+	// MessageID is the program's identifier of the message. A second report of the same source with the same one
+	// changes nothing. "" identifies the message by its content, origin and time of failure.
+	MessageID string  `json:"message_id,omitempty" doc:"Identifier of the message. A second report of the source with the same one changes nothing. Without it content, origin and time of failure identify the message." maxLength:"255"`
+	Origin    string  `json:"origin,omitempty" doc:"Queue or topic that the message was taken from; a redrive sends it there." maxLength:"255"`
+	Handler   string  `json:"handler,omitempty" doc:"Consumer that failed." maxLength:"255"`
+	Failure   Failure `json:"failure"`
+	Attempts  int     `json:"attempts,omitempty" doc:"Attempts of the consumer." minimum:"0" maximum:"1000000"`
+	// FailedAt is the time of the failure. Defaults to now.
+	FailedAt time.Time `json:"failed_at,omitzero" doc:"Time of the failure. Defaults to now."`
+	// LetterUUID is the value of the header tasker-letter, if the message has been sent back before.
+	LetterUUID *uuid.UUID `json:"letter_uuid,omitempty" doc:"Value of the header tasker-letter, if the message has been sent back before."`
+	Content
+}
+
+// Failure is why a consumer could not process a message.
+type Failure struct {
+	Type      string              `json:"error_type,omitempty" doc:"Class of the error." maxLength:"255"`
+	Code      string              `json:"code,omitempty" doc:"The application's own code." maxLength:"255"`
+	Message   string              `json:"message" doc:"Truncated to 8 KiB."`
+	Stack     string              `json:"stack_trace,omitempty" doc:"Truncated to 32 KiB."`
+	Class     tasker.FailureClass `json:"class,omitempty" enum:"transient,resource,logic,worker" doc:"Class of the failure."`
+	Retryable *bool               `json:"retryable,omitempty" doc:"False if a retry cannot help. Defaults to true."`
+}
+
+// Receipt is the answer to one report.
+type Receipt struct {
+	LetterUUID uuid.UUID     `json:"letter_uuid"`
+	GroupID    string        `json:"group_id" doc:"Group of the failure: 16 hexadecimal digits."`
+	Status     ReceiptStatus `json:"status" enum:"captured,duplicate,returned" doc:"captured: a new letter; duplicate: known already, nothing changed; returned: a letter that was sent back is open again."`
+}
+
+// ReceiptStatus is the effect of a report.
+type ReceiptStatus string
+
+// The effects.
+const (
+	Captured  ReceiptStatus = "captured"  // a new letter
+	Duplicate ReceiptStatus = "duplicate" // known already; nothing changed
+	Returned  ReceiptStatus = "returned"  // a letter that was sent back is open again
+)
+
+// NewReport returns the report of a message that was taken from origin and failed with err. Its type is the Go type of
+// the innermost error.
+func NewReport(origin string, payload []byte, err error) Report {
+	r := Report{Origin: origin}
+	r.SetPayload(payload)
+	if err == nil {
+		return r
+	}
+	r.Failure.Message = err.Error()
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		r.Failure.Type = strings.TrimPrefix(fmt.Sprintf("%T", inner), "*")
+	}
+	return r
+}

@@ -1,0 +1,83 @@
+package deadletters
+
+import "time"
+
+// Source is a place that letters come from.
+type Source struct {
+	Namespace string `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
+	Name      string `json:"name" minLength:"1" maxLength:"255" doc:"Unique in its namespace."`
+	Driver    string `json:"driver" minLength:"1" maxLength:"64" doc:"http for a program that reports, memory, or the name of a broker's driver."`
+	// URL is that of the broker. Answers hide the password in it.
+	URL    string `json:"url,omitempty" maxLength:"2048" doc:"URL of the broker. Answers hide the password in it."`
+	Queue  string `json:"queue,omitempty" maxLength:"255" doc:"List, stream, queue or topic to read."`
+	Format string `json:"format,omitempty" maxLength:"64" doc:"Convention in which messages tell of their failures. Defaults to detecting it."`
+	// Targets are the destinations that letters may be sent to, besides their origins.
+	Targets    []string `json:"targets,omitempty" maxItems:"100" doc:"Destinations that letters may be sent to, besides their origins. An entry that ends in * allows every name that begins with what is before it."`
+	MaxReplays int      `json:"max_replays,omitempty" minimum:"0" maximum:"1000" doc:"A letter that was sent back that often is parked. Defaults to 3."`
+	MaxOpen    int      `json:"max_open,omitempty" minimum:"0" doc:"Open letters at which nothing more is captured. Defaults to no bound."`
+	Paused     bool     `json:"paused,omitempty"`
+	ETag       string   `json:"etag,omitempty" doc:"Changes with every change of the source."`
+}
+
+// SourceRequest makes or changes a source. Its ETag is ignored; Act.IfMatch names the expected one.
+type SourceRequest struct {
+	Source
+	Act
+}
+
+// SourceState is how a source stands.
+type SourceState string
+
+// The states of sources.
+const (
+	SourceReading SourceState = "reading"
+	SourcePaused  SourceState = "paused"
+	SourceWaiting SourceState = "waiting" // for a turn, or for room
+	SourceLost    SourceState = "lost"    // its broker does not answer
+)
+
+// SourceStatus is a source and how it stands.
+type SourceStatus struct {
+	Source
+	State SourceState `json:"state" doc:"reading, paused, waiting (for a turn, or for room) or lost."`
+	Error string      `json:"error,omitempty" doc:"The last one."`
+	Since time.Time   `json:"since,omitzero" doc:"When it entered the state."`
+	Open  int         `json:"open" doc:"Open letters, up to 10,000."`
+}
+
+// Strategy is how a policy sends letters back.
+type Strategy string
+
+// The strategies.
+const (
+	Manual      Strategy = "manual"      // not at all: an operator decides
+	Immediate   Strategy = "immediate"   // at once
+	Fixed       Strategy = "fixed"       // after the base
+	Exponential Strategy = "exponential" // after the base, multiplied for each replay, up to the cap
+	Scheduled   Strategy = "scheduled"   // at a time of day
+)
+
+// Policy says which letters of a source are sent back without an operator, and when.
+type Policy struct {
+	Namespace string   `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
+	Source    string   `json:"source" minLength:"1" maxLength:"255"`
+	Origin    string   `json:"origin,omitempty" maxLength:"255" doc:"Defaults to every origin of the source without a policy of its own."`
+	Strategy  Strategy `json:"strategy" enum:"manual,immediate,fixed,exponential,scheduled"`
+	// MaxRetries bounds the replays of a letter; then it is discarded with that reason, unless KeepExhausted.
+	MaxRetries    int      `json:"max_retries,omitempty" minimum:"0" maximum:"1000" doc:"Replays after which a letter is discarded with that reason."`
+	KeepExhausted bool     `json:"keep_exhausted,omitempty" doc:"Leave such letters open instead."`
+	BaseSeconds   float64  `json:"base_seconds,omitempty" minimum:"0" maximum:"31536000"`
+	CapSeconds    float64  `json:"cap_seconds,omitempty" minimum:"0" maximum:"31536000"`
+	Multiplier    float64  `json:"multiplier,omitempty" minimum:"0" maximum:"1000"`
+	Jitter        float64  `json:"jitter,omitempty" minimum:"0" maximum:"1" doc:"Share of the delay."`
+	TimeOfDay     string   `json:"time_of_day,omitempty" maxLength:"5" doc:"HH:MM in UTC, with strategy scheduled."`
+	MaxAgeSeconds float64  `json:"max_age_seconds,omitempty" minimum:"0" maximum:"3153600000" doc:"Older letters are left to an operator."`
+	OnlyTypes     []string `json:"only_error_types,omitempty" maxItems:"100" doc:"Restricts the policy to these error types."`
+	ETag          string   `json:"etag,omitempty" doc:"Changes with every change of the policy."`
+}
+
+// PolicyRequest makes or changes a policy. Its ETag is ignored; Act.IfMatch names the expected one.
+type PolicyRequest struct {
+	Policy
+	Act
+}

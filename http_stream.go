@@ -1,0 +1,86 @@
+package tasker
+
+import (
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+)
+
+// Stream sends a request to the server that Dial named, and returns the body of the response, which the caller reads
+// and closes. It is Call for responses that are too long to hold: RequestTimeout bounds the time until the response
+// begins, and then the time of each Read. The response must have the content type.
+func (c *Client) Stream(ctx context.Context, r Request, contentType string) (io.ReadCloser, error) {
+	if c.server == nil {
+		return nil, Errorf(CodeInvalid, "%s: the client is not connected to a server, and its Backend cannot do it", r.Verb)
+	}
+	return c.server.stream(ctx, call{verb: r.Verb, method: r.Method, path: r.Path, query: r.Query}, contentType)
+}
+
+func (b *httpBackend) stream(ctx context.Context, c call, contentType string) (io.ReadCloser, error) {
+	limited, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(b.ctx, cancel)
+	s := &streamBody{cancel: func() { stop(); cancel() }, patience: b.opts.RequestTimeout}
+	s.timer = time.AfterFunc(s.patience, cancel)
+	resp, err := b.beginStream(limited, c, contentType)
+	if err != nil {
+		s.cancel()
+		s.timer.Stop()
+		return nil, b.explain(ctx, c, err)
+	}
+	s.ReadCloser = resp.Body
+	return s, nil
+}
+
+// beginStream returns a successful response of the content type. The caller must close its body.
+func (b *httpBackend) beginStream(ctx context.Context, c call, contentType string) (*http.Response, error) {
+	req, err := b.newRequest(ctx, c, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", contentType)
+	resp, err := b.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if resp.StatusCode == http.StatusOK && kind == contentType {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		answer, err := readLimited(resp, b.opts.MaxResponseBytes)
+		if err != nil {
+			return nil, err
+		}
+		return nil, problemError(resp, answer)
+	}
+	e := Errorf(CodeInternal, "%s answers with %q instead of %s", b.base, kind, contentType)
+	e.Hint = "check the address: it does not look like a Tasker server"
+	return nil, e
+}
+
+// streamBody is the body of a response that arrives over a long time.
+type streamBody struct {
+	io.ReadCloser
+	cancel   func()
+	timer    *time.Timer // cancels the request when a Read takes too long
+	patience time.Duration
+}
+
+// Read implements io.Reader.
+func (s *streamBody) Read(p []byte) (int, error) {
+	s.timer.Reset(s.patience)
+	n, err := s.ReadCloser.Read(p)
+	s.timer.Stop() // the caller may take its time between reads
+	return n, err
+}
+
+// Close implements io.Closer.
+func (s *streamBody) Close() error {
+	s.timer.Stop()
+	err := s.ReadCloser.Close()
+	s.cancel()
+	return err
+}
