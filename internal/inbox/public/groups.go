@@ -1,0 +1,144 @@
+package public
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/inbox"
+)
+
+// Groups implements deadletters.GroupBackend.
+func (b *Backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadletters.GroupPage, error) {
+	page, err := b.inbox.Groups(ctx, inbox.GroupFilter{Namespace: f.Namespace, State: deadletter.GroupState(f.State),
+		Owner: f.Owner, Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly, Order: f.Order,
+		Limit: cmp.Or(f.Limit, defaultPage)}, f.Cursor)
+	if err != nil {
+		return nil, relocated(err, "cursor", "query.cursor")
+	}
+	out := &deadletters.GroupPage{Groups: []deadletters.Group{}, NextCursor: page.Next}
+	for _, g := range page.Groups {
+		shown := shownGroup(g)
+		shown.Hours = shownHours(page.Hours[g.ID])
+		out.Groups = append(out.Groups, *shown)
+	}
+	return out, nil
+}
+
+// Group implements deadletters.GroupBackend.
+func (b *Backend) Group(ctx context.Context, id string) (*deadletters.GroupStory, error) {
+	var r reader
+	group := r.group("path.group_id", id)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	story, err := b.inbox.Group(ctx, group)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	return shownGroupStory(story), nil
+}
+
+// ChangeGroup implements deadletters.GroupBackend.
+func (b *Backend) ChangeGroup(ctx context.Context, id string, ch deadletters.GroupChange) (*deadletters.Group, error) {
+	var r reader
+	group := r.group("path.group_id", id)
+	change := inbox.GroupChange{By: r.by(ch.Act), State: deadletter.GroupState(ch.State), ResolvedIn: ch.ResolvedIn,
+		Owner: ch.Owner, Runbook: ch.Runbook, Note: ch.Note}
+	if i := ch.Ignore; i != nil {
+		change.Ignore = deadletter.Ignore{Until: r.optionalTime("/ignore/until", i.Until), Count: i.Count,
+			PerHour: i.PerHour}
+	}
+	if ch.DueAt != nil {
+		due := r.optionalTime("/due_at", ch.DueAt)
+		change.DueAt = &due
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredGroup(b.inbox.ChangeGroup(ctx, group, change))
+}
+
+// MergeGroups implements deadletters.GroupBackend.
+func (b *Backend) MergeGroups(ctx context.Context, into string, req deadletters.MergeRequest,
+) (*deadletters.Group, error) {
+	var r reader
+	target, of, by := r.group("path.group_id", into), r.groups("/groups", req.Groups), r.by(req.Act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredGroup(b.inbox.MergeGroups(ctx, target, of, by))
+}
+
+// UnmergeGroup implements deadletters.GroupBackend.
+func (b *Backend) UnmergeGroup(ctx context.Context, id string, act deadletters.Act) (*deadletters.Group, error) {
+	var r reader
+	group, by := r.group("path.group_id", id), r.by(act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredGroup(b.inbox.UnmergeGroup(ctx, group, by))
+}
+
+func answeredGroup(g *deadletter.Group, err error) (*deadletters.Group, error) {
+	if err != nil {
+		return nil, shownError(err)
+	}
+	if g == nil {
+		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a group")
+	}
+	return shownGroup(g), nil
+}
+
+func shownGroup(g *deadletter.Group) *deadletters.Group {
+	out := &deadletters.Group{
+		GroupID: g.ID.String(), Namespace: g.Namespace, Title: g.Title, Fingerprint: shownPrint(g.Print),
+		State: deadletters.GroupState(g.State), StateAt: g.StateAt.Time(), ResolvedIn: g.ResolvedIn,
+		Regression: g.Regression, Regressions: g.Regressions, ResolvedAt: g.ResolvedAt.Ptr(),
+		Owner: g.Owner, Runbook: g.Runbook, DueAt: g.DueAt.Ptr(), MergedInto: shownGroupID(g.MergedInto),
+		FirstAt: g.FirstAt.Time(), LastAt: g.LastAt.Time(), Failures: g.Failures, OpenLetters: g.OpenLetters,
+		OpenCases: g.OpenCases, NoteCount: g.Notes, ETag: etag(g.Version),
+	}
+	if g.Ignore != (deadletter.Ignore{}) {
+		out.Ignore = &deadletters.Ignore{Until: g.Ignore.Until.Ptr(), Count: g.Ignore.Count, PerHour: g.Ignore.PerHour}
+	}
+	if g.Resolutions > 0 {
+		out.MeanOpenSeconds = float64(g.OpenFor) / 1e6 / float64(g.Resolutions)
+	}
+	return out
+}
+
+func shownPrint(p failure.Print) deadletters.Fingerprint {
+	return deadletters.Fingerprint{Version: p.Version, Type: p.Type, Message: p.Message, Frame: p.Frame, Where: p.Where,
+		Rule: p.Rule}
+}
+
+func shownHours(hours []deadletter.Hour) []deadletters.Hour {
+	var out []deadletters.Hour
+	for _, h := range hours {
+		out = append(out, deadletters.Hour{At: h.At.Time(), Failures: h.Failures})
+	}
+	return out
+}
+
+func shownGroupStory(s *inbox.GroupStory) *deadletters.GroupStory {
+	out := &deadletters.GroupStory{Group: *shownGroup(s.Group), Notes: []deadletters.Note{}}
+	out.Hours = shownHours(s.Hours)
+	for _, g := range s.Merged {
+		out.Merged = append(out.Merged, *shownGroup(g))
+	}
+	for _, n := range s.Notes {
+		out.Notes = append(out.Notes, deadletters.Note{No: n.No, At: n.At.Time(), Actor: n.Author, KeyName: n.Key,
+			Kind: n.Kind, Text: n.Text})
+	}
+	for _, p := range s.Why {
+		out.Why = append(out.Why, deadletters.Part{Name: p.Name, Value: p.Value, From: p.From})
+	}
+	if s.Sample != nil {
+		out.Sample = shownLetter(s.Sample)
+	}
+	return out
+}

@@ -1,0 +1,150 @@
+package public
+
+import (
+	"cmp"
+	"context"
+	"iter"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Report implements deadletters.LetterBackend.
+func (b *Backend) Report(ctx context.Context, req deadletters.ReportRequest) ([]deadletters.Receipt, error) {
+	var r reader
+	reports := r.reports(&req)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	receipts, err := b.inbox.Report(ctx, cmp.Or(req.Namespace, defaultNamespace), req.Source, reports)
+	if err != nil {
+		return nil, relocated(err, "/letters", "/reports")
+	}
+	out := make([]deadletters.Receipt, len(receipts))
+	for i, receipt := range receipts {
+		out[i] = deadletters.Receipt{LetterUUID: uuid.UUID(receipt.Letter), GroupID: shownGroupID(receipt.Group),
+			Status: deadletters.ReceiptStatus(receipt.Status)}
+	}
+	return out, nil
+}
+
+// Letters implements deadletters.LetterBackend.
+func (b *Backend) Letters(ctx context.Context, f deadletters.LetterFilter) (*deadletters.LetterPage, error) {
+	var r reader
+	filter := inbox.LetterFilter{Selection: r.selection("", &f.Selection), Below: r.cursor(f.Cursor),
+		Limit: cmp.Or(f.Limit, defaultPage)}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	page, err := b.inbox.Letters(ctx, filter)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := &deadletters.LetterPage{Letters: []deadletters.Letter{}}
+	for _, l := range page.Letters {
+		out.Letters = append(out.Letters, *shownLetter(l))
+	}
+	if !page.Next.IsZero() {
+		out.NextCursor = page.Next.String()
+	}
+	return out, nil
+}
+
+// Letter implements deadletters.LetterBackend.
+func (b *Backend) Letter(ctx context.Context, id uuid.UUID) (*deadletters.LetterStory, error) {
+	story, err := b.inbox.Letter(ctx, task.ID(id))
+	if err != nil {
+		return nil, shownError(err)
+	}
+	return shownLetterStory(story), nil
+}
+
+// exportPage is the number of letters of which an export reads the list at once.
+const exportPage = 200
+
+// ExportLetters implements deadletters.LetterBackend. It holds one page of IDs, and one letter whole.
+func (b *Backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
+) iter.Seq2[*deadletters.Letter, error] {
+	return func(yield func(*deadletters.Letter, error) bool) {
+		var r reader
+		filter := inbox.LetterFilter{Selection: r.selection("", &f.Selection), Below: r.cursor(f.Cursor), Limit: exportPage}
+		if err := r.err(); err != nil {
+			yield(nil, err)
+			return
+		}
+		for {
+			page, err := b.inbox.Letters(ctx, filter)
+			if err != nil {
+				yield(nil, shownError(err))
+				return
+			}
+			for _, l := range page.Letters {
+				story, err := b.inbox.Letter(ctx, l.ID)
+				if task.CodeOf(err) == task.NotFound {
+					continue // purged meanwhile
+				}
+				if err != nil {
+					yield(nil, shownError(err))
+					return
+				}
+				if !yield(shownLetter(story.Letter), nil) {
+					return
+				}
+			}
+			if filter.Below = page.Next; filter.Below.IsZero() {
+				return
+			}
+		}
+	}
+}
+
+// EditLetter implements deadletters.LetterBackend.
+func (b *Backend) EditLetter(ctx context.Context, id uuid.UUID, edit deadletters.LetterEdit,
+) (*deadletters.Letter, error) {
+	var r reader
+	change := inbox.LetterEdit{By: r.by(edit.Act), Edit: r.edit("", &edit.Edit), Clear: edit.Clear}
+	empty := change.Edit.Patch == nil && change.Edit.SetHeaders == nil && change.Edit.DropHeaders == nil &&
+		change.Edit.Key == nil
+	if change.Clear && !empty {
+		r.bad("/clear", "excludes patch, headers and key")
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredLetter(b.inbox.EditLetter(ctx, task.ID(id), change))
+}
+
+// DiscardLetter implements deadletters.LetterBackend.
+func (b *Backend) DiscardLetter(ctx context.Context, id uuid.UUID, act deadletters.Act) (*deadletters.Letter, error) {
+	var r reader
+	by := r.by(act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredLetter(b.inbox.DiscardLetter(ctx, task.ID(id), by))
+}
+
+// RestoreLetter implements deadletters.LetterBackend.
+func (b *Backend) RestoreLetter(ctx context.Context, id uuid.UUID, act deadletters.Act) (*deadletters.Letter, error) {
+	var r reader
+	by := r.by(act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredLetter(b.inbox.RestoreLetter(ctx, task.ID(id), by))
+}
+
+func answeredLetter(l *deadletter.Letter, err error) (*deadletters.Letter, error) {
+	if err != nil {
+		return nil, shownError(err)
+	}
+	if l == nil {
+		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a letter")
+	}
+	return shownLetter(l), nil
+}

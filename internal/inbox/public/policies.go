@@ -1,0 +1,76 @@
+package public
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// SavePolicy implements deadletters.SourceBackend.
+func (b *Backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest) (*deadletters.Policy, error) {
+	var r reader
+	policy, by := r.policy(&req.Policy), r.by(req.Act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	saved, err := b.inbox.SavePolicy(ctx, policy, by)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	if saved == nil {
+		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a policy")
+	}
+	shown := shownPolicy(saved)
+	return &shown, nil
+}
+
+// DropPolicy implements deadletters.SourceBackend.
+func (b *Backend) DropPolicy(ctx context.Context, namespace, source, origin string, act deadletters.Act) error {
+	var r reader
+	by := r.by(act)
+	if err := r.err(); err != nil {
+		return err
+	}
+	return shownError(b.inbox.DropPolicy(ctx, cmp.Or(namespace, defaultNamespace), source, origin, by))
+}
+
+// Policies implements deadletters.SourceBackend.
+func (b *Backend) Policies(ctx context.Context, namespace string) ([]deadletters.Policy, error) {
+	list, err := b.inbox.Policies(ctx, namespace)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := []deadletters.Policy{}
+	for _, p := range list {
+		out = append(out, shownPolicy(p))
+	}
+	return out, nil
+}
+
+func (r *reader) policy(p *deadletters.Policy) *deadletter.Policy {
+	return &deadletter.Policy{
+		Namespace: cmp.Or(p.Namespace, defaultNamespace), Source: p.Source, Origin: p.Origin,
+		Strategy: deadletter.Strategy(p.Strategy), MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted,
+		Base: r.seconds("/base_seconds", p.BaseSeconds), Cap: r.seconds("/cap_seconds", p.CapSeconds),
+		Multiplier: p.Multiplier, Jitter: p.Jitter, At: r.timeOfDay("/time_of_day", p.TimeOfDay),
+		MaxAge: r.seconds("/max_age_seconds", p.MaxAgeSeconds), OnlyTypes: p.OnlyTypes,
+	}
+}
+
+func shownPolicy(p *deadletter.Policy) deadletters.Policy {
+	out := deadletters.Policy{
+		Namespace: p.Namespace, Source: p.Source, Origin: p.Origin, Strategy: deadletters.Strategy(p.Strategy),
+		MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted, BaseSeconds: p.Base.Seconds(),
+		CapSeconds: p.Cap.Seconds(), Multiplier: p.Multiplier, Jitter: p.Jitter, MaxAgeSeconds: p.MaxAge.Seconds(),
+		OnlyTypes: p.OnlyTypes, ETag: etag(p.Version),
+	}
+	if p.Strategy == deadletter.ScheduledAt {
+		out.TimeOfDay = fmt.Sprintf("%02d:%02d", int(p.At/time.Hour), int(p.At%time.Hour/time.Minute))
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package public
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// reader converts what a caller sends, and collects what cannot be converted. The rules about values that can be are
+// those of package inbox.
+type reader struct{ problems []tasker.Detail }
+
+func (r *reader) bad(at, fault string) {
+	if fault != "" {
+		r.problems = append(r.problems, tasker.Detail{Location: at, Message: fault})
+	}
+}
+
+// err returns the refusal of the request, nil if everything could be converted.
+func (r *reader) err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	return &tasker.Error{Code: tasker.CodeInvalid, Message: "the request cannot be read; nothing was changed",
+		Details: r.problems}
+}
+
+// text checks a text for characters that break logs and terminals. Names allow no line breaks, prose does.
+func (r *reader) text(at, s string, prose bool) string {
+	r.bad(at, task.CharacterFault(s, prose))
+	return s
+}
+
+// filterTime converts a bound of a filter, where the zero time is no bound.
+func (r *reader) filterTime(at string, t time.Time) task.Instant {
+	if t.IsZero() {
+		return 0
+	}
+	r.bad(at, task.TimeFault(t))
+	return task.FromTime(t)
+}
+
+func (r *reader) optionalTime(at string, t *time.Time) task.Instant {
+	if t == nil {
+		return 0
+	}
+	r.bad(at, task.TimeFault(*t))
+	return task.FromTime(*t)
+}
+
+// maxSeconds keeps a duration within the range of time.Duration: 100 years.
+const maxSeconds = 100 * 365 * 24 * 60 * 60
+
+func (r *reader) seconds(at string, s float64) time.Duration {
+	if math.IsNaN(s) || s < 0 || s > maxSeconds {
+		r.bad(at, "must be 0 to "+strconv.Itoa(maxSeconds)+" seconds")
+		return 0
+	}
+	return time.Duration(s * float64(time.Second))
+}
+
+func (r *reader) group(at, id string) deadletter.GroupID {
+	g, err := deadletter.ParseGroupID(id)
+	if err != nil {
+		r.bad(at, err.Error())
+	}
+	return g
+}
+
+func (r *reader) groups(at string, ids []string) []deadletter.GroupID {
+	var out []deadletter.GroupID
+	for i, id := range ids {
+		out = append(out, r.group(at+"/"+strconv.Itoa(i), id))
+	}
+	return out
+}
+
+// cursor converts the cursor of a list whose pages continue below an ID.
+func (r *reader) cursor(s string) task.ID {
+	if s == "" {
+		return task.ID{}
+	}
+	id, err := task.ParseID(s)
+	if err != nil {
+		r.bad("query.cursor", "must be next_cursor of the previous page")
+	}
+	return id
+}
+
+// number converts the cursor of a list whose pages continue above a number.
+func (r *reader) number(s string) int {
+	if s == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil || n < 0 {
+		r.bad("query.cursor", "must be next_cursor of the previous page")
+	}
+	return int(n)
+}
+
+// unmatched is a version that no object has.
+const unmatched = -1
+
+// by converts an act.
+func (r *reader) by(a deadletters.Act) inbox.By {
+	by := inbox.By{Actor: a.Actor, Reason: a.Reason}
+	var x task.Expectation
+	r.bad("/if_match", x.Match(a.IfMatch))
+	switch len(x.Versions) {
+	case 0:
+	case 1:
+		version, err := strconv.ParseInt(x.Versions[0], 10, 64)
+		if by.Version = version; err != nil || version <= 0 {
+			by.Version = unmatched
+		}
+	default:
+		r.bad("/if_match", "must be one ETag, or *")
+	}
+	return by
+}
+
+// ids converts UUIDs, which are the same 16 bytes on both sides.
+func ids(of []uuid.UUID) []task.ID {
+	var out []task.ID
+	for _, id := range of {
+		out = append(out, task.ID(id))
+	}
+	return out
+}
+
+// defaultNamespace is the namespace of an object that names none.
+const defaultNamespace = "default"
+
+// timeOfDay converts HH:MM to the time since midnight.
+func (r *reader) timeOfDay(at, s string) time.Duration {
+	if s == "" {
+		return 0
+	}
+	t, err := time.Parse("15:04", s)
+	if err != nil || len(s) != len("15:04") || strings.ContainsAny(s, "+-") {
+		r.bad(at, "must be a time of day such as 03:30")
+		return 0
+	}
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute
+}

@@ -1,0 +1,88 @@
+package public
+
+import (
+	"strconv"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const bothForms = "must be given as text or in base64, not both"
+
+func (r *reader) content(at string, c *deadletters.Content) deadletter.Content {
+	if len(c.Payload) > 0 && len(c.PayloadBase64) > 0 && string(c.Payload) != "null" {
+		r.bad(at+"/payload_base64", bothForms)
+	}
+	out := deadletter.Content{Key: r.key(at, c.Key, c.KeyBase64), Headers: r.headers(at+"/headers", c.Headers)}
+	if out.Payload = c.PayloadBase64; len(c.Payload) > 0 && string(c.Payload) != "null" {
+		out.Payload = c.Payload
+	}
+	return out
+}
+
+func (r *reader) key(at, text string, binary []byte) []byte {
+	if text == "" {
+		return binary
+	}
+	if len(binary) > 0 {
+		r.bad(at+"/key_base64", bothForms)
+	}
+	return []byte(text)
+}
+
+func (r *reader) headers(at string, list []deadletters.Header) []deadletter.Header {
+	var out []deadletter.Header
+	for i := range list {
+		h := &list[i]
+		place := at + "/" + strconv.Itoa(i)
+		if h.Name == "" {
+			r.bad(place+"/name", "must not be empty")
+		}
+		r.text(place+"/name", h.Name, false)
+		if h.Value != "" && len(h.ValueBase64) > 0 {
+			r.bad(place+"/value_base64", bothForms)
+		}
+		out = append(out, deadletter.Header{Name: h.Name, Value: h.Bytes()})
+	}
+	return out
+}
+
+func (r *reader) edit(at string, e *deadletters.Edit) deadletter.Edit {
+	out := deadletter.Edit{Patch: e.Patch, SetHeaders: r.headers(at+"/set_headers", e.SetHeaders),
+		DropHeaders: e.DropHeaders, Key: r.key(at, e.Key, e.KeyBase64)}
+	if string(e.Patch) == "null" { // in a body, null means a missing value
+		out.Patch = nil
+	}
+	for i, name := range e.DropHeaders {
+		r.text(at+"/drop_headers/"+strconv.Itoa(i), name, false)
+	}
+	return out
+}
+
+func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
+	f := &in.Failure
+	out := inbox.Report{MessageID: in.MessageID, Origin: in.Origin, Handler: in.Handler, Content: r.content(at, &in.Content),
+		Failure: failure.Report{Type: r.text(at+"/failure/error_type", f.Type, false),
+			Code: r.text(at+"/failure/code", f.Code, false), Message: f.Message, Class: failure.Class(f.Class),
+			Retryable: f.Retryable == nil || *f.Retryable},
+		Stack: f.Stack, Attempts: in.Attempts, FailedAt: r.filterTime(at+"/failed_at", in.FailedAt)}
+	if in.LetterUUID != nil {
+		out.Letter = task.ID(*in.LetterUUID)
+	}
+	return out
+}
+
+// reports converts a batch. The key of a batch identifies the reports in it that have no identifier of their own.
+func (r *reader) reports(req *deadletters.ReportRequest) []inbox.Report {
+	out := make([]inbox.Report, len(req.Reports))
+	for i := range req.Reports {
+		out[i] = r.report("/reports/"+strconv.Itoa(i), &req.Reports[i])
+		if req.IdempotencyKey != "" && out[i].MessageID == "" {
+			out[i].MessageID = req.IdempotencyKey + "/" + strconv.Itoa(i)
+		}
+	}
+	return out
+}

@@ -1,0 +1,34 @@
+package public
+
+import (
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+)
+
+func (r *reader) selection(at string, s *deadletters.Selection) deadletter.Selection {
+	return deadletter.Selection{
+		Namespace: s.Namespace, Kind: deadletter.Kind(s.Kind), IDs: ids(s.IDs), Groups: r.groups(at+"/groups", s.Groups),
+		Source: s.Source, Origin: s.Origin, Template: s.Template, State: deadletter.State(s.State),
+		Type: s.ErrorType, Text: s.Text, HeaderName: s.HeaderName, HeaderValue: s.HeaderValue,
+		After: r.filterTime(at+"/after", s.After), Before: r.filterTime(at+"/before", s.Before),
+		MinReplays: s.MinReplays, Parked: s.Parked,
+	}
+}
+
+func (r *reader) redrive(req *deadletters.RedriveRequest) inbox.RedriveRequest {
+	out := inbox.RedriveRequest{
+		By: r.by(req.Act), Operation: deadletter.Operation(req.Operation),
+		Selection: r.selection("/selection", &req.Selection), Destination: r.text("/destination", req.Destination, false),
+		Plan: deadletter.Plan{Canary: req.Plan.Canary, Factor: req.Plan.Factor, Largest: req.Plan.Largest,
+			Observe: r.seconds("/plan/observe_seconds", req.Plan.ObserveSeconds), Rate: req.Plan.Rate},
+		Stop: deadletter.StopRule{ReturnedShare: req.Stop.ReturnedShare, SamePrint: req.Stop.SamePrint,
+			Failed: req.Stop.Failed},
+		IncludeParked: req.IncludeParked, Start: req.Start,
+	}
+	if req.Edit != nil {
+		edit := r.edit("/edit", req.Edit)
+		out.Edit = &edit
+	}
+	return out
+}

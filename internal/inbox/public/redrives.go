@@ -1,0 +1,111 @@
+package public
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// PreviewRedrive implements deadletters.RedriveBackend.
+func (b *Backend) PreviewRedrive(ctx context.Context, req deadletters.RedriveRequest) (*deadletters.Preview, error) {
+	var r reader
+	request := r.redrive(&req)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	preview, err := b.inbox.PreviewRedrive(ctx, request)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	return shownPreview(preview), nil
+}
+
+// CreateRedrive implements deadletters.RedriveBackend.
+func (b *Backend) CreateRedrive(ctx context.Context, req deadletters.RedriveRequest) (*deadletters.Redrive, error) {
+	var r reader
+	request := r.redrive(&req)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredRedrive(b.inbox.CreateRedrive(ctx, request))
+}
+
+// ActOnRedrive implements deadletters.RedriveBackend.
+func (b *Backend) ActOnRedrive(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct,
+) (*deadletters.Redrive, error) {
+	var r reader
+	by := r.by(act.Act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredRedrive(b.inbox.ActOnRedrive(ctx, task.ID(id), inbox.RedriveAct(act.Action), by))
+}
+
+// Redrive implements deadletters.RedriveBackend.
+func (b *Backend) Redrive(ctx context.Context, id uuid.UUID) (*deadletters.Redrive, error) {
+	return answeredRedrive(b.inbox.Redrive(ctx, task.ID(id)))
+}
+
+func answeredRedrive(r *deadletter.Redrive, err error) (*deadletters.Redrive, error) {
+	if err != nil {
+		return nil, shownError(err)
+	}
+	if r == nil {
+		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a redrive")
+	}
+	return shownRedrive(r), nil
+}
+
+// Redrives implements deadletters.RedriveBackend.
+func (b *Backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*deadletters.RedrivePage, error) {
+	var r reader
+	filter := inbox.RedriveFilter{Namespace: f.Namespace, Below: r.cursor(f.Cursor), Limit: cmp.Or(f.Limit, defaultPage)}
+	for _, state := range f.States {
+		filter.States = append(filter.States, deadletter.RedriveState(state))
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	redrives, err := b.inbox.Redrives(ctx, filter)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := &deadletters.RedrivePage{Redrives: []deadletters.Redrive{}}
+	for _, redrive := range redrives {
+		out.Redrives = append(out.Redrives, *shownRedrive(redrive))
+	}
+	if n := len(redrives); n > 0 && n == filter.Limit {
+		out.NextCursor = redrives[n-1].ID.String()
+	}
+	return out, nil
+}
+
+// RedriveItems implements deadletters.RedriveBackend.
+func (b *Backend) RedriveItems(ctx context.Context, id uuid.UUID, f deadletters.ItemFilter,
+) (*deadletters.ItemPage, error) {
+	var r reader
+	above, limit := r.number(f.Cursor), cmp.Or(f.Limit, defaultItemsPage)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	items, err := b.inbox.RedriveItems(ctx, task.ID(id), deadletter.ItemState(f.State), above, limit)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := &deadletters.ItemPage{Items: []deadletters.Item{}}
+	for _, item := range items {
+		out.Items = append(out.Items, shownItem(item))
+	}
+	if n := len(items); n > 0 && n == limit {
+		out.NextCursor = strconv.Itoa(items[n-1].No)
+	}
+	return out, nil
+}

@@ -1,0 +1,81 @@
+package public
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func shownRedrive(r *deadletter.Redrive) *deadletters.Redrive {
+	return &deadletters.Redrive{
+		RedriveUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Operation: deadletters.Operation(r.Operation),
+		Selection: shownSelection(&r.Selection), Destination: r.Destination, Edit: shownEdit(r.Edit),
+		Plan: shownPlan(r.Plan), Stop: shownStop(r.Stop), IncludeParked: r.IncludeParked,
+		State: deadletters.RedriveState(r.State), StateAt: r.StateAt.Time(), HaltReason: r.Halt,
+		FrozenAt: r.FrozenAt.Ptr(), StartedAt: r.StartedAt.Ptr(), EndedAt: r.EndedAt.Ptr(),
+		Total: r.Total, Counts: deadletters.ItemCounts(r.Counts), Wave: r.Wave, WaveSize: r.WaveSize, WaveSent: r.WaveSent,
+		Actor: r.Actor, KeyName: r.Key, Reason: r.Reason, CreatedAt: r.CreatedAt.Time(), ETag: etag(r.Version),
+	}
+}
+
+func shownSelection(s *deadletter.Selection) deadletters.Selection {
+	out := deadletters.Selection{
+		Namespace: s.Namespace, Kind: deadletters.Kind(s.Kind), Source: s.Source, Origin: s.Origin, Template: s.Template,
+		State: deadletters.LetterState(s.State), ErrorType: s.Type, Text: s.Text, HeaderName: s.HeaderName,
+		HeaderValue: s.HeaderValue, After: optionalTime(s.After), Before: optionalTime(s.Before), MinReplays: s.MinReplays,
+		Parked: s.Parked,
+	}
+	for _, id := range s.IDs {
+		out.IDs = append(out.IDs, uuid.UUID(id))
+	}
+	for _, g := range s.Groups {
+		out.Groups = append(out.Groups, g.String())
+	}
+	return out
+}
+
+// optionalTime returns the zero time for the zero Instant.
+func optionalTime(i task.Instant) time.Time {
+	if i == 0 {
+		return time.Time{}
+	}
+	return i.Time()
+}
+
+func shownPlan(p deadletter.Plan) deadletters.Plan {
+	return deadletters.Plan{Canary: p.Canary, Factor: p.Factor, Largest: p.Largest, ObserveSeconds: p.Observe.Seconds(),
+		Rate: p.Rate}
+}
+
+func shownStop(s deadletter.StopRule) deadletters.StopRule {
+	return deadletters.StopRule{ReturnedShare: s.ReturnedShare, SamePrint: s.SamePrint, Failed: s.Failed}
+}
+
+func shownItem(i deadletter.Item) deadletters.Item {
+	return deadletters.Item{No: i.No, Kind: deadletters.Kind(i.Kind), ID: uuid.UUID(i.ID),
+		State: deadletters.ItemState(i.State), Wave: i.Wave, At: optionalTime(i.At), Message: i.Message,
+		GroupID: shownGroupID(i.Group), Uncertain: i.Uncertain}
+}
+
+func shownPreview(p *inbox.Preview) *deadletters.Preview {
+	out := &deadletters.Preview{Total: p.Total, Capped: p.Capped, Samples: []deadletters.PreviewItem{},
+		Destinations: []deadletters.DestinationCheck{}, Problems: details(p.Problems), Plan: shownPlan(p.Plan),
+		Stop: shownStop(p.Stop)}
+	for _, s := range p.Samples {
+		item := deadletters.PreviewItem{Kind: deadletters.Kind(s.Kind), ID: uuid.UUID(s.ID), Destination: s.Destination,
+			Problem: s.Problem}
+		for _, c := range s.Changes {
+			item.Changes = append(item.Changes, deadletters.Change(c))
+		}
+		out.Samples = append(out.Samples, item)
+	}
+	for _, d := range p.Destinations {
+		out.Destinations = append(out.Destinations, deadletters.DestinationCheck(d))
+	}
+	return out
+}

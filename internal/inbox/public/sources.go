@@ -1,0 +1,96 @@
+package public
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+)
+
+// SaveSource implements deadletters.SourceBackend.
+func (b *Backend) SaveSource(ctx context.Context, req deadletters.SourceRequest) (*deadletters.Source, error) {
+	var r reader
+	source, by := r.source(&req.Source), r.by(req.Act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredSource(b.inbox.SaveSource(ctx, source, by))
+}
+
+func answeredSource(s *deadletter.Source, err error) (*deadletters.Source, error) {
+	if err != nil {
+		return nil, shownError(err)
+	}
+	if s == nil {
+		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a source")
+	}
+	shown := shownSource(s)
+	return &shown, nil
+}
+
+// DropSource implements deadletters.SourceBackend.
+func (b *Backend) DropSource(ctx context.Context, namespace, name string, act deadletters.Act) error {
+	var r reader
+	by := r.by(act)
+	if err := r.err(); err != nil {
+		return err
+	}
+	return shownError(b.inbox.DropSource(ctx, cmp.Or(namespace, defaultNamespace), name, by))
+}
+
+// Sources implements deadletters.SourceBackend.
+func (b *Backend) Sources(ctx context.Context, namespace string) ([]deadletters.SourceStatus, error) {
+	list, err := b.inbox.Sources(ctx, namespace)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := []deadletters.SourceStatus{}
+	for i := range list {
+		out = append(out, shownStatus(&list[i]))
+	}
+	return out, nil
+}
+
+// TestSource implements deadletters.SourceBackend.
+func (b *Backend) TestSource(ctx context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
+	status, err := b.inbox.TestSource(ctx, cmp.Or(namespace, defaultNamespace), name)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	shown := shownStatus(status)
+	return &shown, nil
+}
+
+// PauseSource implements deadletters.SourceBackend.
+func (b *Backend) PauseSource(ctx context.Context, namespace, name string, paused bool, act deadletters.Act,
+) (*deadletters.Source, error) {
+	var r reader
+	by := r.by(act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredSource(b.inbox.PauseSource(ctx, cmp.Or(namespace, defaultNamespace), name, paused, by))
+}
+
+func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
+	return deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
+		Since: optionalTime(s.Since), Open: s.Open}
+}
+
+func shownSource(s *deadletter.Source) deadletters.Source {
+	return deadletters.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: hidden(s.URL), Queue: s.Queue,
+		Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen, Paused: s.Paused,
+		ETag: etag(s.Version)}
+}
+
+func (r *reader) source(s *deadletters.Source) *deadletter.Source {
+	if isHidden(s.URL) {
+		r.bad("/url", "has a hidden password, as answers show it: give the password itself")
+	}
+	return &deadletter.Source{Namespace: cmp.Or(s.Namespace, defaultNamespace), Name: s.Name, Driver: s.Driver,
+		URL: s.URL, Queue: s.Queue, Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen,
+		Paused: s.Paused}
+}
