@@ -36,9 +36,9 @@ type Letter struct {
 	RedriveUUID *uuid.UUID  `json:"redrive_uuid,omitempty" doc:"Redrive that holds it, or held it last."`
 	PurgeAt     *time.Time  `json:"purge_at,omitempty" doc:"When it will be deleted. Open letters never are."`
 
-	GroupID string  `json:"group_id" doc:"Group of its latest occurrence: 16 hexadecimal digits."`
-	Failure Failure `json:"failure" doc:"Of its latest occurrence."`
-	Handler string  `json:"handler,omitempty" doc:"Consumer that failed."`
+	GroupID string        `json:"group_id" doc:"Group of its latest occurrence: 16 hexadecimal digits."`
+	Failure LetterFailure `json:"failure" doc:"Of its latest occurrence."`
+	Handler string        `json:"handler,omitempty" doc:"Consumer that failed."`
 
 	Occurrences int  `json:"occurrences" doc:"How often it died."`
 	Attempts    int  `json:"attempts" doc:"Attempts of its consumers, in all."`
@@ -61,15 +61,15 @@ type Letter struct {
 
 // Occurrence is one time that a letter died.
 type Occurrence struct {
-	No          int        `json:"no"`
-	At          time.Time  `json:"at"`
-	GroupID     string     `json:"group_id"`
-	Failure     Failure    `json:"failure"`
-	Handler     string     `json:"handler,omitempty"`
-	Origin      string     `json:"origin,omitempty"`
-	Position    string     `json:"position,omitempty"`
-	Attempts    int        `json:"attempts"`
-	RedriveUUID *uuid.UUID `json:"redrive_uuid,omitempty" doc:"Redrive after which it came back."`
+	No          int           `json:"no"`
+	At          time.Time     `json:"at"`
+	GroupID     string        `json:"group_id"`
+	Failure     LetterFailure `json:"failure"`
+	Handler     string        `json:"handler,omitempty"`
+	Origin      string        `json:"origin,omitempty"`
+	Position    string        `json:"position,omitempty"`
+	Attempts    int           `json:"attempts"`
+	RedriveUUID *uuid.UUID    `json:"redrive_uuid,omitempty" doc:"Redrive after which it came back."`
 	// Payload and PayloadBase64 are what died, where it differs from what was sent.
 	Payload       json.RawMessage `json:"payload,omitempty" doc:"What died, where it differs from what was sent."`
 	PayloadBase64 []byte          `json:"payload_base64,omitempty" doc:"The same, if it is not JSON."`

@@ -24,11 +24,11 @@ type ReportRequest struct {
 type Report struct {
 	// MessageID is the program's identifier of the message. A second report of the same source with the same one
 	// changes nothing. "" identifies the message by its content, origin and time of failure.
-	MessageID string  `json:"message_id,omitempty" doc:"Identifier of the message. A second report of the source with the same one changes nothing. Without it content, origin and time of failure identify the message." maxLength:"255"`
-	Origin    string  `json:"origin,omitempty" doc:"Queue or topic that the message was taken from; a redrive sends it there." maxLength:"255"`
-	Handler   string  `json:"handler,omitempty" doc:"Consumer that failed." maxLength:"255"`
-	Failure   Failure `json:"failure"`
-	Attempts  int     `json:"attempts,omitempty" doc:"Attempts of the consumer." minimum:"0" maximum:"1000000"`
+	MessageID string        `json:"message_id,omitempty" doc:"Identifier of the message. A second report of the source with the same one changes nothing. Without it content, origin and time of failure identify the message." maxLength:"255"`
+	Origin    string        `json:"origin,omitempty" doc:"Queue or topic that the message was taken from; a redrive sends it there." maxLength:"255"`
+	Handler   string        `json:"handler,omitempty" doc:"Consumer that failed." maxLength:"255"`
+	Failure   LetterFailure `json:"failure"`
+	Attempts  int           `json:"attempts,omitempty" doc:"Attempts of the consumer." minimum:"0" maximum:"1000000"`
 	// FailedAt is the time of the failure. Defaults to now.
 	FailedAt time.Time `json:"failed_at,omitzero" doc:"Time of the failure. Defaults to now."`
 	// LetterUUID is the value of the header tasker-letter, if the message has been sent back before.
@@ -36,8 +36,8 @@ type Report struct {
 	Content
 }
 
-// Failure is why a consumer could not process a message.
-type Failure struct {
+// LetterFailure is why a consumer could not process a message.
+type LetterFailure struct {
 	Type      string              `json:"error_type,omitempty" doc:"Class of the error." maxLength:"255"`
 	Code      string              `json:"code,omitempty" doc:"The application's own code." maxLength:"255"`
 	Message   string              `json:"message" doc:"Truncated to 8 KiB."`

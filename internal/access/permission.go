@@ -7,16 +7,27 @@ type Permission string
 
 // The permissions. Admin implies all others.
 const (
-	Submit  Permission = "submit"  // submit and cancel tasks
-	Read    Permission = "read"    // read tasks, steps, templates, workers
-	Operate Permission = "operate" // register templates, repair steps, cancel
-	Work    Permission = "work"    // the worker protocol
+	Submit  Permission = "submit"  // submit and cancel tasks; report dead letters
+	Read    Permission = "read"    // read tasks, steps, templates, workers; groups, redrives, sources, but no letters
+	Operate Permission = "operate" // register templates, repair steps, cancel; triage groups, redrive cases
+	Work    Permission = "work"    // the worker protocol; report dead letters
 	Admin   Permission = "admin"   // everything
+)
+
+// The permissions of dead letters. None of the others implies them, except Admin: the payloads of other programs'
+// messages may be confidential, and a key that was given to read tasks must not show them.
+const (
+	DeadLettersRead    Permission = "dead-letters:read"    // read letters, with their payloads
+	DeadLettersRedrive Permission = "dead-letters:redrive" // send letters back, run cases again; triage groups
+	DeadLettersEdit    Permission = "dead-letters:edit"    // change what is sent in place of a letter
+	DeadLettersDiscard Permission = "dead-letters:discard" // discard and restore letters
+	SourcesAdmin       Permission = "sources:admin"        // add, change and remove sources and policies
 )
 
 // Permissions returns all permissions, the weakest first.
 func Permissions() []Permission {
-	return []Permission{Submit, Read, Operate, Work, Admin}
+	return []Permission{Submit, Read, Operate, Work, DeadLettersRead, DeadLettersRedrive, DeadLettersEdit,
+		DeadLettersDiscard, SourcesAdmin, Admin}
 }
 
 // Principal is the holder of one key, for whom a request acts.

@@ -28,6 +28,9 @@ type api struct {
 
 func newAPI(t *testing.T, backend httpapi.Backend, opts httpapi.Options) *api {
 	t.Helper()
+	if f, is := backend.(*fake); is && opts.DeadLetters == nil {
+		opts.DeadLetters = fakeInbox{f}
+	}
 	h := httpapi.New(backend, opts)
 	return &api{t: t, handler: h, doc: loadDocument(t, h)}
 }
@@ -193,6 +196,10 @@ func (d document) check(t *testing.T, r *http.Request, got response) {
 		d.checkStream(t, got.body)
 		got.body = jsonString(got.body)
 	}
+	if got.header.Get("Content-Type") == "application/x-ndjson" {
+		d.checkLines(t, got.body)
+		got.body = jsonString(got.body)
+	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(got.body))
 	if err != nil {
 		t.Errorf("%s answers %q: %v", pattern, got.body, err)
@@ -218,6 +225,21 @@ func (d document) checkStream(t *testing.T, body string) {
 		}
 		if err != nil {
 			t.Errorf("the stream has an event that the document does not allow: %v\n%s", err, data)
+		}
+	}
+}
+
+// checkLines holds every line of an export against the document.
+func (d document) checkLines(t *testing.T, body string) {
+	t.Helper()
+	schema := d.compile(t, "/components/schemas/Letter")
+	for line := range strings.Lines(body) {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err == nil {
+			err = schema.Validate(value)
+		}
+		if err != nil {
+			t.Errorf("the export has a line that the document does not allow: %v\n%s", err, line)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/httpapi/inbox"
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
 	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
 	"github.com/taskerhq/tasker/internal/httpapi/taskworker"
@@ -88,6 +89,7 @@ func (s *server) routes() {
 	tasks := taskworker.New(s.backend, steps)
 	workers.Routes(api, steps, tasks)   // /internal/workers
 	queue.Routes(api, s.backend, tasks) // /api/v1
+	inbox.Routes(api, s.letters)        // /v1/groups, /v1/dead-letters, /v1/redrives, /v1/sources, /v1/policies
 
 	endpoint.Add(api, get("/health/live", "live", "Check that the process is alive", nil, hot), s.getLive)
 	endpoint.Add(api, get("/health/ready", "ready", "Check that the server is ready", nil, hot), s.getReady)

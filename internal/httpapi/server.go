@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
 	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
@@ -26,6 +27,8 @@ type Options struct {
 	// Ready reports why the server cannot work now, or nil. The text of a *tasker.Error is shown to every client.
 	// Defaults to always ready.
 	Ready func(context.Context) error
+	// DeadLetters is the engine behind the routes of dead letters. Defaults to none: they answer unavailable.
+	DeadLetters deadletters.Backend
 	// Limits bound requests.
 	Limits Limits
 	// Version is the answer of GET /version. Defaults to "devel".
@@ -87,6 +90,7 @@ type CaseBackend interface {
 type server struct {
 	api     *endpoint.API
 	backend Backend
+	letters deadletters.Backend // nil: none
 	front   *web.Front
 	ready   func(context.Context) error
 	limits  Limits
@@ -100,7 +104,7 @@ type server struct {
 // be built from its types, which no input can cause.
 func New(backend Backend, opts Options) http.Handler {
 	s := &server{
-		backend: backend, front: opts.Front, ready: opts.Ready,
+		backend: backend, letters: opts.DeadLetters, front: opts.Front, ready: opts.Ready,
 		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Streams,
 	}
 	if s.front == nil {

@@ -152,7 +152,8 @@ func tagOf(path string) string {
 	if strings.HasPrefix(path, "/api/v1/") && !strings.Contains(path, "/dlq") {
 		return "queue"
 	}
-	for _, noun := range []string{"audit", "dlq", "workflow_steps", "templates", "workers", "tasks", "events", "health"} {
+	for _, noun := range []string{"audit", "dlq", "workflow_steps", "templates", "workers", "tasks", "events", "health",
+		"groups", "dead-letters", "redrives", "sources", "policies"} {
 		if strings.Contains(path, "/"+noun) {
 			return noun
 		}

@@ -22,8 +22,8 @@ func shownHeaders(list []deadletter.Header) []deadletters.Header {
 	return out
 }
 
-func shownFailure(r failure.Report, stack string) deadletters.Failure {
-	return deadletters.Failure{Type: r.Type, Code: r.Code, Message: r.Message, Class: tasker.FailureClass(r.Class),
+func shownFailure(r failure.Report, stack string) deadletters.LetterFailure {
+	return deadletters.LetterFailure{Type: r.Type, Code: r.Code, Message: r.Message, Class: tasker.FailureClass(r.Class),
 		Retryable: &r.Retryable, Stack: stack}
 }
 

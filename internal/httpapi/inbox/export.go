@@ -1,0 +1,91 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/web"
+)
+
+const (
+	linesType = "application/x-ndjson"
+	linesDoc  = "JSON lines: one Letter a line, whole. The connection is cut if the export cannot be completed."
+	// lineTimeout bounds a client's time to receive a letter.
+	lineTimeout = 30 * time.Second
+)
+
+// exportFilter is a deadletters.LetterFilter as a query, without a page: an export has none.
+type exportFilter struct {
+	LetterQuery
+}
+
+func (f *family) exportRoute(e endpoint.Endpoint) {
+	endpoint.AddStream[deadletters.Letter](f.api, e, linesType, linesDoc, f.export)
+}
+
+// export sends letters as it reads them. After the first one an error can only be shown by cutting the connection: a
+// client must not take a part for the whole.
+func (f *family) export(ctx context.Context, hc huma.Context, params *exportFilter) {
+	if f.backend == nil {
+		f.api.Refuse(hc, noBackend())
+		return
+	}
+	selection, err := params.selection(ctx)
+	if err != nil {
+		f.api.Refuse(hc, err)
+		return
+	}
+	patient, _, cancel := web.Patient(ctx) // a server that stops does not wait for an export
+	defer cancel()
+	w := lineWriter{hc: hc}
+	for letter, err := range f.backend.ExportLetters(patient, deadletters.LetterFilter{Selection: selection}) {
+		if err == nil {
+			err = w.write(letter)
+		}
+		if err != nil && !w.begun {
+			f.api.Refuse(hc, err)
+			return
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	w.begin()
+}
+
+// lineWriter writes JSON lines to one client.
+type lineWriter struct {
+	hc    huma.Context
+	begun bool
+}
+
+func (w *lineWriter) begin() {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	w.hc.SetHeader("Content-Type", linesType)
+	w.hc.SetHeader("X-Accel-Buffering", "no") // keeps proxies from buffering
+	w.hc.SetStatus(http.StatusOK)
+}
+
+func (w *lineWriter) write(letter *deadletters.Letter) error {
+	line, err := json.Marshal(letter)
+	if err != nil {
+		return fmt.Errorf("encode letter %s: %w", letter.LetterUUID, err)
+	}
+	w.begin()
+	_, rw := humago.Unwrap(w.hc)
+	// a test may have none to set
+	_ = http.NewResponseController(rw).SetWriteDeadline(time.Now().Add(lineTimeout))
+	_, err = w.hc.BodyWriter().Write(append(line, '\n'))
+	return err
+}

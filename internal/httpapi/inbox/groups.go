@@ -1,0 +1,77 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+)
+
+// groupFilter is a deadletters.GroupFilter as a query.
+type groupFilter struct {
+	Namespace string `query:"namespace" maxLength:"255"`
+	State     string `query:"state" enum:"open,acknowledged,resolved,ignored"`
+	Owner     string `query:"owner" maxLength:"255"`
+	Where     string `query:"where" maxLength:"255" doc:"Handler or source."`
+	Text      string `query:"text" maxLength:"255" doc:"Literal part of the title."`
+	OpenOnly  bool   `query:"open_only" doc:"Only groups with open letters or pending cases."`
+	Order     string `query:"order" enum:"last,open,first" default:"last" doc:"last: failed last first; open: most open items first; first: newest first."`
+	endpoint.PageQuery
+}
+
+func (f *family) groups(ctx context.Context, params *groupFilter, _ *endpoint.None,
+) (endpoint.Answer[*deadletters.GroupPage], error) {
+	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
+	if err != nil {
+		return endpoint.Answer[*deadletters.GroupPage]{}, err
+	}
+	page, err := f.backend.Groups(ctx, deadletters.GroupFilter{Namespace: namespace,
+		State: deadletters.GroupState(params.State), Owner: params.Owner, Where: params.Where, Text: params.Text,
+		OpenOnly: params.OpenOnly, Order: params.Order, Limit: params.Limit, Cursor: params.Cursor})
+	return endpoint.OK(page), err
+}
+
+// GroupPath names a group, to embed.
+type GroupPath struct {
+	ID string `path:"group_id" minLength:"16" maxLength:"16" doc:"The group: 16 hexadecimal digits."`
+}
+
+// groupAct names a group to change.
+type groupAct struct {
+	GroupPath
+	endpoint.Match
+}
+
+// group answers with a group. Its sample is a letter, which not every reader of groups may see.
+func (f *family) group(ctx context.Context, params *GroupPath, _ *endpoint.None,
+) (endpoint.Answer[*deadletters.GroupStory], error) {
+	story, err := f.backend.Group(ctx, params.ID)
+	if err != nil {
+		return endpoint.Answer[*deadletters.GroupStory]{}, err
+	}
+	if !seesContent(ctx) {
+		story.Sample = nil
+	}
+	return endpoint.OK(story), nil
+}
+
+func (f *family) changeGroup(ctx context.Context, params *groupAct, body *deadletters.GroupChange,
+) (endpoint.Answer[*deadletters.Group], error) {
+	return acted(params.Match, &body.Act, func() (*deadletters.Group, error) {
+		return f.backend.ChangeGroup(ctx, params.ID, *body)
+	})
+}
+
+func (f *family) mergeGroups(ctx context.Context, params *groupAct, body *deadletters.MergeRequest,
+) (endpoint.Answer[*deadletters.Group], error) {
+	return acted(params.Match, &body.Act, func() (*deadletters.Group, error) {
+		return f.backend.MergeGroups(ctx, params.ID, *body)
+	})
+}
+
+func (f *family) unmergeGroup(ctx context.Context, params *groupAct, body *deadletters.Act,
+) (endpoint.Answer[*deadletters.Group], error) {
+	return acted(params.Match, body, func() (*deadletters.Group, error) {
+		return f.backend.UnmergeGroup(ctx, params.ID, *body)
+	})
+}

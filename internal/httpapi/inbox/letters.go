@@ -1,0 +1,146 @@
+package inbox
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+)
+
+// reportHeaders are the headers of a report.
+type reportHeaders struct {
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"Same as idempotency_key of the body."`
+}
+
+func (f *family) report(ctx context.Context, params *reportHeaders, body *deadletters.ReportRequest,
+) (endpoint.Answer[endpoint.Results[deadletters.Receipt]], error) {
+	var no endpoint.Answer[endpoint.Results[deadletters.Receipt]]
+	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
+		return no, err
+	}
+	switch {
+	case body.IdempotencyKey == "":
+		body.IdempotencyKey = params.IdempotencyKey
+	case params.IdempotencyKey != "" && params.IdempotencyKey != body.IdempotencyKey:
+		return no, endpoint.BadParameter("/idempotency_key", "must be what the header Idempotency-Key says, or be left out")
+	}
+	receipts, err := f.backend.Report(ctx, *body)
+	return endpoint.OK(endpoint.ResultsOf(receipts)), err
+}
+
+// LetterQuery holds the filters of letters, to embed.
+type LetterQuery struct {
+	Letters     []string  `query:"letter_uuid,explode" doc:"UUIDs of letters; repeatable up to 100 times."`
+	Groups      []string  `query:"group_id,explode" doc:"IDs of groups; repeatable up to 100 times."`
+	Namespace   string    `query:"namespace" maxLength:"255"`
+	Source      string    `query:"source" maxLength:"255"`
+	Origin      string    `query:"origin" maxLength:"255"`
+	State       string    `query:"state" enum:"open,scheduled,redriving,redriven,discarded"`
+	ErrorType   string    `query:"error_type" maxLength:"255"`
+	Text        string    `query:"text" maxLength:"255" doc:"Literal part of an error message or a payload."`
+	HeaderName  string    `query:"header_name" maxLength:"255" doc:"Letters with this header."`
+	HeaderValue string    `query:"header_value" maxLength:"1024" doc:"Its value."`
+	After       time.Time `query:"after" doc:"Died last at or after this time."`
+	Before      time.Time `query:"before" doc:"Died last before this time."`
+	MinReplays  int       `query:"min_replays" minimum:"0" maximum:"1000000" doc:"Sent back at least that often."`
+	Parked      string    `query:"parked" enum:"true,false"`
+}
+
+// selection returns the filters, limited to the namespaces of the request's key.
+func (q *LetterQuery) selection(ctx context.Context) (deadletters.Selection, error) {
+	s := deadletters.Selection{Kind: deadletters.KindLetter, Source: q.Source, Origin: q.Origin,
+		State: deadletters.LetterState(q.State), ErrorType: q.ErrorType, Text: q.Text, HeaderName: q.HeaderName,
+		HeaderValue: q.HeaderValue, After: q.After, Before: q.Before, MinReplays: q.MinReplays,
+		Groups: endpoint.SplitAll(q.Groups)}
+	if q.HeaderValue != "" && q.HeaderName == "" {
+		return s, endpoint.BadParameter("query.header_value", "needs header_name")
+	}
+	letters := endpoint.SplitAll(q.Letters)
+	if len(s.Groups) > endpoint.MaxRepeats || len(letters) > endpoint.MaxRepeats {
+		return s, tasker.Errorf(tasker.CodeInvalid, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
+	}
+	for _, word := range letters {
+		id, err := uuid.Parse(word)
+		if err != nil || len(word) != 36 {
+			return s, endpoint.BadParameter("query.letter_uuid", "must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
+		}
+		s.IDs = append(s.IDs, id)
+	}
+	if q.Parked != "" {
+		parked, _ := strconv.ParseBool(q.Parked) // true or false: see enum
+		s.Parked = &parked
+	}
+	var err error
+	s.Namespace, err = endpoint.NarrowNamespace(ctx, q.Namespace)
+	return s, err
+}
+
+// letterFilter is a deadletters.LetterFilter as a query.
+type letterFilter struct {
+	LetterQuery
+	endpoint.PageQuery
+}
+
+func (f *family) letters(ctx context.Context, params *letterFilter, _ *endpoint.None,
+) (endpoint.Answer[*deadletters.LetterPage], error) {
+	selection, err := params.selection(ctx)
+	if err != nil {
+		return endpoint.Answer[*deadletters.LetterPage]{}, err
+	}
+	page, err := f.backend.Letters(ctx, deadletters.LetterFilter{Selection: selection, Limit: params.Limit,
+		Cursor: params.Cursor})
+	return endpoint.OK(page), err
+}
+
+// LetterPath names a letter, to embed.
+type LetterPath struct {
+	UUID uuid.UUID `path:"letter_uuid" doc:"The letter."`
+}
+
+func (f *family) letter(ctx context.Context, params *LetterPath, _ *endpoint.None,
+) (endpoint.Answer[*deadletters.LetterStory], error) {
+	story, err := f.backend.Letter(ctx, params.UUID)
+	return endpoint.OK(story), err
+}
+
+// letterAct names a letter to change.
+type letterAct struct {
+	LetterPath
+	endpoint.Match
+}
+
+func (f *family) editLetter(ctx context.Context, params *letterAct, body *deadletters.LetterEdit,
+) (endpoint.Answer[*deadletters.Letter], error) {
+	return acted(params.Match, &body.Act, func() (*deadletters.Letter, error) {
+		return f.backend.EditLetter(ctx, params.UUID, *body)
+	})
+}
+
+func (f *family) discardLetter(ctx context.Context, params *letterAct, body *deadletters.Act,
+) (endpoint.Answer[*deadletters.Letter], error) {
+	return acted(params.Match, body, func() (*deadletters.Letter, error) {
+		return f.backend.DiscardLetter(ctx, params.UUID, *body)
+	})
+}
+
+func (f *family) restoreLetter(ctx context.Context, params *letterAct, body *deadletters.Act,
+) (endpoint.Answer[*deadletters.Letter], error) {
+	return acted(params.Match, body, func() (*deadletters.Letter, error) {
+		return f.backend.RestoreLetter(ctx, params.UUID, *body)
+	})
+}
+
+// acted completes an act with the request's precondition and does it.
+func acted[R any](match endpoint.Match, act *deadletters.Act, do func() (R, error)) (endpoint.Answer[R], error) {
+	var err error
+	if act.IfMatch, err = match.With(act.IfMatch); err != nil {
+		return endpoint.Answer[R]{}, err
+	}
+	out, err := do()
+	return endpoint.OK(out), err
+}

@@ -1,0 +1,61 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+)
+
+// policyList is the answer with policies.
+type policyList struct {
+	Policies []deadletters.Policy `json:"policies"`
+}
+
+func (f *family) policies(ctx context.Context, params *namespaceQuery, _ *endpoint.None,
+) (endpoint.Answer[policyList], error) {
+	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
+	if err != nil {
+		return endpoint.Answer[policyList]{}, err
+	}
+	list, err := f.backend.Policies(ctx, namespace)
+	return endpoint.OK(policyList{endpoint.List(list)}), err
+}
+
+func (f *family) savePolicy(ctx context.Context, params *endpoint.Match, body *deadletters.PolicyRequest,
+) (endpoint.Answer[*deadletters.Policy], error) {
+	var no endpoint.Answer[*deadletters.Policy]
+	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
+		return no, err
+	}
+	var err error
+	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
+		return no, err
+	}
+	saved, err := f.backend.SavePolicy(ctx, *body)
+	if err != nil {
+		return no, err
+	}
+	return endpoint.Stored(saved.ETag == firstVersion, "/v1/policies", saved), nil
+}
+
+// policyRemoval names a policy to remove: its source and origin may contain any character, so they are no path.
+type policyRemoval struct {
+	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to default."`
+	Source    string `query:"source" required:"true" minLength:"1" maxLength:"255"`
+	Origin    string `query:"origin" maxLength:"255" doc:"Defaults to the policy for every origin of the source."`
+	ActQuery
+}
+
+func (f *family) dropPolicy(ctx context.Context, params *policyRemoval, _ *endpoint.None,
+) (endpoint.Answer[removal], error) {
+	var no endpoint.Answer[removal]
+	if err := endpoint.ReachNamespace(ctx, params.Namespace, "query.namespace"); err != nil {
+		return no, err
+	}
+	act, err := params.act()
+	if err == nil {
+		err = f.backend.DropPolicy(ctx, params.Namespace, params.Source, params.Origin, act)
+	}
+	return endpoint.OK(removal{true}), err
+}

@@ -1,0 +1,136 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+)
+
+// admit refuses an operation that the key of a request may not do, and limits its selection to the key's namespaces.
+func admit(ctx context.Context, req *deadletters.RedriveRequest) error {
+	if err := mayOperate(ctx, req.Operation, &req.Selection, req.Edit); err != nil {
+		return err
+	}
+	namespace, err := endpoint.NarrowNamespace(ctx, req.Selection.Namespace)
+	req.Selection.Namespace = namespace
+	return endpoint.Moved(err, "query.namespace", "/selection/namespace")
+}
+
+func (f *family) previewRedrive(ctx context.Context, _ *endpoint.None, body *deadletters.RedriveRequest,
+) (endpoint.Answer[*deadletters.Preview], error) {
+	var no endpoint.Answer[*deadletters.Preview]
+	if err := admit(ctx, body); err != nil {
+		return no, err
+	}
+	preview, err := f.backend.PreviewRedrive(ctx, *body)
+	if err != nil {
+		return no, err
+	}
+	if !seesContent(ctx) { // the differences of an edit show payloads
+		for i := range preview.Samples {
+			preview.Samples[i].Changes = nil
+		}
+	}
+	return endpoint.OK(preview), nil
+}
+
+func (f *family) createRedrive(ctx context.Context, _ *endpoint.None, body *deadletters.RedriveRequest,
+) (endpoint.Answer[*deadletters.Redrive], error) {
+	var no endpoint.Answer[*deadletters.Redrive]
+	if err := admit(ctx, body); err != nil {
+		return no, err
+	}
+	redrive, err := f.backend.CreateRedrive(ctx, *body)
+	if err != nil {
+		return no, err
+	}
+	return endpoint.Stored(true, "/v1/redrives/"+redrive.RedriveUUID.String(), redrive), nil
+}
+
+// RedrivePath names a redrive, to embed.
+type RedrivePath struct {
+	UUID uuid.UUID `path:"redrive_uuid" doc:"The redrive."`
+}
+
+// redriveAct names a redrive to act on.
+type redriveAct struct {
+	RedrivePath
+	endpoint.Match
+}
+
+func (f *family) redrive(ctx context.Context, params *RedrivePath, _ *endpoint.None,
+) (endpoint.Answer[*deadletters.Redrive], error) {
+	redrive, err := f.backend.Redrive(ctx, params.UUID)
+	return endpoint.OK(redrive), err
+}
+
+// actOnRedrive needs the permission for what the redrive does. An edit was permitted when the redrive was created.
+func (f *family) actOnRedrive(ctx context.Context, params *redriveAct, body *deadletters.RedriveAct,
+) (endpoint.Answer[*deadletters.Redrive], error) {
+	redrive, err := f.backend.Redrive(ctx, params.UUID)
+	if err == nil {
+		err = mayOperate(ctx, redrive.Operation, &redrive.Selection, nil)
+	}
+	if err != nil {
+		return endpoint.Answer[*deadletters.Redrive]{}, err
+	}
+	return acted(params.Match, &body.Act, func() (*deadletters.Redrive, error) {
+		return f.backend.ActOnRedrive(ctx, params.UUID, *body)
+	})
+}
+
+// redriveFilter is a deadletters.RedriveFilter as a query.
+type redriveFilter struct {
+	Namespace string   `query:"namespace" maxLength:"255"`
+	States    []string `query:"state,explode" doc:"States; repeatable."`
+	endpoint.PageQuery
+}
+
+// redriveStates are the states that a filter may name.
+var redriveStates = map[deadletters.RedriveState]bool{
+	deadletters.RedriveDraft: true, deadletters.RedriveRunning: true, deadletters.RedriveObserving: true,
+	deadletters.RedrivePaused: true, deadletters.RedriveHalted: true, deadletters.RedriveDone: true,
+	deadletters.RedriveCancelled: true,
+}
+
+func (f *family) redrives(ctx context.Context, params *redriveFilter, _ *endpoint.None,
+) (endpoint.Answer[*deadletters.RedrivePage], error) {
+	var no endpoint.Answer[*deadletters.RedrivePage]
+	filter := deadletters.RedriveFilter{Limit: params.Limit, Cursor: params.Cursor}
+	words := endpoint.SplitAll(params.States)
+	if len(words) > endpoint.MaxRepeats {
+		return no, tasker.Errorf(tasker.CodeInvalid, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
+	}
+	for _, word := range words {
+		state := deadletters.RedriveState(word)
+		if !redriveStates[state] {
+			return no, endpoint.BadParameter("query.state",
+				"must be draft, running, observing, paused, halted, done or cancelled")
+		}
+		filter.States = append(filter.States, state)
+	}
+	var err error
+	if filter.Namespace, err = endpoint.NarrowNamespace(ctx, params.Namespace); err != nil {
+		return no, err
+	}
+	page, err := f.backend.Redrives(ctx, filter)
+	return endpoint.OK(page), err
+}
+
+// itemFilter is a deadletters.ItemFilter as a query.
+type itemFilter struct {
+	RedrivePath
+	State string `query:"state" enum:"pending,sending,sent,returned,completed,failed,skipped"`
+	endpoint.PageQuery
+}
+
+func (f *family) redriveItems(ctx context.Context, params *itemFilter, _ *endpoint.None,
+) (endpoint.Answer[*deadletters.ItemPage], error) {
+	page, err := f.backend.RedriveItems(ctx, params.UUID, deadletters.ItemFilter{
+		State: deadletters.ItemState(params.State), Limit: params.Limit, Cursor: params.Cursor})
+	return endpoint.OK(page), err
+}

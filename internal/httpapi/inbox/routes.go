@@ -1,0 +1,122 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+)
+
+// family are the handlers of the family.
+type family struct {
+	api     *endpoint.API
+	backend deadletters.Backend // nil on a server whose store keeps no dead letters
+}
+
+// Routes adds the routes of the family to an API. A nil backend makes every route answer unavailable.
+func Routes(api *endpoint.API, backend deadletters.Backend) {
+	f := &family{api, backend}
+	f.letterRoutes()
+	f.groupRoutes()
+	f.redriveRoutes()
+	f.sourceRoutes()
+}
+
+func may(p ...access.Permission) []access.Permission { return p }
+
+func (f *family) letterRoutes() {
+	const optional, conflicts, limited, finds = endpoint.BodyOptional, endpoint.Conflicts, endpoint.Limited, endpoint.Finds
+	get, post, patch := endpoint.Get, endpoint.Post, endpoint.Patch
+	report, read := may(access.Submit, access.Work), may(access.DeadLettersRead)
+	edit, discard := may(access.DeadLettersEdit), may(access.DeadLettersDiscard)
+
+	add(f, post("/v1/dead-letters", "report-dead-letters", "Report messages that could not be processed", report,
+		endpoint.Hot|endpoint.Batch|finds|limited|conflicts), f.report)
+	add(f, get("/v1/dead-letters", "list-dead-letters", "List dead letters, newest first", read, 0), f.letters)
+	f.exportRoute(get("/v1/dead-letters/export", "export-dead-letters",
+		"Export dead letters whole, one a line, newest first", read, 0))
+	add(f, get("/v1/dead-letters/{letter_uuid}", "get-dead-letter", "Get a dead letter with its occurrences", read, 0),
+		f.letter)
+	add(f, patch("/v1/dead-letters/{letter_uuid}", "edit-dead-letter",
+		"Change what is sent in place of a dead letter's original", edit, conflicts), f.editLetter)
+	add(f, post("/v1/dead-letters/{letter_uuid}/discard", "discard-dead-letter", "Give a dead letter up", discard,
+		optional|conflicts), f.discardLetter)
+	add(f, post("/v1/dead-letters/{letter_uuid}/restore", "restore-dead-letter", "Open a discarded dead letter again",
+		discard, optional|conflicts), f.restoreLetter)
+}
+
+func (f *family) groupRoutes() {
+	const optional, conflicts = endpoint.BodyOptional, endpoint.Conflicts
+	get, post, patch := endpoint.Get, endpoint.Post, endpoint.Patch
+	read, triage := may(access.Read, access.DeadLettersRead), may(access.Operate, access.DeadLettersRedrive)
+
+	add(f, get("/v1/groups", "list-groups", "List groups of failures of one cause", read, 0), f.groups)
+	add(f, get("/v1/groups/{group_id}", "get-group", "Get a group with its thread and what its failures have in common",
+		read, 0), f.group)
+	add(f, patch("/v1/groups/{group_id}", "change-group", "Acknowledge, resolve, ignore, reopen, assign or annotate a "+
+		"group", triage, conflicts), f.changeGroup)
+	add(f, post("/v1/groups/{group_id}/merge", "merge-groups", "Make a group show the failures of others as its own",
+		triage, conflicts), f.mergeGroups)
+	add(f, post("/v1/groups/{group_id}/unmerge", "unmerge-group", "Take a merged group out again", triage,
+		optional|conflicts), f.unmergeGroup)
+}
+
+func (f *family) redriveRoutes() {
+	const creates, conflicts, finds, limited = endpoint.Creates, endpoint.Conflicts, endpoint.Finds, endpoint.Limited
+	get, post, patch := endpoint.Get, endpoint.Post, endpoint.Patch
+	read := may(access.Read, access.DeadLettersRead)
+	redrive := may(access.DeadLettersRedrive, access.DeadLettersDiscard, access.Operate)
+
+	add(f, post("/v1/redrives/preview", "preview-redrive", "Show what an operation on many letters and cases would do",
+		redrive, finds|limited|conflicts), f.previewRedrive)
+	add(f, post("/v1/redrives", "create-redrive", "Freeze a selection, to act on it in waves", redrive,
+		creates|conflicts|finds|limited), f.createRedrive)
+	add(f, get("/v1/redrives", "list-redrives", "List redrives, newest first, without the counts of their items", read,
+		0), f.redrives)
+	add(f, get("/v1/redrives/{redrive_uuid}", "get-redrive", "Get a redrive and its progress", read, 0), f.redrive)
+	add(f, patch("/v1/redrives/{redrive_uuid}", "act-on-redrive", "Start, pause, resume or cancel a redrive", redrive,
+		conflicts), f.actOnRedrive)
+	add(f, get("/v1/redrives/{redrive_uuid}/items", "list-redrive-items", "List the items of a redrive with their results",
+		read, 0), f.redriveItems)
+}
+
+func (f *family) sourceRoutes() {
+	const optional, creates, conflicts, finds = endpoint.BodyOptional, endpoint.Creates, endpoint.Conflicts, endpoint.Finds
+	get, post, del := endpoint.Get, endpoint.Post, endpoint.Delete
+	read, admin := may(access.Read, access.DeadLettersRead, access.SourcesAdmin), may(access.SourcesAdmin)
+
+	add(f, get("/v1/sources", "list-sources", "List sources of dead letters and how they stand", read, 0), f.sources)
+	add(f, post("/v1/sources", "save-source", "Add or change a source of dead letters", admin, creates|conflicts),
+		f.saveSource)
+	add(f, del("/v1/sources/{namespace}/{name}", "remove-source", "Remove a source; its letters stay", admin, conflicts),
+		f.dropSource)
+	add(f, post("/v1/sources/{namespace}/{name}/test", "test-source", "Connect to the broker of a source once", admin,
+		optional), f.testSource)
+	add(f, post("/v1/sources/{namespace}/{name}/pause", "pause-source", "Stop reading a source", admin,
+		optional|conflicts), f.pauseSource)
+	add(f, post("/v1/sources/{namespace}/{name}/resume", "resume-source", "Continue to read a source", admin,
+		optional|conflicts), f.resumeSource)
+
+	add(f, get("/v1/policies", "list-policies", "List policies by which letters are sent back", read, 0), f.policies)
+	add(f, post("/v1/policies", "save-policy", "Add or change a policy", admin, creates|conflicts|finds), f.savePolicy)
+	add(f, del("/v1/policies", "remove-policy", "Remove a policy", admin, conflicts|finds), f.dropPolicy)
+}
+
+// add registers an operation that is answered only where there is a Backend.
+func add[P, B, R any](f *family, e endpoint.Endpoint,
+	h func(ctx context.Context, params *P, body *B) (endpoint.Answer[R], error),
+) {
+	endpoint.Add(f.api, e, func(ctx context.Context, params *P, body *B) (endpoint.Answer[R], error) {
+		if f.backend == nil {
+			return endpoint.Answer[R]{}, noBackend()
+		}
+		return h(ctx, params, body)
+	})
+}
+
+func noBackend() error {
+	return &tasker.Error{Code: tasker.CodeUnavailable, Message: "this server keeps no dead letters",
+		Hint: "dead letters need a SQL store: start the server with a store of sqlite: or postgres:"}
+}

@@ -1,0 +1,117 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+)
+
+// namespaceQuery limits a list to a namespace.
+type namespaceQuery struct {
+	Namespace string `query:"namespace" maxLength:"255"`
+}
+
+// sourceList is the answer with sources.
+type sourceList struct {
+	Sources []deadletters.SourceStatus `json:"sources"`
+}
+
+func (f *family) sources(ctx context.Context, params *namespaceQuery, _ *endpoint.None,
+) (endpoint.Answer[sourceList], error) {
+	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
+	if err != nil {
+		return endpoint.Answer[sourceList]{}, err
+	}
+	list, err := f.backend.Sources(ctx, namespace)
+	return endpoint.OK(sourceList{endpoint.List(list)}), err
+}
+
+// firstVersion is the ETag of an object that was just made.
+const firstVersion = "1"
+
+func (f *family) saveSource(ctx context.Context, params *endpoint.Match, body *deadletters.SourceRequest,
+) (endpoint.Answer[*deadletters.Source], error) {
+	var no endpoint.Answer[*deadletters.Source]
+	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
+		return no, err
+	}
+	var err error
+	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
+		return no, err
+	}
+	saved, err := f.backend.SaveSource(ctx, *body)
+	if err != nil {
+		return no, err
+	}
+	return endpoint.Stored(saved.ETag == firstVersion, "/v1/sources", saved), nil
+}
+
+// SourcePath names a source, to embed.
+type SourcePath struct {
+	Namespace string `path:"namespace" maxLength:"255"`
+	Name      string `path:"name" maxLength:"255"`
+}
+
+// ActQuery are an act's actor, reason and precondition as a query, for requests without a body.
+type ActQuery struct {
+	Actor      string `query:"actor" maxLength:"255" doc:"Name recorded with the act. Defaults to the name of the API key."`
+	Reason     string `query:"reason" maxLength:"1024" doc:"Reason of the act."`
+	GivenMatch string `query:"if_match" maxLength:"1024" doc:"Same as the header If-Match."`
+	endpoint.Match
+}
+
+// act returns the act, or why its precondition cannot be read.
+func (q *ActQuery) act() (deadletters.Act, error) {
+	match, err := q.With(q.GivenMatch)
+	return deadletters.Act{Actor: q.Actor, Reason: q.Reason, IfMatch: match}, err
+}
+
+// sourceRemoval names a source to remove.
+type sourceRemoval struct {
+	SourcePath
+	ActQuery
+}
+
+// removal is the answer to the removal of an object.
+type removal struct {
+	Removed bool `json:"removed"`
+}
+
+func (f *family) dropSource(ctx context.Context, params *sourceRemoval, _ *endpoint.None,
+) (endpoint.Answer[removal], error) {
+	act, err := params.act()
+	if err == nil {
+		err = f.backend.DropSource(ctx, params.Namespace, params.Name, act)
+	}
+	return endpoint.OK(removal{true}), err
+}
+
+// nothing is an optional body without fields.
+type nothing struct{}
+
+func (f *family) testSource(ctx context.Context, params *SourcePath, _ *nothing,
+) (endpoint.Answer[*deadletters.SourceStatus], error) {
+	status, err := f.backend.TestSource(ctx, params.Namespace, params.Name)
+	return endpoint.OK(status), err
+}
+
+// sourceAct names a source to change.
+type sourceAct struct {
+	SourcePath
+	endpoint.Match
+}
+
+func (f *family) pauseSource(ctx context.Context, params *sourceAct, body *deadletters.Act,
+) (endpoint.Answer[*deadletters.Source], error) {
+	return acted(params.Match, body, func() (*deadletters.Source, error) {
+		return f.backend.PauseSource(ctx, params.Namespace, params.Name, true, *body)
+	})
+}
+
+func (f *family) resumeSource(ctx context.Context, params *sourceAct, body *deadletters.Act,
+) (endpoint.Answer[*deadletters.Source], error) {
+	return acted(params.Match, body, func() (*deadletters.Source, error) {
+		return f.backend.PauseSource(ctx, params.Namespace, params.Name, false, *body)
+	})
+}
