@@ -62,13 +62,15 @@ var layers = map[string]struct {
 	"internal/feed": {[]string{"internal/task"},
 		"it passes on what transactions did, and asks its Source for the rest"},
 	"internal/failure": {nil, "what kind of failure something is does not depend on what failed"},
-	"internal/httpapi": {[]string{".", "internal/access", "internal/httpapi/endpoint", "internal/httpapi/queue",
-		"internal/httpapi/stepworker", "internal/httpapi/taskworker", "internal/httpapi/workers", "internal/strictjson",
-		"internal/task", "internal/template", "internal/web", "operate"},
+	"internal/httpapi": {[]string{".", "deadletters", "internal/access", "internal/httpapi/endpoint",
+		"internal/httpapi/inbox", "internal/httpapi/queue", "internal/httpapi/stepworker", "internal/httpapi/taskworker",
+		"internal/httpapi/workers", "internal/strictjson", "internal/task", "internal/template", "internal/web", "operate"},
 		"it serves a Backend, whichever; it does not know the store"},
 	"internal/httpapi/endpoint": {[]string{".", "internal/access", "internal/pointer", "internal/strictjson",
 		"internal/task", "internal/template", "internal/web", "internal/wording"},
 		"it turns functions into operations, and knows no route and no backend"},
+	"internal/httpapi/inbox": {[]string{".", "deadletters", "internal/access", "internal/httpapi/endpoint",
+		"internal/web"}, "a family of routes knows no other family"},
 	"internal/httpapi/queue": {[]string{".", "internal/access", "internal/httpapi/endpoint",
 		"internal/httpapi/taskworker", "internal/queueapi", "internal/web", "operate"},
 		"a family of routes knows no other family"},
@@ -83,6 +85,8 @@ var layers = map[string]struct {
 		"a family of routes knows no other family"},
 	"internal/inbox": {[]string{"internal/deadletter", "internal/engine", "internal/failure", "internal/task"},
 		"it decides with the domain and stores through its roles; it knows no SQL and no HTTP"},
+	"internal/inbox/public": {[]string{".", "deadletters", "internal/deadletter", "internal/failure", "internal/inbox",
+		"internal/pointer", "internal/task"}, "it turns the public types into the inbox's and back, and opens nothing"},
 	"internal/local": {[]string{".", "internal/engine", "internal/failure", "internal/feed", "internal/pointer",
 		"internal/queueapi", "internal/task", "internal/template", "internal/wording", "operate"},
 		"it turns the public types into the engine's and back, and opens nothing"},
@@ -128,6 +132,8 @@ var layers = map[string]struct {
 		"a loop calls a verb of the engine at an interval"},
 	"internal/web": {[]string{".", "internal/access"},
 		"it stands before any handler, and knows no route and no backend"},
+	"deadletters": {[]string{".", "internal/query"},
+		"the public API of dead letters is as light as the root package"},
 	"operate": {[]string{".", "internal/query"},
 		"the public API of operators is as light as the root package"},
 	"internal/vitals":  {nil, "it measures the process, whatever that does; a worker binary carries it"},
@@ -199,7 +205,7 @@ var light = []string{"github.com/google/uuid", module + "/internal/pointer", mod
 
 func TestPublicPackagesAreLight(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{".", "operate"} {
+	for _, name := range []string{".", "deadletters", "operate"} {
 		public := find(t, name)
 		if !slices.Contains(public.Deps, light[0]) {
 			t.Errorf("%s does not use %s any more: change the rule", name, light[0])
@@ -263,13 +269,14 @@ func TestFamiliesOfRoutes(t *testing.T) {
 // homes says which packages may import a module that is not ours. A dependency
 // with one home can be replaced there.
 var homes = map[string][]string{
-	"github.com/danielgtaylor/huma/v2": {"internal/httpapi", "internal/httpapi/endpoint", "internal/httpapi/stepworker",
-		"internal/httpapi/taskworker", "internal/httpapi/workers", "internal/strictjson"},
+	"github.com/danielgtaylor/huma/v2": {"internal/httpapi", "internal/httpapi/endpoint", "internal/httpapi/inbox",
+		"internal/httpapi/stepworker", "internal/httpapi/taskworker", "internal/httpapi/workers", "internal/strictjson"},
 	"github.com/goccy/go-yaml": {"internal/document"},
 	"github.com/google/go-cmp": {"internal/dispatch/dispatchtest", "internal/store/storetest"},
-	"github.com/google/uuid": {".", "internal/bench", "internal/cli", "internal/crashtest",
-		"internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/httpapi/endpoint", "internal/httpapi/queue",
-		"internal/httpapi/stepworker", "internal/httpapi/taskworker", "internal/httpapi/workers", "internal/local",
+	"github.com/google/uuid": {".", "deadletters", "internal/bench", "internal/cli", "internal/crashtest",
+		"internal/crashtest/load", "internal/demo", "internal/httpapi", "internal/httpapi/endpoint", "internal/httpapi/inbox",
+		"internal/httpapi/queue", "internal/httpapi/stepworker", "internal/httpapi/taskworker", "internal/httpapi/workers",
+		"internal/inbox/public", "internal/local",
 		"internal/node", "internal/query", "internal/queueapi", "internal/script", "internal/strictjson", "operate"},
 	// embedded and node: SubmitTx is given a transaction of pgx
 	"github.com/jackc/pgx/v5": {"embedded", "internal/bench", "internal/doctor", "internal/node",

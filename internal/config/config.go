@@ -17,8 +17,8 @@ type Config struct {
 	Dispatch string
 	Server   Server
 	Engine   settings.Config
-	// Keys are the API keys: name, sha256 (the hash of the key), permissions (submit, read, operate, work,
-	// admin; at least one) and namespaces (defaults to all). `tasker key generate` makes a key and its entry.
+	// Keys are the API keys: name, sha256 (the hash of the key), permissions (at least one; access.Permissions
+	// lists them) and namespaces (defaults to all). `tasker key generate` makes a key and its entry.
 	// Defaults to none: the API is open to every caller that reaches it.
 	Keys      []access.Key
 	Log       Log

@@ -196,6 +196,10 @@ func TestLoadPassesOverKubernetesServiceLinks(t *testing.T) {
 	}
 }
 
+// permissionWords are the permissions as problems list them.
+const permissionWords = "submit, read, operate, work, dead-letters:read, dead-letters:redrive, dead-letters:edit, " +
+	"dead-letters:discard, sources:admin, admin"
+
 func TestLoadProblems(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -243,8 +247,8 @@ func TestLoadProblems(t *testing.T) {
 		{"KeysByItem", "keys:\n  - name: a\n    sha256: abc\n    permissions: [reed]\n  - name: b\n    sha256: " + hashA +
 			"\n", nil, []string{
 			"tasker.yaml:3:5: keys[0].sha256 must be 64 hexadecimal digits, as `tasker key generate` prints them",
-			`tasker.yaml:4:19: keys[0].permissions[0] must be one of submit, read, operate, work, admin, not "reed"; did you mean read?`,
-			"tasker.yaml:5:5: keys[1].permissions is missing: say some of submit, read, operate, work, admin",
+			`tasker.yaml:4:19: keys[0].permissions[0] must be one of ` + permissionWords + `, not "reed"; did you mean read?`,
+			"tasker.yaml:5:5: keys[1].permissions is missing: say some of " + permissionWords,
 		}},
 		{"KeysTwice", "keys:\n- {name: a, sha256: " + hashA + ", permissions: [read]}\n- {name: a, sha256: " + hashA +
 			", permissions: [read], namespaces: ['']}\n", nil, []string{

@@ -97,7 +97,9 @@ func (b fakeInbox) ExportLetters(_ context.Context, f deadletters.LetterFilter) 
 	}
 }
 
-func (b fakeInbox) EditLetter(_ context.Context, _ uuid.UUID, edit deadletters.LetterEdit) (*deadletters.Letter, error) {
+func (b fakeInbox) EditLetter(_ context.Context, _ uuid.UUID, edit deadletters.LetterEdit) (*deadletters.Letter,
+	error,
+) {
 	return cannedLetter(), b.f.note(edit)
 }
 

@@ -64,7 +64,8 @@ func (r *reader) edit(at string, e *deadletters.Edit) deadletter.Edit {
 
 func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
 	f := &in.Failure
-	out := inbox.Report{MessageID: in.MessageID, Origin: in.Origin, Handler: in.Handler, Content: r.content(at, &in.Content),
+	out := inbox.Report{MessageID: in.MessageID, Origin: in.Origin, Handler: in.Handler,
+		Content: r.content(at, &in.Content),
 		Failure: failure.Report{Type: r.text(at+"/failure/error_type", f.Type, false),
 			Code: r.text(at+"/failure/code", f.Code, false), Message: f.Message, Class: failure.Class(f.Class),
 			Retryable: f.Retryable == nil || *f.Retryable},
