@@ -48,7 +48,7 @@ var needs = map[string]string{
 	"get-redrive": "read dead-letters:read", "list-redrive-items": "read dead-letters:read",
 	"list-sources": "read dead-letters:read sources:admin", "save-source": "sources:admin",
 	"remove-source": "sources:admin",
-	"test-source": "sources:admin", "pause-source": "sources:admin", "resume-source": "sources:admin",
+	"test-source":   "sources:admin", "pause-source": "sources:admin", "resume-source": "sources:admin",
 	"list-policies": "read dead-letters:read sources:admin", "save-policy": "sources:admin",
 	"remove-policy": "sources:admin",
 	"live":          "", "ready": "", "version": "",
