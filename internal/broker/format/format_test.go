@@ -253,3 +253,20 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// Every format has its rows in the documentation.
+func TestFormatsAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/dead-letter-formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := 0
+	for _, name := range format.Names() {
+		at := strings.Index(string(page), "\n| `"+name+"` |")
+		if at < after {
+			t.Errorf("docs/dead-letter-formats.md has no row for %s, or in another order", name)
+		}
+		after = max(after, at)
+	}
+}
