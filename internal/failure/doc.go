@@ -4,6 +4,8 @@
 //
 //   - a class ([ClassOf]): whether a retry may help, and so how many there are;
 //   - a fingerprint ([Fingerprint]): failures of one kind have the same, so that a thousand of them are counted together.
+//   - a print ([PrintOf]): a fingerprint with its parts, which joins failures of tasks and of messages to groups.
 //
-// Begin with class.go, then fingerprint.go. Cut in text.go bounds the text of a failure.
+// Begin with class.go, then fingerprint.go and print.go: frame.go finds the frame of a stack, normalise.go and scan*.go
+// put marks in place of what varies in a message. Cut in text.go bounds the text of a failure.
 package failure

@@ -84,7 +84,7 @@ func parseFrame(line, before string) frameOf {
 
 // goFrame reads the two lines of a frame of Go: the function, then the file.
 func goFrame(text, before string) frameOf {
-	file, _, _ := strings.Cut(text, ".go:")
+	file := text[:strings.Index(text, ".go:")+len(".go")]
 	function := strings.TrimPrefix(before, "created by ")
 	if i := strings.Index(function, " in goroutine "); i >= 0 {
 		function = function[:i]
@@ -94,11 +94,10 @@ func goFrame(text, before string) frameOf {
 			function = function[:i]
 		}
 	}
-	// The standard library has no dot in the first part of its paths. Nor have some applications: they are told by
-	// where their files are.
+	// The rest of the standard library is known by where its files are.
 	standard := strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "runtime/") || function == "panic"
 	path := function[strings.LastIndexByte(function, '/')+1:]
-	return frameOf{function: path, file: file + ".go", foreign: standard}
+	return frameOf{function: path, file: file, foreign: standard}
 }
 
 // atFrame reads what follows "at" in a frame of Java, JavaScript or .NET.
@@ -126,9 +125,12 @@ func atFrame(text string) frameOf {
 		if i := strings.Index(function, " ["); i > 0 { // [as name]
 			function = function[:i]
 		}
-		return frameOf{function: function, file: withoutLine(inside)}
+		if file := withoutLine(inside); file != inside {
+			return frameOf{function: function, file: file}
+		}
+		return frameOf{}
 	case strings.Contains(inside, ".java") || strings.Contains(inside, ".kt") || strings.Contains(inside, ".scala") ||
-		strings.Contains(inside, ".groovy") || inside == "Native Method" || inside == "Unknown Source":
+		strings.Contains(inside, ".groovy") || inside == "Native Method" || inside == "Unknown Source" || inside == "<generated>":
 		return java(text[:open], inside)
 	}
 	return dotNet(text[:strings.IndexByte(text, '(')], "")
@@ -160,14 +162,15 @@ func java(function, inside string) frameOf {
 	if strings.Contains(file, " ") {
 		file = ""
 	}
-	return frameOf{function: function, file: file, foreign: begins(function, libraries)}
+	return frameOf{function: function, file: file,
+		foreign: begins(function, libraries) || inside == "<generated>"}
 }
 
 func dotNet(function, file string) frameOf {
 	if i := strings.IndexByte(function, '('); i >= 0 {
 		function = function[:i]
 	}
-	if function == "" || strings.ContainsAny(function, " ") {
+	if !strings.Contains(function, ".") || strings.Contains(function, " ") {
 		return frameOf{}
 	}
 	return frameOf{function: function, file: file, foreign: begins(function, dotNetLibraries)}

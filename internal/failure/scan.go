@@ -128,7 +128,7 @@ func pathLen(s string, i int) int {
 	for i < len(s) && isPath(s[i]) {
 		i++
 	}
-	for i > 1 && strings.IndexByte(".-", s[i-1]) >= 0 {
+	for i > 1 && strings.IndexByte(".-?&#", s[i-1]) >= 0 {
 		i--
 	}
 	for i+1 < len(s) && s[i] == ':' && isDigit(s[i+1]) {
@@ -142,7 +142,7 @@ func isPathStart(c byte) bool {
 	return isAlnum(c) || c >= utf8.RuneSelf || strings.IndexByte("_.-@%~$+", c) >= 0
 }
 
-func isPath(c byte) bool { return isPathStart(c) || c == '/' || c == '\\' || c == '=' }
+func isPath(c byte) bool { return isPathStart(c) || strings.IndexByte(`/\=?&#`, c) >= 0 }
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 

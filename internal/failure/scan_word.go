@@ -16,6 +16,8 @@ func (n *normaliser) word() {
 		return
 	case n.host(s):
 		return
+	case !digits && n.dayOrMonth(s[:run], s[run:]):
+		return
 	case !digits:
 		if size := colonsLen(s); size > 0 {
 			n.mark(markAddr, size)
@@ -154,78 +156,4 @@ func (n *normaliser) zeroX(s string, run int) bool {
 		}
 	}
 	return n.mark(markHex, run)
-}
-
-// shape reports whether a text begins with a shape, in which 0 stands for a digit.
-func shape(s, want string) bool {
-	if len(s) < len(want) {
-		return false
-	}
-	for i := range len(want) {
-		if want[i] == '0' && !isDigit(s[i]) || want[i] != '0' && s[i] != want[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// timeOfDay replaces a date, a time, or both with a zone.
-func (n *normaliser) timeOfDay(s string) bool {
-	i := 0
-	if shape(s, "0000-00-00") || shape(s, "0000/00/00") {
-		i = 10
-	}
-	clock := i
-	if i > 0 && i < len(s) && (s[i] == 'T' || s[i] == ' ' || s[i] == '_') {
-		clock = i + 1
-	}
-	if end := clock + clockLen(s[clock:]); end > clock {
-		i = end + zoneLen(s[end:])
-	}
-	if i == 0 || i < len(s) && isAlnum(s[i]) {
-		return false
-	}
-	return n.mark(markTime, i)
-}
-
-// clockLen is the length of 15:04, 15:04:05 and 15:04:05.000 at the beginning of a text.
-func clockLen(s string) int {
-	i := 0
-	switch {
-	case shape(s, "00:00"):
-		i = 5
-	case shape(s, "0:00"):
-		i = 4
-	default:
-		return 0
-	}
-	if shape(s[i:], ":00") {
-		i += 3
-		if i+1 < len(s) && (s[i] == '.' || s[i] == ',') && isDigit(s[i+1]) {
-			for i++; i < len(s) && isDigit(s[i]); i++ {
-			}
-		}
-	}
-	if i < len(s) && isDigit(s[i]) || i+1 < len(s) && s[i] == ':' && isHex(s[i+1]) {
-		return 0
-	}
-	return i
-}
-
-// zoneLen is the length of Z, +00:00 and +0000 at the beginning of a text.
-func zoneLen(s string) int {
-	if s == "" {
-		return 0
-	}
-	switch {
-	case s[0] == 'Z':
-		return 1
-	case s[0] != '+' && s[0] != '-':
-		return 0
-	case shape(s[1:], "00:00"):
-		return 6
-	case shape(s[1:], "0000"):
-		return 5
-	}
-	return 0
 }
