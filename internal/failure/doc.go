@@ -3,7 +3,8 @@
 // A [Report] is the known facts about a failure. It has
 //
 //   - a class ([ClassOf]): whether a retry may help, and so how many there are;
-//   - a fingerprint ([Fingerprint]): failures of one kind have the same, so that a thousand of them are counted together.
+//
+// - a fingerprint ([Fingerprint]): failures of one kind have the same, so that a thousand of them are counted together;
 //   - a print ([PrintOf]): a fingerprint with its parts, which joins failures of tasks and of messages to groups.
 //
 // Begin with class.go, then fingerprint.go and print.go: frame.go finds the frame of a stack, normalise.go and scan*.go

@@ -130,7 +130,8 @@ func atFrame(text string) frameOf {
 		}
 		return frameOf{}
 	case strings.Contains(inside, ".java") || strings.Contains(inside, ".kt") || strings.Contains(inside, ".scala") ||
-		strings.Contains(inside, ".groovy") || inside == "Native Method" || inside == "Unknown Source" || inside == "<generated>":
+		strings.Contains(inside, ".groovy") || inside == "Native Method" || inside == "Unknown Source" ||
+		inside == "<generated>":
 		return java(text[:open], inside)
 	}
 	return dotNet(text[:strings.IndexByte(text, '(')], "")
