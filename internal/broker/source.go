@@ -125,8 +125,8 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 			return fmt.Errorf("receive from %q: %w", s.queue, err)
 		}
 		if err := s.capture(ctx, work, capture, batch); err != nil {
-			// Closing gives back as well; a driver that can release one by one keeps the order.
-			return errors.Join(err, r.Release(work, batch))
+			_ = r.Release(work, batch) // if it fails, closing gives back as well
+			return err
 		}
 		if err := r.Ack(work, batch); err != nil {
 			return fmt.Errorf("acknowledge %d messages from %q: %w", len(batch), s.queue, err)

@@ -270,3 +270,16 @@ func TestFormatsAreDocumented(t *testing.T) {
 		after = max(after, at)
 	}
 }
+
+// BenchmarkDecode decodes the messages in testdata in turn.
+func BenchmarkDecode(b *testing.B) {
+	for _, file := range inputs(b) {
+		in := read(b, file)
+		m := in.message()
+		b.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(b *testing.B) {
+			for b.Loop() {
+				format.Decode(m, in.Format)
+			}
+		})
+	}
+}
