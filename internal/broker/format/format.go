@@ -149,7 +149,8 @@ func (d *Decoded) detail(name, value string) {
 	}
 }
 
-// text returns a text that can be stored: PostgreSQL takes no NUL.
+// text returns a text that can be stored: PostgreSQL takes no NUL. Of a huge one it looks at the beginning only.
 func text(s string, limit int) string {
+	s = s[:min(len(s), limit+64)]
 	return failure.Cut(strings.ReplaceAll(s, "\x00", " "), limit)
 }
