@@ -9,13 +9,13 @@ import (
 
 // PrintOfCase returns the fingerprint of the latest occurrence of a case: that of the failure that blocks its task, or
 // of the reason where nothing has failed. handler is that of the step that failed, "" without one; template is the name
-// of the task's template.
-func PrintOfCase(c *task.Case, handler, template string) failure.Print {
+// of the task's template; stack is that of the failure, "" where it is not known.
+func PrintOfCase(c *task.Case, handler, template, stack string) failure.Print {
 	where := cmp.Or(handler, template)
 	if c.Fingerprint == "" && c.Message == "" {
 		return failure.PrintOf(failure.Report{Type: string(c.Reason)}, "", where)
 	}
-	return failure.PrintOf(failure.Report{Code: c.Fingerprint, Message: c.Message}, "", where)
+	return failure.PrintOf(failure.Report{Code: c.Fingerprint, Message: c.Message}, stack, where)
 }
 
 // GroupOfCase returns a new group of a case, in the namespace of its task. It is open; its counts are 0.

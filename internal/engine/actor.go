@@ -107,3 +107,6 @@ func expectFault[S ~string](x task.Expectation, states []S) []task.Problem {
 	}
 	return []task.Problem{{Location: "/expected_state", Message: "must be one of " + strings.Join(known, ", ")}}
 }
+
+// CheckActor returns the problems of an actor and a reason of an operation of another domain, both optional.
+func CheckActor(actor, reason string) []task.Problem { return checkActor(actor, reason) }

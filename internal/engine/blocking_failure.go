@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -42,13 +43,16 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	if err != nil {
 		return out, err
 	}
+	handler, stack := "", ""
 	if last := c.blockingFailure(o.task.ID); last != nil {
 		f := last.failed.Failure
 		// PostgreSQL stores no NUL
 		out.Fingerprint, out.Class, out.Message = f.Fingerprint(), task.ClassOf(f),
 			strings.ReplaceAll(failure.Cut(f.Message, task.MaxCaseMessage), "\x00", " ")
 		out.Retryable = f.Retryable && out.Class != failure.Logic
-		out.Step = def.Spec(last.step).Name
+		spec := def.Spec(last.step)
+		out.Step = spec.Name
+		handler, stack = spec.Handler, f.Stack
 		if o.cause == "" {
 			o.cause = task.CauseOf(last.step, last.failed)
 			o.detail = last.message(out.Step, o.cause, out.Class)
@@ -57,6 +61,8 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 		out.Retryable, out.Class = true, c.stalledClass(o.task.ID)
 	}
 	out.Cause = o.cause
+	out.Group = c.u.cases.groups.join(def.Namespace, deadletter.PrintOfCase(&task.Case{Reason: out.Reason,
+		Fingerprint: out.Fingerprint, Message: out.Message}, handler, def.Name, stack))
 	out.Snapshot, err = c.snapshot(o, def)
 	return out, err
 }

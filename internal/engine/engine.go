@@ -100,6 +100,8 @@ type domains struct {
 	actStore   ActStore
 	keyStore   KeyStore
 
+	groupRows GroupRows
+
 	settingsKeeper SettingsKeeper
 }
 
@@ -110,6 +112,7 @@ func domainsOf(db Database) domains {
 		caseRows: cases, caseReader: cases, caseCounter: cases, caseRetention: cases, evidences: cases,
 		queueCounts: queues, queuePlaces: queues,
 		watchStore: db.WatchStore(), noteStore: db.NoteStore(), actStore: db.ActStore(), keyStore: db.KeyStore(),
+		groupRows:      db.GroupRows(),
 		settingsKeeper: db,
 	}
 }

@@ -17,6 +17,10 @@ type Database interface {
 	KeyStore() KeyStore
 	QueueStore() QueueStore
 	SettingsKeeper
+
+	// What failed.
+
+	GroupRows() GroupRows
 }
 
 // Store keeps tasks, steps, templates, routes and workers. Every implementation passes

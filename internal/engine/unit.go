@@ -42,7 +42,7 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	u := &unit{e: e, ctx: ctx, tx: tx, now: e.instant(), order: e.Order()}
 	u.rows = newLoadedRows(u)
 	u.records.u, u.breakers.u = u, u
-	u.cases = caseChanges{u: u, forcedErrors: map[*task.Task]struct{}{}}
+	u.cases = caseChanges{u: u, forcedErrors: map[*task.Task]struct{}{}, groups: groupChanges{u: u}}
 	u.ready = readySteps{u: u, vacant: map[int64]bool{}}
 	u.leases.u = u
 	u.wake.queued = map[int64]int{}

@@ -20,6 +20,8 @@ type caseChanges struct {
 	unwatched    map[*task.Task]task.State // live tasks, and the state that they left
 
 	opened, changed, recurred []*task.Case
+
+	groups groupChanges // of the inbox
 }
 
 // opening is an occurrence to record: in a new case, or in the pending case of its task.
@@ -64,7 +66,9 @@ func (cc *caseChanges) open(list []*opening) error {
 			return err
 		}
 		if c := o.pending; c != nil {
+			cc.groups.opened(c.Group, -1)
 			c.Recur(shown)
+			cc.groups.opened(c.Group, 1)
 			cc.recurred = append(cc.recurred, c)
 			cc.u.observed.caseRecurred(o.task, c)
 			continue
@@ -72,7 +76,8 @@ func (cc *caseChanges) open(list []*opening) error {
 		c := task.NewCase(cc.u.e.store.IDs().Take(cc.u.now.Time(), 1), o.task, o.state, o.reason, cc.u.now)
 		c.Metadata = o.metadata
 		c.Cause, c.Fingerprint, c.Retryable, c.Snapshot = shown.Cause, shown.Fingerprint, shown.Retryable, shown.Snapshot
-		c.Step, c.Class, c.Message = shown.Step, shown.Class, shown.Message
+		c.Step, c.Class, c.Message, c.Group = shown.Step, shown.Class, shown.Message, shown.Group
+		cc.groups.opened(c.Group, 1)
 		o.opened = c
 		cc.opened = append(cc.opened, c)
 		cc.u.observed.caseOpened(o.task, c)
@@ -146,9 +151,11 @@ func (cc *caseChanges) save() error {
 		}
 	}
 	if len(cc.changed) > 0 {
-		return cc.u.e.caseRows.SaveCases(cc.u.ctx, cc.u.tx, cc.changed)
+		if err := cc.u.e.caseRows.SaveCases(cc.u.ctx, cc.u.tx, cc.changed); err != nil {
+			return err
+		}
 	}
-	return nil
+	return cc.groups.save()
 }
 
 // update applies a change to a loaded case, and adds the act for it. Conflict: the case is not
@@ -209,10 +216,19 @@ func (cc *caseChanges) change(t *task.Task, c *task.Case, ch task.CaseChange) (t
 	}
 	cc.u.rows.changedTask(t)
 	cc.changed = append(cc.changed, c)
+	cc.groups.opened(c.Group, pending(c.Status)-pending(was))
 	if was == task.CasePending && c.Status != was {
 		cc.u.observed.caseResolved(t, c)
 	}
 	return act, nil
+}
+
+// pending is 1 for a case that counts as open.
+func pending(r task.Resolution) int64 {
+	if r == task.CasePending {
+		return 1
+	}
+	return 0
 }
 
 // pendingOf returns the ID of a task's pending case, zero for none.

@@ -79,10 +79,7 @@ type LetterPage struct {
 
 // GroupRows are groups in a transaction.
 type GroupRows interface {
-	// AddGroups stores new groups; those that exist are left as they are.
-	AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error
-	// AddDeltas adds changes of the counts of groups. Deltas never conflict with each other.
-	AddDeltas(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error
+	engine.GroupRows
 	// Group returns a group, locked, or nil.
 	Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID) (*deadletter.Group, error)
 	// SaveGroup stores the fields of a group that operators and the loop change, except its counts.

@@ -123,7 +123,9 @@ func (p *psql) dump() string {
 		`SELECT (row_to_json(t)::jsonb - 'id')::text FROM @.tasker_attempts t`,
 		`SELECT (row_to_json(t)::jsonb - 'id')::text FROM @.tasker_task_events t`,
 		`SELECT (row_to_json(t)::jsonb - 'id' - 'case_id')::text FROM @.tasker_acts t`,
-		`SELECT (row_to_json(t)::jsonb - 'dlq_entry_uuid' - 'task_snapshot' - 'snapshot_bytes')::text FROM @.tasker_tasks_dlq t`,
+		// a loop puts the cases that SQL opens into groups; one that SQL finds again stays in its group
+		`SELECT (row_to_json(t)::jsonb - 'dlq_entry_uuid' - 'task_snapshot' - 'snapshot_bytes' - 'group_id')::text
+ FROM @.tasker_tasks_dlq t`,
 		`SELECT (row_to_json(t)::jsonb - 'dlq_entry_uuid' - 'task_snapshot' - 'snapshot_bytes')::text FROM @.tasker_case_occurrences t`,
 	} {
 		// PostgreSQL's jsonb cannot hold a NUL, json and ours can

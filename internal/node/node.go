@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/dispatch/redis"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/settings"
@@ -39,6 +40,9 @@ type Options struct {
 	// Dispatch is the URL of a Redis through which ready steps reach workers; "" or "native" dispatches
 	// through the store.
 	Dispatch string
+	// Carriers connect sources of dead letters with brokers, by the names of their drivers. They are used in addition to
+	// those that a node has, and in place of one of the same name.
+	Carriers map[string]inbox.Carrier
 }
 
 // Node is an engine with its store and its loops. It is a tasker.Backend.
@@ -48,6 +52,7 @@ type Node struct {
 	engine     *engine.Engine
 	store      engine.Store
 	dispatcher engine.Dispatcher // nil: the store is the queue
+	inbox      *inbox.Inbox      // nil: the store has no rows for dead letters
 	upkeep     *upkeep.Upkeep
 }
 
@@ -99,7 +104,9 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	if err := e.KeepSettings(ctx); err != nil {
 		return nil, local.ToError(err)
 	}
-	return &Node{Backend: local.New(e, s), engine: e, store: s, dispatcher: d, upkeep: upkeep.New(e, opts.Logger)}, nil
+	in, loops := openInbox(s, e, opts)
+	return &Node{Backend: local.New(e, s), engine: e, store: s, dispatcher: d, inbox: in,
+		upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
 }
 
 // openDispatcher opens the dispatcher that the options name; nil for none. An unreachable server is no error.
@@ -150,6 +157,9 @@ func (n *Node) Census(ctx context.Context) (*engine.Census, error) {
 	c, err := n.engine.Census(ctx)
 	return c, local.ToError(err)
 }
+
+// Inbox returns the use cases of dead letters; nil for a store in memory, which has none.
+func (n *Node) Inbox() *inbox.Inbox { return n.inbox }
 
 // Dispatch returns the present way of steps to workers.
 func (n *Node) Dispatch() engine.DispatchState { return n.engine.Dispatch() }

@@ -15,7 +15,8 @@ const (
 	// their NULLs, and the snapshot.
 	caseColumns = `c.dlq_entry_uuid, c.task_uuid, c.def_id, c.original_state, c.dlq_reason, c.dlq_timestamp,
   c.resolution_status, c.resolution_notes, c.resolved_at, c.resolved_by, c.resolved_key, c.metadata, c.created_at,
-  c.updated_at, c.cause, c.occurrences, c.occurred_at, c.recovery, c.replays, c.note_count, c.note_bytes`
+  c.updated_at, c.cause, c.occurrences, c.occurred_at, c.recovery, c.replays, c.note_count, c.note_bytes,
+  coalesce(c.group_id, 0)`
 	failureColumns = `, c.error_pattern, c.retryable, c.failed_step, c.error_class, c.error_message`
 	wholeCase      = caseColumns + failureColumns + `, c.task_snapshot`
 	bareCase       = caseColumns + `, NULL, 0, NULL, NULL, NULL, NULL`
@@ -50,7 +51,7 @@ func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 			(*Text)(&c.Notes), &c.ResolvedAt, (*Text)(&c.ResolvedBy), (*Text)(&c.ResolvedKey), (*JSON)(&c.Metadata),
 			&c.CreatedAt,
 			&c.UpdatedAt,
-			(*Text)(&c.Cause), &c.Occurrences, &c.OccurredAt, &recovery, &replays, &c.NoteCount, &c.NoteBytes,
+			(*Text)(&c.Cause), &c.Occurrences, &c.OccurredAt, &recovery, &replays, &c.NoteCount, &c.NoteBytes, &c.Group,
 			(*Text)(&c.Fingerprint), &retryable, (*Text)(&c.Step), (*Text)(&c.Class), (*Text)(&c.Message), (*JSON)(&c.Snapshot)},
 			more...), &c.ID, &c.Unread)
 	if err != nil {
@@ -73,8 +74,8 @@ func (SQL) AddCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error
 	const query = `INSERT INTO tasker_tasks_dlq (dlq_entry_uuid, task_uuid, def_id, original_state, dlq_reason,
   dlq_timestamp, task_snapshot, resolution_status, resolution_notes, resolved_at, resolved_by, metadata, created_at,
   updated_at, error_pattern, retryable, resolved_key, cause, occurred_at, failed_step, error_class, error_message,
-  snapshot_bytes)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+  snapshot_bytes, group_id)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
   ON CONFLICT DO NOTHING`
 	for _, c := range cases {
 		err := s.Send(ctx, query, s.id(c.ID), s.id(c.TaskID), c.DefID, string(c.OriginalState), string(c.Reason),
@@ -83,7 +84,7 @@ func (SQL) AddCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error
 			int64(c.CreatedAt), int64(c.UpdatedAt),
 			nullable(c.Fingerprint), flag(c.Retryable), nullable(c.ResolvedKey), nullable(string(c.Cause)), int64(c.OccurredAt),
 			nullable(c.Step),
-			nullable(string(c.Class)), nullable(c.Message), len(c.Snapshot))
+			nullable(string(c.Class)), nullable(c.Message), len(c.Snapshot), nullableNo(c.Group))
 		if err != nil {
 			return err
 		}
@@ -105,6 +106,14 @@ func nullable(s string) any {
 		return nil
 	}
 	return s
+}
+
+// nullableNo is a number column in which 0 is NULL.
+func nullableNo(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
 }
 
 // document is a JSON column in which nil is NULL.

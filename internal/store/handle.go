@@ -35,5 +35,8 @@ func (s SQL) NoteStore() engine.NoteStore { return s }
 // ActStore implements engine.Database.
 func (s SQL) ActStore() engine.ActStore { return s }
 
+// GroupRows implements engine.Database.
+func (s SQL) GroupRows() engine.GroupRows { return letterRows{s} }
+
 // QueueStore implements engine.Database.
 func (s SQL) QueueStore() engine.QueueStore { return s }

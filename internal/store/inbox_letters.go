@@ -290,7 +290,8 @@ func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*dead
 		save = `UPDATE tasker_letters SET origin = $2, position = $3, canonical = $4, state = $5, state_at = $6,
   due_at = $7, reason = $8, redrive_id = $9, purge_at = $10, group_id = $11, error_type = $12, error_code = $13,
   error_class = $14, retryable = $15, error_message = $16, handler = $17, occurrences = $18, attempts = $19,
-  replays = $20, parked = $21, first_at = $22, last_at = $23, edited = $24, version = $25 WHERE letter_id = $1`
+  replays = $20, parked = $21, first_at = $22, last_at = $23, edited = $24, version = $25,
+  identity = $26 WHERE letter_id = $1`
 		edit = `INSERT INTO tasker_letter_bodies (letter_id, edited) VALUES ($1, $2) ON CONFLICT (letter_id)
   DO UPDATE SET edited = excluded.edited WHERE tasker_letter_bodies.edited IS DISTINCT FROM excluded.edited`
 	)
@@ -302,7 +303,7 @@ func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*dead
 			int64(l.StateAt), int64(l.Due), clean(l.Reason), s.optional(l.Redrive), int64(l.PurgeAt), int64(l.Group),
 			clean(l.Failure.Type), clean(l.Failure.Code), clean(string(l.Failure.Class)), flag(l.Failure.Retryable),
 			clean(l.Failure.Message), clean(l.Handler), l.Occurrences, l.Attempts, l.Replays, flag(l.Parked),
-			int64(l.FirstAt), int64(l.LastAt), flag(l.Edited != nil), l.Version)
+			int64(l.FirstAt), int64(l.LastAt), flag(l.Edited != nil), l.Version, clean(l.Identity))
 		if err != nil || l.Edited == nil { // the column says that what is stored no longer counts
 			if err != nil {
 				return err

@@ -30,7 +30,7 @@ func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int) (int, er
 		if of == nil { // cannot be: templates stay while tasks of them do
 			of = &task.Template{}
 		}
-		print := deadletter.PrintOfCase(c, handlerOf(of, c.Step), of.Name)
+		print := deadletter.PrintOfCase(c, handlerOf(of, c.Step), of.Name, "")
 		g := deadletter.GroupOfCase(of.Namespace, c, print)
 		if known := groups[g.ID]; known != nil {
 			known.FirstAt = min(known.FirstAt, g.FirstAt)

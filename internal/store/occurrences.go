@@ -23,7 +23,7 @@ func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) err
   FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`
 		show = `UPDATE tasker_tasks_dlq SET occurrences = $2, occurred_at = $3, updated_at = $3, original_state = $4,
   dlq_reason = $5, cause = $6, error_pattern = $7, retryable = $8, failed_step = $9, error_class = $10,
-  error_message = $11, recovery = NULL, snapshot_bytes = $12, task_snapshot = $13
+  error_message = $11, recovery = NULL, snapshot_bytes = $12, task_snapshot = $13, group_id = $14
  WHERE dlq_entry_uuid = $1`
 		drop = `DELETE FROM tasker_case_occurrences WHERE dlq_entry_uuid = $1 AND no > 1 AND (no < $2 OR no IN (
   SELECT q.no FROM
@@ -38,7 +38,7 @@ func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) err
 		if err := s.Send(ctx, show, s.id(c.ID), c.Occurrences, int64(c.OccurredAt), string(c.OriginalState), string(c.Reason),
 			nullable(string(c.Cause)),
 			nullable(c.Fingerprint), flag(c.Retryable), nullable(c.Step), nullable(string(c.Class)), nullable(c.Message),
-			len(c.Snapshot), document(c.Snapshot)); err != nil {
+			len(c.Snapshot), document(c.Snapshot), nullableNo(c.Group)); err != nil {
 			return err
 		}
 		if c.Occurrences <= 2 {

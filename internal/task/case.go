@@ -64,12 +64,14 @@ type Case struct {
 	Cause         CaseCause
 	OriginalState State
 	Fingerprint   string
-	Retryable     bool
-	Step          string
-	Class         failure.Class
-	Message       string
-	Snapshot      []byte // JSON; nil unless requested
-	Recovery      *Recovery
+	// Group is the group of the inbox that the case is in; 0 for none yet.
+	Group     int64
+	Retryable bool
+	Step      string
+	Class     failure.Class
+	Message   string
+	Snapshot  []byte // JSON; nil unless requested
+	Recovery  *Recovery
 	// Former are the kept occurrences before the latest, oldest first; set in whole cases only.
 	Former []Occurrence
 

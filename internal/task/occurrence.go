@@ -65,7 +65,9 @@ type Occurrence struct {
 	// Fingerprint is that of the failure (see Failure.Fingerprint), "" without one. Retryable reports that a retry may
 	// help.
 	Fingerprint string
-	Retryable   bool
+	// Group is that of the inbox; set in a new occurrence only.
+	Group     int64
+	Retryable bool
 	// Step, Class and Message describe the failure: the step that failed last, the class of its failure and the
 	// beginning of its message. "" without a failure.
 	Step     string
@@ -123,5 +125,6 @@ func (c *Case) Recur(o Occurrence) {
 	c.OccurredAt, c.UpdatedAt = o.At, o.At
 	c.Reason, c.Cause, c.OriginalState, c.Fingerprint, c.Retryable = o.Reason, o.Cause, o.OriginalState, o.Fingerprint,
 		o.Retryable
+	c.Group = o.Group
 	c.Step, c.Class, c.Message, c.Snapshot, c.Recovery = o.Step, o.Class, o.Message, o.Snapshot, o.Recovery
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -53,6 +54,15 @@ func (s *Store) KeyStore() engine.KeyStore { return s }
 
 // QueueStore implements engine.Database.
 func (s *Store) QueueStore() engine.QueueStore { return s }
+
+// GroupRows implements engine.Database: the reference model has tasks and cases, and no inbox.
+func (s *Store) GroupRows() engine.GroupRows { return noGroups{} }
+
+type noGroups struct{}
+
+func (noGroups) AddGroups(context.Context, engine.Tx, []*deadletter.Group) error { return nil }
+
+func (noGroups) AddDeltas(context.Context, engine.Tx, []deadletter.Delta) error { return nil }
 
 // KeepSettings implements engine.SettingsKeeper: there are no views.
 func (s *Store) KeepSettings(context.Context, map[string]int64) error { return nil }

@@ -1,0 +1,146 @@
+// Package post is the driver of sources whose letters are reported over HTTP. There is nothing to receive from; a
+// letter is sent back by a POST of its payload to a URL. An operator's allow-list decides which URLs (see
+// deadletter.Source.Targets); the driver follows no redirects, so that no other is reached.
+package post
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+const (
+	// requestTime bounds one request.
+	requestTime = 5 * time.Second
+	// drained bounds what is read of an answer, so that its connection can be used again.
+	drained = 64 << 10
+)
+
+// Driver sends messages to URLs. It is safe for concurrent use.
+type Driver struct{ client *http.Client }
+
+// Open returns a driver. It needs no server, and connects when it sends.
+func Open() *Driver {
+	return &Driver{client: &http.Client{
+		Timeout:       requestTime,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Open implements driver.Driver: letters are reported, not received.
+func (d *Driver) Open(context.Context, string) (driver.Receiver, error) {
+	return nil, fmt.Errorf("%w: letters of this source are reported over HTTP", driver.ErrNotFound)
+}
+
+// Stat implements driver.Driver. It asks nothing: whether a URL takes a message shows when one is sent.
+func (d *Driver) Stat(_ context.Context, target string) (exists bool, depth int64, err error) {
+	_, err = parse(target)
+	return err == nil, -1, nil
+}
+
+// Close implements driver.Driver.
+func (d *Driver) Close() error {
+	d.client.CloseIdleConnections()
+	return nil
+}
+
+// parse reads the URL of a target.
+func parse(target string) (*url.URL, error) {
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%w: the destination is not a URL that begins with http:// or https://", driver.ErrNotFound)
+	}
+	return u, nil
+}
+
+// Send implements driver.Driver: one request after the other.
+func (d *Driver) Send(ctx context.Context, target string, messages []driver.Message) []error {
+	u, err := parse(target)
+	if err != nil {
+		return driver.Fail(len(messages), err)
+	}
+	errs := make([]error, len(messages))
+	for i := range messages {
+		errs[i] = d.post(ctx, u, &messages[i])
+	}
+	return errs
+}
+
+func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(m.Payload))
+	if err != nil {
+		return fmt.Errorf("%w: %w", driver.ErrRefused, err)
+	}
+	request.Header.Set("Content-Type", "application/octet-stream")
+	if json.Valid(m.Payload) {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range m.Headers {
+		if carried(h.Name, h.Value) {
+			request.Header.Add(h.Name, string(h.Value))
+		}
+	}
+	answer, err := d.client.Do(request)
+	if err != nil {
+		return failure(err)
+	}
+	defer answer.Body.Close()
+	_, _ = io.CopyN(io.Discard, answer.Body, drained) // only for the sake of the connection
+	return verdict(answer.StatusCode)
+}
+
+// carried reports whether a header of a letter may become one of the request. Those that HTTP itself uses may not.
+func carried(name string, value []byte) bool {
+	switch strings.ToLower(name) {
+	case "", "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
+		"authorization", "cookie", "proxy-authorization", "keep-alive":
+		return false
+	}
+	for _, c := range []byte(name) {
+		if !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.') {
+			return false
+		}
+	}
+	for _, c := range value {
+		if c < ' ' && c != '\t' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// failure says what an error without an answer means: whoever could not connect has not written.
+func failure(err error) error {
+	var op *net.OpError
+	var dns *net.DNSError
+	if errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial" {
+		return errors.New("the destination cannot be reached")
+	}
+	return driver.ErrUncertain
+}
+
+// verdict says what a status means.
+func verdict(status int) error {
+	switch {
+	case status >= 200 && status < 300:
+		return nil
+	case status == http.StatusNotFound || status == http.StatusGone:
+		return fmt.Errorf("%w: the destination answered %d", driver.ErrNotFound, status)
+	case status == http.StatusRequestEntityTooLarge:
+		return fmt.Errorf("%w: the destination answered %d", driver.ErrTooLarge, status)
+	case status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500:
+		return fmt.Errorf("the destination answered %d", status)
+	default:
+		return fmt.Errorf("%w: the destination answered %d", driver.ErrRefused, status)
+	}
+}

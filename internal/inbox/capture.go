@@ -1,0 +1,370 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Arrival is a message that died, decoded.
+type Arrival struct {
+	Report
+	Format    string
+	Position  string // identifies it on its broker; "" for none
+	Undecoded string // why it could not be decoded; "" when it was
+	Redrive   task.ID
+}
+
+// maxReports bounds the messages of one call.
+const maxReports = 1000
+
+// Report captures failures that a program reports under the name of a source. All are stored in one transaction, or
+// none. A source that does not exist is made, with the driver "http".
+func (in *Inbox) Report(ctx context.Context, namespace, source string, reports []Report) ([]Receipt, error) {
+	if err := reach(ctx, namespace); err != nil {
+		return nil, err
+	}
+	if err := in.checkReports(source, reports); err != nil {
+		return nil, err
+	}
+	arrivals := make([]Arrival, len(reports))
+	for i, r := range reports {
+		arrivals[i] = Arrival{Report: r, Format: "http"}
+	}
+	return in.Capture(ctx, &deadletter.Source{Namespace: namespace, Name: source, Driver: HTTP}, arrivals)
+}
+
+// Capture stores messages that died, in one transaction: as new letters, or as occurrences of letters that were sent
+// back. A message that is stored already changes nothing. Exhausted when the source has too many open letters; then
+// nothing is stored.
+func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []Arrival) ([]Receipt, error) {
+	known, err := in.store.FindSource(ctx, of.Namespace, of.Name)
+	if err != nil {
+		return nil, err
+	}
+	if known != nil {
+		of = known
+	}
+	if err := in.room(ctx, of, len(arrivals)); err != nil {
+		return nil, err
+	}
+	policies, err := in.policiesOf(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	var receipts []Receipt
+	for range captureRuns {
+		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			c := &capture{in: in, ctx: ctx, tx: tx, source: of, policies: policies, now: in.now(),
+				deltas: map[deadletter.GroupID]*deadletter.Delta{}, groups: map[deadletter.GroupID]*deadletter.Group{}}
+			if known == nil {
+				if err := in.store.SaveSource(ctx, tx, withDefaults(of)); err != nil {
+					return err
+				}
+			}
+			receipts, err = c.run(arrivals)
+			return err
+		})
+		if task.CodeOf(err) != task.Conflict { // another transaction has stored one of them
+			break
+		}
+	}
+	return receipts, err
+}
+
+// captureRuns is how often a capture is tried when others capture the same messages.
+const captureRuns = 3
+
+// room refuses to capture when a source has too many open letters. It drops nothing: the broker keeps the messages.
+func (in *Inbox) room(ctx context.Context, of *deadletter.Source, n int) error {
+	if of.MaxOpen == 0 {
+		return nil
+	}
+	open, err := in.store.OpenLetters(ctx, of.Namespace, of.Name, of.MaxOpen+1)
+	if err != nil || open+n <= of.MaxOpen {
+		return err
+	}
+	return &task.Error{Code: task.Exhausted,
+		Message: "the source " + of.Name + " has as many open letters as it may have; nothing was captured",
+		Hint:    "redrive or discard letters, or raise max_open of the source"}
+}
+
+// capture is one transaction that captures messages of a source.
+type capture struct {
+	in       *Inbox
+	ctx      context.Context
+	tx       engine.Tx
+	source   *deadletter.Source
+	policies []*deadletter.Policy
+	now      task.Instant
+
+	byIdentity  map[string]*deadletter.Letter
+	byID        map[task.ID]*deadletter.Letter
+	byContent   map[string]*deadletter.Letter
+	added       []*deadletter.Letter
+	changed     []*deadletter.Letter
+	occurrences []deadletter.Occurrence
+	groups      map[deadletter.GroupID]*deadletter.Group
+	deltas      map[deadletter.GroupID]*deadletter.Delta
+}
+
+func (c *capture) run(arrivals []Arrival) ([]Receipt, error) {
+	identities := make([]string, len(arrivals))
+	for i := range arrivals {
+		identities[i] = c.in.identify(&arrivals[i])
+	}
+	if err := c.load(arrivals, identities); err != nil {
+		return nil, err
+	}
+	receipts := make([]Receipt, len(arrivals))
+	for i := range arrivals {
+		var err error
+		if receipts[i], err = c.take(&arrivals[i], identities[i]); err != nil {
+			return nil, err
+		}
+	}
+	return receipts, c.save()
+}
+
+// load loads the letters that the messages may be.
+func (c *capture) load(arrivals []Arrival, identities []string) error {
+	c.byIdentity, c.byID = map[string]*deadletter.Letter{}, map[task.ID]*deadletter.Letter{}
+	var ids []task.ID
+	for _, a := range arrivals {
+		if !a.Letter.IsZero() {
+			ids = append(ids, a.Letter)
+		}
+	}
+	rows := c.in.store
+	if err := c.loadReturning(arrivals); err != nil {
+		return err
+	}
+	if len(ids) > 0 {
+		slices.SortFunc(ids, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
+		letters, err := rows.Letters(c.ctx, c.tx, slices.Compact(ids))
+		if err != nil {
+			return err
+		}
+		for _, l := range letters {
+			if l.Namespace == c.source.Namespace && c.byID[l.ID] == nil { // the header is the sender's claim
+				c.byID[l.ID] = l
+			}
+		}
+	}
+	letters, err := rows.Identified(c.ctx, c.tx, c.source.Namespace, c.source.Name, identities)
+	if err != nil {
+		return err
+	}
+	for _, l := range letters {
+		if loaded := c.byID[l.ID]; loaded != nil {
+			l = loaded // one object for each row
+		} else {
+			c.byID[l.ID] = l
+		}
+		c.byIdentity[l.Identity] = l
+	}
+	return nil
+}
+
+// loadReturning finds letters that were sent back by their content, for messages that cannot carry headers.
+func (c *capture) loadReturning(arrivals []Arrival) error {
+	c.byContent = map[string]*deadletter.Letter{}
+	var hashes []string
+	for _, a := range arrivals {
+		if a.bare() {
+			hashes = append(hashes, deadletter.Canonical(a.Content))
+		}
+	}
+	if len(hashes) == 0 {
+		return nil
+	}
+	slices.Sort(hashes)
+	letters, err := c.in.store.Returning(c.ctx, c.tx, c.source.Namespace, slices.Compact(hashes))
+	for _, l := range letters {
+		c.byContent[l.Canonical] = l
+		c.byID[l.ID] = l
+	}
+	return err
+}
+
+// bare reports whether a message has nothing but its content by which it could be recognised.
+func (a *Arrival) bare() bool {
+	return a.Letter.IsZero() && a.MessageID == "" && len(a.Content.Headers) == 0
+}
+
+// take captures one message.
+func (c *capture) take(a *Arrival, identity string) (Receipt, error) {
+	l := c.byIdentity[identity]
+	switch {
+	case l != nil && (a.Position != "" || !sentBack(l) || a.FailedAt != 0 && a.FailedAt < l.StateAt):
+		return Receipt{Letter: l.ID, Group: l.Group, Status: Duplicate}, nil
+	case l == nil:
+		if l = c.byID[a.Letter]; l != nil && !sentBack(l) {
+			l = nil // it was not sent back: this is another message under its header
+		}
+		if l == nil && a.bare() {
+			if l = c.byContent[deadletter.Canonical(a.Content)]; l != nil && !sentBack(l) {
+				l = nil // it has come back already
+			}
+		}
+	}
+	print, group := c.print(a)
+	if l != nil {
+		return c.back(l, a, identity, print, group)
+	}
+	l = c.letter(a, identity, group)
+	c.count(group, print, l)
+	c.added = append(c.added, l)
+	c.byIdentity[identity] = l
+	return Receipt{Letter: l.ID, Group: group, Status: Captured}, nil
+}
+
+// sentBack reports whether a letter was sent back, or is being sent, so that it can die again.
+func sentBack(l *deadletter.Letter) bool {
+	return l.State == deadletter.Redriven || l.State == deadletter.Redriving
+}
+
+// print returns the fingerprint of a message's failure, and its group.
+func (c *capture) print(a *Arrival) (failure.Print, deadletter.GroupID) {
+	where := a.Handler
+	if where == "" {
+		where = c.source.Name
+	}
+	print := failure.PrintOf(a.Failure, a.Stack, where)
+	return print, deadletter.GroupOf(c.source.Namespace, print)
+}
+
+// letter makes the letter of a message that is new.
+func (c *capture) letter(a *Arrival, identity string, group deadletter.GroupID) *deadletter.Letter {
+	content, size, cut := c.in.bounded(a.Content)
+	l := &deadletter.Letter{
+		ID: c.in.db.IDs().Take(c.now.Time(), 1), Namespace: c.source.Namespace, Source: c.source.Name,
+		Origin: a.Origin, Format: a.Format, Position: a.Position, MessageID: a.MessageID, Identity: identity,
+		Canonical: deadletter.Canonical(content),
+		State:     deadletter.Open, StateAt: c.now, Group: group,
+		Failure: bound(a.Failure), Handler: a.Handler, Stack: failure.Cut(a.Stack, maxStack),
+		Occurrences: 1, Attempts: a.Attempts, FirstAt: a.FailedAt, LastAt: a.FailedAt, CapturedAt: c.now,
+		Original: content, Size: size, Cut: cut, Undecoded: a.Undecoded, Version: 1,
+	}
+	if a.FailedAt == 0 {
+		l.FirstAt, l.LastAt = c.now, c.now
+	}
+	c.decide(l)
+	return l
+}
+
+// back records that a letter that was sent back has died again.
+func (c *capture) back(l *deadletter.Letter, a *Arrival, identity string, print failure.Print,
+	group deadletter.GroupID,
+) (Receipt, error) {
+	content, size, cut := c.in.bounded(a.Content)
+	o := deadletter.Occurrence{At: a.FailedAt, Group: group, Failure: bound(a.Failure), Handler: a.Handler,
+		Stack: failure.Cut(a.Stack, maxStack), Origin: a.Origin, Position: a.Position, Attempts: a.Attempts}
+	if o.At == 0 {
+		o.At = c.now
+	}
+	if deadletter.Canonical(content) != deadletter.Canonical(l.Outgoing()) {
+		o.Payload = content.Payload
+	}
+	o, err := l.Return(o, c.source.MaxReplays, c.now)
+	if err != nil {
+		return Receipt{}, err
+	}
+	l.Identity, l.Position, l.Size, l.Cut = identity, a.Position, size, cut
+	if err := c.returned(l, group); err != nil {
+		return Receipt{}, err
+	}
+	c.count(group, print, l)
+	c.decide(l)
+	if !slices.Contains(c.added, l) && !slices.Contains(c.changed, l) {
+		c.changed = append(c.changed, l)
+	}
+	c.occurrences = append(c.occurrences, o)
+	c.byIdentity[identity] = l
+	return Receipt{Letter: l.ID, Group: group, Status: Returned}, nil
+}
+
+// returned records in the redrive that had sent a letter that it has come back.
+func (c *capture) returned(l *deadletter.Letter, group deadletter.GroupID) error {
+	if l.Redrive.IsZero() {
+		return nil
+	}
+	item, err := c.in.store.ItemOf(c.ctx, c.tx, l.Redrive, l.ID)
+	if err != nil || item == nil {
+		return err
+	}
+	item.State, item.At, item.Group = deadletter.ItemReturned, c.now, group
+	return c.in.store.SaveItems(c.ctx, c.tx, []deadletter.Item{*item})
+}
+
+// count counts a failure in its group, and an open letter more.
+func (c *capture) count(id deadletter.GroupID, print failure.Print, l *deadletter.Letter) {
+	d := c.deltas[id]
+	if d == nil {
+		d = &deadletter.Delta{Group: id}
+		c.deltas[id] = d
+		c.groups[id] = deadletter.NewGroup(l.Namespace, print, c.now)
+	}
+	d.Failures++
+	d.OpenLetters++
+	d.At = max(d.At, l.LastAt)
+}
+
+// decide applies the policy of a letter's origin.
+func (c *capture) decide(l *deadletter.Letter) {
+	p := policyFor(c.policies, l.Origin)
+	if p == nil || l.Parked {
+		return
+	}
+	switch d := p.Decide(l, c.now, c.in.roll()); d.Verdict {
+	case deadletter.VerdictDiscard:
+		if l.Discard("policy: "+d.Reason, c.now, deadletter.Retention) == nil {
+			c.delta(l.Group).OpenLetters--
+		}
+	case deadletter.VerdictSend:
+		_ = l.Schedule(d.At, c.now) // an open letter can be scheduled
+	default:
+		l.Reason = d.Reason
+	}
+}
+
+// delta returns the delta of a group in this transaction.
+func (c *capture) delta(id deadletter.GroupID) *deadletter.Delta {
+	d := c.deltas[id]
+	if d == nil {
+		d = &deadletter.Delta{Group: id}
+		c.deltas[id] = d
+	}
+	return d
+}
+
+func (c *capture) save() error {
+	rows := c.in.store
+	if err := rows.AddGroups(c.ctx, c.tx, sortedGroups(c.groups)); err != nil {
+		return err
+	}
+	if len(c.added) > 0 {
+		stored, err := rows.AddLetters(c.ctx, c.tx, c.added)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(stored, false) {
+			return task.Errorf(task.Conflict, "another transaction has just captured one of the messages")
+		}
+	}
+	if len(c.changed) > 0 {
+		if err := rows.SaveLetters(c.ctx, c.tx, c.changed); err != nil {
+			return err
+		}
+	}
+	if len(c.occurrences) > 0 {
+		if err := rows.AddOccurrences(c.ctx, c.tx, c.occurrences); err != nil {
+			return err
+		}
+	}
+	return rows.AddDeltas(c.ctx, c.tx, sortedDeltas(c.deltas))
+}

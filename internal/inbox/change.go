@@ -1,0 +1,145 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func sortIDs(ids []task.ID) []task.ID {
+	slices.SortFunc(ids, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(ids)
+}
+
+// change discards or restores the next items of a redrive: letters in one transaction, and cases one by one.
+func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
+	last := items[len(items)-1].No
+	var results []result
+	for i := range items {
+		items[i].Wave = r.redrive.Wave
+		if items[i].Kind == deadletter.KindCase {
+			results = append(results, result{item: r.discardCase(ctx, items[i])})
+		}
+	}
+	if err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return r.changeLetters(ctx, tx, items)
+	}); err != nil {
+		return err
+	}
+	return r.record(ctx, results, len(items), last)
+}
+
+// changeLetters discards or restores letters, and stores what became of their items.
+func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
+	var ids []task.ID
+	for _, i := range items {
+		if i.Kind == deadletter.KindLetter {
+			ids = append(ids, i.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	letters, err := r.in.store.Letters(ctx, tx, sortIDs(ids))
+	if err != nil {
+		return err
+	}
+	of := map[task.ID]*deadletter.Letter{}
+	for _, l := range letters {
+		of[l.ID] = l
+	}
+	deltas := map[deadletter.GroupID]*deadletter.Delta{}
+	var decided []deadletter.Item
+	var changed []*deadletter.Letter
+	for _, i := range items {
+		if i.Kind != deadletter.KindLetter {
+			continue
+		}
+		i.At, i.State = r.in.now(), deadletter.ItemCompleted
+		l := of[i.ID]
+		if l == nil {
+			i.State, i.Message = deadletter.ItemSkipped, "it has been deleted"
+			decided = append(decided, i)
+			continue
+		}
+		was := l.State
+		if err := r.changeLetter(l); err != nil {
+			i.State, i.Message = deadletter.ItemSkipped, itemMessage(err)
+		} else {
+			changed = append(changed, l)
+			addOpen(deltas, l.Group, opened(l.State)-opened(was))
+		}
+		decided = append(decided, i)
+	}
+	if err := r.in.store.SaveLetters(ctx, tx, changed); err != nil {
+		return err
+	}
+	if err := r.in.store.AddDeltas(ctx, tx, sortedDeltas(deltas)); err != nil {
+		return err
+	}
+	return r.in.store.SaveItems(ctx, tx, decided)
+}
+
+func (r *runner) changeLetter(l *deadletter.Letter) error {
+	if r.redrive.Operation == deadletter.OpRestore {
+		return l.Restore(r.in.now())
+	}
+	return l.Discard(r.redrive.Reason, r.in.now(), deadletter.Retention)
+}
+
+// discardCase cancels the task of a case.
+func (r *runner) discardCase(ctx context.Context, i deadletter.Item) deadletter.Item {
+	return r.onCase(ctx, i, deadletter.ItemCompleted, func(c *task.Case) error {
+		receipts, err := r.in.tasks.Cancel(ctx, []task.ID{c.TaskID},
+			engine.Cancellation{Actor: r.redrive.Actor, Reason: r.reason()})
+		if err == nil && len(receipts) == 1 {
+			err = receipts[0].Err
+		}
+		return err
+	})
+}
+
+// replay runs the failed steps of the task of a case again, with an edited context if the redrive edits.
+func (r *runner) replay(ctx context.Context, i deadletter.Item) deadletter.Item {
+	return r.onCase(ctx, i, deadletter.ItemSent, func(c *task.Case) error {
+		if r.redrive.Edit != nil {
+			_, err := r.in.tasks.EditContext(ctx, c.TaskID, engine.ContextEdit{Merge: r.redrive.Edit.Patch,
+				Actor: r.redrive.Actor, Reason: r.reason(), Replay: true, ResetAttempts: true})
+			return err
+		}
+		return r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			_, err := r.in.tasks.ReplayIn(ctx, tx, c.TaskID, engine.Replay{Actor: r.redrive.Actor, Reason: r.reason(),
+				ResetAttempts: true})
+			return err
+		})
+	})
+}
+
+// reason is the reason of what a redrive does to tasks.
+func (r *runner) reason() string { return "redrive " + r.redrive.ID.String() + ": " + r.redrive.Reason }
+
+// onCase acts on a case and returns its item with the result. A case that has changed since the freeze is skipped.
+func (r *runner) onCase(ctx context.Context, i deadletter.Item, done deadletter.ItemState,
+	act func(*task.Case) error,
+) deadletter.Item {
+	i.At, i.State = r.in.now(), done
+	c, err := r.in.tasks.Case(ctx, i.ID)
+	if err == nil && c.Status != task.CasePending {
+		i.State, i.Message = deadletter.ItemSkipped, "its case is "+string(c.Status)
+		return i
+	}
+	if err == nil {
+		err = act(c)
+	}
+	switch task.CodeOf(err) {
+	case "":
+	case task.NotFound, task.WrongState, task.Conflict:
+		i.State, i.Message = deadletter.ItemSkipped, itemMessage(err)
+	default:
+		i.State, i.Message = deadletter.ItemFailed, itemMessage(err)
+	}
+	return i
+}

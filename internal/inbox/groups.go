@@ -1,0 +1,346 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// keptHours is how long the failures of a group are counted by the hour.
+	keptHours = 14 * 24 * time.Hour
+	// shownNotes bounds the notes of a GroupStory, maxNotes those of a group, maxNote one of them in bytes.
+	shownNotes, maxNotes, maxNote = 100, 1000, 16 << 10
+	// maxMerged bounds the groups that are merged into one.
+	maxMerged = 100
+)
+
+// Groups returns a page of the inbox, behind a cursor. Groups that are merged into others are shown by those.
+func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*GroupPage, error) {
+	if err := in.limit(f.Limit); err != nil {
+		return nil, err
+	}
+	namespace, err := narrow(ctx, f.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	f.Namespace = namespace
+	if cursor != "" {
+		if n, err := fmt.Sscanf(cursor, "%d.%x", &f.AfterValue, &f.After); n != 2 || err != nil {
+			return nil, &task.Error{Code: task.Invalid, Message: "the cursor is not one of this list",
+				Problems: []task.Problem{{Location: "cursor", Message: "use next_cursor of the page before"}}}
+		}
+	}
+	page := &GroupPage{}
+	if page.Groups, err = in.store.ListGroups(ctx, f); err != nil {
+		return nil, err
+	}
+	ids := make([]deadletter.GroupID, len(page.Groups))
+	for i, g := range page.Groups {
+		ids[i] = g.ID
+	}
+	if page.Hours, err = in.store.Hours(ctx, ids, in.now().Add(-24*time.Hour)); err != nil {
+		return nil, err
+	}
+	if len(page.Groups) == f.Limit {
+		last := page.Groups[len(page.Groups)-1]
+		page.Next = fmt.Sprintf("%d.%x", f.Value(last), int64(last.ID))
+	}
+	return page, nil
+}
+
+// Value is the value by which a filter orders a group.
+func (f *GroupFilter) Value(g *deadletter.Group) int64 {
+	switch f.Order {
+	case "open":
+		return g.OpenLetters + g.OpenCases
+	case "first":
+		return int64(g.FirstAt)
+	default:
+		return int64(g.LastAt)
+	}
+}
+
+// Group returns all that is known of a group, or NotFound.
+func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory, error) {
+	g, err := in.store.FindGroup(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if g == nil || !reaches(ctx, g.Namespace) {
+		return nil, noGroup(id)
+	}
+	s := &GroupStory{Group: g}
+	if s.Merged, err = in.store.MergedGroups(ctx, id); err != nil {
+		return nil, err
+	}
+	if s.Notes, err = in.store.GroupNotes(ctx, id, 0, shownNotes); err != nil {
+		return nil, err
+	}
+	ids := []deadletter.GroupID{id}
+	for _, m := range s.Merged {
+		ids = append(ids, m.ID)
+	}
+	hours, err := in.store.Hours(ctx, ids, in.now().Add(-keptHours))
+	if err != nil {
+		return nil, err
+	}
+	s.Hours = addHours(hours)
+	page, err := in.store.ListLetters(ctx, LetterFilter{Selection: deadletter.Selection{Namespace: g.Namespace,
+		Groups: ids}, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Letters) > 0 {
+		if s.Sample, err = in.store.FindLetter(ctx, page.Letters[0].ID); err != nil {
+			return nil, err
+		}
+	}
+	if l := s.Sample; l != nil {
+		s.Why = g.Print.Why(l.Failure, l.Stack, cmp.Or(l.Handler, l.Source))
+	} else {
+		s.Why = g.Print.Why(failure.Report{}, "", "")
+	}
+	return s, nil
+}
+
+// addHours adds the hours of groups up.
+func addHours(of map[deadletter.GroupID][]deadletter.Hour) []deadletter.Hour {
+	sums := map[task.Instant]int64{}
+	for _, hours := range of {
+		for _, h := range hours {
+			sums[h.At] += h.Failures
+		}
+	}
+	out := make([]deadletter.Hour, 0, len(sums))
+	for at, n := range sums {
+		out = append(out, deadletter.Hour{At: at, Failures: n})
+	}
+	slices.SortFunc(out, func(a, b deadletter.Hour) int { return int(min(max(a.At-b.At, -1), 1)) })
+	return out
+}
+
+// ChangeGroup changes the state of a group, who owns it, when it is due, its runbook, and adds a note to its thread.
+func (in *Inbox) ChangeGroup(ctx context.Context, id deadletter.GroupID, ch GroupChange) (*deadletter.Group, error) {
+	if problems := in.checkGroupChange(&ch); len(problems) > 0 {
+		return nil, &task.Error{Code: task.Invalid, Message: "the group was not changed", Problems: problems}
+	}
+	return in.changeGroup(ctx, id, ch.By, func(g *deadletter.Group, a *act) error {
+		a.data = ch.input()
+		g.Assign(deadletter.Assignment{Owner: ch.Owner, Runbook: ch.Runbook, DueAt: ch.DueAt})
+		switch ch.State {
+		case deadletter.GroupAcknowledged:
+			a.kind = "acknowledge_group"
+			return g.Acknowledge(in.now())
+		case deadletter.GroupResolved:
+			a.kind = "resolve_group"
+			return g.Resolve(ch.ResolvedIn, in.now())
+		case deadletter.GroupIgnored:
+			a.kind = "ignore_group"
+			return g.IgnoreFor(ch.Ignore, in.now())
+		case deadletter.GroupOpen:
+			a.kind = "reopen_group"
+			return g.Reopen(in.now())
+		}
+		return nil
+	}, ch.Note)
+}
+
+func (in *Inbox) checkGroupChange(ch *GroupChange) []task.Problem {
+	var problems []task.Problem
+	bad := func(at, fault string) {
+		if fault != "" {
+			problems = append(problems, task.Problem{Location: at, Message: fault})
+		}
+	}
+	if ch.State != "" && !slices.Contains(deadletter.GroupStates, ch.State) {
+		bad("/state", "must be open, acknowledged, resolved or ignored")
+	}
+	bad("/resolved_in", task.TextFault(ch.ResolvedIn, maxName))
+	if ch.ResolvedIn != "" && ch.State != deadletter.GroupResolved {
+		bad("/resolved_in", "goes with the state resolved")
+	}
+	if ch.Ignore != (deadletter.Ignore{}) && ch.State != deadletter.GroupIgnored {
+		bad("/ignore", "goes with the state ignored")
+	}
+	if ch.Ignore.Count < 0 || ch.Ignore.PerHour < 0 {
+		bad("/ignore", "must not be negative")
+	}
+	if ch.Ignore.Until != 0 && ch.Ignore.Until <= in.now() {
+		bad("/ignore/until", "must be in the future")
+	}
+	if ch.Owner != nil {
+		bad("/owner", task.TextFault(*ch.Owner, maxName))
+	}
+	if ch.Runbook != nil && *ch.Runbook != "" {
+		if u, err := url.Parse(*ch.Runbook); err != nil || u.Scheme != "https" && u.Scheme != "http" ||
+			len(*ch.Runbook) > 2048 {
+			bad("/runbook", "must be a URL that begins with https:// or http://, of at most 2048 bytes")
+		}
+	}
+	if len(ch.Note) > maxNote {
+		bad("/note", fmt.Sprintf("must not be longer than %d bytes", maxNote))
+	}
+	bad("/note", task.TextFault(ch.Note, maxNote))
+	if ch.State == "" && ch.Owner == nil && ch.Runbook == nil && ch.DueAt == nil && ch.Note == "" {
+		bad("", "there is nothing to change: give state, owner, runbook, due_at or note")
+	}
+	return problems
+}
+
+// input is what the audit trail keeps of a change.
+func (ch *GroupChange) input() any {
+	return struct {
+		ResolvedIn string             `json:"resolved_in,omitempty"`
+		Ignore     *deadletter.Ignore `json:"ignore,omitempty"`
+		Owner      *string            `json:"owner,omitempty"`
+		Runbook    *string            `json:"runbook,omitempty"`
+		DueAt      *time.Time         `json:"due_at,omitempty"`
+	}{ch.ResolvedIn, nonZero(ch.Ignore), ch.Owner, ch.Runbook, due(ch.DueAt)}
+}
+
+func nonZero(i deadletter.Ignore) *deadletter.Ignore {
+	if i == (deadletter.Ignore{}) {
+		return nil
+	}
+	return &i
+}
+
+func due(at *task.Instant) *time.Time {
+	if at == nil {
+		return nil
+	}
+	return at.Ptr()
+}
+
+// MergeGroups lets one group show the failures of others as its own. It can be undone with UnmergeGroup.
+func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []deadletter.GroupID, by By) (
+	*deadletter.Group, error,
+) {
+	if len(of) == 0 || len(of) > maxMerged {
+		return nil, &task.Error{Code: task.Invalid, Message: "nothing was merged", Problems: []task.Problem{
+			{Location: "/groups", Message: fmt.Sprintf("must name 1 to %d groups", maxMerged)}}}
+	}
+	return in.regroup(ctx, into, by, "merge_groups", func(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(of))) {
+			m, err := in.store.Group(ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			if m == nil || m.Namespace != g.Namespace {
+				return noGroup(id)
+			}
+			inner, err := in.store.MergedGroups(ctx, id)
+			if err != nil {
+				return err
+			}
+			if err := m.Merge(g, len(inner)); err != nil {
+				return err
+			}
+			if err := in.store.SaveGroup(ctx, tx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, fmt.Sprintf("merged %s into this group", of))
+}
+
+// UnmergeGroup makes a group that was merged into another stand on its own again.
+func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by By) (*deadletter.Group, error) {
+	return in.regroup(ctx, id, by, "unmerge_group", func(_ context.Context, _ engine.Tx, g *deadletter.Group) error {
+		return g.Unmerge()
+	}, "stands on its own again")
+}
+
+func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind string,
+	fn func(context.Context, engine.Tx, *deadletter.Group) error, note string,
+) (*deadletter.Group, error) {
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	var changed *deadletter.Group
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		g, err := in.reachedGroup(ctx, tx, id, by)
+		if err != nil {
+			return err
+		}
+		if err := fn(ctx, tx, g); err != nil {
+			return err
+		}
+		changed = g
+		return in.saveGroup(ctx, tx, g, act{kind: kind, by: by, key: key}, note)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
+	fn func(*deadletter.Group, *act) error, note string,
+) (*deadletter.Group, error) {
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	var changed *deadletter.Group
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		g, err := in.reachedGroup(ctx, tx, id, by)
+		if err != nil {
+			return err
+		}
+		a := act{kind: "change_group", by: by, key: key, from: string(g.State)}
+		if err := fn(g, &a); err != nil {
+			return err
+		}
+		a.to, changed = string(g.State), g
+		return in.saveGroup(ctx, tx, g, a, note)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// reachedGroup loads a group that the request may change.
+func (in *Inbox) reachedGroup(ctx context.Context, tx engine.Tx, id deadletter.GroupID, by By) (*deadletter.Group,
+	error,
+) {
+	g, err := in.store.Group(ctx, tx, id)
+	if err != nil {
+		return nil, err
+	}
+	if g == nil || !reaches(ctx, g.Namespace) {
+		return nil, noGroup(id)
+	}
+	return g, by.expected("the group", g.Version)
+}
+
+// saveGroup stores a group, the act, and the entry in its thread.
+func (in *Inbox) saveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group, a act, note string) error {
+	if note != "" && g.Notes >= maxNotes { // what was done is noted even then
+		return task.Errorf(task.Exhausted, "the group has %d notes, as many as it may have", maxNotes)
+	}
+	g.Notes++
+	if err := in.store.SaveGroup(ctx, tx, g); err != nil {
+		return err
+	}
+	entry := deadletter.Note{Group: g.ID, At: in.now(), Author: a.by.Actor, Key: a.key, Kind: a.kind, Text: note}
+	if entry.Text == "" {
+		entry.Text = a.by.Reason
+	}
+	if err := in.store.AddGroupNotes(ctx, tx, []deadletter.Note{entry}); err != nil {
+		return err
+	}
+	a.namespace, a.of = g.Namespace, g.ID.String()
+	return in.act(ctx, tx, a)
+}

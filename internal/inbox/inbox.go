@@ -1,0 +1,132 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Database is where an Inbox stores: a database of the engine, with the rows of dead letters.
+type Database interface {
+	engine.Writer
+	IDs() *task.Source
+	ActStore() engine.ActStore
+	Inbox() Store
+}
+
+// Tasks are the verbs of the engine that operations on cases use.
+type Tasks interface {
+	// Now is the time of the store.
+	Now() task.Instant
+	// ReplayIn runs the failed steps of a task in error again.
+	ReplayIn(ctx context.Context, tx engine.Tx, id task.ID, r engine.Replay) (*engine.Replayed, error)
+	// Cancel cancels tasks; receipts are in their order.
+	Cancel(ctx context.Context, ids []task.ID, c engine.Cancellation) ([]engine.Receipt, error)
+	// EditContext changes the context of a task in error, and replays it on request.
+	EditContext(ctx context.Context, id task.ID, edit engine.ContextEdit) (*engine.EditedContext, error)
+	// Case returns a case, or NotFound.
+	Case(ctx context.Context, id task.ID) (*task.Case, error)
+	// Read answers queries about tasks.
+	Read() engine.Reader
+}
+
+// Options configure an Inbox.
+type Options struct {
+	// Carriers read sources and send letters back, by the names of their drivers. The letters of a source whose driver
+	// has none cannot be sent back.
+	Carriers map[string]Carrier
+	// PayloadBytes bounds the payload of a letter; what is above is cut with a mark. Defaults to 1 MiB.
+	PayloadBytes int
+	// PageItems bounds a page. Defaults to 1,000.
+	PageItems int
+}
+
+// Inbox holds the use cases of dead letters. It is safe for concurrent use.
+type Inbox struct {
+	store Store
+	db    Database
+	tasks Tasks
+	opts  Options
+}
+
+// New returns an Inbox on a database.
+func New(db Database, tasks Tasks, opts Options) *Inbox {
+	opts.PayloadBytes = cmp.Or(opts.PayloadBytes, 1<<20)
+	opts.PageItems = cmp.Or(opts.PageItems, 1000)
+	return &Inbox{store: db.Inbox(), db: db, tasks: tasks, opts: opts}
+}
+
+// now is the time of the store.
+func (in *Inbox) now() task.Instant { return in.tasks.Now() }
+
+// newID returns an ID of the store.
+func (in *Inbox) newID() task.ID { return in.db.IDs().Take(in.now().Time(), 1) }
+
+// reaches reports whether the key of a request may act in a namespace.
+func reaches(ctx context.Context, namespace string) bool { return access.From(ctx).Reaches(namespace) }
+
+// reach refuses a namespace that a request names and its key does not reach.
+func reach(ctx context.Context, namespace string) error {
+	if reaches(ctx, namespace) {
+		return nil
+	}
+	return task.Errorf(task.NotFound, "there is no namespace %q", namespace)
+}
+
+// narrow returns the namespace of a list: the one that was asked for, or the only one of the key.
+func narrow(ctx context.Context, namespace string) (string, error) {
+	if key := access.From(ctx); namespace == "" && key.Limited() {
+		if of := key.Namespaces(); len(of) == 1 {
+			return of[0], nil
+		}
+		return "", &task.Error{Code: task.Invalid, Message: "the key is limited to several namespaces",
+			Hint: "name one of them", Problems: []task.Problem{{Location: "namespace", Message: "is missing"}}}
+	}
+	return namespace, reach(ctx, namespace)
+}
+
+// signed returns who acts, with the defaults filled in, and the name of the request's key.
+func signed(ctx context.Context, by By) (By, string, error) {
+	problems := engine.CheckActor(by.Actor, by.Reason)
+	if len(problems) > 0 {
+		return by, "", &task.Error{Code: task.Invalid, Message: "nothing was changed", Problems: problems}
+	}
+	key := ""
+	if p := access.From(ctx); p != nil {
+		key = p.Name
+	}
+	by.Actor = cmp.Or(by.Actor, key, engine.Anonymous)
+	by.Reason = cmp.Or(by.Reason, engine.NoReason)
+	return by, key, nil
+}
+
+// expected refuses an act on a version that the caller has not read.
+func (by By) expected(what string, version int64) error {
+	if by.Version == 0 || by.Version == version {
+		return nil
+	}
+	return &task.Error{Code: task.Conflict,
+		Message: fmt.Sprintf("%s has changed: its version is %d, not %d", what, version, by.Version),
+		Hint:    "read it again"}
+}
+
+func noLetter(id task.ID) error { return task.Errorf(task.NotFound, "there is no letter %s", id) }
+
+func noGroup(id deadletter.GroupID) error {
+	return task.Errorf(task.NotFound, "there is no group %s", id)
+}
+
+func noRedrive(id task.ID) error { return task.Errorf(task.NotFound, "there is no redrive %s", id) }
+
+// limit refuses a page of another size than 1 to PageItems.
+func (in *Inbox) limit(n int) error {
+	if n < 1 || n > in.opts.PageItems {
+		return task.Errorf(task.Invalid, "the limit of a page must be 1 to %d, not %d", in.opts.PageItems, n)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// shownOccurrences bounds the occurrences of a LetterStory.
+const shownOccurrences = 100
+
+// Letters returns a page, the newest first.
+func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error) {
+	if err := in.limit(f.Limit); err != nil {
+		return LetterPage{}, err
+	}
+	namespace, err := narrow(ctx, f.Namespace)
+	if err != nil {
+		return LetterPage{}, err
+	}
+	f.Namespace = namespace
+	if problems := f.Selection.Validate(); len(problems) > 0 {
+		return LetterPage{}, &task.Error{Code: task.Invalid, Message: "the filter is not valid", Problems: problems}
+	}
+	return in.store.ListLetters(ctx, f)
+}
+
+// Letter returns a letter with its history, or NotFound.
+func (in *Inbox) Letter(ctx context.Context, id task.ID) (*LetterStory, error) {
+	l, err := in.store.FindLetter(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if l == nil || !reaches(ctx, l.Namespace) {
+		return nil, noLetter(id)
+	}
+	story := &LetterStory{Letter: l}
+	if story.Occurrences, err = in.store.Occurrences(ctx, id, shownOccurrences); err != nil {
+		return nil, err
+	}
+	story.Group, err = in.store.FindGroup(ctx, l.Group)
+	return story, err
+}
+
+// DiscardLetter gives a letter up, for a reason; it can be restored until it is purged. WrongState when it is being
+// sent back or was discarded before.
+func (in *Inbox) DiscardLetter(ctx context.Context, id task.ID, by By) (*deadletter.Letter, error) {
+	if by.Reason == "" {
+		return nil, &task.Error{Code: task.Invalid, Message: "the letter was not discarded",
+			Problems: []task.Problem{{Location: "/reason", Message: "say why; the reason is kept with the letter"}}}
+	}
+	return in.change(ctx, id, by, "discard_letter", func(l *deadletter.Letter, by By) error {
+		return l.Discard(by.Reason, in.now(), deadletter.Retention)
+	})
+}
+
+// RestoreLetter opens a letter that was discarded.
+func (in *Inbox) RestoreLetter(ctx context.Context, id task.ID, by By) (*deadletter.Letter, error) {
+	return in.change(ctx, id, by, "restore_letter", func(l *deadletter.Letter, _ By) error {
+		return l.Restore(in.now())
+	})
+}
+
+// EditLetter changes what is sent in place of a letter's original, which is kept.
+func (in *Inbox) EditLetter(ctx context.Context, id task.ID, edit LetterEdit) (*deadletter.Letter, error) {
+	return in.change(ctx, id, edit.By, "edit_letter", func(l *deadletter.Letter, _ By) error {
+		if edit.Clear {
+			return l.Edit(nil)
+		}
+		if l.Cut {
+			return &task.Error{Code: task.WrongState, Message: "the payload of the letter was cut when it was captured",
+				Hint: "it cannot be edited, nor sent back"}
+		}
+		content, err := edit.Edit.Apply(l.Outgoing())
+		if err != nil {
+			return err
+		}
+		if len(content.Payload) > in.opts.PayloadBytes {
+			return task.Errorf(task.TooLarge, "the payload would be %d bytes long; the limit is %d", len(content.Payload),
+				in.opts.PayloadBytes)
+		}
+		return l.Edit(&content)
+	})
+}
+
+// change loads a letter, changes it, and stores it with the act.
+func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
+	fn func(*deadletter.Letter, By) error,
+) (*deadletter.Letter, error) {
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	var changed *deadletter.Letter
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		letters, err := in.store.Letters(ctx, tx, []task.ID{id})
+		if err != nil {
+			return err
+		}
+		if len(letters) == 0 || !reaches(ctx, letters[0].Namespace) {
+			return noLetter(id)
+		}
+		l := letters[0]
+		if err := by.expected("the letter", l.Version); err != nil {
+			return err
+		}
+		was := l.State
+		if err := fn(l, by); err != nil {
+			return err
+		}
+		changed = l
+		if err := in.store.SaveLetters(ctx, tx, letters); err != nil {
+			return err
+		}
+		if err := in.counted(ctx, tx, l, was); err != nil {
+			return err
+		}
+		return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: l.Namespace, of: id.String(),
+			from: string(was), to: string(l.State)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// counted adds to the counts of a letter's group that its state has changed.
+func (in *Inbox) counted(ctx context.Context, tx engine.Tx, l *deadletter.Letter, was deadletter.State) error {
+	d := opened(l.State) - opened(was)
+	if d == 0 {
+		return nil
+	}
+	return in.store.AddDeltas(ctx, tx, []deadletter.Delta{{Group: l.Group, OpenLetters: d}})
+}
+
+// opened is 1 for a letter that counts as open.
+func opened(s deadletter.State) int64 {
+	if s == deadletter.Open || s == deadletter.Scheduled {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,133 @@
+package inbox
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// SavePolicy adds a policy for a source, or one of its origins, or changes it. It applies to letters that arrive or
+// come back from then on.
+func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*deadletter.Policy, error) {
+	if _, err := in.source(ctx, p.Namespace, p.Source); err != nil {
+		return nil, err
+	}
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	next := p.WithDefaults()
+	if problems := next.Validate(); len(problems) > 0 {
+		return nil, &task.Error{Code: task.Invalid, Message: "the policy was not saved", Problems: problems}
+	}
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		known, err := in.policy(ctx, p.Namespace, p.Source, p.Origin)
+		if err != nil {
+			return err
+		}
+		next.Version = 1
+		if known != nil {
+			if err := by.expected("the policy", known.Version); err != nil {
+				return err
+			}
+			next.Version = known.Version + 1
+		}
+		if err := in.store.SavePolicy(ctx, tx, &next); err != nil {
+			return err
+		}
+		return in.act(ctx, tx, act{kind: "set_policy", by: by, key: key, namespace: p.Namespace, of: policyName(p),
+			data: string(p.Strategy)})
+	})
+	return &next, err
+}
+
+// DropPolicy removes a policy: letters of its origin are then left to operators.
+func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin string, by By) error {
+	if _, err := in.source(ctx, namespace, source); err != nil {
+		return err
+	}
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return err
+	}
+	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		known, err := in.policy(ctx, namespace, source, origin)
+		if err != nil {
+			return err
+		}
+		if known == nil {
+			return task.Errorf(task.NotFound, "the source %q has no policy for the origin %q", source, origin)
+		}
+		if err := by.expected("the policy", known.Version); err != nil {
+			return err
+		}
+		if err := in.store.DropPolicy(ctx, tx, namespace, source, origin); err != nil {
+			return err
+		}
+		return in.act(ctx, tx, act{kind: "remove_policy", by: by, key: key, namespace: namespace, of: policyName(known)})
+	})
+}
+
+// Policies returns the policies of a namespace, or of all that the request reaches ("").
+func (in *Inbox) Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error) {
+	namespace, err := narrow(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return in.store.Policies(ctx, namespace)
+}
+
+func (in *Inbox) policy(ctx context.Context, namespace, source, origin string) (*deadletter.Policy, error) {
+	all, err := in.store.Policies(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		if p.Source == source && p.Origin == origin {
+			return p, nil
+		}
+	}
+	return nil, nil
+}
+
+// policiesOf returns the policies of a source.
+func (in *Inbox) policiesOf(ctx context.Context, s *deadletter.Source) ([]*deadletter.Policy, error) {
+	all, err := in.store.Policies(ctx, s.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	var of []*deadletter.Policy
+	for _, p := range all {
+		if p.Source == s.Name {
+			of = append(of, p)
+		}
+	}
+	return of, nil
+}
+
+// policyFor returns the policy for an origin: its own, else that of the source, else nil.
+func policyFor(policies []*deadletter.Policy, origin string) *deadletter.Policy {
+	var of *deadletter.Policy
+	for _, p := range policies {
+		switch p.Origin {
+		case origin:
+			return p
+		case "":
+			of = p
+		}
+	}
+	return of
+}
+
+func policyName(p *deadletter.Policy) string {
+	if p.Origin == "" {
+		return p.Source
+	}
+	return p.Source + "/" + p.Origin
+}
+
+// roll returns a random number from 0 to below 1, for jitter.
+func (in *Inbox) roll() float64 { return rand.Float64() }

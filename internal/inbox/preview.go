@@ -1,0 +1,217 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// previewed bounds the letters that a preview looks at for destinations and counts, and shownSamples its samples.
+	previewed    = 10_000
+	shownSamples = 10
+)
+
+// PreviewRedrive says what an operation would do, and what would refuse it. It stores nothing. Destinations and edits
+// are tried on the newest 10,000 letters of the selection.
+func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Preview, error) {
+	namespace, err := narrow(ctx, req.Selection.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	if namespace == "" {
+		return nil, &task.Error{Code: task.Invalid, Message: "the selection names no namespace", Problems: []task.Problem{
+			{Location: "/selection/namespace", Message: "is missing: an operation stays within one namespace"}}}
+	}
+	req.Selection.Namespace = namespace
+	p := &Preview{Plan: req.Plan.WithDefaults(), Stop: req.Stop.WithDefaults()}
+	p.Problems = req.check(p.Plan)
+	if len(p.Problems) > 0 {
+		return p, nil
+	}
+	v := &previewer{in: in, ctx: ctx, req: &req, out: p, sources: map[string]*deadletter.Source{},
+		checks: map[[2]string]*DestinationCheck{}}
+	return p, v.run()
+}
+
+func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
+	var problems []task.Problem
+	if !req.Operation.Known() {
+		problems = append(problems, task.Problem{Location: "/operation", Message: "must be redrive, discard or restore"})
+	}
+	within := func(at string, of []task.Problem) {
+		for _, p := range of {
+			problems = append(problems, task.Problem{Location: at + p.Location, Message: p.Message})
+		}
+	}
+	within("/selection", req.Selection.Validate())
+	within("/plan", plan.Validate())
+	within("/stop", req.Stop.Validate())
+	if req.Edit != nil {
+		within("/edit", req.Edit.Validate())
+	}
+	if req.Operation != deadletter.OpRedrive && (req.Edit != nil || req.Destination != "") {
+		problems = append(problems, task.Problem{Location: "/operation",
+			Message: "only a redrive can edit letters or have a destination"})
+	}
+	return problems
+}
+
+// previewer looks at the letters and cases of a selection.
+type previewer struct {
+	in      *Inbox
+	ctx     context.Context
+	req     *RedriveRequest
+	out     *Preview
+	sources map[string]*deadletter.Source
+	checks  map[[2]string]*DestinationCheck
+	faulty  int // letters to which the edit does not apply
+}
+
+func (v *previewer) run() error {
+	if v.req.Selection.Kind != deadletter.KindCase {
+		if err := v.letters(); err != nil {
+			return err
+		}
+	}
+	if v.req.Selection.Kind != deadletter.KindLetter && v.req.Operation != deadletter.OpRestore {
+		if err := v.cases(); err != nil {
+			return err
+		}
+	}
+	for _, c := range v.checks {
+		v.out.Destinations = append(v.out.Destinations, *c)
+		switch {
+		case !c.Allowed:
+			v.refuse("the source " + c.Source + " does not allow the destination " + quoted(c.Destination) +
+				"; its targets are an allow-list")
+		case !c.Exists:
+			v.refuse("the destination " + quoted(c.Destination) + " of the source " + c.Source + " does not exist")
+		}
+	}
+	slices.SortFunc(v.out.Destinations, func(a, b DestinationCheck) int {
+		return strings.Compare(a.Source+"\x00"+a.Destination, b.Source+"\x00"+b.Destination)
+	})
+	return nil
+}
+
+func (v *previewer) refuse(why string) {
+	v.out.Problems = append(v.out.Problems, task.Problem{Location: "/destination", Message: why})
+}
+
+func quoted(s string) string { return `"` + s + `"` }
+
+// letters looks at the letters of the selection, page by page.
+func (v *previewer) letters() error {
+	f := LetterFilter{Selection: v.req.Selection, Limit: 500}
+	if v.req.Selection.State == "" {
+		f.State = stateFor(v.req.Operation)
+	}
+	for looked := 0; ; {
+		page, err := v.in.store.ListLetters(v.ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, l := range page.Letters {
+			if l.Parked && !v.req.IncludeParked && v.req.Operation == deadletter.OpRedrive {
+				continue
+			}
+			v.out.Total++
+			if err := v.letter(l); err != nil {
+				return err
+			}
+		}
+		if page.Next.IsZero() {
+			return nil
+		}
+		if looked += max(len(page.Letters), 1); looked >= previewed {
+			v.out.Capped = true
+			return nil
+		}
+		f.Below = page.Next
+	}
+}
+
+// stateFor is the state of the letters that an operation is for.
+func stateFor(op deadletter.Operation) deadletter.State {
+	if op == deadletter.OpRestore {
+		return deadletter.Discarded
+	}
+	return deadletter.Open
+}
+
+func (v *previewer) letter(l *deadletter.Letter) error {
+	item := PreviewItem{Kind: deadletter.KindLetter, ID: l.ID}
+	if v.req.Operation == deadletter.OpRedrive {
+		item.Destination = destination(v.req.Destination, l)
+		if err := v.check(l, item.Destination); err != nil {
+			return err
+		}
+	}
+	if len(v.out.Samples) >= shownSamples {
+		return nil
+	}
+	if v.req.Edit != nil {
+		whole, err := v.in.store.FindLetter(v.ctx, l.ID)
+		if err != nil || whole == nil {
+			return err
+		}
+		edited, err := v.req.Edit.Apply(whole.Outgoing())
+		if err != nil {
+			item.Problem = itemMessage(err)
+		} else {
+			item.Changes = deadletter.Diff(whole.Outgoing(), edited)
+		}
+	}
+	v.out.Samples = append(v.out.Samples, item)
+	return nil
+}
+
+// destination is where a letter is sent.
+func destination(named string, l *deadletter.Letter) string {
+	if named != "" {
+		return named
+	}
+	return l.Origin
+}
+
+// check notes where letters would be sent, and whether that can be done.
+func (v *previewer) check(l *deadletter.Letter, destination string) error {
+	at := [2]string{l.Source, destination}
+	if c := v.checks[at]; c != nil {
+		c.Letters++
+		return nil
+	}
+	c := &DestinationCheck{Source: l.Source, Destination: destination, Letters: 1}
+	v.checks[at] = c
+	s, err := v.in.store.FindSource(v.ctx, l.Namespace, l.Source)
+	if err != nil || s == nil {
+		return err
+	}
+	sender := v.in.opts.Carriers[s.Driver]
+	if c.Allowed = s.Allows(destination, l.Origin); !c.Allowed || sender == nil {
+		return nil
+	}
+	if c.Exists, err = sender.Exists(v.ctx, s, destination); err != nil {
+		v.refuse("the broker of the source " + s.Name + " does not answer: " + itemMessage(err))
+		c.Exists = true // not known; the problem says so
+	}
+	return nil
+}
+
+// cases looks at the pending cases of the selection.
+func (v *previewer) cases() error {
+	found, capped, err := v.in.store.SelectCases(v.ctx, v.req.Selection, previewed)
+	if err != nil {
+		return err
+	}
+	v.out.Total += len(found)
+	v.out.Capped = v.out.Capped || capped
+	for _, id := range found[:min(len(found), shownSamples-len(v.out.Samples))] {
+		v.out.Samples = append(v.out.Samples, PreviewItem{Kind: deadletter.KindCase, ID: id})
+	}
+	return nil
+}

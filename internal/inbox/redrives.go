@@ -1,0 +1,161 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// maxFrozen bounds the items of a redrive.
+const maxFrozen = deadletter.MaxItems
+
+// CreateRedrive freezes a selection: the items that it selects now are written down, and nothing that arrives later is
+// added. On request it starts at once. It refuses a selection of nothing, a destination that does not exist, and one
+// that a source does not allow.
+func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadletter.Redrive, error) {
+	by, key, err := signed(ctx, req.By)
+	if err != nil {
+		return nil, err
+	}
+	preview, err := in.PreviewRedrive(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if len(preview.Problems) > 0 {
+		return nil, &task.Error{Code: task.Invalid, Message: "the redrive was not created", Problems: preview.Problems}
+	}
+	if preview.Total == 0 {
+		return nil, &task.Error{Code: task.Invalid, Message: "the selection selects nothing", Hint: "see tasker inbox"}
+	}
+	var r *deadletter.Redrive
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		now := in.now()
+		r = &deadletter.Redrive{ID: in.newID(), Namespace: req.Selection.Namespace, Operation: req.Operation,
+			Selection: req.Selection, Destination: req.Destination, Edit: req.Edit, Plan: preview.Plan, Stop: preview.Stop,
+			IncludeParked: req.IncludeParked, State: deadletter.RedriveDraft, StateAt: now, FrozenAt: now, CreatedAt: now,
+			Actor: by.Actor, Key: key, Reason: by.Reason, Version: 1}
+		n, err := in.store.Freeze(ctx, tx, r, maxFrozen)
+		if err != nil {
+			return err
+		}
+		r.Total = n
+		if req.Start {
+			if err := r.Start(now); err != nil {
+				return err
+			}
+		}
+		if err := in.store.AddRedrive(ctx, tx, r); err != nil {
+			return err
+		}
+		return in.act(ctx, tx, act{kind: "create_redrive", by: by, key: key, namespace: r.Namespace, of: r.ID.String(),
+			to: string(r.State), data: struct {
+				Operation   deadletter.Operation `json:"operation"`
+				Items       int                  `json:"items"`
+				Destination string               `json:"destination,omitempty"`
+			}{r.Operation, n, r.Destination}})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// ActOnRedrive starts, pauses, resumes or cancels a redrive. Resuming one that its stop rule halted overrides the rule
+// for what was sent so far.
+func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what RedriveAct, by By) (*deadletter.Redrive, error) {
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	var changed *deadletter.Redrive
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		r, err := in.store.Redrive(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if r == nil || !reaches(ctx, r.Namespace) {
+			return noRedrive(id)
+		}
+		if err := by.expected("the redrive", r.Version); err != nil {
+			return err
+		}
+		was := r.State
+		if err := apply(r, what, in.now()); err != nil {
+			return err
+		}
+		changed = r
+		if err := in.store.SaveRedrive(ctx, tx, r); err != nil {
+			return err
+		}
+		return in.act(ctx, tx, act{kind: string(what) + "_redrive", by: by, key: key, namespace: r.Namespace,
+			of: id.String(), from: string(was), to: string(r.State)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+func apply(r *deadletter.Redrive, what RedriveAct, now task.Instant) error {
+	switch what {
+	case StartRedrive:
+		return r.Start(now)
+	case PauseRedrive:
+		return r.Pause(now)
+	case ResumeRedrive:
+		return r.Continue(now)
+	case CancelRedrive:
+		return r.Cancel(now)
+	}
+	return &task.Error{Code: task.Invalid, Message: "the redrive was not changed", Problems: []task.Problem{
+		{Location: "/action", Message: "must be start, pause, resume or cancel"}}}
+}
+
+// Redrive returns a redrive with its counts, or NotFound.
+func (in *Inbox) Redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error) {
+	r, err := in.store.FindRedrive(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil || !reaches(ctx, r.Namespace) {
+		return nil, noRedrive(id)
+	}
+	r.Counts, err = in.store.CountItems(ctx, id)
+	return r, err
+}
+
+// Redrives returns a page, the newest first, without counts.
+func (in *Inbox) Redrives(ctx context.Context, f RedriveFilter) ([]*deadletter.Redrive, error) {
+	if err := in.limit(f.Limit); err != nil {
+		return nil, err
+	}
+	namespace, err := narrow(ctx, f.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	f.Namespace = namespace
+	return in.store.ListRedrives(ctx, f)
+}
+
+// RedriveItems returns items of a redrive above a number, with their results; only those in a state unless it is "".
+func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state deadletter.ItemState, above, limit int) (
+	[]deadletter.Item, error,
+) {
+	if err := in.limit(limit); err != nil {
+		return nil, err
+	}
+	r, err := in.store.FindRedrive(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil || !reaches(ctx, r.Namespace) {
+		return nil, noRedrive(id)
+	}
+	return in.store.ListItems(ctx, id, state, above, limit)
+}
+
+// itemMessage is why an item was not sent, bounded.
+func itemMessage(err error) string { return fmt.Sprintf("%.500s", err.Error()) }

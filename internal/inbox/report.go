@@ -1,0 +1,127 @@
+package inbox
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Bounds of a letter, in bytes. What a message says of its failure is evidence: it is cut with a mark, never refused.
+const (
+	maxName    = 255
+	maxMessage = 4096
+	maxStack   = 16 << 10
+	maxHeaders = 64 << 10 // names and values
+	maxKey     = 4 << 10
+)
+
+// HTTP is the driver of a source whose letters are reported.
+const HTTP = "http"
+
+// checkReports refuses reports that break a rule: all, or none.
+func (in *Inbox) checkReports(source string, reports []Report) error {
+	var problems []task.Problem
+	bad := func(at, fault string) {
+		if fault != "" {
+			problems = append(problems, task.Problem{Location: at, Message: fault})
+		}
+	}
+	if source == "" {
+		bad("/source", "is missing: name the program or the queue that the messages come from")
+	}
+	bad("/source", task.TextFault(source, maxName))
+	if len(reports) < 1 || len(reports) > maxReports {
+		bad("/letters", fmt.Sprintf("must have 1 to %d entries, not %d", maxReports, len(reports)))
+	}
+	for i, r := range reports[:min(len(reports), maxReports)] {
+		at := "/letters/" + strconv.Itoa(i)
+		bad(at+"/message_id", task.TextFault(r.MessageID, maxName))
+		bad(at+"/origin", task.TextFault(r.Origin, maxName))
+		bad(at+"/handler", task.TextFault(r.Handler, maxName))
+		if r.Failure.Type == "" && r.Failure.Code == "" && r.Failure.Message == "" {
+			bad(at+"/error", "is missing: give its type, code or message")
+		}
+		if r.Attempts < 0 || r.Attempts > 1_000_000 {
+			bad(at+"/attempts", "must be 0 to 1000000")
+		}
+		if r.FailedAt < 0 || r.FailedAt > in.now().Add(maxAhead) {
+			bad(at+"/failed_at", "must not be in the future")
+		}
+		if len(r.Content.Key) > maxKey {
+			bad(at+"/key", fmt.Sprintf("must not be longer than %d bytes", maxKey))
+		}
+		if headerBytes(r.Content.Headers) > maxHeaders {
+			bad(at+"/headers", fmt.Sprintf("must not be longer than %d bytes in all", maxHeaders))
+		}
+	}
+	if len(problems) > 0 {
+		return &task.Error{Code: task.Invalid, Message: "nothing was captured: the report is not valid", Problems: problems}
+	}
+	return nil
+}
+
+// maxAhead is how far the clock of a program that reports may be ahead.
+const maxAhead = 5 * 60 * 1e9
+
+func headerBytes(headers []deadletter.Header) int {
+	n := 0
+	for _, h := range headers {
+		n += len(h.Name) + len(h.Value)
+	}
+	return n
+}
+
+// bounded returns content of which the payload is cut to the limit, the size of the whole payload, and whether it was
+// cut.
+func (in *Inbox) bounded(c deadletter.Content) (of deadletter.Content, size int, cut bool) {
+	size = len(c.Payload)
+	if size > in.opts.PayloadBytes {
+		c.Payload, cut = slices.Clone(c.Payload[:in.opts.PayloadBytes]), true
+	}
+	return c, size, cut
+}
+
+// bound cuts the texts of a failure.
+func bound(r failure.Report) failure.Report {
+	r.Type, r.Code = failure.Cut(r.Type, maxName), failure.Cut(r.Code, maxName)
+	r.Message = failure.Cut(r.Message, maxMessage)
+	if !r.Class.Known() {
+		r.Class = failure.ClassOf(r)
+	}
+	return r
+}
+
+// identify returns what makes a repeated delivery of a message recognisable: its position, or its sender's identifier,
+// or its content, origin and time of failure. A message that has none of them is always another one.
+func (in *Inbox) identify(a *Arrival) string {
+	switch {
+	case a.Position != "" || a.MessageID != "":
+		return deadletter.Identify(a.Position, a.MessageID, a.Content)
+	case a.FailedAt != 0:
+		died := deadletter.Identify("", "", a.Content) + "@" + strconv.FormatInt(int64(a.FailedAt), 10) + a.Origin
+		return deadletter.Identify("", died, a.Content)
+	default:
+		return deadletter.Identify("", in.newID().String(), a.Content)
+	}
+}
+
+func sortedGroups(of map[deadletter.GroupID]*deadletter.Group) []*deadletter.Group {
+	list := make([]*deadletter.Group, 0, len(of))
+	for _, id := range slices.Sorted(maps.Keys(of)) {
+		list = append(list, of[id])
+	}
+	return list
+}
+
+func sortedDeltas(of map[deadletter.GroupID]*deadletter.Delta) []deadletter.Delta {
+	list := make([]deadletter.Delta, 0, len(of))
+	for _, id := range slices.Sorted(maps.Keys(of)) {
+		list = append(list, *of[id])
+	}
+	return list
+}

@@ -1,0 +1,249 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// rig is an inbox on a database, with a clock of its own, and a broker whose consumer can be told what fails.
+type rig struct {
+	t *testing.T
+	*inbox.Inbox
+	node   *node.Node
+	client *tasker.Client
+	broker *broker
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+// onEveryDatabase runs a script on SQLite and on PostgreSQL.
+func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script(t, newRig(t, s))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		s, err := postgres.Open(t.Context(), pgtest.DSN(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script(t, newRig(t, s))
+	})
+}
+
+func newRig(t *testing.T, s engine.Database) *rig {
+	t.Helper()
+	r := &rig{t: t, now: noon, broker: newBroker()}
+	n, err := node.New(t.Context(), s, node.Options{Now: r.clock,
+		Carriers: map[string]inbox.Carrier{"memory": r.broker}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	r.node, r.Inbox, r.client = n, n.Inbox(), tasker.NewClient(n)
+	r.source(deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq"})
+	return r
+}
+
+func (r *rig) clock() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
+func (r *rig) instant() task.Instant { return task.At(r.clock()) }
+
+// pass lets time pass, and does what is due.
+func (r *rig) pass(d time.Duration) {
+	r.t.Helper()
+	r.mu.Lock()
+	r.now = r.now.Add(d)
+	r.mu.Unlock()
+	if err := r.node.RunOnce(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) source(s deadletter.Source) {
+	r.t.Helper()
+	if _, err := r.SaveSource(r.t.Context(), &s, inbox.By{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// die captures messages of the source "orders" as its consumer would.
+func (r *rig) die(list ...inbox.Arrival) []inbox.Receipt {
+	r.t.Helper()
+	got, err := r.Capture(r.t.Context(), &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"}, list)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return got
+}
+
+// dead is message n, which died of a cause.
+func dead(n int, cause string) inbox.Arrival {
+	return inbox.Arrival{Report: inbox.Report{MessageID: fmt.Sprintf("m%d", n), Origin: "orders", Handler: "ship",
+		Content: deadletter.Content{Payload: fmt.Appendf(nil, `{"order":%d}`, n)},
+		Failure: failure.Report{Type: cause, Message: fmt.Sprintf("%s of order %d", cause, n), Retryable: true}, Attempts: 3},
+		Format: "tasker"}
+}
+
+// groups returns the open groups, the fullest first, as "title open".
+func (r *rig) groups() []string {
+	r.t.Helper()
+	page, err := r.Groups(r.t.Context(), inbox.GroupFilter{Order: "open", Limit: 100}, "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var out []string
+	for _, g := range page.Groups {
+		out = append(out, fmt.Sprintf("%s %s %d", g.Print.Type, g.State, g.OpenLetters+g.OpenCases))
+	}
+	return out
+}
+
+func (r *rig) want(what string, got, want any) {
+	r.t.Helper()
+	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
+		r.t.Fatalf("%s: %s, want %s", what, g, w)
+	}
+}
+
+// refused wants an error of a code.
+func (r *rig) refused(err error, code task.Code) {
+	r.t.Helper()
+	if task.CodeOf(err) != code {
+		r.t.Fatalf("answered %v, want the code %s", err, code)
+	}
+}
+
+func (r *rig) letter(id task.ID) *deadletter.Letter {
+	r.t.Helper()
+	s, err := r.Letter(r.t.Context(), id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s.Letter
+}
+
+// broker is a carrier whose consumer reports at once what it cannot process.
+type broker struct {
+	mu     sync.Mutex
+	queues map[string]bool
+	sent   []string // letters, in order
+	got    map[string][]byte
+	fails  func(inbox.Outgoing) error // what the broker answers; nil: it takes everything
+	reads  [][]inbox.Arrival
+}
+
+func newBroker() *broker {
+	return &broker{queues: map[string]bool{"orders": true, "orders.dlq": true}, got: map[string][]byte{}}
+}
+
+func (b *broker) Exists(_ context.Context, _ *deadletter.Source, destination string) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if destination == "down" {
+		return false, errors.New("the broker is down")
+	}
+	return b.queues[destination], nil
+}
+
+func (b *broker) Send(_ context.Context, _ *deadletter.Source, _ string, letters []inbox.Outgoing) []error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	errs := make([]error, len(letters))
+	for i, l := range letters {
+		if b.fails != nil {
+			if errs[i] = b.fails(l); errs[i] != nil && !errors.Is(errs[i], inbox.ErrUncertain) {
+				continue
+			}
+		}
+		b.sent = append(b.sent, l.Letter.ID.String())
+		b.got[l.Letter.ID.String()] = l.Content.Payload
+	}
+	return errs
+}
+
+func (b *broker) Read(ctx context.Context, _ *deadletter.Source, capture func(context.Context, []inbox.Arrival) error,
+	report func(error),
+) {
+	for {
+		b.mu.Lock()
+		var next []inbox.Arrival
+		if len(b.reads) > 0 {
+			next = b.reads[0]
+		}
+		b.mu.Unlock()
+		if next != nil {
+			err := capture(ctx, next)
+			report(err)
+			if err == nil {
+				b.mu.Lock()
+				b.reads = b.reads[1:]
+				b.mu.Unlock()
+				continue
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// deliveries returns how often each letter was sent.
+func (b *broker) deliveries() map[string]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := map[string]int{}
+	for _, id := range b.sent {
+		out[id]++
+	}
+	return out
+}
+
+// back is a letter that was sent, dead again of a cause.
+func back(l *deadletter.Letter, cause string) inbox.Arrival {
+	a := dead(0, cause)
+	a.MessageID = ""
+	a.Letter, a.Content = l.ID, l.Outgoing()
+	a.Content.Headers = []deadletter.Header{{Name: inbox.HeaderLetter, Value: []byte(l.ID.String())}}
+	a.Position = "again/" + l.ID.String() + fmt.Sprint(l.Replays)
+	return a
+}
+
+func joined(list []string) string { return strings.Join(slices.Clone(list), "; ") }

@@ -1,0 +1,263 @@
+package inbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// sendBatch bounds the items that are marked, sent and recorded together.
+	sendBatch = 500
+	// sendTime bounds one send, and orphanAfter is when a mark without a record was left by a process that has ended.
+	sendTime, orphanAfter = 8 * time.Second, 10 * time.Second
+	// runnable bounds the redrives that one turn looks at, and turnTime the time that it gives to each.
+	runnable = 100
+	turnTime = time.Second
+)
+
+// Advance carries on with the redrives that are running, for about a second each. It must run in one process at a time;
+// another process may go on where this one stopped. It returns the number of items that were decided, and whether more
+// are due.
+func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
+	active, err := in.store.ActiveRedrives(ctx, runnable)
+	if err != nil {
+		return 0, false, err
+	}
+	for _, r := range active {
+		run := &runner{in: in, redrive: r, until: in.now().Add(turnTime)}
+		again, err := run.run(ctx)
+		n += run.decided
+		more = more || again
+		if err != nil {
+			return n, false, err
+		}
+	}
+	return n, more, nil
+}
+
+// runner carries on with one redrive.
+type runner struct {
+	in      *Inbox
+	redrive *deadletter.Redrive
+	until   task.Instant
+	decided int
+}
+
+// run takes steps until there is nothing to do now, or the time is up; then it reports true.
+func (r *runner) run(ctx context.Context) (more bool, err error) {
+	for {
+		if err := r.recover(ctx); err != nil {
+			return false, err
+		}
+		if !r.redrive.State.Active() {
+			return false, nil
+		}
+		if err := r.watchTasks(ctx); err != nil {
+			return false, err
+		}
+		outcome, err := r.in.store.WaveOutcome(ctx, r.redrive.ID, r.redrive.Wave)
+		if err != nil {
+			return false, err
+		}
+		step := r.redrive.Next(r.in.now(), outcome)
+		switch step.Act {
+		case deadletter.ActSend:
+			if err := r.send(ctx, min(step.N, sendBatch)); err != nil {
+				return false, err
+			}
+		case deadletter.ActWave, deadletter.ActHalt, deadletter.ActDone:
+			if err := r.apply(ctx, step); err != nil {
+				return false, err
+			}
+		default:
+			return false, nil
+		}
+		if r.in.now() >= r.until {
+			return true, nil
+		}
+	}
+}
+
+// apply stores a decision about the redrive itself. An operator who acted in the meantime comes first.
+func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
+	return r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		now, err := r.reload(ctx, tx)
+		if err != nil || !r.redrive.State.Active() {
+			return err
+		}
+		was := r.redrive.State
+		if err := r.redrive.Apply(step, now); err != nil {
+			return err
+		}
+		if err := r.in.store.SaveRedrive(ctx, tx, r.redrive); err != nil {
+			return err
+		}
+		if step.Act == deadletter.ActWave {
+			return nil
+		}
+		kind := "end_redrive"
+		if step.Act == deadletter.ActHalt {
+			kind = "halt_redrive"
+		}
+		return r.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: step.Reason},
+			namespace: r.redrive.Namespace, of: r.redrive.ID.String(), from: string(was), to: string(r.redrive.State)})
+	})
+}
+
+// reload reads the redrive's row, locked.
+func (r *runner) reload(ctx context.Context, tx engine.Tx) (task.Instant, error) {
+	now, err := r.in.store.Redrive(ctx, tx, r.redrive.ID)
+	if err == nil && now == nil {
+		err = noRedrive(r.redrive.ID)
+	}
+	if err == nil {
+		r.redrive = now
+	}
+	return r.in.now(), err
+}
+
+// send decides the next n items: it sends them, or says why not.
+func (r *runner) send(ctx context.Context, n int) error {
+	items, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemPending, r.redrive.Behind, n)
+	if err != nil {
+		return err
+	}
+	if len(items) == 0 { // nothing is left, whatever the row says
+		return r.record(ctx, nil, r.redrive.WaveSize-r.redrive.WaveSent, r.redrive.Total)
+	}
+	if r.redrive.Operation != deadletter.OpRedrive {
+		return r.change(ctx, items)
+	}
+	last := items[len(items)-1].No
+	var letters, cases []deadletter.Item
+	for _, i := range items {
+		i.Wave = r.redrive.Wave
+		if i.Kind == deadletter.KindLetter {
+			letters = append(letters, i)
+		} else {
+			cases = append(cases, i)
+		}
+	}
+	var results []result
+	if len(letters) > 0 {
+		b := &batch{runner: r, items: letters}
+		if err := b.mark(ctx); err != nil {
+			return err
+		}
+		results = b.send(ctx)
+	}
+	for i := range cases {
+		results = append(results, result{item: r.replay(ctx, cases[i])})
+	}
+	return r.record(ctx, results, len(items), last)
+}
+
+// record stores results, and that the items are decided.
+func (r *runner) record(ctx context.Context, results []result, decided, last int) error {
+	err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		now, err := r.reload(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := r.in.recordSends(ctx, tx, results, now); err != nil {
+			return err
+		}
+		if err := r.redrive.Decided(decided, last, now); err != nil {
+			return err
+		}
+		return r.in.store.SaveRedrive(ctx, tx, r.redrive)
+	})
+	if err == nil {
+		r.decided += decided
+	}
+	return err
+}
+
+// recover sends the items again that another process was sending when it ended. They may have been sent: they are
+// marked as uncertain.
+func (r *runner) recover(ctx context.Context) error {
+	items, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemSending, 0, sendBatch)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	var orphans []deadletter.Item
+	for _, i := range items {
+		if r.in.now() >= i.At.Add(orphanAfter) {
+			i.Uncertain = true
+			orphans = append(orphans, i)
+		}
+	}
+	if len(orphans) == 0 {
+		return nil
+	}
+	b := &batch{runner: r, items: orphans, again: true}
+	if err := b.mark(ctx); err != nil {
+		return err
+	}
+	last := orphans[len(orphans)-1].No
+	return r.record(ctx, b.send(ctx), len(orphans), last)
+}
+
+// watchTasks records what became of the tasks of cases that were replayed: complete, or in error again.
+func (r *runner) watchTasks(ctx context.Context) error {
+	if r.redrive.Selection.Kind == deadletter.KindLetter {
+		return nil
+	}
+	for above := 0; ; {
+		items, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemSent, above, 1000)
+		if err != nil || len(items) == 0 {
+			return err
+		}
+		above = items[len(items)-1].No
+		ended, err := r.ended(ctx, items)
+		if err != nil {
+			return err
+		}
+		if len(ended) == 0 {
+			continue
+		}
+		if err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			return r.in.store.SaveItems(ctx, tx, ended)
+		}); err != nil {
+			return err
+		}
+	}
+}
+
+// ended returns the items whose tasks have come to an end, with their results.
+func (r *runner) ended(ctx context.Context, items []deadletter.Item) ([]deadletter.Item, error) {
+	var out []deadletter.Item
+	for _, i := range items {
+		if i.Kind != deadletter.KindCase {
+			continue
+		}
+		c, err := r.in.tasks.Case(ctx, i.ID)
+		if task.CodeOf(err) == task.NotFound {
+			i.State, i.At, i.Message = deadletter.ItemCompleted, r.in.now(), "its case has been deleted"
+			out = append(out, i)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		tasks, err := r.in.tasks.Read().FindTasks(ctx, []task.ID{c.TaskID})
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case len(tasks) == 0 || tasks[0].State.Terminal() && tasks[0].State != task.Errored:
+			i.State = deadletter.ItemCompleted
+		case tasks[0].State == task.Errored && tasks[0].StateAt > i.At:
+			i.State, i.Group = deadletter.ItemReturned, deadletter.GroupID(c.Group)
+		default:
+			continue
+		}
+		i.At = r.in.now()
+		out = append(out, i)
+	}
+	return out, nil
+}

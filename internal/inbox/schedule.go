@@ -1,0 +1,78 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// SendDue sends letters back that a policy has scheduled and that are due. It must run in one process at a time;
+// another may go on where this one stopped. It returns how many were sent, and whether more are due.
+func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
+	for _, marked := range []bool{true, false} {
+		until := in.now()
+		if marked {
+			until = until.Add(-orphanAfter)
+		}
+		ids, err := in.store.DueLetters(ctx, until, marked, sendBatch)
+		if err != nil {
+			return n, false, err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		if err := in.sendLetters(ctx, ids, marked); err != nil {
+			return n, false, err
+		}
+		n += len(ids)
+		more = more || len(ids) == sendBatch
+	}
+	return n, more, nil
+}
+
+// sendLetters sends letters for their policies. Its items belong to no redrive, so they are not stored.
+func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) error {
+	b := &batch{runner: &runner{in: in, redrive: &deadletter.Redrive{Operation: deadletter.OpRedrive}}, again: again}
+	for i, id := range ids {
+		b.items = append(b.items, deadletter.Item{No: i + 1, Kind: deadletter.KindLetter, ID: id, Uncertain: again})
+	}
+	if err := b.mark(ctx); err != nil {
+		return err
+	}
+	results := b.send(ctx)
+	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := in.recordSends(ctx, tx, results, in.now()); err != nil {
+			return err
+		}
+		return in.leave(ctx, tx, results)
+	})
+}
+
+// leave opens scheduled letters that cannot be sent, so that an operator sees them and no policy tries for ever.
+func (in *Inbox) leave(ctx context.Context, tx engine.Tx, results []result) error {
+	why := map[task.ID]string{}
+	var ids []task.ID
+	for _, r := range results {
+		if !r.sent && r.item.State == deadletter.ItemFailed {
+			why[r.item.ID] = r.item.Message
+			ids = append(ids, r.item.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	letters, err := in.store.Letters(ctx, tx, sortIDs(ids))
+	if err != nil {
+		return err
+	}
+	for _, l := range letters {
+		if l.State == deadletter.Scheduled {
+			if err := l.Unschedule(why[l.ID], in.now()); err != nil {
+				return err
+			}
+		}
+	}
+	return in.store.SaveLetters(ctx, tx, letters)
+}

@@ -1,0 +1,33 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// Outgoing is one letter to send.
+type Outgoing struct {
+	Letter  *deadletter.Letter
+	Content deadletter.Content // with the headers of its lineage
+}
+
+// Sender sends letters to destinations of one kind of broker. It is safe for concurrent use.
+type Sender interface {
+	// Exists reports whether a destination exists.
+	Exists(ctx context.Context, source *deadletter.Source, destination string) (bool, error)
+	// Send sends letters in order and returns an error for each; nil confirms that the broker has it. ErrUncertain
+	// reports one that the broker may have. It blocks until all are decided or ctx ends.
+	Send(ctx context.Context, source *deadletter.Source, destination string, letters []Outgoing) []error
+}
+
+// ErrUncertain reports a send whose outcome is not known.
+var ErrUncertain = errors.New("the outcome of the send is not known")
+
+// The headers of what is sent back.
+const (
+	HeaderLetter  = "tasker-letter"
+	HeaderRedrive = "tasker-redrive"
+	HeaderReplays = "tasker-replays"
+)

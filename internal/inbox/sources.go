@@ -1,0 +1,178 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// shownOpen bounds the count of open letters of a source.
+const shownOpen = 10_000
+
+// withDefaults fills in what a source leaves open.
+func withDefaults(s *deadletter.Source) *deadletter.Source {
+	of := s.WithDefaults()
+	of.Version = max(of.Version, 1)
+	return &of
+}
+
+// SaveSource adds a source, or changes one.
+func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*deadletter.Source, error) {
+	if err := reach(ctx, s.Namespace); err != nil {
+		return nil, err
+	}
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	next := withDefaults(s)
+	problems := next.Validate()
+	if s.Driver != HTTP && in.opts.Carriers[s.Driver] == nil {
+		problems = append(problems, task.Problem{Location: "/driver", Message: "is not known to this server"})
+	}
+	if len(problems) > 0 {
+		return nil, &task.Error{Code: task.Invalid, Message: "the source was not saved", Problems: problems}
+	}
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		known, err := in.store.FindSource(ctx, s.Namespace, s.Name)
+		if err != nil {
+			return err
+		}
+		kind := "add_source"
+		if known != nil {
+			if err := by.expected("the source", known.Version); err != nil {
+				return err
+			}
+			kind, next.Version = "change_source", known.Version+1
+		}
+		if err := in.store.SaveSource(ctx, tx, next); err != nil {
+			return err
+		}
+		return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: s.Namespace, of: s.Name})
+	})
+	return next, err
+}
+
+// DropSource removes a source. Its letters stay, and can be discarded, but not sent back.
+func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) error {
+	return in.withSource(ctx, namespace, name, by, "remove_source",
+		func(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
+			return in.store.DropSource(ctx, tx, s.Namespace, s.Name)
+		})
+}
+
+// PauseSource stops reading a source, or goes on.
+func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused bool, by By) (*deadletter.Source,
+	error,
+) {
+	kind := "resume_source"
+	if paused {
+		kind = "pause_source"
+	}
+	var changed *deadletter.Source
+	err := in.withSource(ctx, namespace, name, by, kind,
+		func(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
+			s.Paused = paused
+			s.Version++
+			changed = s
+			return in.store.SaveSource(ctx, tx, s)
+		})
+	return changed, err
+}
+
+func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, kind string,
+	fn func(context.Context, engine.Tx, *deadletter.Source) error,
+) error {
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return err
+	}
+	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		s, err := in.source(ctx, namespace, name)
+		if err != nil {
+			return err
+		}
+		if err := by.expected("the source", s.Version); err != nil {
+			return err
+		}
+		if err := fn(ctx, tx, s); err != nil {
+			return err
+		}
+		return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: namespace, of: name})
+	})
+}
+
+// source returns a source that the request reaches, or NotFound.
+func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadletter.Source, error) {
+	if !reaches(ctx, namespace) {
+		return nil, noSource(name)
+	}
+	s, err := in.store.FindSource(ctx, namespace, name)
+	if err == nil && s == nil {
+		err = noSource(name)
+	}
+	return s, err
+}
+
+func noSource(name string) error { return task.Errorf(task.NotFound, "there is no source %q", name) }
+
+// Sources returns the sources of a namespace, or of all that the request reaches (""), and how they stand.
+func (in *Inbox) Sources(ctx context.Context, namespace string) ([]SourceStatus, error) {
+	namespace, err := narrow(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := in.store.Sources(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var out []SourceStatus
+	for _, s := range sources {
+		st, err := in.status(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, st)
+	}
+	return out, nil
+}
+
+// status returns how a source stands.
+func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (SourceStatus, error) {
+	st := SourceStatus{Source: s, State: "reading"}
+	var err error
+	if st.Open, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, shownOpen); err != nil {
+		return st, err
+	}
+	switch {
+	case s.Driver == HTTP:
+		st.State = "reported"
+	case s.Paused:
+		st.State = "paused"
+	case s.MaxOpen > 0 && st.Open >= s.MaxOpen:
+		st.State, st.Error = "waiting", fmt.Sprintf("it has %d open letters, as many as it may have", st.Open)
+	}
+	return st, nil
+}
+
+// TestSource asks the broker of a source whether its queue exists. The answer's Error is why it cannot be read.
+func (in *Inbox) TestSource(ctx context.Context, namespace, name string) (*SourceStatus, error) {
+	s, err := in.source(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	st, err := in.status(ctx, s)
+	if err != nil || s.Driver == HTTP {
+		return &st, err
+	}
+	switch exists, err := in.opts.Carriers[s.Driver].Exists(ctx, s, s.Queue); {
+	case err != nil:
+		st.State, st.Error = "lost", err.Error()
+	case !exists:
+		st.State, st.Error = "lost", fmt.Sprintf("the broker has no queue %q", s.Queue)
+	}
+	return &st, nil
+}

@@ -1,0 +1,197 @@
+package inbox_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TestNight is a night in which three causes fail 600 messages: somebody fixes two of them, sends everything back in
+// waves, is stopped because the third is not fixed, fixes it, and goes on. Nothing is lost and nothing sent twice.
+func TestNight(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		causes := []string{"Timeout", "Schema", "Price"}
+		for n := 0; n < 600; n += 100 {
+			var batch []inbox.Arrival
+			for i := range 100 {
+				batch = append(batch, dead(n+i, causes[(n+i)%3]))
+			}
+			r.die(batch...)
+		}
+		r.pass(time.Second)
+		r.want("groups", len(r.groups()), 3)
+		r.want("the first", r.groups()[0][len(r.groups()[0])-8:], "open 200")
+
+		redrive, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{By: inbox.By{Actor: "ann", Reason: "fixed"},
+			Operation: deadletter.OpRedrive, Selection: deadletter.Selection{Namespace: "default", Source: "orders"},
+			Plan: deadletter.Plan{Canary: 30, Factor: 3, Largest: 300, Observe: time.Minute},
+			Stop: deadletter.StopRule{ReturnedShare: 0.1}, Start: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("frozen", redrive.Total, 600)
+		r.pass(time.Second)
+		r.want("the canary", len(r.broker.sent), 30)
+
+		// a third of the canary comes back
+		for i, id := range r.broker.sent[:30] {
+			if i%3 == 2 {
+				r.want("came back", r.die(back(r.letter(mustID(t, id)), "Price"))[0].Status, inbox.Returned)
+			}
+		}
+		r.pass(2 * time.Minute)
+		halted, err := r.Redrive(t.Context(), redrive.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("state", halted.State, deadletter.RedriveHalted)
+		r.want("returned", halted.Counts.Returned, 10)
+		if halted.Halt == "" {
+			t.Error("it does not say why it was halted")
+		}
+		r.pass(time.Hour)
+		r.want("sent while halted", len(r.broker.sent), 30)
+
+		if _, err := r.ActOnRedrive(t.Context(), redrive.ID, inbox.ResumeRedrive, inbox.By{Actor: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		for range 12 {
+			r.pass(time.Minute)
+		}
+		done, err := r.Redrive(t.Context(), redrive.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("state", done.State, deadletter.RedriveDone)
+		r.want("sent", done.Counts.Sent, 590)
+		r.want("left", done.Counts.Pending+done.Counts.Sending+done.Counts.Failed+done.Counts.Skipped, 0)
+		for id, n := range r.broker.deliveries() {
+			if n != 1 {
+				t.Errorf("letter %s was sent %d times", id, n)
+			}
+		}
+		r.want("letters sent", len(r.broker.deliveries()), 600)
+		r.want("groups", joined(r.groups())[:14], "Price open 10;"[:14])
+	})
+}
+
+func mustID(t *testing.T, s string) task.ID {
+	t.Helper()
+	id, err := task.ParseID(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestCaptureOnce: a message that is delivered again is known, one that dies again after it was sent back is the same
+// letter, and one that was sent back too often is parked.
+func TestCaptureOnce(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		first := r.die(dead(1, "Timeout"))[0]
+		r.want("first", first.Status, inbox.Captured)
+		r.want("again", r.die(dead(1, "Timeout"))[0], inbox.Receipt{Letter: first.Letter, Group: first.Group,
+			Status: inbox.Duplicate})
+		both := r.die(dead(2, "Timeout"), dead(2, "Timeout"))
+		r.want("twice in one batch", both[1].Status, inbox.Duplicate)
+
+		for round := 1; round <= 3; round++ {
+			r.redrive(deadletter.Selection{Namespace: "default", IDs: []task.ID{first.Letter}})
+			l := r.letter(first.Letter)
+			r.want("sent back", l.State, deadletter.Redriven)
+			died := back(l, "Schema")
+			got := r.die(died)[0]
+			r.want("returned", got.Status, inbox.Returned)
+			r.want("the same letter", got.Letter, first.Letter)
+			r.want("delivered again", r.die(died)[0].Status, inbox.Duplicate)
+			l = r.letter(first.Letter)
+			r.want("occurrences", l.Occurrences, round+1)
+			r.want("parked", l.Parked, round == 3)
+		}
+		_, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive,
+			Selection: deadletter.Selection{Namespace: "default", IDs: []task.ID{first.Letter}}, Start: true})
+		r.refused(err, task.Invalid)
+		story, err := r.Letter(t.Context(), first.Letter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("history", len(story.Occurrences), 4)
+	})
+}
+
+// redrive sends a selection back at once, without waves.
+func (r *rig) redrive(s deadletter.Selection) *deadletter.Redrive {
+	r.t.Helper()
+	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Selection: s,
+		Start: true})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.pass(time.Second)
+	return made
+}
+
+// TestTasksInTheInbox: a failing task and a failing consumer stand in one list, and one redrive sends both.
+func TestTasksInTheInbox(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		w, err := r.client.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		none := 0
+		for range 3 {
+			if _, err := r.client.Submit(t.Context(), tasker.TaskRequest{TaskType: "ship", MaxRetries: &none,
+				Context: json.RawMessage(`{}`)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		settle := func(status string) int {
+			polled, err := r.client.Poll(t.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 10, Start: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var results []tasker.StepResult
+			for _, s := range polled.Steps {
+				res := tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: status}
+				if status == tasker.ResultFailed {
+					res.Error = &tasker.Failure{Type: "Timeout", Message: "Timeout of order 7", Retryable: new(bool)}
+				}
+				results = append(results, res)
+			}
+			if len(results) > 0 {
+				if _, err := r.client.Settle(t.Context(),
+					tasker.SettleRequest{WorkerID: w.WorkerID, Results: results}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return len(results)
+		}
+		r.want("failed", settle(tasker.ResultFailed), 3)
+		r.die(dead(1, "Timeout"))
+		r.pass(time.Second)
+		r.want("one group", joined(r.groups()), "Timeout open 4")
+
+		redrive := r.redrive(deadletter.Selection{Namespace: "default"})
+		r.want("frozen", redrive.Total, 4)
+		if w, err = r.client.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w2"}); err != nil {
+			t.Fatal(err) // the breaker of the first one is open
+		}
+		r.pass(time.Second) // the timers of the replayed steps
+		r.want("replayed", settle(tasker.ResultCompleted), 3)
+		r.pass(time.Hour)
+		done, err := r.Redrive(t.Context(), redrive.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("state", done.State, deadletter.RedriveDone)
+		r.want("counts", []int{done.Counts.Completed, done.Counts.Sent}, []int{3, 1})
+	})
+}

@@ -1,0 +1,122 @@
+package inbox
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// foldBatch bounds the deltas that one transaction adds up, and tidyBatch the rows that one deletes or regroups.
+	foldBatch, tidyBatch = 5000, 500
+)
+
+// Triage adds new failures to the counts of their groups, and opens the groups that must be looked at again: resolved
+// ones that have failed since, and ignored ones of which a bound is reached. It must run in one process at a time. It
+// returns what it found, and whether more is due.
+func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		var sums []deadletter.Delta
+		if sums, more, err = in.store.FoldDeltas(ctx, tx, foldBatch); err != nil {
+			return err
+		}
+		n = len(sums)
+		for _, d := range sums {
+			if d.Failures > 0 {
+				if err := in.failed(ctx, tx, d); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || more {
+		return n, more, err
+	}
+	return n, false, in.elapsed(ctx)
+}
+
+// failed tells a group, and the one that shows it, of failures.
+func (in *Inbox) failed(ctx context.Context, tx engine.Tx, d deadletter.Delta) error {
+	for id := d.Group; id != 0; {
+		g, err := in.store.Group(ctx, tx, id)
+		if err != nil || g == nil {
+			return err
+		}
+		hour := int64(0)
+		if g.State == deadletter.GroupIgnored && g.Ignore.PerHour > 0 {
+			now := in.now()
+			hours, err := in.store.Hours(ctx, []deadletter.GroupID{id}, now-now%task.Instant(time.Hour.Microseconds()))
+			if err != nil {
+				return err
+			}
+			for _, h := range hours[id] {
+				hour += h.Failures
+			}
+		}
+		if err := in.noticed(ctx, tx, g, g.Failed(d, hour+d.Failures, in.now())); err != nil {
+			return err
+		}
+		id = g.MergedInto
+	}
+	return nil
+}
+
+// noticed stores a change that failures or time brought about, and notes it in the thread of the group.
+func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group, e deadletter.GroupEvent) error {
+	text := ""
+	switch e {
+	case deadletter.Regressed:
+		text = "failed again after it was resolved"
+		if g.ResolvedIn != "" {
+			text += " in " + g.ResolvedIn
+		}
+	case deadletter.IgnoreEnded:
+		text = "is no longer ignored: a bound was reached"
+	default:
+		return nil
+	}
+	by := By{Actor: engine.System, Reason: text}
+	return in.saveGroup(ctx, tx, g, act{kind: string(e), by: by, to: string(g.State)}, "")
+}
+
+// elapsed opens ignored groups whose time is up.
+func (in *Inbox) elapsed(ctx context.Context) error {
+	ids, err := in.store.Timed(ctx, in.now(), tidyBatch)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		for _, id := range ids {
+			g, err := in.store.Group(ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			if g == nil {
+				continue
+			}
+			if err := in.noticed(ctx, tx, g, g.Elapsed(in.now())); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Tidy deletes letters whose time has come, and puts cases into groups that have none: those of an older database, and
+// those that SQL opened. It must run in one process at a time.
+func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		purged, err := in.store.PurgeLetters(ctx, tx, in.now(), tidyBatch)
+		if err != nil {
+			return err
+		}
+		regrouped, err := in.store.Regroup(ctx, tx, tidyBatch)
+		n, more = purged+regrouped, purged == tidyBatch || regrouped == tidyBatch
+		return err
+	})
+	return n, more, err
+}

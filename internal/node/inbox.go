@@ -1,0 +1,34 @@
+package node
+
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/upkeep"
+)
+
+// The intervals of the loops of dead letters. Each of them runs on one node at a time.
+const (
+	triageEvery  = 250 * time.Millisecond
+	redriveEvery = 200 * time.Millisecond
+	dueEvery     = time.Second
+	tidyEvery    = 30 * time.Second
+)
+
+// openInbox returns the use cases of dead letters, and their loops; nil for a store without rows for them.
+func openInbox(s engine.Database, e *engine.Engine, opts Options) (*inbox.Inbox, []upkeep.Loop) {
+	db, ok := s.(inbox.Database)
+	if !ok {
+		return nil, nil
+	}
+	limits := e.Config().Limits
+	in := inbox.New(db, e, inbox.Options{Carriers: opts.Carriers,
+		PayloadBytes: limits.PayloadBytes, PageItems: limits.PageItems})
+	return in, []upkeep.Loop{
+		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage},
+		{Name: "inbox_redrives", Every: redriveEvery, Once: in.Advance},
+		{Name: "inbox_due", Every: dueEvery, Once: in.SendDue},
+		{Name: "inbox_tidy", Every: tidyEvery, Once: in.Tidy, Polite: true},
+	}
+}
