@@ -57,6 +57,15 @@ func find(list []member, name string) int {
 	return -1
 }
 
+// quote writes a string in JSON with the fewest escapes.
+func quote(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string is always encoded
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
 func objectOf(list []member) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
