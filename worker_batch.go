@@ -46,7 +46,7 @@ func (s *session) leaveBatch(job *Job) {
 }
 
 // awaitBatch blocks while steps of the last batch may be about to end. wake is the signal of the calling part;
-// awaitWave may consume it.
+// awaitBatch may consume it.
 func (s *session) awaitBatch(ctx context.Context, wake signal) {
 	var timer *time.Timer
 	for ctx.Err() == nil {

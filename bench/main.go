@@ -74,7 +74,7 @@ func parse(args []string, db string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.IdleWorkers, "idle-workers", 100, "the same while latency is measured")
 	f.IntVar(&o.IdleTasks, "idle-tasks", 300, "tasks that latency is measured with, one each 20 ms")
 	f.IntVar(&o.PayloadBytes, "payload", 100, "bytes of a task's payload")
-	f.IntVar(&o.riverPool, "river-pool", 40, "connections of River's pool; Tasker has as many as it wants by itself")
+	f.IntVar(&o.riverPool, "river-pool", 40, "connections of River's pool; Tasker uses its own default")
 	peers := f.String("peers", "river,tasker", "which queues, by name; ratios are those of the last to the first")
 	f.BoolVar(&o.json, "json", false, "print one JSON document")
 	if err := f.Parse(args); err != nil {

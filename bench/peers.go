@@ -82,8 +82,8 @@ func openAsynq(url string) func(context.Context) (compare.Queue, error) {
 	return func(context.Context) (compare.Queue, error) { return asynq.Open(url) }
 }
 
-// openTasker returns a way to open Tasker in this process, with a pool of the size
-// that it has by itself; with a Redis it dispatches through that.
+// openTasker returns a way to open Tasker in this process, with its default pool;
+// with a Redis it dispatches through that.
 func openTasker(dsn, redis string) func(context.Context) (compare.Queue, error) {
 	return func(ctx context.Context) (compare.Queue, error) {
 		s, err := bench.NewSchema(ctx, dsn, "bench_tasker")

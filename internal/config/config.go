@@ -8,7 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/settings"
 )
 
-// Config is the configuration of a Tasker process. A Config from Load is valid and has its defaults.
+// Config is the configuration of a Tasker process. A Config from Load is valid and has its
+// defaults. It does not change while the process runs.
 type Config struct {
 	DB DB
 	// Dispatch selects the way of ready steps to workers: native, through the database, or
@@ -88,7 +89,7 @@ type Telemetry struct {
 	SampleRatio float64
 }
 
-// Default returns the Config without any setting.
+// Default returns the configuration of a process without file, environment and flags.
 func Default() Config {
 	return Config{
 		DB: DB{DSN: "sqlite:tasker.db", Migrate: "auto"}, Dispatch: DispatchNative,
@@ -99,7 +100,9 @@ func Default() Config {
 	}
 }
 
-// withDefaults gives zero fields their default, so that 0 or empty text means the same as a missing key.
+// withDefaults replaces zero fields by their defaults, so that 0 or an empty text means the
+// same as a missing key. Fields whose zero value is a choice of its own, such as AllowOpen, are
+// left alone.
 func (c Config) withDefaults() Config {
 	d := Default()
 	c.DB.DSN = cmp.Or(c.DB.DSN, d.DB.DSN)

@@ -12,13 +12,15 @@ import (
 	"github.com/taskerhq/tasker/internal/document"
 )
 
-// decoder stores nodes in fields, strictly: it never converts a number to text or text to a number, and
-// reports every mismatch with the path of the item.
+// decoder stores nodes in fields. It is strict: it converts neither numbers to text nor text to
+// numbers, because a value of the wrong type is usually in the wrong place. It reports every
+// mismatch with the path of the value and continues.
 type decoder struct {
 	// report receives the path of a value and the expected form.
 	report func(path, format string, args ...any)
 }
 
+// decode stores a node in dst, by the type of dst. Path names the value in reports.
 func (d decoder) decode(path string, n *document.Node, dst reflect.Value) {
 	if n.Broken {
 		return // reported
@@ -61,6 +63,7 @@ func (d decoder) decode(path string, n *document.Node, dst reflect.Value) {
 	}
 }
 
+// duration stores a duration with a unit.
 func (d decoder) duration(path string, n *document.Node, dst reflect.Value) {
 	switch {
 	case n.Kind == document.Integer && (n.Text == "0" || n.Text == "-1"):
@@ -78,6 +81,7 @@ func (d decoder) duration(path string, n *document.Node, dst reflect.Value) {
 	d.report(path, "must be a duration with a unit, such as 500ms, 30s, 5m, 24h or 7d, not %s", show(n))
 }
 
+// list replaces the whole list: a later source does not append to an earlier one.
 func (d decoder) list(path string, n *document.Node, dst reflect.Value) {
 	if n.Kind != document.List {
 		d.report(path, "must be a list, not %s", show(n))
@@ -90,6 +94,7 @@ func (d decoder) list(path string, n *document.Node, dst reflect.Value) {
 	dst.Set(list)
 }
 
+// item stores a mapping in a struct. A null leaves the field as it is.
 func (d decoder) item(path string, n *document.Node, dst reflect.Value) {
 	if n.Kind != document.Mapping {
 		d.report(path, "must be a mapping, not %s", show(n))
@@ -114,9 +119,11 @@ func (d decoder) item(path string, n *document.Node, dst reflect.Value) {
 	}
 }
 
+// days matches a duration that begins with days, which Go does not have.
 var days = regexp.MustCompile(`^(\d+)d(.*)$`)
 
-// parseDuration is time.ParseDuration with days before it, and -1.
+// parseDuration parses a Go duration, optionally preceded by up to 100,000 days ("7d12h"), or
+// -1, which several settings use for "no limit".
 func parseDuration(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
 	if s == "-1" {
@@ -137,7 +144,7 @@ func parseDuration(s string) (time.Duration, error) {
 	return total + rest, err
 }
 
-// formatDuration is the shortest text that parseDuration reads back.
+// formatDuration returns the shortest text that parseDuration reads back as d.
 func formatDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -156,9 +163,11 @@ func formatDuration(d time.Duration) string {
 	return s
 }
 
-// underscored is a whole number as YAML 1.1 had it: 10_000.
+// underscored matches a whole number with separators, as in YAML 1.1: 10_000.
 var underscored = regexp.MustCompile(`^[-+]?[0-9][0-9_]*$`)
 
+// whole returns a node's value as a whole number. A float without a fraction counts as whole if
+// it is exact.
 func whole(n *document.Node) (int64, bool) {
 	switch {
 	case n.Kind == document.Integer:
@@ -174,6 +183,7 @@ func whole(n *document.Node) (int64, bool) {
 	return 0, false
 }
 
+// number returns a node's value as a number.
 func number(n *document.Node) (float64, bool) {
 	if n.Kind == document.Float {
 		v, err := strconv.ParseFloat(n.Text, 64)
@@ -183,7 +193,7 @@ func number(n *document.Node) (float64, bool) {
 	return float64(v), ok
 }
 
-// show formats a refused value, briefly: it may be anything.
+// show formats a refused value for a message, text up to 40 bytes.
 func show(n *document.Node) string {
 	switch n.Kind {
 	case document.Null:

@@ -8,8 +8,8 @@ import (
 // DispatchNative dispatches ready steps through the database alone.
 const DispatchNative = "native"
 
-// CheckDispatch reports the problem with a Dispatch setting. The opener of a Redis URL checks everything
-// beyond the host.
+// CheckDispatch returns the problem with a Dispatch setting, nil for none. It checks the form
+// up to the host; opening the dispatcher checks the rest. The error contains no password.
 func CheckDispatch(text string) error {
 	if text == DispatchNative {
 		return nil

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// DSN is a parsed data source name.
+// DSN is a parsed data source name: the address of a database.
 type DSN struct {
 	Engine string // sqlite, postgres or memory
 	Path   string // of the SQLite file; for PostgreSQL the DSN as it was given
 }
 
-// Source returns the DSN to open. It may hold a password.
+// Source returns the text to open the database with. It may contain a password; String does
+// not.
 func (d DSN) Source() string {
 	if d.Engine == "postgres" {
 		return d.Path
@@ -26,13 +27,15 @@ func (d DSN) String() string { return RedactDSN(d.Source()) }
 
 var (
 	scheme = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]+):`)
+	// keywordValue matches PostgreSQL's keyword/value form, which would count as a path.
 	// keywordValue is the other way to write a DSN of PostgreSQL, which would be
 	// taken for a path.
 	keywordValue = regexp.MustCompile(`(?i)(^|\s)(host|hostaddr|dbname|user|password|service|sslmode)\s*=`)
 )
 
-// ParseDSN parses sqlite:PATH, postgres://..., memory: or a plain path. A single letter before a colon is a
-// drive, not a scheme. The store parses the rest after postgres:.
+// ParseDSN parses sqlite:PATH, postgres://..., memory: or a plain path. A single letter before
+// a colon is a Windows drive and not a scheme. It opens nothing, and the store parses the
+// parameters of a PostgreSQL DSN.
 func ParseDSN(dsn string) (DSN, error) {
 	m := scheme.FindStringSubmatch(dsn)
 	switch {
@@ -78,9 +81,9 @@ var (
 	userPart = regexp.MustCompile(`(?is)^(postgres(?:ql)?:(?://)?|[a-z][a-z0-9+.-]*://).*@`)
 )
 
-// RedactDSN hides passwords: before the host, in the query, and in the keyword/value form. It also works on
-// text that is no valid URL, because error messages show a DSN with a typing error; there it rather hides too
-// much.
+// RedactDSN replaces passwords by "xxxxx": before the host, in the query, and in the
+// keyword/value form. It also works on invalid text, because error messages show a DSN with a
+// typing error. When in doubt it removes more than the password.
 func RedactDSN(dsn string) string {
 	if parsed, err := ParseDSN(dsn); err == nil && parsed.Engine != "postgres" {
 		return secretParam.ReplaceAllString(dsn, "${1}"+mask) // a path may hold an @

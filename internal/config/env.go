@@ -11,10 +11,11 @@ import (
 	"github.com/taskerhq/tasker/internal/document"
 )
 
+// envPrefix is the prefix of the environment variables of all settings.
 const envPrefix = "TASKER_"
 
-// reserved names the variables that have the prefix of a setting and are none: the command line reads them,
-// or they locate a database for our own tests, which start whole servers.
+// reserved reports whether a variable has the prefix but is no setting: the command line reads
+// it, or it locates a database for Tasker's own tests, which start whole servers.
 func reserved(name string) bool {
 	return name == "TASKER_SERVER" || name == "TASKER_API_KEY" || name == "TASKER_CONFIG" ||
 		strings.HasPrefix(name, "TASKER_TEST_")
@@ -24,7 +25,8 @@ func reserved(name string) bool {
 // tasker-something. They are no typing error of the user, so they are ignored.
 var serviceLink = regexp.MustCompile(`^TASKER_(.*_)?(SERVICE_(HOST|PORT(_.*)?)|PORT(_\d+_(TCP|UDP|SCTP)(_.*)?)?)$`)
 
-// loadEnv reads the TASKER_ variables.
+// loadEnv reads the TASKER_ variables. An unknown one is an error: a misspelt limit must not be
+// ignored silently.
 func (l *loader) loadEnv(environ []string) {
 	values := map[string]string{}
 	for _, variable := range environ {
@@ -47,6 +49,7 @@ func (l *loader) loadEnv(environ []string) {
 	}
 }
 
+// unknownVariable reports a variable without a setting, with the most similar name.
 func (l *loader) unknownVariable(name string) {
 	names := make([]string, len(l.settings))
 	for i, s := range l.settings {
@@ -59,8 +62,8 @@ func (l *loader) unknownVariable(name string) {
 	l.problem(name, "no setting has this variable")
 }
 
-// setText sets a value given as text, by a variable or a flag. Text stays text where the setting is text;
-// elsewhere it is parsed as YAML, so that a list can be given as [{name: a}].
+// setText sets a value that is given as text, by a variable or a flag. It parses the text as
+// YAML unless the setting is a text or a duration, so that a list can be given as [{name: a}].
 func (l *loader) setText(s leaf, text string, from Origin) {
 	value := document.NewText(text)
 	switch kind := s.field.Kind(); {

@@ -10,12 +10,13 @@ import (
 	"github.com/taskerhq/tasker/internal/document"
 )
 
-// limits bounds a file and a value of the environment. Their author runs the process, so the limits are wide.
+// limits bound a file and the value of a variable. Their author runs the process, so the limits
+// only catch accidents.
 var limits = document.Limits{Marks: 1_000_000, Entries: 50_000, Depth: 64, Nodes: 1_000_000, Merged: 100_000,
 	Digits: 1000}
 
-// loadFile reads the YAML file at path. A file that cannot be read or parsed
-// is a problem like any other, so that the other layers are still checked.
+// loadFile reads the YAML file at path. A file that cannot be read or parsed is reported like
+// any other problem, so that the other sources are still checked.
 func (l *loader) loadFile(path string) {
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -39,7 +40,7 @@ func (l *loader) loadFile(path string) {
 	}
 }
 
-// walk visits the keys of one section in the order of the file.
+// walk visits the keys of a section in the order of the file, and its subsections.
 func (l *loader) walk(file, prefix string, section *document.Node) {
 	for _, p := range section.Pairs {
 		path, place, value := prefix+p.Key, in(file, p.At), p.Value
@@ -63,7 +64,8 @@ func (l *loader) walk(file, prefix string, section *document.Node) {
 	}
 }
 
-// mark records the line of everything inside a list.
+// mark records the place of a value and of everything inside it, so that a problem in a list is
+// reported at its own line.
 func (l *loader) mark(file, path string, n *document.Node) {
 	l.lines[path] = in(file, n.At)
 	for i, item := range n.Items {
@@ -76,6 +78,7 @@ func (l *loader) mark(file, path string, n *document.Node) {
 	}
 }
 
+// unknown reports an unknown key, with the most similar one.
 func (l *loader) unknown(place, path string) {
 	paths := make([]string, len(l.settings))
 	for i, s := range l.settings {
@@ -88,6 +91,7 @@ func (l *loader) unknown(place, path string) {
 	l.problem(place, "unknown key %s", path)
 }
 
+// firstKeyOf returns a key of a section as an example.
 func (l *loader) firstKeyOf(section string) string {
 	for _, s := range l.settings {
 		if strings.HasPrefix(s.path, section+".") {
@@ -97,6 +101,7 @@ func (l *loader) firstKeyOf(section string) string {
 	return section
 }
 
+// in formats a place as file:line:column.
 func in(file string, at document.Position) string {
 	return fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
 }

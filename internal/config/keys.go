@@ -16,11 +16,12 @@ type leaf struct {
 	field reflect.Value
 }
 
-// leaves lists the settings of c in the order of its fields.
+// leaves lists the settings of c in the order of its fields, which is that of `config print`.
 func leaves(c *Config) []leaf {
 	return appendLeaves(nil, "", reflect.ValueOf(c).Elem())
 }
 
+// appendLeaves appends the settings of a struct. A nested struct is a section.
 func appendLeaves(out []leaf, prefix string, v reflect.Value) []leaf {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -37,8 +38,8 @@ func appendLeaves(out []leaf, prefix string, v reflect.Value) []leaf {
 	return out
 }
 
-// snake turns a Go field name into a key: PayloadBytes into payload_bytes,
-// DSN into dsn. A run of capitals and digits is one word.
+// snake converts the name of a Go field to a key: PayloadBytes to payload_bytes, DSN to dsn. A
+// run of capitals and digits is one word.
 func snake(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
@@ -53,12 +54,12 @@ func snake(name string) string {
 	return b.String()
 }
 
-// envName is the environment variable of a key.
+// envName returns the environment variable of a key.
 func envName(path string) string {
 	return "TASKER_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
-// isSection reports whether path names a section of some setting.
+// isSection reports whether path is a section of at least one setting.
 func isSection(settings []leaf, path string) bool {
 	for _, s := range settings {
 		if strings.HasPrefix(s.path, path+".") {
@@ -68,7 +69,7 @@ func isSection(settings []leaf, path string) bool {
 	return false
 }
 
-// nearest returns the known word closest to word, or "" when none is close.
+// nearest returns the most similar known word, "" if none is similar enough for a suggestion.
 func nearest(word string, known []string) string {
 	return wording.Nearest(word, known, 1+len(word)/3)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// Sources are the layers over the defaults, in rising order of precedence.
+// Sources are the sources of settings besides the defaults; later fields override earlier ones.
 type Sources struct {
 	// File is the path of a YAML file; "" means none.
 	File string
@@ -20,7 +20,7 @@ type Sources struct {
 	Flags []Flag
 }
 
-// Flag is a command-line flag that sets a key.
+// Flag is a flag of the command line that sets a key.
 type Flag struct {
 	Name string // with its dashes, as shown to the user
 	Key  string
@@ -37,8 +37,9 @@ func (o Origin) String() string {
 	return strings.TrimSpace(o.Layer + " " + o.Place)
 }
 
-// Load reads every layer and returns the Config in force. The error is a
-// *tasker.Error of CodeInvalid with one detail per problem, all of them.
+// Load reads all sources and returns the effective Config. The error is a *tasker.Error of
+// CodeInvalid with one detail for each problem, so that one run shows all of them. Load opens
+// no database and no port.
 func Load(src Sources) (*Config, error) {
 	cfg := Default()
 	l := loader{
@@ -67,7 +68,7 @@ func Load(src Sources) (*Config, error) {
 	}
 }
 
-// loader gathers layers and problems during one Load.
+// loader collects values and problems during one Load.
 type loader struct {
 	cfg      *Config
 	settings []leaf
@@ -77,11 +78,12 @@ type loader struct {
 	problems []tasker.Detail
 }
 
+// problem records a problem at a place: file:line:column, variable or flag.
 func (l *loader) problem(place, format string, args ...any) {
 	l.problems = append(l.problems, tasker.Detail{Location: place, Message: fmt.Sprintf(format, args...)})
 }
 
-// known returns the setting at path.
+// known returns the setting of a path, if there is one.
 func (l *loader) known(path string) (leaf, bool) {
 	i := slices.IndexFunc(l.settings, func(s leaf) bool { return s.path == path })
 	if i < 0 {
@@ -90,11 +92,12 @@ func (l *loader) known(path string) (leaf, bool) {
 	return l.settings[i], true
 }
 
-// set replaces the value of the earlier layers.
+// set replaces the value of the earlier sources.
 func (l *loader) set(path string, value *document.Node, from Origin) {
 	l.values[path], l.origins[path] = value, from
 }
 
+// loadFlags sets the values of the flags.
 func (l *loader) loadFlags(flags []Flag) {
 	for _, f := range flags {
 		s, ok := l.known(f.Key)
@@ -106,8 +109,8 @@ func (l *loader) loadFlags(flags []Flag) {
 	}
 }
 
-// place returns where the value at path was set: an item of a list in a file has a line of its own. A default
-// has no place.
+// place returns the place where the value at path was set, for an item of a list in a file that
+// of the item. A default has no place.
 func (l *loader) place(path string) string {
 	setting, _, _ := strings.Cut(path, "[")
 	from := l.origins[setting]
@@ -120,7 +123,8 @@ func (l *loader) place(path string) string {
 	return from.Place
 }
 
-// decodeAll moves the values in force into the fields of the Config.
+// decodeAll stores the effective values in the fields of the Config. Only they are checked: an
+// invalid value that a later source overrides does no harm.
 func (l *loader) decodeAll() {
 	d := decoder{report: func(path, format string, args ...any) {
 		l.problem(l.place(path), "%s "+format, append([]any{path}, args...)...)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Setting is one setting in force, in a form without secrets.
+// Setting is one effective setting, without secrets.
 type Setting struct {
 	Key      string `json:"key"`
 	Value    any    `json:"value"`
@@ -13,10 +13,10 @@ type Setting struct {
 	Variable string `json:"variable"` // the environment variable that would set it
 }
 
-// Redacted replaces a secret.
+// Redacted replaces a secret in Setting.Value.
 const Redacted = "(redacted)"
 
-// Settings lists every setting in force with its origin.
+// Settings lists every effective setting with its source, in the order of the documentation.
 func (c *Config) Settings() []Setting {
 	var out []Setting
 	for _, s := range leaves(c) {
@@ -32,8 +32,8 @@ func (c *Config) Settings() []Setting {
 	return out
 }
 
-// plain converts a field to strings, numbers, lists and maps. It recognises secrets by the name of their key,
-// at any depth.
+// plain converts a field to strings, numbers, lists and maps. It finds secrets by the name of
+// their key, at any depth: a new secret needs a case here.
 func plain(path string, v reflect.Value) any {
 	switch {
 	case path == "db.dsn", path == "dispatch", path == "telemetry.otlp_endpoint":

@@ -14,10 +14,12 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 )
 
-// maxPool is more connections than any PostgreSQL serves well.
+// maxPool is the maximum size of the pool. No PostgreSQL serves that many connections well, so
+// a larger number is a mistake.
 const maxPool = 10000
 
-// validate checks the rules that types cannot express.
+// validate checks the rules that types cannot express. The bounds of the engine's settings are
+// in package settings, which the embedded engine uses too.
 func (l *loader) validate() {
 	c := l.cfg
 	check := func(path string, err error) {
@@ -52,7 +54,8 @@ func (l *loader) validate() {
 	}
 }
 
-// validateKeys checks the same rules as access.New, to report the line.
+// validateKeys checks the rules of access.New, which has no places, to report each problem at
+// its line.
 func (l *loader) validateKeys() {
 	var words []string
 	for _, p := range access.Permissions() {
@@ -93,6 +96,7 @@ func (l *loader) validateKeys() {
 	}
 }
 
+// checkListen checks the form of an address. Whether it can be bound shows only at start.
 func checkListen(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -107,7 +111,8 @@ func checkListen(addr string) error {
 	return nil
 }
 
-// checkEndpoint does not repeat the text: it may hold a password.
+// checkEndpoint checks the URL of an OTLP endpoint. The error does not repeat it, because it
+// may contain a password.
 func checkEndpoint(endpoint string) error {
 	if endpoint == "" {
 		return nil
@@ -118,8 +123,9 @@ func checkEndpoint(endpoint string) error {
 	return nil
 }
 
-// Open reports whether any caller on the network could use the API: the server listens beyond this machine
-// and requires no key.
+// Open reports whether any caller on the network could use the API: the server listens on an
+// address beyond this machine and requires no key. A host name other than localhost counts as
+// beyond, because it may resolve to anything.
 func (c *Config) Open() bool {
 	host, _, err := net.SplitHostPort(c.Server.Listen)
 	if err != nil || len(c.Keys) > 0 {
@@ -129,7 +135,8 @@ func (c *Config) Open() bool {
 	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
 
-// CheckOpen refuses an open server without AllowOpen.
+// CheckOpen refuses an open server without AllowOpen. It is not part of Load: commands that do
+// not listen must work with any configuration.
 func (c *Config) CheckOpen() error {
 	if !c.Open() || c.Server.AllowOpen {
 		return nil
@@ -143,6 +150,7 @@ func (c *Config) CheckOpen() error {
 	}
 }
 
+// positive checks a number.
 func positive(n int64) error {
 	if n <= 0 {
 		return fmt.Errorf("must be positive")
@@ -150,6 +158,7 @@ func positive(n int64) error {
 	return nil
 }
 
+// between checks a range, both bounds included.
 func between(n, low, high int) error {
 	if n < low || n > high {
 		return fmt.Errorf("must be from %d to %d", low, high)
@@ -157,6 +166,7 @@ func between(n, low, high int) error {
 	return nil
 }
 
+// oneOf checks a word, and suggests the most similar one.
 func oneOf(got string, words ...string) error {
 	if slices.Contains(words, got) {
 		return nil
@@ -167,7 +177,7 @@ func oneOf(got string, words ...string) error {
 	return fmt.Errorf("must be one of %s, not %q", strings.Join(words, ", "), got)
 }
 
-// unjoin returns the errors that errors.Join combined.
+// unjoin returns the errors that errors.Join has combined, or the error itself.
 func unjoin(err error) []error {
 	if err == nil {
 		return nil

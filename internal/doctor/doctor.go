@@ -14,7 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Status is how something stands.
+// Status is the result of a check.
 type Status string
 
 // The statuses, best first.
@@ -27,7 +27,8 @@ const (
 // severity orders statuses, worst first.
 func (s Status) severity() int { return slices.Index([]Status{Fail, Warn, OK}, s) }
 
-// Check is what was seen of one thing.
+// Check is the result of one check: what was seen and, unless all is well, what to do. Both are
+// sentences for an operator; a program uses Name and Status.
 type Check struct {
 	Name   string `json:"name"`
 	Status Status `json:"status"`
@@ -35,14 +36,14 @@ type Check struct {
 	Do     string `json:"do,omitempty"` // what to do, unless all is well
 }
 
-// Report is what an examination found.
+// Report is the result of an examination.
 type Report struct {
 	Database string  `json:"database"` // without its password
 	Status   Status  `json:"status"`   // the worst
 	Checks   []Check `json:"checks"`   // worst first
 }
 
-// Options is what an examination can be given.
+// Options are the settings of an examination; the zero value is valid.
 type Options struct {
 	// Now is this machine's clock. Defaults to time.Now.
 	Now func() time.Time
@@ -55,28 +56,40 @@ type Options struct {
 	Limits Limits
 }
 
-// Limits are where a number becomes a warning.
+// Limits are the thresholds of warnings. Zero fields take their defaults.
 type Limits struct {
+	// Overdue is how long a lease, a timer or a deadline may remain after its time. A healthy
+	// server handles them within seconds. Defaults to a minute.
 	// Overdue is how long after its time a lease, a timer or a deadline may still
 	// be there. Defaults to a minute.
 	Overdue time.Duration
+	// Silent is the maximum age of the last heartbeat of a live worker. Defaults to 5 minutes.
 	// Silent is how long ago a worker that lives may have been heard of. Defaults
 	// to 5 minutes.
 	Silent time.Duration
+	// Transaction is the maximum age of a transaction; ten times that is a failure. Defaults to
+	// a minute.
 	// Transaction is how old a transaction may be; ten times that is a failure.
 	// Defaults to a minute.
 	Transaction time.Duration
+	// Skew is the maximum difference between this machine's clock and the database's. Defaults
+	// to a second.
 	// Skew is how far this machine's clock may be from the database's. Defaults
 	// to a second.
 	Skew time.Duration
+	// DeadRows is the maximum number of rows of a table that vacuum has not removed, unless
+	// they are fewer than a fifth of the live ones. Defaults to 50,000.
 	// DeadRows of a table that vacuum has not removed. Defaults to 50,000; fewer
 	// than a fifth of the live ones are never too many.
 	DeadRows int64
+	// WasteBytes is the maximum unused space of a table or index, or the maximum length of a
+	// log, unless it is less than half of the whole. Defaults to 64 MiB.
 	// WasteBytes of a table or index that hold nothing, or of a log that is not
 	// moved into its file. Defaults to 64 MiB; less than half of it is never too much.
 	WasteBytes int64
 }
 
+// withDefaults replaces zero fields by their defaults.
 func (l Limits) withDefaults() Limits {
 	l.Overdue = cmp.Or(l.Overdue, time.Minute)
 	l.Silent = cmp.Or(l.Silent, 5*time.Minute)
@@ -87,8 +100,10 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Examine examines a database. It blocks for as long as the checks take. An error means that nothing could be
-// examined: *task.Error with NotFound (no such file), Invalid (the DSN) or Unavailable (no connection).
+// Examine examines a database and changes nothing. It blocks for as long as the checks take,
+// each at most Options.Timeout. An error means that nothing could be examined: *task.Error with
+// NotFound (no such file), Invalid (the DSN) or Unavailable (no connection). A problem that was
+// found is no error; see Report.Status.
 func Examine(ctx context.Context, at config.DSN, opts Options) (*Report, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -108,7 +123,7 @@ func Examine(ctx context.Context, at config.DSN, opts Options) (*Report, error) 
 	return nil, task.Errorf(task.Invalid, "%s lives in one process and cannot be looked at from outside", at)
 }
 
-// exam is one check, or several that are answered together. tx is read-only.
+// exam is one check, or several that share their queries. tx is read-only.
 type exam struct {
 	name string
 	look func(ctx context.Context, tx *sql.Tx) ([]Check, error)
@@ -125,7 +140,8 @@ type patient struct {
 	clock func(ctx context.Context, tx *sql.Tx) (task.Instant, error)
 }
 
-// examine carries out the exams in turn.
+// examine runs the exams one after the other. An exam that fails becomes a warning, because a
+// role without a permission must still get the other results.
 func (p *patient) examine(ctx context.Context, exams []exam) ([]Check, error) {
 	var checks []Check
 	for _, e := range exams {
@@ -145,6 +161,7 @@ func (p *patient) examine(ctx context.Context, exams []exam) ([]Check, error) {
 	return checks, nil
 }
 
+// one runs an exam in a transaction of its own, within the timeout.
 func (p *patient) one(ctx context.Context, e exam) ([]Check, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
@@ -156,6 +173,7 @@ func (p *patient) one(ctx context.Context, e exam) ([]Check, error) {
 	return e.look(ctx, tx)
 }
 
+// reason formats an error for a warning.
 func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "it took too long"
@@ -163,7 +181,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// report puts checks together, worst first.
+// report makes a report of checks, worst first.
 func report(database string, checks []Check) *Report {
 	slices.SortStableFunc(checks, func(a, b Check) int { return a.Status.severity() - b.Status.severity() })
 	r := &Report{Database: database, Status: OK, Checks: checks}
@@ -178,7 +196,7 @@ func ok(format string, args ...any) []Check {
 	return []Check{{Status: OK, Seen: fmt.Sprintf(format, args...)}}
 }
 
-// list reads the rows of a query.
+// list reads all rows of a query.
 func list[T any](ctx context.Context, tx *sql.Tx, scan func(*sql.Rows) (T, error), query string,
 	args ...any,
 ) ([]T, error) {

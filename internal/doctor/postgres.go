@@ -23,6 +23,8 @@ type server struct {
 	trip time.Duration // there and back
 }
 
+// examinePostgres connects, compares the schema and runs the exams. Exams of Tasker's tables
+// are left out if there are none.
 func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, error) {
 	at, err := postgres.ParseDSN(postgres.WithPoolSize(dsn, opts.PoolSize))
 	if err != nil {
@@ -80,7 +82,8 @@ func databaseTime(ctx context.Context, tx *sql.Tx) (task.Instant, error) {
 	return task.Instant(now), err
 }
 
-// reach connects, and compares the clocks: the quickest of some answers knows best.
+// reach connects and compares the clocks. Of three readings the one with the shortest round
+// trip is the most exact.
 func (s *server) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
@@ -102,8 +105,8 @@ func (s *server) reach(ctx context.Context) error {
 	return nil
 }
 
-// unreachable reports why the database cannot be examined. pgx's text holds user, database and host, and no
-// password.
+// unreachable explains why the database cannot be examined. pgx's text contains user, database
+// and host, and no password.
 func unreachable(err error) error {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
@@ -118,6 +121,7 @@ func unreachable(err error) error {
 		Hint: "is it running, and does the DSN name the right host and port?", Err: err}
 }
 
+// schema compares the migrations; see the function schema.
 func (s *server) schema(ctx context.Context) ([]Check, bool, error) {
 	m, done, err := postgres.Migrator(s.at)
 	if err != nil {
@@ -129,6 +133,8 @@ func (s *server) schema(ctx context.Context) ([]Check, bool, error) {
 	return checks, there, errors.Join(err, done())
 }
 
+// clockSkew compares the clocks. Half of the round trip is the uncertainty of the reading, so
+// it is tolerated.
 func (s *server) clockSkew(context.Context, *sql.Tx) ([]Check, error) {
 	ahead, word := s.skew, "ahead of"
 	if ahead < 0 {
@@ -142,7 +148,8 @@ func (s *server) clockSkew(context.Context, *sql.Tx) ([]Check, error) {
 			"means the database's time. Let NTP set both clocks."}}, nil
 }
 
-// turns shows which process looks after what.
+// turns shows which process runs which background loop. Without any, nothing is retried or
+// reaped.
 func (s *server) turns(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	now, err := databaseTime(ctx, tx)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 // The checks in this file find what keeps vacuum from removing dead rows: a row stays as long as a
 // transaction might still see it, and every claim walks over it.
 
-// old rates the age of an obstacle to vacuum.
+// old rates the age of an obstacle to vacuum: a warning from Limits.Transaction on, a failure
+// from ten times that.
 func (s *server) old(age time.Duration) Status {
 	switch {
 	case age < s.Limits.Transaction:
@@ -21,9 +22,9 @@ func (s *server) old(age time.Duration) Status {
 	return Fail
 }
 
-// transactions looks for sessions that hold a snapshot, or a transaction of
-// their own, for long. Of other roles' sessions a role without pg_read_all_stats
-// sees neither age nor state, only that they hold something.
+// transactions looks for sessions that have held a snapshot or a transaction for long. A role
+// without pg_read_all_stats sees neither age nor state of other roles' sessions, only how many
+// transactions have begun since.
 func (s *server) transactions(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT pid, coalesce(usename::text, ''), coalesce(application_name, ''), coalesce(state, ''),
  extract(epoch FROM clock_timestamp() - xact_start)::float8, coalesce(greatest(age(backend_xmin), age(backend_xid)), 0)
@@ -71,10 +72,12 @@ func (s *server) transactions(ctx context.Context, tx *sql.Tx) ([]Check, error) 
 	return checks, nil
 }
 
-// manyTransactions is how many may have begun since a snapshot whose age in time
-// is not known.
+// manyTransactions is the number of transactions since a snapshot from which it counts as old,
+// if its age in time is unknown.
 const manyTransactions = 1_000_000
 
+// prepared looks for forgotten prepared transactions. They survive restarts, and no session
+// shows them.
 func (s *server) prepared(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT gid, owner::text, extract(epoch FROM clock_timestamp() - prepared)::float8
   FROM pg_prepared_xacts WHERE database = current_database() ORDER BY prepared`
@@ -103,8 +106,8 @@ func (s *server) prepared(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// slots finds replication slots without a reader: they keep the write-ahead log, and perhaps dead rows,
-// forever.
+// slots looks for replication slots without a reader. They keep the write-ahead log, and
+// perhaps dead rows, without a limit.
 func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT slot_name::text, active, coalesce(age(xmin), 0),
  coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END,
@@ -144,8 +147,9 @@ func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// wraparound looks how many transactions are left before PostgreSQL stops taking
-// writes, two thousand million after the oldest row that was not frozen.
+// wraparound checks how many transactions are left before PostgreSQL stops accepting writes,
+// about 2,000 million after the oldest row that is not frozen. It warns from 40 % and fails
+// from 80 %.
 func (s *server) wraparound(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var age int64
 	if err := tx.QueryRowContext(ctx, `SELECT age(datfrozenxid) FROM pg_database WHERE datname = current_database()`).Scan(

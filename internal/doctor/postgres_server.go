@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// oldest is the oldest server that Tasker works with, as PostgreSQL counts.
+// oldest is the minimum version of the server, as PostgreSQL counts: 15.
 const oldest = 150000
 
+// version checks version, role and encoding of the server.
 func (s *server) version(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var number int
 	var standby bool
@@ -41,7 +42,7 @@ func (s *server) version(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// setting is one that can hurt.
+// setting is a setting of PostgreSQL with the values that cause harm.
 type setting struct {
 	name   string
 	hurts  func(value string) bool
@@ -50,7 +51,10 @@ type setting struct {
 	do     string
 }
 
+// is matches one bad value.
 func is(bad string) func(string) bool { return func(v string) bool { return v == bad } }
+
+// isNot matches every value except the good ones.
 func isNot(good ...string) func(string) bool {
 	return func(v string) bool {
 		for _, g := range good {
@@ -62,7 +66,8 @@ func isNot(good ...string) func(string) bool {
 	}
 }
 
-// below reports whether a time-out in milliseconds is set, and shorter.
+// below matches a timeout, in milliseconds, that is set and shorter than limit; 0 is no
+// timeout.
 func below(limit int) func(string) bool {
 	return func(v string) bool {
 		n, err := strconv.Atoi(v)
@@ -70,8 +75,8 @@ func below(limit int) func(string) bool {
 	}
 }
 
-// hurtful are the settings that break a promise, or slowly stop the database.
-// Values that only cost some speed are not here.
+// hurtful lists the settings that break a guarantee or slowly stop the database. Settings that
+// only cost speed are not here: the operator may have reasons for them.
 var hurtful = []setting{
 	{"fsync", is("off"), Fail, "when the machine fails, the whole database may be lost", "Set fsync = on."},
 	{"full_page_writes", is("off"), Fail, "when the machine fails, pages may be torn", "Set full_page_writes = on."},
@@ -97,6 +102,8 @@ var hurtful = []setting{
 		"Set vacuum_defer_cleanup_age = 0; hot_standby_feedback is the better way."},
 }
 
+// settings compares the session's settings with the list. A setting that the server's version
+// does not have is ignored.
 func (s *server) settings(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	// The transaction has set two of them for itself; reset_val is the role's.
 	const query = `SELECT name, CASE WHEN name IN ('statement_timeout', 'lock_timeout') THEN reset_val ELSE setting END
@@ -123,7 +130,8 @@ func (s *server) settings(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// connections compares what is in use with what there may be.
+// connections compares the connections in use with the maximum, and with what a server of this
+// DSN would open.
 func (s *server) connections(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var used, ours, room int
 	const query = `SELECT count(*), count(*) FILTER (WHERE usename = current_user),
@@ -149,4 +157,5 @@ func (s *server) connections(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return ok("%s", seen), nil
 }
 
+// joined joins parts of a finding.
 func joined(parts []string) string { return strings.Join(parts, "; ") }

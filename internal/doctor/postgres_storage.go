@@ -19,6 +19,7 @@ var freshIndexes string
 // this installation.
 const ourTables = `n.nspname = current_schema() AND c.relname LIKE 'tasker\_%' AND c.relkind IN ('r', 'p')`
 
+// indexes compares the indexes with those of a fresh schema.
 func (s *server) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	have, err := schemaIndexes(ctx, tx)
 	if err != nil {
@@ -37,6 +38,8 @@ func (s *server) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	}), nil
 }
 
+// schemaIndexes lists the indexes of the schema. The schema's name is removed from the
+// definitions, so that they can be compared.
 func schemaIndexes(ctx context.Context, tx *sql.Tx) ([]index, error) {
 	const query = `SELECT i.relname::text, c.relname::text, replace(pg_get_indexdef(x.indexrelid),
   ' ON ' || quote_ident(n.nspname) || '.', ' ON '), x.indisvalid AND x.indisready
@@ -55,7 +58,9 @@ type relation struct {
 	known           bool // there are statistics to estimate from
 }
 
-// bloat reports the relations with too much unused space.
+// bloat reports the relations with too much unused space. Without statistics it cannot
+// estimate; then a large relation is a warning of its own, because the planner cannot estimate
+// either.
 func (s *server) bloat(kind string, all []relation, do func(name string) string) []Check {
 	var checks []Check
 	var bytes, waste int64
@@ -110,6 +115,7 @@ const (
  WHERE ` + ourTables + ` ORDER BY i.relname`
 )
 
+// tableBloat estimates the unused space of tables.
 func (s *server) tableBloat(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	all, err := list(ctx, tx, scanRelation, tableSizes)
 	if err != nil {
@@ -121,6 +127,7 @@ func (s *server) tableBloat(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	}), nil
 }
 
+// indexBloat estimates the unused space of indexes.
 func (s *server) indexBloat(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	all, err := list(ctx, tx, scanRelation, indexSizes)
 	if err != nil {
@@ -135,7 +142,8 @@ func scanRelation(rows *sql.Rows) (r relation, err error) {
 	return r, rows.Scan(&r.name, &r.bytes, &r.expected, &r.known)
 }
 
-// deadRows counts the rows that vacuum has not removed yet.
+// deadRows counts the rows that vacuum has not removed yet, from the server's statistics and
+// not by reading the tables.
 func (s *server) deadRows(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT relname::text, n_live_tup, n_dead_tup,
   extract(epoch FROM clock_timestamp() - greatest(last_autovacuum, last_vacuum))::float8
@@ -174,7 +182,8 @@ func (s *server) deadRows(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return checks, nil
 }
 
-// autovacuum looks for tables on which it was switched off.
+// autovacuum looks for tables on which it was switched off, perhaps for a maintenance that
+// ended long ago.
 func (s *server) autovacuum(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
  WHERE ` + ourTables + ` AND EXISTS (SELECT 1 FROM pg_options_to_table(c.reloptions)

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 )
 
-// schema compares the database's migrations with this binary's. It reports
-// whether the tables can be looked at.
+// schema compares the database's migrations with this binary's. It also reports whether the
+// tables exist, so that other checks can read them.
 func schema(ctx context.Context, m *migration.Migrator) ([]Check, bool, error) {
 	list, err := m.Status(ctx)
 	if err != nil {
@@ -44,7 +44,9 @@ type index struct {
 	valid                   bool
 }
 
-// compareIndexes reports missing, different and superfluous indexes. repair is the remedy for a wrong one.
+// compareIndexes reports missing, invalid, different and additional indexes. repair returns the
+// statement that creates an index. A missing index is a failure: a claim without its index
+// reads the whole table.
 func compareIndexes(want, have []index, repair func(index) string) []Check {
 	var checks []Check
 	found := map[string]index{}

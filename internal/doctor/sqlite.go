@@ -22,6 +22,8 @@ type file struct {
 	path string
 }
 
+// examineSQLite examines a file that a server may have open. If a server starts during the
+// examination, it begins again, because the file was read as immutable.
 func examineSQLite(ctx context.Context, path string, opts Options) (*Report, error) {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -42,7 +44,7 @@ func examineSQLite(ctx context.Context, path string, opts Options) (*Report, err
 	return r, err
 }
 
-// isCalm reports whether no process has the file open: there is no log.
+// isCalm reports whether no process has the file open, which shows by the absence of a log.
 func isCalm(path string) (bool, error) {
 	_, err := os.Stat(path + "-wal")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -51,6 +53,7 @@ func isCalm(path string) (bool, error) {
 	return false, err
 }
 
+// examineFile runs the exams on a file.
 func examineFile(ctx context.Context, path string, calm bool, opts Options) (*Report, error) {
 	db, err := openFile(ctx, path, calm)
 	if err != nil {
@@ -94,6 +97,7 @@ func openFile(ctx context.Context, path string, calm bool) (*sql.DB, error) {
 	return db, nil
 }
 
+// schema compares the migrations; see the function schema.
 func (f *file) schema(ctx context.Context) ([]Check, bool, error) {
 	dir, err := sqlite.Migrations()
 	if err != nil {
@@ -106,7 +110,8 @@ func (f *file) schema(ctx context.Context) ([]Check, bool, error) {
 	return schema(ctx, m)
 }
 
-// integrity asks SQLite to look for damage.
+// integrity lets SQLite look for damage; it reads the whole file and reports at most 5
+// problems.
 func (f *file) integrity(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	found, err := list(ctx, tx, func(rows *sql.Rows) (s string, err error) {
 		return s, rows.Scan(&s)
@@ -122,8 +127,8 @@ func (f *file) integrity(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 			"program sqlite3."}}, nil
 }
 
-// journal reads the mode from the file's header: SQLite does not tell it of a file
-// that never changes.
+// journal reads the journal mode from the header of the file, because SQLite does not report it
+// for an immutable file.
 func (f *file) journal(context.Context, *sql.Tx) ([]Check, error) {
 	head := make([]byte, 20)
 	r, err := os.Open(f.path)
@@ -143,7 +148,8 @@ func (f *file) journal(context.Context, *sql.Tx) ([]Check, error) {
 			"a local disk."}}, nil
 }
 
-// log checks the write-ahead log, which is moved into the file a few times a second under load.
+// log checks the length of the write-ahead log. Under load it is moved into the file a few
+// times per second; a long log means that a reader prevents that.
 func (f *file) log(context.Context, *sql.Tx) ([]Check, error) {
 	info, err := os.Stat(f.path + "-wal")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -161,6 +167,7 @@ func (f *file) log(context.Context, *sql.Tx) ([]Check, error) {
 			"If none does, restart the server."}}, nil
 }
 
+// free checks the unused pages of the file.
 func (f *file) free(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var pages, free, bytes int64
 	for query, dest := range map[string]*int64{`PRAGMA page_count`: &pages, `PRAGMA freelist_count`: &free,
@@ -177,7 +184,7 @@ func (f *file) free(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		"the server and run VACUUM with the program sqlite3."}}, nil
 }
 
-// indexes compares the file with a fresh one, which is made in memory.
+// indexes compares the indexes with those of a fresh schema, which is created in memory.
 func (f *file) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	dir, err := sqlite.Migrations()
 	if err != nil {
@@ -212,8 +219,8 @@ func (f *file) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return compareIndexes(want, have, func(i index) string { return i.definition + ", with the server stopped." }), nil
 }
 
-// fileIndexes lists the indexes that were created by name: those of keys cannot
-// be dropped.
+// fileIndexes lists the indexes that were created by a statement. Those of primary keys have no
+// statement and cannot be dropped.
 func fileIndexes(ctx context.Context, tx *sql.Tx) ([]index, error) {
 	const query = `SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL
   AND tbl_name LIKE 'tasker\_%' ESCAPE '\' ORDER BY name`

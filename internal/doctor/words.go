@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// size is a number of bytes for people.
+// size formats a number of bytes in its largest unit.
 func size(bytes int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	n, i := float64(bytes), 0
@@ -37,7 +37,7 @@ func long(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// counted is a number that was not counted beyond a limit.
+// counted formats a number that was counted up to a limit.
 func counted(n, limit int64) string {
 	if n >= limit {
 		return fmt.Sprintf("%d or more", limit)
@@ -45,7 +45,7 @@ func counted(n, limit int64) string {
 	return fmt.Sprint(n)
 }
 
-// hint is what an error advises; "" when it does not.
+// hint returns the hint of an error as a sentence, "" for none.
 func hint(err error) string {
 	var e *task.Error
 	if errors.As(err, &e) && e.Hint != "" {

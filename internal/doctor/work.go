@@ -14,7 +14,8 @@ import (
 // countLimit bounds what is counted: an overdue queue may be long.
 const countLimit = 10_000
 
-// workExams are the checks of the work. who is who should look after it.
+// workExams returns the checks of tasks and steps. who completes the advice "Make sure that
+// ...".
 func (p *patient) workExams(who string) []exam {
 	return []exam{
 		{"leases", p.overdue(overdue{
@@ -46,13 +47,15 @@ func (p *patient) workExams(who string) []exam {
 	}
 }
 
-// overdue is a question of how much is past its time: count and earliest.
+// overdue is a question for the number of overdue items and the earliest of them.
 type overdue struct {
 	query            string
 	args             []any // the time comes last
 	well, broken, do string
 }
 
+// overdue returns the check of a question. The time is the one that the servers use: the
+// database's if it has a clock.
 func (p *patient) overdue(o overdue) func(context.Context, *sql.Tx) ([]Check, error) {
 	return func(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 		now, err := p.clock(ctx, tx)
@@ -74,7 +77,8 @@ func (p *patient) overdue(o overdue) func(context.Context, *sql.Tx) ([]Check, er
 	}
 }
 
-// orphans finds tasks without their template, and steps that wait on a deleted route.
+// orphans looks for tasks without their template and ready steps without their route. They
+// exist only after the database has lost recent commits while servers kept running.
 func (p *patient) orphans(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const (
 		tasks = `SELECT count(*) FROM (SELECT 1 FROM tasker_tasks t WHERE NOT EXISTS
@@ -110,7 +114,8 @@ type waiting struct {
 	steps int64
 }
 
-// routes looks for ready steps that no worker can take.
+// routes looks for ready steps that no live worker can take, because of namespace, handler or
+// capabilities.
 func (p *patient) routes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	now, err := p.clock(ctx, tx)
 	if err != nil {
@@ -145,7 +150,8 @@ func (p *patient) routes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	return p.unserved(ctx, tx, now, alone)
 }
 
-// unserved reports the routes without a live worker, and how many steps wait there.
+// unserved reports the routes without a live worker, and how many steps wait on each, for at
+// most 20 routes.
 func (p *patient) unserved(ctx context.Context, tx *sql.Tx, now task.Instant, alone []waiting) ([]Check, error) {
 	const most = 20
 	var checks []Check
@@ -172,6 +178,7 @@ func (p *patient) unserved(ctx context.Context, tx *sql.Tx, now task.Instant, al
 	return checks, nil
 }
 
+// served reports whether a worker serves a route.
 func served(r task.Route, workers []task.Worker) bool {
 	for i := range workers {
 		if workers[i].Serves(r) {
@@ -181,7 +188,7 @@ func served(r task.Route, workers []task.Worker) bool {
 	return false
 }
 
-// workers returns those that take work.
+// workers returns the active workers with a recent heartbeat.
 func (p *patient) workers(ctx context.Context, tx *sql.Tx, now task.Instant) ([]task.Worker, error) {
 	const query = `SELECT namespaces, handlers, capabilities FROM tasker_workers WHERE state = 'active'
   AND last_heartbeat >= $1`

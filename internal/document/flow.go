@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Flow writes a value on one line of YAML, as encoding/json sees it: names of fields come
-// from their json tags.
+// Flow formats a value on one line of YAML, as encoding/json sees it: the names of fields come
+// from their json tags. Every reader of YAML 1.1 or 1.2 reads the same value from it.
 func Flow(v any) (string, error) {
 	src, err := json.Marshal(v)
 	if err != nil {
@@ -29,6 +29,7 @@ func Flow(v any) (string, error) {
 	return b.String(), nil
 }
 
+// writeFlow writes a node and its children.
 func (n *Node) writeFlow(b *strings.Builder) {
 	switch n.Kind {
 	case Text:
@@ -59,12 +60,12 @@ func (n *Node) writeFlow(b *strings.Builder) {
 	}
 }
 
-// older is plain text that readers of YAML 1.1 take for something else: a truth, a number
-// with underscores or in base 60, a date.
+// older matches plain text that YAML 1.1 reads as something else: a truth value, a number with
+// underscores or in base 60, a date.
 var older = regexp.MustCompile(
 	`^((?i:y|n|yes|no|on|off)|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*)$`)
 
-// flowText writes a string: plain if every reader takes it for one, else in quotes.
+// flowText formats a string: plain if every reader takes it for a string, else in quotes.
 func flowText(s string) string {
 	r := reader{Options: Options{Limits: Limits{Digits: len(s)}, Report: func(Position, string) {}}}
 	switch {
@@ -76,6 +77,7 @@ func flowText(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
+// unprintable matches the characters that only double quotes can escape.
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // isPlain reports whether a string needs no quotes within [] and {}.

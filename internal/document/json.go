@@ -8,9 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// jsonTree reads a document that is valid JSON. JSON is YAML, but indented with
-// tabs or with "key":"value" not of the dialect that the YAML parser takes; and
-// this way its positions are exact.
+// jsonTree reads a document that is valid JSON. JSON is YAML in theory, but the YAML parser
+// refuses indentation with tabs and "key":"value" without a space. The positions are exact too.
 func (r *reader) jsonTree(src []byte) *Node {
 	j := jsonReader{reader: r, src: src, dec: json.NewDecoder(bytes.NewReader(src)), at: Position{1, 1}}
 	j.dec.UseNumber()

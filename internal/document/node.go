@@ -12,12 +12,12 @@ import (
 // Position is a place in the source; line and column count from 1, the column in characters.
 type Position struct{ Line, Column int }
 
-// Before reports whether p stands before q.
+// Before reports whether p is before q.
 func (p Position) Before(q Position) bool {
 	return p.Line < q.Line || p.Line == q.Line && p.Column < q.Column
 }
 
-// Kind is what a node is in the JSON data model.
+// Kind is the type of a node in the data model of JSON.
 type Kind uint8
 
 // The kinds of nodes.
@@ -31,13 +31,13 @@ const (
 	Mapping
 )
 
-// String names the kind as an author would.
+// String returns the name of the kind for messages.
 func (k Kind) String() string {
 	return [...]string{"null", "true or false", "a whole number", "a number", "a string", "a list", "a mapping"}[k]
 }
 
-// Node is one value of a document, whichever notation it was written in. An alias shares the
-// node of its anchor, so a tree may be larger than its source; Size says how large.
+// Node is one value of a document, independent of its notation. An alias shares the node of its
+// anchor, so a tree can be larger than its source; see Size. A Node must not be changed.
 type Node struct {
 	Kind Kind
 	At   Position
@@ -63,9 +63,10 @@ type Pair struct {
 	Value *Node
 }
 
-// NewText returns the node of a string that stands in no document.
+// NewText returns the node of a string outside any document, such as the value of a flag.
 func NewText(s string) *Node { return newText(Position{}, s) }
 
+// newText returns a node that is a string whatever its text looks like.
 func newText(at Position, s string) *Node {
 	n := newScalar(Text, at, s, s)
 	n.Quoted = true
@@ -77,11 +78,13 @@ func newScalar(k Kind, at Position, text, raw string) *Node {
 	return &Node{Kind: k, At: at, Text: text, Raw: raw, size: 1, depth: 1}
 }
 
-// newBroken stands for a value that could not be read, so that the rest is.
+// newBroken returns the node of a value that was reported as unreadable, so that the rest of
+// the document can be checked.
 func newBroken(at Position) *Node {
 	return &Node{Kind: Null, At: at, Text: "null", Broken: true, size: 1}
 }
 
+// newList returns the node of a list.
 func newList(at Position, items []*Node) *Node {
 	n := &Node{Kind: List, At: at, Items: items, size: 1, depth: 1}
 	for _, item := range items {
@@ -90,6 +93,7 @@ func newList(at Position, items []*Node) *Node {
 	return n
 }
 
+// newMapping returns the node of a mapping.
 func newMapping(at Position, pairs []Pair) *Node {
 	n := &Node{Kind: Mapping, At: at, Pairs: pairs, size: 1, depth: 1}
 	for _, p := range pairs {
@@ -98,10 +102,10 @@ func newMapping(at Position, pairs []Pair) *Node {
 	return n
 }
 
-// sizeMost is where Size ends: aliases of aliases grow as powers.
+// sizeMost is the largest Size: aliases of aliases grow exponentially and would overflow.
 const sizeMost = math.MaxInt32
 
-// Size is the number of nodes of the tree, with its aliases expanded.
+// Size returns the number of nodes in the tree, with aliases expanded, at most 2^31-1.
 func (n *Node) Size() int { return n.size }
 
 // adopt counts a child.
@@ -110,7 +114,7 @@ func (n *Node) adopt(child *Node) {
 	n.depth = max(n.depth, child.depth+1)
 }
 
-// Get returns the value of a key, nil when it is absent.
+// Get returns the value of a key in a mapping, nil if there is none.
 func (n *Node) Get(key string) *Node {
 	for _, p := range n.Pairs {
 		if p.Key == key {
@@ -120,7 +124,8 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Value converts to what encoding/json knows; numbers keep their digits.
+// Value converts the tree to the types of encoding/json. Numbers are json.Number and keep their
+// digits. Its cost is that of Size, which Parse has bounded.
 func (n *Node) Value() any {
 	switch n.Kind {
 	case Null:
@@ -146,7 +151,8 @@ func (n *Node) Value() any {
 	}
 }
 
-// Follow follows a JSON pointer as far as it leads.
+// Follow returns the node at a JSON pointer, or the last node on the way that exists: a problem
+// with a missing key is reported at its parent.
 func (n *Node) Follow(at string) *Node {
 	if at == "" {
 		return n

@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bound what one document may cost.
+// Limits bound the cost of one document. A limit of 0 allows nothing.
 type Limits struct {
 	// Marks bounds the characters that may begin or end a word of YAML or JSON: every
 	// word takes some 300 bytes of the parser's memory.
 	Marks int
 	// Entries bounds one mapping or list of YAML: the parser's cost grows with its square.
 	Entries int
+	// Depth bounds the nesting of lists and mappings.
 	// Depth bounds how deep lists and mappings nest.
 	Depth int
 	// Nodes bounds the document after its aliases are expanded.
@@ -24,18 +25,20 @@ type Limits struct {
 	Digits int
 }
 
-// Options say what a document is and where its problems go.
+// Options describe a document and receive its problems.
 type Options struct {
 	What   string // what the document is, for messages, such as "a template"
 	Limits Limits
+	// Report receives every problem: a source that is not YAML, repeated keys, and what Limits
+	// refuse. It is called in the order of discovery, not of position.
 	// Report is told of every problem: of a source that is not YAML, of keys that are
 	// used twice, of what Limits refuse.
 	Report func(at Position, message string)
 }
 
-// Parse reads the one document in src. It returns nil for a source without a value, and for
-// one that it could not read and has reported. A tree that it returns may have parts that
-// it has reported too: they are Broken.
+// Parse reads the only document in src. It returns nil for a source without a value, and for
+// one that it could not read and has reported. The tree may contain parts that were reported
+// too; they are Broken. Parse is safe for hostile sources within Limits.
 func Parse(src []byte, o Options) *Node {
 	r := &reader{Options: o}
 	if !utf8.Valid(src) {
@@ -71,12 +74,14 @@ type reader struct {
 	reported int
 }
 
+// report reports a problem and counts it.
 func (r *reader) report(at Position, format string, args ...any) {
 	r.reported++
 	r.Report(at, fmt.Sprintf(format, args...))
 }
 
-// marks counts the characters that give a document its structure.
+// marks counts the characters that structure a document. It is a cheap upper bound for the
+// number of tokens, before the parser spends memory on them.
 func marks(src []byte) int {
 	n := 0
 	for _, mark := range []byte("\n,:-[]{}&*!?#%|>") {
@@ -85,7 +90,7 @@ func marks(src []byte) int {
 	return n
 }
 
-// invalidAt finds the first byte that is not UTF-8.
+// invalidAt returns the position of the first byte that is not UTF-8.
 func invalidAt(src []byte) Position {
 	at := Position{1, 1}
 	for len(src) > 0 {

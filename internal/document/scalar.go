@@ -19,7 +19,7 @@ var (
 	infForm   = regexp.MustCompile(`^[-+]?\.(inf|Inf|INF)$`)
 )
 
-// resolve gives a plain (unquoted) scalar its kind and canonical text.
+// resolve returns the node of a plain (unquoted) scalar: its kind and canonical text.
 func (r *reader) resolve(raw string, at Position) *Node {
 	switch raw {
 	case "", "~", "null", "Null", "NULL":
@@ -50,8 +50,8 @@ func (r *reader) resolve(raw string, at Position) *Node {
 	return newScalar(Text, at, raw, raw)
 }
 
-// float normalises a number with a fraction or an exponent to the nearest
-// double, which is what JSON readers agree on.
+// float normalizes a number with a fraction or an exponent to the nearest double, as every
+// reader of JSON does.
 func (r *reader) float(raw string, at Position) *Node {
 	f, err := strconv.ParseFloat(raw, 64)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *reader) float(raw string, at Position) *Node {
 	return newScalar(Float, at, strconv.FormatFloat(f, 'g', -1, 64), raw)
 }
 
-// wholeText normalises a whole number of any size to decimal digits.
+// wholeText normalizes a whole number of any size to decimal digits.
 func wholeText(raw string, based bool) string {
 	base := 10
 	if based {

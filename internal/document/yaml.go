@@ -68,7 +68,7 @@ func (r *reader) yamlBody(src string) (body ast.Node) {
 	return body
 }
 
-// tokenAt is the position of a token; the parser has none for some errors.
+// tokenAt returns the position of a token, the start of the document if the parser has none.
 func tokenAt(tk *token.Token) Position {
 	if tk == nil || tk.Position == nil {
 		return Position{1, 1}
@@ -76,9 +76,9 @@ func tokenAt(tk *token.Token) Position {
 	return Position{max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 }
 
-// harmless looks at the tokens before they are parsed. The parser recurses with
-// every level of nesting and with every key of a mapping, and has no limits of
-// its own.
+// harmless checks the tokens before they are parsed. The parser recurses with each level of
+// nesting and each key of a mapping, and has no limits of its own, so a small hostile document
+// could exhaust the stack.
 func (r *reader) harmless(tokens token.Tokens) bool {
 	type level struct{ column, keys int }
 	var (
@@ -126,7 +126,7 @@ func (r *reader) harmless(tokens token.Tokens) bool {
 	return r.reported == before
 }
 
-// converter turns the syntax tree into nodes.
+// converter converts the parser's syntax tree to nodes.
 type converter struct {
 	*reader
 	anchors map[string]*Node
@@ -177,8 +177,8 @@ func (c *converter) convert(n ast.Node) *Node {
 	}
 }
 
-// mapping converts a mapping, refuses keys that are not strings or come twice,
-// and resolves merge keys.
+// mapping converts a mapping. It reports keys that are not strings or are repeated, and
+// resolves merge keys.
 func (c *converter) mapping(n *ast.MappingNode) *Node {
 	var (
 		pairs   []Pair
@@ -239,7 +239,7 @@ func (c *converter) key(k ast.MapKeyNode, at Position) (string, bool) {
 	return name.Text, true
 }
 
-// mergeSources returns the mappings that a merge key names: one, or a list.
+// mergeSources returns the mappings of a merge key: one, or a list of them.
 func (c *converter) mergeSources(value *Node) []*Node {
 	sources := []*Node{value}
 	if value.Kind == List {

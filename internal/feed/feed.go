@@ -99,7 +99,8 @@ type InFlight struct {
 	changes  []Change
 }
 
-// Begin must precede every read of a transaction, and End must follow the transaction.
+// Begin starts to follow a transaction. It must precede every read of the transaction, and End
+// must follow the transaction in any case, or the feed stops.
 func (f *Feed) Begin() *InFlight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,7 +110,7 @@ func (f *Feed) Begin() *InFlight {
 	return &InFlight{feed: f, Recorded: f.recording}
 }
 
-// Restart must be called when the transaction runs again.
+// Restart must be called when the transaction runs again. It gives up the place in line.
 func (p *InFlight) Restart() {
 	if !p.inLine {
 		return
@@ -121,7 +122,8 @@ func (p *InFlight) Restart() {
 	p.feed.advance()
 }
 
-// Enter takes a place in line; the transaction has only to commit.
+// Enter takes a place in line. It must be called when only the commit is left: what commits
+// later must not be in line before.
 func (p *InFlight) Enter(changes []Change) {
 	if !p.Recorded || len(changes) == 0 {
 		return
@@ -132,8 +134,9 @@ func (p *InFlight) Enter(changes []Change) {
 	p.feed.line = append(p.feed.line, p)
 }
 
-// End must be called when the transaction is over; a second call does nothing. A transaction that failed while
-// committing may be committed all the same.
+// End must be called when the transaction has ended; a second call has no effect. With an error
+// after Enter, the transaction may have been committed nevertheless, so listeners get a gap and
+// not its changes.
 func (p *InFlight) End(verb string, err error) {
 	f := p.feed
 	f.mu.Lock()
@@ -150,7 +153,7 @@ func (p *InFlight) End(verb string, err error) {
 		return
 	}
 	if err != nil && p.inLine {
-		p.changes = []Change{{Kind: StreamGap, At: f.now(), Cause: "it is not known what became of a transaction"}}
+		p.changes = []Change{{Kind: StreamGap, At: f.now(), Cause: "the outcome of a transaction is unknown"}}
 		for _, set := range f.about {
 			for l := range set {
 				l.lost = true
@@ -195,6 +198,7 @@ func (f *Feed) publish(changes []Change) {
 	f.wake()
 }
 
+// wake wakes the listeners to all changes. The caller holds mu.
 func (f *Feed) wake() {
 	if f.more != nil {
 		close(f.more)
@@ -225,7 +229,7 @@ func (f *Feed) startRecording() <-chan struct{} {
 // keepRecording extends the recording for a while. The caller holds mu.
 func (f *Feed) keepRecording(d time.Duration) { f.until = max(f.until, f.now().Add(d)) }
 
-// Fail ends all listening.
+// Fail ends all listening with an error, when the engine stops.
 func (f *Feed) Fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -98,13 +98,16 @@ type knownState struct {
 	version int // grows with each change that passes
 }
 
+// pendingChange is a change that waits for the listener; seq is its number in the feed, 0 for a
+// state that was read.
 type pendingChange struct {
 	seq uint64
 	Change
 }
 
-// Listen begins to listen. The listener receives everything committed after Listen has returned. The caller must call
-// Close. shared means that other processes commit too. NotFound for a task that does not exist.
+// Listen registers a listener that receives everything committed after Listen has returned. It
+// blocks until transactions that began earlier are recorded. The caller must call Close. shared
+// means that other processes commit too. A task that does not exist is NotFound.
 func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared bool) (*Listener, error) {
 	slices.SortFunc(filter.Tasks, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
 	filter.Tasks = slices.Compact(filter.Tasks)
@@ -127,6 +130,8 @@ func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared boo
 	return l, nil
 }
 
+// begin waits for the running transactions, then subscribes to other processes or reads the
+// states of the tasks.
 func (l *Listener) begin(ctx context.Context, drained <-chan struct{}) error {
 	if drained != nil {
 		select {
@@ -163,7 +168,7 @@ func (f *Feed) addListener(l *Listener, shared bool) {
 	case ok && after+1 >= max(f.first, f.whole) && after < f.next:
 		l.pos = after + 1
 	default:
-		l.first = []Notice{f.gap("what came after the last event is not kept here")}
+		l.first = []Notice{f.gap("the events after the last one are no longer available")}
 	}
 }
 
@@ -191,7 +196,7 @@ func (f *Feed) addTaskListener(l *Listener) {
 			}
 		}
 	default:
-		l.first = []Notice{f.gap("what came after the last event is not kept here")}
+		l.first = []Notice{f.gap("the events after the last one are no longer available")}
 	}
 }
 
@@ -210,7 +215,8 @@ func (f *Feed) seqOf(position string) (uint64, bool) {
 	return n, err == nil && run == f.run && n < 1<<63
 }
 
-// Close ends the listening. A second call does nothing.
+// Close ends the listening. A second call has no effect. Recording continues for a minute, so
+// that a listener that reconnects misses nothing.
 func (l *Listener) Close() {
 	f := l.feed
 	f.mu.Lock()
@@ -232,11 +238,13 @@ func (l *Listener) Close() {
 	f.keepRecording(feedLinger)
 }
 
+// fail makes the next call of Next return err. The caller holds mu.
 func (l *Listener) fail(err error) {
 	l.failed = err
 	l.wake()
 }
 
+// wake makes Next look for changes. It never blocks.
 func (l *Listener) wake() {
 	select {
 	case l.ready <- struct{}{}:

@@ -200,7 +200,7 @@ func (l *Listener) collect() (list []pendingChange, more <-chan struct{}, lost s
 	}
 	if l.pos < f.first {
 		l.pos = f.next
-		lost = "more happened than is kept: the stream was read too slowly"
+		lost = "events were dropped: the stream was read too slowly"
 	}
 	for l.pos < f.next && len(list) < listenBatch {
 		list = append(list, pendingChange{l.pos, f.ring[l.pos%feedSize]})
@@ -222,7 +222,7 @@ func (l *Listener) collectPending() (list []pendingChange, lost string) {
 			k.version = 0 // their states are read anew
 		}
 		l.pending, l.lost, l.pos = nil, false, l.feed.next
-		return nil, "more happened to the tasks than is kept, or it is not known what did"
+		return nil, "events of the tasks were dropped, or the outcome of a transaction is unknown"
 	}
 	list, l.pending = l.pending, nil
 	for i, h := range list {

@@ -52,7 +52,8 @@ func (f *Feed) hasSubscribers() bool {
 	return f.recording && (len(f.listeners) > 0 || f.now() <= f.peers.until)
 }
 
-// Receive takes a batch of another process.
+// Receive publishes a batch of another process to the listeners here. A batch out of sequence
+// causes a gap.
 func (f *Feed) Receive(t *Batch) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,7 +65,7 @@ func (f *Feed) Receive(t *Batch) {
 	}
 	before, known := f.peers.of[t.From]
 	if t.Lost || t.Number != 0 && (!known || t.Number != before.number+1) {
-		f.peers.missing = "another node has begun to tell, or could not tell all"
+		f.peers.missing = "another node has begun to publish, or could not publish all its events"
 	}
 	if t.Number == 0 {
 		t.Number = before.number
@@ -76,7 +77,7 @@ func (f *Feed) Receive(t *Batch) {
 	f.publish(t.Changes)
 }
 
-// SetConnected notes whether batches arrive from now on.
+// SetConnected records whether batches arrive from now on. Any change of it causes a gap.
 func (f *Feed) SetConnected(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,7 +87,8 @@ func (f *Feed) SetConnected(on bool) {
 	f.peers.connected = on
 }
 
-// PublishGaps puts a gap where changes of other processes are missing.
+// PublishGaps publishes a gap if changes of other processes may be missing. It must be called
+// periodically.
 func (f *Feed) PublishGaps() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,11 +100,11 @@ func (f *Feed) PublishGaps() {
 	for node, t := range f.peers.of {
 		if now.Sub(t.at) > peerSilence {
 			delete(f.peers.of, node)
-			f.peers.missing = "another node has fallen silent"
+			f.peers.missing = "another node no longer publishes"
 		}
 	}
 	if !f.peers.connected && now.Sub(f.peers.deafSince) > listenHeartbeat {
-		f.peers.missing = "this node hears nothing of the others"
+		f.peers.missing = "this node receives no events of the others"
 	}
 	if f.peers.missing == "" {
 		return

@@ -14,8 +14,8 @@ const (
 	maxPublished = 2000
 )
 
-// Publisher publishes the changes of this process for others. Wanted may be called at any time, Publish by one
-// goroutine at a time.
+// Publisher publishes the changes of this process to others. Wanted is safe for concurrent use;
+// Publish must not run twice at once.
 type Publisher struct {
 	until atomic.Int64 // another process listens until then
 
@@ -26,11 +26,12 @@ type Publisher struct {
 	at     task.Instant
 }
 
-// Wanted notes that another process listens until a time.
+// Wanted records that another process listens until a time.
 func (t *Publisher) Wanted(until task.Instant) { t.until.Store(int64(until)) }
 
-// Publish sends the changes committed here since the last call, if another process listens. Where send fails, the
-// others are told that changes are missing.
+// Publish sends the changes committed here since the last call, if another process listens. If
+// send fails, the next batch says that changes are missing. Without changes it sends an empty
+// batch each Heartbeat.
 func (t *Publisher) Publish(f *Feed, send func(Batch) error) error {
 	now := f.now()
 	if now > task.Instant(t.until.Load()) {

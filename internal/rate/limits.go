@@ -7,9 +7,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Limits bound the submissions of each user: a number of tasks within any minute, and within any hour. The slots of a
-// window are whole ones, so that a limit is never exceeded, and room may come a sixtieth of the window late. It is safe
-// for concurrent use.
+// Limits bound the submissions of each user: a number of tasks within any minute, and within
+// any hour. A window counts whole slots, so a limit is never exceeded, and room may appear up
+// to a sixtieth of the window late. Counts are of this process only and are lost with it. It is
+// safe for concurrent use.
 type Limits struct {
 	burst, sustained int // 0: no bound
 
@@ -21,19 +22,22 @@ type Limits struct {
 // User is a submitter under an API key. One key cannot use up the limits of another one's users.
 type User struct{ Key, ID string }
 
+// userWindows are the counts of one user.
 type userWindows struct{ minute, hour Window }
 
 // knownUsers bounds the users that are counted separately. Beyond it the others share the limits of one.
 const knownUsers = 10_000
 
+// otherUsers stands for all users beyond knownUsers. No submitter can have this ID, because IDs
+// have no control characters.
 var otherUsers = User{ID: "\x00others"}
 
-// NewLimits returns Limits of tasks in a minute and in an hour; 0 is no bound.
+// NewLimits returns limits of tasks per minute and per hour; 0 means no limit.
 func NewLimits(burst, sustained int) *Limits {
 	return &Limits{burst: burst, sustained: sustained, users: map[User]*userWindows{}}
 }
 
-// On reports whether anything is bounded.
+// On reports whether there is any limit.
 func (l *Limits) On() bool { return l.burst > 0 || l.sustained > 0 }
 
 // of returns the windows of a user. The caller holds mu.
@@ -69,7 +73,7 @@ func (l *Limits) sweep(now task.Instant) {
 	}
 }
 
-// Hit is the reason why a user may not submit now. Room is the time until there is room.
+// Hit explains why a user may not submit now. Room is the time until the submission fits.
 type Hit struct {
 	Sustained bool // the limit of an hour, not of a minute
 	Limit     int
@@ -77,7 +81,8 @@ type Hit struct {
 	Room      time.Duration
 }
 
-// Take counts n tasks of each user, or of none when one of them is over a limit.
+// Take counts tasks of each user, or of no user if one of them is over a limit: a batch is
+// accepted whole or not at all. It returns nil, or the limit that lasts longest.
 func (l *Limits) Take(counts map[User]int, now task.Instant) *Hit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +103,8 @@ func (l *Limits) Take(counts map[User]int, now task.Instant) *Hit {
 	return nil
 }
 
-// GiveBack takes back one task of a user that was counted at a time.
+// GiveBack takes back one task that was counted at a time, because the submission failed or was
+// a repetition.
 func (l *Limits) GiveBack(u User, at task.Instant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,6 +118,7 @@ func (l *Limits) GiveBack(u User, at task.Instant) {
 	}
 }
 
+// hit returns the limit that n more tasks would exceed, nil for none.
 func (l *Limits) hit(w *userWindows, n int, now int64) *Hit {
 	var worst *Hit
 	for _, c := range []struct {

@@ -22,12 +22,14 @@ const (
 	rateDecay = 2 * time.Minute
 )
 
-// Observe notes that n were served in a period that ends now and in which there were always waiters.
+// Observe records that n were served in a period that ends now, during which there were always
+// waiters.
 func (s *Service) Observe(n int, took time.Duration, now task.Instant) {
 	s.observe(n, took)
 	s.last = now
 }
 
+// observe adds an observation and reduces the weight of the earlier ones.
 func (s *Service) observe(n int, took time.Duration) {
 	fade := math.Exp(-took.Seconds() / rateMemory.Seconds())
 	s.n, s.seconds = s.n*fade+float64(n), s.seconds*fade+took.Seconds()
@@ -47,7 +49,7 @@ func (s *Service) Left(n int, oldest, now task.Instant) {
 	s.last = max(s.last, now)
 }
 
-// PerSecond returns the number served in a second; 0 when it is unknown.
+// PerSecond returns the number served per second, 0 if it is unknown.
 func (s *Service) PerSecond(now task.Instant) float64 {
 	if s == nil || s.seconds <= 0 || s.n < 1 || now.Sub(s.last) > rateDecay {
 		return 0

@@ -10,10 +10,10 @@ type Window struct {
 	newest int64 // number of the slot counted in last
 }
 
-// NewWindow returns a Window of n slots, that in progress among them.
+// NewWindow returns a Window of n slots, including the current one.
 func NewWindow(slot time.Duration, n int) Window { return Window{slot: slot, counts: make([]int64, n)} }
 
-// turn forgets the slots that are over, and returns the number of the present one.
+// turn clears the slots that are over, and returns the number of the current one.
 func (w *Window) turn(now int64) int64 {
 	s := now / w.slot.Microseconds()
 	if s <= w.newest {
@@ -33,7 +33,7 @@ func (w *Window) Add(now int64, n int) {
 	w.counts[s%int64(len(w.counts))] += int64(n)
 }
 
-// Remove takes back n that were counted at a time, unless its slot is over.
+// Remove takes back n that were counted at a time. It has no effect if that slot is over.
 func (w *Window) Remove(at int64, n int) {
 	s, size := at/w.slot.Microseconds(), int64(len(w.counts))
 	if s <= w.newest && s > w.newest-size {

@@ -62,6 +62,7 @@ func position(data []byte, offset int64) (line, column int) {
 	return bytes.Count(before, []byte{'\n'}) + 1, len(before) - bytes.LastIndexByte(before, '\n')
 }
 
+// firstBadByte returns the offset of the first byte that is not UTF-8.
 func firstBadByte(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])

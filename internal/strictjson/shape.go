@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// kind is the JSON type of a shape.
+// kind is the JSON type of the values of a shape.
 type kind uint8
 
 const (
@@ -22,8 +22,9 @@ const (
 	oneOf
 )
 
-// A Shape is a JSON schema prepared for checking: references resolved, names indexed. It covers the part of
-// JSON Schema that the API's types produce.
+// A Shape is a JSON schema prepared for checking: references are resolved and names are
+// indexed. It covers the part of JSON Schema that the API's types produce. A Shape does not
+// change after Compile and is safe for concurrent use.
 type Shape struct {
 	kind kind
 
@@ -50,7 +51,8 @@ type field struct {
 // in the bits of one word.
 const maxFields = 64
 
-// A Compiler makes shapes from the schemas of one registry, each component once.
+// A Compiler makes shapes from the schemas of one registry, each component once. It is not safe
+// for concurrent use.
 type Compiler struct {
 	registry huma.Registry
 	known    map[string]*Shape
@@ -78,6 +80,7 @@ func (c *Compiler) Compile(s *huma.Schema) *Shape {
 	return made
 }
 
+// fill sets the fields of a shape from a schema.
 func (c *Compiler) fill(out *Shape, s *huma.Schema) {
 	switch {
 	case len(s.OneOf) > 0:
@@ -110,6 +113,7 @@ func (c *Compiler) fill(out *Shape, s *huma.Schema) {
 	}
 }
 
+// fillObject sets the fields of an object's shape.
 func (c *Compiler) fillObject(out *Shape, s *huma.Schema) {
 	out.kind, out.index = object, map[string]int{}
 	switch more := s.AdditionalProperties.(type) {

@@ -57,6 +57,7 @@ func check(data []byte, s *Shape) ([]byte, error) {
 	return nil, e
 }
 
+// report records a problem of the current value, up to maxDetails.
 func (c *checker) report(format string, args ...any) {
 	if len(c.found) < maxDetails {
 		c.found = append(c.found, tasker.Detail{Location: string(c.path), Message: fmt.Sprintf(format, args...)})
@@ -154,6 +155,8 @@ func (c *checker) has(i int, name string) bool {
 	return false
 }
 
+// object checks the object at i and returns the place after it. Problems of missing names come
+// after those of present ones.
 func (c *checker) object(i int, s *Shape) int {
 	var seen uint64
 	length := len(c.path)
@@ -193,6 +196,8 @@ func (c *checker) object(i int, s *Shape) int {
 	return i + 1
 }
 
+// array checks the array at i and returns the place after it. Too many items are counted to the
+// end, so that the message can tell how many there are.
 func (c *checker) array(i int, s *Shape) int {
 	length, n := len(c.path), 0
 	for i = c.space(i + 1); c.data[i] != ']'; n++ {
@@ -214,7 +219,7 @@ func (c *checker) array(i int, s *Shape) int {
 	return i + 1
 }
 
-// text checks what stands between the quotes of a string.
+// text checks the content of a string. Without bounds it is not even unquoted.
 func (c *checker) text(raw []byte, s *Shape) {
 	if bytes.IndexByte(raw, '\\') >= 0 && (s.enum != nil || s.format != "" || s.maxSize != nil || s.minLength != nil) {
 		raw = unquote(raw)
@@ -242,8 +247,9 @@ func (c *checker) text(raw []byte, s *Shape) {
 	}
 }
 
-// timeFault says why s is not a time of RFC 3339 that can be stored, or "". time.Parse
-// alone takes more: hours of one digit, a comma before the fraction, an offset of 99 hours.
+// timeFault returns why s is not a time of RFC 3339 that can be stored, "" if it is one.
+// time.Parse alone accepts more: hours of one digit, a comma before the fraction, an offset of
+// 99 hours.
 func timeFault(s string) string {
 	const form = "must be a time such as 2026-01-31T15:04:05Z"
 	t, err := time.Parse(time.RFC3339, s)
@@ -257,6 +263,7 @@ func timeFault(s string) string {
 	return task.TimeFault(t)
 }
 
+// number checks a number and notes an integer that encoding/json would refuse in its form.
 func (c *checker) number(begin, end int, s *Shape) {
 	raw := string(c.data[begin:end])
 	if s.kind == integer {
@@ -299,6 +306,7 @@ func (c *checker) next(i int) int {
 	return i
 }
 
+// space returns the first place from i on that is no white space.
 func (c *checker) space(i int) int {
 	for i < len(c.data) && (c.data[i] == ' ' || c.data[i] == '\n' || c.data[i] == '\r' || c.data[i] == '\t') {
 		i++

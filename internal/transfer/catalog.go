@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// readCatalog makes tables of an answer of one row a column: table, column,
-// type, place in the primary key. Rows of one table come together.
+// readCatalog builds tables from the rows of a query: table, column, type, and place in the
+// primary key, -1 outside it. Rows of one table come together. An unknown type, or a table
+// without a primary key, is an error: a copy that leaves something out is worse than none.
 func readCatalog(ctx context.Context, tx *sql.Tx, query string, kinds map[string]kind) ([]table, error) {
 	rows, err := tx.QueryContext(ctx, query)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// database is one side of a copy. It is used by one goroutine at a time.
+// database is one side of a copy. One goroutine uses it at a time.
 type database struct {
 	dialect
 
@@ -18,32 +18,41 @@ type database struct {
 	closers []func() error
 }
 
-// dialect is what differs between the engines. Each act is a transaction, since
-// through PgBouncer there is no session.
+// dialect is the difference between the engines. Each method that writes is one transaction,
+// because PgBouncer gives no session.
 type dialect interface {
+	// begin starts a read-only transaction on one snapshot, without a time limit.
 	// begin starts a transaction that reads one snapshot, for as long as it takes.
 	begin(ctx context.Context) (*sql.Tx, error)
 	// catalog describes the tables, columns sorted by name.
 	catalog(ctx context.Context, tx *sql.Tx) ([]table, error)
+	// read returns the expression that selects a column, in a form that decode accepts.
 	// read is the expression that reads a column, such that decode takes it.
 	read(c column) string
 	decode(c column, v any) (value, error)
+	// param returns the expression of the n-th parameter in a comparison with a column.
 	// param is the expression of the n-th parameter, compared with a column.
 	param(n int, c column) string
 	encode(c column, v value) (any, error)
+	// insert adds the rows whose keys do not exist, as one transaction, and returns their
+	// number.
 	// insert adds those rows whose keys are not there, as one transaction, and
 	// returns how many it added.
 	insert(ctx context.Context, t *table, rows []row) (int64, error)
+	// counter returns the last number that the database issued for the key of a table, 0 if it
+	// issues none.
 	// counter returns the last number that the database gave out for the key of
 	// a table; 0 when it numbers none.
 	counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error)
+	// advance raises that number to at least to. It never lowers it.
 	// advance moves that number on. It never goes back.
 	advance(ctx context.Context, t *table, to int64) error
+	// settled is called once when all tables are copied.
 	// settled is called when all is copied.
 	settled(ctx context.Context, tables []table) error
 }
 
-// close releases the database.
+// close closes everything that was opened and returns all errors.
 func (d *database) close() error {
 	var errs []error
 	for _, c := range d.closers {
@@ -52,7 +61,7 @@ func (d *database) close() error {
 	return errors.Join(errs...)
 }
 
-// snapshot calls fn, in which all reads see the same state.
+// snapshot calls fn within a transaction in which all reads see the same state.
 func (d *database) snapshot(ctx context.Context, fn func() error) error {
 	tx, err := d.begin(ctx)
 	if err != nil {
@@ -66,8 +75,9 @@ func (d *database) snapshot(ctx context.Context, fn func() error) error {
 	return fn()
 }
 
-// page calls each with up to limit rows whose keys are above after, in the order
-// of the key, and returns the last key; nil when there was none.
+// page calls each with up to limit rows whose keys are above after, in key order, and returns
+// the last key, nil if there was no row. Pages by key cost the same at the end of a table as at
+// its start.
 func (d *database) page(ctx context.Context, t *table, after row, limit int, each func(row) error) (row, error) {
 	var conds []string
 	var args []any
@@ -95,8 +105,7 @@ func (d *database) page(ctx context.Context, t *table, after row, limit int, eac
 	return t.keyOf(last), nil
 }
 
-// find returns those of the rows with the given keys that are there, by the
-// name of their key.
+// find returns the existing rows among those with the given keys, by row.name of the key.
 func (d *database) find(ctx context.Context, t *table, wanted []row) (map[string]row, error) {
 	found := make(map[string]row, len(wanted))
 	if len(wanted) == 0 {
@@ -119,11 +128,11 @@ func (d *database) find(ctx context.Context, t *table, wanted []row) (map[string
 	return found, err
 }
 
-// keys lists the columns of the key. They are qualified, because a bare name in
-// ORDER BY means the output, which is text.
+// keys lists the columns of the key for SQL. They are qualified: in ORDER BY a bare name would
+// mean the selected expression, which is text.
 func keys(t *table) string { return "t." + strings.Join(t.keyNames(), ", t.") }
 
-// tuple appends the values of a key to args and returns the expression of them.
+// tuple appends the values of a key to args and returns their expression.
 func (d *database) tuple(t *table, key row, args *[]any) (string, error) {
 	var params []string
 	for i, k := range t.key {
@@ -137,6 +146,7 @@ func (d *database) tuple(t *table, key row, args *[]any) (string, error) {
 	return "(" + strings.Join(params, ", ") + ")", nil
 }
 
+// selects returns the query for a table's rows under conditions.
 func (d *database) selects(t *table, conds []string) string {
 	cols := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -149,6 +159,7 @@ func (d *database) selects(t *table, conds []string) string {
 	return query
 }
 
+// query runs a query of selects and calls each with every row.
 func (d *database) query(ctx context.Context, t *table, query string, args []any, each func(row) error) error {
 	rows, err := d.reads.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -202,14 +213,14 @@ func (d *database) sum(ctx context.Context, t *table) (*digest, error) {
 	return sum, err
 }
 
-// number reads one integer; 0 when there is no row, or NULL.
+// number reads one integer, 0 for no row or NULL.
 func number(ctx context.Context, tx *sql.Tx, query string, args ...any) (int64, error) {
 	var n sql.NullInt64
 	err := one(ctx, tx, query, args, &n)
 	return n.Int64, err
 }
 
-// one scans the first row of an answer, if there is one.
+// one scans the first row of a query, if there is one.
 func one(ctx context.Context, tx *sql.Tx, query string, args []any, dest ...any) error {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {

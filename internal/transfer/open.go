@@ -20,6 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// openSource opens the source, whose schema must be up to date: a copy must not change it.
 func openSource(ctx context.Context, at config.DSN) (*database, error) {
 	path, err := locate(at)
 	switch {
@@ -50,6 +51,9 @@ func locate(at config.DSN) (string, error) {
 	return "", task.Errorf(task.Invalid, "%s is gone with its process, so there is nothing to copy", at)
 }
 
+// openTarget opens the target, and creates or migrates it. A SQLite file needs a seed from
+// which all IDs of the source can be rebuilt; without one openTarget fails before anything is
+// written.
 func openTarget(ctx context.Context, at config.DSN, source *database) (*database, error) {
 	path, err := locate(at)
 	switch {
@@ -77,7 +81,8 @@ func openTarget(ctx context.Context, at config.DSN, source *database) (*database
 	return d, nil
 }
 
-// seedsFor returns what a file that holds the source's IDs can have as its seed.
+// seedsFor returns the seeds that a SQLite file with the source's IDs can have. For a
+// PostgreSQL source it reads every ID.
 func seedsFor(ctx context.Context, source *database) (*seeds, error) {
 	if l, ok := source.dialect.(*lite); ok {
 		return &seeds{seen: true, left: []uint64{l.seed}}, nil
@@ -95,7 +100,7 @@ func seedsFor(ctx context.Context, source *database) (*seeds, error) {
 	return s, nil
 }
 
-// addTable takes in all IDs of a table.
+// addTable adds all IDs of a table. It fails with the first ID for which no seed is left.
 func (s *seeds) addTable(ctx context.Context, source *database, t *table) error {
 	narrow, ok := onlyIDs(t)
 	if !ok {
@@ -118,7 +123,7 @@ func (s *seeds) addTable(ctx context.Context, source *database, t *table) error 
 	})
 }
 
-// onlyIDs leaves the key and the IDs of a table; it reports whether it has any.
+// onlyIDs reduces a table to its key and its IDs, and reports whether it has IDs.
 func onlyIDs(t *table) (narrow table, has bool) {
 	narrow = table{name: t.name, key: make([]int, len(t.key))}
 	for i, c := range t.columns {
@@ -135,7 +140,7 @@ func onlyIDs(t *table) (narrow table, has bool) {
 	return narrow, has
 }
 
-// openSQLite opens a file and keeps servers out of it: the store has its lock.
+// openSQLite opens a file and keeps servers out of it: opening the store takes its lock.
 func openSQLite(ctx context.Context, path string, opts sqlite.Options, pragma string) (*database, error) {
 	lock, err := sqlite.Open(ctx, path, &opts)
 	if err != nil {
@@ -158,8 +163,8 @@ func openSQLite(ctx context.Context, path string, opts sqlite.Options, pragma st
 	return d, nil
 }
 
-// openPostgres opens a schema that is up to date, or is made so, and in which no
-// server is at work.
+// openPostgres opens a schema that is up to date, or is migrated if mode allows it. It fails
+// while a server uses it.
 func openPostgres(ctx context.Context, dsn string, mode migration.Mode) (*database, error) {
 	at, err := postgres.ParseDSN(dsn)
 	if err != nil {
@@ -185,7 +190,8 @@ func openPostgres(ctx context.Context, dsn string, mode migration.Mode) (*databa
 	return d, nil
 }
 
-// idle fails while a server is at work: it would change what is copied.
+// idle fails while a server uses the database, because it would change the rows during the
+// copy.
 func idle(ctx context.Context, d *database) error {
 	n, err := aliveNodes(ctx, d.reads)
 	if err != nil || n == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// pg is the dialect of PostgreSQL. Every value travels as text, which the server
-// converts, so it needs to know nothing of how the driver does.
+// pg is the dialect of PostgreSQL. All values are sent and received as text, which the server
+// converts, so the driver's own conversions do not matter.
 type pg struct {
 	db     *sql.DB
 	schema string // to set for each transaction; "" when the session has it
@@ -20,12 +20,14 @@ type pg struct {
 
 var _ dialect = (*pg)(nil)
 
-// pgTypes are the types of each kind, the one that parameters are cast to first.
+// pgTypes are the types of each kind; parameters are cast to the first one.
 var pgTypes = map[kind][]string{
 	integers: {"int8", "int4", "int2"}, texts: {"text"}, documents: {"json"}, ids: {"uuid"},
 	blobs: {"bytea"},
 }
 
+// catalog implements dialect. Generated columns and partitions are left out: the target
+// computes them.
 func (p *pg) catalog(ctx context.Context, tx *sql.Tx) ([]table, error) {
 	kinds := map[string]kind{}
 	for k, types := range pgTypes {
@@ -68,7 +70,7 @@ func (p *pg) transaction(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, err
 	return tx, nil
 }
 
-// write runs fn as a transaction.
+// write runs fn in a transaction.
 func (p *pg) write(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	tx, err := p.transaction(ctx, nil)
 	if err != nil {
@@ -94,6 +96,7 @@ func (p *pg) read(c column) string {
 	}
 }
 
+// decode implements dialect.
 func (p *pg) decode(_ column, v any) (value, error) {
 	switch v := v.(type) {
 	case nil:
@@ -104,6 +107,7 @@ func (p *pg) decode(_ column, v any) (value, error) {
 	return value{}, fmt.Errorf("the driver returns %T", v)
 }
 
+// param implements dialect.
 func (p *pg) param(n int, c column) string {
 	return cast("$"+strconv.Itoa(n)+"::text", c.kind)
 }
@@ -116,7 +120,8 @@ func cast(text string, k kind) string {
 	return text + "::" + pgTypes[k][0]
 }
 
-// encode implements dialect. SQLite takes any bytes for text, PostgreSQL does not.
+// encode implements dialect. SQLite accepts any bytes as text; PostgreSQL refuses NUL and
+// invalid UTF-8, so such a row stops the copy with its key.
 func (p *pg) encode(_ column, v value) (any, error) {
 	switch {
 	case v.null:
@@ -129,6 +134,8 @@ func (p *pg) encode(_ column, v value) (any, error) {
 	return v.text, nil
 }
 
+// insert implements dialect. It sends each column as one array, which needs two parameters per
+// column and not per value.
 func (p *pg) insert(ctx context.Context, t *table, rows []row) (int64, error) {
 	names, places := make([]string, len(t.columns)), make([]string, len(t.columns))
 	fields, args := make([]string, len(t.columns)), make([]any, len(t.columns))
@@ -160,7 +167,7 @@ func (p *pg) insert(ctx context.Context, t *table, rows []row) (int64, error) {
 	return added, err
 }
 
-// sequence returns the sequence of an identity column; "" when t has none.
+// sequence returns the sequence of an identity column, "" if t has none.
 func (p *pg) sequence(ctx context.Context, tx *sql.Tx, t *table) (string, error) {
 	if len(t.key) != 1 || t.columns[t.key[0]].kind != integers {
 		return "", nil
@@ -170,6 +177,7 @@ func (p *pg) sequence(ctx context.Context, tx *sql.Tx, t *table) (string, error)
 	return name.String, err
 }
 
+// counter implements dialect.
 func (p *pg) counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error) {
 	seq, err := p.sequence(ctx, tx, t)
 	if err != nil || seq == "" {
@@ -178,6 +186,7 @@ func (p *pg) counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error) {
 	return number(ctx, tx, `SELECT last_value FROM `+seq+` WHERE is_called`) // the name comes quoted
 }
 
+// advance implements dialect.
 func (p *pg) advance(ctx context.Context, t *table, to int64) error {
 	return p.write(ctx, func(tx *sql.Tx) error {
 		seq, err := p.sequence(ctx, tx, t)
@@ -196,8 +205,8 @@ func (p *pg) advance(ctx context.Context, t *table, to int64) error {
 	})
 }
 
-// settled implements dialect: a planner that knows nothing of the rows would
-// read whole tables until autovacuum comes by.
+// settled implements dialect: it runs ANALYZE, because without statistics the planner would
+// read whole tables until autovacuum runs.
 func (p *pg) settled(ctx context.Context, tables []table) error {
 	return p.write(ctx, func(tx *sql.Tx) error {
 		for _, t := range tables {
@@ -209,7 +218,7 @@ func (p *pg) settled(ctx context.Context, tables []table) error {
 	})
 }
 
-// aliveNodes returns the number of processes that hold a turn: running servers of the database.
+// aliveNodes returns the number of processes that hold a turn, which every running server does.
 func aliveNodes(ctx context.Context, tx *sql.Tx) (int64, error) {
 	const query = `SELECT count(DISTINCT node) FROM tasker_turns
   WHERE held_until > (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`

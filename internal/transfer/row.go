@@ -14,6 +14,7 @@ type value struct {
 	null bool
 }
 
+// String formats a value for messages.
 func (v value) String() string {
 	if v.null {
 		return "NULL"
@@ -24,6 +25,7 @@ func (v value) String() string {
 // row holds the values of a table's columns.
 type row []value
 
+// size estimates the memory of a row in bytes.
 func (r row) size() int {
 	n := 0
 	for _, v := range r {
@@ -32,7 +34,7 @@ func (r row) size() int {
 	return n
 }
 
-// name is a key as it is shown, and found again.
+// name formats a key for messages and as the key of a map.
 func (r row) name() string {
 	parts := make([]string, len(r))
 	for i, v := range r {
@@ -49,8 +51,8 @@ type digest struct {
 	buf  []byte
 }
 
-// add takes a row in. Lengths are part of what is hashed, so that a value
-// cannot move from one column to the next unseen.
+// add adds a row. The lengths of values are hashed too, so that moving text from one column to
+// the next changes the sum.
 func (d *digest) add(r row) {
 	d.buf = d.buf[:0]
 	for _, v := range r {
@@ -69,8 +71,8 @@ func (d *digest) add(r row) {
 	d.rows++
 }
 
-// String returns half of the checksum, in hexadecimal: enough to tell tables
-// apart, and it fits a line.
+// String returns half of the checksum in hexadecimal. It is for people; same compares the
+// whole.
 func (d *digest) String() string {
 	var b []byte
 	for _, s := range d.sums[:2] {
@@ -79,4 +81,5 @@ func (d *digest) String() string {
 	return hex.EncodeToString(b)
 }
 
+// same reports whether both sums are of equal rows.
 func (d *digest) same(o *digest) bool { return d.rows == o.rows && d.sums == o.sums }

@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// kind is what a column holds.
+// kind is the kind of values of a column, the same on both engines.
 type kind string
 
 const (
@@ -25,7 +25,7 @@ type column struct {
 	kind kind
 }
 
-// table is what is copied of a table, and in which order.
+// table describes which columns and rows of a table are copied, and in which order.
 type table struct {
 	name    string
 	columns []column // sorted by name
@@ -33,6 +33,7 @@ type table struct {
 	filter  string   // SQL that rows have to satisfy, if any
 }
 
+// keyNames returns the columns of the primary key, in the order of the key.
 func (t *table) keyNames() []string {
 	names := make([]string, len(t.key))
 	for i, k := range t.key {
@@ -50,27 +51,26 @@ func (t *table) keyOf(r row) row {
 	return key
 }
 
-// prefix is what all tables of Tasker begin with.
+// prefix is the prefix of the names of all tables of Tasker.
 const prefix = "tasker_"
 
-// own are the tables that belong to a database and not to what is kept in it:
-// its version, which process has which turn at what, and what its servers are
-// configured to.
+// own are the tables that describe a database and not its content: schema version, turns, and
+// the settings of its servers. They are not copied.
 var own = []string{prefix + "migrations", prefix + "migration_checksums", prefix + "turns", prefix + "settings"}
 
-// notes is the table in which a server keeps how far it has come at what.
+// notes is the table in which servers store the progress of background work.
 const notes = prefix + "meta"
 
 // filters exclude rows that belong to the database: the seed from which a SQLite file rebuilds its IDs, and
 // the name that identifies a PostgreSQL schema.
 var filters = map[string]string{notes: "key NOT IN ('" + seedKey + "', 'installation')"}
 
-// late are copied last, in this order. Should a server be started on a target
-// that is not complete, it finds no task without its steps.
+// late are copied last, in this order. If a server is started on an incomplete target, it finds
+// no task without its steps.
 var late = []string{prefix + "workflow_steps", prefix + "tasks"}
 
-// notesLast returns tables in the order in which they are compared: where notes
-// differ something else may, and that is what people want to be told.
+// notesLast returns the tables in the order of comparison. A difference in notes usually
+// follows from another one, which is the better message.
 func notesLast(tables []table) []table {
 	at := slices.IndexFunc(tables, func(t table) bool { return t.name == notes })
 	if at < 0 {
@@ -79,8 +79,8 @@ func notesLast(tables []table) []table {
 	return append(slices.Delete(slices.Clone(tables), at, at+1), tables[at])
 }
 
-// match returns the tables to copy. It fails when two databases differ in more
-// than how they keep a value.
+// match returns the tables to copy. It fails with a list of all differences if the databases
+// differ in more than the representation of values.
 func match(from, to []table) ([]table, error) {
 	var problems []string
 	others := byName(to)
@@ -113,6 +113,7 @@ func match(from, to []table) ([]table, error) {
 	return out, nil
 }
 
+// byName indexes tables by name.
 func byName(tables []table) map[string]table {
 	m := make(map[string]table, len(tables))
 	for _, t := range tables {
@@ -121,7 +122,7 @@ func byName(tables []table) map[string]table {
 	return m
 }
 
-// join makes one description of two.
+// join merges two descriptions of a table, and returns the differences that forbid a copy.
 func join(a, b table) (table, []string) {
 	var faults []string
 	out := table{name: a.name, filter: filters[a.name]}
@@ -144,7 +145,7 @@ func join(a, b table) (table, []string) {
 	return out, faults
 }
 
-// common is the narrower of two kinds, when one can hold the other.
+// common returns the narrower of two kinds, if one can represent the other.
 func common(a, b kind) (kind, bool) {
 	if a == b {
 		return a, true

@@ -2,17 +2,17 @@ package transfer
 
 import "github.com/taskerhq/tasker/internal/task"
 
-// seedKey names the row of tasker_meta from which a SQLite file rebuilds its IDs.
+// seedKey is the key of the row of tasker_meta with the seed of a SQLite file.
 const seedKey = "id_seed"
 
-// seeds are those from which every ID that was seen can be rebuilt. SQLite keeps
-// an ID as its sequence alone, so a copy into a file needs one.
+// seeds are the seeds from which every ID so far can be rebuilt. SQLite stores only the
+// sequence of an ID, so all IDs of a file must come from one seed.
 type seeds struct {
 	seen bool
 	left []uint64
 }
 
-// add takes an ID in. It reports whether a seed is left.
+// add removes the seeds that do not fit an ID, and reports whether any is left.
 func (s *seeds) add(id task.ID) bool {
 	if !s.seen {
 		s.seen, s.left = true, seedsOf(id)
@@ -28,7 +28,7 @@ func (s *seeds) add(id task.ID) bool {
 	return len(left) > 0
 }
 
-// allow reports whether a file with this seed can hold what was seen.
+// allow reports whether a file with this seed can hold the IDs that were added.
 func (s *seeds) allow(seed uint64) bool {
 	if !s.seen {
 		return true
@@ -41,7 +41,7 @@ func (s *seeds) allow(seed uint64) bool {
 	return false
 }
 
-// pick returns a seed; 0 when any will do.
+// pick returns a fitting seed, 0 if every seed fits.
 func (s *seeds) pick() uint64 {
 	if len(s.left) == 0 {
 		return 0
@@ -49,11 +49,11 @@ func (s *seeds) pick() uint64 {
 	return s.left[0]
 }
 
+// rebuilds reports whether a seed gives an ID for its sequence.
 func rebuilds(seed uint64, id task.ID) bool { return task.NewSource(seed, 0).ID(id.Seq()) == id }
 
-// seedsOf returns the seeds that give an ID its low bits: four, because two of
-// the 64 bits that the seed is mixed into are not in the ID; none when it is no
-// ID of Tasker.
+// seedsOf returns the seeds that give an ID its low bits: four, because the ID lacks two of the
+// 64 bits that the seed is mixed into; none for an ID that Tasker did not make.
 func seedsOf(id task.ID) []uint64 {
 	var found []uint64
 	for top := range uint64(4) {
@@ -65,8 +65,8 @@ func seedsOf(id task.ID) []uint64 {
 	return found
 }
 
-// unmix reverses the finaliser of SplitMix64, which mixes seed and sequence.
-// The factors are the inverses modulo 2^64 of those that it multiplies by.
+// unmix is the inverse of SplitMix64's finalizer, which mixes seed and sequence. The factors
+// are the inverses modulo 2^64 of SplitMix64's.
 func unmix(x uint64) uint64 {
 	x = (x ^ x>>31 ^ x>>62) * 0x319642b2d24d8ec3
 	x = (x ^ x>>27 ^ x>>54) * 0x96de1b173f119089

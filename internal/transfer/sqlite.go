@@ -12,7 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// lite is the dialect of SQLite.
+// lite is the dialect of SQLite. IDs are stored as sequences and converted with the seed of the
+// file.
 type lite struct {
 	db   *sql.DB
 	ids  *task.Source
@@ -21,6 +22,8 @@ type lite struct {
 
 var _ dialect = (*lite)(nil)
 
+// catalog implements dialect. SQLite has two types for the four kinds; match takes the narrower
+// kind from the other side.
 func (l *lite) catalog(ctx context.Context, tx *sql.Tx) ([]table, error) {
 	const query = `SELECT m.name, c.name, c.type, c.pk - 1 FROM sqlite_schema m JOIN pragma_table_xinfo(m.name) c
  WHERE m.type = 'table' AND m.name LIKE 'tasker\_%' ESCAPE '\' AND c.hidden = 0 ORDER BY m.name`
@@ -30,8 +33,10 @@ func (l *lite) catalog(ctx context.Context, tx *sql.Tx) ([]table, error) {
 // begin implements dialect. The snapshot is that of the first read.
 func (l *lite) begin(ctx context.Context) (*sql.Tx, error) { return l.db.BeginTx(ctx, nil) }
 
+// read implements dialect.
 func (l *lite) read(c column) string { return c.name }
 
+// decode implements dialect.
 func (l *lite) decode(c column, v any) (value, error) {
 	switch v := v.(type) {
 	case nil:
@@ -55,8 +60,11 @@ func (l *lite) decode(c column, v any) (value, error) {
 	return value{}, fmt.Errorf("a column of kind %s holds %T", c.kind, v)
 }
 
+// param implements dialect.
 func (l *lite) param(n int, _ column) string { return "?" + strconv.Itoa(n) }
 
+// encode implements dialect. An ID that the file's seed does not rebuild is an error: storing
+// its sequence would change it.
 func (l *lite) encode(c column, v value) (any, error) {
 	switch {
 	case v.null:
@@ -78,6 +86,7 @@ func (l *lite) encode(c column, v value) (any, error) {
 	return v.text, nil
 }
 
+// insert implements dialect.
 func (l *lite) insert(ctx context.Context, t *table, rows []row) (added int64, err error) {
 	names, params := make([]string, len(t.columns)), make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -118,12 +127,14 @@ func (l *lite) insert(ctx context.Context, t *table, rows []row) (added int64, e
 	return added, tx.Commit()
 }
 
-// counter implements dialect. Only AUTOINCREMENT tables have one.
+// counter implements dialect. Only tables with AUTOINCREMENT have one.
 func (l *lite) counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error) {
 	return number(ctx, tx, `SELECT seq FROM sqlite_sequence WHERE name = ?1`, t.name)
 }
 
+// advance implements dialect.
 func (l *lite) advance(ctx context.Context, t *table, to int64) error {
+	// Inserting rows with explicit numbers has already raised the counter.
 	// Inserting rows with numbers of their own has moved the counter on already.
 	_, err := l.db.ExecContext(ctx, `UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1`, t.name, to)
 	if err != nil || to == 0 {
@@ -135,7 +146,8 @@ func (l *lite) advance(ctx context.Context, t *table, to int64) error {
 	return err
 }
 
-// settled implements dialect: nothing is left in the log.
+// settled implements dialect: it moves the log into the file, so that the file alone is the
+// copy.
 func (l *lite) settled(ctx context.Context, _ []table) error {
 	if _, err := l.db.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
 		return fmt.Errorf("move the log into the file: %w", err)
@@ -143,7 +155,7 @@ func (l *lite) settled(ctx context.Context, _ []table) error {
 	return nil
 }
 
-// seedOf reads the seed that a file rebuilds its IDs from.
+// seedOf reads the seed of a file's IDs.
 func seedOf(ctx context.Context, tx *sql.Tx) (uint64, error) {
 	var text sql.NullString
 	if err := one(ctx, tx, `SELECT value FROM tasker_meta WHERE key = ?1`, []any{seedKey}, &text); err != nil {
@@ -159,6 +171,7 @@ func seedOf(ctx context.Context, tx *sql.Tx) (uint64, error) {
 	return seed, nil
 }
 
+// foreignID is the error for an ID of another seed.
 func foreignID(id string) error {
 	return &task.Error{Code: task.Conflict,
 		Message: "the ID " + id +

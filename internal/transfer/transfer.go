@@ -9,15 +9,18 @@ import (
 )
 
 const (
+	// pageRows bounds the rows of one query and of one insert.
 	// pageRows bounds what one query reads.
 	pageRows = 1000
+	// batchBytes bounds the rows in memory, except for a single row.
 	// batchBytes bounds what is gathered before it is written.
 	batchBytes = 4 << 20
+	// lookupRows bounds the keys of one look-up.
 	// lookupRows bounds the keys of one look-up.
 	lookupRows = 500
 )
 
-// Options is what a copy can be given. Its zero value will do.
+// Options are the settings of a copy; the zero value is valid.
 type Options struct {
 	// Progress is called with a table's rows as they are read from the source.
 	Progress func(table string, rows int64)
@@ -74,6 +77,8 @@ func Copy(ctx context.Context, from, to config.DSN, opts Options) (*Report, erro
 	return report, err
 }
 
+// copyAll compares the schemas, makes sure that the target holds nothing else, copies, and
+// compares the content.
 func copyAll(ctx context.Context, source, target *database, opts Options) (*Report, error) {
 	var tables []table
 	err := target.snapshot(ctx, func() (err error) {
@@ -109,6 +114,7 @@ func copyAll(ctx context.Context, source, target *database, opts Options) (*Repo
 	return report, err
 }
 
+// eachTable calls fn for each table until an error.
 func eachTable(tables []table, fn func(*table) error) error {
 	for i := range tables {
 		if err := fn(&tables[i]); err != nil {
@@ -118,6 +124,7 @@ func eachTable(tables []table, fn func(*table) error) error {
 	return nil
 }
 
+// agree returns the tables of both databases, or why they do not match.
 func agree(ctx context.Context, source, target *database) ([]table, error) {
 	here, err := source.catalog(ctx, source.reads)
 	if err != nil {
@@ -130,8 +137,8 @@ func agree(ctx context.Context, source, target *database) ([]table, error) {
 	return match(here, there)
 }
 
-// onlySame fails when the target holds a row that the source does not, or not
-// like this.
+// onlySame fails if the target has a row that the source lacks or has differently. It runs
+// before the first write, so that a wrong target stays as it was.
 func onlySame(ctx context.Context, source, target *database, t *table) error {
 	var rows []row
 	compare := func() error {
@@ -167,6 +174,7 @@ func onlySame(ctx context.Context, source, target *database, t *table) error {
 	}
 }
 
+// sameRow compares a row of the target with that of the source, nil for none.
 func sameRow(t *table, key, there, here row) error {
 	hint := "copy into a database that is empty, or that an interrupted copy of this source has left"
 	if here == nil {
@@ -183,7 +191,8 @@ func sameRow(t *table, key, there, here row) error {
 	return nil
 }
 
-// copyTable adds the rows that the target does not have, and returns their number.
+// copyTable adds the rows that the target lacks and returns their number. Every batch is a
+// transaction of its own; an interrupted copy continues with the rows that are missing.
 func copyTable(ctx context.Context, source, target *database, t *table, progress func(string, int64)) (int64, error) {
 	var (
 		batch       []row
@@ -223,6 +232,7 @@ func copyTable(ctx context.Context, source, target *database, t *table, progress
 	return added, nil
 }
 
+// verify reads both tables again and compares their checksums.
 func verify(ctx context.Context, source, target *database, t *table, out *Table) error {
 	here, err := source.sum(ctx, t)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// contact is the last time at which any loop reached the store. A store that was out of reach for long could not store
-// heartbeats either, so no worker is blamed for missing ones.
+// contact is the last time at which any loop reached the store. While the store is out of
+// reach, workers cannot store heartbeats either, so no worker may be declared dead for missing
+// ones.
 type contact struct {
 	limit time.Duration // longer than that is an outage
 
@@ -16,7 +17,7 @@ type contact struct {
 	last task.Instant
 }
 
-// begin counts the process's start as a contact.
+// begin counts the start of the process as a contact.
 func (c *contact) begin(now task.Instant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,7 +31,7 @@ func (c *contact) lost(now task.Instant) bool {
 	return now.Sub(c.last) > c.limit
 }
 
-// made notes a contact, and returns the length of the outage that it ended; 0: there was none.
+// made records a contact and returns the length of the outage that it ended, 0 for none.
 func (c *contact) made(now task.Instant) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

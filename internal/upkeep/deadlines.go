@@ -2,7 +2,7 @@ package upkeep
 
 import "context"
 
-// deadlines puts tasks in error that ran longer than their max_duration.
+// deadlines sets tasks to error that have exceeded their max_duration.
 func (u *Upkeep) deadlines() Loop {
 	return Loop{Name: "deadlines", Every: u.engine.Config().UpkeepInterval,
 		Once: func(ctx context.Context) (int, bool, error) {

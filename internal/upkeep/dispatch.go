@@ -20,7 +20,7 @@ func (u *Upkeep) dispatch() Loop {
 			case now.Active:
 				u.log.Info("steps are dispatched through the dispatcher again")
 			default:
-				u.log.Warn("steps are dispatched through the database until the dispatcher can be used", "why", now.Why)
+				u.log.Warn("steps are dispatched through the database until the dispatcher is available", "why", now.Why)
 			}
 			was = now
 			return 0, false, err

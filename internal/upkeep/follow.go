@@ -16,7 +16,8 @@ const (
 	maxLook = 10 * time.Second
 )
 
-// listen gathers the events of other processes. While the connection is lost, polling finds their changes.
+// listen receives the events of other processes. It reconnects for ever; meanwhile polling
+// finds the changes.
 func (u *Upkeep) listen(ctx context.Context) error {
 	next := firstPause
 	for {
@@ -29,7 +30,7 @@ func (u *Upkeep) listen(ctx context.Context) error {
 			next = firstPause // it worked for a while
 		}
 		wait := next/2 + rand.N(next/2+1) // so that nodes do not come back all at once
-		u.log.Warn("no news of other nodes: the connection is lost; looking for what they did meanwhile", "error", err,
+		u.log.Warn("lost the connection for events of other nodes; polling for their changes", "error", err,
 			"again_in", wait)
 		_ = clock.Sleep(ctx, wait)
 		next = min(2*next, lastPause)
@@ -44,7 +45,7 @@ func (u *Upkeep) followDispatch(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		u.log.Debug("no news of the dispatcher: the connection is lost", "error", err)
+		u.log.Debug("lost the connection for events of the dispatcher", "error", err)
 		_ = clock.Sleep(ctx, time.Second/2+rand.N(time.Second))
 	}
 }
@@ -68,13 +69,14 @@ func (u *Upkeep) follow(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil && !failing {
-			u.log.Error("cannot look for what other nodes did; it is tried again", "error", err)
+			u.log.Error("cannot poll for changes of other nodes; retrying", "error", err)
 		}
 		failing = err != nil
 		u.noticeOrder()
 	}
 }
 
+// Both the events and the poll use it.
 func bounded(ctx context.Context, look func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, maxLook)
 	defer cancel()

@@ -329,7 +329,7 @@ func TestNewsComeBack(t *testing.T) {
 		b.submit(job)
 		between(t, "the step with news again", (<-poll).after, 0, 0)
 		a.stop()
-		if log := a.log.String(); strings.Count(log, "no news of other nodes") != 1 ||
+		if log := a.log.String(); strings.Count(log, "lost the connection for events of other nodes") != 1 ||
 			!strings.Contains(log, errAway.Error()) {
 			t.Errorf("the loss was logged as\n%s", log)
 		}
@@ -395,7 +395,7 @@ func TestFollowOutlivesAnOutage(t *testing.T) {
 		}
 		between(t, "looking again", p.after, time.Millisecond, time.Second)
 		a.stop()
-		if n := strings.Count(a.log.String(), "cannot look for what other nodes did"); n != 1 {
+		if n := strings.Count(a.log.String(), "cannot poll for changes of other nodes"); n != 1 {
 			t.Errorf("the outage was logged %d times:\n%s", n, a.log)
 		}
 	})

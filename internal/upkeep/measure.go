@@ -6,7 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// measure sends the measurements of this process to the others, and reads theirs.
+// measure sends the measurements of this process to the others, and reads theirs. Statistics
+// then cover the whole cluster.
 func (u *Upkeep) measure() Loop {
 	return Loop{Name: "measure", Every: engine.ReportInterval, Everywhere: true,
 		Once: func(ctx context.Context) (int, bool, error) {

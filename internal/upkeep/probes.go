@@ -31,7 +31,7 @@ func (u *Upkeep) probes() Loop {
 		}
 		if len(left) == 0 {
 			if left, err = u.engine.ToProbe(ctx); err != nil {
-				return 0, false, fmt.Errorf("look for workers to ask: %w", err)
+				return 0, false, fmt.Errorf("find workers to probe: %w", err)
 			}
 		}
 		some := left[:min(len(left), probeBatch)]
@@ -63,11 +63,11 @@ func (u *Upkeep) ask(ctx context.Context, client *probe.Client, workers []*task.
 	}
 	turned, err := u.engine.Probed(ctx, probes)
 	if err != nil {
-		return fmt.Errorf("store what workers answered: %w", err)
+		return fmt.Errorf("store results of probes: %w", err)
 	}
 	for _, w := range turned {
 		if w.State == task.WorkerUnhealthy {
-			u.log.Warn("worker is unhealthy and gets nothing until a probe succeeds", "worker", w.Name, "worker_id",
+			u.log.Warn("worker is unhealthy and gets no steps until a probe succeeds", "worker", w.Name, "worker_id",
 				w.ID.String(), "why", w.ProbeError)
 		} else {
 			u.log.Info("worker is healthy again", "worker", w.Name, "worker_id", w.ID.String())

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// retentionInterval is the interval of deletion. It works in bounded batches, so that it never holds up the hot path
-// for long.
+// retentionInterval is the interval of deletion. Each round deletes bounded batches, so it
+// never delays claims for long.
 const retentionInterval = time.Minute
 
 // retention deletes rows that are older than the configuration keeps.

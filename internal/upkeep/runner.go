@@ -44,7 +44,7 @@ func (l *Loop) hold() time.Duration {
 // patience is how long work at an interval may fail before that counts as an outage.
 func patience(every time.Duration) time.Duration { return max(3*every, 5*time.Second) }
 
-// Host is what a Runner needs of the process that it runs in.
+// Host is what a Runner needs from its process.
 type Host interface {
 	// Now returns the time.
 	Now() task.Instant
@@ -62,21 +62,23 @@ type Runner struct {
 	contact contact
 }
 
-// NewRunner returns a Runner. It takes the store to be out of reach when no loop has reached it for longer than outage.
+// NewRunner returns a Runner. If no loop has reached the store for longer than outage, the
+// store counts as having been out of reach, and Host.Resume is called before the next batch.
 func NewRunner(host Host, log *slog.Logger, outage time.Duration) *Runner {
 	r := &Runner{host: host, log: log, contact: contact{limit: outage}}
 	r.contact.begin(host.Now())
 	return r
 }
 
-// running is a Loop that runs.
+// running is a Loop with the state of its turn.
 type running struct {
 	Loop
 
 	ours bool // this process had the turn at its last request, or may have had it
 }
 
-// Run runs a loop until ctx ends, and returns the reason. It blocks.
+// Run runs a loop until ctx ends and returns the reason. It blocks. The first batch runs at
+// once. On return the turn is given up.
 func (r *Runner) Run(ctx context.Context, loop Loop) error {
 	l := &running{Loop: loop}
 	defer r.giveUp(ctx, l)
@@ -100,7 +102,7 @@ func (r *Runner) drain(ctx context.Context, l *running) {
 		n, again, err := r.batch(ctx, l)
 		if err != nil {
 			if ctx.Err() == nil {
-				r.log.Error("upkeep failed; it is tried again", "loop", l.Name, "error", err)
+				r.log.Error("upkeep failed; retrying at the next interval", "loop", l.Name, "error", err)
 			}
 			return
 		}
@@ -144,7 +146,7 @@ func (r *Runner) batch(ctx context.Context, l *running) (n int, more bool, err e
 		return n, more, nil
 	}
 	if away := r.contact.made(r.host.Now()); away > 0 {
-		r.log.Warn("the store was out of reach; leases that ran out meanwhile are held for one more", "for", away)
+		r.log.Warn("the store was out of reach; extending all leases by the length of one", "for", away)
 	}
 	return n, more, nil
 }
@@ -172,7 +174,8 @@ func (r *Runner) askTurn(ctx context.Context, l *running) (bool, error) {
 // goodbye bounds how long a stopping process takes to give up a turn.
 const goodbye = 3 * time.Second
 
-// giveUp lets another process have the turn at once. If it fails, that process gets the turn a little later.
+// giveUp releases the turn, so that another process can have it at once. If that fails, the
+// turn expires.
 func (r *Runner) giveUp(ctx context.Context, l *running) {
 	if !l.ours {
 		return

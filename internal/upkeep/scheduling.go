@@ -28,21 +28,21 @@ func (u *Upkeep) promotion() Loop {
 		}}
 }
 
-// rekeying gives waiting steps the keys of the order in force, when that has changed.
+// rekeying gives waiting steps the keys of the current order after it has changed.
 func (u *Upkeep) rekeying() Loop {
 	total := 0
 	return Loop{Name: "rekeying", Every: u.engine.Config().UpkeepInterval, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {
 			n, more, err := u.engine.Rekey(ctx, batch)
 			if total += n; err == nil && total%(100*batch) < n {
-				u.log.Info("waiting steps get their places in the new order", "looked_at", total)
+				u.log.Info("moving waiting steps to their places in the new order", "looked_at", total)
 			}
 			return n, more, err
 		}}
 }
 
-// rekey runs that loop while there is work; most of the time there is none, and it requests neither the store nor a
-// turn.
+// rekey runs rekeying while there is work. Usually there is none, and then it uses neither the
+// store nor a turn.
 func (u *Upkeep) rekey(ctx context.Context, r *Runner) error {
 	l := &running{Loop: u.rekeying()}
 	defer r.giveUp(ctx, l)
@@ -60,7 +60,8 @@ func (u *Upkeep) rekey(ctx context.Context, r *Runner) error {
 	}
 }
 
-// noticeOrder logs a change of the order in force, and warns where it is not the configured one.
+// noticeOrder logs a change of the order, and warns if the current order is not the configured
+// one.
 func (u *Upkeep) noticeOrder() {
 	order := u.engine.Order()
 	was := u.noticed.Swap(&order)
@@ -70,9 +71,9 @@ func (u *Upkeep) noticeOrder() {
 	args := []any{"mode", order.Mode, "max_wait", order.MaxWait, "aging_weight", order.AgingWeight}
 	switch {
 	case !u.engine.OwnOrder():
-		u.log.Warn("another node has put another scheduling in force than this one is configured for; this node follows",
+		u.log.Warn("the scheduling of the cluster differs from the configuration of this node; following the cluster",
 			args...)
 	case was != nil:
-		u.log.Info("another scheduling is in force", args...)
+		u.log.Info("the scheduling of the cluster has changed", args...)
 	}
 }

@@ -107,7 +107,7 @@ func TestAnotherOrder(t *testing.T) {
 					n.store.setAway(false)
 					n.stop()
 					if warned := strings.Contains(n.log.String(),
-						"another scheduling in force than this one is configured for"); warned != (n != c) {
+						"the scheduling of the cluster differs from the configuration"); warned != (n != c) {
 						t.Errorf("a node warned: %v. Its log:\n%s", warned, n.log)
 					}
 				}

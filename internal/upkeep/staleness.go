@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/settings"
 )
 
-// staleness puts tasks in error that stay too long in one state. With the detection switched off it only maintains the
-// set of tasks that may be stale, so that lists of them stay quick.
+// staleness sets tasks to error that stay too long in one state. With detection switched off it
+// only maintains the set of tasks that may be stale, so that lists of them stay fast.
 func (u *Upkeep) staleness() Loop {
 	cfg := u.engine.Config().StalenessDetection
 	return Loop{Name: "staleness", Every: cfg.DetectionInterval, Keep: cfg.DetectionInterval + time.Minute, Polite: true,
@@ -27,8 +27,7 @@ func (u *Upkeep) staleness() Loop {
 		}}
 }
 
-// report logs what the detector did and did not do, and returns how many tasks it
-// has put in error.
+// report logs what the detector did, and returns the number of tasks that it set to error.
 func (u *Upkeep) report(found []engine.Detected) int {
 	moved := 0
 	for _, d := range found {
@@ -40,11 +39,11 @@ func (u *Upkeep) report(found []engine.Detected) int {
 		switch {
 		case d.Errored:
 			moved++
-			u.log.Warn("a task was stale", args...)
+			u.log.Warn("stale task set to error", args...)
 		case d.Err != nil:
-			u.log.Error("a stale task could not be put in error; it is tried again", append(args, "error", d.Err)...)
+			u.log.Error("cannot set a stale task to error; retrying", append(args, "error", d.Err)...)
 		default:
-			u.log.Info("a task is stale", args...)
+			u.log.Info("task is stale", args...)
 		}
 	}
 	return moved
@@ -53,7 +52,8 @@ func (u *Upkeep) report(found []engine.Detected) int {
 // unservedInterval is the interval of the search for steps that no worker serves.
 const unservedInterval = 30 * time.Second
 
-// unserved opens cases for tasks that wait in vain for a worker.
+// unserved opens cases for tasks that wait in vain for a worker. The tasks stay
+// unchanged, and continue when a worker comes.
 func (u *Upkeep) unserved() Loop {
 	return Loop{Name: "unserved", Every: unservedInterval, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {

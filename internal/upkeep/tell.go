@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// tellInterval is the least time between two notifications about what was committed here.
+// tellInterval is the minimum time between two publications of this process.
 const tellInterval = 200 * time.Millisecond
 
-// tell publishes to other processes what is committed here, while one of them listens.
+// tell publishes the changes that are committed here, while another process has a listener.
 func (u *Upkeep) tell(ctx context.Context) error {
 	tick := time.NewTicker(tellInterval)
 	defer tick.Stop()
@@ -24,7 +24,7 @@ func (u *Upkeep) tell(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil && !failing {
-			u.log.Warn("cannot tell other nodes what happens here; who listens there is told that something is missing", "error",
+			u.log.Warn("cannot publish changes to other nodes; their listeners will get a gap", "error",
 				err)
 		}
 		failing = err != nil

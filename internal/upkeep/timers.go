@@ -13,6 +13,8 @@ func (u *Upkeep) fire(ctx context.Context) (int, bool, error) {
 	return n, n == batch, err
 }
 
+// regular is the loop of due steps at the interval, which also finds the steps of other
+// processes.
 func (u *Upkeep) regular() Loop {
 	return Loop{Name: "timers", Every: u.engine.Config().UpkeepInterval, Once: u.fire}
 }
@@ -21,7 +23,7 @@ func (u *Upkeep) regular() Loop {
 // batch.
 const soonest = time.Millisecond
 
-// alarm is the earliest due time known to this process; 0: none.
+// alarm is the earliest due time known to this process; at is 0 for none.
 type alarm struct {
 	at   task.Instant
 	wake <-chan time.Time // receives at that time

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// batch bounds one transaction of a loop.
+// batch bounds the items in one transaction of a loop.
 const batch = 500
 
 // Upkeep is the set of loops of one process.
@@ -65,12 +65,13 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	return nil
 }
 
-// retire tells other nodes not to wait for this one. If it fails, they wait for a moment.
+// retire tells other nodes not to wait for this one. If that fails, they wait until its
+// announcements expire.
 func (u *Upkeep) retire() {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
 	if err := u.engine.LeaveDispatch(ctx); err != nil {
-		u.log.Debug("other nodes were not told that this one has gone; they notice it", "error", err)
+		u.log.Debug("cannot announce the end of this node; other nodes will notice it", "error", err)
 	}
 }
 

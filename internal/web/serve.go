@@ -27,7 +27,7 @@ const (
 )
 
 // Serve answers requests that arrive at the listener until ctx ends, and closes the listener. Then it accepts
-// no more, long polls return their results so far at once, and it waits for open requests for at most drain
+// no more, long polls return the results they have, and it waits for open requests for at most drain
 // (0: DrainTimeout). It returns nil after an orderly end; after drain it cuts the remaining requests and
 // returns an error.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler, drain time.Duration) error {

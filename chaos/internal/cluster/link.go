@@ -41,23 +41,20 @@ func (l *Link) Address() string { return l.proxy.Listen }
 // Cut closes all connections and refuses new ones.
 func (l *Link) Cut() { l.proxy.Stop() }
 
-// Reset lets connections be made, and breaks each as soon as anything is said
-// over it.
+// Reset accepts connections and breaks each with the first data.
 func (l *Link) Reset() error { return l.poison("reset_peer", nil, Up, Down) }
 
-// Hold keeps back what is said, and lets it through when the Link is mended.
+// Hold delays all data until the Link is restored.
 func (l *Link) Hold(ways ...Direction) error {
 	return l.poison("latency", map[string]any{"latency": time.Hour.Milliseconds()}, ways...)
 }
 
-// Starve lets nothing through, though connections stay open. What is said is
-// passed on when the Link is mended.
+// Starve passes no data on, though connections stay open, until the Link is restored.
 func (l *Link) Starve(ways ...Direction) error {
 	return l.poison("bandwidth", map[string]any{"rate": 0}, ways...)
 }
 
-// Swallow loses what is said. Connections look open until the Link is mended,
-// when they are closed.
+// Swallow drops all data. Connections look open until the Link is restored; then they are closed.
 func (l *Link) Swallow(ways ...Direction) error {
 	return l.poison("timeout", map[string]any{"timeout": 0}, ways...)
 }
@@ -82,11 +79,11 @@ func (l *Link) poison(kind string, attributes map[string]any, ways ...Direction)
 	return nil
 }
 
-// Mend ends whatever was done to the Link.
-func (l *Link) Mend(ctx context.Context) error {
+// Restore ends every fault of the Link: connections work again.
+func (l *Link) Restore(ctx context.Context) error {
 	l.proxy.Toxics.ResetToxics(ctx)
 	if err := l.proxy.Start(); err != nil && !errors.Is(err, toxiproxy.ErrProxyAlreadyStarted) {
-		return fmt.Errorf("mend the link %s: %w", l.Address(), err)
+		return fmt.Errorf("restore the link %s: %w", l.Address(), err)
 	}
 	return nil
 }

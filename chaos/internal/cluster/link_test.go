@@ -105,11 +105,11 @@ func TestLink(t *testing.T) {
 			}
 			e.send(t, "late")
 			e.silent(t)
-			if err := e.Mend(t.Context()); err != nil {
+			if err := e.Restore(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := e.read(time.Minute); err != nil || got != "late\n" {
-				t.Fatalf("after the link was mended came %q, %v", got, err)
+				t.Fatalf("after the link was restored came %q, %v", got, err)
 			}
 			e.says(t, "again")
 		})
@@ -122,7 +122,7 @@ func TestLink(t *testing.T) {
 		}
 		e.send(t, "lost")
 		e.silent(t)
-		if err := e.Mend(t.Context()); err != nil {
+		if err := e.Restore(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := e.read(time.Minute); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -141,7 +141,7 @@ func TestLink(t *testing.T) {
 		if got, err := e.read(time.Minute); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("came back: %q, %v; the connection is broken", got, err)
 		}
-		if err := e.Mend(t.Context()); err != nil {
+		if err := e.Restore(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		e.dial(t)
@@ -158,7 +158,7 @@ func TestLink(t *testing.T) {
 			c.Close()
 			t.Fatal("a connection was made over a link that is cut")
 		}
-		if err := e.Mend(t.Context()); err != nil {
+		if err := e.Restore(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		e.dial(t)

@@ -16,7 +16,7 @@ type Node struct {
 	Index   int
 	Link    *Link // to PostgreSQL; nil: it goes there itself
 	Carrier *Link // to Redis; nil where there is none
-	Pool    int   // connections that it may have; 0: what it takes by itself
+	Pool    int   // maximum number of connections; 0: the default
 
 	clock    string // the file that its wall clock is stepped with
 	refusals atomic.Int64

@@ -41,15 +41,15 @@ func onThe(link func(*cluster.Node) *cluster.Link, n int, blind bool,
 ) func(context.Context, *Scene) (*Wound, error) {
 	return func(ctx context.Context, s *Scene) (*Wound, error) {
 		w := &Wound{Nodes: s.some(n), Blind: blind}
-		mend := func(ctx context.Context) error {
+		restore := func(ctx context.Context) error {
 			var errs []error
 			for _, node := range w.Nodes {
-				errs = append(errs, link(node).Mend(ctx))
+				errs = append(errs, link(node).Restore(ctx))
 			}
 			return errors.Join(errs...)
 		}
 		w.heal = func(ctx context.Context) (time.Time, error) {
-			err := mend(ctx)
+			err := restore(ctx)
 			return time.Now(), err
 		}
 		for i, node := range w.Nodes {
@@ -58,7 +58,7 @@ func onThe(link func(*cluster.Node) *cluster.Link, n int, blind bool,
 			}
 			w.What += fmt.Sprintf("node %d", node.Index)
 			if err := do(link(node), s.Rand); err != nil {
-				return nil, errors.Join(err, mend(ctx))
+				return nil, errors.Join(err, restore(ctx))
 			}
 		}
 		return w, nil

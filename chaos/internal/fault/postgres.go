@@ -78,7 +78,7 @@ func useUp(ctx context.Context, s *Scene) (*Wound, error) {
 		for _, c := range taken {
 			errs = append(errs, c.Close(ctx))
 		}
-		return errors.Join(append(errs, node.Link.Mend(ctx))...)
+		return errors.Join(append(errs, node.Link.Restore(ctx))...)
 	}
 	node.Link.Cut()
 	// What is refused once may be free in a moment: the node's own are on their way out.
@@ -99,7 +99,7 @@ func useUp(ctx context.Context, s *Scene) (*Wound, error) {
 			return nil, errors.Join(err, free(context.WithoutCancel(ctx)))
 		}
 	}
-	if err := node.Link.Mend(ctx); err != nil {
+	if err := node.Link.Restore(ctx); err != nil {
 		return nil, errors.Join(err, free(ctx))
 	}
 	return &Wound{What: fmt.Sprintf("%d by others, node %d has none", len(taken), node.Index),

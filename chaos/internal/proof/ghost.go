@@ -41,11 +41,11 @@ func (g *ghost) run(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
 		case <-stop:
-			return g.link.Mend(ctx)
+			return g.link.Restore(ctx)
 		default:
 		}
 		err := g.turn(ctx, stop)
-		if err = errors.Join(err, g.link.Mend(ctx)); err != nil && !load.Lost(err) {
+		if err = errors.Join(err, g.link.Restore(ctx)); err != nil && !load.Lost(err) {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
 		if err != nil {
@@ -87,8 +87,8 @@ func (g *ghost) lateHandout(ctx context.Context, stop <-chan struct{}) error {
 	// An answer stalls for less than a lease, or for more.
 	stalled, cancel := until(ctx, stop, time.Duration(g.rng.Int64N(int64(4*time.Second))))
 	defer cancel()
-	mended := context.AfterFunc(stalled, func() { _ = g.link.Mend(ctx) }) // run mends it again, and says why it cannot
-	defer mended()
+	restored := context.AfterFunc(stalled, func() { _ = g.link.Restore(ctx) }) // run restores it again, and says why it cannot
+	defer restored()
 	resp, err := g.poll(ctx)
 	if err != nil || len(resp.Steps) == 0 {
 		return err
@@ -113,7 +113,7 @@ func (g *ghost) lateReport(ctx context.Context, stop <-chan struct{}, steps []ta
 		answered <- answer{each, err}
 	}()
 	over := g.await(ctx, stop, steps)
-	if err := g.link.Mend(ctx); err != nil {
+	if err := g.link.Restore(ctx); err != nil {
 		return err
 	}
 	a := <-answered

@@ -186,7 +186,7 @@ func newProgram(t *testing.T, name, server string, log *os.File) *program {
 		defer close(heard)
 		p.listen(out)
 	}()
-	t.Cleanup(func() { // it ends by itself when this process is gone: its input does
+	t.Cleanup(func() { // it ends with this process, because its input does
 		in.Close()
 		_ = cmd.Process.Kill()
 		<-heard
@@ -241,7 +241,7 @@ func (s *stage) act(ctx context.Context, x stall, victim *program) error {
 	} else {
 		err = s.complete(ctx, ids)
 	}
-	if err = errors.Join(err, victim.link.Mend(ctx)); err != nil {
+	if err = errors.Join(err, victim.link.Restore(ctx)); err != nil {
 		return err
 	}
 	if x.then == inVain {

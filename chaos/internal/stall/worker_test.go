@@ -160,7 +160,7 @@ func (b *telling) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 	return answers, err
 }
 
-// notes is what a worker has told so far.
+// notes are the reports of a worker.
 type notes struct {
 	mu      sync.Mutex
 	list    []note

@@ -12,13 +12,15 @@ import (
 )
 
 const (
+	// batch is the number of steps in one run of a script. While a script runs, Redis serves
+	// nobody else; a run of this size takes a few milliseconds.
 	// batch is the number of steps in one run of a script. Redis does nothing else meanwhile, for a few milliseconds.
 	batch = 1000
 	// window is the number of concurrent runs; each window has the time of a call.
 	window = 16
 )
 
-// call runs a script once. The epoch comes before the arguments.
+// call runs a script once. The epoch is passed before the arguments.
 func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua,
 	args ...string,
 ) (rueidis.RedisMessage, error) {
@@ -29,7 +31,9 @@ func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua,
 	return answers[0], nil
 }
 
-// calls runs a script many times, in order, and returns its answers.
+// calls runs a script many times, in order, and returns its answers. It returns
+// engine.ErrDispatchLost if the content is not that of the epoch. After any other error some
+// runs may have taken effect.
 func (d *Dispatcher) calls(ctx context.Context, verb string, script *rueidis.Lua,
 	runs [][]string,
 ) ([]rueidis.RedisMessage, error) {
@@ -83,7 +87,7 @@ func (d *Dispatcher) ask(ctx context.Context, script *rueidis.Lua, epoch string,
 	return answers, nil
 }
 
-// lostOr recognises the scripts' answer for incomplete content.
+// lostOr converts the scripts' answer for incomplete content to engine.ErrDispatchLost.
 func lostOr(err error) error {
 	if answer, ok := rueidis.IsRedisErr(err); ok && strings.Contains(answer.Error(), "TASKERLOST") {
 		return engine.ErrDispatchLost

@@ -12,7 +12,8 @@ import (
 // claimSize is the size of a claim in the arguments of its script.
 const claimSize = 35
 
-// Claim leases the lowest keys.
+// Claim implements engine.Dispatcher: it leases the steps with the lowest keys to the claims,
+// in their order. The result has one list for each claim.
 func (d *Dispatcher) Claim(ctx context.Context, claims []engine.Claim, now task.Instant) ([][]engine.Hold, error) {
 	at := string(put64(nil, int64(now)))
 	var runs [][]string
@@ -98,6 +99,7 @@ func (s *routeSets) number(routes []int64) int {
 	return n
 }
 
+// enter records a new set with each of its routes.
 func (s *routeSets) enter(routes []int64, set uint16) {
 	for _, r := range routes {
 		sets, known := s.in[r]
@@ -139,7 +141,7 @@ func claimRun(claims []engine.Claim, now string) []string {
 	return args
 }
 
-// granted reads holds without a note yet, one after the other.
+// granted decodes the holds of one claim. They have no note yet, so all have the same size.
 func granted(m *rueidis.RedisMessage) ([]engine.Hold, error) {
 	b, err := m.AsBytes()
 	if err != nil {

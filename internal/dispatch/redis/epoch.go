@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// belief is this process's view of the content.
+// belief is what this process knows of the content.
 type belief struct {
 	epoch     string // the epoch in use; empty: none
 	condemned string // an epoch found incomplete, which it may replace
@@ -23,6 +23,7 @@ type belief struct {
 var errEvicts = errors.New(
 	"the server throws keys away when its memory is full: set its maxmemory-policy to noeviction")
 
+// believed returns the epoch in use, "" for none.
 func (d *Dispatcher) believed() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,8 +65,9 @@ func (d *Dispatcher) look(ctx context.Context) (content, error) {
 	return c, nil
 }
 
-// verify makes sure that connections made since its last check have reached the run of the server in which the content
-// was filled. The answers of a connection are trusted only after that.
+// verify makes sure that all connections so far have reached the run of the server in which the
+// content was filled. A new connection may have reached a server that was restarted or
+// replaced, so its answers are trusted only after that.
 func (d *Dispatcher) verify(ctx context.Context) error {
 	dials := d.dials.Load()
 	if dials == d.verified.Load() {
@@ -113,7 +115,8 @@ func (d *Dispatcher) Check(ctx context.Context) error {
 	return nil
 }
 
-// Content returns the epoch of the content.
+// Content returns the epoch of the content. Two processes with the same epoch use the same
+// content.
 func (d *Dispatcher) Content() string { return d.believed() }
 
 // Reload begins to fill the content anew, or prolongs its turn by hold. A process that gets false calls Check until the
@@ -145,7 +148,7 @@ func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, erro
 	return mine == 1, nil
 }
 
-// Loaded declares the content complete.
+// Loaded declares the content complete. Steps can be claimed from then on.
 func (d *Dispatcher) Loaded(ctx context.Context) error {
 	d.mu.Lock()
 	turn := d.belief.turn

@@ -13,7 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Start begins attempts.
+// Start implements engine.Dispatcher. A lease that is not in force gives a zero Hold in its
+// place.
 func (d *Dispatcher) Start(ctx context.Context, refs []engine.LeaseRef, now,
 	until task.Instant,
 ) ([]engine.Hold, error) {
@@ -27,7 +28,8 @@ func putLease(b []byte, r *engine.LeaseRef) []byte {
 	return put64(put64(append(b, r.Step[:]...), r.Token), r.Worker)
 }
 
-// Renew extends leases.
+// Renew implements engine.Dispatcher. A lease that is not in force gives a zero Hold in its
+// place.
 func (d *Dispatcher) Renew(ctx context.Context, renewals []engine.Renewal, until task.Instant) ([]engine.Hold, error) {
 	packed := batches(renewals, idSize+20, func(b []byte, r *engine.Renewal) []byte {
 		b = putLease(b, &r.LeaseRef)
@@ -40,13 +42,15 @@ func (d *Dispatcher) Renew(ctx context.Context, renewals []engine.Renewal, until
 	return d.holds(ctx, "renew leases", d.scripts.renew, each(packed, string(put64(nil, int64(until)))), len(renewals))
 }
 
-// Find returns the holders of steps.
+// Find implements engine.Dispatcher: it returns the holder of each step, a zero Hold for a step
+// without one.
 func (d *Dispatcher) Find(ctx context.Context, steps []task.ID) ([]engine.Hold, error) {
 	packed := batches(steps, idSize, func(b []byte, id *task.ID) []byte { return append(b, id[:]...) })
 	return d.holds(ctx, "find leases", d.scripts.find, each(packed), len(steps))
 }
 
-// HeldBy returns the steps that a worker holds.
+// HeldBy implements engine.Dispatcher: it returns up to limit steps of a worker, in the order
+// of their next check.
 func (d *Dispatcher) HeldBy(ctx context.Context, worker int64, limit int) ([]engine.Hold, error) {
 	run := []string{string(put64(nil, worker)), strconv.Itoa(max(limit, 0))}
 	list, err := d.holds(ctx, "list leases", d.scripts.heldBy, [][]string{run}, -1)
@@ -56,7 +60,7 @@ func (d *Dispatcher) HeldBy(ctx context.Context, worker int64, limit int) ([]eng
 	return list, err
 }
 
-// Held counts the steps that workers hold.
+// Held counts the steps that workers hold. A worker without steps is not in the map.
 func (d *Dispatcher) Held(ctx context.Context) (map[int64]int, error) {
 	answer, err := d.call(ctx, "count leases", d.scripts.held)
 	if err != nil {
@@ -84,7 +88,8 @@ func (d *Dispatcher) Held(ctx context.Context) (map[int64]int, error) {
 	return held, nil
 }
 
-// Expired returns the leases due for a check.
+// Expired implements engine.Dispatcher: it returns up to limit leases that are due for a check,
+// the earliest first. It changes nothing.
 func (d *Dispatcher) Expired(ctx context.Context, now task.Instant, limit int) ([]engine.Hold, error) {
 	run := []string{strconv.FormatInt(int64(now), 10), strconv.Itoa(max(limit, 0))}
 	return d.holds(ctx, "list leases", d.scripts.expired, [][]string{run}, -1)

@@ -7,7 +7,9 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Listen calls hear with the routes on which other processes offered steps.
+// Listen implements engine.Dispatcher: it calls hear with the routes on which other processes
+// offered steps, and their numbers, until the connection or ctx ends. Messages are not
+// repeated: after a lost connection the caller must look for steps itself.
 func (d *Dispatcher) Listen(ctx context.Context, hear func(routes map[int64]int)) error {
 	client, err := d.connected()
 	if err != nil {
@@ -24,8 +26,9 @@ func (d *Dispatcher) Listen(ctx context.Context, hear func(routes map[int64]int)
 	return fmt.Errorf("listen to Redis: %w", err)
 }
 
-// news reads a message of another process: its sender, and for each route (8 bytes) the number of steps (4). It ignores
-// what it cannot read.
+// news decodes a message of another process: its sender, and for each route (8 bytes) the
+// number of steps (4 bytes). It returns nil for this process's own messages and for unreadable
+// ones.
 func (d *Dispatcher) news(b []byte) map[int64]int {
 	if len(b) < nodeSize || string(b[:nodeSize]) == d.node {
 		return nil

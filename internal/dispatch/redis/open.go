@@ -26,7 +26,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Dispatcher keeps ready steps and leases in Redis. See engine.Dispatcher.
+// Dispatcher is an engine.Dispatcher on Redis. It is safe for concurrent use. A call blocks for
+// at most the timeout of the URL.
 type Dispatcher struct {
 	option  rueidis.ClientOption
 	timeout time.Duration
@@ -107,7 +108,8 @@ func Open(ctx context.Context, url string, o *Options) (*Dispatcher, error) {
 	return d, nil
 }
 
-// configure limits the time of calls: a caller that waits for Redis can better ask the database.
+// configure sets the limits of the client. They are short, because a caller that waits for
+// Redis could ask the database instead.
 func (d *Dispatcher) configure() {
 	o := &d.option
 	o.Dialer.Timeout = d.timeout
@@ -126,7 +128,8 @@ func (d *Dispatcher) configure() {
 	}
 }
 
-// connected returns the client, and creates it if there is none.
+// connected returns the client, and creates it if there is none. After a failure it returns the
+// same error for connectPause, so that an unreachable server does not delay every call.
 func (d *Dispatcher) connected() (rueidis.Client, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,15 +20,19 @@ const (
 	topBit = 1 << 63
 )
 
-// errAnswer is a bug, or foreign data under our keys.
+// errAnswer means a bug, or foreign data under our keys.
 var errAnswer = errors.New("the answer is not one of ours")
 
 var big = binary.BigEndian
 
+// put64 appends a number in 8 bytes.
 func put64(b []byte, n int64) []byte { return big.AppendUint64(b, uint64(n)) }
 
+// putKey appends a key so that the order of the bytes is that of the numbers; Redis compares
+// members as bytes.
 func putKey(b []byte, key int64) []byte { return big.AppendUint64(b, uint64(key)^topBit) }
 
+// putOffered appends what Redis stores of a ready step.
 func putOffered(b []byte, o *engine.Offered) []byte {
 	b = put64(b, o.Route)
 	b = putKey(b, o.Key)
@@ -37,17 +41,18 @@ func putOffered(b []byte, o *engine.Offered) []byte {
 	return big.AppendUint32(b, uint32(o.Priority)^1<<31)
 }
 
-// putPlace is a step with the token of its last lease and its key.
+// putPlace appends a step, the token of its last lease and its key.
 func putPlace(b []byte, o *engine.Offered) []byte {
 	return putKey(put64(append(b, o.Step[:]...), o.Token), o.Key)
 }
 
+// putProgress appends the progress that a worker reports.
 func putProgress(b []byte, percent int, note string) []byte {
 	b = big.AppendUint32(b, uint32(percent))
 	return append(b, note...)
 }
 
-// hold reads a step and its blob.
+// hold decodes a step with its holder. It checks the length only: the scripts wrote the bytes.
 func hold(b []byte) (engine.Hold, error) {
 	if len(b) < idSize+heldSize {
 		return engine.Hold{}, errAnswer

@@ -11,7 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// batches packs items into arguments of scripts, at most size in each.
+// batches packs items into arguments of scripts, batch items in each. size is the estimated
+// number of bytes of an item.
 func batches[T any](items []T, size int, pack func([]byte, *T) []byte) []string {
 	var list []string
 	for part := range slices.Chunk(items, batch) {
@@ -24,7 +25,8 @@ func batches[T any](items []T, size int, pack func([]byte, *T) []byte) []string 
 	return list
 }
 
-// Offer makes steps claimable.
+// Offer implements engine.Dispatcher: it makes steps claimable, and tells other processes.
+// Offering a step twice has no effect.
 func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
 	packed := batches(steps, idSize+offeredSize, func(b []byte, o *engine.Offered) []byte {
 		return putOffered(append(b, o.Step[:]...), o)
@@ -37,7 +39,8 @@ func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
 	return err
 }
 
-// Remove removes steps.
+// Remove implements engine.Dispatcher: it removes steps whose lease has ended or that must not
+// run.
 func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Removal) error {
 	packed := batches(steps, placeSize+1, func(b []byte, r *engine.Removal) []byte {
 		b = putPlace(b, &r.Offered)
@@ -50,7 +53,7 @@ func (d *Dispatcher) Remove(ctx context.Context, steps []engine.Removal) error {
 	return err
 }
 
-// each makes one run of every argument.
+// each makes one run for each argument, preceded by the common ones.
 func each(packed []string, before ...string) [][]string {
 	runs := make([][]string, len(packed))
 	for i, p := range packed {
@@ -59,7 +62,8 @@ func each(packed []string, before ...string) [][]string {
 	return runs
 }
 
-// Missing returns the steps that the content does not have in their place.
+// Missing implements engine.Dispatcher: it returns the steps that are neither waiting at their
+// key nor held.
 func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]engine.Offered, error) {
 	packed := batches(steps, placeSize, putPlace)
 	answers, err := d.calls(ctx, "look for steps", d.scripts.missing, each(packed))
@@ -86,7 +90,7 @@ func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]eng
 	return missing, nil
 }
 
-// Depth counts the waiting steps of a route before a place.
+// Depth implements engine.Dispatcher: it counts the waiting steps of a route before a place.
 func (d *Dispatcher) Depth(ctx context.Context, route, key int64, id task.ID) (int, error) {
 	answer, err := d.call(ctx, "count steps", d.scripts.depth, string(put64(nil, route)),
 		string(append(putKey(nil, key), id[:]...)))

@@ -10,12 +10,15 @@ import (
 //go:embed scripts/*.lua
 var sources embed.FS
 
-// scripts are the verbs. Each is sent by its checksum, and in full only if the server does not know it.
+// scripts are the verbs. Each is called by its checksum and sent in full only if the server
+// does not know it.
 type scripts struct {
 	offer, claim, start, renew, find, heldBy, held, expired, remove, missing, depth, waiting, reload, loaded,
 	check *rueidis.Lua
 }
 
+// loadScripts reads the embedded scripts. The prelude, which defines layout and helpers,
+// precedes each.
 func loadScripts() (*scripts, error) {
 	var s scripts
 	for name, into := range map[string]**rueidis.Lua{

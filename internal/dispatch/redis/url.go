@@ -16,23 +16,25 @@ const (
 	defaultTimeout = time.Second
 )
 
-// target is the content of a URL.
+// target is a parsed URL.
 type target struct {
 	option  rueidis.ClientOption
 	prefix  string // empty: not given
 	timeout time.Duration
 }
 
-// errURL does not quote the URL: a typing error can put any part of it anywhere, even the password.
+// errURL does not quote the URL: after a typing error any part of it may be the password.
 var errURL = errors.New("the URL of Redis must look like redis://[USER:PASSWORD@]HOST:PORT[/DATABASE][?prefix=NAME], " +
 	"with special characters of the password escaped")
 
-// parameters are the permitted ones of a URL: ours, and some of rueidis.
+// parameters are the permitted parameters of a URL. An unknown one is an error: rueidis would
+// ignore it.
 var parameters = []string{"prefix", "timeout", "addr", "client_name", "master_set", "skip_verify"}
 
-// names are the permitted prefixes: none can be mistaken for another part of a key.
+// names matches the permitted prefixes. They contain no braces, which delimit the hash tag.
 var names = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
+// parseURL parses the URL of Open. It connects to nothing.
 func parseURL(text string) (target, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "redis" && u.Scheme != "rediss" {
