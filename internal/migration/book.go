@@ -14,8 +14,8 @@ const (
 	checksumTable = "tasker_migration_checksums"
 )
 
-// book is goose's table with ours beside it: a migration, its version and its
-// checksum are one transaction.
+// book is goose's table of versions together with the table of checksums: a migration, its
+// version and its checksum are stored in one transaction.
 type book struct {
 	database.Store
 	dialect Dialect
@@ -49,6 +49,7 @@ func (b *book) TableExists(ctx context.Context, db database.DBTxConn) (bool, err
 	return b.dialect.hasTable(ctx, db, versionTable)
 }
 
+// createChecksums creates the table of checksums.
 func (d Dialect) createChecksums(ctx context.Context, db database.DBTxConn) error {
 	create := `CREATE TABLE ` + d.table(checksumTable) + ` (
  version    bigint PRIMARY KEY,
@@ -59,13 +60,16 @@ func (d Dialect) createChecksums(ctx context.Context, db database.DBTxConn) erro
 	return err
 }
 
+// insertChecksum stores the checksum of a migration. at is in microseconds since 1970, 0 if
+// unknown.
 func (d Dialect) insertChecksum(ctx context.Context, db database.DBTxConn, f File, at int64) error {
 	insert := `INSERT INTO ` + d.table(checksumTable) + ` (version, file, sha256, applied_at) VALUES ($1, $2, $3, $4)`
 	_, err := db.ExecContext(ctx, insert, f.Version, f.Name, f.SHA256, at)
 	return err
 }
 
-// applied reads what the database was given; nothing is an empty map.
+// applied returns the migrations that the database has, by version; an empty map for a database
+// without Tasker's tables.
 func (m *Migrator) applied(ctx context.Context) (map[int64]record, error) {
 	have := map[int64]record{}
 	if ok, err := m.dialect.hasTable(ctx, m.db, versionTable); err != nil || !ok {
@@ -100,8 +104,8 @@ func (m *Migrator) applied(ctx context.Context) (map[int64]record, error) {
 	return have, rows.Err()
 }
 
-// adopt writes down the checksums of what was applied before checksums were
-// kept, so that they are held to from now on.
+// adopt stores the checksums of migrations that were applied before checksums existed, so that
+// later changes of their files are detected.
 func (m *Migrator) adopt(ctx context.Context, list []Status) error {
 	ours, err := m.dialect.hasTable(ctx, m.db, versionTable)
 	if err != nil || !ours {
@@ -132,13 +136,14 @@ func (m *Migrator) adopt(ctx context.Context, list []Status) error {
 	return tx.Commit()
 }
 
-// exists answers a query of one number.
+// exists reports whether a query of one number returns more than 0.
 func exists(ctx context.Context, db querier, query string, args ...any) (bool, error) {
 	var n int
 	err := db.QueryRowContext(ctx, query, args...).Scan(&n)
 	return n > 0, err
 }
 
+// querier is a connection or a transaction.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Dialect is what differs between database engines.
+// Dialect is the difference between database engines.
 type Dialect struct {
 	goose goose.Dialect
 	// prefix goes before the name of a table.
@@ -28,7 +28,8 @@ type Dialect struct {
 	locked func(ctx context.Context, db *sql.DB, do func() error) error
 }
 
-// SQLite is for a file that its caller keeps other processes away from.
+// SQLite returns the dialect of a SQLite file. The caller keeps other processes away from the
+// file.
 func SQLite() Dialect {
 	return Dialect{
 		goose: goose.DialectSQLite3,
@@ -39,10 +40,9 @@ func SQLite() Dialect {
 	}
 }
 
-// Postgres is for a schema, which is created if it is missing; "" is the first of
-// the search_path. The name consists of letters, digits and _. It takes two
-// connections at a time, and leaves nothing behind on them, so that it works
-// through a pooler that hands connections to others between transactions.
+// Postgres returns the dialect of a schema, which Up creates if it is missing; "" is the first
+// schema of the search_path. The name must consist of letters, digits and _. It uses two
+// connections and leaves no session state on them, so it works through a pooler.
 func Postgres(schema string) Dialect {
 	d := Dialect{
 		goose: goose.DialectPostgres,
@@ -62,14 +62,14 @@ func Postgres(schema string) Dialect {
 	return d
 }
 
-// WithCheck returns the dialect with a function that is called before anything is
-// asked of the database. Its error is that of the call.
+// WithCheck returns the dialect with a function that is called before any other statement, for
+// example to refuse an old server. Its error is returned to the caller.
 func (d Dialect) WithCheck(check func(ctx context.Context, db *sql.DB) error) Dialect {
 	d.check = check
 	return d
 }
 
-// table is how statements outside migrations name a table of ours.
+// table qualifies the name of a table for statements outside migrations.
 func (d Dialect) table(name string) string { return d.prefix + name }
 
 const (
@@ -77,10 +77,10 @@ const (
 	lockPatience = 10 * time.Minute // the longest migration of another process
 )
 
-// postgresLocked holds an advisory lock in a transaction of its own: a lock of
-// the session would not survive a pooler. It asks again and again instead of
-// waiting in the server, because a waiting statement holds a snapshot, for which
-// CREATE INDEX CONCURRENTLY of the one who has the lock would wait in turn.
+// postgresLocked calls do while it holds an advisory lock in a transaction of its own, because
+// a session's lock does not survive a pooler. It polls for the lock instead of waiting in the
+// server: a waiting statement holds a snapshot, for which CREATE INDEX CONCURRENTLY of the
+// lock's owner would wait in turn.
 func postgresLocked(ctx context.Context, db *sql.DB, schema string, do func() error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -112,12 +112,13 @@ func postgresLocked(ctx context.Context, db *sql.DB, schema string, do func() er
 	return do()
 }
 
-// lockKey is the number of the lock for one schema of a database.
+// lockKey returns the number of the lock of a schema.
 func lockKey(schema string) int64 {
 	sum := sha256.Sum256([]byte("tasker migrations of " + schema))
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
+// await polls for a lock every 100 ms and returns Unavailable after lockPatience.
 func await(ctx context.Context, tx *sql.Tx, key int64) error {
 	late := time.NewTimer(lockPatience)
 	defer late.Stop()

@@ -20,8 +20,8 @@ type File struct {
 	SHA256  string // of SQL, in hexadecimal
 }
 
-// fileName is what a migration is called; anything else in the directory is a
-// mistake, and not passed over.
+// fileName matches the name of a migration. Any other file in the directory is an error and not
+// ignored.
 var fileName = regexp.MustCompile(`^([0-9]{4})_[a-z0-9_]+\.sql$`)
 
 // Files reads the list of migrations from the top of a directory and checks that
@@ -52,9 +52,10 @@ func Files(dir fs.FS) ([]File, error) {
 	return files, nil
 }
 
-// annotation is a line that tells goose something.
+// annotation matches a line that is an instruction for goose.
 var annotation = regexp.MustCompile(`(?mi)^--[ \t]*\+goose[ \t]+(.*?)[ \t]*$`)
 
+// check returns what is wrong with a file.
 func (f File) check() error {
 	m := fileName.FindStringSubmatch(f.Name)
 	if m == nil {
@@ -80,7 +81,7 @@ func (f File) check() error {
 	return nil
 }
 
-// SQL is what would run when these files are applied, for people to read.
+// SQL returns the statements of files for people to read, without goose's annotations.
 func SQL(files []File) string {
 	if len(files) == 0 {
 		return "-- nothing is pending\n"
@@ -95,7 +96,7 @@ func SQL(files []File) string {
 	return b.String()
 }
 
-// beginWith is a directory of migrations of which each begins with a statement.
+// beginWith is a directory in which each migration begins with an additional statement.
 type beginWith struct {
 	fs.FS
 	statement string
@@ -120,6 +121,7 @@ func (b beginWith) Open(name string) (fs.File, error) {
 	return begun{f, strings.NewReader(text)}, nil
 }
 
+// up matches the annotation after which the statements begin.
 var up = regexp.MustCompile(`(?i)\+goose[ \t]+up[ \t]*$`)
 
 // begun is a file with other content.

@@ -226,6 +226,7 @@ func (s SQL) sources(ctx context.Context, f engine.TaskFilter) ([]source, error)
 	return list, nil
 }
 
+// keepIf returns states if cond is true, else none.
 func keepIf(cond bool, states []task.State) []task.State {
 	if cond {
 		return states
@@ -282,6 +283,8 @@ func (s SQL) byState(ctx context.Context, f engine.TaskFilter, defs []int64, res
 	return list, nil
 }
 
+// stateColumn returns the column by whose index tasks in a state are found; see
+// Dialect.StateColumn.
 func (s SQL) stateColumn(st task.State) string {
 	if s.Dialect.StateColumn == nil {
 		return "state"
@@ -310,6 +313,7 @@ func anys[T any](list []T) []any {
 	return out
 }
 
+// texts converts named strings for a statement.
 func texts[T ~string](states []T) []string {
 	out := make([]string, len(states))
 	for i, s := range states {

@@ -73,6 +73,7 @@ func (s SQL) addStory(ctx context.Context, c *task.Case) (err error) {
 	return err
 }
 
+// scanOccurrence reads the columns of one former occurrence.
 func (s SQL) scanOccurrence(row Row) (o task.Occurrence, err error) {
 	var id task.ID // the row then counts as found, whatever its other columns
 	var retryable int

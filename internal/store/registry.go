@@ -20,6 +20,8 @@ type templateBody struct {
 	Steps       []stepBody      `json:"steps"`
 }
 
+// stepBody is the part of a step in a templateBody. The names are stored: a renamed field needs
+// a migration.
 type stepBody struct {
 	Name           string          `json:"name"`
 	Description    string          `json:"description,omitempty"`
@@ -32,6 +34,7 @@ type stepBody struct {
 	Priority       *int            `json:"priority,omitempty"`
 }
 
+// encodeTemplate returns the body of a template as JSON.
 func encodeTemplate(t *task.Template) (any, error) {
 	b := templateBody{Description: t.Description, Priority: t.Priority, InputSchema: t.InputSchema, Lifecycle: t.Lifecycle}
 	for _, s := range t.Steps {
@@ -41,6 +44,8 @@ func encodeTemplate(t *task.Template) (any, error) {
 	return jsonText(b)
 }
 
+// decodeTemplate reads the body of a template and links its steps. It accepts every body that
+// was valid when it was stored.
 func decodeTemplate(t *task.Template, body JSON) error {
 	var b templateBody
 	if err := body.into(&b); err != nil {
@@ -60,8 +65,11 @@ func decodeTemplate(t *task.Template, body JSON) error {
 	return nil
 }
 
+// templateColumns are the columns that scanTemplate reads.
 const templateColumns = `def_id, namespace, name, version, adhoc, fingerprint, created_at, source, body`
 
+// scanTemplate reads templateColumns. A body that cannot be read leaves a template without
+// steps, marked as unread: one damaged row must not make a list fail.
 func scanTemplate(row Row) (*task.Template, error) {
 	var t task.Template
 	var adhoc int
@@ -79,7 +87,8 @@ func scanTemplate(row Row) (*task.Template, error) {
 	return &t, nil
 }
 
-// InsertTemplate stores a version and sets its DefID, or returns the existing one.
+// InsertTemplate stores a version and sets its DefID. If the version exists, it returns the
+// stored template and stores nothing; the caller decides whether both are the same.
 func (s SQL) InsertTemplate(ctx context.Context, t *task.Template) (*task.Template, error) {
 	body, err := encodeTemplate(t)
 	if err != nil {
@@ -138,7 +147,8 @@ func (s SQL) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*tas
 		` ORDER BY def_id DESC LIMIT `+w.arg(f.Limit), w.args...)
 }
 
-// InsertRoute stores a route and sets its ID, or finds the existing one.
+// InsertRoute stores a route and sets its ID, or that of the existing one. Two processes that
+// insert the same route get the same ID.
 func (s SQL) InsertRoute(ctx context.Context, r *task.Route) error {
 	const insert = `INSERT INTO tasker_routes (namespace, handler, capabilities) VALUES ($1, $2, $3)
   ON CONFLICT DO NOTHING`
@@ -151,8 +161,10 @@ func (s SQL) InsertRoute(ctx context.Context, r *task.Route) error {
 	return err
 }
 
+// routeColumns are the columns that scanRoute reads.
 const routeColumns = `route_id, namespace, handler, capabilities`
 
+// scanRoute reads routeColumns.
 func scanRoute(row Row) (*task.Route, error) {
 	var r task.Route
 	var capabilities Text

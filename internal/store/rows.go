@@ -31,6 +31,7 @@ type taskRow struct {
 	meta, context JSON
 }
 
+// dest returns the destinations of TaskColumns.
 func (r *taskRow) dest(d Dialect) []any {
 	t := r.t
 	return []any{d.ScanID(&t.ID), &t.DefID, &r.state, &t.Priority, &t.Counts.Pending, &t.Counts.Active, &t.Counts.Waiting,
@@ -40,6 +41,8 @@ func (r *taskRow) dest(d Dialect) []any {
 		(*Text)(&t.CorrelationID), (*Text)(&t.IdempotencyKey), &r.meta, &r.context}
 }
 
+// finish converts what has no destination of its own type. A meta that cannot be read marks the
+// task as unread.
 func (r *taskRow) finish() {
 	r.t.State = task.State(r.state)
 	r.t.Context = r.context
@@ -67,6 +70,7 @@ type stepRow struct {
 	result     JSON
 }
 
+// dest returns the destinations of StepColumns.
 func (r *stepRow) dest(d Dialect) []any {
 	s := r.s
 	return []any{d.ScanID(&s.ID), d.ScanID(&s.TaskID), &s.Ordinal, &s.DefID, &s.RouteID, &s.Priority, &r.state,
@@ -76,6 +80,7 @@ func (r *stepRow) dest(d Dialect) []any {
 		&s.LeaseUntil, &s.Progress, (*Text)(&s.Note), &r.result}
 }
 
+// finish converts what has no destination of its own type.
 func (r *stepRow) finish() {
 	s := r.s
 	s.State = task.StepState(r.state)
@@ -119,6 +124,7 @@ func first[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query 
 	return list[0], nil
 }
 
+// scanInt reads a row of one integer.
 func scanInt(row Row) (int64, error) {
 	var n int64
 	err := row.Scan(&n)

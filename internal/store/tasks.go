@@ -81,9 +81,11 @@ func (s SQL) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, erro
 	return collect(ctx, s, s.scanAttempt, query, s.id(id))
 }
 
+// attemptColumns are the columns that scanAttempt reads.
 const attemptColumns = `task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at,
   finished_at, after_state, failure`
 
+// scanAttempt reads attemptColumns.
 func (s SQL) scanAttempt(row Row) (task.Attempt, error) {
 	var a task.Attempt
 	var failure JSON

@@ -270,7 +270,8 @@ func TestStoreAway(t *testing.T) {
 		}
 		w.stop()
 		log := w.log.String()
-		for _, line := range []string{"level=ERROR", "retrying at the next interval", "loop=timers", "loop=leases", errAway.Error()} {
+		for _, line := range []string{"level=ERROR", "retrying at the next interval", "loop=timers", "loop=leases",
+			errAway.Error()} {
 			if !strings.Contains(log, line) {
 				t.Errorf("the log does not say %q:\n%s", line, log)
 			}

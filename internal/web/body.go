@@ -66,8 +66,11 @@ type bodyBudget struct {
 // case.
 func (b *bodyBudget) take(n int64) bool { return b.used.Add(n) <= b.limit }
 
+// give returns n bytes.
 func (b *bodyBudget) give(n int64) { b.used.Add(-n) }
 
+// errBodiesFull refuses a body beyond the budget. A retry helps: bodies are received for at
+// most bodyTimeout.
 var errBodiesFull = &tasker.Error{Code: tasker.CodeUnavailable,
 	Message: "the server receives too many large bodies at this time",
 	Hint:    "try again, or raise server.bodies_bytes"}
@@ -109,6 +112,7 @@ func bodyFault(err error, limit int64) error {
 	return tasker.Errorf(tasker.CodeInvalid, "the body ended early")
 }
 
+// bodyTooLarge is the refusal of a body over its limit.
 func bodyTooLarge(limit int64) error {
 	return &tasker.Error{Code: tasker.CodeTooLarge,
 		Message: fmt.Sprintf("the body is larger than %d bytes", limit),

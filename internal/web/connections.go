@@ -19,6 +19,9 @@ func LimitConnections(ln net.Listener, n int) net.Listener {
 	return &limitedListener{Listener: ln, slots: make(chan struct{}, n), farewells: make(chan struct{}, maxExplained)}
 }
 
+// limitedListener counts open connections. It closes every further connection, so that
+// accepting never stops: a full backlog would make the kernel drop connections without an
+// answer.
 type limitedListener struct {
 	net.Listener
 	slots     chan struct{} // one entry for each open connection

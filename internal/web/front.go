@@ -51,7 +51,7 @@ func New(opts Options) *Front {
 	return f
 }
 
-// Log returns the log of the process.
+// Log returns the log of the process, never nil.
 func (f *Front) Log() *slog.Logger { return f.log }
 
 // Policy selects the checks of Mount before the handler. The zero value selects none.

@@ -55,6 +55,7 @@ func (f *Front) Admit(w http.ResponseWriter, r *http.Request, needs []access.Per
 	return principal, nil
 }
 
+// orList formats alternatives: "read or operate".
 func orList(needs []access.Permission) string {
 	words := make([]string, len(needs))
 	for i, need := range needs {

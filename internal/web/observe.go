@@ -9,6 +9,7 @@ import (
 	"time"
 )
 
+// requestIDHeader carries the ID of a request, from a proxy and to the client.
 const requestIDHeader = "X-Request-Id"
 
 // recorder records the response for the log line.

@@ -71,6 +71,7 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler, drain time.Dura
 	return nil
 }
 
+// stoppingKey is the key of the context that ends when the server begins to stop.
 type stoppingKey struct{}
 
 // Stopping returns a context that ends when the server begins to stop, or nil when the request does not come

@@ -25,6 +25,7 @@ func (f *Front) watch(r *http.Request) (*http.Request, func(pattern string, stat
 	return r.WithContext(ctx), done
 }
 
+// traceparentKey is the key of a request's trace context.
 type traceparentKey struct{}
 
 // TraceParent returns the trace context for tasks that the request submits, "" for none.

@@ -87,7 +87,8 @@ func (g *ghost) lateHandout(ctx context.Context, stop <-chan struct{}) error {
 	// An answer stalls for less than a lease, or for more.
 	stalled, cancel := until(ctx, stop, time.Duration(g.rng.Int64N(int64(4*time.Second))))
 	defer cancel()
-	restored := context.AfterFunc(stalled, func() { _ = g.link.Restore(ctx) }) // run restores it again, and says why it cannot
+	// An error is left to run, which restores the link again.
+	restored := context.AfterFunc(stalled, func() { _ = g.link.Restore(ctx) })
 	defer restored()
 	resp, err := g.poll(ctx)
 	if err != nil || len(resp.Steps) == 0 {
