@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+// actFlags adds the flags of an act on dead letters.
+func actFlags(cmd *cobra.Command, act *deadletters.Act) {
+	f := cmd.Flags()
+	f.StringVar(&act.Actor, "actor", "", "name recorded with the act (default: the current user)")
+	f.StringVar(&act.Reason, "reason", "", "reason for the act; kept in the audit trail")
+	f.StringVar(&act.IfMatch, "if-match", "", "refuse the act unless the object has this ETag")
+}
+
+// signed fills in the actor of an act.
+func signed(act deadletters.Act) deadletters.Act {
+	act.Actor = actor(act.Actor)
+	return act
+}

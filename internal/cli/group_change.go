@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+// changeGroups builds the body of a command that makes one change to each group that is named.
+func (s *session) changeGroups(change *deadletters.GroupChange) func(*cobra.Command, []string) error {
+	return s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		change.Act = signed(change.Act)
+		var changed []deadletters.Group
+		for _, id := range args {
+			g, err := deadletters.Of(c).ChangeGroup(ctx, id, *change)
+			if err != nil {
+				return err
+			}
+			changed = append(changed, *g)
+		}
+		return s.printChangedGroups(changed)
+	})
+}
+
+func (s *session) printChangedGroups(changed []deadletters.Group) error {
+	if s.json {
+		return s.printJSON(changed)
+	}
+	for i := range changed {
+		g := &changed[i]
+		if err := s.printf("✓ Group %s: %s  %s\n", g.GroupID, groupState(g), headline(g.Title)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupCommand returns a command that changes groups.
+func (s *session) groupCommand(use, short, example string, change *deadletters.GroupChange) *cobra.Command {
+	cmd := &cobra.Command{Use: use + " GROUP_ID...", Short: short, Example: example, Args: cobra.MinimumNArgs(1),
+		RunE: s.changeGroups(change)}
+	actFlags(cmd, &change.Act)
+	if change.State != "" {
+		cmd.Flags().StringVar(&change.Note, "note", "", "note to add to the thread")
+	}
+	return cmd
+}
+
+func newGroupAck(s *session) *cobra.Command {
+	return s.groupCommand("ack", "Acknowledge groups: somebody is working on them",
+		`  tasker group ack 3f1c2d5e6f700042 --note 'on it'`,
+		&deadletters.GroupChange{State: deadletters.GroupAcknowledged})
+}
+
+func newGroupReopen(s *session) *cobra.Command {
+	return s.groupCommand("reopen", "Open groups again", `  tasker group reopen 3f1c2d5e6f700042`,
+		&deadletters.GroupChange{State: deadletters.GroupOpen})
+}
+
+func newGroupResolve(s *session) *cobra.Command {
+	change := &deadletters.GroupChange{State: deadletters.GroupResolved}
+	cmd := s.groupCommand("resolve", "Resolve groups; a new failure opens them again, as a regression",
+		`  tasker group resolve 3f1c2d5e6f700042 --in v2.3.1`, change)
+	cmd.Flags().StringVar(&change.ResolvedIn, "in", "", "version that fixes it")
+	return cmd
+}
+
+func newGroupIgnore(s *session) *cobra.Command {
+	var (
+		ignore deadletters.Ignore
+		length time.Duration
+	)
+	change := &deadletters.GroupChange{State: deadletters.GroupIgnored}
+	cmd := s.groupCommand("ignore", "Ignore groups until a time, a number of failures or a rate",
+		`  tasker group ignore 3f1c2d5e6f700042 --for 24h
+  tasker group ignore 3f1c2d5e6f700042 --count 1000 --per-hour 100`, change)
+	cmd.Long = `Ignore groups. Whichever bound is reached first opens a group again; without a bound it
+is ignored until somebody reopens it.`
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if length < 0 || ignore.Count < 0 || ignore.PerHour < 0 {
+			return usagef("--for, --count and --per-hour must not be negative")
+		}
+		if length > 0 {
+			until := s.Now().Add(length)
+			ignore.Until = &until
+		}
+		if ignore != (deadletters.Ignore{}) {
+			change.Ignore = &ignore
+		}
+		return nil
+	}
+	f := cmd.Flags()
+	f.DurationVar(&length, "for", 0, "time to ignore it")
+	f.Int64Var(&ignore.Count, "count", 0, "number of failures after which it opens again")
+	f.Int64Var(&ignore.PerHour, "per-hour", 0, "number of failures within a clock hour at which it opens again")
+	return cmd
+}
+
+func newGroupNote(s *session) *cobra.Command {
+	change := &deadletters.GroupChange{}
+	cmd := s.groupCommand("note", "Add a note to the thread of groups",
+		`  tasker group note 3f1c2d5e6f700042 --text 'the card service was down, see INC-8'`, change)
+	cmd.Flags().StringVar(&change.Note, "text", "", "the note (required)")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if change.Note == "" {
+			return usagef("--text is required")
+		}
+		return nil
+	}
+	return cmd
+}
+
+func newGroupAssign(s *session) *cobra.Command {
+	var owner, runbook, due string
+	change := &deadletters.GroupChange{}
+	cmd := s.groupCommand("assign", "Set the owner, the runbook or the due time of groups",
+		`  tasker group assign 3f1c2d5e6f700042 --owner payments --runbook https://wiki/cards
+  tasker group assign 3f1c2d5e6f700042 --owner ''`, change)
+	f := cmd.Flags()
+	f.StringVar(&owner, "owner", "", "person or team; empty removes the owner")
+	f.StringVar(&runbook, "runbook", "", "URL; empty removes it")
+	f.StringVar(&due, "due", "", "time by which it should be resolved, such as 2026-03-01T08:00:00Z")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if f.Changed("owner") {
+			change.Owner = &owner
+		}
+		if f.Changed("runbook") {
+			change.Runbook = &runbook
+		}
+		if due != "" {
+			at, err := time.Parse(time.RFC3339, due)
+			if err != nil {
+				return usagef("--due must be a time such as 2026-03-01T08:00:00Z, not %q", due)
+			}
+			change.DueAt = &at
+		}
+		if change.Owner == nil && change.Runbook == nil && change.DueAt == nil {
+			return usagef("nothing to change: give --owner, --runbook or --due")
+		}
+		return nil
+	}
+	return cmd
+}

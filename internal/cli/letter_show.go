@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+func newLetterShow(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show LETTER_UUID",
+		Short:   "Show a dead letter, its content and how often it died",
+		Example: `  tasker letter show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := letterArg(args[0])
+			if err != nil {
+				return err
+			}
+			story, err := deadletters.Of(c).Letter(ctx, id)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(story)
+			}
+			return s.printLetterStory(story)
+		}),
+	}
+}
+
+func (s *session) printLetterStory(l *deadletters.LetterStory) error {
+	if err := s.printLetter(&l.Letter); err != nil || len(l.History) == 0 {
+		return err
+	}
+	if err := s.printf("\nTimes that it died:\n\n"); err != nil {
+		return err
+	}
+	t := newTable(s.Out, "NO", "AT", "ATTEMPTS", "HANDLER", "REDRIVE", "ERROR")
+	for i := range l.History {
+		o := &l.History[i]
+		redrive := ""
+		if o.RedriveUUID != nil {
+			redrive = o.RedriveUUID.String()
+		}
+		t.row(strconv.Itoa(o.No), stamp(&o.At), strconv.Itoa(o.Attempts), o.Handler, redrive,
+			headline(failureLine(&o.Failure)))
+	}
+	return t.flush()
+}
+
+func (s *session) printLetter(l *deadletters.Letter) error {
+	f := fields{indent: "  "}
+	f.add("Letter", l.LetterUUID.String())
+	f.add("Source", qualified(l.Namespace, l.Source))
+	f.add("Origin", l.Origin)
+	f.add("Message ID", l.MessageID)
+	f.add("Position", l.Position)
+	f.add("Format", l.Format)
+	f.add("State", letterState(l))
+	f.add("Reason", l.Reason)
+	f.add("Due", s.stampAgo(l.DueAt))
+	f.add("Purged", s.stampAgo(l.PurgeAt))
+	f.add("Group", l.GroupID)
+	f.add("Handler", l.Handler)
+	f.block("Error", failureLine(&l.Failure))
+	f.add("Code", l.Failure.Code)
+	f.add("Class", string(l.Failure.Class))
+	f.add("Died", fmt.Sprintf("%d times, last at %s", l.Occurrences, s.stampAgo(&l.LastAt)))
+	f.add("Sent back", strconv.Itoa(l.Replays)+" times")
+	f.add("Not decoded", l.Undecoded)
+	f.block("Stack", l.Failure.Stack)
+	size := fmt.Sprintf("%d bytes", l.SizeBytes)
+	if l.Cut {
+		size += ", cut"
+	}
+	f.add("Size", size)
+	contentFields(&f, "", &l.Original)
+	if l.Edited != nil {
+		contentFields(&f, "Edited ", l.Edited)
+	}
+	return s.write([]byte(f.b.String()))
+}
+
+// contentFields shows a message.
+func contentFields(f *fields, prefix string, c *deadletters.Content) {
+	f.add(prefix+"Key", shownBytes(c.KeyBytes()))
+	for i := range c.Headers {
+		f.add(prefix+"Header "+c.Headers[i].Name, shownBytes(c.Headers[i].Bytes()))
+	}
+	f.block(prefix+"Payload", shownBytes(c.PayloadBytes()))
+}
+
+// shownBytes is bytes as text, or their number where they are none. What it returns is cleaned where it is printed.
+func shownBytes(b []byte) string {
+	if !utf8.Valid(b) {
+		return fmt.Sprintf("%d bytes, not text (see --json)", len(b))
+	}
+	return string(b)
+}

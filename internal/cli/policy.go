@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+// newPolicy groups the commands about policies.
+func newPolicy(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Manage which dead letters are sent back without an operator",
+		Long: `A policy says which letters of a source, or of one of its origins, are sent back without
+an operator, and when.`,
+	}
+	s.connectFlags(cmd)
+	cmd.AddCommand(newPolicySet(s), newPolicyList(s), newPolicyRemove(s))
+	return cmd
+}
+
+func newPolicySet(s *session) *cobra.Command {
+	var (
+		req                 deadletters.PolicyRequest
+		strategy            string
+		base, limit, maxAge time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "set SOURCE",
+		Short: "Set the policy of a source, or of one of its origins",
+		Example: `  tasker policy set billing --strategy exponential --base 1m --cap 1h --multiplier 4 --max-retries 5
+  tasker policy set billing --origin orders --strategy scheduled --time-of-day 03:30`,
+		Args: cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			req.Source, req.Strategy, req.Act = args[0], deadletters.Strategy(strategy), signed(req.Act)
+			req.BaseSeconds, req.CapSeconds, req.MaxAgeSeconds = base.Seconds(), limit.Seconds(), maxAge.Seconds()
+			saved, err := deadletters.Of(c).SavePolicy(ctx, req)
+			if err != nil {
+				return err
+			}
+			return s.printPolicies([]deadletters.Policy{*saved})
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&req.Namespace, "namespace", "default", "namespace")
+	f.StringVar(&req.Origin, "origin", "", "origin (default: every origin without a policy of its own)")
+	f.StringVar(&strategy, "strategy", "manual", "manual, immediate, fixed, exponential or scheduled")
+	f.IntVar(&req.MaxRetries, "max-retries", 0, "replays after which a letter is discarded with that reason")
+	f.BoolVar(&req.KeepExhausted, "keep-exhausted", false, "leave such letters open instead")
+	f.DurationVar(&base, "base", 0, "delay before a letter is sent back")
+	f.DurationVar(&limit, "cap", 0, "longest delay")
+	f.Float64Var(&req.Multiplier, "multiplier", 0, "factor of the delay for each replay")
+	f.Float64Var(&req.Jitter, "jitter", 0, "random share of the delay, 0 to 1")
+	f.StringVar(&req.TimeOfDay, "time-of-day", "", "HH:MM in UTC, with strategy scheduled")
+	f.DurationVar(&maxAge, "max-age", 0, "older letters are left to an operator")
+	f.StringSliceVar(&req.OnlyTypes, "only-error-type", nil, "restrict the policy to these error types; repeatable")
+	actFlags(cmd, &req.Act)
+	offer(cmd, "strategy", deadletters.Manual, deadletters.Immediate, deadletters.Fixed, deadletters.Exponential,
+		deadletters.Scheduled)
+	return cmd
+}
+
+func newPolicyList(s *session) *cobra.Command {
+	var namespace string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List policies",
+		Example: `  tasker policy list`,
+		Args:    cobra.NoArgs,
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			list, err := deadletters.Of(c).Policies(ctx, namespace)
+			if err != nil {
+				return err
+			}
+			return s.printPolicies(list)
+		}),
+	}
+	cmd.Flags().StringVar(&namespace, "namespace", "", "filter by namespace")
+	return cmd
+}
+
+func newPolicyRemove(s *session) *cobra.Command {
+	var (
+		namespace, origin string
+		act               deadletters.Act
+	)
+	cmd := &cobra.Command{
+		Use:     "remove SOURCE",
+		Short:   "Remove a policy; letters are then left to operators",
+		Example: `  tasker policy remove billing --origin orders`,
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			if err := deadletters.Of(c).DropPolicy(ctx, namespace, args[0], origin, signed(act)); err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(struct {
+					Removed bool `json:"removed"`
+				}{true})
+			}
+			return s.printf("✓ Policy of %s removed\n", qualified(namespace, args[0]))
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&namespace, "namespace", "default", "namespace")
+	f.StringVar(&origin, "origin", "", "origin (default: the policy for every origin)")
+	actFlags(cmd, &act)
+	return cmd
+}
+
+func (s *session) printPolicies(list []deadletters.Policy) error {
+	if s.json {
+		return s.printJSON(list)
+	}
+	if len(list) == 0 {
+		return s.printf("No policies.\n")
+	}
+	t := newTable(s.Out, "SOURCE", "ORIGIN", "STRATEGY", "BASE", "CAP", "MULTIPLIER", "AT", "RETRIES", "MAX AGE")
+	for i := range list {
+		p := &list[i]
+		t.row(qualified(p.Namespace, p.Source), p.Origin, string(p.Strategy), seconds(p.BaseSeconds),
+			seconds(p.CapSeconds), strconv.FormatFloat(p.Multiplier, 'g', -1, 64), p.TimeOfDay, strconv.Itoa(p.MaxRetries),
+			seconds(p.MaxAgeSeconds))
+	}
+	return t.flush()
+}
+
+// seconds shows a number of seconds as a duration, and 0 as nothing.
+func seconds(s float64) string {
+	if s == 0 {
+		return ""
+	}
+	return time.Duration(s * float64(time.Second)).String()
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+// newRedrive groups the commands about operations on many letters and cases.
+func newRedrive(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "redrive",
+		Short: "Send dead letters and failed tasks back in waves",
+		Long: `A redrive acts on a frozen selection of dead letters and cases: what arrives later is not
+included. It begins with a small wave, observes what comes back, continues with larger
+waves, and halts when its stop rule says so.`,
+	}
+	s.connectFlags(cmd)
+	cmd.AddCommand(
+		newRedrivePlan(s),
+		newRedriveStart(s),
+		newRedriveWatch(s),
+		newRedriveAct(s, deadletters.PauseRedrive, "Pause a redrive"),
+		newRedriveAct(s, deadletters.ResumeRedrive, "Continue a redrive that is paused or halted"),
+		newRedriveAct(s, deadletters.CancelRedrive, "Cancel a redrive; what was sent stays sent"),
+		newRedriveReport(s),
+		newRedriveList(s),
+	)
+	return cmd
+}
+
+// redriveFlags describe an operation on many.
+type redriveFlags struct {
+	selectionFlags
+	editFlags
+	req       deadletters.RedriveRequest
+	operation string
+	kind      string
+	observe   time.Duration
+}
+
+func (r *redriveFlags) add(cmd *cobra.Command) {
+	r.selectionFlags.add(cmd)
+	r.editFlags.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&r.selection.Namespace, "namespace", "default", "namespace of the letters and cases")
+	f.StringVar(&r.selection.Template, "template", "", "filter by the template of cases")
+	f.StringVar(&r.kind, "kind", "", "letter or case (default: both)")
+	f.StringVar(&r.operation, "operation", "redrive", "redrive, discard or restore")
+	f.StringVar(&r.req.Destination, "destination", "", "where letters are sent (default: their origins)")
+	f.IntVar(&r.req.Plan.Canary, "canary", 0, "size of the first wave (default: the server's)")
+	f.Float64Var(&r.req.Plan.Factor, "factor", 0, "each wave is that many times the one before (default: the server's)")
+	f.IntVar(&r.req.Plan.Largest, "largest", 0, "size of the largest wave (default: the server's)")
+	f.DurationVar(&r.observe, "observe", 0, "time to watch for returns after each wave (default: the server's)")
+	f.Float64Var(&r.req.Plan.Rate, "rate", 0, "items per second (default: no limit)")
+	f.Float64Var(&r.req.Stop.ReturnedShare, "stop-share", 0, "halt when this share of a wave came back, above 0 to 1")
+	f.IntVar(&r.req.Stop.SamePrint, "stop-same", 0, "halt when that many of a wave came back with one fingerprint")
+	f.IntVar(&r.req.Stop.Failed, "stop-failed", 0, "halt when that many sends of a wave failed")
+	f.BoolVar(&r.req.IncludeParked, "include-parked", false, "take letters that were sent back too often as well")
+	offer(cmd, "operation", deadletters.OpRedrive, deadletters.OpDiscard, deadletters.OpRestore)
+	offer(cmd, "kind", deadletters.KindLetter, deadletters.KindCase)
+}
+
+// prepare reads what the flags hold into the request.
+func (r *redriveFlags) prepare(s *session, cmd *cobra.Command) error {
+	if err := r.selectionFlags.prepare(s, cmd); err != nil {
+		return err
+	}
+	edits, err := r.editFlags.prepare(s)
+	if err != nil {
+		return err
+	}
+	if r.req.Edit = nil; edits {
+		r.req.Edit = &r.edit
+	}
+	if r.observe < 0 {
+		return usagef("--observe must not be negative")
+	}
+	r.selection.Kind, r.req.Operation = deadletters.Kind(r.kind), deadletters.Operation(r.operation)
+	r.req.Selection, r.req.Plan.ObserveSeconds = r.selection, r.observe.Seconds()
+	return nil
+}
+
+// redriveArg reads the argument that names a redrive.
+func redriveArg(arg string) (uuid.UUID, error) {
+	id, err := uuid.Parse(arg)
+	if err != nil {
+		return uuid.Nil, usagef("%q is not a redrive's UUID", arg)
+	}
+	return id, nil
+}
+
+func (s *session) printRedrive(r *deadletters.Redrive) error {
+	if s.json {
+		return s.printJSON(r)
+	}
+	f := fields{indent: "  "}
+	f.add("Redrive", r.RedriveUUID.String())
+	f.add("Operation", string(r.Operation))
+	f.add("State", string(r.State))
+	f.add("Halted", r.HaltReason)
+	f.add("Items", strconv.Itoa(r.Total))
+	f.add("Results", counts(&r.Counts))
+	if r.Wave > 0 {
+		f.add("Wave", fmt.Sprintf("%d: %d of %d", r.Wave, r.WaveSent, r.WaveSize))
+	}
+	f.add("Destination", r.Destination)
+	f.add("Frozen", s.stampAgo(r.FrozenAt))
+	f.add("Started", s.stampAgo(r.StartedAt))
+	f.add("Ended", s.stampAgo(r.EndedAt))
+	f.add("Actor", byWhom(r.Actor, r.KeyName))
+	f.add("Reason", r.Reason)
+	return s.write([]byte(f.b.String()))
+}
+
+// counts lists the results that there are.
+func counts(c *deadletters.ItemCounts) string {
+	var out []string
+	for _, n := range []struct {
+		name string
+		n    int
+	}{{"pending", c.Pending}, {"sending", c.Sending}, {"sent", c.Sent}, {"returned", c.Returned},
+		{"completed", c.Completed}, {"failed", c.Failed}, {"skipped", c.Skipped}, {"uncertain", c.Uncertain}} {
+		if n.n > 0 {
+			out = append(out, fmt.Sprintf("%d %s", n.n, n.name))
+		}
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+func newRedriveReport(s *session) *cobra.Command {
+	var (
+		filter deadletters.ItemFilter
+		state  string
+	)
+	cmd := &cobra.Command{
+		Use:   "report REDRIVE_UUID",
+		Short: "Show the result of each item of a redrive",
+		Example: `  tasker redrive report REDRIVE_UUID --state failed
+  tasker redrive report REDRIVE_UUID --limit 1000 --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := redriveArg(args[0])
+			if err != nil {
+				return err
+			}
+			filter.State = deadletters.ItemState(state)
+			page, err := deadletters.Of(c).RedriveItems(ctx, id, filter)
+			if err != nil {
+				return err
+			}
+			return s.printItems(page)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&state, "state", "", "filter by result: pending, sending, sent, returned, completed, failed or skipped")
+	f.IntVar(&filter.Limit, "limit", 100, "items per page, 1 to 1000")
+	f.StringVar(&filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
+	offer(cmd, "state", deadletters.ItemPending, deadletters.ItemSending, deadletters.ItemSent, deadletters.ItemReturned,
+		deadletters.ItemCompleted, deadletters.ItemFailed, deadletters.ItemSkipped)
+	return cmd
+}
+
+func (s *session) printItems(page *deadletters.ItemPage) error {
+	if s.json {
+		return s.printJSON(page)
+	}
+	if len(page.Items) == 0 {
+		return s.printf("No items.\n")
+	}
+	t := newTable(s.Out, "NO", "KIND", "ID", "RESULT", "WAVE", "AT", "GROUP", "MESSAGE")
+	for i := range page.Items {
+		item := &page.Items[i]
+		result := string(item.State)
+		if item.Uncertain {
+			result += " (uncertain)"
+		}
+		t.row(strconv.Itoa(item.No), string(item.Kind), item.ID.String(), result, strconv.Itoa(item.Wave),
+			stamp(&item.At), item.GroupID, headline(item.Message))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return s.nextCursor(page.NextCursor)
+}
+
+func newRedriveList(s *session) *cobra.Command {
+	var (
+		filter deadletters.RedriveFilter
+		states []string
+	)
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List redrives, newest first",
+		Example: `  tasker redrive list --state running,observing,halted`,
+		Args:    cobra.NoArgs,
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			for _, state := range states {
+				filter.States = append(filter.States, deadletters.RedriveState(state))
+			}
+			page, err := deadletters.Of(c).Redrives(ctx, filter)
+			if err != nil {
+				return err
+			}
+			return s.printRedrives(page)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&filter.Namespace, "namespace", "", "filter by namespace")
+	f.StringSliceVar(&states, "state", nil, "filter by state; repeatable")
+	f.IntVar(&filter.Limit, "limit", 50, "redrives per page, 1 to 1000")
+	f.StringVar(&filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
+	offer(cmd, "state", deadletters.RedriveDraft, deadletters.RedriveRunning, deadletters.RedriveObserving,
+		deadletters.RedrivePaused, deadletters.RedriveHalted, deadletters.RedriveDone, deadletters.RedriveCancelled)
+	return cmd
+}
+
+func (s *session) printRedrives(page *deadletters.RedrivePage) error {
+	if s.json {
+		return s.printJSON(page)
+	}
+	if len(page.Redrives) == 0 {
+		return s.printf("No redrives.\n")
+	}
+	t := newTable(s.Out, "REDRIVE", "OPERATION", "STATE", "ITEMS", "WAVE", "CREATED", "ACTOR", "REASON")
+	for i := range page.Redrives {
+		r := &page.Redrives[i]
+		t.row(r.RedriveUUID.String(), string(r.Operation), string(r.State), strconv.Itoa(r.Total), strconv.Itoa(r.Wave),
+			s.ago(r.CreatedAt), byWhom(r.Actor, r.KeyName), headline(r.Reason))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return s.nextCursor(page.NextCursor)
+}

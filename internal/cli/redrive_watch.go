@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+// watchInterval is the time between two looks at a redrive.
+const watchInterval = 500 * time.Millisecond
+
+func newRedriveWatch(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "watch REDRIVE_UUID",
+		Short: "Show the progress of a redrive until it ends, pauses or halts",
+		Long: `Show the progress of a redrive until it ends, is paused or halts, and print it. On a
+terminal the progress is one line that changes; otherwise each change of state or wave
+is a line. The exit code is 0 when the redrive is done, and 1 when it is not.`,
+		Example: `  tasker redrive watch 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := redriveArg(args[0])
+			if err != nil {
+				return err
+			}
+			return s.watchRedrive(ctx, c, id)
+		}),
+	}
+}
+
+// watchRedrive shows progress until there is no more without an operator.
+func (s *session) watchRedrive(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	var shown string
+	for {
+		r, err := deadletters.Of(c).Redrive(ctx, id)
+		if err != nil {
+			return err
+		}
+		shown = s.showProgress(r, shown)
+		if r.State.Ended() || r.State == deadletters.RedriveHalted || r.State == deadletters.RedrivePaused ||
+			r.State == deadletters.RedriveDraft {
+			return s.endWatch(r)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *session) endWatch(r *deadletters.Redrive) error {
+	if s.ErrTerminal && !s.json {
+		fmt.Fprint(s.Err, "\r\x1b[K")
+	}
+	if err := s.printRedrive(r); err != nil {
+		return err
+	}
+	if r.State != deadletters.RedriveDone {
+		return exitError(exitFailure)
+	}
+	return nil
+}
+
+// showProgress shows how a redrive stands, and returns what it showed. It prints nothing with --json.
+func (s *session) showProgress(r *deadletters.Redrive, before string) string {
+	if s.json {
+		return ""
+	}
+	line := fmt.Sprintf("%s, wave %d", r.State, r.Wave)
+	if s.ErrTerminal {
+		fmt.Fprintf(s.Err, "\r\x1b[K%s %s  %s", progressBar(r.Counts.Decided(), r.Total), line, counts(&r.Counts))
+		return line
+	}
+	if line != before {
+		fmt.Fprintf(s.Err, "%s: %d of %d\n", line, r.Counts.Decided(), r.Total)
+	}
+	return line
+}
+
+// barWidth is the number of characters of a progress bar.
+const barWidth = 30
+
+// progressBar draws which part of a total is done.
+func progressBar(done, total int) string {
+	share := 1.0
+	if total > 0 {
+		share = min(float64(done)/float64(total), 1)
+	}
+	filled := int(share * barWidth)
+	return fmt.Sprintf("[%s%s] %3d%%", strings.Repeat("█", filled), strings.Repeat("░", barWidth-filled),
+		int(share*100))
+}

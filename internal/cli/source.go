@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+// newSource groups the commands about sources of dead letters.
+func newSource(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "source",
+		Short: "Manage the sources of dead letters",
+		Long: `A source is a place that dead letters come from: a queue of a broker, or a program that
+reports its failures over HTTP (driver http).`,
+	}
+	s.connectFlags(cmd)
+	cmd.AddCommand(newSourceAdd(s), newSourceList(s), newSourceTest(s), newSourcePause(s, true), newSourcePause(s, false),
+		newSourceRemove(s))
+	return cmd
+}
+
+func newSourceAdd(s *session) *cobra.Command {
+	var req deadletters.SourceRequest
+	cmd := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Add a source, or replace the settings of one",
+		Example: `  tasker source add billing --driver http --target 'orders*' --max-open 100000
+  tasker source add orders-dlq --driver redis --url redis://:secret@broker:6379 --queue orders:dlq`,
+		Args: cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			req.Name, req.Act = args[0], signed(req.Act)
+			saved, err := deadletters.Of(c).SaveSource(ctx, req)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(saved)
+			}
+			return s.printf("✓ Source %s saved\n", qualified(saved.Namespace, saved.Name))
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&req.Namespace, "namespace", "default", "namespace")
+	f.StringVar(&req.Driver, "driver", "http", "http for a program that reports, or the driver of a broker")
+	f.StringVar(&req.URL, "url", "", "URL of the broker; its password is stored and never shown")
+	f.StringVar(&req.Queue, "queue", "", "list, stream, queue or topic to read")
+	f.StringVar(&req.Format, "format", "", "convention in which messages tell of their failures (default: detected)")
+	f.StringArrayVar(&req.Targets, "target", nil,
+		"destination that letters may be sent to; a final * matches any rest; repeatable")
+	f.IntVar(&req.MaxReplays, "max-replays", 0, "park letters that were sent back that often (default 3)")
+	f.IntVar(&req.MaxOpen, "max-open", 0, "open letters at which nothing more is captured (default: no bound)")
+	f.BoolVar(&req.Paused, "paused", false, "do not read it yet")
+	actFlags(cmd, &req.Act)
+	return cmd
+}
+
+func newSourceList(s *session) *cobra.Command {
+	var namespace string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List sources and how they stand",
+		Example: `  tasker source list --namespace video`,
+		Args:    cobra.NoArgs,
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			list, err := deadletters.Of(c).Sources(ctx, namespace)
+			if err != nil {
+				return err
+			}
+			return s.printSources(list)
+		}),
+	}
+	cmd.Flags().StringVar(&namespace, "namespace", "", "filter by namespace")
+	return cmd
+}
+
+func (s *session) printSources(list []deadletters.SourceStatus) error {
+	if s.json {
+		return s.printJSON(list)
+	}
+	if len(list) == 0 {
+		return s.printf("No sources.\n")
+	}
+	t := newTable(s.Out, "SOURCE", "DRIVER", "URL", "QUEUE", "STATE", "OPEN", "ERROR")
+	for i := range list {
+		l := &list[i]
+		t.row(qualified(l.Namespace, l.Name), l.Driver, l.URL, l.Queue, string(l.State), strconv.Itoa(l.Open),
+			headline(l.Error))
+	}
+	return t.flush()
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+func newSourceTest(s *session) *cobra.Command {
+	var namespace string
+	cmd := &cobra.Command{
+		Use:     "test NAME",
+		Short:   "Connect to the broker of a source once; fails if that is not possible",
+		Example: `  tasker source test orders-dlq`,
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			status, err := deadletters.Of(c).TestSource(ctx, namespace, args[0])
+			if err != nil {
+				return err
+			}
+			if err := s.printSources([]deadletters.SourceStatus{*status}); err != nil {
+				return err
+			}
+			if status.State == deadletters.SourceLost {
+				return exitError(exitFailure)
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&namespace, "namespace", "default", "namespace")
+	return cmd
+}
+
+// newSourcePause builds `source pause` and `source resume`.
+func newSourcePause(s *session, paused bool) *cobra.Command {
+	var (
+		namespace string
+		act       deadletters.Act
+	)
+	verb, short := "pause", "Stop reading a source"
+	if !paused {
+		verb, short = "resume", "Continue to read a source"
+	}
+	cmd := &cobra.Command{
+		Use:     verb + " NAME",
+		Short:   short,
+		Example: "  tasker source " + verb + " orders-dlq",
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			source, err := deadletters.Of(c).PauseSource(ctx, namespace, args[0], paused, signed(act))
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(source)
+			}
+			return s.printf("✓ Source %s: %sd\n", qualified(source.Namespace, source.Name), verb)
+		}),
+	}
+	cmd.Flags().StringVar(&namespace, "namespace", "default", "namespace")
+	actFlags(cmd, &act)
+	return cmd
+}
+
+func newSourceRemove(s *session) *cobra.Command {
+	var (
+		namespace string
+		act       deadletters.Act
+	)
+	cmd := &cobra.Command{
+		Use:     "remove NAME",
+		Short:   "Remove a source; its letters stay",
+		Example: `  tasker source remove orders-dlq --reason 'queue was deleted'`,
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			if err := deadletters.Of(c).DropSource(ctx, namespace, args[0], signed(act)); err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(struct {
+					Removed bool `json:"removed"`
+				}{true})
+			}
+			return s.printf("✓ Source %s removed\n", qualified(namespace, args[0]))
+		}),
+	}
+	cmd.Flags().StringVar(&namespace, "namespace", "default", "namespace")
+	actFlags(cmd, &act)
+	return cmd
+}
