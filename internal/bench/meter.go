@@ -52,7 +52,7 @@ func Watch(ctx context.Context, dsn string, pids []int) (*Meter, error) {
 	return m, nil
 }
 
-// CPU is the time used so far.
+// CPU is the processor time since the start.
 func (m *Meter) CPU() (time.Duration, error) {
 	if m == nil {
 		return 0, nil

@@ -45,6 +45,7 @@ func (s *session) printPhases(r *bench.Report) error {
 	return t.flush()
 }
 
+// phaseRow adds a row for a phase that was measured.
 func phaseRow(t *table, name string, p *bench.Phase) {
 	if p != nil {
 		t.row(name, perSecond(p.PerSecond), fmt.Sprintf("%.2f", p.Seconds), fmt.Sprintf("%.1f µs", p.CPUPerTask))
@@ -53,6 +54,7 @@ func phaseRow(t *table, name string, p *bench.Phase) {
 
 func perSecond(v float64) string { return fmt.Sprintf("%.0f", v) }
 
+// printLatencies prints the percentiles of each measured latency.
 func (s *session) printLatencies(r *bench.Report) error {
 	t := newLatencyTable(s)
 	latencyRow(t, "submit", r.Submit)
@@ -65,6 +67,7 @@ func newLatencyTable(s *session) *table {
 	return newTable(s.Out, "LATENCY", "P50", "P95", "P99", "MAX")
 }
 
+// latencyRow adds a row for a latency that was measured. Values are in microseconds.
 func latencyRow(t *table, name string, v *bench.Percentiles) {
 	if v != nil {
 		t.row(name, micros(v.P50), micros(v.P95), micros(v.P99), micros(v.Max))

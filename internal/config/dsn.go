@@ -68,6 +68,7 @@ func ParseDSN(dsn string) (DSN, error) {
 	return DSN{}, fmt.Errorf("unknown database %q; use sqlite:PATH, postgres://..., memory: or a plain path", m[1])
 }
 
+// mask replaces a password; url.URL.Redacted uses the same text.
 const mask = "xxxxx"
 
 var (

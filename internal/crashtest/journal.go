@@ -162,7 +162,7 @@ func (j *Journal) Expect(ref string, ends ...tasker.TaskState) {
 	j.Ends[ref] = ends
 }
 
-// Tasks returns how many tasks were asked for so far.
+// Tasks returns the number of requested tasks.
 func (j *Journal) Tasks() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()

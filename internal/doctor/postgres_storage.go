@@ -138,6 +138,7 @@ func (s *server) indexBloat(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	}), nil
 }
 
+// scanRelation reads a row of tableSizes or indexSizes.
 func scanRelation(rows *sql.Rows) (r relation, err error) {
 	return r, rows.Scan(&r.name, &r.bytes, &r.expected, &r.known)
 }

@@ -14,6 +14,7 @@ import (
 // Records outside a trace pass unchanged.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{next} }
 
+// logHandler is the handler of LogHandler.
 type logHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler.

@@ -158,6 +158,7 @@ func remember[T any](find func(int64) *T) func(int64) *T {
 	}
 }
 
+// taskName returns the name of a template, false if it is not known on this node.
 func taskName(names engine.Names, def int64) (name, bool) {
 	if t := names.NamesOfTemplate(def); t != nil {
 		return name{t.Namespace, t.Name}, true
@@ -165,6 +166,8 @@ func taskName(names engine.Names, def int64) (name, bool) {
 	return name{}, false
 }
 
+// routeName returns the namespace and handler of a route, false if it is not known on this
+// node.
 func routeName(names engine.Names, id int64) (name, bool) {
 	if r := names.NamesOfRoute(id); r != nil {
 		return name{r.Namespace, r.Handler}, true

@@ -54,6 +54,7 @@ func newTraces(ctx context.Context, opts Options, res *resource.Resource) (*trac
 	return &traces{provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(opts.Version))}, nil
 }
 
+// close sends the remaining spans and stops the batcher.
 func (t *traces) close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
 // reporting logs spans that could not be sent. The SDK would write to standard error, past the

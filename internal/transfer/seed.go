@@ -5,7 +5,7 @@ import "github.com/taskerhq/tasker/internal/task"
 // seedKey is the key of the row of tasker_meta with the seed of a SQLite file.
 const seedKey = "id_seed"
 
-// seeds are the seeds from which every ID so far can be rebuilt. SQLite stores only the
+// seeds are the seeds from which every added ID can be rebuilt. SQLite stores only the
 // sequence of an ID, so all IDs of a file must come from one seed.
 type seeds struct {
 	seen bool

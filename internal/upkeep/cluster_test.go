@@ -435,7 +435,7 @@ func (n *node) settle(l engine.Lease, r engine.Result) {
 	}
 }
 
-// within runs a test in a bubble where time passes by itself.
+// within runs a test in a bubble with its own clock.
 func within(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()

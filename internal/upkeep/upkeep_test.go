@@ -37,7 +37,7 @@ func (f *flaky) Write(ctx context.Context, fn func(context.Context, engine.Tx) e
 	return f.Database.Write(ctx, fn)
 }
 
-// world is an engine with its upkeep running, in a bubble where time passes by itself.
+// world is an engine with its upkeep running, in a bubble with its own clock.
 type world struct {
 	*engine.Engine
 	store  *flaky

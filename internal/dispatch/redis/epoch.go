@@ -65,7 +65,7 @@ func (d *Dispatcher) look(ctx context.Context) (content, error) {
 	return c, nil
 }
 
-// verify makes sure that all connections so far have reached the run of the server in which the
+// verify makes sure that all connections made have reached the run of the server in which the
 // content was filled. A new connection may have reached a server that was restarted or
 // replaced, so its answers are trusted only after that.
 func (d *Dispatcher) verify(ctx context.Context) error {

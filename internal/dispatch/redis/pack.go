@@ -23,6 +23,7 @@ const (
 // errAnswer means a bug, or foreign data under our keys.
 var errAnswer = errors.New("the answer is not one of ours")
 
+// big is the byte order of all numbers in Redis, so that bytes sort like numbers.
 var big = binary.BigEndian
 
 // put64 appends a number in 8 bytes.

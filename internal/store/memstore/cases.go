@@ -20,6 +20,7 @@ func (s *state) casesOf(id task.ID) []*task.Case {
 	return list
 }
 
+// compareCases orders cases by ID, which is by time of creation.
 func compareCases(a, b *task.Case) int { return compareIDs(a.ID, b.ID) }
 
 // pendingCase returns the pending case of a task, nil if there is none. A task has at most one.

@@ -45,6 +45,7 @@ func cloneAct(a task.Act) task.Act {
 	return a
 }
 
+// cloneCase copies a case with everything that it points to; nil stays nil.
 func cloneCase(c *task.Case) *task.Case {
 	if c == nil {
 		return nil

@@ -19,6 +19,7 @@ func compareEntries(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), compareIDs(a.id, b.id))
 }
 
+// compareIDs orders IDs as bytes, which is by sequence.
 func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }
 
 // queue is a set of entries in order. Steps mostly arrive at the end and leave at the front, where a sorted slice is

@@ -132,7 +132,7 @@ func (m *rowCache) forget(ids []task.ID) {
 	}
 }
 
-// hasRoom reports whether the cache accepts tasks without events so far.
+// hasRoom reports whether the cache accepts tasks without an event.
 func (m *rowCache) hasRoom() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -268,6 +268,7 @@ func (g *group[V, R]) add(v V, r R) {
 	g.rows[v] = append(g.rows[v], r)
 }
 
+// each calls save once for each value, in order of appearance.
 func (g *group[V, R]) each(save func(V, []R)) {
 	for _, v := range g.values {
 		save(v, g.rows[v])

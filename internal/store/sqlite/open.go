@@ -117,6 +117,8 @@ var (
 // the file. A longer log makes readers slower, a shorter one writes hot pages more often.
 const checkpointPages = 4000
 
+// dsn returns the driver's name of a file. The pragmas apply to each connection that is opened
+// with it.
 func dsn(path string, pragmas []string) string {
 	q := url.Values{"_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
@@ -195,6 +197,7 @@ func (s *Store) Close() error {
 	return err
 }
 
+// close closes what has been opened, after the last write.
 func (s *Store) close() error {
 	var errs []error
 	if s.group != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// workQuery reads steps with their tasks; a WHERE clause follows.
 const workQuery = `SELECT ` + store.StepColumns + `, ` + store.TaskColumns + `
  FROM tasker_workflow_steps s JOIN tasker_tasks t ON t.id = s.task_id `
 

@@ -76,11 +76,13 @@ func (r *rows) putTask(k *task.Task) {
 	r.tasks[k.ID.Seq()] = row
 }
 
+// dropTask removes a task and its context; its steps are removed when they are saved.
 func (r *rows) dropTask(id task.ID) {
 	delete(r.tasks, id.Seq())
 	r.dropContext(id)
 }
 
+// putContext caches the context of a task and counts its bytes.
 func (r *rows) putContext(k *task.Task) {
 	r.dropContext(k.ID)
 	r.contexts[k.ID.Seq()] = k.Context

@@ -195,6 +195,8 @@ func (g *group[V]) add(v V, id int64) {
 	g.ids[v] = append(g.ids[v], id)
 }
 
+// each calls save once for each value, in order of appearance, so that the same batch always
+// gives the same statements.
 func (g *group[V]) each(ctx context.Context, save func(context.Context, V, []int64) error) error {
 	for _, v := range g.values {
 		if err := save(ctx, v, g.ids[v]); err != nil {
