@@ -113,7 +113,7 @@ func (m *model) mark(t *rapid.T) {
 func (m *model) settle(t *rapid.T, i int, accepts bool) {
 	l := m.letters[i]
 	switch {
-	case l.State == deadletter.Open: // returned already
+	case l.State != deadletter.Redriving: // it came back already, and an operator may have acted since: never send it
 		m.items[i].State = deadletter.ItemReturned
 	case accepts:
 		m.broker[i] = true
