@@ -46,6 +46,9 @@ const (
 //
 // A wave is sent, then observed for the time of the plan, the last one too. The observation ends early when no item is
 // left that could come back. Operations that send nothing are not observed.
+//
+// Before it asks, a runner settles the items that one before it left as sending: it sends an item again only while its
+// letter is still redriving. A letter in any other state came back already, and an operator may have acted on it since.
 func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 	switch {
 	case !r.State.Active():
