@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -31,6 +32,10 @@ func RunInbox(t *testing.T, open func(t *testing.T) InboxStore) {
 		cases []inboxCase
 	}{
 		{"Letters", letterCases()},
+		{"LetterLists", letterListCases()},
+		{"Groups", groupCases()},
+		{"Redrives", redriveCases()},
+		{"Sources", sourceCases()},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
@@ -129,7 +134,16 @@ func (f *inboxFixture) same(what string, got, want any) {
 // cut keeps a difference of large values readable.
 func cut(d string) string { return d[:min(len(d), 4000)] }
 
-// page returns the IDs of all pages of a list, and the number of pages.
+// wantCode fails the test unless an error has a code.
+func (f *inboxFixture) wantCode(err error, code task.Code) {
+	f.Helper()
+	var e *task.Error
+	if !errors.As(err, &e) || e.Code != code {
+		f.Errorf("the error is %v, not one with the code %s", err, code)
+	}
+}
+
+// pages returns the IDs of all pages of a list, and the number of pages.
 func (f *inboxFixture) pages(filter inbox.LetterFilter) (ids []task.ID, pages int) {
 	f.Helper()
 	for {

@@ -1,0 +1,115 @@
+package storetest
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func sourceCases() []inboxCase {
+	return []inboxCase{
+		{"RoundTrip", sourceRoundTrip},
+		{"Reader", sourceReader},
+		{"Policies", policies},
+	}
+}
+
+func (f *inboxFixture) saveSource(s *deadletter.Source) {
+	f.Helper()
+	f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.SaveSource(ctx, tx, s) })
+}
+
+func sourceRoundTrip(f *inboxFixture) {
+	s := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "redis", URL: "redis://h", Queue: "dlq",
+		Format: "raw", Targets: []string{"orders.*", "x"}, MaxReplays: 3, MaxOpen: 100, Paused: true, Version: 1}
+	other := &deadletter.Source{Namespace: "elsewhere", Name: "orders", Driver: "http"}
+	f.saveSource(s)
+	f.saveSource(other)
+	find := func(want *deadletter.Source) {
+		f.Helper()
+		got, err := f.inbox.FindSource(f.Context(), s.Namespace, s.Name)
+		f.must(err)
+		f.same("FindSource", got, want)
+	}
+	find(s)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.inbox.SaveSourceCursor(ctx, tx, "default", "orders", "17-0")
+	})
+	s.Driver, s.Targets, s.Paused, s.MaxOpen, s.Version = "kafka", nil, false, 0, 2
+	f.saveSource(s)
+	find(s)
+	cursor, err := f.inbox.SourceCursor(f.Context(), "default", "orders")
+	f.must(err)
+	f.same("cursor of a changed source", cursor, "17-0")
+	cursor, err = f.inbox.SourceCursor(f.Context(), "default", "none")
+	f.must(err)
+	f.same("cursor of no source", cursor, "")
+	all, err := f.inbox.Sources(f.Context(), "")
+	f.must(err)
+	f.same("all sources", all, []*deadletter.Source{s, other})
+	all, err = f.inbox.Sources(f.Context(), "elsewhere")
+	f.must(err)
+	f.same("sources of a namespace", all, []*deadletter.Source{other})
+	f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.DropSource(ctx, tx, "default", "orders") })
+	find(nil)
+}
+
+func sourceReader(f *inboxFixture) {
+	f.saveSource(&deadletter.Source{Namespace: "default", Name: "orders"})
+	take := func(name, node string, now task.Instant) (taken bool) {
+		f.Helper()
+		f.write(func(ctx context.Context, tx engine.Tx) (err error) {
+			taken, err = f.inbox.TakeSource(ctx, tx, "default", name, node, now, now.Add(time.Minute))
+			return err
+		})
+		return taken
+	}
+	for i, step := range []struct {
+		name, node string
+		after      time.Duration
+		want       bool
+	}{
+		{"orders", "a", 0, true},
+		{"orders", "b", 59 * time.Second, false},
+		{"orders", "a", 30 * time.Second, true}, // until 1:30
+		{"orders", "b", 89 * time.Second, false},
+		{"orders", "b", 90 * time.Second, true},
+		{"orders", "a", 91 * time.Second, false},
+		{"none", "a", 0, false},
+	} {
+		if got := take(step.name, step.node, f.now.Add(step.after)); got != step.want {
+			f.Errorf("step %d: %s takes %s: %v, want %v", i, step.node, step.name, got, step.want)
+		}
+	}
+}
+
+func policies(f *inboxFixture) {
+	p := &deadletter.Policy{Namespace: "default", Source: "orders", Strategy: deadletter.Exponential, MaxRetries: 3,
+		KeepExhausted: true, Base: time.Second, Cap: time.Hour, Multiplier: 1.7, Jitter: 0.25, At: time.Minute,
+		MaxAge: 48 * time.Hour, OnlyTypes: []string{"a", "b\x00"}, Version: 1}
+	special := &deadletter.Policy{Namespace: "default", Source: "orders", Origin: "in", Strategy: deadletter.Manual}
+	save := func(p *deadletter.Policy) {
+		f.Helper()
+		f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.SavePolicy(ctx, tx, p) })
+	}
+	list := func(namespace string, want ...*deadletter.Policy) {
+		f.Helper()
+		got, err := f.inbox.Policies(f.Context(), namespace)
+		f.must(err)
+		f.same("Policies", got, want)
+	}
+	save(p)
+	save(special)
+	list("", p, special)
+	p.MaxRetries, p.Version = 5, 2
+	save(p)
+	list("default", p, special)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.inbox.DropPolicy(ctx, tx, "default", "orders", "")
+	})
+	list("default", special)
+	list("elsewhere")
+}
