@@ -36,6 +36,9 @@ type Dialect struct {
 	StateColumn func(task.State) string
 	// Lock ends a query whose rows are locked until the end of the transaction; "" with a single writer.
 	Lock string
+	// Anonymous: a statement with thousands of arguments has ? for each of them. SQLite takes a time for numbered ones
+	// that grows with the square of their number.
+	Anonymous bool
 	// Contains is a condition: the bytes of a column contain those of an argument.
 	Contains func(column, arg string) string
 }

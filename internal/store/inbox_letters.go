@@ -101,7 +101,7 @@ func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadl
 		rows[i] = s.letterValues(l)
 	}
 	stored := make(map[task.ID]bool, len(letters))
-	err := insertLetters.run(rows, func(query string, args []any) error {
+	err := insertLetters.run(s.Dialect, rows, func(query string, args []any) error {
 		ids, err := collect(ctx, s, s.scanID, query, args...)
 		for _, id := range ids {
 			stored[id] = true

@@ -202,15 +202,15 @@ func unpackContent(packed []byte) (*deadletter.Content, error) {
 
 // rowInsert inserts rows of one shape, many with one statement.
 type rowInsert struct {
-	width          int
-	one, few, many string
+	width               int
+	numbered, anonymous map[int]string // statements by their number of rows
 }
 
 const manyRows, fewRows = 64, 8
 
 // insertOf returns the statements that insert rows of a number of columns. tail follows the values.
 func insertOf(into string, width int, tail string) rowInsert {
-	rows := func(n int) string {
+	rows := func(n int, mark func(i int) string) string {
 		var b strings.Builder
 		b.WriteString(into + " VALUES ")
 		for i := range n * width {
@@ -222,29 +222,38 @@ func insertOf(into string, width int, tail string) rowInsert {
 			default:
 				b.WriteString(", ")
 			}
-			b.WriteString("$" + strconv.Itoa(i+1))
+			b.WriteString(mark(i))
 		}
 		b.WriteString(")" + tail)
 		return b.String()
 	}
-	return rowInsert{width: width, one: rows(1), few: rows(fewRows), many: rows(manyRows)}
+	r := rowInsert{width: width, numbered: map[int]string{}, anonymous: map[int]string{}}
+	for _, n := range []int{1, fewRows, manyRows} {
+		r.numbered[n] = rows(n, func(i int) string { return "$" + strconv.Itoa(i+1) })
+		r.anonymous[n] = rows(n, func(int) string { return "?" })
+	}
+	return r
 }
 
 // run calls each with a statement and its arguments, for all rows in their order.
-func (r rowInsert) run(rows [][]any, each func(query string, args []any) error) error {
+func (r rowInsert) run(d Dialect, rows [][]any, each func(query string, args []any) error) error {
+	queries := r.numbered
+	if d.Anonymous {
+		queries = r.anonymous
+	}
 	for len(rows) > 0 {
-		n, query := 1, r.one
+		n := 1
 		switch {
 		case len(rows) >= manyRows:
-			n, query = manyRows, r.many
+			n = manyRows
 		case len(rows) >= fewRows:
-			n, query = fewRows, r.few
+			n = fewRows
 		}
 		args := make([]any, 0, n*r.width)
 		for _, row := range rows[:n] {
 			args = append(args, row...)
 		}
-		if err := each(query, args); err != nil {
+		if err := each(queries[n], args); err != nil {
 			return err
 		}
 		rows = rows[n:]
@@ -254,5 +263,5 @@ func (r rowInsert) run(rows [][]any, each func(query string, args []any) error) 
 
 // send inserts rows; the outcome is not needed.
 func (r rowInsert) send(ctx context.Context, s SQL, rows [][]any) error {
-	return r.run(rows, func(query string, args []any) error { return s.Send(ctx, query, args...) })
+	return r.run(s.Dialect, rows, func(query string, args []any) error { return s.Send(ctx, query, args...) })
 }

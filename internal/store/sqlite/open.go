@@ -159,9 +159,10 @@ func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) 
 // index.
 func dialect(ids *task.Source) store.Dialect {
 	return store.Dialect{
-		ID:       func(id task.ID) any { return id.Seq() },
-		ScanID:   func(id *task.ID) sql.Scanner { return scanID{ids, id} },
-		Contains: func(column, arg string) string { return "instr(" + column + ", " + arg + ") > 0" },
+		ID:        func(id task.ID) any { return id.Seq() },
+		ScanID:    func(id *task.ID) sql.Scanner { return scanID{ids, id} },
+		Anonymous: true,
+		Contains:  func(column, arg string) string { return "instr(" + column + ", " + arg + ") > 0" },
 	}
 }
 

@@ -210,7 +210,7 @@ func frozenTooMuch(f *inboxFixture) {
 }
 
 func frozenMany(f *inboxFixture) {
-	const many = 100_000
+	const many = 100_000 // a fraction of the target, which takes minutes to fill
 	for range many / 5000 {
 		f.add(f.letters(5000, func(i int, l *deadletter.Letter) {
 			l.Identity, l.Stack = fmt.Sprint(l.ID), ""

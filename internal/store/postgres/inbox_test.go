@@ -1,0 +1,26 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store/storetest"
+)
+
+func BenchmarkLetters(b *testing.B) {
+	s, err := postgres.Open(b.Context(), pgtest.DSN(b), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	storetest.BenchmarkLetters(b, s)
+}
+
+func TestInboxRaces(t *testing.T) {
+	t.Parallel()
+	storetest.RunInboxRaces(t, func(t *testing.T) (a, b storetest.InboxStore) {
+		dsn := pgtest.DSN(t)
+		return open(t, dsn), open(t, dsn)
+	})
+}
