@@ -260,8 +260,10 @@ func (in *installation) show(t *testing.T) string {
 func filled(t *testing.T, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tasker.db")
-	in := install(t, openSQLite(t, path))
+	s := openSQLite(t, path)
+	in := install(t, s)
 	in.fill(t, n)
+	fillInbox(t, s.(inboxStore))
 	in.close(t)
 	return "sqlite:" + path
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/transfer"
@@ -71,11 +72,16 @@ func TestCopyThroughPostgres(t *testing.T) {
 	mustCopy(t, second, back)
 	mustCopy(t, from, back)
 
-	source := install(t, openSQLite(t, path(from)))
+	origin := openSQLite(t, path(from))
+	source := install(t, origin)
 	defer source.close(t)
-	want := source.show(t)
-	for name, in := range map[string]*installation{"PostgreSQL": install(t, openPostgres(t, second)),
-		"SQLite": install(t, openSQLite(t, path(back)))} {
+	want, letters := source.show(t), showInbox(t, origin.(inboxStore))
+	for name, s := range map[string]engine.Database{"PostgreSQL": openPostgres(t, second),
+		"SQLite": openSQLite(t, path(back))} {
+		if diff := cmp.Diff(letters, showInbox(t, s.(inboxStore))); diff != "" {
+			t.Errorf("on %s the inbox says something else (-source +target):\n%s", name, diff)
+		}
+		in := install(t, s)
 		if diff := cmp.Diff(want, in.show(t)); diff != "" {
 			t.Errorf("on %s the API says something else (-source +target):\n%s", name, diff)
 		}
