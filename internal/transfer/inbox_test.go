@@ -73,7 +73,8 @@ func showInbox(t *testing.T, s inboxStore) (all []any) {
 		}
 		all = append(all, v)
 	}
-	page, err := in.ListLetters(t.Context(), inbox.LetterFilter{Selection: deadletter.Selection{Namespace: "büro"}, Limit: 9})
+	page, err := in.ListLetters(t.Context(), inbox.LetterFilter{Selection: deadletter.Selection{Namespace: "büro"},
+		Limit: 9})
 	if err != nil || len(page.Letters) != 1 {
 		t.Fatalf("%d letters are listed, error %v", len(page.Letters), err)
 	}

@@ -191,7 +191,7 @@ func (f *inboxFixture) openCase(message string, at task.Instant) (task.ID, deadl
 	c := task.NewCase(f.id(), j.task, task.Errored, task.ReasonMaxRetries, at)
 	c.Fingerprint, c.Step, c.Message = "E7", f.single.Steps[0].Name, message
 	f.addCase(j, c)
-	return c.ID, deadletter.GroupOf("default", deadletter.PrintOfCase(c, "a", f.single.Name))
+	return c.ID, deadletter.GroupOf("default", deadletter.PrintOfCase(c, "a", f.single.Name, ""))
 }
 
 func frozenTooMuch(f *inboxFixture) {
