@@ -1,0 +1,321 @@
+package public_test
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/public"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// fake is an Inbox that remembers the last request and answers with what is set. Its other methods are not called.
+type fake struct {
+	public.Inbox
+	asked any
+	by    inbox.By
+	err   error
+
+	letters []*deadletter.Letter
+	group   *inbox.GroupStory
+	source  *deadletter.Source
+	items   []deadletter.Item
+}
+
+func (f *fake) Report(_ context.Context, namespace, source string, reports []inbox.Report) ([]inbox.Receipt, error) {
+	f.asked = reports
+	return []inbox.Receipt{{Letter: letterID, Group: 0xab, Status: inbox.Returned}}, f.err
+}
+
+func (f *fake) Letters(_ context.Context, filter inbox.LetterFilter) (inbox.LetterPage, error) {
+	f.asked = filter
+	return inbox.LetterPage{Letters: f.letters, Next: letterID}, f.err
+}
+
+func (f *fake) DiscardLetter(_ context.Context, _ task.ID, by inbox.By) (*deadletter.Letter, error) {
+	f.by = by
+	return f.letters[0], f.err
+}
+
+func (f *fake) EditLetter(_ context.Context, _ task.ID, edit inbox.LetterEdit) (*deadletter.Letter, error) {
+	f.asked = edit
+	return f.letters[0], f.err
+}
+
+func (f *fake) Group(context.Context, deadletter.GroupID) (*inbox.GroupStory, error) {
+	return f.group, f.err
+}
+
+func (f *fake) CreateRedrive(_ context.Context, req inbox.RedriveRequest) (*deadletter.Redrive, error) {
+	f.asked = req
+	return &deadletter.Redrive{ID: letterID, Selection: req.Selection, Plan: req.Plan, Edit: req.Edit}, f.err
+}
+
+func (f *fake) RedriveItems(_ context.Context, _ task.ID, _ deadletter.ItemState, above, limit int) ([]deadletter.Item,
+	error,
+) {
+	f.asked = [2]int{above, limit}
+	return f.items, f.err
+}
+
+func (f *fake) SaveSource(_ context.Context, s *deadletter.Source, by inbox.By) (*deadletter.Source, error) {
+	f.asked, f.by = s, by
+	return f.source, f.err
+}
+
+func (f *fake) SavePolicy(_ context.Context, p *deadletter.Policy, _ inbox.By) (*deadletter.Policy, error) {
+	f.asked = p
+	return p, f.err
+}
+
+var (
+	letterID = task.ID(uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f80"))
+	noon     = time.Date(2026, 1, 31, 12, 0, 0, 123456000, time.UTC)
+	letter   = &deadletter.Letter{ID: letterID, Namespace: "n", Source: "s", State: deadletter.Open,
+		StateAt: task.At(noon), Group: 0xab, Failure: failure.Report{Type: "T", Message: "m", Class: failure.Logic},
+		Stack: "st", Original: deadletter.Content{Key: []byte{0xff}, Payload: []byte(`{"a": 1}`),
+			Headers: []deadletter.Header{{Name: "h", Value: []byte("v")}, {Name: "h"}}},
+		Edited: &deadletter.Content{Payload: []byte("text")}, Version: 4}
+)
+
+// details returns where an invalid request is wrong, and fails the test on any other error.
+func details(t *testing.T, err error) string {
+	t.Helper()
+	if tasker.ErrorCode(err) != tasker.CodeInvalid {
+		t.Fatalf("error is %v", err)
+	}
+	var at []string
+	for _, d := range err.(*tasker.Error).Details {
+		at = append(at, d.Location)
+	}
+	return strings.Join(at, " ")
+}
+
+func TestLetterShown(t *testing.T) {
+	t.Parallel()
+	page, err := public.New(&fake{letters: []*deadletter.Letter{letter}}).Letters(t.Context(), deadletters.LetterFilter{})
+	if err != nil || len(page.Letters) != 1 || page.NextCursor != letterID.String() {
+		t.Fatalf("%v: %+v", err, page)
+	}
+	got, err := json.Marshal(page.Letters[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"letter_uuid":"0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f80"`, `"group_id":"00000000000000ab"`,
+		`"state_at":"2026-01-31T12:00:00.123456Z"`, `"class":"logic"`, `"retryable":false`, `"stack_trace":"st"`,
+		`"original":{"key_base64":"/w==","headers":[{"name":"h","value":"v"},{"name":"h"}],"payload":{"a":1}}`,
+		`"edited":{"payload_base64":"dGV4dA=="}`, `"etag":"4"`} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("the letter lacks %s: %s", want, got)
+		}
+	}
+	for _, absent := range []string{"due_at", "purge_at", "redrive_uuid"} {
+		if strings.Contains(string(got), absent) {
+			t.Errorf("the letter has %s: %s", absent, got)
+		}
+	}
+}
+
+func TestReportRead(t *testing.T) {
+	t.Parallel()
+	f, no := &fake{}, false
+	id := uuid.UUID(letterID)
+	receipts, err := public.New(f).Report(t.Context(), deadletters.ReportRequest{Source: "s", IdempotencyKey: "k",
+		Reports: []deadletters.Report{
+			{MessageID: "m-1", FailedAt: noon, Failure: deadletters.LetterFailure{Message: "x", Retryable: &no}},
+			{LetterUUID: &id, Failure: deadletters.LetterFailure{Message: "y"},
+				Content: deadletters.Content{PayloadBase64: []byte{0xff}, Payload: json.RawMessage("null")}},
+		}})
+	if err != nil || receipts[0].Status != deadletters.Returned || receipts[0].GroupID != "00000000000000ab" {
+		t.Fatalf("%v: %+v", err, receipts)
+	}
+	want := []inbox.Report{
+		{MessageID: "m-1", FailedAt: task.At(noon), Failure: failure.Report{Message: "x"}},
+		{MessageID: "k/1", Letter: letterID, Failure: failure.Report{Message: "y", Retryable: true},
+			Content: deadletter.Content{Payload: []byte{0xff}}},
+	}
+	if diff := cmp.Diff(want, f.asked); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+}
+
+// TestRequestsRefused: what cannot be converted is refused with its place, before the inbox is asked.
+func TestRequestsRefused(t *testing.T) {
+	t.Parallel()
+	id := uuid.UUID(letterID)
+	report := func(r deadletters.Report) func(*public.Backend) error {
+		return func(b *public.Backend) error {
+			_, err := b.Report(t.Context(), deadletters.ReportRequest{Source: "s", Reports: []deadletters.Report{{}, r}})
+			return err
+		}
+	}
+	redrive := func(r deadletters.RedriveRequest) func(*public.Backend) error {
+		return func(b *public.Backend) error {
+			_, err := b.CreateRedrive(t.Context(), r)
+			return err
+		}
+	}
+	letters := func(f deadletters.LetterFilter) func(*public.Backend) error {
+		return func(b *public.Backend) error {
+			_, err := b.Letters(t.Context(), f)
+			return err
+		}
+	}
+	source := func(url string) func(*public.Backend) error {
+		return func(b *public.Backend) error {
+			_, err := b.SaveSource(t.Context(), deadletters.SourceRequest{Source: deadletters.Source{Name: "s", URL: url}})
+			return err
+		}
+	}
+	policy := func(p deadletters.Policy) func(*public.Backend) error {
+		return func(b *public.Backend) error {
+			_, err := b.SavePolicy(t.Context(), deadletters.PolicyRequest{Policy: p})
+			return err
+		}
+	}
+	discard := func(match string) func(*public.Backend) error {
+		return func(b *public.Backend) error {
+			_, err := b.DiscardLetter(t.Context(), id, deadletters.Act{IfMatch: match})
+			return err
+		}
+	}
+	both := deadletters.Content{Payload: json.RawMessage("1"), PayloadBase64: []byte("1"), Key: "k", KeyBase64: []byte("k"),
+		Headers: []deadletters.Header{{Name: "", Value: "v", ValueBase64: []byte("v")}, {Name: "a\x1b"}}}
+	for name, c := range map[string]struct {
+		do func(*public.Backend) error
+		at string
+	}{
+		"BothForms": {report(deadletters.Report{Content: both}), "/reports/1/payload_base64 /reports/1/key_base64 " +
+			"/reports/1/headers/0/name /reports/1/headers/0/value_base64 /reports/1/headers/1/name"},
+		"Control":     {report(deadletters.Report{Failure: deadletters.LetterFailure{Type: "a\nb"}}), "/reports/1/failure/error_type"},
+		"FarFuture":   {report(deadletters.Report{FailedAt: noon.AddDate(9000, 0, 0)}), "/reports/1/failed_at"},
+		"BeforeEpoch": {letters(deadletters.LetterFilter{Selection: deadletters.Selection{After: time.Unix(-1, 0)}}), "/after"},
+		"Cursor":      {letters(deadletters.LetterFilter{Cursor: "x"}), "query.cursor"},
+		"GroupCase":   {letters(deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{"00000000000000AB"}}}), "/groups/0"},
+		"NoGroup":     {letters(deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{"0000000000000000"}}}), "/groups/0"},
+		"NaN":         {redrive(deadletters.RedriveRequest{Plan: deadletters.Plan{ObserveSeconds: math.NaN()}}), "/plan/observe_seconds"},
+		"Negative":    {redrive(deadletters.RedriveRequest{Plan: deadletters.Plan{ObserveSeconds: -1}}), "/plan/observe_seconds"},
+		"Infinite":    {policy(deadletters.Policy{MaxAgeSeconds: math.Inf(1)}), "/max_age_seconds"},
+		"TimeOfDay":   {policy(deadletters.Policy{TimeOfDay: "24:00"}), "/time_of_day"},
+		"ShortTime":   {policy(deadletters.Policy{TimeOfDay: "3:30"}), "/time_of_day"},
+		"Hidden":      {source("amqp://a:xxxxx@host"), "/url"},
+		"HiddenQuery": {source("kafka://host?sasl_password=xxxxx"), "/url"},
+		"TwoETags":    {discard(`"1","2"`), "/if_match"},
+		"BrokenETag":  {discard(`"1`), "/if_match"},
+		"LongPrecond": {discard(strings.Repeat("a", 2000)), "/if_match"},
+		"ClearAndEdit": {func(b *public.Backend) error {
+			_, err := b.EditLetter(t.Context(), id, deadletters.LetterEdit{Clear: true, Edit: deadletters.Edit{Key: "k"}})
+			return err
+		}, "/clear"},
+		"ItemCursor": {func(b *public.Backend) error {
+			_, err := b.RedriveItems(t.Context(), id, deadletters.ItemFilter{Cursor: "-1"})
+			return err
+		}, "query.cursor"},
+	} {
+		f := &fake{letters: []*deadletter.Letter{letter}}
+		if got := details(t, c.do(public.New(f))); got != c.at || f.asked != nil {
+			t.Errorf("%s: refused at %q, want %q; asked %v", name, got, c.at, f.asked)
+		}
+	}
+}
+
+func TestPreconditions(t *testing.T) {
+	t.Parallel()
+	for match, want := range map[string]int64{"": 0, "*": 0, `"4"`: 4, `W/"4"`: 4, "4": 4, "other-1": -1, "0": -1} {
+		f := &fake{letters: []*deadletter.Letter{letter}}
+		if _, err := public.New(f).DiscardLetter(t.Context(), uuid.UUID(letterID),
+			deadletters.Act{IfMatch: match, Actor: "ann", Reason: "r"}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(inbox.By{Actor: "ann", Reason: "r", Version: want}, f.by); diff != "" {
+			t.Errorf("If-Match %s (-want +got):\n%s", match, diff)
+		}
+	}
+}
+
+func TestErrorsKeepTheirCodes(t *testing.T) {
+	t.Parallel()
+	f := &fake{err: &task.Error{Code: task.Invalid, Message: "bad", Hint: "h",
+		Problems: []task.Problem{{Location: "/letters/3/origin", Message: "is long"}}}}
+	_, err := public.New(f).Report(t.Context(), deadletters.ReportRequest{Source: "s"})
+	if at := details(t, err); at != "/reports/3/origin" {
+		t.Errorf("the problem is at %s", at)
+	}
+	f.err = &task.Error{Code: task.Exhausted, Message: "full", RetryAfter: time.Minute}
+	_, err = public.New(f).Report(t.Context(), deadletters.ReportRequest{Source: "s"})
+	if e := err.(*tasker.Error); e.Code != tasker.CodeExhausted || e.RetryAfter != time.Minute {
+		t.Errorf("error is %+v", e)
+	}
+}
+
+// TestSecretsAreHidden: no answer shows the password of a broker.
+func TestSecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"":                                   "",
+		"redis://host:6379/0":                "redis://host:6379/0",
+		"amqp://ann:geheim@host/v":           "amqp://ann:xxxxx@host/v",
+		"redis://:geheim@host":               "redis://:xxxxx@host",
+		"kafka://h?sasl_password=geheim&a=1": "kafka://h?a=1&sasl_password=xxxxx",
+		"kafka://h?apiKey=geheim":            "kafka://h?apiKey=xxxxx",
+		"kafka://h?%zz=geheim":               "kafka://h?xxxxx",
+		"amqp://ann:geheim@ho st":            "xxxxx",
+	} {
+		f := &fake{source: &deadletter.Source{Name: "s", URL: url, Version: 1}}
+		got, err := public.New(f).SaveSource(t.Context(), deadletters.SourceRequest{Source: deadletters.Source{URL: url}})
+		if err != nil || got.URL != want {
+			t.Errorf("%s is shown as %s: %v", url, got.URL, err)
+		}
+		if f.asked.(*deadletter.Source).URL != url {
+			t.Errorf("%s is stored as %s", url, f.asked.(*deadletter.Source).URL)
+		}
+	}
+}
+
+func TestRedriveRoundTrip(t *testing.T) {
+	t.Parallel()
+	f, parked := &fake{}, true
+	req := deadletters.RedriveRequest{Operation: "redrive", Selection: deadletters.Selection{Namespace: "n", Kind: "case",
+		IDs: []uuid.UUID{uuid.UUID(letterID)}, Groups: []string{"00000000000000ab"}, Source: "s", Origin: "o", Template: "t",
+		State: "open", ErrorType: "T", Text: "x", HeaderName: "h", HeaderValue: "v", After: noon, Before: noon.Add(1e9),
+		MinReplays: 2, Parked: &parked}, Plan: deadletters.Plan{Canary: 1, Factor: 2, Largest: 3, ObserveSeconds: 0.5, Rate: 4},
+		Edit: &deadletters.Edit{Patch: json.RawMessage(`{"a":1}`), DropHeaders: []string{"d"}, Key: "k",
+			SetHeaders: []deadletters.Header{{Name: "s", Value: "v"}}}}
+	got, err := public.New(f).CreateRedrive(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(req.Selection, got.Selection); diff != "" {
+		t.Errorf("selection (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(req.Plan, got.Plan); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(req.Edit, got.Edit); diff != "" {
+		t.Errorf("edit (-want +got):\n%s", diff)
+	}
+}
+
+func TestItemsPages(t *testing.T) {
+	t.Parallel()
+	f := &fake{items: []deadletter.Item{{No: 6}, {No: 7}}}
+	page, err := public.New(f).RedriveItems(t.Context(), uuid.UUID(letterID), deadletters.ItemFilter{Limit: 2, Cursor: "5"})
+	if err != nil || page.NextCursor != "7" || f.asked != [2]int{5, 2} {
+		t.Errorf("%v: cursor %q after %v", err, page.NextCursor, f.asked)
+	}
+	page, err = public.New(f).RedriveItems(t.Context(), uuid.UUID(letterID), deadletters.ItemFilter{})
+	if err != nil || page.NextCursor != "" || f.asked != [2]int{0, 100} {
+		t.Errorf("%v: cursor %q after %v", err, page.NextCursor, f.asked)
+	}
+}
