@@ -20,11 +20,13 @@ type Backend interface {
 	SourceBackend
 }
 
-// Of returns the Backend of a client: that of the server to which the client is connected, or that of the client's own
-// Backend if it has one.
+// Of returns the Backend of a client: that of the server to which the client is connected, or that of the engine in
+// this process. An engine whose store keeps no dead letters answers every call with CodeInvalid.
 func Of(c *tasker.Client) Backend {
-	if b, inProcess := c.Backend.(Backend); inProcess {
-		return b
+	if engine, inProcess := c.Backend.(interface{ DeadLetters() Backend }); inProcess {
+		if b := engine.DeadLetters(); b != nil {
+			return b
+		}
 	}
 	return server{c}
 }
