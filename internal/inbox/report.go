@@ -36,15 +36,15 @@ func (in *Inbox) checkReports(source string, reports []Report) error {
 	}
 	bad("/source", task.TextFault(source, maxName))
 	if len(reports) < 1 || len(reports) > maxReports {
-		bad("/letters", fmt.Sprintf("must have 1 to %d entries, not %d", maxReports, len(reports)))
+		bad("/reports", fmt.Sprintf("must have 1 to %d entries, not %d", maxReports, len(reports)))
 	}
 	for i, r := range reports[:min(len(reports), maxReports)] {
-		at := "/letters/" + strconv.Itoa(i)
+		at := "/reports/" + strconv.Itoa(i)
 		bad(at+"/message_id", task.TextFault(r.MessageID, maxName))
 		bad(at+"/origin", task.TextFault(r.Origin, maxName))
 		bad(at+"/handler", task.TextFault(r.Handler, maxName))
 		if r.Failure.Type == "" && r.Failure.Code == "" && r.Failure.Message == "" {
-			bad(at+"/error", "is missing: give its type, code or message")
+			bad(at+"/failure", "is missing: give its type, code or message")
 		}
 		if r.Attempts < 0 || r.Attempts > 1_000_000 {
 			bad(at+"/attempts", "must be 0 to 1000000")

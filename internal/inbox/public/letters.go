@@ -23,7 +23,7 @@ func (b *Backend) Report(ctx context.Context, req deadletters.ReportRequest) ([]
 	}
 	receipts, err := b.inbox.Report(ctx, cmp.Or(req.Namespace, defaultNamespace), req.Source, reports)
 	if err != nil {
-		return nil, relocated(err, "/letters", "/reports")
+		return nil, shownError(err)
 	}
 	out := make([]deadletters.Receipt, len(receipts))
 	for i, receipt := range receipts {

@@ -190,22 +190,33 @@ func TestRequestsRefused(t *testing.T) {
 			return err
 		}
 	}
-	both := deadletters.Content{Payload: json.RawMessage("1"), PayloadBase64: []byte("1"), Key: "k", KeyBase64: []byte("k"),
-		Headers: []deadletters.Header{{Name: "", Value: "v", ValueBase64: []byte("v")}, {Name: "a\x1b"}}}
+	both := deadletters.Content{
+		Payload:       json.RawMessage("1"),
+		PayloadBase64: []byte("1"),
+		Key:           "k",
+		KeyBase64:     []byte("k"),
+		Headers:       []deadletters.Header{{Name: "", Value: "v", ValueBase64: []byte("v")}, {Name: "a\x1b"}},
+	}
 	for name, c := range map[string]struct {
 		do func(*public.Backend) error
 		at string
 	}{
 		"BothForms": {report(deadletters.Report{Content: both}), "/reports/1/payload_base64 /reports/1/key_base64 " +
 			"/reports/1/headers/0/name /reports/1/headers/0/value_base64 /reports/1/headers/1/name"},
-		"Control":     {report(deadletters.Report{Failure: deadletters.LetterFailure{Type: "a\nb"}}), "/reports/1/failure/error_type"},
-		"FarFuture":   {report(deadletters.Report{FailedAt: noon.AddDate(9000, 0, 0)}), "/reports/1/failed_at"},
-		"BeforeEpoch": {letters(deadletters.LetterFilter{Selection: deadletters.Selection{After: time.Unix(-1, 0)}}), "/after"},
-		"Cursor":      {letters(deadletters.LetterFilter{Cursor: "x"}), "query.cursor"},
-		"GroupCase":   {letters(deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{"00000000000000AB"}}}), "/groups/0"},
-		"NoGroup":     {letters(deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{"0000000000000000"}}}), "/groups/0"},
-		"NaN":         {redrive(deadletters.RedriveRequest{Plan: deadletters.Plan{ObserveSeconds: math.NaN()}}), "/plan/observe_seconds"},
-		"Negative":    {redrive(deadletters.RedriveRequest{Plan: deadletters.Plan{ObserveSeconds: -1}}), "/plan/observe_seconds"},
+		"Control": {report(deadletters.Report{Failure: deadletters.LetterFailure{Type: "a\nb"}}),
+			"/reports/1/failure/error_type"},
+		"FarFuture": {report(deadletters.Report{FailedAt: noon.AddDate(9000, 0, 0)}), "/reports/1/failed_at"},
+		"BeforeEpoch": {letters(deadletters.LetterFilter{Selection: deadletters.Selection{After: time.Unix(-1, 0)}}),
+			"/after"},
+		"Cursor": {letters(deadletters.LetterFilter{Cursor: "x"}), "query.cursor"},
+		"GroupCase": {letters(deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{"00000000000000AB"}}}),
+			"/groups/0"},
+		"NoGroup": {letters(deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{"0000000000000000"}}}),
+			"/groups/0"},
+		"NaN": {redrive(deadletters.RedriveRequest{Plan: deadletters.Plan{ObserveSeconds: math.NaN()}}),
+			"/plan/observe_seconds"},
+		"Negative": {redrive(deadletters.RedriveRequest{Plan: deadletters.Plan{ObserveSeconds: -1}}),
+			"/plan/observe_seconds"},
 		"Infinite":    {policy(deadletters.Policy{MaxAgeSeconds: math.Inf(1)}), "/max_age_seconds"},
 		"TimeOfDay":   {policy(deadletters.Policy{TimeOfDay: "24:00"}), "/time_of_day"},
 		"ShortTime":   {policy(deadletters.Policy{TimeOfDay: "3:30"}), "/time_of_day"},
@@ -247,7 +258,7 @@ func TestPreconditions(t *testing.T) {
 func TestErrorsKeepTheirCodes(t *testing.T) {
 	t.Parallel()
 	f := &fake{err: &task.Error{Code: task.Invalid, Message: "bad", Hint: "h",
-		Problems: []task.Problem{{Location: "/letters/3/origin", Message: "is long"}}}}
+		Problems: []task.Problem{{Location: "/reports/3/origin", Message: "is long"}}}}
 	_, err := public.New(f).Report(t.Context(), deadletters.ReportRequest{Source: "s"})
 	if at := details(t, err); at != "/reports/3/origin" {
 		t.Errorf("the problem is at %s", at)
@@ -286,10 +297,24 @@ func TestSecretsAreHidden(t *testing.T) {
 func TestRedriveRoundTrip(t *testing.T) {
 	t.Parallel()
 	f, parked := &fake{}, true
-	req := deadletters.RedriveRequest{Operation: "redrive", Selection: deadletters.Selection{Namespace: "n", Kind: "case",
-		IDs: []uuid.UUID{uuid.UUID(letterID)}, Groups: []string{"00000000000000ab"}, Source: "s", Origin: "o", Template: "t",
-		State: "open", ErrorType: "T", Text: "x", HeaderName: "h", HeaderValue: "v", After: noon, Before: noon.Add(1e9),
-		MinReplays: 2, Parked: &parked}, Plan: deadletters.Plan{Canary: 1, Factor: 2, Largest: 3, ObserveSeconds: 0.5, Rate: 4},
+	req := deadletters.RedriveRequest{Operation: "redrive", Selection: deadletters.Selection{
+		Namespace:   "n",
+		Kind:        "case",
+		IDs:         []uuid.UUID{uuid.UUID(letterID)},
+		Groups:      []string{"00000000000000ab"},
+		Source:      "s",
+		Origin:      "o",
+		Template:    "t",
+		State:       "open",
+		ErrorType:   "T",
+		Text:        "x",
+		HeaderName:  "h",
+		HeaderValue: "v",
+		After:       noon,
+		Before:      noon.Add(1e9),
+		MinReplays:  2,
+		Parked:      &parked,
+	}, Plan: deadletters.Plan{Canary: 1, Factor: 2, Largest: 3, ObserveSeconds: 0.5, Rate: 4},
 		Edit: &deadletters.Edit{Patch: json.RawMessage(`{"a":1}`), DropHeaders: []string{"d"}, Key: "k",
 			SetHeaders: []deadletters.Header{{Name: "s", Value: "v"}}}}
 	got, err := public.New(f).CreateRedrive(t.Context(), req)
@@ -310,7 +335,8 @@ func TestRedriveRoundTrip(t *testing.T) {
 func TestItemsPages(t *testing.T) {
 	t.Parallel()
 	f := &fake{items: []deadletter.Item{{No: 6}, {No: 7}}}
-	page, err := public.New(f).RedriveItems(t.Context(), uuid.UUID(letterID), deadletters.ItemFilter{Limit: 2, Cursor: "5"})
+	page, err := public.New(f).
+		RedriveItems(t.Context(), uuid.UUID(letterID), deadletters.ItemFilter{Limit: 2, Cursor: "5"})
 	if err != nil || page.NextCursor != "7" || f.asked != [2]int{5, 2} {
 		t.Errorf("%v: cursor %q after %v", err, page.NextCursor, f.asked)
 	}
