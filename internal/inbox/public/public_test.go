@@ -209,7 +209,8 @@ func TestRequestsRefused(t *testing.T) {
 		"BeforeEpoch": {letters(deadletters.LetterFilter{Selection: deadletters.Selection{After: time.Unix(-1, 0)}}),
 			"/after"},
 		"Cursor": {letters(deadletters.LetterFilter{Cursor: "x"}), "query.cursor"},
-		"GroupCase": {letters(deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{"00000000000000AB"}}}),
+		"GroupCase": {
+			letters(deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{"00000000000000AB"}}}),
 			"/groups/0"},
 		"NoGroup": {letters(deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{"0000000000000000"}}}),
 			"/groups/0"},
