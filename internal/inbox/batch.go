@@ -159,15 +159,15 @@ func (b *batch) sourceOf(ctx context.Context, l *deadletter.Letter) (*deadletter
 func lineage(c deadletter.Content, l *deadletter.Letter) deadletter.Content {
 	headers := make([]deadletter.Header, 0, len(c.Headers)+3)
 	for _, h := range c.Headers {
-		if h.Name != HeaderLetter && h.Name != HeaderRedrive && h.Name != HeaderReplays {
+		if h.Name != deadletter.HeaderLetter && h.Name != deadletter.HeaderRedrive && h.Name != deadletter.HeaderReplays {
 			headers = append(headers, h)
 		}
 	}
-	headers = append(headers, deadletter.Header{Name: HeaderLetter, Value: []byte(l.ID.String())})
+	headers = append(headers, deadletter.Header{Name: deadletter.HeaderLetter, Value: []byte(l.ID.String())})
 	if !l.Redrive.IsZero() {
-		headers = append(headers, deadletter.Header{Name: HeaderRedrive, Value: []byte(l.Redrive.String())})
+		headers = append(headers, deadletter.Header{Name: deadletter.HeaderRedrive, Value: []byte(l.Redrive.String())})
 	}
-	c.Headers = append(headers, deadletter.Header{Name: HeaderReplays, Value: []byte(strconv.Itoa(l.Replays + 1))})
+	c.Headers = append(headers, deadletter.Header{Name: deadletter.HeaderReplays, Value: []byte(strconv.Itoa(l.Replays + 1))})
 	return c
 }
 

@@ -16,7 +16,6 @@ type Arrival struct {
 	Format    string
 	Position  string // identifies it on its broker; "" for none
 	Undecoded string // why it could not be decoded; "" when it was
-	Redrive   task.ID
 }
 
 // maxReports bounds the messages of one call.

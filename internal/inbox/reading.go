@@ -72,7 +72,7 @@ func (r *readers) look(ctx context.Context) error {
 	}
 	wanted := map[string]*deadletter.Source{}
 	for _, s := range sources {
-		if !s.Paused && r.in.opts.Carriers[s.Driver] != nil {
+		if !s.Paused && s.Driver != HTTP && r.in.opts.Carriers[s.Driver] != nil {
 			wanted[s.Namespace+"/"+s.Name] = s
 		}
 	}

@@ -76,10 +76,19 @@ func headerBytes(headers []deadletter.Header) int {
 	return n
 }
 
-// bounded returns content of which the payload is cut to the limit, the size of the whole payload, and whether it was
-// cut.
+// bounded returns content within the limits, the size of the whole payload, and whether anything was cut.
 func (in *Inbox) bounded(c deadletter.Content) (of deadletter.Content, size int, cut bool) {
 	size = len(c.Payload)
+	if len(c.Key) > maxKey {
+		c.Key, cut = slices.Clone(c.Key[:maxKey]), true
+	}
+	total := 0
+	for i, h := range c.Headers {
+		if total += len(h.Name) + len(h.Value); total > maxHeaders {
+			c.Headers, cut = slices.Clone(c.Headers[:i]), true
+			break
+		}
+	}
 	if size > in.opts.PayloadBytes {
 		c.Payload, cut = slices.Clone(c.Payload[:in.opts.PayloadBytes]), true
 	}

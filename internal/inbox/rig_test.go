@@ -241,7 +241,7 @@ func back(l *deadletter.Letter, cause string) inbox.Arrival {
 	a := dead(0, cause)
 	a.MessageID = ""
 	a.Letter, a.Content = l.ID, l.Outgoing()
-	a.Content.Headers = []deadletter.Header{{Name: inbox.HeaderLetter, Value: []byte(l.ID.String())}}
+	a.Content.Headers = []deadletter.Header{{Name: deadletter.HeaderLetter, Value: []byte(l.ID.String())}}
 	a.Position = "again/" + l.ID.String() + fmt.Sprint(l.Replays)
 	return a
 }

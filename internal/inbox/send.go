@@ -24,10 +24,3 @@ type Sender interface {
 
 // ErrUncertain reports a send whose outcome is not known.
 var ErrUncertain = errors.New("the outcome of the send is not known")
-
-// The headers of what is sent back.
-const (
-	HeaderLetter  = "tasker-letter"
-	HeaderRedrive = "tasker-redrive"
-	HeaderReplays = "tasker-replays"
-)

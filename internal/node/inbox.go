@@ -1,10 +1,14 @@
 package node
 
 import (
+	"maps"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/broker/post"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/carrier"
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
 
@@ -23,7 +27,13 @@ func openInbox(s engine.Database, e *engine.Engine, opts Options) (*inbox.Inbox,
 		return nil, nil
 	}
 	limits := e.Config().Limits
-	in := inbox.New(db, e, inbox.Options{Carriers: opts.Carriers,
+	drivers := driver.Registry{inbox.HTTP: post.Dial}
+	carriers := map[string]inbox.Carrier{}
+	for _, name := range drivers.Names() {
+		carriers[name] = carrier.New(drivers, name)
+	}
+	maps.Copy(carriers, opts.Carriers)
+	in := inbox.New(db, e, inbox.Options{Carriers: carriers,
 		PayloadBytes: limits.PayloadBytes, PageItems: limits.PageItems})
 	return in, []upkeep.Loop{
 		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage},

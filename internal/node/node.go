@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/dispatch/redis"
@@ -54,6 +55,8 @@ type Node struct {
 	dispatcher engine.Dispatcher // nil: the store is the queue
 	inbox      *inbox.Inbox      // nil: the store has no rows for dead letters
 	upkeep     *upkeep.Upkeep
+	name       string // of this process among those that share the store
+	log        *slog.Logger
 }
 
 var _ tasker.Backend = (*Node)(nil)
@@ -106,7 +109,7 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	}
 	in, loops := openInbox(s, e, opts)
 	return &Node{Backend: local.New(e, s), engine: e, store: s, dispatcher: d, inbox: in,
-		upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
+		name: uuid.NewString(), log: opts.Logger, upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
 }
 
 // openDispatcher opens the dispatcher that the options name; nil for none. An unreachable server is no error.
@@ -143,7 +146,15 @@ func compileSchema(schema []byte) (engine.SchemaChecker, error) {
 
 // Run performs the work that depends on time (retries, leases, deadlines, retention) until ctx ends. It
 // blocks.
-func (n *Node) Run(ctx context.Context) error { return n.upkeep.Run(ctx) }
+func (n *Node) Run(ctx context.Context) error {
+	if n.inbox == nil {
+		return n.upkeep.Run(ctx)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return n.upkeep.Run(ctx) })
+	g.Go(func() error { return n.inbox.Read(ctx, n.name, n.log) })
+	return g.Wait()
+}
 
 // RunOnce performs the work that is due now and returns. Tests and simulations with their own clock call it
 // in place of Run.

@@ -37,6 +37,9 @@ func Open() *Driver {
 	}}
 }
 
+// Dial is Open as a driver.OpenFunc: the destinations of letters are URLs, so that their source needs none.
+func Dial(context.Context, string) (driver.Driver, error) { return Open(), nil }
+
 // Open implements driver.Driver: letters are reported, not received.
 func (d *Driver) Open(context.Context, string) (driver.Receiver, error) {
 	return nil, fmt.Errorf("%w: letters of this source are reported over HTTP", driver.ErrNotFound)
