@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/migration"
@@ -18,6 +19,8 @@ type backend interface {
 	tasker.Backend
 	httpapi.Backend
 	web.KeyUse
+	// DeadLetters returns the use cases of dead letters; nil for a store without them.
+	DeadLetters() deadletters.Backend
 	// Run runs the background loops until ctx ends. It blocks.
 	Run(ctx context.Context) error
 	// Ready returns the reason why the store does not answer or refuses writes, or nil.

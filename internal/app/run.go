@@ -172,6 +172,7 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 	})
 	return httpapi.New(store, httpapi.Options{
 		Front:        front,
+		DeadLetters:  store.DeadLetters(),
 		LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
 		Ready:        (&readiness{ask: store.Ready}).within,
 		Version:      version,

@@ -167,7 +167,8 @@ func lineage(c deadletter.Content, l *deadletter.Letter) deadletter.Content {
 	if !l.Redrive.IsZero() {
 		headers = append(headers, deadletter.Header{Name: deadletter.HeaderRedrive, Value: []byte(l.Redrive.String())})
 	}
-	c.Headers = append(headers, deadletter.Header{Name: deadletter.HeaderReplays, Value: []byte(strconv.Itoa(l.Replays + 1))})
+	c.Headers = append(headers, deadletter.Header{Name: deadletter.HeaderReplays,
+		Value: []byte(strconv.Itoa(l.Replays + 1))})
 	return c
 }
 

@@ -27,7 +27,7 @@ const (
 )
 
 // Read reads the sources that no other node reads, until ctx ends. node is the name of this process. It blocks.
-func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) error {
+func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) {
 	r := &readers{in: in, node: node, log: log, running: map[string]*reading{}}
 	defer r.stopAll()
 	tick := time.NewTicker(readEvery)
@@ -38,7 +38,7 @@ func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) error 
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-tick.C:
 		}
 	}

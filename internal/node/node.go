@@ -4,15 +4,17 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/dispatch/redis"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/public"
 	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/settings"
@@ -150,10 +152,13 @@ func (n *Node) Run(ctx context.Context) error {
 	if n.inbox == nil {
 		return n.upkeep.Run(ctx)
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return n.upkeep.Run(ctx) })
-	g.Go(func() error { return n.inbox.Read(ctx, n.name, n.log) })
-	return g.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	var reading sync.WaitGroup
+	reading.Go(func() { n.inbox.Read(ctx, n.name, n.log) })
+	err := n.upkeep.Run(ctx)
+	stop()
+	reading.Wait()
+	return err
 }
 
 // RunOnce performs the work that is due now and returns. Tests and simulations with their own clock call it
@@ -171,6 +176,14 @@ func (n *Node) Census(ctx context.Context) (*engine.Census, error) {
 
 // Inbox returns the use cases of dead letters; nil for a store in memory, which has none.
 func (n *Node) Inbox() *inbox.Inbox { return n.inbox }
+
+// DeadLetters returns them for programs, in public types; nil likewise.
+func (n *Node) DeadLetters() deadletters.Backend {
+	if n.inbox == nil {
+		return nil
+	}
+	return public.New(n.inbox)
+}
 
 // Dispatch returns the present way of steps to workers.
 func (n *Node) Dispatch() engine.DispatchState { return n.engine.Dispatch() }
