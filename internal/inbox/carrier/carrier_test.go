@@ -46,8 +46,8 @@ func open(t *testing.T, path string, b *memory.Broker) (*node.Node, func()) {
 }
 
 // TestThereAndBack: messages of a dead-letter queue become letters, once each although the broker delivers some of them
-// twice and loses the connection; a redrive sends them to the queue that they came from; what the consumer rejects again
-// is the same letter.
+// twice and loses the connection; a redrive sends them to the queue that they came from; what the consumer rejects
+// again is the same letter.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	b := memory.New(nil)
