@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -107,12 +108,15 @@ func (s SQL) caseSelection(ctx context.Context, w *where, f deadletter.Selection
 	return true, nil
 }
 
-// statesOf returns the states that a selection selects.
+// statesOf returns the states that a selection selects; none if it names one that does not exist.
 func statesOf(f deadletter.Selection) []deadletter.State {
-	if f.State != "" {
+	switch {
+	case f.State == "":
+		return deadletter.States
+	case slices.Contains(deadletter.States, f.State):
 		return []deadletter.State{f.State}
 	}
-	return deadletter.States
+	return nil
 }
 
 // quoted are constants of the code as literals of SQL, for indexes with a condition: an argument does not meet it.

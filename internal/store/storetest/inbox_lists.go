@@ -54,6 +54,7 @@ func letterSelections(f *inboxFixture) {
 		"SourceAndOrigin":  {deadletter.Selection{Source: "payments", Origin: "pay.in"}, nil},
 		"Origin":           {deadletter.Selection{Origin: "pay.in"}, []int{4}},
 		"State":            {deadletter.Selection{State: deadletter.Discarded}, []int{6}},
+		"UnknownState":     {deadletter.Selection{State: "'; DROP"}, nil},
 		"Type":             {deadletter.Selection{Type: "KeyError"}, []int{7}},
 		"Wildcards":        {deadletter.Selection{Text: "% of _x_ \""}, []int{8}},
 		"TextIsLiteral":    {deadletter.Selection{Text: "bad%order"}, nil},
