@@ -127,7 +127,7 @@ func (b *batch) prepare(ctx context.Context, i deadletter.Item, l *deadletter.Le
 	switch {
 	case s == nil:
 		return skip(deadletter.ItemFailed, "its source has been removed")
-	case !s.Allows(to, l.Origin):
+	case !allows(s, to, l.Origin):
 		return skip(deadletter.ItemFailed, "its source does not allow the destination "+quoted(to))
 	case b.in.opts.Carriers[s.Driver] == nil:
 		return skip(deadletter.ItemFailed, "this server has no driver "+quoted(s.Driver))
@@ -138,6 +138,16 @@ func (b *batch) prepare(ctx context.Context, i deadletter.Item, l *deadletter.Le
 		}
 	}
 	return &outgoing{item: i, source: s, destination: to, out: Outgoing{Letter: l, Content: lineage(content, l)}}, nil
+}
+
+// allows reports whether letters of a source may be sent to a destination: to where they came from, and to the targets
+// of the source. The origin of a letter that was reported is a claim of the program, which must not make this server
+// call any URL; only targets count.
+func allows(s *deadletter.Source, destination, origin string) bool {
+	if s.Driver == HTTP {
+		origin = ""
+	}
+	return s.Allows(destination, origin)
 }
 
 // sourceOf returns the source of a letter, nil if it was removed. It reads each source once.

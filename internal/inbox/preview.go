@@ -192,7 +192,7 @@ func (v *previewer) check(l *deadletter.Letter, destination string) error {
 		return err
 	}
 	sender := v.in.opts.Carriers[s.Driver]
-	if c.Allowed = s.Allows(destination, l.Origin); !c.Allowed || sender == nil {
+	if c.Allowed = allows(s, destination, l.Origin); !c.Allowed || sender == nil {
 		return nil
 	}
 	if c.Exists, err = sender.Exists(v.ctx, s, destination); err != nil {

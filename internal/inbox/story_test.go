@@ -195,3 +195,18 @@ func TestTasksInTheInbox(t *testing.T) {
 		r.want("counts", []int{done.Counts.Completed, done.Counts.Sent}, []int{3, 1})
 	})
 }
+
+// TestReportedOriginIsNoTarget: a program that may report failures cannot make the server call a URL of its choice.
+func TestReportedOriginIsNoTarget(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		report := dead(1, "Timeout").Report
+		report.Origin = "http://169.254.169.254/latest"
+		if _, err := r.Report(t.Context(), "default", "web", []inbox.Report{report}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive,
+			Selection: deadletter.Selection{Namespace: "default", Source: "web"}, Start: true})
+		r.refused(err, task.Invalid)
+	})
+}
