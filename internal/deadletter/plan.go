@@ -28,7 +28,7 @@ const (
 	minShare   = 0.0001
 )
 
-// NoObservation, as Plan.Observe, sends wave after wave without waiting for what comes back.
+// NoObservation is a Plan.Observe that sends wave after wave without waiting for what comes back.
 const NoObservation time.Duration = -1
 
 // WithDefaults returns the plan with a default for each zero field but Rate. The largest wave is at least as large as

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// keptHours is how long the failures of a group are counted by the hour.
-	keptHours = 14 * 24 * time.Hour
+	// keptCounts is how long the failures of a group are counted by the hour.
+	keptCounts = 14 * 24 * time.Hour
 	// shownNotes bounds the notes of a GroupStory, maxNotes those of a group, maxNote one of them in bytes.
 	shownNotes, maxNotes, maxNote = 100, 1000, 16 << 10
 	// maxMerged bounds the groups that are merged into one.
@@ -89,7 +89,7 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	for _, m := range s.Merged {
 		ids = append(ids, m.ID)
 	}
-	hours, err := in.store.Hours(ctx, ids, in.now().Add(-keptHours))
+	hours, err := in.store.Hours(ctx, ids, in.now().Add(-keptCounts))
 	if err != nil {
 		return nil, err
 	}

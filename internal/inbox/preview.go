@@ -68,7 +68,6 @@ type previewer struct {
 	out     *Preview
 	sources map[string]*deadletter.Source
 	checks  map[[2]string]*DestinationCheck
-	faulty  int // letters to which the edit does not apply
 }
 
 func (v *previewer) run() error {

@@ -82,8 +82,6 @@ func (r *rig) clock() time.Time {
 	return r.now
 }
 
-func (r *rig) instant() task.Instant { return task.At(r.clock()) }
-
 // pass lets time pass, and does what is due.
 func (r *rig) pass(d time.Duration) {
 	r.t.Helper()

@@ -61,7 +61,9 @@ func TestVerdicts(t *testing.T) {
 	answer("/busy", 503)
 	answer("/limit", 429)
 	answer("/bad", 400)
-	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/trap", 307) })
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/trap", http.StatusTemporaryRedirect)
+	})
 	mux.HandleFunc("/trap", func(http.ResponseWriter, *http.Request) { redirected = true })
 	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()

@@ -22,6 +22,7 @@ type Endpoint struct {
 // Trait is a set of properties of an endpoint.
 type Trait uint16
 
+// The traits.
 const (
 	Hot          Trait = 1 << iota // called for every task: logged at level debug
 	Batch                          // the body may have the size of a batch

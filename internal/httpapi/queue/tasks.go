@@ -14,20 +14,20 @@ import (
 	"github.com/taskerhq/tasker/internal/web"
 )
 
-// QueuePath names a task of the queue. It is exported because huma ignores unexported embedded structs.
-type QueuePath struct {
+// Path names a task of the queue. It is exported because huma ignores unexported embedded structs.
+type Path struct {
 	ID uuid.UUID `path:"id" doc:"The task."`
 }
 
-// queueTaskQuery is QueuePath with a request for more fields.
+// queueTaskQuery is Path with a request for more fields.
 type queueTaskQuery struct {
-	QueuePath
+	Path
 	IncludeHistory bool `query:"include_history" doc:"Include earlier statuses, oldest first."`
 }
 
-// queueCancelQuery is QueuePath with the parameters of a cancellation.
+// queueCancelQuery is Path with the parameters of a cancellation.
 type queueCancelQuery struct {
-	QueuePath
+	Path
 	endpoint.CancelParams
 }
 
