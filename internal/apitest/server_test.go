@@ -16,6 +16,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/inbox/public"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/queueapi"
@@ -72,7 +73,7 @@ func serve(t *testing.T, dsn string, opts node.Options) *server {
 	looped := make(chan error, 1)
 	loops, endLoops := context.WithCancel(context.Background())
 	go func() { looped <- b.Run(loops) }()
-	h := httptest.NewServer(httpapi.New(b, httpapi.Options{}))
+	h := httptest.NewServer(httpapi.New(b, httpapi.Options{DeadLetters: public.New(b.Inbox())}))
 	client, err := tasker.Dial(h.URL, nil)
 	if err != nil {
 		t.Fatal(err)
