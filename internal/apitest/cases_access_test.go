@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi"
-	"github.com/taskerhq/tasker/internal/inbox/public"
 	"github.com/taskerhq/tasker/internal/web"
 	"github.com/taskerhq/tasker/operate"
 )
@@ -28,7 +27,7 @@ func (s *server) keyed(t *testing.T, permissions []string, namespaces ...string)
 	}
 	door := httptest.NewServer(httpapi.New(s.engine,
 		httpapi.Options{Front: web.New(web.Options{Keys: ring, KeyUse: s.engine}),
-			DeadLetters: public.New(s.engine.Inbox())}))
+			DeadLetters: s.engine.DeadLetters()}))
 	t.Cleanup(door.Close)
 	client, err := tasker.Dial(door.URL, &tasker.DialOptions{APIKey: secret})
 	if err != nil {

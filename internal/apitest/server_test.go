@@ -16,7 +16,6 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
-	"github.com/taskerhq/tasker/internal/inbox/public"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/queueapi"
@@ -73,7 +72,7 @@ func serve(t *testing.T, dsn string, opts node.Options) *server {
 	looped := make(chan error, 1)
 	loops, endLoops := context.WithCancel(context.Background())
 	go func() { looped <- b.Run(loops) }()
-	h := httptest.NewServer(httpapi.New(b, httpapi.Options{DeadLetters: public.New(b.Inbox())}))
+	h := httptest.NewServer(httpapi.New(b, httpapi.Options{DeadLetters: b.DeadLetters()}))
 	client, err := tasker.Dial(h.URL, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ var layers = map[string]struct {
 	"internal/cli": {[]string{".", "deadletters", "internal/access", "internal/app", "internal/bench", "internal/config",
 		"internal/demo",
 		"internal/doctor", "internal/document", "internal/migration", "internal/queueapi", "internal/script",
-		"internal/settings", "internal/task", "internal/template", "internal/transfer", "operate"},
+		"internal/settings", "internal/task", "internal/template", "internal/transfer", "internal/wording", "operate"},
 		"commands speak to a Backend; only template validate, and what looks after a database, work without one"},
 	"internal/broker": {[]string{"internal/broker/driver", "internal/clock", "internal/task"},
 		"it is the same for every broker, and knows no driver"},

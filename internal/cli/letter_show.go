@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 func newLetterShow(s *session) *cobra.Command {
@@ -72,8 +73,8 @@ func (s *session) printLetter(l *deadletters.Letter) error {
 	f.block("Error", failureLine(&l.Failure))
 	f.add("Code", l.Failure.Code)
 	f.add("Class", string(l.Failure.Class))
-	f.add("Died", fmt.Sprintf("%d times, last at %s", l.Occurrences, s.stampAgo(&l.LastAt)))
-	f.add("Sent back", strconv.Itoa(l.Replays)+" times")
+	f.add("Died", wording.Count(l.Occurrences, "time")+", last at "+s.stampAgo(&l.LastAt))
+	f.add("Sent back", wording.Count(l.Replays, "time"))
 	f.add("Not decoded", l.Undecoded)
 	f.block("Stack", l.Failure.Stack)
 	size := fmt.Sprintf("%d bytes", l.SizeBytes)

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 //	until REGEXP PROGRAM ARGS  run a program until its output matches
 //	streams NUMBER             wait until the server has so many streams of events open
 //	begins FILE                the last output begins with a file, variables replaced
+//	report SOURCE NAME...      report dead letters of one cause
 //	server FILE                wait for a server's address file, speak to it
 func TestScripts(t *testing.T) {
 	testscript.Run(t, params("testdata", noServer))
@@ -63,6 +64,7 @@ func params(dir string, setup func(*testscript.Env) error) testscript.Params {
 		Dir: dir,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "capture": capture, "server": awaitServer, "until": until, "streams": awaitStreams, "begins": begins,
+			"report": reportLetters,
 		},
 		Setup: setup,
 	}

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -12,6 +13,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
 )
 
 // exits runs a program that must end with just this exit code.
@@ -118,4 +122,22 @@ func awaitStreams(ts *testscript.TestScript, neg bool, args []string) {
 		page, err := io.ReadAll(resp.Body)
 		return err == nil && strings.Contains(string(page), "\ntasker_event_streams "+args[0]+"\n")
 	})
+}
+
+// reportLetters reports failed messages of a source to the server of the session, all of one cause, one for each name.
+func reportLetters(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: report SOURCE NAME...")
+	}
+	client, err := tasker.Dial(ts.Getenv("TASKER_SERVER"), nil)
+	ts.Check(err)
+	defer func() { _ = client.Close() }() // only idle connections
+	req := deadletters.ReportRequest{Source: args[0]}
+	for _, name := range args[1:] {
+		r := deadletters.NewReport("orders", []byte(`{"order":"`+name+`"}`), errors.New("card 4711 was declined"))
+		r.MessageID, r.Failure.Type = name, "CardDeclined"
+		req.Reports = append(req.Reports, r)
+	}
+	_, err = deadletters.Of(client).Report(context.Background(), req)
+	ts.Check(err)
 }

@@ -27,9 +27,9 @@ func letterIndex(f deadletter.Selection) (by []walk, rest deadletter.Selection) 
 		}
 		f.Groups = nil // the namespace is checked: a group of another one is named as well
 		return by, f
-	case f.Source != "":
+	case f.Source != "" && f.Namespace != "": // the index begins with the namespace
 		by, f.Source = one("l.namespace = ? AND l.source = ?", f.Namespace, f.Source), ""
-	case f.Origin != "":
+	case f.Origin != "" && f.Namespace != "":
 		by, f.Origin = one("l.namespace = ? AND l.origin = ?", f.Namespace, f.Origin), ""
 	case f.Namespace != "":
 		by = one("l.namespace = ?", f.Namespace)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -73,16 +74,17 @@ func letterSelections(f *inboxFixture) {
 		"Template": {deadletter.Selection{Template: "single"}, nil},
 		"Unknown":  {deadletter.Selection{Namespace: "none", Groups: []deadletter.GroupID{1}}, nil},
 	} {
-		if c.sel.Namespace == "" {
-			c.sel.Namespace = "default"
-		}
 		var want []task.ID
 		for i := len(c.want) - 1; i >= 0; i-- {
 			want = append(want, letters[c.want[i]].ID)
 		}
 		for _, limit := range []int{2, 100} {
-			ids, _ := f.pages(inbox.LetterFilter{Selection: c.sel, Limit: limit})
-			f.same(fmt.Sprintf("%s, pages of %d", name, limit), ids, want)
+			for _, namespace := range []string{"default", ""} { // all namespaces: the same, from another index
+				sel := c.sel
+				sel.Namespace = cmp.Or(sel.Namespace, namespace)
+				ids, _ := f.pages(inbox.LetterFilter{Selection: sel, Limit: limit})
+				f.same(fmt.Sprintf("%s in namespace %q, pages of %d", name, sel.Namespace, limit), ids, want)
+			}
 		}
 	}
 }
