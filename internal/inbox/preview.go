@@ -1,7 +1,9 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,15 +20,9 @@ const (
 // PreviewRedrive says what an operation would do, and what would refuse it. It stores nothing. Destinations and edits
 // are tried on the newest 10,000 letters of the selection.
 func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Preview, error) {
-	namespace, err := narrow(ctx, req.Selection.Namespace)
-	if err != nil {
+	if err := req.settle(ctx); err != nil {
 		return nil, err
 	}
-	if namespace == "" {
-		return nil, &task.Error{Code: task.Invalid, Message: "the selection names no namespace", Problems: []task.Problem{
-			{Location: "/selection/namespace", Message: "is missing: an operation stays within one namespace"}}}
-	}
-	req.Selection.Namespace = namespace
 	p := &Preview{Plan: req.Plan.WithDefaults(), Stop: req.Stop.WithDefaults()}
 	p.Problems = req.check(p.Plan)
 	if len(p.Problems) > 0 {
@@ -37,10 +33,37 @@ func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Previ
 	return p, v.run()
 }
 
+// settle fills in what a selection leaves open, so that what is previewed is what is frozen: the only namespace of the
+// key, and what the operation is for.
+func (req *RedriveRequest) settle(ctx context.Context) error {
+	namespace, err := narrow(ctx, req.Selection.Namespace)
+	if err != nil {
+		return err
+	}
+	if namespace == "" {
+		return &task.Error{Code: task.Invalid, Message: "the selection names no namespace", Problems: []task.Problem{
+			{Location: "/selection/namespace", Message: "is missing: an operation stays within one namespace"}}}
+	}
+	req.Selection.Namespace = namespace
+	req.Selection.State = cmp.Or(req.Selection.State, statesFor(req.Operation)[0])
+	if req.Operation == deadletter.OpRestore { // a case cannot be restored
+		req.Selection.Kind = cmp.Or(req.Selection.Kind, deadletter.KindLetter)
+	}
+	return nil
+}
+
 func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 	var problems []task.Problem
 	if !req.Operation.Known() {
 		problems = append(problems, task.Problem{Location: "/operation", Message: "must be redrive, discard or restore"})
+	}
+	if of := statesFor(req.Operation); !slices.Contains(of, req.Selection.State) {
+		problems = append(problems, task.Problem{Location: "/selection/state",
+			Message: fmt.Sprintf("must be one of %q for this operation", of)})
+	}
+	if req.Operation == deadletter.OpRestore && req.Selection.Kind == deadletter.KindCase {
+		problems = append(problems, task.Problem{Location: "/selection/kind",
+			Message: "must be letter: only letters are restored"})
 	}
 	within := func(at string, of []task.Problem) {
 		for _, p := range of {
@@ -76,7 +99,7 @@ func (v *previewer) run() error {
 			return err
 		}
 	}
-	if v.req.Selection.Kind != deadletter.KindLetter && v.req.Operation != deadletter.OpRestore {
+	if v.req.Selection.Kind != deadletter.KindLetter {
 		if err := v.cases(); err != nil {
 			return err
 		}
@@ -106,9 +129,6 @@ func quoted(s string) string { return `"` + s + `"` }
 // letters looks at the letters of the selection, page by page.
 func (v *previewer) letters() error {
 	f := LetterFilter{Selection: v.req.Selection, Limit: 500}
-	if v.req.Selection.State == "" {
-		f.State = stateFor(v.req.Operation)
-	}
 	for looked := 0; ; {
 		page, err := v.in.store.ListLetters(v.ctx, f)
 		if err != nil {
@@ -134,12 +154,12 @@ func (v *previewer) letters() error {
 	}
 }
 
-// stateFor is the state of the letters that an operation is for.
-func stateFor(op deadletter.Operation) deadletter.State {
+// statesFor are the states of the items that an operation is for, the one that it takes unless told otherwise first.
+func statesFor(op deadletter.Operation) []deadletter.State {
 	if op == deadletter.OpRestore {
-		return deadletter.Discarded
+		return []deadletter.State{deadletter.Discarded}
 	}
-	return deadletter.Open
+	return []deadletter.State{deadletter.Open, deadletter.Scheduled}
 }
 
 func (v *previewer) letter(l *deadletter.Letter) error {

@@ -20,6 +20,9 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 	if err != nil {
 		return nil, err
 	}
+	if err := req.settle(ctx); err != nil {
+		return nil, err
+	}
 	preview, err := in.PreviewRedrive(ctx, req)
 	if err != nil {
 		return nil, err
