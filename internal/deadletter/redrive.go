@@ -174,6 +174,9 @@ type Counts struct {
 	Uncertain                                                    int // among the others
 }
 
+// Decided is the number of items that have a result.
+func (c Counts) Decided() int { return c.Sent + c.Returned + c.Completed + c.Failed + c.Skipped }
+
 // Outcome is how the items of one wave stand.
 type Outcome struct {
 	Counts

@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -15,7 +16,7 @@ type batch struct {
 	*runner
 
 	items []deadletter.Item
-	again bool // they were marked by a process that has ended
+	again bool // they were marked by a process that has ended; a redrive's items are read again in the transaction
 
 	sources map[string]*deadletter.Source
 	decided []result // without being sent
@@ -27,36 +28,37 @@ type outgoing struct {
 	item        deadletter.Item
 	source      *deadletter.Source
 	destination string
+	version     int64 // of the marked letter
 	out         Outgoing
 }
 
 // result is what became of one item.
 type result struct {
-	item deadletter.Item
-	sent bool // the letter is marked: it was sent, or it opens again
-	err  error
+	item    deadletter.Item
+	version int64 // of the letter as it was marked, so that it was sent or opens again; 0: it is not marked
+	err     error
 }
 
 // mark stores that the letters are being sent, before they are. Letters that changed since the freeze are skipped.
+// Nothing is marked for a redrive that an operator has paused or cancelled: what is sent from then on is nothing.
 func (b *batch) mark(ctx context.Context) error {
 	return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		b.decided, b.sending = nil, nil
-		ids := make([]task.ID, len(b.items))
-		for i := range b.items {
-			ids[i] = b.items[i].ID
+		if active, err := b.active(ctx, tx); err != nil || !active {
+			return err
 		}
-		letters, err := b.in.store.Letters(ctx, tx, sortIDs(ids))
+		of, err := b.in.lettersOf(ctx, tx, b.items)
 		if err != nil {
 			return err
 		}
-		of := map[task.ID]*deadletter.Letter{}
-		for _, l := range letters {
-			of[l.ID] = l
+		items, err := b.orphans(ctx, tx)
+		if err != nil {
+			return err
 		}
 		var marked []deadletter.Item
 		var changed []*deadletter.Letter
 		deltas := map[deadletter.GroupID]*deadletter.Delta{}
-		for _, i := range b.items {
+		for _, i := range items {
 			l := of[i.ID]
 			was := deadletter.Redriving
 			if l != nil {
@@ -69,7 +71,6 @@ func (b *batch) mark(ctx context.Context) error {
 			if out == nil {
 				continue
 			}
-			out.item.State, out.item.At = deadletter.ItemSending, b.in.now()
 			marked = append(marked, out.item)
 			changed = append(changed, l)
 			b.sending = append(b.sending, *out)
@@ -87,57 +88,142 @@ func (b *batch) mark(ctx context.Context) error {
 	})
 }
 
-// prepare marks a letter and returns what to send; nil if it is not to be sent.
-func (b *batch) prepare(ctx context.Context, i deadletter.Item, l *deadletter.Letter) (*outgoing, error) {
-	skip := func(state deadletter.ItemState, why string) (*outgoing, error) {
-		i.State, i.At, i.Message = state, b.in.now(), why
-		b.decided = append(b.decided, result{item: i})
-		return nil, nil
+// active locks the redrive and reports whether letters may be marked for it. What is sent again was marked before.
+func (b *batch) active(ctx context.Context, tx engine.Tx) (bool, error) {
+	if b.redrive.ID.IsZero() { // a policy's
+		return true, nil
 	}
-	r := b.redrive
-	if l == nil {
-		return skip(deadletter.ItemSkipped, "it has been deleted")
+	_, err := b.reload(ctx, tx)
+	return b.again || b.redrive.State.Active(), err
+}
+
+// orphans returns the items to mark. Of those that are sent again it leaves out what came back, or was recorded after
+// all: the letters are locked, so nothing changes them now.
+func (b *batch) orphans(ctx context.Context, tx engine.Tx) ([]deadletter.Item, error) {
+	if !b.again || b.redrive.ID.IsZero() {
+		return b.items, nil
 	}
-	if b.again && (l.State != deadletter.Redriving || l.Redrive != r.ID) {
-		return skip(deadletter.ItemSent, "it was sent, or came back, before that was recorded")
-	}
-	if !b.again {
-		if why, ok := l.Sends(r.IncludeParked); !ok {
-			return skip(deadletter.ItemSkipped, why)
-		}
-	}
-	content := l.Outgoing()
-	if r.Edit != nil {
-		edited, err := r.Edit.Apply(content)
-		if err != nil {
-			return skip(deadletter.ItemFailed, itemMessage(err))
-		}
-		content = edited
-		if !b.again {
-			if err := l.Edit(&edited); err != nil {
-				return skip(deadletter.ItemFailed, itemMessage(err))
-			}
-		}
-	}
-	s, err := b.sourceOf(ctx, l)
+	sending, err := b.in.store.Items(ctx, tx, b.redrive.ID, deadletter.ItemSending, 0, sendBatch)
 	if err != nil {
 		return nil, err
 	}
-	to := destination(r.Destination, l)
-	switch {
-	case s == nil:
-		return skip(deadletter.ItemFailed, "its source has been removed")
-	case !allows(s, to, l.Origin):
-		return skip(deadletter.ItemFailed, "its source does not allow the destination "+quoted(to))
-	case b.in.opts.Carriers[s.Driver] == nil:
-		return skip(deadletter.ItemFailed, "this server has no driver "+quoted(s.Driver))
-	}
-	if !b.again {
-		if err := l.Mark(r.ID, b.in.now()); err != nil {
-			return skip(deadletter.ItemSkipped, itemMessage(err))
+	return slices.DeleteFunc(slices.Clone(b.items), func(i deadletter.Item) bool {
+		return !slices.ContainsFunc(sending, func(s deadletter.Item) bool { return s.No == i.No && s.At == i.At })
+	}), nil
+}
+
+// lettersOf returns the letters of items, locked, by their IDs.
+func (in *Inbox) lettersOf(ctx context.Context, tx engine.Tx, items []deadletter.Item) (map[task.ID]*deadletter.Letter,
+	error,
+) {
+	var ids []task.ID
+	for _, i := range items {
+		if i.Kind == deadletter.KindLetter {
+			ids = append(ids, i.ID)
 		}
 	}
-	return &outgoing{item: i, source: s, destination: to, out: Outgoing{Letter: l, Content: lineage(content, l)}}, nil
+	of := map[task.ID]*deadletter.Letter{}
+	if len(ids) == 0 {
+		return of, nil
+	}
+	letters, err := in.store.Letters(ctx, tx, sortIDs(ids))
+	for _, l := range letters {
+		of[l.ID] = l
+	}
+	return of, err
+}
+
+// prepare marks a letter and returns what to send; nil if it is not to be sent.
+func (b *batch) prepare(ctx context.Context, i deadletter.Item, l *deadletter.Letter) (*outgoing, error) {
+	now, r := b.in.now(), b.redrive
+	i.At = now
+	if b.again {
+		return b.prepareAgain(ctx, i, l)
+	}
+	skip := func(state deadletter.ItemState, why string) (*outgoing, error) {
+		i.State, i.Message = state, why
+		b.decided = append(b.decided, result{item: i})
+		return nil, nil
+	}
+	if l == nil {
+		return skip(deadletter.ItemSkipped, "it has been deleted")
+	}
+	if why, ok := l.Sends(r.IncludeParked); !ok {
+		return skip(deadletter.ItemSkipped, why)
+	}
+	s, why, err := b.route(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	if why == "" {
+		why = b.edit(l)
+	}
+	if why != "" {
+		return skip(deadletter.ItemFailed, why)
+	}
+	if err := l.Mark(r.ID, now); err != nil {
+		return skip(deadletter.ItemSkipped, itemMessage(err))
+	}
+	return b.outgoing(i, l, s), nil
+}
+
+// prepareAgain prepares a letter that is marked already, and perhaps was sent. Its edit is part of the letter by now.
+// One that cannot be sent any more opens again.
+func (b *batch) prepareAgain(ctx context.Context, i deadletter.Item, l *deadletter.Letter) (*outgoing, error) {
+	if l == nil || l.State != deadletter.Redriving || l.Redrive != b.redrive.ID {
+		i.State, i.Message = deadletter.ItemSent, "it was sent, or came back, before that was recorded"
+		b.decided = append(b.decided, result{item: i})
+		return nil, nil
+	}
+	s, why, err := b.route(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		i.State, i.Message = deadletter.ItemFailed, why
+		b.decided = append(b.decided, result{item: i, version: l.Version, err: errors.New(why)})
+		return nil, nil
+	}
+	return b.outgoing(i, l, s), nil
+}
+
+// route returns the source through which a letter is sent, or why it cannot be.
+func (b *batch) route(ctx context.Context, l *deadletter.Letter) (s *deadletter.Source, why string, err error) {
+	if s, err = b.sourceOf(ctx, l); err != nil {
+		return nil, "", err
+	}
+	to := destination(b.redrive.Destination, l)
+	switch {
+	case s == nil:
+		why = "its source has been removed"
+	case !allows(s, to, l.Origin):
+		why = "its source does not allow the destination " + quoted(to)
+	case b.in.opts.Carriers[s.Driver] == nil:
+		why = "this server has no driver " + quoted(s.Driver)
+	}
+	return s, why, nil
+}
+
+// edit applies the edit of the redrive to a letter, and returns why it cannot.
+func (b *batch) edit(l *deadletter.Letter) (why string) {
+	if b.redrive.Edit == nil {
+		return ""
+	}
+	edited, err := b.in.edited(l, b.redrive.Edit)
+	if err == nil {
+		err = l.Edit(&edited)
+	}
+	if err != nil {
+		return itemMessage(err)
+	}
+	return ""
+}
+
+// outgoing is a marked letter with its item.
+func (b *batch) outgoing(i deadletter.Item, l *deadletter.Letter, s *deadletter.Source) *outgoing {
+	i.State = deadletter.ItemSending
+	return &outgoing{item: i, source: s, destination: destination(b.redrive.Destination, l), version: l.Version,
+		out: Outgoing{Letter: l, Content: lineage(l.Outgoing(), l)}}
 }
 
 // allows reports whether letters of a source may be sent to a destination: to where they came from, and to the targets
@@ -199,7 +285,7 @@ func (b *batch) send(ctx context.Context) []result {
 		}
 		errs := b.in.opts.Carriers[first.source.Driver].Send(ctx, first.source, first.destination, run)
 		for k, o := range b.sending[from:to] {
-			results = append(results, sent(o.item, errs[k], b.in.now()))
+			results = append(results, sent(o, errs[k], b.in.now()))
 		}
 		from = to
 	}
@@ -207,7 +293,8 @@ func (b *batch) send(ctx context.Context) []result {
 }
 
 // sent is the result of one send.
-func sent(i deadletter.Item, err error, now task.Instant) result {
+func sent(o outgoing, err error, now task.Instant) result {
+	i := o.item
 	i.At = now
 	switch {
 	case err == nil:
@@ -218,37 +305,32 @@ func sent(i deadletter.Item, err error, now task.Instant) result {
 	default:
 		i.State, i.Message = deadletter.ItemFailed, itemMessage(err)
 	}
-	return result{item: i, sent: true, err: err}
+	return result{item: i, version: o.version, err: err}
 }
 
-// recordSends stores results in items and letters. A letter that came back already keeps the result "returned".
+// recordSends stores results in items and letters. A letter that is not as it was marked has come back, or another
+// process has recorded it; its item says so.
 func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result, now task.Instant) error {
-	var ids []task.ID
+	var marked []deadletter.Item
 	for _, r := range results {
-		if r.sent {
-			ids = append(ids, r.item.ID)
+		if r.version != 0 {
+			marked = append(marked, r.item)
 		}
 	}
-	of := map[task.ID]*deadletter.Letter{}
-	if len(ids) > 0 {
-		letters, err := in.store.Letters(ctx, tx, sortIDs(ids))
-		if err != nil {
-			return err
-		}
-		for _, l := range letters {
-			of[l.ID] = l
-		}
+	of, err := in.lettersOf(ctx, tx, marked)
+	if err != nil {
+		return err
 	}
 	deltas := map[deadletter.GroupID]*deadletter.Delta{}
 	var items []deadletter.Item
 	var changed []*deadletter.Letter
 	for _, r := range results {
 		l := of[r.item.ID]
-		if r.sent && (l == nil || l.State != deadletter.Redriving) {
-			continue // it came back, and its item says so
+		if r.version != 0 && (l == nil || l.State != deadletter.Redriving || l.Version != r.version) {
+			continue
 		}
 		items = append(items, r.item)
-		if !r.sent {
+		if r.version == 0 {
 			continue
 		}
 		var err error

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -16,46 +17,36 @@ func sortIDs(ids []task.ID) []task.ID {
 
 // change discards or restores the next items of a redrive: letters in one transaction, and cases one by one.
 func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
-	last := items[len(items)-1].No
-	var results []result
+	var cases []deadletter.Item
 	for i := range items {
 		items[i].Wave = r.redrive.Wave
-		if items[i].Kind == deadletter.KindCase {
-			results = append(results, result{item: r.discardCase(ctx, items[i])})
+		if !isLetter(items[i]) {
+			cases = append(cases, items[i])
 		}
 	}
 	if err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		return r.changeLetters(ctx, tx, items)
-	}); err != nil {
+	}); err != nil || !r.redrive.State.Active() {
 		return err
 	}
-	return r.record(ctx, results, len(items), last)
+	results, left, err := r.onCases(ctx, cases, r.discardCase)
+	return errors.Join(err, r.record(ctx, results, behind(items, left)))
 }
 
 // changeLetters discards or restores letters, and stores what became of their items.
 func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
-	var ids []task.ID
-	for _, i := range items {
-		if i.Kind == deadletter.KindLetter {
-			ids = append(ids, i.ID)
-		}
+	if _, err := r.reload(ctx, tx); err != nil || !r.redrive.State.Active() {
+		return err // paused or cancelled in the meantime
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	letters, err := r.in.store.Letters(ctx, tx, sortIDs(ids))
-	if err != nil {
+	of, err := r.in.lettersOf(ctx, tx, items)
+	if err != nil || !slices.ContainsFunc(items, isLetter) {
 		return err
-	}
-	of := map[task.ID]*deadletter.Letter{}
-	for _, l := range letters {
-		of[l.ID] = l
 	}
 	deltas := map[deadletter.GroupID]*deadletter.Delta{}
 	var decided []deadletter.Item
 	var changed []*deadletter.Letter
 	for _, i := range items {
-		if i.Kind != deadletter.KindLetter {
+		if !isLetter(i) {
 			continue
 		}
 		i.At, i.State = r.in.now(), deadletter.ItemCompleted
@@ -82,6 +73,8 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 	}
 	return r.in.store.SaveItems(ctx, tx, decided)
 }
+
+func isLetter(i deadletter.Item) bool { return i.Kind == deadletter.KindLetter }
 
 func (r *runner) changeLetter(l *deadletter.Letter) error {
 	if r.redrive.Operation == deadletter.OpRestore {
@@ -113,7 +106,11 @@ func (r *runner) replay(ctx context.Context, i deadletter.Item) deadletter.Item 
 		return r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			_, err := r.in.tasks.ReplayIn(ctx, tx, c.TaskID, engine.Replay{Actor: r.redrive.Actor, Reason: r.reason(),
 				ResetAttempts: true})
-			return err
+			if err != nil {
+				return err
+			}
+			i.At, i.State = r.in.now(), deadletter.ItemSent // with the replay, so that a crash cannot repeat it
+			return r.in.store.SaveItems(ctx, tx, []deadletter.Item{i})
 		})
 	})
 }

@@ -73,16 +73,22 @@ func (in *Inbox) EditLetter(ctx context.Context, id task.ID, edit LetterEdit) (*
 			return &task.Error{Code: task.WrongState, Message: "the payload of the letter was cut when it was captured",
 				Hint: "it cannot be edited, nor sent back"}
 		}
-		content, err := edit.Edit.Apply(l.Outgoing())
+		content, err := in.edited(l, &edit.Edit)
 		if err != nil {
 			return err
 		}
-		if len(content.Payload) > in.opts.PayloadBytes {
-			return task.Errorf(task.TooLarge, "the payload would be %d bytes long; the limit is %d", len(content.Payload),
-				in.opts.PayloadBytes)
-		}
 		return l.Edit(&content)
 	})
+}
+
+// edited returns what would be sent of a letter after an edit, or TooLarge.
+func (in *Inbox) edited(l *deadletter.Letter, edit *deadletter.Edit) (deadletter.Content, error) {
+	content, err := edit.Apply(l.Outgoing())
+	if err == nil && len(content.Payload) > in.opts.PayloadBytes {
+		err = task.Errorf(task.TooLarge, "the payload would be %d bytes long; the limit is %d", len(content.Payload),
+			in.opts.PayloadBytes)
+	}
+	return content, err
 }
 
 // change loads a letter, changes it, and stores it with the act.

@@ -164,6 +164,7 @@ type broker struct {
 	got    map[string][]byte
 	fails  func(inbox.Outgoing) error // what the broker answers; nil: it takes everything
 	reads  [][]inbox.Arrival
+	during func() // runs once while something is sent; nil: nothing does
 }
 
 func newBroker() *broker {
@@ -180,6 +181,15 @@ func (b *broker) Exists(_ context.Context, _ *deadletter.Source, destination str
 }
 
 func (b *broker) Send(_ context.Context, _ *deadletter.Source, _ string, letters []inbox.Outgoing) []error {
+	errs := b.deliver(letters)
+	if during := b.during; during != nil {
+		b.during = nil
+		during()
+	}
+	return errs
+}
+
+func (b *broker) deliver(letters []inbox.Outgoing) []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	errs := make([]error, len(letters))

@@ -141,6 +141,8 @@ type RedriveRows interface {
 	Items(ctx context.Context, tx engine.Tx, id task.ID, state deadletter.ItemState, above, limit int) (
 		[]deadletter.Item, error)
 	SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error
+	// DecidedItems counts the items of a wave that have a result.
+	DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wave int) (int, error)
 }
 
 // RedriveReader answers queries about redrives.

@@ -2,6 +2,8 @@ package inbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -27,16 +29,20 @@ func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
+	var errs []error
 	for _, r := range active {
 		run := &runner{in: in, redrive: r, until: in.now().Add(turnTime)}
 		again, err := run.run(ctx)
 		n += run.decided
 		more = more || again
-		if err != nil {
-			return n, false, err
+		if err != nil { // one that fails does not hold up the others
+			errs = append(errs, fmt.Errorf("redrive %s: %w", r.ID, err))
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	return n, more, nil
+	return n, more && len(errs) == 0, errors.Join(errs...)
 }
 
 // runner carries on with one redrive.
@@ -49,19 +55,25 @@ type runner struct {
 
 // run takes steps until there is nothing to do now, or the time is up; then it reports true.
 func (r *runner) run(ctx context.Context) (more bool, err error) {
-	for {
-		if err := r.recover(ctx); err != nil {
+	for watched := false; ; {
+		if waits, err := r.recover(ctx); err != nil || waits || !r.redrive.State.Active() {
 			return false, err
 		}
-		if !r.redrive.State.Active() {
-			return false, nil
-		}
-		if err := r.watchTasks(ctx); err != nil {
-			return false, err
+		if !watched {
+			if err := r.watchTasks(ctx); err != nil {
+				return false, err
+			}
+			watched = true
 		}
 		outcome, err := r.in.store.WaveOutcome(ctx, r.redrive.ID, r.redrive.Wave)
 		if err != nil {
 			return false, err
+		}
+		if outcome.Decided() > r.redrive.WaveSent && r.redrive.WaveSize > 0 { // a process ended before it counted them
+			if err := r.record(ctx, nil, 0); err != nil {
+				return false, err
+			}
+			continue
 		}
 		step := r.redrive.Next(r.in.now(), outcome)
 		switch step.Act {
@@ -127,16 +139,15 @@ func (r *runner) send(ctx context.Context, n int) error {
 		return err
 	}
 	if len(items) == 0 { // nothing is left, whatever the row says
-		return r.record(ctx, nil, r.redrive.WaveSize-r.redrive.WaveSent, r.redrive.Total)
+		return r.end(ctx)
 	}
 	if r.redrive.Operation != deadletter.OpRedrive {
 		return r.change(ctx, items)
 	}
-	last := items[len(items)-1].No
 	var letters, cases []deadletter.Item
 	for _, i := range items {
 		i.Wave = r.redrive.Wave
-		if i.Kind == deadletter.KindLetter {
+		if isLetter(i) {
 			letters = append(letters, i)
 		} else {
 			cases = append(cases, i)
@@ -145,61 +156,103 @@ func (r *runner) send(ctx context.Context, n int) error {
 	var results []result
 	if len(letters) > 0 {
 		b := &batch{runner: r, items: letters}
-		if err := b.mark(ctx); err != nil {
-			return err
+		if err := b.mark(ctx); err != nil || !r.redrive.State.Active() {
+			return err // an operator came first; nothing is marked
 		}
 		results = b.send(ctx)
 	}
-	for i := range cases {
-		results = append(results, result{item: r.replay(ctx, cases[i])})
-	}
-	return r.record(ctx, results, len(items), last)
+	done, left, err := r.onCases(ctx, cases, r.replay)
+	return errors.Join(err, r.record(ctx, append(results, done...), behind(items, left)))
 }
 
-// record stores results, and that the items are decided.
-func (r *runner) record(ctx context.Context, results []result, decided, last int) error {
+// behind is the number of the last item before which all are decided, when some of them are left.
+func behind(items, left []deadletter.Item) int {
+	if len(left) > 0 {
+		return left[0].No - 1
+	}
+	return items[len(items)-1].No
+}
+
+// onCases does something to cases, one by one, until an operator pauses or cancels the redrive. It returns the results,
+// and the items that are left.
+func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
+	do func(context.Context, deadletter.Item) deadletter.Item,
+) (done []result, left []deadletter.Item, err error) {
+	for n, i := range cases {
+		now, err := r.in.store.FindRedrive(ctx, r.redrive.ID)
+		if err != nil || now == nil || !now.State.Active() {
+			return done, cases[n:], err
+		}
+		i = do(ctx, i)
+		if ctx.Err() != nil { // its result may be that of the interruption
+			return done, cases[n:], ctx.Err()
+		}
+		done = append(done, result{item: i})
+	}
+	return done, nil, nil
+}
+
+// record stores results, and that the items up to a number are decided.
+func (r *runner) record(ctx context.Context, results []result, last int) error {
+	return r.update(ctx, func(ctx context.Context, tx engine.Tx, now task.Instant) (int, error) {
+		if err := r.in.recordSends(ctx, tx, results, now); err != nil {
+			return 0, err
+		}
+		// The items say what is decided, not this process: another one may have counted some of them already.
+		decided, err := r.in.store.DecidedItems(ctx, tx, r.redrive.ID, r.redrive.Wave)
+		return decided - r.redrive.WaveSent, errors.Join(err, r.redrive.Decided(decided-r.redrive.WaveSent, last, now))
+	})
+}
+
+// end records that no item is left to be decided.
+func (r *runner) end(ctx context.Context) error {
+	return r.update(ctx, func(_ context.Context, _ engine.Tx, now task.Instant) (int, error) {
+		return 0, r.redrive.Decided(r.redrive.WaveSize-r.redrive.WaveSent, r.redrive.Total, now)
+	})
+}
+
+// update changes the redrive's row; fn returns how many items were decided.
+func (r *runner) update(ctx context.Context, fn func(context.Context, engine.Tx, task.Instant) (int, error)) error {
+	n := 0
 	err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		now, err := r.reload(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if err := r.in.recordSends(ctx, tx, results, now); err != nil {
-			return err
-		}
-		if err := r.redrive.Decided(decided, last, now); err != nil {
+		if n, err = fn(ctx, tx, now); err != nil {
 			return err
 		}
 		return r.in.store.SaveRedrive(ctx, tx, r.redrive)
 	})
 	if err == nil {
-		r.decided += decided
+		r.decided += max(n, 0)
 	}
 	return err
 }
 
 // recover sends the items again that another process was sending when it ended. They may have been sent: they are
-// marked as uncertain.
-func (r *runner) recover(ctx context.Context) error {
+// marked as uncertain. It reports whether to wait: another process may still be sending, and counts what it sends.
+func (r *runner) recover(ctx context.Context) (wait bool, err error) {
 	items, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemSending, 0, sendBatch)
 	if err != nil || len(items) == 0 {
-		return err
+		return false, err
 	}
 	var orphans []deadletter.Item
 	for _, i := range items {
-		if r.in.now() >= i.At.Add(orphanAfter) {
+		age := r.in.now().Sub(i.At)
+		if age >= orphanAfter || age <= -orphanAfter { // a clock was put back
 			i.Uncertain = true
 			orphans = append(orphans, i)
 		}
 	}
 	if len(orphans) == 0 {
-		return nil
+		return true, nil
 	}
 	b := &batch{runner: r, items: orphans, again: true}
 	if err := b.mark(ctx); err != nil {
-		return err
+		return false, err
 	}
-	last := orphans[len(orphans)-1].No
-	return r.record(ctx, b.send(ctx), len(orphans), last)
+	return false, r.record(ctx, b.send(ctx), orphans[len(orphans)-1].No)
 }
 
 // watchTasks records what became of the tasks of cases that were replayed: complete, or in error again.

@@ -55,7 +55,7 @@ func (in *Inbox) leave(ctx context.Context, tx engine.Tx, results []result) erro
 	why := map[task.ID]string{}
 	var ids []task.ID
 	for _, r := range results {
-		if !r.sent && r.item.State == deadletter.ItemFailed {
+		if r.version == 0 {
 			why[r.item.ID] = r.item.Message
 			ids = append(ids, r.item.ID)
 		}

@@ -98,6 +98,12 @@ func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (dead
 	return out, err
 }
 
+// DecidedItems counts the items of a wave that have a result; see inbox.RedriveRows.
+func (letterRows) DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wave int) (int, error) {
+	outcome, err := letterRows{In(tx)}.WaveOutcome(ctx, id, wave)
+	return outcome.Decided(), err
+}
+
 // CountItems counts the items of a redrive by their states.
 func (s letterRows) CountItems(ctx context.Context, id task.ID) (deadletter.Counts, error) {
 	var c deadletter.Counts
