@@ -14,7 +14,7 @@ import (
 // ReportRequest is a batch of failures that a program reports. It is stored whole or not at all.
 type ReportRequest struct {
 	Namespace string `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
-	Source    string `json:"source" doc:"Name of the source, which must exist." minLength:"1" maxLength:"255"`
+	Source    string `json:"source" doc:"Name of the source. It is added, with the driver http, if it does not exist." minLength:"1" maxLength:"255"`
 	// IdempotencyKey identifies the batch: a report of it without a message ID is identified by the key and its place.
 	IdempotencyKey string   `json:"idempotency_key,omitempty" doc:"Identifies the batch: a report without a message_id is identified by the key and its place, so that the batch can be sent again." maxLength:"200"`
 	Reports        []Report `json:"reports" minItems:"1" maxItems:"1000"`

@@ -131,7 +131,7 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 	queued, pool := "/api/v1/tasks/"+receipt.TaskUUID.String(), "/api/v1/workers/"+worker.WorkerID.String()
 	mine := `"task_id":"` + receipt.TaskUUID.String() + `","token":"1"`
 	at, lease := "/internal/workers/"+worker.WorkerID.String(), `{"step_uuid":"`+step+`","token":"1"}`
-	return map[string][2]string{
+	return join(n.deadLetterOperations(t), map[string][2]string{
 		"POST /v1/tasks": {"/v1/tasks", `{"name":"import"}`},
 		"POST /v1/tasks/batch": {"/v1/tasks/batch",
 			`{"tasks":[{"name":"import"},{"task_type":"other"}]}`},
@@ -203,7 +203,12 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 		"POST /api/v1/workers/{id}/heartbeat": {pool + "/heartbeat",
 			`{"current_tasks":["` + receipt.TaskUUID.String() + `"]}`},
 		"GET /health/ready": {"/health/ready", ""},
-	}
+	})
+}
+
+func join(a, b map[string][2]string) map[string][2]string {
+	maps.Copy(a, b)
+	return a
 }
 
 // documented returns every operation that the server says it has.

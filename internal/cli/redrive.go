@@ -50,7 +50,7 @@ func (r *redriveFlags) add(cmd *cobra.Command) {
 	r.editFlags.add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&r.selection.Namespace, "namespace", "default", "namespace of the letters and cases")
-	f.StringVar(&r.selection.Template, "template", "", "filter by the template of cases")
+	f.StringVar(&r.selection.Template, "name", "", "filter by the template of cases")
 	f.StringVar(&r.kind, "kind", "", "letter or case (default: both)")
 	f.StringVar(&r.operation, "operation", "redrive", "redrive, discard or restore")
 	f.StringVar(&r.req.Destination, "destination", "", "where letters are sent (default: their origins)")

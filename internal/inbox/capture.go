@@ -47,6 +47,8 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 	}
 	if known != nil {
 		of = known
+	} else if err := in.roomForSource(ctx, of.Namespace); err != nil {
+		return nil, err
 	}
 	if err := in.room(ctx, of, len(arrivals)); err != nil {
 		return nil, err
@@ -77,6 +79,19 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 
 // captureRuns is how often a capture is tried when others capture the same messages.
 const captureRuns = 3
+
+// maxSources bounds the sources of a namespace: whoever may report failures adds sources by their names.
+const maxSources = 1000
+
+// roomForSource refuses one source more than a namespace may have.
+func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
+	all, err := in.store.Sources(ctx, namespace)
+	if err != nil || len(all) < maxSources {
+		return err
+	}
+	return &task.Error{Code: task.Exhausted, Message: "the namespace has as many sources as it may have",
+		Hint: "report under the name of a source that exists: see tasker source list"}
+}
 
 // room refuses to capture when a source has too many open letters. It drops nothing: the broker keeps the messages.
 func (in *Inbox) room(ctx context.Context, of *deadletter.Source, n int) error {

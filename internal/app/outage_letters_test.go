@@ -1,0 +1,75 @@
+package app_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// deadLetterOperations returns the operations on dead letters, with letters, groups and redrives that exist.
+func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
+	t.Helper()
+	ask := func(path, body string, into any) {
+		t.Helper()
+		resp, answer := n.send(t, http.MethodPost, path, body)
+		if resp.StatusCode >= 300 {
+			t.Fatalf("POST %s: %d %s", path, resp.StatusCode, answer)
+		}
+		if into != nil {
+			if err := json.Unmarshal([]byte(answer), into); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var reported struct {
+		Results []struct {
+			LetterUUID string `json:"letter_uuid"`
+			GroupID    string `json:"group_id"`
+		} `json:"results"`
+	}
+	const report = `{"source":"web","reports":[` +
+		`{"message_id":"1","payload":{},"failure":{"error_type":"A","message":"a"}},` +
+		`{"message_id":"2","payload":{},"failure":{"error_type":"B","message":"b"}}]}`
+	ask("/v1/dead-letters", report, &reported)
+	ask("/v1/dead-letters", strings.Replace(report, "web", "still", 1), nil) // nothing is done to these
+	ask("/v1/sources", `{"name":"spare","driver":"http"}`, nil)
+	ask("/v1/policies", `{"source":"web","origin":"spare","strategy":"manual"}`, nil)
+	var redrive struct {
+		RedriveUUID string `json:"redrive_uuid"`
+	}
+	const selected = `{"operation":"discard","reason":"a test","selection":{"namespace":"default","source":"still"}}`
+	ask("/v1/redrives", selected, &redrive)
+	letter := "/v1/dead-letters/" + reported.Results[0].LetterUUID
+	group, other := "/v1/groups/"+reported.Results[0].GroupID, reported.Results[1].GroupID
+	at, web, spare := "/v1/redrives/"+redrive.RedriveUUID, "/v1/sources/default/web", "/v1/sources/default/spare"
+	return map[string][2]string{
+		"POST /v1/dead-letters":                       {"/v1/dead-letters", report},
+		"GET /v1/dead-letters":                        {"/v1/dead-letters", ""},
+		"GET /v1/dead-letters/export":                 {"/v1/dead-letters/export", ""},
+		"GET /v1/dead-letters/{letter_uuid}":          {letter, ""},
+		"PATCH /v1/dead-letters/{letter_uuid}":        {letter, `{"patch":{"a":1}}`},
+		"POST /v1/dead-letters/{letter_uuid}/discard": {letter + "/discard", `{"reason":"a test"}`},
+		"POST /v1/dead-letters/{letter_uuid}/restore": {letter + "/restore", ""},
+		"GET /v1/groups":                              {"/v1/groups", ""},
+		"GET /v1/groups/{group_id}":                   {group, ""},
+		"PATCH /v1/groups/{group_id}":                 {group, `{"note":"looked at"}`},
+		"POST /v1/groups/{group_id}/merge":            {group + "/merge", `{"groups":["` + other + `"]}`},
+		"POST /v1/groups/{group_id}/unmerge":          {"/v1/groups/" + other + "/unmerge", ""},
+		"POST /v1/redrives/preview":                   {"/v1/redrives/preview", selected},
+		"POST /v1/redrives":                           {"/v1/redrives", selected},
+		"GET /v1/redrives":                            {"/v1/redrives", ""},
+		"GET /v1/redrives/{redrive_uuid}":             {at, ""},
+		"PATCH /v1/redrives/{redrive_uuid}":           {at, `{"action":"start"}`},
+		"GET /v1/redrives/{redrive_uuid}/items":       {at + "/items", ""},
+		"GET /v1/sources":                             {"/v1/sources", ""},
+		"POST /v1/sources":                            {"/v1/sources", `{"name":"more","driver":"http"}`},
+		"DELETE /v1/sources/{namespace}/{name}":       {spare, ""},
+		"POST /v1/sources/{namespace}/{name}/test":    {web + "/test", ""},
+		"POST /v1/sources/{namespace}/{name}/pause":   {web + "/pause", ""},
+		"POST /v1/sources/{namespace}/{name}/resume":  {web + "/resume", ""},
+		"GET /v1/policies":                            {"/v1/policies", ""},
+		"POST /v1/policies":                           {"/v1/policies", `{"source":"web","strategy":"manual"}`},
+		"DELETE /v1/policies":                         {"/v1/policies?source=web&origin=spare", ""},
+	}
+}
