@@ -31,6 +31,10 @@ func letterPages(f *inboxFixture) {
 	}
 	all, _ := f.pages(inbox.LetterFilter{Limit: 100})
 	f.same("letters of every namespace", len(all), 26)
+	for _, sel := range []deadletter.Selection{{Source: foreign.Source}, {Origin: foreign.Origin}} {
+		all, _ = f.pages(inbox.LetterFilter{Selection: sel, Limit: 100})
+		f.same("letters of a source or an origin in every namespace", len(all), 26)
+	}
 }
 
 func letterSelections(f *inboxFixture) {
