@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
@@ -19,7 +20,8 @@ type sending struct {
 	held map[string]bool
 }
 
-// batch sends the messages from begin to end, and tries again those that fail for a moment.
+// batch sends the messages from begin to end, and tries again those that fail for a moment. A message whose turn did not
+// come is not counted as tried as long as others are decided: a slow destination needs several tries for a large batch.
 func (s *sending) batch(ctx context.Context, begin, end int) {
 	open := make([]int, 0, end-begin) // not decided yet
 	for i := begin; i < end; i++ {
@@ -29,9 +31,14 @@ func (s *sending) batch(ctx context.Context, begin, end int) {
 		if open = s.dropHeld(open); len(open) == 0 {
 			return
 		}
-		var err error
-		if open, err = s.try(ctx, open); len(open) == 0 {
+		before := len(open)
+		rest, err := s.try(ctx, open)
+		if open = rest; len(open) == 0 {
 			return
+		}
+		if len(open) < before && s.untried(open) {
+			tries--
+			continue
 		}
 		if tries >= s.target.opts.Tries || errors.Is(err, ErrOpen) || errors.Is(err, driver.ErrClosed) ||
 			pause(ctx, tries, s.target.opts.MaxPause) != nil {
@@ -41,6 +48,11 @@ func (s *sending) batch(ctx context.Context, begin, end int) {
 			return
 		}
 	}
+}
+
+// untried reports whether the turn of a message did not come.
+func (s *sending) untried(open []int) bool {
+	return slices.ContainsFunc(open, func(i int) bool { return errors.Is(s.results[i].Err, driver.ErrUntried) })
 }
 
 // dropHeld decides the messages whose keys are held, and returns the others.

@@ -238,3 +238,20 @@ func TestConcurrentSends(t *testing.T) {
 		t.Fatalf("after Close: %v", results)
 	}
 }
+
+// slow is a driver that has time for one message of a call.
+type slow struct{ driver.Driver }
+
+func (slow) Send(_ context.Context, _ string, m []driver.Message) []error {
+	return append([]error{nil}, driver.Fail(len(m)-1, driver.ErrUntried)...)
+}
+
+// TestSlowDestination: a batch that needs more time than one try has is sent in parts.
+func TestSlowDestination(t *testing.T) {
+	t.Parallel()
+	target := broker.NewTarget(func(context.Context) (driver.Driver, error) { return slow{}, nil },
+		&broker.TargetOptions{Tries: 2})
+	if got := outcomes(t, target.Send(t.Context(), "q", keyed(6))); got != "ssssss" {
+		t.Errorf("the outcomes are %s", got)
+	}
+}

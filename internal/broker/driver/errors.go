@@ -15,6 +15,8 @@ var (
 	ErrRefused = errors.New("message refused")
 	// ErrUncertain: the message was written, and no answer came. It may have been sent.
 	ErrUncertain = errors.New("no answer after the message was written")
+	// ErrUntried: the turn of the message did not come before the context ended.
+	ErrUntried = errors.New("there was no time left to send it")
 	// ErrBehind: an earlier message of the same key was not sent, therefore this one was not tried.
 	ErrBehind = errors.New("an earlier message of the same key was not sent")
 	// ErrLost: the connection is lost.

@@ -9,11 +9,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
@@ -24,6 +26,8 @@ const (
 	requestTime = 5 * time.Second
 	// drained bounds what is read of an answer, so that its connection can be used again.
 	drained = 64 << 10
+	// lanes is how many requests run at a time. Messages of one key share a lane, so that they stay in order.
+	lanes = 8
 )
 
 // Driver sends messages to URLs. It is safe for concurrent use.
@@ -66,17 +70,51 @@ func parse(target string) (*url.URL, error) {
 	return u, nil
 }
 
-// Send implements driver.Driver: one request after the other.
+// Send implements driver.Driver: one request after the other within a lane.
 func (d *Driver) Send(ctx context.Context, target string, messages []driver.Message) []error {
 	u, err := parse(target)
 	if err != nil {
 		return driver.Fail(len(messages), err)
 	}
 	errs := make([]error, len(messages))
-	for i := range messages {
-		errs[i] = d.post(ctx, u, &messages[i])
+	var wait sync.WaitGroup
+	for _, lane := range inLanes(messages) {
+		wait.Go(func() { d.lane(ctx, u, messages, lane, errs) })
 	}
+	wait.Wait()
 	return errs
+}
+
+// inLanes distributes messages, by their places.
+func inLanes(messages []driver.Message) [lanes][]int {
+	var of [lanes][]int
+	for i := range messages {
+		lane := uint32(i)
+		if key := messages[i].Key; key != nil {
+			lane = crc32.ChecksumIEEE(key)
+		}
+		of[lane%lanes] = append(of[lane%lanes], i)
+	}
+	return of
+}
+
+// lane sends the messages of a lane. After one that may be sent later, no other of its key is sent.
+func (d *Driver) lane(ctx context.Context, u *url.URL, messages []driver.Message, lane []int, errs []error) {
+	held := map[string]bool{}
+	for _, i := range lane {
+		m := &messages[i]
+		switch {
+		case ctx.Err() != nil:
+			errs[i] = driver.ErrUntried
+		case m.Key != nil && held[string(m.Key)]:
+			errs[i] = driver.ErrBehind
+		default:
+			errs[i] = d.post(ctx, u, m)
+		}
+		if m.Key != nil && errs[i] != nil && !driver.Permanent(errs[i]) {
+			held[string(m.Key)] = true
+		}
+	}
 }
 
 func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error {

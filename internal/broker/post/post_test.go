@@ -3,10 +3,13 @@ package post_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
@@ -114,5 +117,68 @@ func TestSendCancelled(t *testing.T) {
 	defer d.Close()
 	if err := d.Send(ctx, server.URL, []driver.Message{{Payload: []byte("x")}})[0]; !errors.Is(err, driver.ErrUncertain) {
 		t.Errorf("%v, want %v", err, driver.ErrUncertain)
+	}
+}
+
+// What was not written when time ran out is not uncertain: a redrive would take it for sent.
+func TestSendOutOfTime(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		cancel()
+		<-release
+	}))
+	defer server.Close()
+	defer close(release)
+	d := post.Open()
+	defer d.Close()
+	uncertain, untried := 0, 0
+	for i, err := range d.Send(ctx, server.URL, make([]driver.Message, 100)) {
+		switch {
+		case errors.Is(err, driver.ErrUncertain):
+			uncertain++
+		case errors.Is(err, driver.ErrUntried):
+			untried++
+		default:
+			t.Errorf("message %d: %v", i, err)
+		}
+	}
+	if uncertain == 0 || uncertain > 8 || untried != 100-uncertain {
+		t.Errorf("%d uncertain, %d untried; at most one request of each lane was written", uncertain, untried)
+	}
+}
+
+// Messages of one key stay in order, and behind one that failed for a moment.
+func TestKeysInOrder(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		if got = append(got, string(body)); string(body) == "b1" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer server.Close()
+	d := post.Open()
+	defer d.Close()
+	var messages []driver.Message
+	for i := range 4 {
+		for _, key := range []string{"a", "b"} {
+			messages = append(messages, driver.Message{Key: []byte(key), Payload: fmt.Append(nil, key, i)})
+		}
+	}
+	errs := d.Send(t.Context(), server.URL, messages)
+	mu.Lock()
+	defer mu.Unlock()
+	slices.SortStableFunc(got, func(a, b string) int { return strings.Compare(a[:1], b[:1]) })
+	if want := []string{"a0", "a1", "a2", "a3", "b0", "b1"}; !slices.Equal(got, want) {
+		t.Errorf("the server got %v, want %v", got, want)
+	}
+	if !errors.Is(errs[5], driver.ErrBehind) || !errors.Is(errs[7], driver.ErrBehind) || errs[6] != nil {
+		t.Errorf("the errors are %v", errs)
 	}
 }
