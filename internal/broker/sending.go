@@ -20,8 +20,8 @@ type sending struct {
 	held map[string]bool
 }
 
-// batch sends the messages from begin to end, and tries again those that fail for a moment. A message whose turn did not
-// come is not counted as tried as long as others are decided: a slow destination needs several tries for a large batch.
+// batch sends the messages from begin to end, and tries again those that fail for a moment. A message whose turn did
+// not come is not counted as tried as long as others are decided: a slow destination needs several tries.
 func (s *sending) batch(ctx context.Context, begin, end int) {
 	open := make([]int, 0, end-begin) // not decided yet
 	for i := begin; i < end; i++ {
