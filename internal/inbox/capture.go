@@ -50,7 +50,7 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 	} else if err := in.roomForSource(ctx, of.Namespace); err != nil {
 		return nil, err
 	}
-	if err := in.room(ctx, of, len(arrivals)); err != nil {
+	if err := in.room(ctx, of); err != nil {
 		return nil, err
 	}
 	policies, err := in.policiesOf(ctx, of)
@@ -63,7 +63,7 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 			c := &capture{in: in, ctx: ctx, tx: tx, source: of, policies: policies, now: in.now(),
 				deltas: map[deadletter.GroupID]*deadletter.Delta{}, groups: map[deadletter.GroupID]*deadletter.Group{}}
 			if known == nil {
-				if err := in.store.SaveSource(ctx, tx, withDefaults(of)); err != nil {
+				if err := in.introduce(ctx, tx, of); err != nil {
 					return err
 				}
 			}
@@ -75,6 +75,19 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 		}
 	}
 	return receipts, err
+}
+
+// introduce adds a source that a program reports under for the first time. Another one was removed while a node still
+// read it: its messages stay on their broker.
+func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
+	if s.Driver != HTTP {
+		return noSource(s.Name)
+	}
+	known, err := in.store.FindSource(ctx, s.Namespace, s.Name)
+	if err != nil || known != nil { // added in the meantime
+		return err
+	}
+	return in.store.SaveSource(ctx, tx, withDefaults(s))
 }
 
 // captureRuns is how often a capture is tried when others capture the same messages.
@@ -93,13 +106,14 @@ func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
 		Hint: "report under the name of a source that exists: see tasker source list"}
 }
 
-// room refuses to capture when a source has too many open letters. It drops nothing: the broker keeps the messages.
-func (in *Inbox) room(ctx context.Context, of *deadletter.Source, n int) error {
+// room refuses to capture when a source has as many open letters as it may have. It drops nothing: the broker keeps the
+// messages. The last batch may go beyond the bound: one that is larger than the bound could never be captured else.
+func (in *Inbox) room(ctx context.Context, of *deadletter.Source) error {
 	if of.MaxOpen == 0 {
 		return nil
 	}
 	open, err := in.store.OpenLetters(ctx, of.Namespace, of.Name, of.MaxOpen+1)
-	if err != nil || open+n <= of.MaxOpen {
+	if err != nil || open < of.MaxOpen {
 		return err
 	}
 	return &task.Error{Code: task.Exhausted,
@@ -261,11 +275,8 @@ func (c *capture) letter(a *Arrival, identity string, group deadletter.GroupID) 
 		Canonical: deadletter.Canonical(content),
 		State:     deadletter.Open, StateAt: c.now, Group: group,
 		Failure: bound(a.Failure), Handler: a.Handler, Stack: failure.Cut(a.Stack, maxStack),
-		Occurrences: 1, Attempts: a.Attempts, FirstAt: a.FailedAt, LastAt: a.FailedAt, CapturedAt: c.now,
+		Occurrences: 1, Attempts: a.Attempts, FirstAt: c.died(a), LastAt: c.died(a), CapturedAt: c.now,
 		Original: content, Size: size, Cut: cut, Undecoded: a.Undecoded, Version: 1,
-	}
-	if a.FailedAt == 0 {
-		l.FirstAt, l.LastAt = c.now, c.now
 	}
 	c.decide(l)
 	return l
@@ -275,12 +286,9 @@ func (c *capture) letter(a *Arrival, identity string, group deadletter.GroupID) 
 func (c *capture) back(l *deadletter.Letter, a *Arrival, identity string, print failure.Print,
 	group deadletter.GroupID,
 ) (Receipt, error) {
-	content, size, cut := c.in.bounded(a.Content)
-	o := deadletter.Occurrence{At: a.FailedAt, Group: group, Failure: bound(a.Failure), Handler: a.Handler,
+	content, _, _ := c.in.bounded(a.Content) // what is sent is still the whole original, or its edit
+	o := deadletter.Occurrence{At: c.died(a), Group: group, Failure: bound(a.Failure), Handler: a.Handler,
 		Stack: failure.Cut(a.Stack, maxStack), Origin: a.Origin, Position: a.Position, Attempts: a.Attempts}
-	if o.At == 0 {
-		o.At = c.now
-	}
 	if deadletter.Canonical(content) != deadletter.Canonical(l.Outgoing()) {
 		o.Payload = content.Payload
 	}
@@ -288,7 +296,7 @@ func (c *capture) back(l *deadletter.Letter, a *Arrival, identity string, print 
 	if err != nil {
 		return Receipt{}, err
 	}
-	l.Identity, l.Position, l.Size, l.Cut = identity, a.Position, size, cut
+	l.Identity, l.Position = identity, a.Position
 	if err := c.returned(l, group); err != nil {
 		return Receipt{}, err
 	}
@@ -300,6 +308,15 @@ func (c *capture) back(l *deadletter.Letter, a *Arrival, identity string, print 
 	c.occurrences = append(c.occurrences, o)
 	c.byIdentity[identity] = l
 	return Receipt{Letter: l.ID, Group: group, Status: Returned}, nil
+}
+
+// died is when a message died. A time that is not possible is a wrong clock, and would be the latest of its group for
+// ever.
+func (c *capture) died(a *Arrival) task.Instant {
+	if a.FailedAt <= 0 || a.FailedAt > c.now.Add(maxAhead) {
+		return c.now
+	}
+	return a.FailedAt
 }
 
 // returned records in the redrive that had sent a letter that it has come back.

@@ -46,23 +46,38 @@ func (in *Inbox) failed(ctx context.Context, tx engine.Tx, d deadletter.Delta) e
 		if err != nil || g == nil {
 			return err
 		}
-		hour := int64(0)
-		if g.State == deadletter.GroupIgnored && g.Ignore.PerHour > 0 {
-			now := in.now()
-			hours, err := in.store.Hours(ctx, []deadletter.GroupID{id}, now-now%task.Instant(time.Hour.Microseconds()))
-			if err != nil {
-				return err
-			}
-			for _, h := range hours[id] {
-				hour += h.Failures
-			}
+		hour, err := in.thisHour(ctx, g)
+		if err != nil {
+			return err
 		}
-		if err := in.noticed(ctx, tx, g, g.Failed(d, hour+d.Failures, in.now())); err != nil {
+		if err := in.noticed(ctx, tx, g, g.Failed(d, hour, in.now())); err != nil {
 			return err
 		}
 		id = g.MergedInto
 	}
 	return nil
+}
+
+// thisHour returns the failures of the current clock hour in an ignored group and those that are merged into it. It
+// reads the committed state, in which the failures that are being folded are deltas still: they are counted once.
+func (in *Inbox) thisHour(ctx context.Context, g *deadletter.Group) (n int64, err error) {
+	if g.State != deadletter.GroupIgnored || g.Ignore.PerHour == 0 {
+		return 0, nil
+	}
+	merged, err := in.store.MergedGroups(ctx, g.ID)
+	if err != nil {
+		return 0, err
+	}
+	ids := []deadletter.GroupID{g.ID}
+	for _, m := range merged {
+		ids = append(ids, m.ID)
+	}
+	now := in.now()
+	hours, err := in.store.Hours(ctx, ids, now-now%task.Instant(time.Hour.Microseconds()))
+	for _, h := range addHours(hours) {
+		n += h.Failures
+	}
+	return n, err
 }
 
 // noticed stores a change that failures or time brought about, and notes it in the thread of the group.
