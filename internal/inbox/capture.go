@@ -232,6 +232,9 @@ func (c *capture) take(a *Arrival, identity string) (Receipt, error) {
 		return Receipt{Letter: l.ID, Group: l.Group, Status: Duplicate}, nil
 	case l == nil:
 		if l = c.byID[a.Letter]; l != nil && !sentBack(l) {
+			if a.Position == "" && a.MessageID == "" {
+				return Receipt{Letter: l.ID, Group: l.Group, Status: Duplicate}, nil // it has come back already
+			}
 			l = nil // it was not sent back: this is another message under its header
 		}
 		if l == nil && a.bare() {

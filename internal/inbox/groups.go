@@ -82,6 +82,10 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	if s.Merged, err = in.store.MergedGroups(ctx, id); err != nil {
 		return nil, err
 	}
+	for _, m := range s.Merged {
+		g.Failures, g.OpenLetters, g.OpenCases = g.Failures+m.Failures, g.OpenLetters+m.OpenLetters, g.OpenCases+m.OpenCases
+		g.FirstAt, g.LastAt = min(g.FirstAt, m.FirstAt), max(g.LastAt, m.LastAt)
+	}
 	if s.Notes, err = in.store.GroupNotes(ctx, id, 0, shownNotes); err != nil {
 		return nil, err
 	}
@@ -110,6 +114,23 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 		s.Why = g.Print.Why(failure.Report{}, "", "")
 	}
 	return s, nil
+}
+
+// withMerged adds the groups that are merged into groups: they are shown, and acted on, together.
+func (in *Inbox) withMerged(ctx context.Context, ids []deadletter.GroupID) ([]deadletter.GroupID, error) {
+	all := slices.Clone(ids)
+	for _, id := range ids {
+		merged, err := in.store.MergedGroups(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range merged {
+			if !slices.Contains(all, m.ID) {
+				all = append(all, m.ID)
+			}
+		}
+	}
+	return all, nil
 }
 
 // addHours adds the hours of groups up.

@@ -29,6 +29,8 @@ type Tasks interface {
 	Cancel(ctx context.Context, ids []task.ID, c engine.Cancellation) ([]engine.Receipt, error)
 	// EditContext changes the context of a task in error, and replays it on request.
 	EditContext(ctx context.Context, id task.ID, edit engine.ContextEdit) (*engine.EditedContext, error)
+	// UpdateCase stores the findings of an investigation.
+	UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange) (*task.Case, error)
 	// Case returns a case, or NotFound.
 	Case(ctx context.Context, id task.ID) (*task.Case, error)
 	// Read answers queries about tasks.

@@ -24,6 +24,9 @@ func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error
 	if problems := f.Selection.Validate(); len(problems) > 0 {
 		return LetterPage{}, &task.Error{Code: task.Invalid, Message: "the filter is not valid", Problems: problems}
 	}
+	if f.Groups, err = in.withMerged(ctx, f.Groups); err != nil {
+		return LetterPage{}, err
+	}
 	return in.store.ListLetters(ctx, f)
 }
 
@@ -72,6 +75,9 @@ func (in *Inbox) EditLetter(ctx context.Context, id task.ID, edit LetterEdit) (*
 		if l.Cut {
 			return &task.Error{Code: task.WrongState, Message: "the payload of the letter was cut when it was captured",
 				Hint: "it cannot be edited, nor sent back"}
+		}
+		if problems := edit.Edit.Validate(); len(problems) > 0 {
+			return &task.Error{Code: task.Invalid, Message: "the letter was not edited", Problems: problems}
 		}
 		content, err := in.edited(l, &edit.Edit)
 		if err != nil {

@@ -20,7 +20,7 @@ const (
 // PreviewRedrive says what an operation would do, and what would refuse it. It stores nothing. Destinations and edits
 // are tried on the newest 10,000 letters of the selection.
 func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Preview, error) {
-	if err := req.settle(ctx); err != nil {
+	if err := in.settle(ctx, &req); err != nil {
 		return nil, err
 	}
 	p := &Preview{Plan: req.Plan.WithDefaults(), Stop: req.Stop.WithDefaults()}
@@ -34,8 +34,8 @@ func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Previ
 }
 
 // settle fills in what a selection leaves open, so that what is previewed is what is frozen: the only namespace of the
-// key, and what the operation is for.
-func (req *RedriveRequest) settle(ctx context.Context) error {
+// key, what the operation is for, and the groups that are merged into the selected ones.
+func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 	namespace, err := narrow(ctx, req.Selection.Namespace)
 	if err != nil {
 		return err
@@ -49,7 +49,8 @@ func (req *RedriveRequest) settle(ctx context.Context) error {
 	if req.Operation == deadletter.OpRestore { // a case cannot be restored
 		req.Selection.Kind = cmp.Or(req.Selection.Kind, deadletter.KindLetter)
 	}
-	return nil
+	req.Selection.Groups, err = in.withMerged(ctx, req.Selection.Groups)
+	return err
 }
 
 func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {

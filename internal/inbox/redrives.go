@@ -20,7 +20,7 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 	if err != nil {
 		return nil, err
 	}
-	if err := req.settle(ctx); err != nil {
+	if err := in.settle(ctx, &req); err != nil {
 		return nil, err
 	}
 	preview, err := in.PreviewRedrive(ctx, req)

@@ -304,6 +304,9 @@ func (r *runner) ended(ctx context.Context, items []deadletter.Item) ([]deadlett
 		switch {
 		case len(tasks) == 0 || tasks[0].State.Terminal() && tasks[0].State != task.Errored:
 			i.State = deadletter.ItemCompleted
+			if err := r.resolve(ctx, c); err != nil {
+				return nil, err
+			}
 		case tasks[0].State == task.Errored && tasks[0].StateAt > i.At:
 			i.State, i.Group = deadletter.ItemReturned, deadletter.GroupID(c.Group)
 		default:
@@ -313,4 +316,19 @@ func (r *runner) ended(ctx context.Context, items []deadletter.Item) ([]deadlett
 		out = append(out, i)
 	}
 	return out, nil
+}
+
+// resolve resolves the pending case of a task that a redrive has brought to its end.
+func (r *runner) resolve(ctx context.Context, c *task.Case) error {
+	if c.Status != task.CasePending {
+		return nil
+	}
+	note := r.reason()
+	_, err := r.in.tasks.UpdateCase(ctx, c.ID, task.CaseChange{Status: task.CaseResolved, Actor: r.redrive.Actor,
+		Notes: &note})
+	switch task.CodeOf(err) {
+	case task.Conflict, task.WrongState, task.NotFound: // an operator was faster
+		return nil
+	}
+	return err
 }

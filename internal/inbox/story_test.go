@@ -193,6 +193,8 @@ func TestTasksInTheInbox(t *testing.T) {
 		}
 		r.want("state", done.State, deadletter.RedriveDone)
 		r.want("counts", []int{done.Counts.Completed, done.Counts.Sent}, []int{3, 1})
+		r.pass(time.Second)
+		r.want("nothing is open", joined(r.groups()), "Timeout open 0")
 	})
 }
 
@@ -208,5 +210,61 @@ func TestReportedOriginIsNoTarget(t *testing.T) {
 		_, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default", Source: "web"}, Start: true})
 		r.refused(err, task.Invalid)
+	})
+}
+
+// TestMergedGroups: a group shows the letters of those that are merged into it, and a redrive takes them too, until the
+// merge is undone.
+func TestMergedGroups(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		a := r.die(dead(1, "Timeout"), dead(2, "Timeout"))[0].Group
+		b := r.die(dead(3, "Schema"), dead(4, "Schema"), dead(5, "Schema"))[0].Group
+		r.pass(time.Second)
+		if _, err := r.MergeGroups(t.Context(), a, []deadletter.GroupID{b}, inbox.By{}); err != nil {
+			t.Fatal(err)
+		}
+		story, err := r.Group(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("open letters", story.Group.OpenLetters, 5)
+		of := deadletter.Selection{Namespace: "default", Groups: []deadletter.GroupID{a}}
+		page, err := r.Letters(t.Context(), inbox.LetterFilter{Selection: of, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("letters", len(page.Letters), 5)
+		r.want("frozen", r.redrive(of).Total, 5)
+		if _, err := r.UnmergeGroup(t.Context(), b, inbox.By{}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Selection: of})
+		r.refused(err, task.Invalid) // nothing is left
+	})
+}
+
+// TestRegression: a resolved group opens again when it fails again, and says so in its thread.
+func TestRegression(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		id := r.die(dead(1, "Timeout"))[0].Group
+		r.pass(time.Hour)
+		if _, err := r.ChangeGroup(t.Context(), id, inbox.GroupChange{State: deadletter.GroupResolved,
+			ResolvedIn: "1.4"}); err != nil {
+			t.Fatal(err)
+		}
+		r.pass(time.Hour)
+		r.want("resolved", joined(r.groups()), "Timeout resolved 1")
+		r.die(dead(2, "Timeout"))
+		r.pass(time.Second)
+		story, err := r.Group(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("state", story.Group.State, deadletter.GroupOpen)
+		r.want("a regression", []any{story.Group.Regression, story.Group.Regressions}, []any{true, 1})
+		r.want("the thread", story.Notes[0].Kind, "regression")
+		r.want("time to resolve", story.Group.TimeToResolve(), time.Hour)
 	})
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"io"
 	"maps"
 	"time"
 
@@ -20,17 +21,20 @@ const (
 	tidyEvery    = 30 * time.Second
 )
 
-// openInbox returns the use cases of dead letters, and their loops; nil for a store without rows for them.
-func openInbox(s engine.Database, e *engine.Engine, opts Options) (*inbox.Inbox, []upkeep.Loop) {
+// openInbox returns the use cases of dead letters, their loops, and what to close after them; nil for a store without
+// rows for them.
+func openInbox(s engine.Database, e *engine.Engine, opts Options) (*inbox.Inbox, []upkeep.Loop, []io.Closer) {
 	db, ok := s.(inbox.Database)
 	if !ok {
-		return nil, nil
+		return nil, nil, nil
 	}
 	limits := e.Config().Limits
 	drivers := driver.Registry{inbox.HTTP: post.Dial}
 	carriers := map[string]inbox.Carrier{}
+	var closers []io.Closer
 	for _, name := range drivers.Names() {
-		carriers[name] = carrier.New(drivers, name)
+		c := carrier.New(drivers, name)
+		carriers[name], closers = c, append(closers, c)
 	}
 	maps.Copy(carriers, opts.Carriers)
 	in := inbox.New(db, e, inbox.Options{Carriers: carriers,
@@ -40,5 +44,5 @@ func openInbox(s engine.Database, e *engine.Engine, opts Options) (*inbox.Inbox,
 		{Name: "inbox_redrives", Every: redriveEvery, Once: in.Advance},
 		{Name: "inbox_due", Every: dueEvery, Once: in.SendDue},
 		{Name: "inbox_tidy", Every: tidyEvery, Once: in.Tidy, Polite: true},
-	}
+	}, closers
 }

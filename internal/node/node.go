@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -56,6 +58,7 @@ type Node struct {
 	store      engine.Store
 	dispatcher engine.Dispatcher // nil: the store is the queue
 	inbox      *inbox.Inbox      // nil: the store has no rows for dead letters
+	closers    []io.Closer       // connections to brokers
 	upkeep     *upkeep.Upkeep
 	name       string // of this process among those that share the store
 	log        *slog.Logger
@@ -109,8 +112,8 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	if err := e.KeepSettings(ctx); err != nil {
 		return nil, local.ToError(err)
 	}
-	in, loops := openInbox(s, e, opts)
-	return &Node{Backend: local.New(e, s), engine: e, store: s, dispatcher: d, inbox: in,
+	in, loops, closers := openInbox(s, e, opts)
+	return &Node{Backend: local.New(e, s), engine: e, store: s, dispatcher: d, inbox: in, closers: closers,
 		name: uuid.NewString(), log: opts.Logger, upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
 }
 
@@ -194,5 +197,9 @@ func (n *Node) Close() error {
 		n.engine.FlushDispatch()
 		n.dispatcher.Close()
 	}
-	return n.store.Close()
+	var errs []error
+	for _, c := range n.closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(append(errs, n.store.Close())...)
 }
