@@ -63,7 +63,7 @@ type Plan struct {
 type StopRule struct {
 	ReturnedShare float64 `json:"returned_share,omitempty" doc:"Share of a wave that may come back." minimum:"0" maximum:"1"`
 	SamePrint     int     `json:"same_fingerprint,omitempty" doc:"Items of a wave that may come back with one fingerprint." minimum:"0" maximum:"1000000"`
-	Failed        int     `json:"failed,omitempty" doc:"Sends of a wave that may fail." minimum:"0" maximum:"1000000"`
+	Failed        int     `json:"failed,omitempty" doc:"Failed sends of a wave at which it halts." minimum:"0" maximum:"1000000"`
 }
 
 // RedriveRequest describes an operation on many letters and cases.

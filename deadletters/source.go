@@ -39,7 +39,7 @@ const (
 // SourceStatus is a source and how it stands.
 type SourceStatus struct {
 	Source
-	State SourceState `json:"state" doc:"reading, paused, waiting (for a turn, or for room) or lost."`
+	State SourceState `json:"state" doc:"reading, reported (driver http: programs report its letters), paused, waiting (for room) or lost."`
 	Error string      `json:"error,omitempty" doc:"The last one."`
 	Since time.Time   `json:"since,omitzero" doc:"When it entered the state."`
 	Open  int         `json:"open" doc:"Open letters, up to 10,000."`
@@ -66,9 +66,9 @@ type Policy struct {
 	// MaxRetries bounds the replays of a letter; then it is discarded with that reason, unless KeepExhausted.
 	MaxRetries    int      `json:"max_retries,omitempty" minimum:"0" maximum:"1000" doc:"Replays after which a letter is discarded with that reason."`
 	KeepExhausted bool     `json:"keep_exhausted,omitempty" doc:"Leave such letters open instead."`
-	BaseSeconds   float64  `json:"base_seconds,omitempty" minimum:"0" maximum:"31536000"`
-	CapSeconds    float64  `json:"cap_seconds,omitempty" minimum:"0" maximum:"31536000"`
-	Multiplier    float64  `json:"multiplier,omitempty" minimum:"0" maximum:"1000"`
+	BaseSeconds   float64  `json:"base_seconds,omitempty" minimum:"0" maximum:"2592000" doc:"Wait before the first replay, at most 30 days. Defaults to 60."`
+	CapSeconds    float64  `json:"cap_seconds,omitempty" minimum:"0" maximum:"2592000" doc:"Longest wait of strategy exponential, at most 30 days. Defaults to 3600."`
+	Multiplier    float64  `json:"multiplier,omitempty" minimum:"0" maximum:"100" doc:"Growth of the wait with strategy exponential, 1 to 100. Defaults to 2."`
 	Jitter        float64  `json:"jitter,omitempty" minimum:"0" maximum:"1" doc:"Share of the delay."`
 	TimeOfDay     string   `json:"time_of_day,omitempty" maxLength:"5" doc:"HH:MM in UTC, with strategy scheduled."`
 	MaxAgeSeconds float64  `json:"max_age_seconds,omitempty" minimum:"0" maximum:"3153600000" doc:"Older letters are left to an operator."`

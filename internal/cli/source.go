@@ -27,11 +27,10 @@ reports its failures over HTTP (driver http).`,
 func newSourceAdd(s *session) *cobra.Command {
 	var req deadletters.SourceRequest
 	cmd := &cobra.Command{
-		Use:   "add NAME",
-		Short: "Add a source, or replace the settings of one",
-		Example: `  tasker source add billing --driver http --target 'orders*' --max-open 100000
-  tasker source add orders-dlq --driver redis --url redis://:secret@broker:6379 --queue orders:dlq`,
-		Args: cobra.ExactArgs(1),
+		Use:     "add NAME",
+		Short:   "Add a source, or replace the settings of one",
+		Example: `  tasker source add billing --driver http --target 'https://billing.example/*' --max-open 100000`,
+		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			req.Name, req.Act = args[0], signed(req.Act)
 			saved, err := deadletters.Of(c).SaveSource(ctx, req)

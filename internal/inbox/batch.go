@@ -197,7 +197,7 @@ func (b *batch) route(ctx context.Context, l *deadletter.Letter) (s *deadletter.
 	case s == nil:
 		why = "its source has been removed"
 	case !allows(s, to, l.Origin):
-		why = "its source does not allow the destination " + quoted(to)
+		why = refusedDestination("its source", to)
 	case b.in.opts.Carriers[s.Driver] == nil:
 		why = "this server has no driver " + quoted(s.Driver)
 	}
@@ -224,6 +224,14 @@ func (b *batch) outgoing(i deadletter.Item, l *deadletter.Letter, s *deadletter.
 	i.State = deadletter.ItemSending
 	return &outgoing{item: i, source: s, destination: destination(b.redrive.Destination, l), version: l.Version,
 		out: Outgoing{Letter: l, Content: lineage(l.Outgoing(), l)}}
+}
+
+// refusedDestination says why a letter cannot be sent to a destination that its source does not allow.
+func refusedDestination(source, to string) string {
+	if to == "" {
+		return "it has no origin: give a destination"
+	}
+	return source + " does not allow the destination " + quoted(to) + "; add it to the targets of the source"
 }
 
 // allows reports whether letters of a source may be sent to a destination: to where they came from, and to the targets

@@ -109,8 +109,7 @@ func (v *previewer) run() error {
 		v.out.Destinations = append(v.out.Destinations, *c)
 		switch {
 		case !c.Allowed:
-			v.refuse("the source " + c.Source + " does not allow the destination " + quoted(c.Destination) +
-				"; its targets are an allow-list")
+			v.refuse(refusedDestination("the source "+c.Source, c.Destination))
 		case !c.Exists:
 			v.refuse("the destination " + quoted(c.Destination) + " of the source " + c.Source + " does not exist")
 		}

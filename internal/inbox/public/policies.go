@@ -20,13 +20,25 @@ func (b *Backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest)
 	}
 	saved, err := b.inbox.SavePolicy(ctx, policy, by)
 	if err != nil {
-		return nil, shownError(err)
+		return nil, policyError(err)
 	}
 	if saved == nil {
 		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a policy")
 	}
 	shown := shownPolicy(saved)
 	return &shown, nil
+}
+
+// policyFields are the fields that the API names in another way than the domain.
+var policyFields = map[string]string{"/base": "/base_seconds", "/cap": "/cap_seconds", "/at": "/time_of_day",
+	"/max_age": "/max_age_seconds", "/only_types": "/only_error_types"}
+
+// policyError is shownError with the API's names of the fields.
+func policyError(err error) error {
+	for domain, public := range policyFields {
+		err = relocated(err, domain, public)
+	}
+	return err
 }
 
 // DropPolicy implements deadletters.SourceBackend.
