@@ -69,7 +69,7 @@ func (h *attacker) plain(method, path string) {
 		return // the answer does not end
 	}
 	taken := h.taken
-	h.send(method, h.fill(path), h.fill(baseOf[method+" "+path].body), nil)
+	h.send(method, h.fill(path)+queryOf[method+" "+path], h.fill(baseOf[method+" "+path].body), nil)
 	if h.taken == taken {
 		h.t.Errorf("%s %s is not taken without anything hostile in it", method, path)
 	}
@@ -104,6 +104,7 @@ func (h *attacker) prepare() {
 	}
 	h.known = map[string]any{"task_type": "h", "id": worker.WorkerID.String(), "worker_id": worker.WorkerID.String(),
 		"wait_ms": 0, "wait_seconds": 0}
+	h.prepareLetters()
 	about := map[string]uuid.UUID{}
 	for kind, handler := range map[string]string{"failed": "failing", "waiting": "nobody", "": "h"} {
 		receipt, err := h.Submit(ctx, tasker.TaskRequest{TaskType: handler})

@@ -74,6 +74,10 @@ func reaches(ctx context.Context, namespace string) bool { return access.From(ct
 
 // reach refuses a namespace that a request names and its key does not reach.
 func reach(ctx context.Context, namespace string) error {
+	if fault := task.TextFault(namespace, maxName); fault != "" {
+		return &task.Error{Code: task.Invalid, Message: "the namespace is not valid",
+			Problems: []task.Problem{{Location: "/namespace", Message: fault}}}
+	}
 	if reaches(ctx, namespace) {
 		return nil
 	}

@@ -107,7 +107,7 @@ func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, 
 
 // source returns a source that the request reaches, or NotFound.
 func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadletter.Source, error) {
-	if !reaches(ctx, namespace) {
+	if !reaches(ctx, namespace) || task.TextFault(namespace, maxName)+task.TextFault(name, maxName) != "" {
 		return nil, noSource(name)
 	}
 	s, err := in.store.FindSource(ctx, namespace, name)

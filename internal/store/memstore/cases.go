@@ -139,7 +139,7 @@ func (*Store) RecurCases(ctx context.Context, within engine.Tx, cases []*task.Ca
 		row := cloneCase(old)
 		row.Former = keptOccurrences(append(row.Former, old.Latest()), from.Occurrences)
 		latest := from.Latest()
-		latest.Snapshot = slices.Clone(latest.Snapshot)
+		latest.Snapshot, latest.Group = slices.Clone(latest.Snapshot), from.Group
 		row.Recur(latest)
 		t.setCase(row)
 	}

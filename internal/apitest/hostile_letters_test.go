@@ -1,0 +1,94 @@
+package apitest_test
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// lettersOf has the bases of the operations on dead letters.
+var lettersOf = map[string]base{
+	"post /v1/dead-letters": {"",
+		`{"source":"t","reports":[{"payload":{},"failure":{"error_type":"E","message":"m"}}]}`},
+	"patch /v1/dead-letters/{letter_uuid}":        {"", `{"patch":{"a":1}}`},
+	"post /v1/dead-letters/{letter_uuid}/discard": {"", `{"reason":"x"}`},
+	"post /v1/dead-letters/{letter_uuid}/restore": {"", `{}`},
+	"patch /v1/groups/{group_id}":                 {"", `{"note":"x"}`},
+	"post /v1/groups/{group_id}/merge":            {"", `{"groups":["{other_group}"]}`},
+	"post /v1/groups/{group_id}/unmerge":          {"", `{}`},
+	"post /v1/redrives/preview":                   {"", discardAll},
+	"post /v1/redrives":                           {"", discardAll},
+	"patch /v1/redrives/{redrive_uuid}":           {"", `{"action":"start"}`},
+	"post /v1/sources":                            {"", `{"name":"t","driver":"http"}`},
+	"post /v1/sources/{namespace}/{name}/test":    {"", `{}`},
+	"post /v1/sources/{namespace}/{name}/pause":   {"", `{}`},
+	"post /v1/sources/{namespace}/{name}/resume":  {"", `{}`},
+	"post /v1/policies":                           {"", `{"source":"t","strategy":"manual"}`},
+}
+
+const discardAll = `{"operation":"discard","reason":"x","selection":{"namespace":"default","source":"t"}}`
+
+// queryOf has the query of operations that need one.
+var queryOf = map[string]string{"delete /v1/policies": "?source=t"}
+
+func init() { maps.Copy(baseOf, lettersOf) }
+
+// prepareLetters makes two open letters of different groups, a redrive that is not started, and a source with a policy.
+// For a path that ends an earlier act it makes that first: a letter is discarded, a group merged.
+func (h *attacker) prepareLetters() {
+	h.t.Helper()
+	if !strings.HasPrefix(h.path, "/v1/dead-letters") && !strings.HasPrefix(h.path, "/v1/groups") &&
+		!strings.HasPrefix(h.path, "/v1/redrives") && !strings.HasPrefix(h.path, "/v1/sources") &&
+		!strings.HasPrefix(h.path, "/v1/policies") {
+		return
+	}
+	h.made("/v1/sources", `{"name":"t","driver":"http"}`, nil)
+	h.made("/v1/policies", `{"source":"t","strategy":"manual"}`, nil)
+	var reported struct {
+		Results []struct {
+			LetterUUID string `json:"letter_uuid"`
+			GroupID    string `json:"group_id"`
+		} `json:"results"`
+	}
+	some := uuid.NewString()
+	kind := strings.Map(func(r rune) rune { return 'a' + r%16 }, some) // letters only: numbers do not make a group
+	h.made("/v1/dead-letters", `{"source":"t","reports":[`+
+		`{"message_id":"1`+some+`","payload":{},"failure":{"error_type":"A`+kind+`","message":"m"}},`+
+		`{"message_id":"2`+some+`","payload":{},"failure":{"error_type":"B`+kind+`","message":"m"}}]}`, &reported)
+	letter, group, other := reported.Results[0].LetterUUID, reported.Results[0].GroupID, reported.Results[1].GroupID
+	var redrive struct {
+		RedriveUUID string `json:"redrive_uuid"`
+	}
+	h.made("/v1/redrives", discardAll, &redrive)
+	switch {
+	case strings.HasSuffix(h.path, "/restore"):
+		h.made("/v1/dead-letters/"+letter+"/discard", `{"reason":"x"}`, nil)
+	case strings.HasSuffix(h.path, "/unmerge"):
+		h.made("/v1/groups/"+other+"/merge", `{"groups":["`+group+`"]}`, nil)
+	}
+	maps.Copy(h.known, map[string]any{"letter_uuid": letter, "group_id": group, "other_group": other,
+		"redrive_uuid": redrive.RedriveUUID})
+}
+
+// made sends a request that has to be taken.
+func (h *attacker) made(path, body string, into any) {
+	h.t.Helper()
+	resp, err := http.Post(h.url+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= 300 {
+		h.t.Fatalf("POST %s: %d %s, %v", path, resp.StatusCode, answer, err)
+	}
+	if into != nil {
+		if err := json.Unmarshal(answer, into); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
