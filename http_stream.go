@@ -23,18 +23,18 @@ func (b *httpBackend) stream(ctx context.Context, c call, contentType string) (i
 	stop := context.AfterFunc(b.ctx, cancel)
 	s := &streamBody{cancel: func() { stop(); cancel() }, patience: b.opts.RequestTimeout}
 	s.timer = time.AfterFunc(s.patience, cancel)
-	resp, err := b.beginStream(limited, c, contentType)
+	body, err := b.beginStream(limited, c, contentType)
 	if err != nil {
 		s.cancel()
 		s.timer.Stop()
 		return nil, b.explain(ctx, c, err)
 	}
-	s.ReadCloser = resp.Body
+	s.ReadCloser = body
 	return s, nil
 }
 
-// beginStream returns a successful response of the content type. The caller must close its body.
-func (b *httpBackend) beginStream(ctx context.Context, c call, contentType string) (*http.Response, error) {
+// beginStream returns the body of a successful response of the content type. The caller must close it.
+func (b *httpBackend) beginStream(ctx context.Context, c call, contentType string) (io.ReadCloser, error) {
 	req, err := b.newRequest(ctx, c, nil)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (b *httpBackend) beginStream(ctx context.Context, c call, contentType strin
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode == http.StatusOK && kind == contentType {
-		return resp, nil
+		return resp.Body, nil
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {

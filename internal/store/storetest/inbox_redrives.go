@@ -271,8 +271,8 @@ func savedItems(f *inboxFixture) {
 		}
 		f.same("ItemOf", of, &items[4])
 		none, err := f.inbox.ItemOf(ctx, tx, r.ID, f.id())
-		if none != nil {
-			f.Errorf("ItemOf an unknown ID returned %v", none)
+		if none != nil || err != nil {
+			f.Errorf("ItemOf an unknown ID returned %v, %v", none, err)
 		}
 		pending, err := f.inbox.Items(ctx, tx, r.ID, deadletter.ItemPending, 0, 10)
 		f.same("Items", pending, items[6:])
