@@ -12,13 +12,17 @@ RULES = [
     r"is \d+ bytes long",  # schemas count characters, stores bytes
     r"must be after 1970-01-01T00:00:00Z and before 9000-01-01T00:00:00Z",  # times that can be stored
     r"must be a time such as",  # dates that generators make, and calendars do not have
-    r"is not a cursor of this",
+    r"is not a cursor of this|next_cursor of the p",
+    r"is not the ID of a group",  # 16 hexadecimal digits, not all of them 0
+    r"must be a time of day such as",
+    r"illegal base64 data",
+    r"is not known to this server",  # drivers are wiring
     r"is blank",  # a reason or an actor of spaces only
     r"is reserved for what Tasker does",
     r"must be (a URL|http or https|without user)",  # health_url
     r"nests deeper than",
     r"is not a W3C trace",
-    r"query.state must be one of|there is no status",  # one value may hold several states, with commas
+    r"query.state must be (one of|draft)|there is no status",  # one value may hold several states, with commas
     r"is not a priority",  # names of levels are configuration
     r"^ and \d+ more problems",
 ]
@@ -29,7 +33,10 @@ TIES = [
     r"must not be empty|an entry is empty",
     r"there is nothing to change",
     r"must be the etag of an answer",
-    r"must be what the header If-Match says",
+    r"must be what the header [A-Za-z-]+ says",
+    r"must be later than after|needs header_name",
+    r"excludes patch|changes nothing",
+    r"stays within one namespace",  # a key of one namespace may leave it out
     r"goes with a retry only",
     r"is about one thing",
     r"does not go with",

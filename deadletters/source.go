@@ -14,7 +14,7 @@ type Source struct {
 	// Targets are the destinations that letters may be sent to, besides their origins.
 	Targets    []string `json:"targets,omitempty" maxItems:"100" doc:"Destinations that letters may be sent to, besides their origins. An entry that ends in * allows every name that begins with what is before it."`
 	MaxReplays int      `json:"max_replays,omitempty" minimum:"0" maximum:"1000" doc:"A letter that was sent back that often is parked. Defaults to 3."`
-	MaxOpen    int      `json:"max_open,omitempty" minimum:"0" doc:"Open letters at which nothing more is captured. Defaults to no bound."`
+	MaxOpen    int      `json:"max_open,omitempty" minimum:"0" maximum:"100000000" doc:"Open letters at which nothing more is captured. Defaults to no bound."`
 	Paused     bool     `json:"paused,omitempty"`
 	ETag       string   `json:"etag,omitempty" doc:"Changes with every change of the source."`
 }
