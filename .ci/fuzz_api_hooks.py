@@ -16,6 +16,7 @@ RULES = [
     r"is not the ID of a group",  # 16 hexadecimal digits, not all of them 0
     r"must be a time of day such as",
     r"illegal base64 data",
+    r"must be from (0\.0\d*|1|1ms) to",  # 0 stands for the default, or for no bound
     r"is not known to this server",  # drivers are wiring
     r"is blank",  # a reason or an actor of spaces only
     r"is reserved for what Tasker does",
@@ -35,6 +36,7 @@ TIES = [
     r"must be the etag of an answer",
     r"must be what the header [A-Za-z-]+ says",
     r"must be later than after|needs header_name",
+    r"must not be (shorter than base|smaller than canary)",
     r"excludes patch|changes nothing",
     r"stays within one namespace",  # a key of one namespace may leave it out
     r"goes with a retry only",

@@ -33,7 +33,7 @@ type Selection struct {
 	HeaderValue string      `json:"header_value,omitempty" doc:"Its value." maxLength:"1024"`
 	After       time.Time   `json:"after,omitzero" doc:"Died last at or after this time."`
 	Before      time.Time   `json:"before,omitzero" doc:"Died last before this time."`
-	MinReplays  int         `json:"min_replays,omitempty" minimum:"0" maximum:"1000000"`
+	MinReplays  int         `json:"min_replays,omitempty" minimum:"0" maximum:"1000"`
 	Parked      *bool       `json:"parked,omitempty"`
 }
 
@@ -52,18 +52,18 @@ const (
 
 // Plan says in which waves a redrive sends. Zero fields take the server's defaults.
 type Plan struct {
-	Canary         int     `json:"canary,omitempty" doc:"Size of the first wave." minimum:"0" maximum:"1000000"`
-	Factor         float64 `json:"factor,omitempty" doc:"Each wave is that many times the size of the one before." minimum:"0" maximum:"1000"`
-	Largest        int     `json:"largest,omitempty" doc:"Size of the largest wave." minimum:"0" maximum:"1000000"`
-	ObserveSeconds float64 `json:"observe_seconds,omitempty" doc:"Time to watch for returns after each wave." minimum:"0" maximum:"604800"`
+	Canary         int     `json:"canary,omitempty" doc:"Size of the first wave." minimum:"0" maximum:"100000"`
+	Factor         float64 `json:"factor,omitempty" doc:"Each wave is that many times the size of the one before." minimum:"0" maximum:"100"`
+	Largest        int     `json:"largest,omitempty" doc:"Size of the largest wave." minimum:"0" maximum:"100000"`
+	ObserveSeconds float64 `json:"observe_seconds,omitempty" doc:"Time to watch for returns after each wave." minimum:"0" maximum:"86400"`
 	Rate           float64 `json:"rate,omitempty" doc:"Items per second; 0: no limit." minimum:"0" maximum:"1000000"`
 }
 
 // StopRule says when a redrive halts. Zero fields do not.
 type StopRule struct {
 	ReturnedShare float64 `json:"returned_share,omitempty" doc:"Share of a wave that may come back." minimum:"0" maximum:"1"`
-	SamePrint     int     `json:"same_fingerprint,omitempty" doc:"Items of a wave that may come back with one fingerprint." minimum:"0" maximum:"1000000"`
-	Failed        int     `json:"failed,omitempty" doc:"Failed sends of a wave at which it halts." minimum:"0" maximum:"1000000"`
+	SamePrint     int     `json:"same_fingerprint,omitempty" doc:"Items of a wave that may come back with one fingerprint." minimum:"0" maximum:"100000"`
+	Failed        int     `json:"failed,omitempty" doc:"Failed sends of a wave at which it halts." minimum:"0" maximum:"100000"`
 }
 
 // RedriveRequest describes an operation on many letters and cases.

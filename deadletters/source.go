@@ -71,7 +71,7 @@ type Policy struct {
 	Multiplier    float64  `json:"multiplier,omitempty" minimum:"0" maximum:"100" doc:"Growth of the wait with strategy exponential, 1 to 100. Defaults to 2."`
 	Jitter        float64  `json:"jitter,omitempty" minimum:"0" maximum:"1" doc:"Share of the delay."`
 	TimeOfDay     string   `json:"time_of_day,omitempty" maxLength:"5" doc:"HH:MM in UTC, with strategy scheduled."`
-	MaxAgeSeconds float64  `json:"max_age_seconds,omitempty" minimum:"0" maximum:"3153600000" doc:"Older letters are left to an operator."`
+	MaxAgeSeconds float64  `json:"max_age_seconds,omitempty" minimum:"0" maximum:"315360000" doc:"Older letters are left to an operator."`
 	OnlyTypes     []string `json:"only_error_types,omitempty" maxItems:"100" doc:"Restricts the policy to these error types."`
 	ETag          string   `json:"etag,omitempty" doc:"Changes with every change of the policy."`
 }

@@ -47,7 +47,7 @@ type LetterQuery struct {
 	HeaderValue string    `query:"header_value" maxLength:"1024" doc:"Its value."`
 	After       time.Time `query:"after" doc:"Died last at or after this time."`
 	Before      time.Time `query:"before" doc:"Died last before this time."`
-	MinReplays  int       `query:"min_replays" minimum:"0" maximum:"1000000" doc:"Sent back at least that often."`
+	MinReplays  int       `query:"min_replays" minimum:"0" maximum:"1000" doc:"Sent back at least that often."`
 	Parked      string    `query:"parked" enum:"true,false"`
 }
 
