@@ -16,6 +16,12 @@ RULES = [
     r"is not the ID of a group",  # 16 hexadecimal digits, not all of them 0
     r"must be a time of day such as",
     r"illegal base64 data",
+    r"may have one \*, at its end",  # targets of a source
+    r"must (not )?be in the future",
+    r"must not be longer than \d+ bytes",
+    # a JSON Patch, or a JSON merge patch
+    r"is not a list of operations|is not a JSON pointer|there is no value at|must be one of add, remove|"
+    r"must be a JSON merge patch|cannot be (removed|moved)",
     r"must be from (0\.0\d*|1|1ms) to",  # 0 stands for the default, or for no bound
     r"is not known to this server",  # drivers are wiring
     r"is blank",  # a reason or an actor of spaces only
@@ -37,6 +43,8 @@ TIES = [
     r"must be what the header [A-Za-z-]+ says",
     r"must be later than after|needs header_name",
     r"must not be (shorter than base|smaller than canary)",
+    r"goes with the state|is for the operation|for this operation|only letters are restored",
+    r"is in drop_headers|in base64, not both|give its type, code or message",
     r"excludes patch|changes nothing",
     r"stays within one namespace",  # a key of one namespace may leave it out
     r"goes with a retry only",
