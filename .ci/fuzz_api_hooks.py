@@ -39,6 +39,8 @@ TIES = [
     r" (name|give|say) ",  # name a template or a handler; give one of two; say which, or why
     r"must not be empty|an entry is empty",
     r"there is nothing to change",
+    r"^/destination ",  # it exists, it is allowed, its broker answers: the state of things beside the request
+    r"cannot be merged into itself|is of another namespace|must be one ETag",
     r"must be the etag of an answer",
     r"must be what the header [A-Za-z-]+ says",
     r"must be later than after|needs header_name",

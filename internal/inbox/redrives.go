@@ -31,7 +31,7 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 		return nil, &task.Error{Code: task.Invalid, Message: "the redrive was not created", Problems: preview.Problems}
 	}
 	if preview.Total == 0 {
-		return nil, &task.Error{Code: task.Invalid, Message: "the selection selects nothing", Hint: "see tasker inbox"}
+		return nil, selectsNothing()
 	}
 	var r *deadletter.Redrive
 	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -43,6 +43,9 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 		n, err := in.store.Freeze(ctx, tx, r, maxFrozen)
 		if err != nil {
 			return err
+		}
+		if n == 0 { // since the preview, others have dealt with what there was
+			return selectsNothing()
 		}
 		r.Total = n
 		if req.Start {
@@ -162,3 +165,8 @@ func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state deadletter.
 
 // itemMessage is why an item was not sent, bounded.
 func itemMessage(err error) string { return fmt.Sprintf("%.500s", err.Error()) }
+
+// selectsNothing refuses a redrive of no items: a conflict, because the same request succeeds when there are some.
+func selectsNothing() error {
+	return &task.Error{Code: task.Conflict, Message: "the selection selects nothing", Hint: "see tasker inbox"}
+}
