@@ -18,6 +18,8 @@ import (
 // Audit implements operate.Backend. A limit of 0 means the default, at most the server's page
 // limit. Acts from before the field existed have no authentication; they show
 // AuthenticationLost.
+// Every fault of the filter is reported at once, at the name of its query parameter, before anything is read. A damaged
+// record is shown without its unreadable parts, with the explanation in Damage, so that one bad row hides no others.
 func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.AuditRecord, error) {
 	filter := engine.ActFilter{Task: toID(f.TaskUUID), Case: toID(f.CaseUUID), Worker: toID(f.WorkerID),
 		Namespace: f.Namespace,
@@ -28,6 +30,7 @@ func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.A
 	faults.names("namespace", f.Namespace, "template", f.Template, "actor", f.Actor, "key_name", f.KeyName, "kind", f.Kind)
 	faults.instant("after", filter.After)
 	faults.instant("before", filter.Before)
+	// 0 means from the newest record; the engine numbers records from 1.
 	if f.Below < 0 {
 		faults.add("below", "must be the number of a record, not "+strconv.FormatInt(f.Below, 10))
 	}
@@ -44,6 +47,7 @@ func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.A
 	out := make([]operate.AuditRecord, len(acts))
 	for i := range acts {
 		a, damage := acts[i].Shown()
+		// A record written before the field existed must not look authenticated.
 		auth := cmp.Or(operate.Authentication(a.Auth), operate.AuthenticationLost)
 		out[i] = operate.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor,
 			Authenticated: auth, KeyName: a.Key,
@@ -57,6 +61,7 @@ func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.A
 
 // NoteKeyUse records the use of the request's key on this machine. It is not part of tasker.Backend: the HTTP API calls
 // it with the first request of a key on a day.
+// Without a key in ctx nothing is stored. The node is the host name, as an operator knows it.
 func (b *Backend) NoteKeyUse(ctx context.Context) error {
 	node, err := os.Hostname()
 	if err != nil {
@@ -66,6 +71,7 @@ func (b *Backend) NoteKeyUse(ctx context.Context) error {
 }
 
 // optionalUUID returns nil for the zero ID.
+// The public types use a nil pointer for an ID that is absent, and JSON then leaves the field out.
 func optionalUUID(id task.ID) *uuid.UUID {
 	if id.IsZero() {
 		return nil
@@ -76,6 +82,7 @@ func optionalUUID(id task.ID) *uuid.UUID {
 
 // expectation reads an operator's expectation. match is a list of etags as in the header
 // If-Match; its faults are at /if_match.
+// An empty state and an empty match expect nothing; the engine compares the rest in the transaction of the act.
 func expectation(state, match string) (task.Expectation, error) {
 	x := task.Expectation{State: state}
 	if fault := x.Match(match); fault != "" {
@@ -85,6 +92,7 @@ func expectation(state, match string) (task.Expectation, error) {
 }
 
 // ofOne refuses an expectation, which can only be of one object, for a selection of many.
+// An expected state remains allowed there: it can hold for each of the many.
 func ofOne(x task.Expectation) error {
 	if len(x.Versions) > 0 {
 		return badExpectation("/if_match", "is about one thing; for several use expected_state")
@@ -93,6 +101,7 @@ func ofOne(x task.Expectation) error {
 }
 
 // badExpectation refuses an act whose expectation cannot be read.
+// It has CodeInvalid: a request that is not understood must not act as if it expected nothing.
 func badExpectation(at, fault string) error {
 	e := tasker.Errorf(tasker.CodeInvalid, "nothing was changed: one problem")
 	e.Details = []tasker.Detail{{Location: at, Message: fault}}

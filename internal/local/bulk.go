@@ -11,10 +11,13 @@ import (
 )
 
 // defaultBulk is the default number of cases that a bulk request examines.
+// A caller that wants more asks for it, or follows the cursor.
 const defaultBulk = 100
 
 // UpdateCases implements operate.CaseBackend. Problems of the update are located below /update,
 // those of the selection below /filter.
+// A refusal of one case is the Error of its item and does not affect the others; the returned error is about the
+// request as a whole, and then nothing has changed. With DryRun nothing is stored in any case.
 func (b *Backend) UpdateCases(ctx context.Context, req operate.BulkCaseUpdate) (*operate.BulkResult, error) {
 	bulk, err := b.toBulk(req.Filter, req.BulkPage, req.Update.Reopen)
 	if err != nil {
@@ -22,6 +25,7 @@ func (b *Backend) UpdateCases(ctx context.Context, req operate.BulkCaseUpdate) (
 	}
 	change, err := toCaseChange(req.Update)
 	if err == nil {
+		// An ETag identifies one version of one case, so it can never match a selection.
 		err = ofOne(change.Expect)
 	}
 	if err != nil {
@@ -35,6 +39,8 @@ func (b *Backend) UpdateCases(ctx context.Context, req operate.BulkCaseUpdate) (
 }
 
 // ActOnCases implements operate.CaseBackend. Problems of the act are located below /action.
+// Like UpdateCases it answers per case. The act is made on the failed steps of each task, or on the step with the name
+// in req.Step.
 func (b *Backend) ActOnCases(ctx context.Context, req operate.BulkStepAction) (*operate.BulkResult, error) {
 	bulk, err := b.toBulk(req.Filter, req.BulkPage, false)
 	if err != nil {
@@ -70,6 +76,7 @@ func (b *Backend) toBulk(f operate.CaseFilter, page operate.BulkPage, reopen boo
 	case f.ResolutionStatus == "" && len(f.CaseUUIDs) == 0:
 		f.ResolutionStatus = tasker.CasePending
 	}
+	// A bulk request pages by cursor only: an offset would skip cases, because the act takes cases out of the selection.
 	f.Limit, f.Offset = page.Limit, 0
 	filter, err := b.toCaseFilter(f, defaultBulk)
 	if err != nil {
@@ -84,6 +91,8 @@ func (b *Backend) toBulk(f operate.CaseFilter, page operate.BulkPage, reopen boo
 }
 
 // fromBulk converts a result and counts its items.
+// The item errors are answers, so internal details are hidden (itemError). NextCursor is "" at the end of the
+// selection.
 func fromBulk(r *engine.BulkResult, dry bool) *operate.BulkResult {
 	out := &operate.BulkResult{DryRun: dry, Results: make([]operate.BulkItem, len(r.Items)), Error: itemError(r.Err)}
 	for i, item := range r.Items {

@@ -10,11 +10,13 @@ import (
 
 // fromCase converts a case. One without a snapshot was read for a list: its notes and
 // occurrences are left out too. Damage of the row and of the template are joined.
+// The error is that of reading the template; for an unreadable template there is a stand-in and no error.
 func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*operate.Case, error) {
 	tpl, err := b.engine.TemplateOf(ctx, c.DefID)
 	if err != nil {
 		return nil, ToError(err)
 	}
+	// Shown may remove a damaged snapshot: whether the case was read for a list must be decided before it.
 	whole := c.Snapshot != nil
 	c, damage := c.Shown()
 	out := &operate.Case{Damage: damages(damage, tpl.Unread), CaseUUID: toUUID(c.ID), TaskUUID: toUUID(c.TaskID),
@@ -40,6 +42,7 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*operate.Case, er
 	for _, o := range c.Former {
 		out.Occurrences = append(out.Occurrences, fromOccurrence(o))
 	}
+	// The latest occurrence is part of the case's row and not of Former. It comes last, so the list is in order of time.
 	latest := c.Latest()
 	latest.Snapshot = nil // the case itself has it
 	out.Occurrences = append(out.Occurrences, fromOccurrence(latest))
@@ -47,6 +50,7 @@ func (b *Backend) fromCase(ctx context.Context, c *task.Case) (*operate.Case, er
 }
 
 // handlerOf returns the handler of a step by name, "" for an unknown step.
+// A stand-in for a deleted template has no steps, so its cases have no handler.
 func handlerOf(tpl *task.Template, step string) string {
 	for _, spec := range tpl.Steps {
 		if spec.Name == step {

@@ -14,12 +14,16 @@ import (
 )
 
 // Default sizes of pages of cases.
+// They are larger than defaultPage: an operator reads these two lists as a whole, the most urgent first. Both are cut
+// to the page limit of the server.
 const (
 	defaultQueue     = 100
 	defaultStaleness = 100
 )
 
 // Cases implements operate.CaseBackend.
+// The cases come without snapshots, notes and occurrences, newest first. CodeInvalid: the filter, or a page outside of
+// the server's limits.
 func (b *Backend) Cases(ctx context.Context, f operate.CaseFilter) ([]operate.Case, error) {
 	filter, err := b.toCaseFilter(f, defaultPage)
 	if err != nil {
@@ -42,6 +46,7 @@ func (b *Backend) Cases(ctx context.Context, f operate.CaseFilter) ([]operate.Ca
 
 // addStates adds the present states of the tasks of cases. A deleted task has state "". The
 // states are read after the cases, in one query.
+// A task may therefore show a newer state than its case describes. The slice is changed in place.
 func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 	if len(cases) == 0 {
 		return nil
@@ -66,6 +71,7 @@ func (b *Backend) addStates(ctx context.Context, cases []operate.Case) error {
 
 // toCaseFilter checks and converts a filter. page is the default size of a page. Every fault is
 // reported, at the name of its query parameter.
+// The limit is not checked here: the engine refuses one outside of its bounds.
 func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilter, error) {
 	out := engine.CaseFilter{Status: task.Resolution(f.ResolutionStatus), Reason: task.CaseReason(f.Reason),
 		Namespace: f.Namespace, TaskName: f.TaskName,
@@ -97,6 +103,7 @@ func (b *Backend) toCaseFilter(f operate.CaseFilter, page int) (engine.CaseFilte
 }
 
 // CaseOfTask implements operate.CaseBackend.
+// It is the latest case, with its snapshot. CodeNotFound: the task has no case, or the key does not reach it.
 func (b *Backend) CaseOfTask(ctx context.Context, id uuid.UUID) (*operate.Case, error) {
 	c, err := b.engine.CaseOfTask(ctx, toID(id))
 	if err != nil {
@@ -121,6 +128,7 @@ func (b *Backend) Case(ctx context.Context, id uuid.UUID) (*operate.Case, error)
 }
 
 // OpenCase implements operate.CaseBackend.
+// CodeConflict: the task has a pending case. The task itself continues unchanged.
 func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req operate.OpenCaseRequest) (*operate.Case, error) {
 	c, err := b.engine.OpenCase(ctx, toID(id), engine.CaseRequest{Actor: req.OpenedBy, Reason: req.Reason,
 		Metadata: req.Metadata})
@@ -131,6 +139,8 @@ func (b *Backend) OpenCase(ctx context.Context, id uuid.UUID, req operate.OpenCa
 }
 
 // UpdateCase implements operate.CaseBackend.
+// CodeWrongState: the case is resolved and the update does not reopen it. CodeConflict: the case is not as expected.
+// The problems of the update are at its own fields, as the caller sent them.
 func (b *Backend) UpdateCase(ctx context.Context, id uuid.UUID, u operate.CaseUpdate) (*operate.CaseUpdated, error) {
 	change, err := toCaseChange(u)
 	if err != nil {
@@ -152,6 +162,7 @@ func toCaseChange(u operate.CaseUpdate) (task.CaseChange, error) {
 
 // updated is the message of the response. Its words are part of the API that older clients
 // know.
+// A program may compare it, so a change of its words is a change of the contract.
 func updated(c *task.Case, u operate.CaseUpdate) string {
 	switch {
 	case u.Reopen:
@@ -167,6 +178,8 @@ func updated(c *task.Case, u operate.CaseUpdate) string {
 
 // CaseStats implements operate.CaseBackend. Only a filter on columns can be counted: step,
 // handler and message are searched in pages.
+// The reasons come in order of urgency, and a reason without cases is left out. Limit and offset of the filter have no
+// effect: counts have no pages.
 func (b *Backend) CaseStats(ctx context.Context, f operate.CaseFilter) ([]operate.CaseStats, error) {
 	if f.CaseFailureFilter != (operate.CaseFailureFilter{}) {
 		return nil,
@@ -191,6 +204,7 @@ func (b *Backend) CaseStats(ctx context.Context, f operate.CaseFilter) ([]operat
 
 // statsOf combines the counts of a reason; nil without any. The mean time to resolution is in
 // minutes, from opening to resolution, over all resolved cases.
+// A pending case counts towards the total and the ages, not towards the mean: its end is not known.
 func statsOf(reason task.CaseReason, counts []engine.CaseCount) *operate.CaseStats {
 	s := operate.CaseStats{Reason: tasker.CaseReason(reason)}
 	var oldest, newest task.Instant
@@ -201,6 +215,7 @@ func statsOf(reason task.CaseReason, counts []engine.CaseCount) *operate.CaseSta
 			continue
 		}
 		s.TotalEntries += c.Cases
+		// 0 is the zero Instant, so the first count always sets it.
 		if oldest == 0 || c.Oldest < oldest {
 			oldest = c.Oldest
 		}
@@ -224,6 +239,7 @@ func statsOf(reason task.CaseReason, counts []engine.CaseCount) *operate.CaseSta
 	}
 	s.OldestEntry, s.NewestEntry = oldest.Ptr(), newest.Ptr()
 	if resolved > 0 {
+		// OpenFor is the sum over the cases in microseconds, the unit of task.Instant.
 		average := float64(openFor) / float64(resolved) / float64(time.Minute/time.Microsecond)
 		s.AvgResolutionTimeMinutes = &average
 	}
@@ -231,6 +247,8 @@ func statsOf(reason task.CaseReason, counts []engine.CaseCount) *operate.CaseSta
 }
 
 // InvestigationQueue implements operate.CaseBackend.
+// The most urgent case comes first; PriorityScore is the number that the store sorts by. The template of each case
+// comes from the engine's cache, so a page costs one query.
 func (b *Backend) InvestigationQueue(ctx context.Context, f operate.CaseFilter) ([]operate.QueuedCase, error) {
 	filter, err := b.toCaseFilter(f, defaultQueue)
 	if err != nil {
@@ -264,6 +282,8 @@ func (b *Backend) InvestigationQueue(ctx context.Context, f operate.CaseFilter) 
 }
 
 // Staleness implements operate.FailureBackend.
+// A limit of 0 means defaultStaleness. The list is complete for stale tasks up to the engine's bound; see
+// engine.Engine.Staleness.
 func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]operate.StaleTask, error) {
 	filter := engine.StalenessFilter{Health: task.Health(f.Health), Namespace: f.Namespace, TaskName: f.TaskName,
 		Limit: f.Limit}
@@ -283,6 +303,7 @@ func (b *Backend) Staleness(ctx context.Context, f operate.StalenessFilter) ([]o
 		return nil, ToError(err)
 	}
 	out := make([]operate.StaleTask, len(list))
+	// All rows of an answer are measured at one time, so that they can be compared.
 	now := b.engine.Now()
 	for i := range list {
 		out[i] = b.fromStaleness(&list[i], now)
@@ -300,9 +321,11 @@ func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.S
 		CountedMinutes:            s.Used.Minutes(), ThresholdSource: operate.ThresholdSource(s.Source),
 		Promise: operate.Promise(s.Promise), StaleAt: s.StaleAt(now).Ptr(),
 		Health: operate.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
+	// A template with fewer steps than the task, a damaged one, gives no name.
 	if step := s.PromisedStep; step != nil && step.Ordinal <= len(s.Template.Steps) {
 		out.PromisedStep = s.Template.Steps[step.Ordinal-1].Name
 	}
+	// A promise without end has no time to show; the promise itself is in Promise.
 	if s.PromisedUntil != task.Endless {
 		out.PromisedUntil = s.PromisedUntil.Ptr()
 	}
@@ -311,6 +334,8 @@ func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.S
 
 // DetectStaleness implements operate.FailureBackend. A batch size of 0 means the configured
 // one.
+// With DryRun it returns what it would do and changes nothing. A task that cannot be handled is left for the next
+// cycle, and its answer says so; it does not stop the others.
 func (b *Backend) DetectStaleness(ctx context.Context, req operate.DetectRequest) ([]operate.Detection, error) {
 	list, err := b.engine.DetectStaleness(ctx, req.BatchSize, req.DryRun)
 	if err != nil {

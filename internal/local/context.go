@@ -12,6 +12,8 @@ import (
 )
 
 // EditContext implements tasker.TaskBackend.
+// CodeWrongState: the task is not in error. CodeConflict: ExpectedVersion is not the present version. CodeInvalid: the
+// new context does not match the input schema of the template. The failed steps run again unless NoRetry is set.
 func (b *Backend) EditContext(ctx context.Context, id uuid.UUID, req tasker.EditContextRequest,
 ) (*tasker.EditedContext, error) {
 	out, err := b.engine.EditContext(ctx, toID(id), engine.ContextEdit{Context: req.Context, Merge: req.Merge,
@@ -30,6 +32,7 @@ func (b *Backend) EditContext(ctx context.Context, id uuid.UUID, req tasker.Edit
 }
 
 // maxOldContexts bounds the old contexts in a history, in bytes.
+// A context may have 256 KiB, so four edits of the largest one would fill an answer.
 const maxOldContexts = 1 << 20
 
 // contextEdits returns the edits among acts, oldest first. If the old contexts are too large
@@ -50,6 +53,7 @@ func contextEdits(acts []task.Act) ([]tasker.ContextEdit, error) {
 			ContextVersion: note.Version, OldContext: note.Old, Merge: note.Merge,
 			EndedSteps: note.Ended, Replayed: note.Replayed})
 	}
+	// The newest edits keep their contexts: they explain the state that the reader sees.
 	room := maxOldContexts
 	for i := len(edits) - 1; i >= 0; i-- {
 		e := &edits[i]

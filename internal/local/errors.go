@@ -12,6 +12,7 @@ import (
 
 // ToError converts the engine's error to the API's. An unclassified error stays unchanged: it is internal,
 // and the caller that responds must log and hide it.
+// It is also used outside of this package, by callers of the engine that answer in the words of the API.
 func ToError(err error) error {
 	var e *task.Error
 	if err == nil || !errors.As(err, &e) {
@@ -21,6 +22,7 @@ func ToError(err error) error {
 }
 
 // apiError converts field by field. The cause stays behind: it may name hosts or files.
+// Both sides have the same closed list of codes.
 func apiError(e *task.Error) *tasker.Error {
 	out := &tasker.Error{Code: tasker.Code(e.Code), Message: e.Message, Hint: e.Hint, RetryAfter: e.RetryAfter}
 	for _, p := range e.Problems {
@@ -31,6 +33,8 @@ func apiError(e *task.Error) *tasker.Error {
 
 // itemError is ToError for the answer to one item. An item has no HTTP header, so the pause is
 // repeated in seconds.
+// Unlike ToError it hides an unclassified error itself, because the answer to an item goes to the caller as it is. It
+// returns nil for nil.
 func itemError(err error) *tasker.Error {
 	var e *task.Error
 	switch {
@@ -46,6 +50,8 @@ func itemError(err error) *tasker.Error {
 }
 
 // relocate changes the pointers of problems: the engine refers to a batch, the caller may have sent one item.
+// A location that does not begin with from stays as it is. An error of another type has no locations and is returned
+// unchanged. The error is changed in place: it must not be shared.
 func relocate(err error, from, to string) error {
 	var e *tasker.Error
 	if !errors.As(err, &e) {

@@ -15,6 +15,8 @@ import (
 
 // StreamEvents implements tasker.TaskBackend. It blocks between batches, and ends without an
 // error at the listener's end of file: every task is settled, or the engine stops.
+// The listener exists only while the sequence is read: what happens before the first read, or after the loop over it
+// ends, is not delivered. A consumer that needs no gap passes the ID of its last event. The error ends the sequence.
 func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.Seq2[[]tasker.Event, error] {
 	return func(yield func([]tasker.Event, error) bool) {
 		l, err := b.listen(ctx, f)
@@ -32,6 +34,7 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 			if err == nil {
 				batch, err = b.fromNotices(ctx, notices)
 			}
+			// A batch and an error never come together: fromNotices returns none with an error.
 			if !yield(batch, ToError(err)) || err != nil {
 				return
 			}
@@ -41,6 +44,7 @@ func (b *Backend) StreamEvents(ctx context.Context, f tasker.EventFilter) iter.S
 
 // listen checks a filter and starts a listener, which the caller closes. Exhausted: there are
 // too many.
+// CodeInvalid names each fault of the filter. An unknown type or state is refused rather than never delivered.
 func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*feed.Listener, error) {
 	l := feed.Filter{Tasks: toIDs(f.Tasks), UntilSettled: f.UntilSettled, Namespaces: f.Namespaces, Name: f.Name,
 		Tag:           f.Tag,
@@ -69,6 +73,7 @@ func (b *Backend) listen(ctx context.Context, f tasker.EventFilter) (*feed.Liste
 }
 
 // knownEvent reports whether the type is valid in a filter.
+// tasker.EventType has more values than these: those that a stream sends about itself cannot be selected.
 func knownEvent(t tasker.EventType) bool {
 	switch t {
 	case tasker.EventTaskSubmitted, tasker.EventTaskState, tasker.EventCaseOpened, tasker.EventCaseResolved,
@@ -94,6 +99,7 @@ func (b *Backend) fromNotices(ctx context.Context, notices []feed.Notice) ([]tas
 				e.Queue.ByPriority[b.engine.PriorityName(level)] = steps
 			}
 		}
+		// Only the statistics of the queue belong to no task.
 		if n.Task.IsZero() {
 			continue
 		}

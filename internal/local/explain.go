@@ -16,6 +16,8 @@ import (
 )
 
 // ExplainTask implements tasker.TaskBackend.
+// Only steps that are not terminal are explained: the others need no advice. The texts are for people and may change; a
+// program reads the states. CodeNotFound: there is no such task, or the key does not reach it.
 func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explanation, error) {
 	v, err := b.view(ctx, toID(id))
 	if err != nil {
@@ -47,12 +49,16 @@ func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explan
 }
 
 // explainer describes the condition of a task.
+// All its methods read the view, which was read before; only a ready step needs more: its workers and its position. A
+// task may therefore have moved on when its explanation is read.
 type explainer struct {
 	*view
+	// now is the same for all sentences of one answer, so their times add up.
 	now task.Instant
 }
 
 // summary is one sentence about the task as a whole.
+// The states without a case of their own share the last sentence, which counts the steps.
 func (x *explainer) summary() string {
 	t := x.task
 	switch t.State {
@@ -109,6 +115,8 @@ func (x *explainer) erroredSummary() string {
 			breakLoop,
 		)
 	}
+	// Only the latest transition into error explains the present one. It has a cause if the task was put in error as a
+	// whole; without one, its failed steps are the explanation.
 	for _, e := range slices.Backward(x.records.Events) {
 		switch {
 		case e.To != task.Errored:
@@ -131,6 +139,7 @@ func (x *explainer) erroredSummary() string {
 }
 
 // byWhom names the actor, the key if it has another name, and the reason.
+// Each part is left out if it is empty. An actor that equals its key is named once.
 func byWhom(actor, key, reason string) string {
 	s := ""
 	if actor != "" {
@@ -146,6 +155,7 @@ func byWhom(actor, key, reason string) string {
 }
 
 // step explains why a step is in its state, and what would change that.
+// why and next are whole sentences. The error is that of a read, and ends the explanation.
 func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, err error) {
 	switch s.State {
 	case task.StepPending:
@@ -166,6 +176,8 @@ func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, e
 
 // pending explains a step that waits for its time or its parents. The advice names the broken
 // step that must be repaired, even if it is several dependencies away.
+// Three cases differ in their advice: parents that will complete, parents in error, and parents that wait for each
+// other.
 func (x *explainer) pending(s *task.Step) (why, next string) {
 	if s.Queue == task.Timers {
 		at := task.Instant(s.Key)
@@ -201,6 +213,8 @@ func (x *explainer) pending(s *task.Step) (why, next string) {
 }
 
 // broken names the steps in error that s waits for, directly or through others.
+// seen has the ordinals that were visited, so a step that is reachable by several paths is named once, and a damaged
+// template with a cycle ends the walk.
 func (x *explainer) broken(s *task.Step, seen map[int]bool) []string {
 	var names []string
 	for _, p := range x.spec(s).Parents {
@@ -217,6 +231,8 @@ func (x *explainer) broken(s *task.Step, seen map[int]bool) []string {
 }
 
 // enqueued explains a ready step: no worker serves it, or steps are ahead of it.
+// The workers are those that are not dead. The position counts all steps that these workers take, not only the route of
+// this one.
 func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next string, err error) {
 	route, err := x.b.engine.RouteOf(ctx, s.RouteID)
 	if err != nil {
@@ -245,10 +261,13 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 }
 
 // serving counts the workers that take steps of a route, and names those that match it but take none.
+// A worker that matches and takes none is the usual answer to "my workers run, why does the step wait?".
 func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving int, idle string) {
 	var draining, unhealthy, broken int
 	for _, w := range workers {
 		switch {
+		// The order of the cases matters: a draining worker may have an open breaker too, and its drain is what an operator
+		// must know.
 		case !w.Serves(*route):
 		case w.State == task.WorkerDraining:
 			draining++
@@ -278,6 +297,7 @@ func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving 
 }
 
 // routeText describes a route for operators.
+// It is worded so that it can follow "serves", "on" and "for".
 func routeText(r *task.Route) string {
 	s := fmt.Sprintf("handler %q in namespace %q", r.Handler, r.Namespace)
 	if len(r.Capabilities) > 0 {
@@ -287,6 +307,7 @@ func routeText(r *task.Route) string {
 }
 
 // leased explains a step that a worker holds.
+// An assigned step has begun no attempt yet; if its worker does not start it, none is charged.
 func (x *explainer) leased(ctx context.Context, s *task.Step) (why, next string, err error) {
 	worker, err := x.worker(ctx, s.WorkerNo)
 	if err != nil {
@@ -314,6 +335,8 @@ func (x *explainer) leased(ctx context.Context, s *task.Step) (why, next string,
 
 // waiting explains a step that waits for a time after an attempt: a lost worker, a snooze, or a
 // retry.
+// The last attempt tells them apart: a lost worker leaves an attempt without a failure, or one that never started; a
+// snooze leaves an attempt without a failure; a retry has one.
 func (x *explainer) waiting(s *task.Step) (why, next string) {
 	at := task.Instant(s.Key)
 	next = fmt.Sprintf("It becomes ready automatically at %s, in %s; reset it to run it now.", clock(at), x.until(at))
@@ -341,6 +364,8 @@ func (x *explainer) waiting(s *task.Step) (why, next string) {
 }
 
 // failed explains a step in error.
+// It may have failed in three ways: its task was given up, its attempts are used up, or its failure allows no further
+// attempt, although some are left.
 func (x *explainer) failed(s *task.Step) (why, next string) {
 	next = "Fix the cause and reset the step; or resolve it, or complete it with a result."
 	if act, waited := x.givenUp(s); act != nil {
@@ -349,6 +374,7 @@ func (x *explainer) failed(s *task.Step) (why, next string) {
 		if waited.DueAt != 0 {
 			why += fmt.Sprintf(" It would have become ready at %s.", clock(task.Instant(waited.DueAt)))
 		}
+		// The attempt that was ended by giving up has the time of the act; its failure would repeat the reason.
 		if a := x.lastFailure(s); a != nil && a.FinishedAt != act.At {
 			why += fmt.Sprintf(" Its last error, at %s: %s", clock(a.FinishedAt), firstLine(a.Failure.Message))
 		}
@@ -375,6 +401,7 @@ func (x *explainer) because(s *task.Step) string {
 }
 
 // lastAttempt returns the last recorded attempt of a step, or nil.
+// The records are sorted, oldest first, so the search begins at the end.
 func (x *explainer) lastAttempt(s *task.Step) *task.Attempt {
 	for i := len(x.records.Attempts) - 1; i >= 0; i-- {
 		if x.records.Attempts[i].StepID == s.ID {
@@ -385,6 +412,7 @@ func (x *explainer) lastAttempt(s *task.Step) *task.Attempt {
 }
 
 // until is the time left, in whole seconds.
+// A time that has passed, or comes within half a second, is "a moment": a loop acts on it soon, at its next interval.
 func (x *explainer) until(at task.Instant) string {
 	if d := at.Sub(x.now).Round(time.Second); d > 0 {
 		return d.String()

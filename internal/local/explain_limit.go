@@ -10,6 +10,7 @@ import (
 
 // limits explains the limit of the task's time in its state and its origin: one sentence for the state, one for the
 // task as a whole.
+// A settled task has no limits: nothing ends it any more.
 func (x *explainer) limits() []string {
 	t := x.task
 	if t.State.Settled() {
@@ -31,6 +32,7 @@ func (x *explainer) limits() []string {
 // limitOfState explains when the task is stale in its state, "" where nothing limits it. A
 // threshold for all tasks starts at the end of a promise to a step, which the sentence then
 // names.
+// A threshold of the template holds without promises: its author has set it knowing the steps.
 func (x *explainer) limitOfState(l task.Limit) string {
 	if l.Source == task.NoLimit {
 		return ""
@@ -74,6 +76,8 @@ func (v *view) lastFailure(s *task.Step) *task.Attempt {
 
 // givenUp returns the act that put a step in error because its task took too long, with the step's wait before it; nil
 // if the error has another cause.
+// The act must be the last one on the step and have the time of its error: an operator may have repaired the step
+// since, and it may have failed again.
 func (v *view) givenUp(s *task.Step) (*task.Act, engine.GivenUp) {
 	if s.State != task.StepErrored {
 		return nil, engine.GivenUp{}
@@ -92,6 +96,7 @@ func (v *view) givenUp(s *task.Step) (*task.Act, engine.GivenUp) {
 }
 
 // waitOf returns the wait of a step that was given up; the zero value for an act of another kind.
+// Data that cannot be read counts as none: the sentence is then shorter, and the explanation still appears.
 func waitOf(a *task.Act) (out engine.GivenUp) {
 	if a.Kind == task.ActGiveUp {
 		if err := json.Unmarshal(a.Data, &out); err != nil {

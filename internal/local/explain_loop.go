@@ -8,9 +8,11 @@ import (
 )
 
 // breakLoop is the advice for a task whose steps wait for each other.
+// A template with a cycle is refused at registration; one can be in the database only by damage or by another program.
 const breakLoop = "Resolve or complete one of them, or cancel the task; then correct the template."
 
 // loop describes the first cycle of steps that wait for each other, "" without one.
+// Template.Cycle is computed when the template is read, so tasks of sound templates are not walked.
 func (x *explainer) loop() string {
 	if x.tpl.Cycle == "" {
 		return ""
@@ -32,6 +34,8 @@ func (x *explainer) loopBehind(s *task.Step) []*task.Step {
 }
 
 // walk follows the parents that a step waits for until it reaches one on its path.
+// It returns that part of the path, which is the cycle. done holds the steps from which no cycle is reachable, so each
+// step is visited once. A step that is not pending waits for no parent any more and ends the walk.
 func (x *explainer) walk(s *task.Step, path []*task.Step, done map[*task.Step]bool) []*task.Step {
 	if s.State != task.StepPending || done[s] {
 		return nil
@@ -50,6 +54,7 @@ func (x *explainer) walk(s *task.Step, path []*task.Step, done map[*task.Step]bo
 }
 
 // inLoop describes a cycle.
+// It has no capital letter and no full stop: it becomes part of a sentence.
 func (x *explainer) inLoop(loop []*task.Step) string {
 	if len(loop) == 1 {
 		return "step " + x.spec(loop[0]).Name + " waits for itself"

@@ -11,6 +11,7 @@ import (
 )
 
 // filterFaults collects the faults of a filter.
+// All of them are reported together, so that a caller corrects a request once. The zero value has no faults.
 type filterFaults []tasker.Detail
 
 // add appends a fault at the name of a query parameter or a JSON pointer.
@@ -19,6 +20,8 @@ func (f *filterFaults) add(at, message string) {
 }
 
 // name checks a text that is compared with stored names.
+// An empty text does not restrict and has no fault. A text that no name can have would only find nothing; it is
+// refused, because it is a mistake of the caller.
 func (f *filterFaults) name(at, text string) {
 	if fault := task.TextFault(text, task.MaxName); fault != "" {
 		f.add(at, fault)
@@ -33,6 +36,7 @@ func (f *filterFaults) names(pairs ...string) {
 }
 
 // instant checks that a time is one that the stores can hold.
+// 0 means no bound and has no fault.
 func (f *filterFaults) instant(at string, i task.Instant) {
 	if fault := task.InstantFault(i); fault != "" {
 		f.add(at, fault)
@@ -53,6 +57,7 @@ func badFilter(problems ...tasker.Detail) *tasker.Error {
 }
 
 // damages joins the damage of the rows in one answer.
+// Empty texts are left out; without any damage it is "".
 func damages(list ...string) string {
 	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), "; ")
 }

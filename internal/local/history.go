@@ -15,6 +15,8 @@ import (
 //
 // A simple run is not stored as events: it follows from the times of the task and its steps. Only the exceptions are
 // stored: attempts without success, other transitions of the task, acts of operators.
+// Transitions and attempts are in order of time. Rows and records are read one after the other, so a change during the
+// read may be missing; what is shown did happen. CodeNotFound: there is no such task, or the key does not reach it.
 func (b *Backend) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHistory, error) {
 	v, err := b.view(ctx, toID(id))
 	if err != nil {
@@ -42,12 +44,14 @@ func (h *history) tell(ctx context.Context) error {
 	if h.out.ContextEdits, err = contextEdits(h.records.Acts); err != nil {
 		return err
 	}
+	// The sort must be stable: changes of one transaction keep the order in which they were added.
 	slices.SortStableFunc(h.out.Transitions, func(a, b tasker.Transition) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(h.out.Attempts, func(a, b tasker.Attempt) int { return begun(a).Compare(begun(b)) })
 	return nil
 }
 
 // begun returns the time at which a worker received an attempt. An attempt that no worker received has only an end.
+// It is the order of attempts in a history.
 func begun(a tasker.Attempt) time.Time {
 	for _, at := range []*time.Time{a.AssignedAt, a.StartedAt, a.FinishedAt} {
 		if at != nil {
@@ -58,6 +62,7 @@ func begun(a tasker.Attempt) time.Time {
 }
 
 // parentsFirst returns the steps in template order, but none before its parents.
+// In a damaged template with a cycle, seen ends the recursion, and the order within the cycle is arbitrary.
 func (v *view) parentsFirst() []*task.Step {
 	order, seen := make([]*task.Step, 0, len(v.steps)), make([]bool, len(v.steps))
 	var visit func(i int)
@@ -80,12 +85,14 @@ func (v *view) parentsFirst() []*task.Step {
 }
 
 // history builds the history of one task from its rows and records.
+// Its methods append to out in an order that puts causes before effects. It is used once.
 type history struct {
 	*view
 	out *tasker.TaskHistory
 }
 
 // created adds the transitions of the submission.
+// All of them have the time of the submission, which is one transaction.
 func (h *history) created() {
 	h.add(h.task.CreatedAt, "", string(task.Pending), nil)
 	for _, s := range h.steps {
@@ -94,6 +101,8 @@ func (h *history) created() {
 }
 
 // ofTask adds the transitions of the task itself.
+// Without events, the way of a task is known: pending, in progress and, if it is complete, complete. An event names the
+// state before it, so the first one also tells the state after the submission.
 func (h *history) ofTask() {
 	t, events := h.task, h.records.Events
 	// the state after the submission
@@ -124,6 +133,7 @@ func (h *history) ofTask() {
 }
 
 // add appends a transition, of the task or of a step.
+// The pointer is valid until the next call: the slice may move.
 func (h *history) add(at task.Instant, from, to string, s *task.Step) *tasker.Transition {
 	tr := tasker.Transition{At: at.Time(), From: from, To: to}
 	if s != nil {
@@ -136,7 +146,10 @@ func (h *history) add(at task.Instant, from, to string, s *task.Step) *tasker.Tr
 
 // ofStep adds the transitions and attempts of a step: the recorded ones, then those that follow from the step's present
 // row.
+// The row adds the present lease or the successful end, which are not recorded. state is always the last state shown,
+// so that the transitions form a chain.
 func (h *history) ofStep(ctx context.Context, s *task.Step) error {
+	// Every step begins pending, also one that is ready in the transaction of its submission.
 	state := task.StepPending
 	for _, a := range merged(h.records, s) {
 		var err error
@@ -154,6 +167,7 @@ func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 	switch {
 	case s.State == task.StepComplete:
 		live.Outcome = task.Completed
+	// The row keeps the end of the previous attempt; this one has not ended.
 	case s.State == task.StepEnqueued || s.State == task.StepWaitingForRetry || s.State.Leased():
 		live.FinishedAt = 0
 	}
@@ -166,6 +180,7 @@ func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 
 // overtaken reports whether the records, which were read after the step, are newer than the step: then the step has
 // nothing to add.
+// A token grows with every lease of a step, so the newer of two leases is the one with the larger token.
 func (h *history) overtaken(s *task.Step, told task.StepState) bool {
 	switch s.State {
 	case task.StepPending, task.StepWaitingForRetry, task.StepErrored, task.StepResolvedManually:
@@ -178,6 +193,7 @@ func (h *history) overtaken(s *task.Step, told task.StepState) bool {
 
 // untold returns the step's last lease, without the times of a recorded attempt: a step cancelled while it waits for a
 // retry still has those of the failed attempt.
+// What remains is what no record shows: that the step was ready since, if that was after the attempt.
 func (h *history) untold(s *task.Step) task.Attempt {
 	a := s.EndAttempt(s.FinishedAt, task.Running, nil)
 	for i := range h.records.Attempts {
@@ -194,6 +210,8 @@ func (h *history) untold(s *task.Step) task.Attempt {
 }
 
 // attempt adds the transitions of one lease; listed ones are attempts too.
+// It returns the state of the step after it. A time of 0 did not happen, and a transition to the same state is not
+// shown: a step that was ready before does not become ready again.
 func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepState, a *task.Attempt,
 	listed bool,
 ) (task.StepState, error) {
@@ -202,6 +220,7 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 		return state, err
 	}
 	number := a.Number
+	// A step that was assigned and not started is charged only where free requeues are switched off; its failure shows it.
 	charged := a.Outcome == task.NotStarted && a.Failure != nil
 	if a.AssignedAt != 0 && a.StartedAt == 0 && !charged {
 		number++ // not begun, so not counted: its number would have been the next
@@ -217,6 +236,7 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 		state = to
 	}
 	move(a.ReadyAt, task.StepEnqueued)
+	// A poll that starts at once sets both times alike: there was no wait for a start, and no transition to show.
 	if a.AssignedAt >= a.ReadyAt && (a.StartedAt == 0 || a.AssignedAt < a.StartedAt) {
 		move(a.AssignedAt, task.StepAssigned)
 	}
@@ -236,6 +256,7 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 }
 
 // why returns the reason for a lease's end; an end that follows from the states needs no reason.
+// The outcomes in the second case end a lease without a failure; the others are told by the next state.
 func why(a *task.Attempt) string {
 	switch {
 	case a.Failure != nil:
@@ -249,6 +270,7 @@ func why(a *task.Attempt) string {
 
 // toAttempt converts an attempt with its resolved number and worker. A worker that was deleted
 // has a name and no ID.
+// Lease is the number of the lease; it is not the token that a worker presents, which stays secret.
 func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker string) tasker.Attempt {
 	out := tasker.Attempt{StepUUID: toUUID(s.ID), StepName: h.spec(s).Name, Attempt: number, Lease: a.Token,
 		Worker: worker, Outcome: string(a.Outcome),

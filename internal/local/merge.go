@@ -13,6 +13,7 @@ type record struct {
 
 // merged returns the records of one step in the order of writing. An attempt that an act ended was written just before
 // it.
+// Both lists are sorted by time, oldest first, and are merged in one pass.
 func merged(r engine.Records, s *task.Step) []record {
 	var out []record
 	acts := r.Acts
@@ -21,6 +22,7 @@ func merged(r engine.Records, s *task.Step) []record {
 		if a.StepID != s.ID {
 			continue
 		}
+		// Strictly before: an act of the same time follows the attempt that it ended.
 		for len(acts) > 0 && acts[0].At < a.FinishedAt {
 			if acts[0].StepID == s.ID {
 				out = append(out, record{act: &acts[0]})

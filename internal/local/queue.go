@@ -18,6 +18,8 @@ import (
 
 // EnqueueTasks implements queueapi.Backend. The places in the queue are a service: when they
 // cannot be read, the receipts come without them.
+// All or none are stored; a repeated idempotency key is the one problem that has its own answer. Only the first 32
+// queues of a batch are counted for positions.
 func (b *Backend) EnqueueTasks(ctx context.Context, req queueapi.EnqueueRequest) ([]queueapi.QueueReceipt, error) {
 	subs := make([]engine.Submission, len(req.Tasks))
 	for i := range req.Tasks {
@@ -45,6 +47,7 @@ func (b *Backend) EnqueueTasks(ctx context.Context, req queueapi.EnqueueRequest)
 }
 
 // toQueueError is ToError with places in the words of the queue.
+// The engine knows one form of a submission, so its problems are at /context and /initiator.
 func toQueueError(err error) error {
 	err = ToError(err)
 	e, ok := err.(*tasker.Error) //nolint:errorlint // ToError returns it as it is
@@ -63,6 +66,8 @@ var traceIDForm = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // toQueued converts a submission of the queue API. A bare trace ID becomes a traceparent, so
 // that the attempts are spans of the caller's trace.
+// It checks only what the engine cannot: fields that this family requires or has alone. An error is located at the
+// field of the single submission; EnqueueTasks moves it to the item.
 func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) error {
 	bad := func(at, message string) error {
 		return &tasker.Error{Code: tasker.CodeInvalid, Message: "nothing was stored: the submission is not valid",
@@ -71,9 +76,11 @@ func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) erro
 	if r.TaskType == "" {
 		return bad("/task_type", "name the handler to run")
 	}
+	// 604800 seconds are seven days, the longest time limit of an attempt.
 	if r.EstimatedDurationSeconds < 0 || r.EstimatedDurationSeconds > 604800 {
 		return bad("/estimated_duration_seconds", "must be 0 to 604800")
 	}
+	// Both may be given if they agree: some clients send the header to every service.
 	trace := r.TraceParent
 	if r.TraceID != "" {
 		id := strings.ToLower(r.TraceID)
@@ -96,6 +103,9 @@ func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) erro
 }
 
 // spanOf derives the parent span of a trace from its ID alone.
+// W3C trace context requires a parent span that is not all 0, and the caller named none. A derived one is the same for
+// a repeated submission, so that its idempotency key matches. One half of a valid trace ID is never all 0 if the other
+// is.
 func spanOf(traceID string) string {
 	if span := traceID[16:]; strings.Trim(span, "0") != "" {
 		return span
@@ -104,6 +114,7 @@ func spanOf(traceID string) string {
 }
 
 // toQueueReceipt converts a receipt, with the status and the place of the task's only step.
+// Step is nil for a receipt that refers to a task which existed; its rows are read for the answer.
 func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engine.QueuePlace) queueapi.QueueReceipt {
 	out := queueapi.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: queueapi.QueueQueued,
 		Error: itemError(r.Err)}
@@ -128,6 +139,8 @@ func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engin
 
 // toPlace converts a place; only a ready step has one. The score is the ordering key in
 // seconds, and p may be nil where the place is not known.
+// QueuePosition repeats PositionInQueue for clients that know the older name. Without a measured rate there is no
+// estimate, rather than a guess.
 func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) queueapi.QueuePlace {
 	if s.State != task.StepEnqueued {
 		return queueapi.QueuePlace{}
@@ -147,11 +160,13 @@ func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) queueapi.QueuePlac
 }
 
 // milli returns a duration in seconds, rounded to the millisecond.
+// Finer digits would only be noise in an answer.
 func milli(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
 
 // CancelQueueTask implements queueapi.Backend. WorkerNotified means that a worker held the
 // step: it learns of the cancellation with its next heartbeat, by NotifiedBy at the latest if
 // it keeps its interval.
+// CodeWrongState: the task has ended in another way. A second cancellation succeeds and reports the first one.
 func (b *Backend) CancelQueueTask(ctx context.Context, id uuid.UUID,
 	req queueapi.QueueCancel,
 ) (*queueapi.QueueCancelled, error) {

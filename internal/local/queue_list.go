@@ -23,11 +23,13 @@ var queueStates = map[queueapi.QueueStatus][]task.State{
 }
 
 // liveStates are the states of tasks that are not settled.
+// A task in one of them has a status that its steps decide; see statusOfSteps.
 func liveStates() []task.State {
 	return slices.DeleteFunc(slices.Clone(task.States), task.State.Settled)
 }
 
 // One page examines at most searched tasks for a status, a stretch at a time.
+// A status may be rare among the tasks of its states, and without a bound one request would read a whole table.
 const (
 	stretch  = 100
 	searched = 500
@@ -35,6 +37,8 @@ const (
 
 // QueueTasks implements queueapi.Backend. The store selects by state; the steps decide the rest of a status,
 // for a bounded number of tasks per page.
+// A page may therefore be shorter than its limit, even empty, and still have a cursor: only a page without a cursor is
+// the last. A limit of 0 means the default.
 func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*queueapi.QueueTaskPage, error) {
 	wanted, err := b.toFilter(tasker.TaskFilter{Namespace: f.Namespace, Name: f.TaskType, Initiator: f.UserID,
 		Priority:     f.Priority,
@@ -49,12 +53,14 @@ func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*
 		}
 		wanted.States = append(wanted.States, states...)
 	}
+	// Several statuses share states; a query with duplicates would list them twice in its condition.
 	slices.Sort(wanted.States)
 	wanted.States = slices.Compact(wanted.States)
 	limit, most := wanted.Limit, b.engine.Config().Limits.PageItems
 	if limit < 1 || limit > most {
 		return nil, badFilter(tasker.Detail{Location: "limit", Message: fmt.Sprintf("must be 1 to %d", most)})
 	}
+	// With a filter, the number of tasks to read is unrelated to the limit of the page.
 	if len(f.Statuses) > 0 {
 		wanted.Limit = min(stretch, most)
 	}
@@ -78,6 +84,8 @@ func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*
 			}
 			if page.Tasks = append(page.Tasks, *listed); len(page.Tasks) == limit {
 				if i < len(tasks)-1 {
+					// The page is full in the middle of a stretch: the next one continues after the last task shown, not after the
+					// stretch.
 					next = t.ID
 				}
 				break
@@ -94,6 +102,7 @@ func (b *Backend) QueueTasks(ctx context.Context, f queueapi.QueueTaskFilter) (*
 }
 
 // toListed converts a task to its form in lists, nil if it was deleted in the meantime.
+// A list reads neither records nor results, so it has no history, worker or result; QueueTask has them.
 func (b *Backend) toListed(ctx context.Context, t *task.Task, steps []*task.Step) (*queueapi.QueueListed, error) {
 	if len(steps) < t.Counts.Total() {
 		return nil, nil

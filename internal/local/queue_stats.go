@@ -12,6 +12,8 @@ import (
 
 // QueueStats implements queueapi.Backend. Some numbers appear under two names, because clients
 // of the older API expect either.
+// The depths may be some seconds old and, for large queues, are samples or lower bounds (Sampled, Capped). No namespace
+// means all.
 func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queueapi.QueueStats, error) {
 	s, err := b.engine.QueueStats(ctx, f.Namespaces)
 	if err != nil {
@@ -31,6 +33,7 @@ func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queu
 		Backpressure: pressureOf(s.Pressure),
 		Dispatch:     queueapi.QueueDispatch{Mode: "native", Configured: s.Dispatch.Configured, Active: s.Dispatch.Active},
 	}
+	// Without probes the field is null: 0 would say that all probes succeeded.
 	if b.engine.Config().WorkerProbes.Enabled {
 		out.Recovery.HealthProbeFailures = &s.Measured.ProbesFailedLastHour
 	}
@@ -40,6 +43,7 @@ func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queu
 	if s.Dispatch.Configured && !s.Dispatch.Active {
 		out.Dispatch.Why = "it is out of reach, or is being filled" // the error may contain host names
 	}
+	// Each level is listed, and a ready step is "pending" in one vocabulary and "depth" in the other.
 	for _, l := range s.Levels {
 		name := b.engine.PriorityName(l.Level)
 		out.Queues[name] = queueapi.QueueOfPriority{Level: l.Level, Depth: l.Ready, Pending: l.Ready, Assigned: l.Assigned,
@@ -53,6 +57,7 @@ func (b *Backend) QueueStats(ctx context.Context, f queueapi.QueueFilter) (*queu
 }
 
 // ageOf returns an age in seconds, nil without any elements.
+// Null tells an empty queue from one whose oldest step has just come.
 func ageOf(d time.Duration, n int) *float64 {
 	if n == 0 {
 		return nil
@@ -71,6 +76,7 @@ func someSeconds(d time.Duration) *float64 {
 }
 
 // countWorkers counts workers by state. Dead ones are counted apart, and have no capacity.
+// loads are the steps that each worker holds, by its number; a worker without an entry holds none.
 func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) queueapi.QueueWorkers {
 	var out queueapi.QueueWorkers
 	for _, w := range workers {
@@ -102,6 +108,7 @@ func (b *Backend) countWorkers(workers []*task.Worker, loads map[int64]int) queu
 }
 
 // throughput converts the measured activity of the last minute.
+// The mean is null without any run in that minute.
 func throughput(m engine.Measured) queueapi.QueueThroughput {
 	return queueapi.QueueThroughput{CompletedLastMinute: m.CompletedLastMinute, FailedLastMinute: m.FailedLastMinute,
 		HandedOutLastMinute:    m.HandedLastMinute,
@@ -109,6 +116,7 @@ func throughput(m engine.Measured) queueapi.QueueThroughput {
 }
 
 // pressureOf converts the state of back-pressure: open, the tier reached, or overloaded.
+// Overload comes before a tier: it refuses more. NormalLoad is nil if no limit is configured.
 func pressureOf(p engine.Pressure) queueapi.QueueBackpressure {
 	out := queueapi.QueueBackpressure{Scope: string(p.Scope), State: "open", InHand: p.Active, Refused: map[string]int64{}}
 	for reason, n := range p.Refused {
@@ -127,4 +135,5 @@ func pressureOf(p engine.Pressure) queueapi.QueueBackpressure {
 }
 
 // Pressure returns the state of back-pressure, for metrics.
+// It reads counters of this node and does not block.
 func (b *Backend) Pressure() engine.Pressure { return b.engine.Pressure() }

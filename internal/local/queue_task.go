@@ -17,6 +17,7 @@ import (
 )
 
 // statusOf returns the state of a task in the words of the queue.
+// A task in error is a dead letter while its case is pending, and failed after the case is resolved or if it has none.
 func statusOf(t *task.Task, steps []*task.Step) queueapi.QueueStatus {
 	switch t.State {
 	case task.Complete, task.ResolvedManually:
@@ -33,6 +34,7 @@ func statusOf(t *task.Task, steps []*task.Step) queueapi.QueueStatus {
 }
 
 // statusOfSteps returns the status of an unfinished task from its most advanced step.
+// Without a leased step it is queued, also if all steps wait for a time: the queue API has no status for that.
 func statusOfSteps(steps ...*task.Step) queueapi.QueueStatus {
 	status := queueapi.QueueQueued
 	for _, s := range steps {
@@ -47,6 +49,8 @@ func statusOfSteps(steps ...*task.Step) queueapi.QueueStatus {
 }
 
 // QueueTask implements queueapi.Backend.
+// The history is built in any case, because the time in the present status comes from it; history decides only whether
+// it is shown. CodeNotFound: there is no such task, or the key does not reach it.
 func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*queueapi.QueueTask, error) {
 	v, err := b.view(ctx, toID(id))
 	if err != nil {
@@ -65,6 +69,7 @@ func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*q
 	}
 	now := b.engine.Now()
 	if len(states) > 0 {
+		// A clock that was set back between two nodes must not make a negative duration.
 		since := states[len(states)-1].Timestamp
 		out.CurrentStateDurationSeconds = max(milli(now.Time().Sub(since)), 0)
 	}
@@ -78,6 +83,7 @@ func (b *Backend) QueueTask(ctx context.Context, id uuid.UUID, history bool) (*q
 }
 
 // traceIDOf returns the second part of a W3C traceparent.
+// A text of another form was refused at submission; for older rows there is no ID.
 func traceIDOf(parent string) string {
 	if parts := strings.Split(parent, "-"); len(parts) >= 4 {
 		return parts[1]
@@ -86,6 +92,7 @@ func traceIDOf(parent string) string {
 }
 
 // ofSteps adds the fields of the steps: those of the most advanced one, and the results of all.
+// The error is that of reading a route, a worker or a position.
 func (v *view) ofSteps(ctx context.Context, out *queueapi.QueueTask, now task.Instant) error {
 	s := v.foremost()
 	if s == nil {
@@ -95,6 +102,7 @@ func (v *view) ofSteps(ctx context.Context, out *queueapi.QueueTask, now task.In
 	out.RetryCount, out.MaxRetries = retries(s), max(s.MaxAttempts-1, 0)
 	out.TimeoutSeconds = int(s.Timeout / time.Second)
 	out.EffectivePriority = tasker.Priority(v.b.engine.PriorityName(v.b.engine.Order().Effective(s, now)))
+	// A task with several steps has the share of its completed steps; the progress of one of them would mislead.
 	if len(v.steps) == 1 && !v.task.State.Terminal() {
 		out.Progress = s.Progress
 	}
@@ -130,6 +138,7 @@ func (v *view) ofSteps(ctx context.Context, out *queueapi.QueueTask, now task.In
 
 // retries returns the number of a step's retries, including the next one: all attempts begun while another is to come,
 // else all but the first.
+// A step that waits for its turn is about to begin its next attempt, so none of the earlier ones is the current one.
 func retries(s *task.Step) int {
 	switch s.State {
 	case task.StepPending, task.StepEnqueued, task.StepAssigned, task.StepWaitingForRetry:
@@ -140,6 +149,7 @@ func retries(s *task.Step) int {
 
 // foremost returns the step that represents a task: a leased one, else a ready one, else one that waits for a time,
 // else an unfinished one, else the last.
+// Among equals it is the one that ended last. nil: the task has no readable steps.
 func (v *view) foremost() *task.Step {
 	rank := func(s *task.Step) int {
 		switch {
@@ -166,6 +176,7 @@ func (v *view) foremost() *task.Step {
 }
 
 // results returns the result of the only step, or an object with those of the steps that have one.
+// It is nil while there is no result at all.
 func (v *view) results() (json.RawMessage, error) {
 	if len(v.steps) == 1 {
 		return v.steps[0].Result, nil
@@ -187,6 +198,8 @@ func (v *view) results() (json.RawMessage, error) {
 }
 
 // lastError returns the last failure of the task's steps, or nil.
+// An attempt without a failure report counts only if it ended by a time-out or a lost lease. The class then follows
+// from the outcome.
 func (v *view) lastError() *queueapi.QueueError {
 	for _, a := range slices.Backward(v.records.Attempts) {
 		switch {
@@ -214,11 +227,14 @@ func (v *view) lastError() *queueapi.QueueError {
 }
 
 // givenUpAt reports whether the task was given up at a time.
+// Giving up ends the running attempts in its transaction, so both have the same time.
 func (v *view) givenUpAt(at task.Instant) bool {
 	return slices.ContainsFunc(v.records.Acts, func(a task.Act) bool { return a.Kind == task.ActGiveUp && a.At == at })
 }
 
 // statuses returns the history of a task in the words of the queue: each status with its time.
+// It replays the transitions and notes each change of the status. WorkerID is set where the transition to that status
+// names a worker that still exists.
 func (v *view) statuses(ctx context.Context) ([]queueapi.QueueStateAt, error) {
 	h := &history{view: v, out: &tasker.TaskHistory{}}
 	if err := h.tell(ctx); err != nil {

@@ -14,14 +14,18 @@ import (
 )
 
 // view is a task with the data to show its steps.
+// It is read for one answer and not shared. Its parts are read one after the other, rows first and records last, so the
+// records may be newer than the rows, never older.
 type view struct {
-	b       *Backend
-	task    *task.Task
-	steps   []*task.Step
+	b     *Backend
+	task  *task.Task
+	steps []*task.Step
+	// tpl is a stand-in without steps if the template cannot be read; see viewOf.
 	tpl     *task.Template
 	records engine.Records
 	// damage describes unreadable data, which is omitted.
-	damage  string
+	damage string
+	// workers are the names that were looked up, by number: each worker is read once per answer.
 	workers map[int64]string
 	// workerIDs are the IDs of the named workers.
 	workerIDs map[string]uuid.UUID
@@ -38,6 +42,7 @@ func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
 
 // viewOf adds template and records to rows that were read, and leaves out what is damaged. With
 // rows missing, steps have no names: their places in the template cannot be trusted.
+// The error is that of a read. Damage is no error: an operator must be able to look at a damaged task.
 func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step) (_ *view, err error) {
 	v := &view{b: b, workers: map[int64]string{}, workerIDs: map[string]uuid.UUID{}}
 	if v.tpl, err = b.engine.TemplateOf(ctx, t.DefID); err != nil {
@@ -67,6 +72,7 @@ func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step) 
 }
 
 // shownSteps returns the steps of a task without their unreadable parts, and an explanation of these.
+// The result has a step for each row, in the same order.
 func shownSteps(rows []*task.Step, tpl *task.Template) (steps []*task.Step, damage string) {
 	for _, s := range rows {
 		shown, wrong := s.Shown(tpl)
@@ -78,6 +84,8 @@ func shownSteps(rows []*task.Step, tpl *task.Template) (steps []*task.Step, dama
 }
 
 // worker returns the name of a worker by its key.
+// It is "" for no worker, and "forgotten" for one whose row was deleted. Names need not be unique, so the ID is part of
+// it.
 func (v *view) worker(ctx context.Context, no int64) (string, error) {
 	if no == 0 {
 		return "", nil
@@ -102,11 +110,14 @@ func (v *view) worker(ctx context.Context, no int64) (string, error) {
 func (v *view) spec(s *task.Step) task.StepSpec { return v.tpl.Spec(s) }
 
 // Steps implements tasker.TaskBackend.
+// Steps are in the order of the template. Results are included up to the bytes of a page; ResultsOmitted marks the
+// others, which Step returns one at a time. CodeNotFound: there is no such task, or the key does not reach it.
 func (b *Backend) Steps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error) {
 	return b.listSteps(ctx, id, true)
 }
 
 // BareSteps is Steps without results, which are not read.
+// It serves callers that poll for states: results may be large.
 func (b *Backend) BareSteps(ctx context.Context, id uuid.UUID) ([]tasker.Step, error) {
 	return b.listSteps(ctx, id, false)
 }
@@ -132,6 +143,7 @@ func (b *Backend) listSteps(ctx context.Context, id uuid.UUID, results bool) ([]
 }
 
 // Step implements tasker.TaskBackend.
+// The step is read with its siblings, because its name and its dependencies depend on them.
 func (b *Backend) Step(ctx context.Context, taskID, stepID uuid.UUID) (*tasker.Step, error) {
 	v, err := b.view(ctx, toID(taskID))
 	if err != nil {
@@ -147,6 +159,7 @@ func (b *Backend) Step(ctx context.Context, taskID, stepID uuid.UUID) (*tasker.S
 }
 
 // step converts one step, with its last failure and the last act on it.
+// It converts a row that may be newer than the one in the view, such as the result of an act.
 func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	spec := v.spec(s)
 	s, damage := s.Shown(v.tpl)
@@ -185,6 +198,7 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 
 // retryEligible reports whether a failed step may run again now: it is retryable, has attempts left, and its back-off
 // is over.
+// A step that used up its attempts is in error, not waiting, so the state implies the first two.
 func (v *view) retryEligible(s *task.Step) bool {
 	return s.State == task.StepWaitingForRetry && task.Instant(s.Key) <= v.b.engine.Now()
 }
@@ -197,6 +211,7 @@ func (v *view) failureOf(s *task.Step, out *tasker.Step) {
 }
 
 // actOn adds the operator who changed the step last, if any.
+// The records are sorted, so the last match remains. An act of giving up is the system's, not an operator's.
 func (v *view) actOn(s *task.Step, out *tasker.Step) {
 	for _, a := range v.records.Acts {
 		if a.StepID == s.ID && a.Kind != task.ActGiveUp {
@@ -207,6 +222,7 @@ func (v *view) actOn(s *task.Step, out *tasker.Step) {
 
 // fromFailure converts a stored failure. A failure without a class shows the one that the
 // engine derives.
+// RetryAfterSeconds is in seconds with decimals; the store keeps whole milliseconds.
 func fromFailure(f *task.Failure) *tasker.Failure {
 	retryable := f.Retryable
 	return &tasker.Failure{Type: f.Type, Message: f.Message, Stack: f.Stack, Code: f.Code, HTTPStatus: f.HTTPStatus,
@@ -218,6 +234,8 @@ func fromFailure(f *task.Failure) *tasker.Failure {
 
 // toFailure converts a reported failure. Retryable defaults to true, and the pause is cut to
 // the longest delay.
+// A negative pause counts as none. Texts are cut by the engine (Failure.Trim), because a failure is never refused for
+// its form.
 func toFailure(f *tasker.Failure) *task.Failure {
 	if f == nil {
 		return nil
@@ -230,6 +248,8 @@ func toFailure(f *tasker.Failure) *task.Failure {
 }
 
 // toStepAct converts an act, and returns the pointer of its actor field.
+// The public API has a field for the actor of each kind of act; a caller must find a problem at the field it used. An
+// unknown kind is refused by the engine.
 func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error) {
 	a = engine.StepAct{Kind: engine.ActKind(act.ActionType), Reason: act.Reason}
 	field = "/resolved_by"
@@ -249,6 +269,8 @@ func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error
 }
 
 // ActOnStep implements tasker.TaskBackend.
+// CodeWrongState: the step is settled, or its task is terminal. CodeConflict: the step is not as expected. The act and
+// its effect on the task are one transaction.
 func (b *Backend) ActOnStep(ctx context.Context, taskID, stepID uuid.UUID,
 	act tasker.StepAction,
 ) (*tasker.Step, error) {

@@ -13,6 +13,8 @@ import (
 )
 
 // SubmitTasks implements tasker.TaskBackend.
+// The receipts are in the order of the requests. Without ItemErrors one bad request refuses all; with it, each has its
+// own answer. It blocks until the tasks are durable. Caller is the key that limits per user count by.
 func (b *Backend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error) {
 	subs := make([]engine.Submission, len(req.Tasks))
 	for i := range req.Tasks {
@@ -28,6 +30,8 @@ func (b *Backend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]
 
 // toSubmission converts a request into s. It checks nothing: the engine reports every problem
 // at its field.
+// s is an argument so that a batch needs one allocation. A timeout too large for a duration becomes the longest one,
+// and is then refused by its bound.
 func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
 	*s = engine.Submission{Name: r.Name, TaskType: r.TaskType, Namespace: r.Namespace, Version: r.Version,
 		Context: r.Context, Priority: string(r.Priority), Capabilities: r.RequiredCapabilities,
@@ -48,6 +52,8 @@ func fromReceipts(receipts []engine.Receipt) []tasker.TaskReceipt {
 }
 
 // Task implements tasker.TaskBackend.
+// With wait it blocks until the task is settled, at most Leases.MaxLongPoll; then it returns the task in whatever state
+// it is. CodeNotFound: there is no such task, or the key does not reach it.
 func (b *Backend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*tasker.Task, error) {
 	t, err := b.engine.Task(ctx, toID(id), wait)
 	if err != nil {
@@ -67,6 +73,8 @@ func (b *Backend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*
 
 // fromTask converts a task. Its effective priority needs another read, and is added where one
 // task is shown.
+// Names come from the template, of which the row has only the key. The context is part of the row: a list that was read
+// without contexts has none.
 func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, error) {
 	tpl, err := b.engine.TemplateOf(ctx, t.DefID)
 	if err != nil {
@@ -93,6 +101,7 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 }
 
 // percentage is rounded to two decimals.
+// A task without steps, a damaged one, is at 0 %.
 func percentage(done, total int) float64 {
 	if total == 0 {
 		return 0
@@ -101,9 +110,12 @@ func percentage(done, total int) float64 {
 }
 
 // defaultPage is the size of a page without a limit, at most the server's page limit.
+// It suits a terminal; a program asks for more.
 const defaultPage = 50
 
 // Tasks implements tasker.TaskBackend.
+// Newest first; the cursor is the ID below which the next page begins, "" at the end. A page may end early at the bytes
+// of a page. Tasks carry their contexts only with WithContext.
 func (b *Backend) Tasks(ctx context.Context, f tasker.TaskFilter) (*tasker.TaskPage, error) {
 	filter, err := b.toFilter(f)
 	if err != nil {
@@ -136,6 +148,7 @@ func (b *Backend) toFilter(f tasker.TaskFilter) (engine.TaskFilter, error) {
 	faults.names("namespace", f.Namespace, "name", f.Name, "version", f.Version, "tag", f.Tag, "correlation_id",
 		f.CorrelationID, "initiator", f.Initiator)
 	for _, s := range f.States {
+		// An unknown state is refused, because a misspelt one would look like an empty list.
 		if !knownState(task.State(s)) {
 			faults.add("state", "there is no task state \""+string(s)+"\"")
 		}
@@ -175,6 +188,8 @@ func knownState(s task.State) bool {
 }
 
 // CancelTasks implements tasker.TaskBackend.
+// The receipts are in the order of the IDs, and a task that cannot be cancelled has its error in its receipt. An ETag
+// may be given for one task only.
 func (b *Backend) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
 	expect, err := expectation(string(req.ExpectedState), req.IfMatch)
 	if err != nil {

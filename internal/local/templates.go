@@ -16,10 +16,13 @@ import (
 
 // RegisterTemplate implements tasker.TemplateBackend. TooLarge: the document exceeds
 // Limits.TemplateBytes.
+// CodeInvalid: every problem of the document with its line and column. CodeConflict: the version exists with other
+// content. The same content again is no error, and Created is false.
 func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSource) (*tasker.Template, error) {
 	if limit := b.engine.Config().Limits.TemplateBytes; len(src.YAML) > limit {
 		return nil, tasker.Errorf(tasker.CodeTooLarge, "the template is %d bytes long; the limit is %d", len(src.YAML), limit)
 	}
+	// The name appears in the messages only: "file:line:column: problem".
 	name := src.Filename
 	if name == "" {
 		name = "template"
@@ -28,6 +31,7 @@ func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSourc
 	if err != nil {
 		return nil, ToError(err)
 	}
+	// The source is stored as it came, with its comments, so that an operator gets back what the author wrote.
 	t.Source = src.YAML
 	stored, created, err := b.engine.RegisterTemplate(ctx, t,
 		engine.Registration{Actor: src.RegisteredBy, Reason: src.Reason})
@@ -43,6 +47,7 @@ func (b *Backend) RegisterTemplate(ctx context.Context, src tasker.TemplateSourc
 }
 
 // Template implements tasker.TemplateBackend.
+// An empty version means the newest, an empty namespace the default one. CodeNotFound: there is none.
 func (b *Backend) Template(ctx context.Context, namespace, name, version string) (*tasker.Template, error) {
 	var faults filterFaults
 	faults.names("namespace", namespace, "name", name, "version", version)
@@ -57,6 +62,7 @@ func (b *Backend) Template(ctx context.Context, namespace, name, version string)
 }
 
 // Templates implements tasker.TemplateBackend.
+// The list is sorted by registration, newest first. It bypasses the engine, so the limit is checked here.
 func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*tasker.TemplatePage, error) {
 	var faults filterFaults
 	faults.names("namespace", f.Namespace, "name", f.Name)
@@ -71,6 +77,7 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 	if filter.Limit < 1 || filter.Limit > limit {
 		return nil, tasker.Errorf(tasker.CodeInvalid, "the limit of a page must be 1 to %d, not %d", limit, f.Limit)
 	}
+	// A cursor is the number of a template in base 36; clients must not rely on its form.
 	if f.Cursor != "" {
 		var err error
 		if filter.Below, err = strconv.ParseInt(f.Cursor, 36, 64); err != nil || filter.Below <= 0 {
@@ -90,12 +97,14 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 		page.Templates[i] = *out
 	}
 	if len(list) == filter.Limit {
+		// A full page may be the last one: the next is then empty.
 		page.NextCursor = strconv.FormatInt(list[len(list)-1].DefID, 36)
 	}
 	return page, nil
 }
 
 // fromTemplate converts a template; in a list without steps and source.
+// An error means that a stored part is not JSON, which only damage can cause.
 func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, error) {
 	out := &tasker.Template{Damage: t.Unread, Namespace: t.Namespace, Name: t.Name, Version: t.Version,
 		Description: t.Description,
@@ -124,6 +133,7 @@ func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, 
 
 // fromSpec converts a step of a template, with the back-off that the configuration supplies
 // where the template has none.
+// MaxAttempts stays 0 where the priority of a task decides it.
 func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 	retry := b.engine.RetryOf(s)
 	out := tasker.TemplateStep{Name: s.Name, Description: s.Description, Handler: s.Handler, Dependencies: s.Dependencies,
@@ -160,6 +170,7 @@ func initialization(s task.StepSpec) (map[string]any, error) {
 }
 
 // fromLifecycle converts durations to whole minutes.
+// A template gives minutes, so nothing is lost. 0 means no threshold of its own.
 func fromLifecycle(l task.Lifecycle) tasker.Lifecycle {
 	minutes := func(d time.Duration) int { return int(d / time.Minute) }
 	return tasker.Lifecycle{MaxWaitingForDependencies: minutes(l.MaxWaitingForDependencies),

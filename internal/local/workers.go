@@ -15,6 +15,8 @@ import (
 )
 
 // RegisterWorker implements tasker.WorkerBackend.
+// The answer has all intervals and limits that a worker must keep, so that a worker needs no configuration of its own.
+// Each call registers another worker. CodeInvalid: every problem at its field.
 func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
 	w, err := b.engine.Register(ctx, task.Worker{Name: reg.Name, Namespaces: reg.Namespaces, Handlers: reg.Handlers,
 		Capabilities: reg.Capabilities, Capacity: reg.Capacity, Host: reg.Host, Version: reg.Version,
@@ -33,9 +35,12 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 }
 
 // deadShown is the time for which lists show dead workers.
+// A worker that died over night is still visible in the morning.
 const deadShown = 24 * time.Hour
 
 // Workers implements tasker.WorkerBackend.
+// It lists all workers at once with their loads, which takes a query for the workers and a count of the leases;
+// WorkerPage suits large fleets.
 func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
 	list, err := b.engine.Workers(ctx, deadShown)
 	if err != nil {
@@ -54,6 +59,7 @@ func (b *Backend) Workers(ctx context.Context) ([]tasker.WorkerInfo, error) {
 }
 
 // WorkerPage returns a page of Workers, and the cursor of the next one, "" at the end.
+// CodeInvalid: the limit is out of bounds, or the cursor is not one of this list. Loads are not counted.
 func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error) {
 	behind := int64(0)
 	if cursor != "" {
@@ -78,6 +84,7 @@ func (b *Backend) WorkerPage(ctx context.Context, cursor string, limit int) ([]t
 }
 
 // Worker implements tasker.WorkerBackend.
+// CodeNotFound: the worker is unknown, and must register. A dead worker is still found until its row is deleted.
 func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
@@ -87,6 +94,7 @@ func (b *Backend) Worker(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo,
 }
 
 // withLoad returns a worker with its load.
+// CurrentTasks repeats the load under the name that the queue API uses.
 func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerInfo, error) {
 	loads, err := b.engine.Loads(ctx)
 	if err != nil {
@@ -98,6 +106,7 @@ func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerI
 }
 
 // Registered is Worker without the load, which has to be counted: for callers at every poll.
+// It usually answers from the cache of the engine, without a query.
 func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
@@ -109,6 +118,8 @@ func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerI
 
 // HeldTasks returns the namespace and state of each of the tasks, in order, and a worker's leases on its steps; nil for
 // a task that does not exist.
+// The compatibility routes name tasks instead of leases; this finds the leases that such a call refers to. It costs the
+// same number of queries for any number of tasks. CodeNotFound: the worker is unknown.
 func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UUID) ([]*queueapi.HeldTask, error) {
 	ids := make([]task.ID, len(tasks))
 	for i, id := range tasks {
@@ -132,6 +143,7 @@ func (b *Backend) HeldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.
 }
 
 // ResumeWorker implements tasker.WorkerBackend.
+// CodeWrongState: the worker is dead, and only its own next call makes it active.
 func (b *Backend) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*tasker.WorkerInfo, error) {
 	w, err := b.engine.ResumeWorker(ctx, toID(req.WorkerID), engine.WorkerAct{Actor: req.ResumedBy, Reason: req.Reason})
 	if err != nil {
@@ -141,6 +153,7 @@ func (b *Backend) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*
 }
 
 // fromWorker converts a worker without its load, which has to be counted.
+// ConsecutiveFailures is what this process has seen; another node may have counted others.
 func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 	w, damage := w.Shown()
 	info := tasker.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State),
@@ -156,6 +169,9 @@ func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 }
 
 // Poll implements tasker.WorkerBackend.
+// It blocks up to WaitMS, cut to Leases.MaxLongPoll, and returns early with steps, a drain or an error. A capacity
+// below 1 counts as 1. CodeNotFound: the worker is unknown and must register. CodeUnavailable: the store was lost
+// meanwhile.
 func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
 	leases, drain, err := b.engine.Poll(ctx, toID(req.WorkerID), max(req.Capacity, 1), times(req.WaitMS, time.Millisecond),
 		req.Start)
@@ -173,6 +189,7 @@ func (b *Backend) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Pol
 }
 
 // breakerNote returns the recently cached state of a worker's circuit breaker.
+// An error leaves it out: it tells a worker why it gets nothing, and decides nothing.
 func (b *Backend) breakerNote(ctx context.Context, id uuid.UUID) tasker.BreakerNote {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
@@ -187,6 +204,7 @@ func (b *Backend) breakerNote(ctx context.Context, id uuid.UUID) tasker.BreakerN
 
 // fromLease converts a lease to what the worker receives. A parent without a result has the
 // result null.
+// Attempt is the number of the attempt that begins with the start, also for a step that is only assigned yet.
 func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
 	s, spec := &l.Step, l.Template.Spec(&l.Step)
 	attempt := s.Attempts
@@ -215,6 +233,8 @@ func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
 }
 
 // toRefs decodes the tokens of a worker. nil stays nil: in a heartbeat it means all leases.
+// A token of another form, of another worker or of another database is not an error here: the engine answers that lease
+// with CodeStaleToken, like any lost one.
 func (b *Backend) toRefs(refs []tasker.LeaseRef, worker int64) []engine.LeaseRef {
 	if refs == nil {
 		return nil
@@ -227,6 +247,7 @@ func (b *Backend) toRefs(refs []tasker.LeaseRef, worker int64) []engine.LeaseRef
 }
 
 // fromAnswers converts answers, in order.
+// A lost lease is an Error of its answer and not of the call.
 func fromAnswers(answers []engine.LeaseAnswer) []tasker.LeaseAnswer {
 	out := make([]tasker.LeaseAnswer, len(answers))
 	for i, a := range answers {
@@ -237,6 +258,7 @@ func fromAnswers(answers []engine.LeaseAnswer) []tasker.LeaseAnswer {
 }
 
 // Start implements tasker.WorkerBackend.
+// Repeating a start under the same token is harmless, so a worker may retry it.
 func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
 	worker, err := b.known(ctx, req.WorkerID)
 	if err != nil {
@@ -250,6 +272,7 @@ func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.
 }
 
 // Progress implements tasker.WorkerBackend.
+// It renews the lease too. A lost lease is in the answer; CodeInvalid: the percentage or the text is out of bounds.
 func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
 	worker, err := b.known(ctx, r.WorkerID)
 	if err != nil {
@@ -264,6 +287,8 @@ func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*taske
 }
 
 // Settle implements tasker.WorkerBackend.
+// It blocks until the results are durable. CodeInvalid: one result is malformed, and none is stored. A lost lease is in
+// its answer, with CodeStaleToken.
 func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 	worker, err := b.known(ctx, req.WorkerID)
 	if err != nil {
@@ -272,6 +297,8 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 	results := make([]engine.Result, len(req.Results))
 	for i, r := range req.Results {
 		lease := b.engine.LeaseOf(toID(r.StepUUID), worker, r.Token)
+		// The cut avoids an overflow of the duration. It leaves room above the longest delay, so that the engine still
+		// refuses a snooze that exceeds it.
 		snooze := time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))
 		results[i] = engine.Result{Step: lease.Step, Token: lease.Token, Worker: worker, At: lease.At,
 			Status: engine.ResultStatus(r.Status), Result: r.Result, Failure: toFailure(r.Error), Snooze: snooze}
@@ -289,6 +316,7 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 }
 
 // Heartbeat implements tasker.WorkerBackend.
+// Without Steps it renews all leases of the worker. ShouldDrain asks it to claim no more and finish what it holds.
 func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker.HeartbeatResponse, error) {
 	worker, err := b.known(ctx, beat.WorkerID)
 	if err != nil {
@@ -304,6 +332,7 @@ func (b *Backend) Heartbeat(ctx context.Context, beat tasker.Heartbeat) (*tasker
 }
 
 // Drain implements tasker.WorkerBackend.
+// Released counts the steps that a final drain gave back without charging an attempt; another drain releases none.
 func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.DrainResponse, error) {
 	n, err := b.engine.Drain(ctx, toID(req.WorkerID), req.Final,
 		engine.WorkerAct{Actor: req.DrainedBy, Reason: req.Reason})
@@ -314,6 +343,7 @@ func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.D
 }
 
 // known returns the number of a worker, which must exist.
+// Settling and starting need only the number, which is part of a token.
 func (b *Backend) known(ctx context.Context, id uuid.UUID) (int64, error) {
 	w, err := b.engine.Worker(ctx, toID(id))
 	if err != nil {
