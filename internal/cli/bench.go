@@ -63,7 +63,6 @@ names one (schema=NAME).`,
 func checkBench(cmd *cobra.Command, opts *bench.Options) error {
 	// An omitted number takes its default. An explicit 0 is an error, because bench.Options
 	// would silently replace it by the default.
-	// A number that was not given takes its default; one that was is meant.
 	for flag, v := range map[string]int{"tasks": opts.Tasks, "workers": opts.Workers, "producers": opts.Producers,
 		"nodes": opts.Nodes, "payload": opts.PayloadBytes} {
 		if v == 0 && cmd.Flags().Changed(flag) {

@@ -21,11 +21,13 @@ func (s *session) printBench(r *bench.Report) error {
 		string(r.Mode), string(r.Via), nodes, r.DB, through, r.Tasks, r.PayloadBytes, r.Workers, r.Producers); err != nil {
 		return err
 	}
+	// Each mode has measurements of its own.
 	show := map[bench.Mode]func(*bench.Report) error{bench.Throughput: s.printPhases,
 		bench.Latency: s.printLatencies}[r.Mode]
 	if err := show(r); err != nil {
 		return err
 	}
+	// The run fails if the ledger is not sound, so a printed one is.
 	if l := r.Ledger; l != nil {
 		if err := s.printf("\n%d tasks submitted, %d leases handed out, none twice; %d tasks settled, each once\n",
 			l.Submitted, l.Leases, l.Settled); err != nil {
@@ -52,6 +54,7 @@ func phaseRow(t *table, name string, p *bench.Phase) {
 	}
 }
 
+// perSecond formats a throughput without decimals: runs differ by more than that.
 func perSecond(v float64) string { return fmt.Sprintf("%.0f", v) }
 
 // printLatencies prints the percentiles of each measured latency.
@@ -63,6 +66,7 @@ func (s *session) printLatencies(r *bench.Report) error {
 	return t.flush()
 }
 
+// newLatencyTable starts a table of percentiles.
 func newLatencyTable(s *session) *table {
 	return newTable(s.Out, "LATENCY", "P50", "P95", "P99", "MAX")
 }

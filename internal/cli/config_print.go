@@ -48,6 +48,7 @@ func (s *session) printSettings(settings []config.Setting) error {
 	for _, set := range settings {
 		path := strings.Split(set.Key, ".")
 		sections := path[:len(path)-1]
+		// Settings of one section are adjacent, so a section needs a line only where the path changes.
 		for i, name := range sections {
 			if i < len(open) && open[i] == name {
 				continue
@@ -61,6 +62,7 @@ func (s *session) printSettings(settings []config.Setting) error {
 			return fmt.Errorf("print %s: %w", set.Key, err)
 		}
 		line := strings.Repeat("  ", len(sections)) + path[len(path)-1] + ":"
+		// A list has one line per item, since a list of keys or priorities is too long for one line.
 		if items, ok := set.Value.([]any); ok && len(items) > 0 {
 			lines, sources = append(lines, line), append(sources, set.Source)
 			for _, item := range items {

@@ -55,7 +55,6 @@ func (s *session) onServer(
 			return err
 		}
 		// Closing only drops idle connections, so its error does not matter.
-		// Closing lets idle connections go; there is nothing to lose.
 		defer func() { _ = client.Close() }()
 		return body(cmd.Context(), client, args)
 	}

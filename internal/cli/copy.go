@@ -61,6 +61,7 @@ func (c *copying) run(ctx context.Context) error {
 		return err
 	}
 	report, err := transfer.Copy(ctx, from, to, transfer.Options{Progress: c.progress})
+	// Before the error is looked at: an error message must not be appended to the line of progress.
 	c.clearProgress()
 	if err != nil {
 		return databaseError(err)

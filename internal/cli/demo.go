@@ -71,6 +71,7 @@ func (c *demoCommand) run(ctx context.Context) (err error) {
 	cfg, err := config.Load(config.Sources{Flags: []config.Flag{
 		{Name: "--db", Key: "db.dsn", Text: dsn},
 		{Name: "--listen", Key: "server.listen", Text: c.listen},
+		// The demo is about failing reports, and its output must not drown in the log of the server.
 		{Name: "demo", Key: "log.level", Text: "warn"},
 	}})
 	if err != nil {
@@ -137,6 +138,7 @@ func (c *demoCommand) play(ctx context.Context, node app.Node) error {
 	if err := c.show(sum, opts.Command, node); err != nil {
 		return err
 	}
+	// The demo is also a test: a lost or twice settled task is a bug of the engine, not of the data.
 	if !sum.Sound() {
 		return fmt.Errorf(
 			"the engine broke its guarantees: %d tasks lost, %d steps settled twice",

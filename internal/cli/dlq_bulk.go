@@ -56,6 +56,7 @@ func (b *bulkFlags) each(ask func(operate.BulkPage) (*operate.BulkResult, error)
 			return all, err
 		}
 		all.Succeeded, all.Failed = all.Succeeded+r.Succeeded, all.Failed+r.Failed
+		// The cursor and the error are those of the last page.
 		all.Results, all.NextCursor, all.Error = append(all.Results, r.Results...), r.NextCursor, r.Error
 		if page.Cursor = r.NextCursor; page.Cursor == "" || r.Error != nil {
 			break

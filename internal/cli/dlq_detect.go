@@ -28,6 +28,7 @@ tasks and changes nothing.`,
 			if err := s.printDetections(found); err != nil {
 				return err
 			}
+			// The other tasks are in error by now; the exit code tells that one is not.
 			for _, d := range found {
 				if d.ActionTaken == operate.DetectionTransFail {
 					return exitError(exitFailure)

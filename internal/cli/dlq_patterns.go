@@ -41,6 +41,7 @@ func (s *session) printFailures(r *operate.FailureReport) error {
 		brief(r.AnalyzedAt.Sub(r.Since)), r.Replayable); err != nil {
 		return err
 	}
+	// Alarms come before the table: they are what somebody must look at.
 	for _, a := range r.Alarms {
 		if err := s.printf("! %s\n", a.Message); err != nil {
 			return err

@@ -173,6 +173,7 @@ func replayable(ctx context.Context, c *tasker.Client, b *bulkReplay) ([]uuid.UU
 			return nil, err
 		}
 		for i := range p.Tasks {
+			// A task that was replayed before has failed again since; replaying it blindly would loop.
 			if l := &p.Tasks[i]; b.again || l.ReplayCount == 0 {
 				ids = append(ids, l.TaskID)
 			}
@@ -211,6 +212,7 @@ func (r *replayed) replay(
 				return ctx.Err()
 			}
 		}
+		// The last group is not checked: nothing is left to stop.
 		if i > 0 && i%brakeEvery == 0 {
 			failing, err := failingAgain(ctx, c, ids[i-brakeEvery:i])
 			if err != nil {

@@ -49,6 +49,7 @@ func (s *session) printCase(c *operate.Case) error {
 	f.add("Error", c.ErrorMessage)
 	f.add("Class", string(c.Class))
 	f.add("Opened", s.stampAgo(&c.OpenedAt))
+	// A first occurrence is what the fields above describe.
 	if c.OccurrenceCount > 1 {
 		f.add("Occurrences", fmt.Sprintf("%d, last at %s", c.OccurrenceCount, s.stampAgo(&c.LastOccurredAt)))
 	}
@@ -73,6 +74,7 @@ func (s *session) printCase(c *operate.Case) error {
 			return err
 		}
 	}
+	// The commands below only help with an open case.
 	if c.ResolutionStatus != tasker.CasePending {
 		return nil
 	}

@@ -61,11 +61,13 @@ func (s *session) printStaleness(tasks []operate.StaleTask) error {
 	for i := range tasks {
 		k := &tasks[i]
 		used, threshold := "", "none"
+		// 0 means that the state has no threshold; the task cannot become stale in it.
 		if k.StalenessThresholdMinutes > 0 {
 			used = strconv.Itoa(int(100*k.CountedMinutes/k.StalenessThresholdMinutes)) + " %"
 			threshold = minutes(k.StalenessThresholdMinutes)
 		}
 		why := string(k.ThresholdSource)
+		// A promise is why the count began later than the state.
 		if k.Promise != "" {
 			why += ": " + string(k.Promise)
 		}

@@ -55,6 +55,7 @@ func (s *session) printCaseStats(stats []operate.CaseStats) error {
 	for i := range stats {
 		st := &stats[i]
 		mean := ""
+		// The mean is over resolved cases; a reason without any has none, which differs from 0 minutes.
 		if st.AvgResolutionTimeMinutes != nil {
 			mean = minutes(*st.AvgResolutionTimeMinutes)
 		}

@@ -32,6 +32,7 @@ stop the others.`,
   tasker dlq update --all --name invoice --status manually_resolved --notes 'INC-8' --dry-run`,
 		Args: cobra.MaximumNArgs(1),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
+			// Neither or both: the command would do nothing, or it would be unclear what.
 			if bulk.all == (len(args) > 0) {
 				return usagef("give either a case or --all")
 			}
@@ -47,6 +48,7 @@ stop the others.`,
 			if update.Metadata, err = s.jsonFlag("--metadata", metadata); err != nil {
 				return err
 			}
+			// For a single case this sets a filter that nothing reads.
 			return bulk.prepare(s)
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
@@ -118,6 +120,7 @@ func (s *session) updateCase(
 	}
 	f := fields{indent: "  "}
 	f.add("Case", updated.CaseUUID.String())
+	// A reopened case is pending; the request says so with reopen and not with a status.
 	if update.Reopen {
 		update.ResolutionStatus = tasker.CasePending
 	}

@@ -50,6 +50,7 @@ Exit code 0: all checks pass. 9: there are warnings. 1: a check fails.`,
 		if err != nil {
 			return databaseError(err)
 		}
+		// The report is printed before the verdict, since the exit code alone tells no operator what to do.
 		if err := s.printReport(report); err != nil {
 			return err
 		}

@@ -43,6 +43,7 @@ func usagef(format string, args ...any) error {
 // problem.
 type exitError int
 
+// Error is for a caller that prints the error anyway; finish does not.
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // errTimedOut is the cause of a context whose --timeout has expired.
@@ -79,10 +80,14 @@ func (s *session) exitCode(ctx context.Context, err error) int {
 		return exitOK
 	case errors.As(err, &quiet):
 		return int(quiet)
+	// This precedes the codes of the API: an invalid URL in --server has a code too, and is still a matter of the
+	// command line.
 	case !s.begun, errors.As(err, &usage):
 		return exitUsage
 	case errors.Is(err, errTimedOut):
 		return exitTimedOut
+	// Both conditions are needed: a request may be cancelled by its own timeout, and a command may fail while the user
+	// presses Ctrl-C.
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// changeGroups builds the body of a command that makes one change to each group that is named.
+// changeGroups builds the body of a command that makes one change to each group that is named. The command fills in
+// change through its flags before the body runs. The groups are changed one by one, each in a transaction of its own:
+// the first refusal ends the command without output, and the groups before it stay changed.
 func (s *session) changeGroups(change *deadletters.GroupChange) func(*cobra.Command, []string) error {
 	return s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 		change.Act = signed(change.Act)
@@ -26,6 +28,7 @@ func (s *session) changeGroups(change *deadletters.GroupChange) func(*cobra.Comm
 	})
 }
 
+// printChangedGroups prints a line for each group with its new state.
 func (s *session) printChangedGroups(changed []deadletters.Group) error {
 	if s.json {
 		return s.printJSON(changed)
@@ -39,7 +42,9 @@ func (s *session) printChangedGroups(changed []deadletters.Group) error {
 	return nil
 }
 
-// groupCommand returns a command that changes groups.
+// groupCommand returns a command that changes groups. They share the arguments and the flags of an act. A command that
+// changes the state also takes --note, which saves the second command; `group note` and `group assign` do not, since
+// they say something already.
 func (s *session) groupCommand(use, short, example string, change *deadletters.GroupChange) *cobra.Command {
 	cmd := &cobra.Command{Use: use + " GROUP_ID...", Short: short, Example: example, Args: cobra.MinimumNArgs(1),
 		RunE: s.changeGroups(change)}
@@ -50,17 +55,21 @@ func (s *session) groupCommand(use, short, example string, change *deadletters.G
 	return cmd
 }
 
+// newGroupAck builds `group ack`.
 func newGroupAck(s *session) *cobra.Command {
 	return s.groupCommand("ack", "Acknowledge groups: somebody is working on them",
 		`  tasker group ack 3f1c2d5e6f700042 --note 'on it'`,
 		&deadletters.GroupChange{State: deadletters.GroupAcknowledged})
 }
 
+// newGroupReopen builds `group reopen`. Opening a resolved group by hand begins its next time to resolve; only a
+// failure counts as a regression.
 func newGroupReopen(s *session) *cobra.Command {
 	return s.groupCommand("reopen", "Open groups again", `  tasker group reopen 3f1c2d5e6f700042`,
 		&deadletters.GroupChange{State: deadletters.GroupOpen})
 }
 
+// newGroupResolve builds `group resolve`. --in is a label for people; the server does not compare versions.
 func newGroupResolve(s *session) *cobra.Command {
 	change := &deadletters.GroupChange{State: deadletters.GroupResolved}
 	cmd := s.groupCommand("resolve", "Resolve groups; a new failure opens them again, as a regression",
@@ -69,6 +78,8 @@ func newGroupResolve(s *session) *cobra.Command {
 	return cmd
 }
 
+// newGroupIgnore builds `group ignore`. --for is sent as a time, so that it means the same whenever the request
+// arrives; the other bounds are counted by the server.
 func newGroupIgnore(s *session) *cobra.Command {
 	var (
 		ignore deadletters.Ignore
@@ -100,6 +111,7 @@ is ignored until somebody reopens it.`
 	return cmd
 }
 
+// newGroupNote builds `group note`. The thread of a group is append-only.
 func newGroupNote(s *session) *cobra.Command {
 	change := &deadletters.GroupChange{}
 	cmd := s.groupCommand("note", "Add a note to the thread of groups",
@@ -114,6 +126,8 @@ func newGroupNote(s *session) *cobra.Command {
 	return cmd
 }
 
+// newGroupAssign builds `group assign`. Owner and runbook are pointers in the request: an omitted flag keeps the value,
+// an empty one removes it. Changed tells them apart.
 func newGroupAssign(s *session) *cobra.Command {
 	var owner, runbook, due string
 	change := &deadletters.GroupChange{}

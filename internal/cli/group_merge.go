@@ -9,6 +9,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
+// newGroupMerge builds `group merge`. The first argument is the group that stays visible. All others are merged by one
+// request, so either all of them are merged or none is.
 func newGroupMerge(s *session) *cobra.Command {
 	var act deadletters.Act
 	cmd := &cobra.Command{
@@ -31,6 +33,8 @@ failures, and "group unmerge" takes one out again.`,
 	return cmd
 }
 
+// newGroupUnmerge builds `group unmerge`. It names the merged group, not the group that shows it: a group is merged
+// into at most one other, so no second argument is needed.
 func newGroupUnmerge(s *session) *cobra.Command {
 	var act deadletters.Act
 	cmd := &cobra.Command{

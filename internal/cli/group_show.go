@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
+// newGroupShow builds `group show`. One request answers with the group, its thread, its merged groups and a letter.
 func newGroupShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show GROUP_ID",
@@ -30,6 +31,8 @@ func newGroupShow(s *session) *cobra.Command {
 	}
 }
 
+// printGroupStory prints a group, its notes with the oldest first, and the sample. The server sends the newest note
+// first; a thread reads better in the order in which it was written.
 func (s *session) printGroupStory(g *deadletters.GroupStory) error {
 	f := fields{indent: "  "}
 	s.groupFields(&f, &g.Group)
@@ -59,7 +62,8 @@ func (s *session) printGroupStory(g *deadletters.GroupStory) error {
 	return s.printLetter(g.Sample)
 }
 
-// groupFields shows what is known of a group.
+// groupFields adds the details of a group that have a value. Failures counts all that were ever counted; Open counts
+// what an operator still has to decide.
 func (s *session) groupFields(f *fields, g *deadletters.Group) {
 	f.add("Group", g.GroupID)
 	f.add("Title", g.Title)
@@ -81,7 +85,9 @@ func (s *session) groupFields(f *fields, g *deadletters.Group) {
 	}
 }
 
-// groupState is the state with what belongs to it.
+// groupState formats the state of a group with its conditions: "resolved in v2.3.1", "ignored, until
+// 2026-03-01T08:00:00Z, for 1000 failures". The bounds of ignored are alternatives: the first one that is reached opens
+// the group.
 func groupState(g *deadletters.Group) string {
 	state := string(g.State)
 	switch {
@@ -104,6 +110,8 @@ func groupState(g *deadletters.Group) string {
 	return state
 }
 
+// newGroupWhy builds `group why`. VALUE is stored with the group, so it is what decided when the group was made. FROM is
+// the text of a recent letter and is empty if the group has only cases.
 func newGroupWhy(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "why GROUP_ID",

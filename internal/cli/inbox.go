@@ -54,6 +54,8 @@ HOURS shows the failures of the last 24 hours, hour by hour.`,
 	return cmd
 }
 
+// printGroups prints a row per group. OPEN adds letters and cases, since either needs a decision. WHERE is the handler
+// or the source of the fingerprint.
 func (s *session) printGroups(page *deadletters.GroupPage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -78,7 +80,8 @@ func (s *session) printGroups(page *deadletters.GroupPage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
-// nextCursor prints the flag that continues a list.
+// nextCursor prints the flag that continues a list after this page. The server decides whether there are more; a page
+// that is shorter than its limit may still have a next one.
 func (s *session) nextCursor(cursor string) error {
 	if cursor == "" {
 		return nil

@@ -32,6 +32,7 @@ these).`,
 					return usagef("unknown permission %q; the permissions are %s", p, strings.Join(permissionWords(), ", "))
 				}
 			}
+			// An empty namespace would limit the key to nothing that exists.
 			if args[0] == "" || slices.Contains(namespaces, "") {
 				return usagef("names must not be empty")
 			}
@@ -68,6 +69,7 @@ type keyEntry struct {
 
 // printKey prints the secret and the entry for the configuration, as a line of YAML to paste.
 func (s *session) printKey(secret string, k access.Key) error {
+	// The conversion compiles only while both types have the same fields, so a new field of a key cannot be forgotten.
 	entry := keyEntry(k)
 	if s.json {
 		return s.printJSON(map[string]any{"key": secret, "entry": entry})

@@ -27,7 +27,9 @@ letters back.`,
 	return cmd
 }
 
-// selectionFlags are the filters of letters, and of operations on many.
+// selectionFlags are the filters that `letter list`, `letter export` and the redrives share. They are combined with
+// AND; values of one repeated flag are alternatives. --namespace is added by each command, because its default differs:
+// a list covers all namespaces, a redrive has one.
 type selectionFlags struct {
 	selection     deadletters.Selection
 	ids           []string
@@ -36,6 +38,7 @@ type selectionFlags struct {
 	parked        bool
 }
 
+// add defines the flags on cmd.
 func (l *selectionFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVar(&l.ids, "id", nil, "filter by UUID; repeatable")
@@ -55,7 +58,8 @@ func (l *selectionFlags) add(cmd *cobra.Command) {
 		deadletters.LetterRedriven, deadletters.LetterDiscarded)
 }
 
-// prepare reads what the flags hold into the selection.
+// prepare parses the flags into the selection. --parked has three values, so only Changed tells an omitted flag from
+// --parked=false.
 func (l *selectionFlags) prepare(s *session, cmd *cobra.Command) error {
 	l.selection.State = deadletters.LetterState(l.state)
 	l.selection.IDs = nil

@@ -10,7 +10,10 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// eachLetter builds the body of a command that does the same to each letter that is named.
+// eachLetter builds the body of a command that does the same to each letter that is named. It parses all IDs before it
+// changes the first letter, so a misspelt one changes nothing. The letters are then changed one by one: the first
+// refusal ends the command, and what was changed before stays changed. With dryRun it reads the letters and prints them
+// as they are.
 func (s *session) eachLetter(dryRun *bool,
 	act func(context.Context, deadletters.Backend, uuid.UUID) (*deadletters.Letter, error),
 ) func(*cobra.Command, []string) error {
@@ -24,6 +27,8 @@ func (s *session) eachLetter(dryRun *bool,
 		}
 		page := &deadletters.LetterPage{Letters: []deadletters.Letter{}}
 		for _, id := range ids {
+			// The letter is read even if it will be changed: an unknown ID is reported before the act, and for a dry
+			// run nothing else is needed.
 			letter, err := deadletters.Of(c).Letter(ctx, id)
 			if err != nil {
 				return err
@@ -40,6 +45,8 @@ func (s *session) eachLetter(dryRun *bool,
 	})
 }
 
+// newLetterDiscard builds `letter discard`. It requires a reason, because a discarded letter is purged after a time and
+// the audit trail is what then remains.
 func newLetterDiscard(s *session) *cobra.Command {
 	var (
 		act    deadletters.Act
@@ -68,6 +75,7 @@ see "tasker redrive start --operation discard".`,
 	return cmd
 }
 
+// newLetterRestore builds `letter restore`. It needs no reason: it only undoes a discard.
 func newLetterRestore(s *session) *cobra.Command {
 	var (
 		act    deadletters.Act

@@ -10,13 +10,15 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// editFlags change what is sent in place of a letter's original.
+// editFlags hold an edit: what is sent in place of a letter's original. `letter edit` stores one with the letter;
+// `redrive plan` and `redrive start` apply one to each letter that they send. patch, key and headers are unparsed.
 type editFlags struct {
 	edit       deadletters.Edit
 	patch, key string
 	headers    []string
 }
 
+// add defines the flags on cmd.
 func (e *editFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&e.patch, "patch", "", "JSON Patch (array) or JSON merge patch (object) of the payload: JSON, @FILE, or -")
@@ -25,7 +27,8 @@ func (e *editFlags) add(cmd *cobra.Command) {
 	f.StringVar(&e.key, "key", "", "replace the key of the message")
 }
 
-// prepare reads the flags; it reports whether there is an edit.
+// prepare parses the flags into edit and reports whether any was given. A header's value is everything after the first
+// "=", so it may contain more of them.
 func (e *editFlags) prepare(s *session) (bool, error) {
 	e.edit.SetHeaders = nil
 	for _, pair := range e.headers {
@@ -43,6 +46,8 @@ func (e *editFlags) prepare(s *session) (bool, error) {
 	return e.patch != "" || len(e.headers) > 0 || len(e.edit.DropHeaders) > 0 || e.key != "", nil
 }
 
+// newLetterEdit builds `letter edit`. An edit applies to what would be sent now, so a second edit adds to the first.
+// --clear and an edit exclude each other.
 func newLetterEdit(s *session) *cobra.Command {
 	var (
 		flags editFlags

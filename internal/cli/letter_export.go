@@ -9,6 +9,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
+// newLetterExport builds `letter export`. The letters arrive as a stream and each is written as soon as it arrives, so
+// an export of any size needs memory for one letter. The output is JSON with and without --json.
 func newLetterExport(s *session) *cobra.Command {
 	var flags selectionFlags
 	cmd := &cobra.Command{
@@ -22,6 +24,8 @@ line. If the export breaks off, the command fails: what it wrote is then only a 
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return flags.prepare(s, cmd) },
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter := deadletters.LetterFilter{Selection: flags.selection}
+			// An error of the stream and an error of standard output end the export alike. Lines that are out stay out;
+			// the exit code is how a script learns that they are not all.
 			for letter, err := range deadletters.Of(c).ExportLetters(ctx, filter) {
 				if err == nil {
 					err = s.printJSONLine(letter)

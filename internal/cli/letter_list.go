@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
+// newLetterList builds `letter list`.
 func newLetterList(s *session) *cobra.Command {
 	var (
 		flags  selectionFlags
@@ -51,6 +52,8 @@ func letterPage(ctx context.Context, c *tasker.Client, f deadletters.LetterFilte
 	}
 }
 
+// printLetters prints one row per letter. PURGED is when the letter is deleted: only redriven and discarded letters
+// are, so it is empty for an open one.
 func (s *session) printLetters(page *deadletters.LetterPage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -74,6 +77,8 @@ func (s *session) printLetters(page *deadletters.LetterPage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
+// letterState formats the state of a letter. "parked" is a mark and not a state: the letter was sent back too often,
+// and redrives leave it out unless they are told otherwise.
 func letterState(l *deadletters.Letter) string {
 	if l.Parked {
 		return string(l.State) + " (parked)"
@@ -81,7 +86,7 @@ func letterState(l *deadletters.Letter) string {
 	return string(l.State)
 }
 
-// failureLine is a failure in one line.
+// failureLine is a failure in one line. The type is omitted if it is unknown, as for a message without details.
 func failureLine(f *deadletters.LetterFailure) string {
 	if f.Type == "" {
 		return f.Message

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
+// newLetterShow builds `letter show`.
 func newLetterShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show LETTER_UUID",
@@ -36,6 +37,8 @@ func newLetterShow(s *session) *cobra.Command {
 	}
 }
 
+// printLetterStory prints a letter and, below it, each time that it died, the latest first, with the redrive that had
+// sent it.
 func (s *session) printLetterStory(l *deadletters.LetterStory) error {
 	if err := s.printLetter(&l.Letter); err != nil || len(l.History) == 0 {
 		return err
@@ -56,6 +59,8 @@ func (s *session) printLetterStory(l *deadletters.LetterStory) error {
 	return t.flush()
 }
 
+// printLetter prints every field of a letter that has a value: where it came from, how it failed, the original message,
+// and what an edit would send instead. The whole payload is printed, however long it is.
 func (s *session) printLetter(l *deadletters.Letter) error {
 	f := fields{indent: "  "}
 	f.add("Letter", l.LetterUUID.String())
@@ -89,7 +94,8 @@ func (s *session) printLetter(l *deadletters.Letter) error {
 	return s.write([]byte(f.b.String()))
 }
 
-// contentFields shows a message.
+// contentFields adds a message: key, headers in their order, payload. prefix distinguishes the edited message from the
+// original.
 func contentFields(f *fields, prefix string, c *deadletters.Content) {
 	f.add(prefix+"Key", shownBytes(c.KeyBytes()))
 	for i := range c.Headers {
@@ -98,7 +104,8 @@ func contentFields(f *fields, prefix string, c *deadletters.Content) {
 	f.block(prefix+"Payload", shownBytes(c.PayloadBytes()))
 }
 
-// shownBytes is bytes as text, or their number where they are none. What it returns is cleaned where it is printed.
+// shownBytes formats bytes as text. Bytes that are not UTF-8 are replaced by their number, because escapes of a binary
+// payload would fill the screen; --json has them in base64. The result is not clean; fields cleans it.
 func shownBytes(b []byte) string {
 	if !utf8.Valid(b) {
 		return fmt.Sprintf("%d bytes, not text (see --json)", len(b))

@@ -121,6 +121,7 @@ Run it:  ` + s.name + ` serve`,
 		Args:          cobra.NoArgs,
 	}
 	root.PersistentFlags().BoolVar(&s.json, "json", false, "print results and errors as JSON")
+	// cobra's default adds the usage to the error; finish prints a shorter hint.
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.AddCommand(
 		newServe(s),
@@ -148,6 +149,7 @@ Run it:  ` + s.name + ` serve`,
 		newVersion(s),
 		newExitCodes(),
 	)
+	// After AddCommand: guard walks the finished tree.
 	s.guard(root)
 	return root
 }

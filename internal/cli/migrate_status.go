@@ -33,6 +33,7 @@ refuse to start on such a database.`,
 			if err := s.printMigrations(schema.DSN, list); err != nil {
 				return err
 			}
+			// Check comes after the table, which shows what conflicts.
 			return schema.Check(list)
 		})
 	}

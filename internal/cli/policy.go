@@ -24,6 +24,8 @@ an operator, and when.`,
 	return cmd
 }
 
+// newPolicySet builds `policy set`. Like `source add` it saves the policy whole: an omitted flag takes its default.
+// Durations are sent as seconds with a fraction.
 func newPolicySet(s *session) *cobra.Command {
 	var (
 		req                 deadletters.PolicyRequest
@@ -65,6 +67,7 @@ func newPolicySet(s *session) *cobra.Command {
 	return cmd
 }
 
+// newPolicyList builds `policy list`.
 func newPolicyList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -84,6 +87,8 @@ func newPolicyList(s *session) *cobra.Command {
 	return cmd
 }
 
+// newPolicyRemove builds `policy remove`. Without --origin it removes the policy for every origin, and no policy of a
+// single origin. Letters that were scheduled already keep their time.
 func newPolicyRemove(s *session) *cobra.Command {
 	var (
 		namespace, origin string
@@ -113,6 +118,7 @@ func newPolicyRemove(s *session) *cobra.Command {
 	return cmd
 }
 
+// printPolicies prints one row per policy. An empty ORIGIN is the policy for every origin that has none of its own.
 func (s *session) printPolicies(list []deadletters.Policy) error {
 	if s.json {
 		return s.printJSON(list)

@@ -17,6 +17,7 @@ import (
 func (s *session) printJSON(v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
+	// The output is for terminals and jq; < and & are no danger there, and \u003c is hard to read.
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
@@ -40,7 +41,6 @@ func (s *session) printf(format string, args ...any) error {
 	for i, a := range args {
 		// States and priorities are types of their own, so the check is by kind and not by
 		// type.
-		// By kind, because states and priorities are types of their own.
 		if v := reflect.ValueOf(a); v.Kind() == reflect.String {
 			args[i] = clean(v.String())
 		}

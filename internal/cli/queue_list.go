@@ -71,7 +71,6 @@ func (c *queueList) run(ctx context.Context, client *tasker.Client, _ []string) 
 	// The server examines a bounded number of rows per page, so with a rare filter a page can
 	// be empty and still have a successor. A person wants to see tasks, so run reads on until
 	// it finds some.
-	// A page may be empty and still have a next one: a human wants to see tasks.
 	for page.NextCursor != "" && len(page.Tasks) == 0 {
 		c.filter.Cursor = page.NextCursor
 		if page, err = queueapi.Of(client).QueueTasks(ctx, c.filter); err != nil {

@@ -55,6 +55,7 @@ func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	}
 	f := fields{indent: "  "}
 	waiting := strconv.Itoa(q.Queue.TotalDepth)
+	// The server stops counting at a limit, so that a long queue costs no more than a short one.
 	if q.Queue.Capped {
 		waiting += " or more"
 	}
@@ -83,6 +84,7 @@ func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 		q.Recovery.AssignmentTimeouts,
 		q.Recovery.VisibilityTimeouts,
 	)
+	// nil: this server does not probe workers.
 	if n := q.Recovery.HealthProbeFailures; n != nil {
 		recovered += fmt.Sprintf(", %d health probes failed", *n)
 	}

@@ -35,7 +35,9 @@ waves, and halts when its stop rule says so.`,
 	return cmd
 }
 
-// redriveFlags describe an operation on many.
+// redriveFlags describe an operation on many. Selection and edit are those of the commands about letters, so that what
+// `letter list` shows can be redriven with the same flags. req is complete after prepare. Zero values of the plan and
+// the stop rule mean the server's defaults.
 type redriveFlags struct {
 	selectionFlags
 	editFlags
@@ -45,6 +47,7 @@ type redriveFlags struct {
 	observe   time.Duration
 }
 
+// add defines the flags on cmd.
 func (r *redriveFlags) add(cmd *cobra.Command) {
 	r.selectionFlags.add(cmd)
 	r.editFlags.add(cmd)
@@ -67,7 +70,8 @@ func (r *redriveFlags) add(cmd *cobra.Command) {
 	offer(cmd, "kind", deadletters.KindLetter, deadletters.KindCase)
 }
 
-// prepare reads what the flags hold into the request.
+// prepare parses the flags into req. It fills in only what was given; the server supplies the rest and validates all of
+// it.
 func (r *redriveFlags) prepare(s *session, cmd *cobra.Command) error {
 	if err := r.selectionFlags.prepare(s, cmd); err != nil {
 		return err
@@ -96,6 +100,7 @@ func redriveArg(arg string) (uuid.UUID, error) {
 	return id, nil
 }
 
+// printRedrive prints a redrive with its progress.
 func (s *session) printRedrive(r *deadletters.Redrive) error {
 	if s.json {
 		return s.printJSON(r)
@@ -119,7 +124,8 @@ func (s *session) printRedrive(r *deadletters.Redrive) error {
 	return s.write([]byte(f.b.String()))
 }
 
-// counts lists the results that there are.
+// counts lists the results that at least one item has. An item that may have been sent twice counts as uncertain and
+// also under its state.
 func counts(c *deadletters.ItemCounts) string {
 	var out []string
 	for _, n := range []struct {

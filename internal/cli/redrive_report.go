@@ -10,6 +10,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
+// newRedriveReport builds `redrive report`: the result of each item, in the order in which the items are sent, the
+// earliest death first.
 func newRedriveReport(s *session) *cobra.Command {
 	var (
 		filter deadletters.ItemFilter
@@ -43,6 +45,8 @@ func newRedriveReport(s *session) *cobra.Command {
 	return cmd
 }
 
+// printItems prints a page of items. "uncertain" marks an item that may have reached its destination twice, under the
+// same ID: the node that sent it ended before it recorded the result.
 func (s *session) printItems(page *deadletters.ItemPage) error {
 	if s.json {
 		return s.printJSON(page)
@@ -66,6 +70,7 @@ func (s *session) printItems(page *deadletters.ItemPage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
+// newRedriveList builds `redrive list`.
 func newRedriveList(s *session) *cobra.Command {
 	var (
 		filter deadletters.RedriveFilter
@@ -97,6 +102,7 @@ func newRedriveList(s *session) *cobra.Command {
 	return cmd
 }
 
+// printRedrives prints one row per redrive. It omits the counts of results, which need a request per redrive.
 func (s *session) printRedrives(page *deadletters.RedrivePage) error {
 	if s.json {
 		return s.printJSON(page)

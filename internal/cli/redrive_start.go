@@ -10,6 +10,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
+// newRedriveStart builds `redrive start`. It has two forms: with flags it creates a redrive, with a UUID it starts a
+// draft. A draft has its plan and its selection already, so flags for them have no effect on it.
 func newRedriveStart(s *session) *cobra.Command {
 	var (
 		flags                redriveFlags
@@ -57,7 +59,8 @@ opens discarded letters again.`,
 	return cmd
 }
 
-// startRedrive starts the redrive that the arguments name, or creates one.
+// startRedrive starts the draft that the argument names or, without arguments, creates a redrive from req. Creating is
+// not safe to repeat: after a lost answer look at `redrive list` first.
 func startRedrive(ctx context.Context, c *tasker.Client, args []string, req deadletters.RedriveRequest,
 ) (*deadletters.Redrive, error) {
 	if len(args) == 0 {
@@ -70,13 +73,15 @@ func startRedrive(ctx context.Context, c *tasker.Client, args []string, req dead
 	return actOnRedrive(ctx, c, id, deadletters.StartRedrive, req.Act)
 }
 
+// actOnRedrive asks for a change of the state of a redrive. The server refuses an action that its state does not allow
+// with wrong_state.
 func actOnRedrive(ctx context.Context, c *tasker.Client, id uuid.UUID, action deadletters.RedriveAction,
 	act deadletters.Act,
 ) (*deadletters.Redrive, error) {
 	return deadletters.Of(c).ActOnRedrive(ctx, id, deadletters.RedriveAct{Action: action, Act: signed(act)})
 }
 
-// newRedriveAct builds `redrive pause`, `resume` and `cancel`.
+// newRedriveAct builds `redrive pause`, `resume` and `cancel`. The action is the name of the command.
 func newRedriveAct(s *session, action deadletters.RedriveAction, short string) *cobra.Command {
 	var act deadletters.Act
 	cmd := &cobra.Command{

@@ -16,6 +16,8 @@ import (
 // watchInterval is the time between two looks at a redrive.
 const watchInterval = 500 * time.Millisecond
 
+// newRedriveWatch builds `redrive watch`. It polls: each answer has the whole state, so one that is lost costs a
+// look and no information.
 func newRedriveWatch(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch REDRIVE_UUID",
@@ -35,7 +37,8 @@ is a line. The exit code is 0 when the redrive is done, and 1 when it is not.`,
 	}
 }
 
-// watchRedrive shows progress until there is no more without an operator.
+// watchRedrive shows progress until there is no more without an operator. It stops at a state in which only an operator
+// can continue: draft, paused or halted, or at an end. An interrupt ends the watching and not the redrive.
 func (s *session) watchRedrive(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -58,6 +61,8 @@ func (s *session) watchRedrive(ctx context.Context, c *tasker.Client, id uuid.UU
 	}
 }
 
+// endWatch removes the line of progress and prints the redrive as it is. Any state except done makes the command fail
+// with code 1, so that a script that starts and watches needs no second request.
 func (s *session) endWatch(r *deadletters.Redrive) error {
 	if s.ErrTerminal && !s.json {
 		fmt.Fprint(s.Err, "\r\x1b[K")
@@ -71,7 +76,9 @@ func (s *session) endWatch(r *deadletters.Redrive) error {
 	return nil
 }
 
-// showProgress shows how a redrive stands, and returns what it showed. It prints nothing with --json.
+// showProgress shows how a redrive stands, and returns what it showed. It prints nothing with --json. Progress is on
+// standard error, so that standard output has the final result only. A terminal gets one line that is overwritten at
+// each look; a log gets a line only when the state or the wave has changed since before.
 func (s *session) showProgress(r *deadletters.Redrive, before string) string {
 	if s.json {
 		return ""
@@ -90,7 +97,7 @@ func (s *session) showProgress(r *deadletters.Redrive, before string) string {
 // barWidth is the number of characters of a progress bar.
 const barWidth = 30
 
-// progressBar draws which part of a total is done.
+// progressBar draws which part of a total is done. A redrive of no items is complete.
 func progressBar(done, total int) string {
 	share := 1.0
 	if total > 0 {

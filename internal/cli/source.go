@@ -24,6 +24,8 @@ reports its failures over HTTP (driver http).`,
 	return cmd
 }
 
+// newSourceAdd builds `source add`. It saves the settings whole: a flag that is omitted takes its default, also if the
+// source exists. Without --if-match the last writer wins.
 func newSourceAdd(s *session) *cobra.Command {
 	var req deadletters.SourceRequest
 	cmd := &cobra.Command{
@@ -58,6 +60,8 @@ func newSourceAdd(s *session) *cobra.Command {
 	return cmd
 }
 
+// newSourceList builds `source list`. The states follow from stored settings and counts, so the command is cheap and
+// connects to no broker. `source test` does.
 func newSourceList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -77,6 +81,7 @@ func newSourceList(s *session) *cobra.Command {
 	return cmd
 }
 
+// printSources prints one row per source. URLs come from the server without their passwords.
 func (s *session) printSources(list []deadletters.SourceStatus) error {
 	if s.json {
 		return s.printJSON(list)

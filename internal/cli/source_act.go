@@ -9,6 +9,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
+// newSourceTest builds `source test`. A broker that does not answer is no error of the request: the command prints the
+// state lost with the broker's error and exits with 1.
 func newSourceTest(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -34,7 +36,8 @@ func newSourceTest(s *session) *cobra.Command {
 	return cmd
 }
 
-// newSourcePause builds `source pause` and `source resume`.
+// newSourcePause builds `source pause` and `source resume`. A paused source keeps its letters, and they can be sent
+// back; only reading stops.
 func newSourcePause(s *session, paused bool) *cobra.Command {
 	var (
 		namespace string
@@ -65,6 +68,8 @@ func newSourcePause(s *session, paused bool) *cobra.Command {
 	return cmd
 }
 
+// newSourceRemove builds `source remove`. The letters of the source stay, but cannot be sent back without its settings:
+// they name the broker.
 func newSourceRemove(s *session) *cobra.Command {
 	var (
 		namespace string

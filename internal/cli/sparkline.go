@@ -19,6 +19,7 @@ func sparkline(hours []deadletters.Hour, now time.Time) string {
 	this := now.UTC().Truncate(time.Hour)
 	for _, h := range hours {
 		back := int(this.Sub(h.At.UTC().Truncate(time.Hour)) / time.Hour)
+		// The clocks of this machine and the server may differ, so an hour can seem to be in the future.
 		if back < 0 || back >= sparkHours {
 			continue
 		}
@@ -30,6 +31,7 @@ func sparkline(hours []deadletters.Hour, now time.Time) string {
 	for i, n := range counts {
 		height := 0
 		if n > 0 {
+			// Any failure is visible: the lowest bar stands for one of many, only 0 for none.
 			height = 1 + int(float64(n)/float64(highest)*float64(len(bars)-2))
 		}
 		line[i] = bars[height]

@@ -47,6 +47,7 @@ func stepArgs(ctx context.Context, c *tasker.Client, args []string) (task, step 
 		names[i] = st.Name
 	}
 	e := tasker.Errorf(tasker.CodeNotFound, "task %s has no step %q", task, args[1])
+	// A misspelt name is the usual cause.
 	e.Hint = "its steps: " + strings.Join(names, ", ")
 	return task, step, e
 }

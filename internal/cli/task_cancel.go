@@ -43,6 +43,7 @@ func (s *session) cancel(ctx context.Context, c *tasker.Client, req tasker.Cance
 	if err != nil {
 		return err
 	}
+	// Each task is decided on its own. The first refusal selects the exit code; --json shows all of them.
 	var first error
 	for i, r := range receipts {
 		if r.Error != nil {

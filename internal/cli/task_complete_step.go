@@ -20,6 +20,7 @@ func newTaskCompleteStep(s *session) *cobra.Command {
 	a.actor = &a.action.CompletedBy
 	var result, metadata string
 	cmd := s.newStepAct(a, func() error {
+		// null is a result, so the flag must be given to mean it.
 		if result == "" {
 			return usagef("--result is required; the dependent steps read it")
 		}

@@ -33,6 +33,7 @@ merge patch (RFC 7396): null removes a member.`,
 		Args: cobra.ExactArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
+			// Exactly one of them: the whole context, or a patch of it.
 			case (whole == "") == (changes == ""):
 				return usagef("give either --context or --merge")
 			case req.Reason == "":
@@ -90,6 +91,7 @@ func (s *session) editContext(ctx context.Context, c *tasker.Client, arg string,
 	f.add("Steps run again", fmt.Sprint(out.ReplayedSteps))
 	f.add("Actor", req.EditedBy)
 	done := "Context edited!"
+	// Nothing was stored then, and no step runs again.
 	if !out.Changed {
 		done = "The task already has this context"
 	}

@@ -30,6 +30,7 @@ func newTaskExplain(s *session) *cobra.Command {
 			if err := s.printf("%s\n", why.Summary); err != nil {
 				return err
 			}
+			// A limit is a sentence about a time limit of the whole task.
 			for _, limit := range why.Limits {
 				if err := s.printf("%s\n", limit); err != nil {
 					return err

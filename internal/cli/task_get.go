@@ -21,6 +21,7 @@ func newTaskGet(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// 0 answers at once; `task wait` waits for the end.
 			task, err := c.Task(ctx, id, 0)
 			if err != nil {
 				return err

@@ -58,7 +58,6 @@ func (s *session) printTransitions(transitions []tasker.Transition) error {
 		}
 		// Times are exact to the millisecond, because a whole workflow can finish within one
 		// second.
-		// To the millisecond: a whole workflow fits into one second.
 		t.row(tr.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"), what, tr.From, tr.To, who, tr.Reason)
 	}
 	return t.flush()

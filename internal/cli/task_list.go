@@ -117,10 +117,9 @@ func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) e
 	// A page can be shorter than its limit and still have a successor: the server examines a
 	// bounded number of rows, and returns a bounded number of bytes of contexts. run fills the
 	// page that the user asked for.
-	// A page may be empty and still have a next one: a human wants to see tasks. One
-	// with contexts ends early when they are large.
 	limit := c.filter.Limit
 	for page.NextCursor != "" && (c.all || len(page.Tasks) == 0 || c.filter.WithContext && len(page.Tasks) < limit) {
+		// With --all each page has the full size; without it only what the page still lacks is asked for.
 		if c.filter.Cursor = page.NextCursor; !c.all {
 			c.filter.Limit = limit - len(page.Tasks)
 		}

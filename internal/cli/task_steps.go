@@ -60,6 +60,7 @@ func (s *session) printStepInList(st *tasker.Step) error {
 	switch {
 	case err != nil:
 		return err
+	// A damaged step has no reliable state, so nothing about retries is shown.
 	case st.Damage != "":
 		return s.printf("    Damaged: %s\n", clean(st.Damage))
 	case st.RetryEligible:

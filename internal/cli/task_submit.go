@@ -109,10 +109,12 @@ func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	c.req.Priority = tasker.Priority(c.priority)
+	// The API counts in whole seconds; rounding would change what the user asked for.
 	if c.timeout%time.Second != 0 || c.timeout < 0 {
 		return usagef("--timeout must be whole seconds, not %s", c.timeout)
 	}
 	c.req.TimeoutSeconds = int(c.timeout / time.Second)
+	// 0 retries is a value, so only Changed tells whether the flag was given.
 	if cmd.Flags().Changed("max-retries") {
 		c.req.MaxRetries = &c.maxRetries
 	}
@@ -126,6 +128,7 @@ func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 	case c.delay < 0:
 		return usagef("--delay must not be negative")
 	case c.delay > 0:
+		// The delay counts from now on this machine's clock. A clock that differs from the server's shifts the start.
 		at := c.s.Now().Add(c.delay)
 		c.req.RunAt = &at
 	}
@@ -142,6 +145,7 @@ func (c *taskSubmit) run(ctx context.Context, client *tasker.Client, _ []string)
 	if err != nil {
 		return err
 	}
+	// --wait has precedence over --quiet: who waits wants to see the end.
 	if c.wait {
 		return c.s.waitFor(ctx, client, receipt.TaskUUID, 0)
 	}

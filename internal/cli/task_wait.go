@@ -47,6 +47,7 @@ func (s *session) waitFor(ctx context.Context, c *tasker.Client, id uuid.UUID, t
 	}
 	task, err := c.Wait(ctx, id)
 	if err != nil {
+		// The cause tells the timeout from an interrupt; both end the same context.
 		if errors.Is(context.Cause(ctx), errTimedOut) {
 			return fmt.Errorf("task %s is not settled after %s: %w", id, timeout, errTimedOut)
 		}

@@ -29,6 +29,7 @@ func newTemplateList(s *session) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		// The pages are joined in memory: with --json the result is one document.
 		for all && page.NextCursor != "" {
 			filter.Cursor = page.NextCursor
 			next, err := c.Templates(ctx, filter)

@@ -20,6 +20,7 @@ registering the same content again has no effect; different content under the sa
 version is a conflict.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			// Not nil: with --json an empty list is [], not null.
 			registered := []*tasker.Template{}
 			for _, file := range args {
 				src, err := s.templateSource(file)
@@ -36,6 +37,7 @@ version is a conflict.`,
 					continue
 				}
 				what := "Template registered"
+				// Registering the same content again is a success, so that a deployment can run the command each time.
 				if !t.Created {
 					what = "Template is already registered"
 				}

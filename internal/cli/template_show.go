@@ -30,6 +30,7 @@ func newTemplateShow(s *session) *cobra.Command {
 			switch {
 			case s.json:
 				return s.printJSON(t)
+			// The YAML is printed as it was registered, with comments, so that it can be edited and registered again.
 			case source:
 				return s.write([]byte(cleanLines(t.YAML)))
 			}
@@ -65,6 +66,7 @@ func (s *session) printTemplate(t *tasker.Template) error {
 
 // attemptsOf formats the maximum number of attempts of a step.
 func attemptsOf(r tasker.RetryPolicy) string {
+	// MaxAttempts does not matter then.
 	if !r.Retryable {
 		return "1"
 	}

@@ -58,6 +58,8 @@ type validated struct {
 // validate parses all files and reports all their problems at once, instead of stopping at the
 // first invalid file.
 func (s *session) validate(files []string, priorities []settings.PriorityLevel) error {
+	// The parser asks for the level of each priority that a template names; an unknown name is a problem of the
+	// template.
 	level := func(name string) (int, bool) {
 		i := slices.IndexFunc(priorities, func(p settings.PriorityLevel) bool { return p.Name == name })
 		if i < 0 {
@@ -86,6 +88,7 @@ func (s *session) validate(files []string, priorities []settings.PriorityLevel) 
 	if err := s.printValidated(good); err != nil {
 		return err
 	}
+	// The valid templates are printed first: one invalid file does not hide the result of the others.
 	return merge(bad)
 }
 

@@ -95,6 +95,7 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 		c.opts.DrainTimeout = -1 // at once; 0 would be the default
 	}
 	switch {
+	// Without an address the worker serves no health checks, and a URL would lead nowhere.
 	case c.health.Addr != "":
 		c.opts.Health = &c.health
 	case c.health.URL != "":
@@ -113,6 +114,8 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 		cleanLines(strings.Join(names, ", ")),
 		cleanLines(c.s.serverURL()),
 	)
+	// After a signal the context's error is expected. Any other error, such as steps that did not end in time, fails
+	// the command even then.
 	if err := worker.Run(ctx); err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) {
 		return err
 	}

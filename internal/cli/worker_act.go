@@ -27,6 +27,7 @@ name; if any name is ambiguous, the command changes no worker.`,
 			if _, err := c.Drain(ctx, req); err != nil {
 				return nil, err
 			}
+			// The answer to a drain only counts steps; the output shows name, state and load.
 			return c.Worker(ctx, id)
 		}),
 	}
@@ -87,6 +88,7 @@ func (s *session) eachWorker(
 		if err != nil {
 			return err
 		}
+		// A drain of a whole fleet should not stop at one worker that has ended meanwhile.
 		var first error
 		done := []*tasker.WorkerInfo{}
 		for _, id := range ids {
@@ -123,6 +125,7 @@ func workerArgs(ctx context.Context, c *tasker.Client, args []string) ([]uuid.UU
 		if ids[i], err = uuid.Parse(arg); err == nil {
 			continue
 		}
+		// The list has the workers that died within the last day too, because `worker show` explains those as well.
 		if workers == nil {
 			if workers, err = c.Workers(ctx); err != nil {
 				return nil, err

@@ -55,6 +55,7 @@ func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 // loadText formats the number of steps that a worker holds and, if it reported one, its
 // capacity.
 func loadText(w *tasker.WorkerInfo, of string) string {
+	// 0 is a worker without a maximum.
 	if w.Capacity == 0 {
 		return strconv.Itoa(w.CurrentLoad)
 	}
@@ -64,12 +65,14 @@ func loadText(w *tasker.WorkerInfo, of string) string {
 // workerStatus formats a worker's state and, unless it is closed, its circuit breaker: either
 // can be why the worker gets no steps.
 func workerStatus(w *tasker.WorkerInfo) string {
+	// The breaker of a dead worker has no effect.
 	if w.Breaker == tasker.BreakerClosed || w.State == tasker.WorkerDead {
 		return w.State
 	}
 	return w.State + ", breaker " + w.Breaker
 }
 
+// joined formats a list in which the empty list means nothing.
 func joined(names []string) string { return strings.Join(names, ", ") }
 
 // orAll formats a list in which the empty list means everything.
