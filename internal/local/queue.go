@@ -103,9 +103,8 @@ func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) erro
 }
 
 // spanOf derives the parent span of a trace from its ID alone.
-// W3C trace context requires a parent span that is not all 0, and the caller named none. A derived one is the same for
-// a repeated submission, so that its idempotency key matches. One half of a valid trace ID is never all 0 if the other
-// is.
+// W3C trace context requires a parent span that is not all 0, and the caller named none. A derived one needs no random
+// number, and a repeated submission gets the same. If one half of a valid trace ID is all 0, the other is not.
 func spanOf(traceID string) string {
 	if span := traceID[16:]; strings.Trim(span, "0") != "" {
 		return span

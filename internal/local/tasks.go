@@ -14,7 +14,8 @@ import (
 
 // SubmitTasks implements tasker.TaskBackend.
 // The receipts are in the order of the requests. Without ItemErrors one bad request refuses all; with it, each has its
-// own answer. It blocks until the tasks are durable. Caller is the key that limits per user count by.
+// own answer. It blocks until the tasks are durable. Limits per user apply
+// within the key that Caller names.
 func (b *Backend) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error) {
 	subs := make([]engine.Submission, len(req.Tasks))
 	for i := range req.Tasks {
