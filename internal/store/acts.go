@@ -18,6 +18,7 @@ func (s SQL) scanAct(row Row) (task.Act, error) { return s.scanActAnd(row) }
 
 // scanActAnd reads actColumns followed by more. An act that cannot be read in full is still
 // returned if it has a number, with the reason in Unread: an audit trail must not lose entries.
+// The error is nil for such an act; it is not nil only if the number itself could not be read.
 func (s SQL) scanActAnd(row Row, more ...any) (a task.Act, err error) {
 	err = scan(row,
 		append([]any{&a.No, s.ScanID(&a.TaskID), s.ScanID(&a.StepID), s.ScanID(&a.CaseID), s.ScanID(&a.WorkerID),
@@ -30,7 +31,8 @@ func (s SQL) scanActAnd(row Row, more ...any) (a task.Act, err error) {
 	return a, err
 }
 
-// AddActs stores acts of operators.
+// AddActs stores acts of operators. The database gives out the numbers, in the order of the inserts. An act is never
+// changed or deleted: triggers of the database refuse it.
 func (SQL) AddActs(ctx context.Context, tx engine.Tx, acts []task.Act) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_acts (task_id, step_id, case_id, worker_id, namespace, template, at, kind, actor,
@@ -46,7 +48,8 @@ func (SQL) AddActs(ctx context.Context, tx engine.Tx, acts []task.Act) error {
 	return nil
 }
 
-// nullableID is an ID column in which the zero ID is NULL.
+// nullableID is an ID column in which the zero ID is NULL. NULL keeps most rows out of indexes with the condition IS
+// NOT NULL.
 func (s SQL) nullableID(id task.ID) any {
 	if id.IsZero() {
 		return nil
@@ -55,6 +58,7 @@ func (s SQL) nullableID(id task.ID) any {
 }
 
 // FindActs returns the acts on a task and its steps, oldest first.
+// It reads their data whole, for one task; ListActs bounds the data of a page.
 func (s SQL) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 	return collect(ctx, s, s.scanAct, `SELECT `+actColumns+` FROM tasker_acts WHERE task_id = $1 ORDER BY id`, s.id(id))
 }
@@ -71,6 +75,8 @@ func (s SQL) scanListedAct(row Row) (task.Act, error) {
 }
 
 // ListActs returns a page of acts, newest first.
+// Filters on a task, a case or a worker are answered by an index each; the others filter along the primary key. Data
+// beyond f.Bytes is left out, with DataOmitted set.
 func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
 	w := where{}
 	w.addIf(!f.Task.IsZero(), "task_id = ?", s.id(f.Task))

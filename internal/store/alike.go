@@ -8,10 +8,13 @@ import (
 
 // WasHanded reports whether a leased step differs from its former row only in the fields that claiming or starting it
 // changes: state, key, attempts, token, worker, times and the lease.
+// Steps for which it is true are saved by one short statement that writes only these columns. A column that is added to
+// the step must be stored by that statement, or be compared here.
 func WasHanded(was task.Step, s *task.Step) bool {
 	if !s.State.Leased() {
 		return false
 	}
+	// was is a copy. The fields that may differ are made equal, and then all others must be.
 	was.State, was.Queue, was.Key = s.State, task.Leases, s.Key
 	was.Attempts, was.Token, was.WorkerNo = s.Attempts, s.Token, s.WorkerNo
 	was.AssignedAt, was.StartedAt, was.FinishedAt, was.LeaseUntil = s.AssignedAt, s.StartedAt, 0, s.LeaseUntil
@@ -21,6 +24,7 @@ func WasHanded(was task.Step, s *task.Step) bool {
 
 // WasSettled reports whether a step outside every queue differs from its former row only in the fields that completing
 // it, or giving it up, changes: state, time and result.
+// Like WasHanded it selects the short statement for the most frequent change.
 func WasSettled(was task.Step, s *task.Step) bool {
 	if s.Queue != task.NoQueue {
 		return false
@@ -31,6 +35,7 @@ func WasSettled(was task.Step, s *task.Step) bool {
 }
 
 // same compares the fields that SaveSteps stores.
+// It does not compare what never changes after the insert: IDs, ordinal, template and route.
 func same(a task.Step, b *task.Step) bool {
 	return a.State == b.State && a.OpenParents == b.OpenParents && a.Queue == b.Queue && a.Key == b.Key &&
 		a.Attempts == b.Attempts &&

@@ -12,6 +12,7 @@ import (
 // cases that pass the rest of the filter.
 
 // maxFailedSteps bounds the steps of templates for one handler in a filter.
+// Each is two arguments of a statement; PostgreSQL takes 65,535.
 const maxFailedSteps = 1000
 
 // asksForFailure reports whether a filter has conditions on the failure itself.
@@ -20,6 +21,7 @@ func asksForFailure(f engine.CaseFilter) bool {
 }
 
 // failureWindow returns the newest of the cases that pass the terms, on the alias c, for failureTerms.
+// The conditions on the failure must not be part of w: they apply to the window, so that its size bounds the work.
 func failureWindow(w *where) string {
 	return `(SELECT c.dlq_entry_uuid AS id FROM tasker_tasks_dlq c` + w.text() + ` ORDER BY c.dlq_entry_uuid DESC LIMIT ` +
 		w.arg(engine.CaseWindow) +
@@ -27,6 +29,7 @@ func failureWindow(w *where) string {
 }
 
 // failureTerms adds a filter's conditions on the failure, on the alias c. It reports false if nothing can match.
+// A case stores its failed step and not the handler, so a handler is first translated into steps of templates.
 func (s SQL) failureTerms(ctx context.Context, w *where, f engine.CaseFilter) (bool, error) {
 	w.addIf(f.Step != "", "c.failed_step = ?", f.Step)
 	// both databases have replace, without case folding and wildcards
@@ -44,6 +47,7 @@ func (s SQL) failureTerms(ctx context.Context, w *where, f engine.CaseFilter) (b
 }
 
 // stepsOfHandler returns the steps of a handler: keys of templates and names of steps, alternately.
+// Invalid: there are more than maxFailedSteps; the hint says what to add to the filter.
 func (s SQL) stepsOfHandler(ctx context.Context, f engine.CaseFilter) ([]any, error) {
 	w := where{}
 	w.addIf(f.Namespace != "", "namespace = ?", f.Namespace)
@@ -53,6 +57,8 @@ func (s SQL) stepsOfHandler(ctx context.Context, f engine.CaseFilter) ([]any, er
 	if err != nil {
 		return nil, err
 	}
+	// The name is sought as JSON writes it, with quotes and escapes. What matches is decoded below, so a false match costs
+	// time only.
 	w.add("replace(CAST(body AS text), ?, '') <> CAST(body AS text)", name)
 	templates, err := collect(ctx, s, scanTemplate, `SELECT `+templateColumns+` FROM tasker_templates`+w.text(), w.args...)
 	if err != nil {

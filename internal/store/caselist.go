@@ -14,10 +14,12 @@ import (
 // Indexes with all columns of the filter decide the rows of a page of cases; only these rows are read.
 
 // Two conditions for cases of some templates. There may be many templates.
+// soughtDefs is for an index that begins with the template: each template is one range of it.
 func soughtDefs(n int) string { return "c.def_id IN (" + marks(n) + ")" }
 
 // filteredDefs is for a walk along an index in another order: PostgreSQL looks each row up in a table that it builds
 // once, and does not try one template after the other.
+// "IS TRUE" keeps the planner from using the list as the leading condition. SQLite accepts the same text.
 func filteredDefs(n int) string {
 	return "(c.def_id IN (VALUES " + strings.TrimSuffix(strings.Repeat("(CAST(? AS bigint)), ", n), ", ") + ")) IS TRUE"
 }
@@ -25,6 +27,7 @@ func filteredDefs(n int) string {
 // caseTerms adds a filter's conditions, on the alias c. It reports false if nothing can match.
 // ofDefs writes the condition for the templates: soughtDefs where an index begins with the
 // template, filteredDefs elsewhere.
+// InError sets the state; a caller that passes both gets the tasks in error.
 func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDefs func(n int) string) (bool, error) {
 	defs, restricted, err := s.definitions(ctx, engine.TaskFilter{Namespace: f.Namespace, Name: f.TaskName})
 	if err != nil || restricted && len(defs) == 0 {
@@ -59,8 +62,11 @@ func (s SQL) caseTerms(ctx context.Context, w *where, f engine.CaseFilter, ofDef
 }
 
 // ListCases returns a page, newest first; see engine.CaseReader.
+// It first finds the IDs of the page in an index, and then reads these rows: a case has a snapshot beside it, and a
+// sort must not carry it.
 func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
 	w := where{}
+	// The reason gets its own form of a condition below, so caseTerms must not add it.
 	reason := f.Reason
 	f.Reason = ""
 	if ok, err := s.caseTerms(ctx, &w, f, filteredDefs); err != nil || !ok {
@@ -93,6 +99,7 @@ func (s SQL) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, 
 }
 
 // fetchCases returns cases in the order of their IDs in the list, with as much metadata as fits.
+// A case deleted between the two queries is left out, so a page may be short. bytes bounds the metadata of the page.
 func (s SQL) fetchCases(ctx context.Context, ids []task.ID, bytes int) ([]*task.Case, error) {
 	place := make(map[task.ID]int, len(ids))
 	for i, id := range ids {
@@ -112,13 +119,17 @@ func (s SQL) fetchCases(ctx context.Context, ids []task.ID, bytes int) ([]*task.
 }
 
 // UrgentCases returns a page of pending cases, most urgent first; see engine.CaseReader.
+// Urgency is the age of a case plus a head start by its reason. As the age grows equally for all, the order is that of
+// the time of opening minus the head start, which does not change while cases wait.
 func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases settings.PriorityBases) ([]*task.Case, error) {
+	// The condition on pending cases is a constant below, which the index with that condition requires.
 	f.Status = ""
 	base := where{}
 	if ok, err := s.caseTerms(ctx, &base, f, filteredDefs); err != nil || !ok {
 		return nil, err
 	}
 	w := where{args: base.args}
+	// A page needs at most so many cases of each reason, wherever the others are.
 	looked, among := f.Offset+f.Limit, ` q`
 	if asksForFailure(f) {
 		looked, among = engine.CaseWindow, ` q JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = q.dlq_entry_uuid`
@@ -154,6 +165,7 @@ func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases setting
 }
 
 // SizeOf counts cases up to a limit; see engine.CaseCounter.
+// It returns limit if there are as many or more; the count stops there, so its cost is bounded.
 func (s SQL) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, error) {
 	w := where{}
 	if ok, err := s.caseTerms(ctx, &w, f, soughtDefs); err != nil || !ok {
@@ -173,6 +185,7 @@ func (s SQL) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, e
 }
 
 // CountFailures counts cases by kind; see engine.CaseCounter.
+// since bounds the opening of the cases. The kinds with the most cases come first, and limit cuts the rest.
 func (s SQL) CountFailures(ctx context.Context, since task.Instant, byFingerprint bool,
 	limit int,
 ) ([]engine.FailureCount, error) {
@@ -200,6 +213,7 @@ func (s SQL) CountFailures(ctx context.Context, since task.Instant, byFingerprin
 }
 
 // CountCases counts cases by reason and resolution.
+// The result has no row for a pair without cases. OpenFor is the sum over resolved cases, in microseconds.
 func (s SQL) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.CaseCount, error) {
 	w := where{}
 	if ok, err := s.caseTerms(ctx, &w, f, soughtDefs); err != nil || !ok {

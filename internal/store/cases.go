@@ -19,7 +19,8 @@ const (
   coalesce(c.group_id, 0)`
 	failureColumns = `, c.error_pattern, c.retryable, c.failed_step, c.error_class, c.error_message`
 	wholeCase      = caseColumns + failureColumns + `, c.task_snapshot`
-	bareCase       = caseColumns + `, NULL, 0, NULL, NULL, NULL, NULL`
+	// A transaction changes neither the failure nor the snapshot of a case, and both may be long.
+	bareCase = caseColumns + `, NULL, 0, NULL, NULL, NULL, NULL`
 )
 
 // listedCase is a case without its snapshot, and a flag for omitted metadata.
@@ -27,6 +28,7 @@ var listedCase = strings.Replace(caseColumns, `c.metadata`, small(`c.metadata`),
 	large(`c.metadata`)
 
 // scanListed reads listedCase.
+// An error leaves the case nil; its flag is then meaningless.
 func (s SQL) scanListed(row Row) (*task.Case, error) {
 	var omitted int
 	c, err := s.scanCaseAnd(row, &omitted)
@@ -57,6 +59,7 @@ func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Both databases store truth values as 0 and 1, because SQLite has no type for them.
 	c.Retryable = retryable != 0
 	c.Recovery = readRecovery(recovery, &c.Unread)
 	if replays != nil {
@@ -68,7 +71,8 @@ func (s SQL) scanCaseAnd(row Row, more ...any) (*task.Case, error) {
 	return &c, nil
 }
 
-// AddCases stores new cases; see engine.CaseRows.
+// AddCases stores new cases; see engine.CaseRows. The conflict is that of the unique index on pending cases: a task has
+// at most one, and the new case is then left out.
 func (SQL) AddCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_tasks_dlq (dlq_entry_uuid, task_uuid, def_id, original_state, dlq_reason,
@@ -93,6 +97,7 @@ func (SQL) AddCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error
 }
 
 // flag is a column that is 0 or 1.
+// Portable SQL compares such columns with 0 and 1, never with TRUE.
 func flag(set bool) int {
 	if set {
 		return 1
@@ -117,6 +122,7 @@ func nullableNo(n int64) any {
 }
 
 // document is a JSON column in which nil is NULL.
+// The text is stored as it is; neither database may reformat a payload.
 func document(b []byte) any {
 	if b == nil {
 		return nil
@@ -125,12 +131,14 @@ func document(b []byte) any {
 }
 
 // Case returns a case with the fields for a transaction, or nil; see engine.CaseRows.
+// It takes no lock: the caller locks the task, and all changes of a case go through its task.
 func (SQL) Case(ctx context.Context, tx engine.Tx, id task.ID) (*task.Case, error) {
 	s := In(tx)
 	return s.caseByID(ctx, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
 }
 
 // FindCase returns a whole case, or nil.
+// Whole means with its snapshot, its former occurrences and its notes: up to three queries.
 func (s SQL) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
 	c, err := s.caseByID(ctx, `SELECT `+wholeCase+` FROM tasker_tasks_dlq c WHERE c.dlq_entry_uuid = $1`, id)
 	if err != nil || c == nil {
@@ -160,19 +168,21 @@ func (s SQL) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 }
 
 // PendingCases returns the pending cases of tasks, without their snapshots.
+// A task has one at most. The result is in no particular order.
 func (SQL) PendingCases(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	s := In(tx)
 	return collectByIDs(ctx, s, tasks, s.scanCase,
 		`SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.resolution_status = 'pending' AND c.task_uuid IN `, ``)
 }
 
-// CasesOf returns all cases of tasks, without their snapshots.
+// CasesOf returns all cases of tasks, without their snapshots. The caller has loaded the tasks before, which locks
+// their cases too.
 func (SQL) CasesOf(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	s := In(tx)
 	return collectByIDs(ctx, s, tasks, s.scanCase, `SELECT `+bareCase+` FROM tasker_tasks_dlq c WHERE c.task_uuid IN `, ``)
 }
 
-// DeleteCases deletes cases.
+// DeleteCases deletes cases. Their occurrences and notes are deleted too. An unknown ID is ignored.
 func (SQL) DeleteCases(ctx context.Context, tx engine.Tx, ids []task.ID) error {
 	s := In(tx)
 	for part := range chunks(ids) {
@@ -188,6 +198,7 @@ func (SQL) DeleteCases(ctx context.Context, tx engine.Tx, ids []task.ID) error {
 }
 
 // ResolvedCases returns cases resolved before a time; see engine.CaseReader.
+// They are the oldest by resolution, for retention, which deletes them in batches of limit.
 func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error) {
 	const query = `SELECT ` + bareCase +
 		` FROM tasker_tasks_dlq c WHERE c.resolution_status <> 'pending' AND c.resolved_at < $1
@@ -196,6 +207,7 @@ func (s SQL) ResolvedCases(ctx context.Context, before task.Instant, limit int) 
 }
 
 // SaveCases stores the fields of cases that an investigation can change; see engine.CaseRows.
+// The failure, the snapshot and the opening never change here; RecurCases replaces them when a task fails again.
 func (SQL) SaveCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
 	const query = `UPDATE tasker_tasks_dlq SET resolution_status = $2, resolution_notes = $3, resolved_at = $4,
@@ -219,7 +231,8 @@ func (SQL) SaveCases(ctx context.Context, tx engine.Tx, cases []*task.Case) erro
 	return nil
 }
 
-// Evidence returns the rows of tasks for a snapshot; see engine.Evidences.
+// Evidence returns the rows of tasks for a snapshot; see engine.Evidences. It sees what the transaction has written. A
+// task without a failed attempt has no failures.
 func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	s := In(tx)
 	found := make(map[task.ID]engine.Evidence, len(tasks))
@@ -254,6 +267,8 @@ func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[tas
 
 // LastFailures returns the last failed attempt of each task; see engine.Evidences. It first finds their places, because
 // a failure may be long and only one per task is needed.
+// A Stop names the step at which the task stopped. The last failure of that step is preferred to a later one of another
+// step; without either, the task is left out.
 func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
 	type place struct {
 		no int64
@@ -272,6 +287,7 @@ func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt
 	}
 	last := make(map[task.ID]place, len(of))
 	for _, p := range places {
+		// The places are in the order of writing, so a later one replaces an earlier one of the same rank.
 		if named[p.of] || !named[last[p.of.Task].of] {
 			last[p.of.Task] = p
 		}
@@ -295,6 +311,7 @@ func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt
 }
 
 // collectByIDs runs a query with a list of IDs in the middle, once for each part of the list.
+// before ends with "IN ", and behind follows the list. The result is in no particular order, except within one part.
 func collectByIDs[T any](ctx context.Context, s SQL, ids []task.ID, scan func(Row) (T, error), before,
 	behind string,
 ) ([]T, error) {
@@ -311,6 +328,7 @@ func collectByIDs[T any](ctx context.Context, s SQL, ids []task.ID, scan func(Ro
 }
 
 // FindNote returns the text stored under a key, "" without one.
+// Notes are a few settings of the database itself, such as the secret for tokens.
 func (s SQL) FindNote(ctx context.Context, key string) (string, error) {
 	text, err := first(ctx, s, func(row Row) (t Text, err error) {
 		err = row.Scan(&t)
@@ -320,6 +338,7 @@ func (s SQL) FindNote(ctx context.Context, key string) (string, error) {
 }
 
 // Notes returns the texts whose keys have a prefix. There are few in all.
+// The prefix is compared as text, without the wildcards of LIKE.
 func (s SQL) Notes(ctx context.Context, prefix string) (map[string]string, error) {
 	out := map[string]string{}
 	err := s.Query(ctx, `SELECT key, value FROM tasker_meta WHERE substr(key, 1, length($1)) = $1`, []any{prefix},
@@ -344,6 +363,7 @@ func (SQL) DropNotes(ctx context.Context, tx engine.Tx, keys []string) error {
 }
 
 // Note stores a small text under a key.
+// An existing text is replaced.
 func (SQL) Note(ctx context.Context, tx engine.Tx, key, text string) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key)
@@ -353,6 +373,7 @@ func (SQL) Note(ctx context.Context, tx engine.Tx, key, text string) error {
 }
 
 // FirstNote stores a small text under a key without one.
+// Of several nodes that start together, one wins; each reads afterwards which text is stored.
 func (SQL) FirstNote(ctx context.Context, tx engine.Tx, key, text string) error {
 	s := In(tx)
 	const query = `INSERT INTO tasker_meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`
@@ -361,6 +382,7 @@ func (SQL) FirstNote(ctx context.Context, tx engine.Tx, key, text string) error 
 }
 
 // Watches returns watches in the order of their time; see engine.WatchStore.
+// The place after which it continues is a pair, because many watches may have the same time.
 func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instant, limit int) ([]engine.Watch, error) {
 	const query = `SELECT task_id, stale_at FROM tasker_task_watches WHERE (stale_at, task_id) > ($1, $2)
   AND stale_at <= $3
@@ -373,6 +395,7 @@ func (s SQL) Watches(ctx context.Context, behind engine.Watch, until task.Instan
 
 // CountWatches counts watches of live tasks; see engine.WatchStore. A finished task keeps its watch until the next
 // check of it. Each task is looked up by its key: a plan that begins with all tasks is always slow.
+// It counts among the first limit watches and is therefore a lower bound for more.
 func (s SQL) CountWatches(ctx context.Context, limit int) (int, error) {
 	query := `SELECT count(*) FROM (SELECT task_id FROM tasker_task_watches LIMIT $1) AS w
  WHERE (SELECT t.state FROM tasker_tasks t WHERE t.id = w.task_id) NOT IN (` + settledStates + `)`
@@ -381,6 +404,7 @@ func (s SQL) CountWatches(ctx context.Context, limit int) (int, error) {
 }
 
 // Deadlines returns live tasks in the order of their deadlines; see engine.ReadTasks.
+// The list of settled states is part of the text: an index with that condition answers the query.
 func (s SQL) Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	query := `SELECT ` + bareTask +
 		` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 AND t.state NOT IN (` + settledStates + `)
@@ -389,12 +413,15 @@ func (s SQL) Deadlines(ctx context.Context, until task.Instant, limit int) ([]*t
 }
 
 // FindTasks returns tasks without their contexts; see engine.ReadTasks.
+// They are in the order of the IDs; an unknown ID is left out.
 func (s SQL) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+bareTask+` FROM tasker_tasks t WHERE t.id IN `, ``)
 	return inOrder(ids, rows), err
 }
 
 // Survey reads tasks in the order of their IDs; see engine.ReadTasks.
+// It returns the live ones among the next limit tasks, and the ID at which to continue, zero at the end. The bound is
+// on the tasks examined, not on those returned, so that settled tasks cost little.
 func (s SQL) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {
 	// an offset finds the edge without transferring rows
 	const edge = `SELECT t.id FROM tasker_tasks t WHERE t.id > $1 AND t.id < $2 ORDER BY t.id LIMIT 1 OFFSET $3`

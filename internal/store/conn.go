@@ -10,17 +10,22 @@ import (
 )
 
 // Conn runs portable SQL: on a pool, or inside a transaction.
+// Placeholders are $1, $2 and so on. An error has a code of package task where the engine can act on it, such as a lost
+// connection; any other error is internal.
 type Conn interface {
 	// Exec runs a statement and returns the number of affected rows.
+	// It blocks until the statement has run.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
 	// Send runs a statement whose outcome is not needed. Inside a transaction it may wait until the next query, or the
 	// commit, which then fails instead of Send.
 	Send(ctx context.Context, query string, args ...any) error
 	// Query calls each with every row in order. The Row is valid during the call.
+	// An error of each ends the query and is returned as it is. each must not run another statement on the same Conn.
 	Query(ctx context.Context, query string, args []any, each func(Row) error) error
 }
 
 // Row is one row of a result.
+// Its values must be scanned in the order of the columns. Scan may be called again for the same row; see scan.
 type Row interface {
 	Scan(dest ...any) error
 }
@@ -28,6 +33,7 @@ type Row interface {
 // Dialect is the engine-specific part of portable SQL.
 type Dialect struct {
 	// ID converts an ID to the engine's value.
+	// SQLite stores the sequence, an integer; PostgreSQL stores all 16 bytes.
 	ID func(task.ID) any
 	// ScanID returns a destination for Scan that sets the ID.
 	ScanID func(*task.ID) sql.Scanner
@@ -53,6 +59,7 @@ type SQL struct {
 func (s SQL) id(id task.ID) any { return s.Dialect.ID(id) }
 
 // jsonText encodes a value for a JSON column; nil stays NULL.
+// An error is a fault of the program: all types that are stored can be encoded.
 func jsonText(v any) (any, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -65,6 +72,7 @@ func jsonText(v any) (any, error) {
 type Text string
 
 // Scan implements sql.Scanner.
+// Drivers hand out texts as string or as bytes; any other type is damage of the row.
 func (t *Text) Scan(v any) error {
 	switch v := v.(type) {
 	case nil:
@@ -83,6 +91,7 @@ func (t *Text) Scan(v any) error {
 type JSON []byte
 
 // Scan implements sql.Scanner. It keeps its own copy.
+// A driver may reuse its bytes after the call. The text is not parsed here, so damaged JSON is found where it is used.
 func (j *JSON) Scan(v any) error {
 	switch v := v.(type) {
 	case nil:
@@ -109,6 +118,7 @@ func (j JSON) into(dst any) error {
 }
 
 // Pool is a Conn on a database/sql pool.
+// Each statement is a transaction of its own. SQLite reads through it.
 type Pool struct {
 	DB *sql.DB
 	// Classify turns the engine's error into one with a code.
@@ -126,6 +136,7 @@ func (p Pool) Exec(ctx context.Context, query string, args ...any) (int64, error
 }
 
 // Send implements Conn.
+// Outside of a transaction there is nothing to wait for, so it is Exec.
 func (p Pool) Send(ctx context.Context, query string, args ...any) error {
 	_, err := p.Exec(ctx, query, args...)
 	return err

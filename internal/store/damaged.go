@@ -10,6 +10,8 @@ import (
 
 // scan reads a row whose first column is its ID. It leaves an unreadable column unchanged and records it, unless it is
 // the ID: a row without a known ID cannot be shown, but one bad column must not hide the others, nor other rows.
+// The first attempt is the usual one and costs nothing extra. note gets the reasons; the error is that of the first
+// attempt, which names the column.
 func scan(row Row, dest []any, id *task.ID, note *string) error {
 	err := row.Scan(dest...)
 	if err == nil {
@@ -19,6 +21,7 @@ func scan(row Row, dest []any, id *task.ID, note *string) error {
 	for i, d := range dest {
 		loose[i] = &looseColumn{d, note}
 	}
+	// The ID is in dest too: after the second attempt it is set if it could be read.
 	if row.Scan(loose...) != nil || id.IsZero() {
 		return err
 	}
@@ -26,11 +29,13 @@ func scan(row Row, dest []any, id *task.ID, note *string) error {
 }
 
 // unread records the reason why a part of a row is unreadable.
+// Reasons are separated by semicolons, since a row can have several faults.
 func unread(note *string, part string, err error) {
 	*note = strings.TrimPrefix(*note+"; "+part+" cannot be read: "+err.Error(), "; ")
 }
 
 // looseColumn is a destination that accepts any value of a column.
+// It never fails, so that the driver goes on with the next column.
 type looseColumn struct {
 	dest any
 	note *string
@@ -59,6 +64,7 @@ func (c *looseColumn) assign(v any) error {
 			return nil
 		}
 		*d = &n
+	// Other types of Go integers do not occur among the destinations; a new one is reported below.
 	case *int64:
 		*d = n
 	case *int:

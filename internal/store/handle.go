@@ -8,6 +8,7 @@ import (
 
 // Handle is an open transaction of an SQL database. Its engine.Tx covers the engine's rows, and SQL the tables of every
 // domain: both are parts of the one transaction.
+// It is valid until the transaction ends.
 type Handle interface {
 	engine.Handle
 	// SQL runs portable statements in the transaction.
@@ -27,6 +28,8 @@ func In(tx engine.Tx) SQL {
 // The domains that need portable SQL only.
 
 // CaseStore implements engine.Database.
+// SQL has no state of its own, so each role is the same value. postgres and sqlite override roles that need their own
+// statements, such as KeyStore.
 func (s SQL) CaseStore() engine.CaseStore { return s }
 
 // NoteStore implements engine.Database.

@@ -10,6 +10,7 @@ import (
 )
 
 // FindGroup returns a group with its counts, or nil.
+// It takes no lock and sees the last commit; Group is for a change.
 func (s letterRows) FindGroup(ctx context.Context, id deadletter.GroupID) (*deadletter.Group, error) {
 	g, err := first(ctx, s, scanGroup, `SELECT `+groupFields+counted+` WHERE g.group_id = $1`, int64(id))
 	return g, err
@@ -17,6 +18,8 @@ func (s letterRows) FindGroup(ctx context.Context, id deadletter.GroupID) (*dead
 
 // counted are the counts of groups with the deltas that are not folded yet, read in one statement: a delta is never
 // counted twice nor left out.
+// Without this sum a group would show its new failures only after the next fold. Few deltas wait at any time, so the
+// sum over all of them is short.
 const counted = `, CASE WHEN coalesce(d.at, 0) > g.last_at THEN d.at ELSE g.last_at END,
   g.failures + coalesce(d.failures, 0), g.open_letters + coalesce(d.open_letters, 0),
   g.open_cases + coalesce(d.open_cases, 0)
@@ -25,6 +28,7 @@ const counted = `, CASE WHEN coalesce(d.at, 0) > g.last_at THEN d.at ELSE g.last
   FROM tasker_group_deltas GROUP BY group_id) d ON d.group_id = g.group_id`
 
 // sortedBy are the values by which groups are listed, the largest first.
+// The value is part of the cursor, so each must be an expression that the WHERE clause can repeat.
 var sortedBy = map[string]string{
 	"last": `CASE WHEN coalesce(d.at, 0) > g.last_at THEN d.at ELSE g.last_at END`,
 	"open": `g.open_letters + g.open_cases + coalesce(d.open_letters, 0) + coalesce(d.open_cases, 0)`,
@@ -33,6 +37,8 @@ var sortedBy = map[string]string{
 }
 
 // ListGroups returns a page of groups; see inbox.GroupReader. There are few groups: it sorts those of the namespace.
+// Merged groups are left out: MergedGroups returns them. An unknown order counts as "last". The cursor is a pair of the
+// value and the ID, because many groups may have the same value.
 func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*deadletter.Group, error) {
 	value, ok := sortedBy[f.Order]
 	if !ok {
@@ -53,6 +59,7 @@ func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*dea
 }
 
 // MergedGroups returns the groups that are merged into one.
+// 0 is the value of a group that is not merged, and therefore has no members.
 func (s letterRows) MergedGroups(ctx context.Context, into deadletter.GroupID) ([]*deadletter.Group, error) {
 	if into == 0 {
 		return nil, nil
@@ -62,6 +69,7 @@ func (s letterRows) MergedGroups(ctx context.Context, into deadletter.GroupID) (
 }
 
 // GroupNotes returns the thread of a group, the latest first; see inbox.GroupReader.
+// below continues a page: notes with a lower number, or all from the latest for 0.
 func (s letterRows) GroupNotes(ctx context.Context, id deadletter.GroupID, below,
 	limit int,
 ) ([]deadletter.Note, error) {
@@ -79,6 +87,8 @@ func (s letterRows) GroupNotes(ctx context.Context, id deadletter.GroupID, below
 }
 
 // Hours returns the failures of groups by the hour; see inbox.GroupReader.
+// Deltas that are not folded yet count towards their hours too. An hour without failures has no entry. The times are
+// the starts of hours in UTC.
 func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
 	since task.Instant,
 ) (map[deadletter.GroupID][]deadletter.Hour, error) {
@@ -108,6 +118,7 @@ func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
 }
 
 // Timed returns ignored groups whose time is up.
+// The earliest come first; the loop reads up to limit at a time.
 func (s letterRows) Timed(ctx context.Context, now task.Instant, limit int) ([]deadletter.GroupID, error) {
 	const query = `SELECT group_id FROM tasker_groups WHERE ignore_until <> 0 AND ignore_until <= $1 AND state = 'ignored'
  ORDER BY ignore_until, group_id LIMIT $2`

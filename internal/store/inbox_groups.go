@@ -27,6 +27,7 @@ var (
 	insertDeltas = insertOf(`INSERT INTO tasker_group_deltas (group_id, failures, open_letters, open_cases, at)`, 5, ``)
 )
 
+// scanGroup reads groupFields and groupCounts, or counted in place of the latter.
 func scanGroup(row Row) (*deadletter.Group, error) {
 	g := &deadletter.Group{}
 	var id, merged, regression int64
@@ -42,6 +43,7 @@ func scanGroup(row Row) (*deadletter.Group, error) {
 
 // AddGroups stores new groups; see inbox.GroupRows. It inserts them in the order of their IDs, so that two transactions
 // with the same ones do not wait for each other in a circle.
+// A group that exists stays as it is. Whether it was new is not asked for here: folding its deltas shows that.
 func (letterRows) AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error {
 	sorted := slices.SortedFunc(slices.Values(groups), func(a, b *deadletter.Group) int { return cmp.Compare(a.ID, b.ID) })
 	rows := make([][]any, len(sorted))
@@ -57,6 +59,7 @@ func (letterRows) AddGroups(ctx context.Context, tx engine.Tx, groups []*deadlet
 }
 
 // AddDeltas adds changes of counts; see inbox.GroupRows.
+// It locks nothing: any number of transactions may add deltas for one group at once.
 func (letterRows) AddDeltas(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error {
 	rows := make([][]any, len(deltas))
 	for i, d := range deltas {
@@ -77,6 +80,7 @@ func (letterRows) Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID
 }
 
 // addPending adds the deltas that are not folded yet to the counts of groups.
+// A fold between the two reads would be missed; the lock on the group, which a fold needs too, prevents it.
 func (s SQL) addPending(ctx context.Context, groups ...*deadletter.Group) error {
 	for part := range slices.Chunk(groups, fetched) {
 		w, byID := where{}, map[int64]*deadletter.Group{}
@@ -100,6 +104,7 @@ func (s SQL) addPending(ctx context.Context, groups ...*deadletter.Group) error 
 	return nil
 }
 
+// scanDelta reads a group, the three sums and a time.
 func scanDelta(row Row) (d deadletter.Delta, err error) {
 	var group int64
 	err = row.Scan(&group, &d.Failures, &d.OpenLetters, &d.OpenCases, &d.At)
@@ -108,6 +113,7 @@ func scanDelta(row Row) (d deadletter.Delta, err error) {
 }
 
 // SaveGroup stores the fields of a group except its counts; see inbox.GroupRows.
+// Counts have only one writer, FoldDeltas; so an act on a group and a fold never undo each other.
 func (letterRows) SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
 	const query = `UPDATE tasker_groups SET title = $2, state = $3, state_at = $4, resolved_in = $5, ignore_until = $6,
   ignore_count = $7, ignore_rate = $8, ignored_from = $9, regression = $10, regressions = $11, resolved_at = $12,
@@ -151,6 +157,8 @@ const hoursKept = 15 * 24 * microsPerHour
 
 // FoldDeltas adds deltas to the counts of their groups and hours; see inbox.GroupRows. It deletes the rows that it has
 // seen, by their keys: rows that are being added are in nobody's way, and are found the next time.
+// It returns the sums by group, and whether there may be more. Only one process folds at a time, which the turn of its
+// loop ensures; two would only wait for each other.
 func (letterRows) FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.Delta, bool, error) {
 	s := In(tx)
 	const take = `DELETE FROM tasker_group_deltas WHERE id IN (SELECT id FROM tasker_group_deltas ORDER BY id LIMIT $1)
@@ -186,6 +194,7 @@ func (letterRows) FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]de
 }
 
 // sumDeltas adds deltas up: by group, and their failures by group and hour; both in the order of the groups.
+// The order is that of the locks that FoldDeltas takes.
 func sumDeltas(deltas []deadletter.Delta) (sums, hours []deadletter.Delta) {
 	type hourOf struct {
 		group deadletter.GroupID

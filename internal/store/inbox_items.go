@@ -12,6 +12,7 @@ import (
 
 const itemColumns = `i.redrive_id, i.no, i.kind, i.item_id, i.state, i.wave, i.at, i.group_id, i.uncertain, i.message`
 
+// scanItem reads itemColumns.
 func (s letterRows) scanItem(row Row) (i deadletter.Item, err error) {
 	var group, uncertain int64
 	err = row.Scan(s.ScanID(&i.Redrive), &i.No, (*Text)(&i.Kind), s.ScanID(&i.ID), (*Text)(&i.State), &i.Wave, &i.At,
@@ -21,6 +22,7 @@ func (s letterRows) scanItem(row Row) (i deadletter.Item, err error) {
 }
 
 // Items returns items of a redrive in a state; see inbox.RedriveRows.
+// It reads what the transaction sees, in the order of the numbers.
 func (letterRows) Items(ctx context.Context, tx engine.Tx, id task.ID, state deadletter.ItemState, above,
 	limit int,
 ) ([]deadletter.Item, error) {
@@ -32,6 +34,7 @@ var itemStates = []deadletter.ItemState{deadletter.ItemPending, deadletter.ItemS
 	deadletter.ItemReturned, deadletter.ItemCompleted, deadletter.ItemFailed, deadletter.ItemSkipped}
 
 // ListItems returns items of a redrive above a number; see inbox.RedriveReader.
+// An empty state means all. An unknown state has no items; it must not reach the query, where states are literals.
 func (s letterRows) ListItems(ctx context.Context, id task.ID, state deadletter.ItemState, above,
 	limit int,
 ) ([]deadletter.Item, error) {
@@ -49,6 +52,7 @@ func (s letterRows) ListItems(ctx context.Context, id task.ID, state deadletter.
 }
 
 // SaveItems stores the changeable fields of items; see inbox.RedriveRows.
+// They are written in one order, so that two transactions do not wait for each other in a circle.
 func (letterRows) SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
 	s := In(tx)
 	const query = `UPDATE tasker_redrive_items SET state = $3, wave = $4, at = $5, group_id = $6, uncertain = $7,
@@ -67,6 +71,7 @@ func (letterRows) SaveItems(ctx context.Context, tx engine.Tx, items []deadlette
 }
 
 // ItemOf returns the item of a letter or a case, or nil; see inbox.RedriveReader.
+// The row is locked: an arriving letter and the redrive itself may both record a result.
 func (letterRows) ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID) (*deadletter.Item, error) {
 	s := letterRows{In(tx)}
 	items, err := collect(ctx, s, s.scanItem, `SELECT `+itemColumns+` FROM tasker_redrive_items i
@@ -78,6 +83,8 @@ func (letterRows) ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID)
 }
 
 // WaveOutcome counts how the items of a wave stand; see inbox.RedriveReader.
+// Wave 0 is that of items not sent yet, and has no outcome. ByGroup counts returned items by the group they came back
+// in.
 func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error) {
 	out := deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{}}
 	const query = `SELECT state, group_id, count(*), CAST(sum(uncertain) AS bigint) FROM tasker_redrive_items
@@ -121,6 +128,7 @@ func (s letterRows) CountItems(ctx context.Context, id task.ID) (deadletter.Coun
 	return c, err
 }
 
+// addItems adds n items of one state. Uncertain ones are counted in their state too.
 func addItems(c *deadletter.Counts, state deadletter.ItemState, n, uncertain int) {
 	c.Uncertain += uncertain
 	switch state {

@@ -14,6 +14,7 @@ import (
 )
 
 // FindLetter returns a letter whole, or nil.
+// Whole means with its payload, its edited content and the stack of its latest failure, from two other tables.
 func (s letterRows) FindLetter(ctx context.Context, id task.ID) (*deadletter.Letter, error) {
 	rows, err := collect(ctx, s, s.scanLetter, `SELECT `+wholeLetter+` FROM tasker_letters l WHERE l.letter_id = $1`,
 		s.id(id))
@@ -27,7 +28,7 @@ func (s letterRows) FindLetter(ctx context.Context, id task.ID) (*deadletter.Let
 	return letters[0], nil
 }
 
-// Occurrences returns the occurrences of a letter, the latest first.
+// Occurrences returns the occurrences of a letter, the latest first. They come whole, with stacks and payloads.
 func (s letterRows) Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error) {
 	const query = `SELECT letter_id, no, at, group_id, error_type, error_code, error_class, retryable, handler, origin,
   position, attempts, redrive_id, error_message, stack, payload FROM tasker_letter_occurrences WHERE letter_id = $1
@@ -39,6 +40,7 @@ func (s letterRows) Occurrences(ctx context.Context, id task.ID, limit int) ([]d
 	return list, err
 }
 
+// scanLetterOccurrence reads the columns of Occurrences. Stack and payload are packed; see pack.
 func (s letterRows) scanLetterOccurrence(row Row) (o deadletter.Occurrence, err error) {
 	var retryable, group int64
 	var packedStack, packed blob
@@ -60,6 +62,7 @@ func (s letterRows) scanLetterOccurrence(row Row) (o deadletter.Occurrence, err 
 
 // ListLetters returns a page, the newest first; see inbox.LetterReader. Each state is one walk along the index of the
 // selection, in the order of the page. What no index decides is looked for in a bounded window of those.
+// Next is zero at the end. A page may be short and still have a Next, where the window ended.
 func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error) {
 	if !hasLetters(f.Selection) || len(statesOf(f.Selection)) == 0 {
 		return inbox.LetterPage{}, nil
@@ -70,6 +73,7 @@ func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbo
 	by, rest := letterIndex(f.Selection)
 	residual := where{}
 	s.letterTerms(&residual, rest)
+	// One more than a page shows whether there is another.
 	size := f.Limit + 1
 	if len(residual.terms) > 0 {
 		size = window
@@ -92,6 +96,7 @@ func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbo
 		ids = ids[:f.Limit]
 		page.Next = ids[f.Limit-1]
 	} else if len(residual.terms) > 0 {
+		// The window is full: the next page begins after its last letter, whether or not that one matched.
 		edge := where{}
 		walks := s.walks(&edge, by, f, window)
 		page.Next, err = first(ctx, s, s.scanID, `SELECT q.letter_id FROM (`+walks+`) q ORDER BY q.letter_id DESC
@@ -105,6 +110,7 @@ func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbo
 }
 
 // walks returns a query for the newest letters of walks along indexes, one for each restriction and state.
+// Each walk is limited by itself, so that none reads more than the page can use.
 func (s letterRows) walks(w *where, by []walk, f inbox.LetterFilter, size int) string {
 	var walks []string
 	for _, restriction := range by {
@@ -124,6 +130,7 @@ func (s letterRows) walks(w *where, by []walk, f inbox.LetterFilter, size int) s
 }
 
 // listByIDs returns those of the named letters that pass the rest of the filter, as one page.
+// Named letters are few, so no index of a selection is needed.
 func (s letterRows) listByIDs(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error) {
 	var found []task.ID
 	for part := range chunks(f.IDs) {
@@ -155,6 +162,7 @@ func (s letterRows) listByIDs(ctx context.Context, f inbox.LetterFilter) (inbox.
 }
 
 // listed returns the letters of a page, in the order of the IDs.
+// They come without payloads of other tables, without headers and stacks: a list does not show them.
 func (s letterRows) listed(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error) {
 	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
 		`SELECT `+bareLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ``)
@@ -170,6 +178,7 @@ func (s letterRows) listed(ctx context.Context, ids []task.ID) ([]*deadletter.Le
 }
 
 // OpenLetters counts the open and scheduled letters of a source, up to a limit.
+// It serves the limit of a source, and stops counting there.
 func (s letterRows) OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error) {
 	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_letters WHERE namespace = $1 AND source = $2
   AND state IN ('open', 'scheduled') LIMIT $3) AS q`
@@ -179,6 +188,7 @@ func (s letterRows) OpenLetters(ctx context.Context, namespace, source string, l
 
 // DueLetters returns the IDs of letters that a policy has to send; see inbox.LetterReader. A letter that a policy sends
 // is held by no redrive.
+// With marked it returns those that a node marked for sending before until and did not finish: it may have died.
 func (s letterRows) DueLetters(ctx context.Context, until task.Instant, marked bool, limit int) ([]task.ID, error) {
 	query := `SELECT letter_id FROM tasker_letters WHERE state = 'scheduled' AND due_at <= $1
  ORDER BY due_at, letter_id LIMIT $2`
@@ -190,6 +200,7 @@ func (s letterRows) DueLetters(ctx context.Context, until task.Instant, marked b
 }
 
 // SelectCases returns the IDs of pending cases that a selection selects; see inbox.LetterReader.
+// The second result tells that there are more than limit. The oldest come first.
 func (s letterRows) SelectCases(ctx context.Context, f deadletter.Selection, limit int) ([]task.ID, bool, error) {
 	if f.State = cmp.Or(f.State, deadletter.Open); !hasCases(f) {
 		return nil, false, nil
@@ -203,7 +214,8 @@ func (s letterRows) SelectCases(ctx context.Context, f deadletter.Selection, lim
 	return ids[:min(len(ids), limit)], len(ids) > limit, err
 }
 
-// PurgeLetters deletes letters whose time to be deleted has come; see inbox.LetterReader.
+// PurgeLetters deletes letters whose time to be deleted has come; see inbox.LetterReader. It returns the number of
+// deleted letters; fewer than limit means that no more are due.
 func (letterRows) PurgeLetters(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error) {
 	s := In(tx)
 	query := `SELECT letter_id FROM tasker_letters WHERE purge_at <> 0 AND purge_at <= $1

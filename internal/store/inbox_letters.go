@@ -12,7 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// letterRows implements inbox.Store on portable SQL.
+// letterRows implements inbox.Store on portable SQL. It is a type of its own so that the roles of dead letters do not
+// become methods of SQL, which the stores embed.
 type letterRows struct{ SQL }
 
 var _ inbox.Store = letterRows{}
@@ -50,6 +51,8 @@ type letterRow struct {
 // large reports whether a part of the letter is in another table.
 func (r letterRow) large() bool { return r.kept > inbox.SmallPayload || r.edited }
 
+// scanLetter reads wholeLetter or bareLetter. A payload that fits is in the row itself (head); of a longer one the row
+// has only the beginning, for searches.
 func (s letterRows) scanLetter(row Row) (r letterRow, err error) {
 	l := &deadletter.Letter{}
 	var retryable, parked, cut, edited, group int64
@@ -75,6 +78,7 @@ func (s letterRows) scanLetter(row Row) (r letterRow, err error) {
 }
 
 // letterValues returns the columns of a new letter.
+// They are in the order of wholeLetter. Texts of the message are cleaned; what this program made itself need not be.
 func (s letterRows) letterValues(l *deadletter.Letter) []any {
 	payload := l.Original.Payload
 	head := payload[:min(len(payload), inbox.SmallPayload)]
@@ -89,6 +93,8 @@ func (s letterRows) letterValues(l *deadletter.Letter) []any {
 
 // AddLetters stores new letters; see inbox.LetterRows. It inserts them in the order of their identities, so that two
 // transactions that add the same ones wait for each other instead of both being in the other's way.
+// The result tells, in the order of letters, which were new. One whose identity is stored already is left out, with its
+// history.
 func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) ([]bool, error) {
 	s := letterRows{In(tx)}
 	sorted := slices.Clone(letters)
@@ -100,6 +106,7 @@ func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadl
 	for i, l := range sorted {
 		rows[i] = s.letterValues(l)
 	}
+	// RETURNING lists only the rows that were inserted, which is how a conflict is noticed.
 	stored := make(map[task.ID]bool, len(letters))
 	err := insertLetters.run(s.Dialect, rows, func(query string, args []any) error {
 		ids, err := collect(ctx, s, s.scanID, query, args...)
@@ -122,6 +129,7 @@ func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadl
 }
 
 // addHistories stores the large parts and the first occurrences of new letters.
+// A small letter costs no row in the table of bodies: most messages are small.
 func (s letterRows) addHistories(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error {
 	var bodies [][]any
 	occurrences := make([]deadletter.Occurrence, len(letters))
@@ -151,7 +159,8 @@ func (s letterRows) addHistories(ctx context.Context, tx engine.Tx, letters []*d
 	return s.AddOccurrences(ctx, tx, occurrences)
 }
 
-// AddOccurrences appends to the histories of letters; see inbox.LetterRows.
+// AddOccurrences appends to the histories of letters; see inbox.LetterRows. An occurrence whose number exists already
+// is left out.
 func (letterRows) AddOccurrences(ctx context.Context, tx engine.Tx, occurrences []deadletter.Occurrence) error {
 	s := In(tx)
 	rows := make([][]any, len(occurrences))
@@ -172,6 +181,7 @@ func (letterRows) AddOccurrences(ctx context.Context, tx engine.Tx, occurrences 
 }
 
 // Letters returns letters whole, locked; see inbox.LetterRows.
+// Unknown IDs are left out. The result is in the order of the IDs, not of the argument.
 func (letterRows) Letters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error) {
 	s := letterRows{In(tx)}
 	ids = slices.SortedFunc(slices.Values(ids), compareIDs) // locks are taken in the order of the IDs
@@ -188,6 +198,7 @@ func (letterRows) Letters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*
 }
 
 // Identified returns the letters with one of the identities; see inbox.LetterRows.
+// The letters are whole and locked, so that the same failure reported twice at once is counted once.
 func (letterRows) Identified(ctx context.Context, tx engine.Tx, namespace, source string,
 	identities []string,
 ) ([]*deadletter.Letter, error) {
@@ -209,6 +220,7 @@ func (letterRows) Identified(ctx context.Context, tx engine.Tx, namespace, sourc
 }
 
 // Returning returns letters that were sent back, by the hash of their content; see inbox.LetterRows.
+// Of several letters with one content, it takes the one sent most recently.
 func (letterRows) Returning(ctx context.Context, tx engine.Tx, namespace string,
 	canonical []string,
 ) ([]*deadletter.Letter, error) {
@@ -239,6 +251,7 @@ func (letterRows) Returning(ctx context.Context, tx engine.Tx, namespace string,
 
 // whole adds the parts of letters that are in other tables, and returns the letters. They are read after the rows were
 // locked, so they belong to them.
+// It takes two queries for any number of letters: bodies of the large ones, and the stacks of the latest failures.
 func (s letterRows) whole(ctx context.Context, rows []letterRow) ([]*deadletter.Letter, error) {
 	letters, byID := make([]*deadletter.Letter, len(rows)), make(map[task.ID]letterRow, len(rows))
 	var all, large []task.ID
@@ -284,6 +297,7 @@ func (s letterRows) whole(ctx context.Context, rows []letterRow) ([]*deadletter.
 }
 
 // SaveLetters stores the changeable fields of letters; see inbox.LetterRows.
+// The original content never changes. They are written in the order of the IDs, as they were locked.
 func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error {
 	s := letterRows{In(tx)}
 	const (

@@ -17,6 +17,8 @@ const redriveColumns = `r.redrive_id, r.namespace, r.operation, r.destination, r
 
 var insertRedrive = insertOf(`INSERT INTO tasker_redrives (`+strings.ReplaceAll(redriveColumns, "r.", "")+`)`, 28, ``)
 
+// scanRedrive reads redriveColumns. A part that cannot be decoded is an error: a redrive must not go on without its
+// rules.
 func (s letterRows) scanRedrive(row Row) (*deadletter.Redrive, error) {
 	r := &deadletter.Redrive{}
 	var parked int64
@@ -40,7 +42,7 @@ func (s letterRows) scanRedrive(row Row) (*deadletter.Redrive, error) {
 	return r, nil
 }
 
-// AddRedrive stores a new redrive.
+// AddRedrive stores a new redrive. Freeze adds its items.
 func (letterRows) AddRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error {
 	s := letterRows{In(tx)}
 	var edit any
@@ -65,6 +67,7 @@ func (letterRows) AddRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Re
 }
 
 // Redrive returns a redrive, locked, or nil.
+// The lock makes acts of operators and the runner take turns.
 func (letterRows) Redrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error) {
 	s := letterRows{In(tx)}
 	return s.redriveByID(ctx, id, s.Lock)
@@ -75,6 +78,7 @@ func (s letterRows) FindRedrive(ctx context.Context, id task.ID) (*deadletter.Re
 	return s.redriveByID(ctx, id, "")
 }
 
+// lock is Dialect.Lock, or "" for a read.
 func (s letterRows) redriveByID(ctx context.Context, id task.ID, lock string) (*deadletter.Redrive, error) {
 	r, err := first(ctx, s, s.scanRedrive, `SELECT `+redriveColumns+` FROM tasker_redrives r WHERE r.redrive_id = $1`+lock,
 		s.id(id))
@@ -103,6 +107,7 @@ func (letterRows) SaveRedrive(ctx context.Context, tx engine.Tx, r *deadletter.R
 }
 
 // ListRedrives returns a page, the newest first. Each state is one walk along an index.
+// Without states, it is one walk along the primary key.
 func (s letterRows) ListRedrives(ctx context.Context, f inbox.RedriveFilter) ([]*deadletter.Redrive, error) {
 	terms := func(w *where) {
 		w.addIf(f.Namespace != "", "r.namespace = ?", f.Namespace)
@@ -129,6 +134,8 @@ func (s letterRows) ListRedrives(ctx context.Context, f inbox.RedriveFilter) ([]
 }
 
 // ActiveRedrives returns redrives that a runner has to look at, the oldest first; see inbox.RedriveReader.
+// Besides the running ones these are redrives with items marked as sending: their results must be found out even after
+// a stop.
 func (s letterRows) ActiveRedrives(ctx context.Context, limit int) ([]*deadletter.Redrive, error) {
 	const query = `SELECT ` + redriveColumns + ` FROM tasker_redrives r WHERE r.redrive_id IN (
  SELECT a.redrive_id FROM tasker_redrives a WHERE a.state IN ('running', 'observing')
@@ -138,6 +145,8 @@ func (s letterRows) ActiveRedrives(ctx context.Context, limit int) ([]*deadlette
 
 // Freeze writes down the items of a redrive; see inbox.RedriveRows. Parked letters are left out unless the redrive
 // includes them.
+// TooLarge: the selection has more than limit items; the caller must roll back, since they are inserted then. Items are
+// numbered by the time of their first death, the oldest first. It returns their number.
 func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, limit int) (int, error) {
 	s := letterRows{In(tx)}
 	w := where{}
@@ -160,6 +169,7 @@ func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redriv
 }
 
 // frozenItems returns queries for the items of a redrive: letters and cases, with the time of their first death.
+// None means that the selection can match nothing.
 func (s letterRows) frozenItems(ctx context.Context, w *where, r *deadletter.Redrive) ([]string, error) {
 	f := r.Selection
 	var items []string

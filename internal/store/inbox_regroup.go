@@ -11,7 +11,8 @@ import (
 )
 
 // Regroup puts cases that are in no group into theirs; see inbox.GroupRows. A case that another transaction groups at
-// the same time waits for it, and is then left as that one decided.
+// the same time waits for it, and is then left as that one decided. These are cases from before groups existed, and
+// cases opened by SQL. It returns the number of cases examined; 0 means that none are left.
 func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int) (int, error) {
 	s := letterRows{In(tx)}
 	query := `SELECT ` + caseColumns + failureColumns + `, NULL FROM tasker_tasks_dlq c WHERE c.group_id IS NULL
@@ -52,6 +53,7 @@ func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int) (int, er
 }
 
 // addCounted stores groups with their first counts.
+// The deltas are folded later like all others, so this needs no lock on a group either.
 func (s letterRows) addCounted(ctx context.Context, tx engine.Tx, groups map[deadletter.GroupID]*deadletter.Group,
 	counts map[deadletter.GroupID]*deadletter.Delta,
 ) error {
@@ -68,6 +70,7 @@ func (s letterRows) addCounted(ctx context.Context, tx engine.Tx, groups map[dea
 }
 
 // templatesOf returns the templates of cases by their keys.
+// A case stores the key of its template; its namespace and handler come from there. An unknown key is left out.
 func (s SQL) templatesOf(ctx context.Context, cases []*task.Case) (map[int64]*task.Template, error) {
 	var defs []int64
 	for _, c := range cases {

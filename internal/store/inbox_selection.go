@@ -18,6 +18,7 @@ type walk struct {
 
 // letterIndex restricts letters to those that one index finds, and returns the rest of the selection. States are part
 // of every index, and not restricted here.
+// The choice depends on the filter only, so the same list always takes the same way.
 func letterIndex(f deadletter.Selection) (by []walk, rest deadletter.Selection) {
 	one := func(term string, values ...any) []walk { return []walk{{term, values}} }
 	switch {
@@ -41,9 +42,12 @@ func letterIndex(f deadletter.Selection) (by []walk, rest deadletter.Selection) 
 }
 
 // maxWalks bounds the groups of which each is one walk along an index.
+// More groups are a filter on one walk instead: each walk reads up to a page of its own.
 const maxWalks = 40
 
 // letterTerms adds the conditions of a selection, except its IDs and state, on the alias l.
+// A text is sought in the message of the failure and in the beginning of the payload; a header only by its exact name
+// and value.
 func (s SQL) letterTerms(w *where, f deadletter.Selection) {
 	w.addIf(f.Namespace != "", "l.namespace = ?", f.Namespace)
 	if len(f.Groups) > 0 {
@@ -73,6 +77,7 @@ func (s SQL) letterTerms(w *where, f deadletter.Selection) {
 }
 
 // hasLetters reports whether a selection can select letters.
+// Letters belong to no template.
 func hasLetters(f deadletter.Selection) bool {
 	return f.Kind != deadletter.KindCase && f.Template == ""
 }
@@ -85,6 +90,7 @@ func hasCases(f deadletter.Selection) bool {
 }
 
 // caseSelection adds the conditions of a selection on cases, on the alias c. It reports false if nothing can match.
+// A case has no column for some fields of a selection: hasCases excludes those.
 func (s SQL) caseSelection(ctx context.Context, w *where, f deadletter.Selection) (bool, error) {
 	defs, restricted, err := s.definitions(ctx, engine.TaskFilter{Namespace: f.Namespace, Name: f.Template})
 	if err != nil || restricted && len(defs) == 0 {
@@ -120,6 +126,7 @@ func statesOf(f deadletter.Selection) []deadletter.State {
 }
 
 // quoted are constants of the code as literals of SQL, for indexes with a condition: an argument does not meet it.
+// They contain no quotes, so none need escaping. Never call it with a text from outside.
 func quoted[T ~string](states ...T) string {
 	return "'" + strings.Join(texts(states), "', '") + "'"
 }

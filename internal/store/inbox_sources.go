@@ -11,6 +11,7 @@ import (
 
 const sourceColumns = `namespace, name, driver, url, queue, format, targets, max_replays, max_open, paused, version`
 
+// scanSource reads sourceColumns.
 func scanSource(row Row) (*deadletter.Source, error) {
 	r := &deadletter.Source{}
 	var targets JSON
@@ -24,7 +25,7 @@ func scanSource(row Row) (*deadletter.Source, error) {
 	return r, targets.into(&r.Targets)
 }
 
-// SaveSource inserts or changes a source; see inbox.SourceRows. Who reads it, and how far, stays.
+// SaveSource inserts or changes a source; see inbox.SourceRows. Its reader and its cursor stay as they are.
 func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.Source) error {
 	const query = `INSERT INTO tasker_sources (` + sourceColumns + `)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (namespace, name) DO UPDATE SET
@@ -40,6 +41,7 @@ func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.So
 }
 
 // DropSource removes a source.
+// Its letters stay. An unknown source is no error.
 func (letterRows) DropSource(ctx context.Context, tx engine.Tx, namespace, name string) error {
 	return In(tx).Send(ctx, `DELETE FROM tasker_sources WHERE namespace = $1 AND name = $2`, namespace, name)
 }
@@ -51,6 +53,7 @@ func (s letterRows) FindSource(ctx context.Context, namespace, name string) (*de
 }
 
 // Sources returns the sources of a namespace, or all.
+// There are few; the list has no pages. An empty namespace means all.
 func (s letterRows) Sources(ctx context.Context, namespace string) ([]*deadletter.Source, error) {
 	w := where{}
 	w.addIf(namespace != "", "namespace = ?", namespace)
@@ -59,6 +62,8 @@ func (s letterRows) Sources(ctx context.Context, namespace string) ([]*deadlette
 }
 
 // TakeSource gives a node the right to read a source; see inbox.SourceRows.
+// It succeeds if nobody else has the right, or that right has ended; a node renews its own in the same way. One UPDATE
+// decides, so of two nodes one gets it.
 func (letterRows) TakeSource(ctx context.Context, tx engine.Tx, namespace, name, node string, now,
 	until task.Instant,
 ) (bool, error) {
@@ -69,6 +74,7 @@ func (letterRows) TakeSource(ctx context.Context, tx engine.Tx, namespace, name,
 }
 
 // SourceCursor returns how far a source was read.
+// Only the driver of the source understands it; "" means that nothing was read.
 func (s letterRows) SourceCursor(ctx context.Context, namespace, name string) (string, error) {
 	text, err := first(ctx, s, func(row Row) (t Text, err error) {
 		err = row.Scan(&t)
@@ -78,12 +84,14 @@ func (s letterRows) SourceCursor(ctx context.Context, namespace, name string) (s
 }
 
 // SaveSourceCursor stores how far a source was read.
+// It belongs into the transaction that stores what was read: a crash then neither loses nor repeats a batch.
 func (letterRows) SaveSourceCursor(ctx context.Context, tx engine.Tx, namespace, name, cursor string) error {
 	return In(tx).Send(ctx, `UPDATE tasker_sources SET read_to = $3 WHERE namespace = $1 AND name = $2`, namespace, name,
 		cursor)
 }
 
 // SavePolicy inserts or changes a policy; see inbox.PolicyRows.
+// The key is stored in columns and the rest as one document, because no query looks into it.
 func (letterRows) SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error {
 	const query = `INSERT INTO tasker_policies (namespace, source, origin, body, version) VALUES ($1, $2, $3, $4, $5)
  ON CONFLICT (namespace, source, origin) DO UPDATE SET body = excluded.body, version = excluded.version`
@@ -95,12 +103,14 @@ func (letterRows) SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Po
 }
 
 // DropPolicy removes a policy.
+// An unknown policy is no error.
 func (letterRows) DropPolicy(ctx context.Context, tx engine.Tx, namespace, source, origin string) error {
 	return In(tx).Send(ctx, `DELETE FROM tasker_policies WHERE namespace = $1 AND source = $2 AND origin = $3`, namespace,
 		source, origin)
 }
 
 // Policies returns the policies of a namespace, or all.
+// An error is also a document that cannot be decoded: to go on without a policy could discard letters.
 func (s letterRows) Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error) {
 	w := where{}
 	w.addIf(namespace != "", "namespace = ?", namespace)

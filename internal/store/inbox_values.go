@@ -21,9 +21,11 @@ import (
 // Messages are hostile: what they say of themselves may be no text, and what they carry may be large.
 
 // blob is a nullable column of bytes.
+// JSON already scans bytes and keeps its own copy.
 type blob = JSON
 
 // clean makes a text of what a message says: PostgreSQL keeps neither NUL nor what is not UTF-8.
+// Each such part becomes the replacement character U+FFFD. SQLite would keep them; both stores must behave alike.
 func clean(s string) string {
 	if strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) {
 		return s
@@ -32,6 +34,7 @@ func clean(s string) string {
 }
 
 // maxIdentity bounds what the index of identities contains.
+// PostgreSQL refuses index entries above some 2,700 bytes.
 const maxIdentity = 1024
 
 // identityKey is the column of an identity. One that is no text, or is long, is replaced by its hash: cut or cleaned it
@@ -68,6 +71,7 @@ const (
 
 // pack encodes bytes for a column: compressed if they are more than inbox.SmallPayload and that makes them shorter. nil
 // stays nil.
+// BestSpeed is chosen because a message is packed once, in the transaction that captures it, and seldom read.
 func pack(b []byte) ([]byte, error) {
 	if b == nil {
 		return nil, nil
@@ -95,6 +99,7 @@ func pack(b []byte) ([]byte, error) {
 }
 
 // unpack decodes what pack encoded.
+// An error means damage, or a value that a newer version wrote.
 func unpack(b []byte) ([]byte, error) {
 	switch {
 	case b == nil:
@@ -128,6 +133,7 @@ const (
 	markZero  = "\x00\xff"
 )
 
+// escapeZero makes room for the marks; decodeHeaders reverts it.
 func escapeZero(s string) string { return strings.ReplaceAll(s, "\x00", markZero) }
 
 // encodeHeaders encodes headers in their order; none is nil.
@@ -142,9 +148,11 @@ func encodeHeaders(headers []deadletter.Header) []byte {
 }
 
 // headerStart is how a header of that name begins in encoded headers.
+// A search for it finds every header of that name, whatever its value.
 func headerStart(name string) string { return markName + escapeZero(name) + markValue }
 
 // decodeHeaders decodes what encodeHeaders encoded.
+// nil gives none.
 func decodeHeaders(b []byte) ([]deadletter.Header, error) {
 	var headers []deadletter.Header
 	plain := func(s string) string { return strings.ReplaceAll(s, markZero, "\x00") }
@@ -161,6 +169,7 @@ func decodeHeaders(b []byte) ([]deadletter.Header, error) {
 }
 
 // packContent encodes edited content: its headers, its key and its payload, each with its length. nil is nil.
+// A part that is nil has "-" for its length, because an edit may leave a part as it was or make it empty.
 func packContent(c *deadletter.Content) ([]byte, error) {
 	if c == nil {
 		return nil, nil
@@ -206,9 +215,11 @@ type rowInsert struct {
 	numbered, anonymous map[int]string // statements by their number of rows
 }
 
+// Three lengths keep the number of different statements small, so that each is prepared once.
 const manyRows, fewRows = 64, 8
 
 // insertOf returns the statements that insert rows of a number of columns. tail follows the values.
+// It is called when the program starts, so that no statement is assembled later.
 func insertOf(into string, width int, tail string) rowInsert {
 	rows := func(n int, mark func(i int) string) string {
 		var b strings.Builder
@@ -236,6 +247,7 @@ func insertOf(into string, width int, tail string) rowInsert {
 }
 
 // run calls each with a statement and its arguments, for all rows in their order.
+// An error of each ends it; the transaction is then rolled back as a whole.
 func (r rowInsert) run(d Dialect, rows [][]any, each func(query string, args []any) error) error {
 	queries := r.numbered
 	if d.Anonymous {

@@ -9,6 +9,8 @@ import (
 )
 
 // TakeKeys binds idempotency keys, for an engine with a single writer; see engine.KeyStore.
+// The answers are in the order of the asks. The last parameter chooses whether to wait for another open transaction
+// with the same key; with a single writer there is none.
 func (SQL) TakeKeys(ctx context.Context, tx engine.Tx, asks []engine.KeyAsk, now, expires task.Instant,
 	_ bool,
 ) ([]engine.KeyAnswer, error) {
@@ -24,6 +26,7 @@ func (SQL) TakeKeys(ctx context.Context, tx engine.Tx, asks []engine.KeyAsk, now
 }
 
 // takeKey binds one key, unless a binding is still valid, which it then returns.
+// An expired binding is as good as none. The zero answer means that the key is bound to the asking task.
 func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now,
 	expires task.Instant,
 ) (answer engine.KeyAnswer, err error) {
@@ -47,6 +50,7 @@ func (s SQL) takeKey(ctx context.Context, a engine.KeyAsk, now,
 }
 
 // BindKey binds an idempotency key anew; see engine.KeyStore.
+// It replaces any binding. The caller has decided that the old one no longer holds.
 func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to engine.Binding,
 	expires task.Instant,
 ) error {
@@ -59,10 +63,13 @@ func (SQL) BindKey(ctx context.Context, tx engine.Tx, name engine.KeyName, to en
 	return err
 }
 
-// keysAtOnce is the number of keys in one statement.
+// keysAtOnce is the number of keys in one statement. It bounds the length of a statement, however many items a batch
+// has.
 const keysAtOnce = 500
 
 // BoundTasks returns the tasks bound to idempotency keys; see engine.KeyStore.
+// Expired bindings and unknown keys are left out. It is a read outside of any transaction: a binding may change after
+// it.
 func (s SQL) BoundTasks(ctx context.Context, names []engine.KeyName,
 	now task.Instant,
 ) (map[engine.KeyName]task.ID, error) {

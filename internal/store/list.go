@@ -17,7 +17,9 @@ import (
 // the index filter a bounded window of it, so that a page costs the same however few tasks match: the page
 // may then be short, and its cursor is where the search continues.
 const (
-	window     = 20_000
+	// window bounds the entries of an index that one source examines for a page.
+	window = 20_000
+	// maxSources bounds the walks of one page. Beyond it, all tasks are one source and the rest is a filter.
 	maxSources = 256
 	// clockSlack is the most that an ID may run ahead of its task's creation.
 	clockSlack = time.Hour
@@ -26,21 +28,26 @@ const (
 // initiator is the initiator of a task, in the form of its index.
 const initiator = `meta ->> 'initiator'`
 
-// source yields task IDs from one index.
+// source yields task IDs from one index. IDs grow with time, so an index that ends with the ID is in the order of a
+// page.
 type source struct {
-	from   string // table and alias i
-	id     string // the column of the task's ID
-	cond   where  // on i
-	filter where  // on t, beyond what the index decides
+	from string // table and alias i
+	id   string // the column of the task's ID
+	cond where  // on i
+	// The args of filter are the values of one term each, not single values; see filterBy.
+	filter where // on t, beyond what the index decides
 }
 
 // ListTasks returns a page, newest first; see engine.ReadTasks.
+// The cursor is the ID below which the next page begins, zero at the end. A short page is not the last one: only the
+// zero cursor says that.
 func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, task.ID, error) {
 	sources, err := s.sources(ctx, f)
 	if err != nil {
 		return nil, task.ID{}, err
 	}
 	var ids []task.ID
+	// IDs below the horizon are discarded: a source that stopped there may have others between them.
 	var horizon task.ID // some source has not been read below it
 	for _, src := range sources {
 		got, stop, err := s.draw(ctx, src, f)
@@ -67,9 +74,11 @@ func (s SQL) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Task, 
 
 // page returns the tasks in the order of the IDs, and next; or fewer, and where they end, if their contexts exceed the
 // bytes of a page. It returns at least one task.
+// Rows are read in small parts because a context can be as large as a payload may be.
 func (s SQL) page(ctx context.Context, ids []task.ID, next task.ID,
 	f engine.TaskFilter,
 ) ([]*task.Task, task.ID, error) {
+	// Without contexts the rows are small, and the bytes of a page cannot be exceeded.
 	if !f.Contexts {
 		rows, err := collectByIDs(ctx, s, ids, s.ScanTask, `SELECT `+bareTask+` FROM tasker_tasks t WHERE t.id IN `, ``)
 		return inOrder(ids, rows), next, err
@@ -98,6 +107,7 @@ const heavy = 16
 func compareIDs(a, b task.ID) int { return slices.Compare(a[:], b[:]) }
 
 // fetched bounds the number of rows that one statement finds by ID.
+// It keeps a statement with a list short enough to be prepared and planned quickly.
 const fetched = 256
 
 // chunks divides a list of IDs into parts for one statement each.
@@ -130,6 +140,7 @@ func (s SQL) idList(w *where, ids []task.ID) string { return list(w, ids, s.id) 
 
 // list is a list of values for IN. It repeats the last value, so that there are few different statements, which may be
 // prepared.
+// values must not be empty. Repeating a value changes nothing for IN.
 func list[T any](w *where, values []T, arg func(T) any) string {
 	var list strings.Builder
 	list.WriteString("(")
@@ -144,6 +155,7 @@ func list[T any](w *where, values []T, arg func(T) any) string {
 }
 
 // draw returns up to limit+1 matching IDs of a source, and the ID at which it stopped: zero after the whole source.
+// One more than a page is read, to know whether there are more.
 func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.ID, task.ID, error) {
 	w := src.cond
 	w.addIf(!f.Below.IsZero(), "i."+src.id+" < ?", s.id(f.Below))
@@ -155,6 +167,7 @@ func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.
 		ids, err := collect(ctx, s, s.scanID, inner+" LIMIT "+w.arg(f.Limit+1), w.args...)
 		return ids, stopAt(ids, f.Limit), err
 	}
+	// The last entry of the window: the page continues there if the window has less than a page of matches.
 	edge, err := first(ctx, s, s.scanID, inner+" LIMIT 1 OFFSET "+strconv.Itoa(window-1), w.args...)
 	if err != nil {
 		return nil, task.ID{}, err
@@ -174,6 +187,7 @@ func (s SQL) draw(ctx context.Context, src source, f engine.TaskFilter) ([]task.
 }
 
 // stopAt returns the place where a source with more than a page stopped.
+// It is the first ID that is not part of the page; the page includes IDs at or above it.
 func stopAt(ids []task.ID, limit int) task.ID {
 	if len(ids) <= limit {
 		return task.ID{}
@@ -190,6 +204,8 @@ func (src *source) filterBy(cond bool, term string, values ...any) {
 }
 
 // sources chooses the narrowest index for a filter.
+// The cases are sorted by how much they usually narrow the search. What the chosen index decides is removed from the
+// filter, and residual adds what remains.
 func (s SQL) sources(ctx context.Context, f engine.TaskFilter) ([]source, error) {
 	defs, restricted, err := s.definitions(ctx, f)
 	if err != nil || restricted && len(defs) == 0 {
@@ -204,6 +220,7 @@ func (s SQL) sources(ctx context.Context, f engine.TaskFilter) ([]source, error)
 		list = append(list, src)
 	case f.CorrelationID != "":
 		src := source{from: "tasker_tasks", id: "id"}
+		// The second part repeats the condition of the index, which an argument cannot prove.
 		src.cond.add("i.correlation_id = ? AND i.correlation_id <> ''", f.CorrelationID)
 		list = append(list, src)
 	case f.Initiator != "":
@@ -235,6 +252,7 @@ func keepIf(cond bool, states []task.State) []task.State {
 }
 
 // residual adds the conditions that the index of the source does not decide.
+// A creation time is checked again, because the time in an ID may differ from it by up to clockSlack.
 func (src *source) residual(f engine.TaskFilter, defs []int64, restricted bool) {
 	if restricted {
 		src.filterBy(true, "t.def_id IN ("+marks(len(defs))+")", anys(defs)...)
@@ -251,6 +269,7 @@ func (src *source) residual(f engine.TaskFilter, defs []int64, restricted bool) 
 }
 
 // byState returns one source per template and state, none if there are too many or no index finds some of the states.
+// Without a template it takes all templates, if there are few: the index of states begins with the template.
 func (s SQL) byState(ctx context.Context, f engine.TaskFilter, defs []int64, restricted bool) ([]source, error) {
 	if !restricted {
 		var err error
@@ -293,6 +312,7 @@ func (s SQL) stateColumn(st task.State) string {
 }
 
 // definitions returns the keys of the templates that a filter names, and whether it names any.
+// None, with true, means that nothing can match.
 func (s SQL) definitions(ctx context.Context, f engine.TaskFilter) ([]int64, bool, error) {
 	if f.Namespace == "" && f.Name == "" && f.Version == "" {
 		return nil, false, nil
@@ -305,6 +325,7 @@ func (s SQL) definitions(ctx context.Context, f engine.TaskFilter) ([]int64, boo
 	return defs, true, err
 }
 
+// database/sql takes arguments as a list of any.
 func anys[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
@@ -322,6 +343,7 @@ func texts[T ~string](states []T) []string {
 	return out
 }
 
+// where.add replaces each of them by a numbered placeholder.
 func marks(n int) string {
 	b := make([]byte, 0, 3*n)
 	for i := range n {

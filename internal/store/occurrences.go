@@ -13,6 +13,8 @@ import (
 // one row. The previous one moves to a separate table, without leaving the database.
 
 // RecurCases stores the latest occurrences of cases; see engine.CaseRows.
+// The row must still show the former occurrence when this is called: keep copies it before show replaces it.
+// Occurrences in between are dropped by their number and their bytes; the first and the latest always stay.
 func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) error {
 	s := In(tx)
 	const (
@@ -52,6 +54,7 @@ func (SQL) RecurCases(ctx context.Context, tx engine.Tx, cases []*task.Case) err
 }
 
 // addStory adds the former occurrences and the thread of a case.
+// The counters of the case tell which queries are needed; most cases need none. Occurrences and notes are oldest first.
 func (s SQL) addStory(ctx context.Context, c *task.Case) (err error) {
 	const (
 		former = `SELECT dlq_entry_uuid, no, occurred_at, original_state, dlq_reason, cause, error_pattern, retryable,
@@ -87,6 +90,7 @@ func (s SQL) scanOccurrence(row Row) (o task.Occurrence, err error) {
 }
 
 // readRecovery decodes a column, and records it if it is unreadable.
+// An unreadable recovery is shown as none, with the reason in note.
 func readRecovery(document JSON, note *string) *task.Recovery {
 	if document == nil {
 		return nil
@@ -100,6 +104,7 @@ func readRecovery(document JSON, note *string) *task.Recovery {
 }
 
 // encodeRecovery returns the two JSON columns that describe how the task of a case recovered.
+// Each is nil where there is nothing to describe, so that most cases store NULL.
 func encodeRecovery(c *task.Case) (recovery, replays []byte, err error) {
 	if c.Recovery != nil {
 		if recovery, err = json.Marshal(c.Recovery); err != nil {
@@ -115,6 +120,7 @@ func encodeRecovery(c *task.Case) (recovery, replays []byte, err error) {
 }
 
 // addNotes stores the new notes of a thread.
+// The thread may contain stored notes too: their numbers exist, and the insert skips them.
 func (s SQL) addNotes(ctx context.Context, c *task.Case) error {
 	const query = `INSERT INTO tasker_case_notes (dlq_entry_uuid, no, at, author, author_key, body)
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`

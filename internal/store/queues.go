@@ -8,6 +8,8 @@ import (
 
 // ReadyCounts counts the ready steps of each route, among the first limit of all routes together. It reads the queue's
 // index only.
+// A positive queue is the number of a route; timers and leases have negative numbers. Reading stops at limit, so the
+// sum is limit if there are as many or more.
 func (s SQL) ReadyCounts(ctx context.Context, limit int) (map[int64]int, error) {
 	const query = `SELECT queue, count(*) FROM (SELECT queue FROM tasker_workflow_steps WHERE queue > 0
   ORDER BY queue, key LIMIT $1) AS q GROUP BY queue`
@@ -31,6 +33,7 @@ func (s SQL) ReadyCounts(ctx context.Context, limit int) (map[int64]int, error) 
 
 // ReadySample returns one of every stride ready steps. It reads only their rows and skips the others in the queue's
 // index.
+// The sample begins in the middle of the first stride, so that the first steps of a queue are not always in it.
 func (s SQL) ReadySample(ctx context.Context, stride, limit int) ([]engine.ReadyStep, error) {
 	const query = `SELECT s.id, s.route_id, s.priority, s.key, s.ready_at
 		FROM (SELECT id, row_number() OVER (ORDER BY queue, key, id) AS place FROM tasker_workflow_steps WHERE queue > 0
@@ -43,7 +46,8 @@ func (s SQL) ReadySample(ctx context.Context, stride, limit int) ([]engine.Ready
 	}, query, stride, limit, stride/2)
 }
 
-// LeasedCounts counts leased steps by route, priority and state.
+// LeasedCounts counts leased steps by route, priority and state. It examines limit leases, so the sum is limit if there
+// are as many or more.
 func (s SQL) LeasedCounts(ctx context.Context, limit int) ([]engine.LeasedCount, error) {
 	const query = `SELECT route_id, priority, state, count(*) FROM (SELECT route_id, priority, state
   FROM tasker_workflow_steps WHERE queue = -2 LIMIT $1) AS q

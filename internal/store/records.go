@@ -7,6 +7,8 @@ import (
 )
 
 // AddAttempts stores ended attempts.
+// Only attempts without success are recorded: a step shows its successful one. A second record of the same lease would
+// be a fault of the engine, which settles a token once.
 func (s SQL) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	const query = `INSERT INTO tasker_attempts (task_id, step_id, token, number, worker_no, outcome, ready_at,
   assigned_at, started_at, finished_at, after_state, failure)
@@ -30,6 +32,7 @@ func (s SQL) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 }
 
 // AddEvents stores transitions of tasks.
+// The engine passes only transitions that do not follow from the states of the steps; see Backend.TaskHistory in local.
 func (s SQL) AddEvents(ctx context.Context, events []task.Event) error {
 	const query = `INSERT INTO tasker_task_events (task_id, at, from_state, to_state, cause) VALUES ($1, $2, $3, $4, $5)`
 	for _, e := range events {
@@ -40,6 +43,7 @@ func (s SQL) AddEvents(ctx context.Context, events []task.Event) error {
 	return nil
 }
 
+// scanID reads a row of one ID.
 func (s SQL) scanID(row Row) (id task.ID, err error) {
 	err = row.Scan(s.ScanID(&id))
 	return id, err

@@ -12,6 +12,7 @@ import (
 )
 
 // templateBody is the part of a template stored as one JSON document.
+// Nothing in it is searched by a query, except handlers, as text; see stepsOfHandler.
 type templateBody struct {
 	Description string          `json:"description,omitempty"`
 	Priority    *int            `json:"priority,omitempty"`
@@ -35,6 +36,7 @@ type stepBody struct {
 }
 
 // encodeTemplate returns the body of a template as JSON.
+// Links between steps are left out: decodeTemplate computes them again.
 func encodeTemplate(t *task.Template) (any, error) {
 	b := templateBody{Description: t.Description, Priority: t.Priority, InputSchema: t.InputSchema, Lifecycle: t.Lifecycle}
 	for _, s := range t.Steps {
@@ -46,6 +48,7 @@ func encodeTemplate(t *task.Template) (any, error) {
 
 // decodeTemplate reads the body of a template and links its steps. It accepts every body that
 // was valid when it was stored.
+// An error leaves t partly filled; the caller must not use its steps.
 func decodeTemplate(t *task.Template, body JSON) error {
 	var b templateBody
 	if err := body.into(&b); err != nil {
@@ -89,6 +92,7 @@ func scanTemplate(row Row) (*task.Template, error) {
 
 // InsertTemplate stores a version and sets its DefID. If the version exists, it returns the
 // stored template and stores nothing; the caller decides whether both are the same.
+// It returns nil for a new version. A concurrent insert of the same version waits for the other transaction.
 func (s SQL) InsertTemplate(ctx context.Context, t *task.Template) (*task.Template, error) {
 	body, err := encodeTemplate(t)
 	if err != nil {
@@ -124,6 +128,7 @@ func (s SQL) FindTemplateByDef(ctx context.Context, def int64) (*task.Template, 
 }
 
 // FindTemplate returns a version, or the most recently registered one if version is "".
+// nil: there is none. Templates of single handlers are not found by name.
 func (s SQL) FindTemplate(ctx context.Context, namespace, name, version string) (*task.Template, error) {
 	const query = `SELECT ` + templateColumns + ` FROM tasker_templates
  WHERE namespace = $1 AND name = $2 AND adhoc = 0 AND ($3 = '' OR version = $3) ORDER BY def_id DESC LIMIT 1`
@@ -131,12 +136,14 @@ func (s SQL) FindTemplate(ctx context.Context, namespace, name, version string) 
 }
 
 // FindAdhoc returns the template of a handler's tasks, or nil.
+// A handler has one in each namespace, without versions.
 func (s SQL) FindAdhoc(ctx context.Context, namespace, handler string) (*task.Template, error) {
 	const query = `SELECT ` + templateColumns + ` FROM tasker_templates WHERE namespace = $1 AND name = $2 AND adhoc = 1`
 	return first(ctx, s, scanTemplate, query, namespace, handler)
 }
 
 // ListTemplates returns a page, newest first.
+// Their steps are read too; the caller leaves them out of the answer.
 func (s SQL) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*task.Template, error) {
 	w := where{}
 	w.add("adhoc = 0")
@@ -147,8 +154,8 @@ func (s SQL) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*tas
 		` ORDER BY def_id DESC LIMIT `+w.arg(f.Limit), w.args...)
 }
 
-// InsertRoute stores a route and sets its ID, or that of the existing one. Two processes that
-// insert the same route get the same ID.
+// InsertRoute stores a route and sets its ID, or that of the existing one. Two processes that insert the same route get
+// the same ID. A route is never deleted. Nodes keep those in use in memory.
 func (s SQL) InsertRoute(ctx context.Context, r *task.Route) error {
 	const insert = `INSERT INTO tasker_routes (namespace, handler, capabilities) VALUES ($1, $2, $3)
   ON CONFLICT DO NOTHING`
@@ -173,12 +180,13 @@ func scanRoute(row Row) (*task.Route, error) {
 	return &r, err
 }
 
-// Routes returns all routes.
+// Routes returns all routes. There may be many; RoutesAfter reads them in pages.
 func (s SQL) Routes(ctx context.Context) ([]*task.Route, error) {
 	return collect(ctx, s, scanRoute, `SELECT `+routeColumns+` FROM tasker_routes ORDER BY route_id`)
 }
 
-// RoutesAfter returns up to limit routes in the order of their numbers, after one.
+// RoutesAfter returns up to limit routes in the order of their numbers, after one. A number is given out before its
+// commit, so a lower one may appear later: reading after the newest known number does not find every route.
 func (s SQL) RoutesAfter(ctx context.Context, behind int64, limit int) ([]*task.Route, error) {
 	const query = `SELECT ` + routeColumns + ` FROM tasker_routes WHERE route_id > $1 ORDER BY route_id LIMIT $2`
 	return collect(ctx, s, scanRoute, query, behind, limit)
@@ -192,6 +200,7 @@ func (s SQL) FindRoute(ctx context.Context, like task.Route) (*task.Route, error
 }
 
 // CountRoutes counts the routes of a namespace, up to limit.
+// It serves the limit of routes per namespace, and stops there.
 func (s SQL) CountRoutes(ctx context.Context, namespace string, limit int) (int, error) {
 	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_routes WHERE namespace = $1 LIMIT $2) AS r`
 	n, err := first(ctx, s, scanInt, query, namespace, limit)
@@ -221,10 +230,12 @@ func (s SQL) ScanWorker(row Row) (*task.Worker, error) {
 	return &w, err
 }
 
+// split and joined convert a list of names to a column: one a line. A name has no line break (task.TextFault).
 func split(t Text) []string       { return task.SplitCapabilities(string(t)) }
 func joined(list []string) string { return strings.Join(list, "\n") }
 
 // SaveWorker inserts a worker whose No is 0, and sets it; otherwise it updates the worker.
+// Name, abilities, host and start of a worker never change: a program that restarts registers anew.
 func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 	if w.No != 0 {
 		const update = `UPDATE tasker_workers SET state = $2, load = $3, last_heartbeat = $4, probe_failures = $5,
@@ -245,6 +256,7 @@ func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 }
 
 // Workers returns the workers seen at or after a time, and all that are not dead.
+// Dead workers remain in the table until retention deletes them.
 func (s SQL) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
 	const query = `SELECT ` + WorkerColumns +
 		` FROM tasker_workers WHERE state <> 'dead' OR last_heartbeat >= $1 ORDER BY worker_no`
@@ -264,7 +276,8 @@ func (s SQL) CountWorkers(ctx context.Context, limit int) (int, error) {
 	return int(n), err
 }
 
-// KnowsWorker reports whether a worker of this name and host is stored.
+// KnowsWorker reports whether a worker of this name and host is stored. The limit of workers makes an exception for one
+// that comes back after a restart.
 func (s SQL) KnowsWorker(ctx context.Context, name, host string) (bool, error) {
 	n, err := first(ctx, s, scanInt,
 		`SELECT count(*) FROM (SELECT 1 FROM tasker_workers WHERE name = $1 AND host = $2 LIMIT 1) AS w`, name, host)
@@ -281,6 +294,7 @@ func (s SQL) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 }
 
 // FindWorkerByNo returns a worker by its key, or nil.
+// A step refers to its worker by this number, which is shorter than the ID.
 func (s SQL) FindWorkerByNo(ctx context.Context, no int64) (*task.Worker, error) {
 	return first(ctx, s, s.ScanWorker, `SELECT `+WorkerColumns+` FROM tasker_workers WHERE worker_no = $1`, no)
 }

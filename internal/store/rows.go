@@ -14,6 +14,7 @@ const TaskColumns = `t.id, t.def_id, t.state, t.priority, t.steps_pending, t.ste
   t.deadline_at, t.correlation_id, t.idempotency_key, t.meta, t.context`
 
 // bareTask are the columns that ScanTask reads, without the context.
+// The context is the one large column of a task. Lists and loops do without it.
 var bareTask = strings.Replace(TaskColumns, "t.context", "NULL", 1)
 
 // StepColumns are the columns that ScanStep reads, in its order.
@@ -25,6 +26,7 @@ const StepColumns = `s.id, s.task_id, s.ordinal, s.def_id, s.route_id, s.priorit
 var bareStep = strings.Replace(StepColumns, "s.result", "NULL", 1)
 
 // taskRow is the destination of the columns of one task.
+// A row is scanned in two steps: dest gives the destinations, and finish converts once all are filled.
 type taskRow struct {
 	t             *task.Task
 	state         Text
@@ -62,6 +64,7 @@ func (d Dialect) ScanTask(row Row) (*task.Task, error) {
 }
 
 // stepRow is the destination of the columns of one step.
+// queue and key are NULL for a step outside of every queue.
 type stepRow struct {
 	s          *task.Step
 	state      Text
@@ -81,6 +84,7 @@ func (r *stepRow) dest(d Dialect) []any {
 }
 
 // finish converts what has no destination of its own type.
+// The time-out is stored in milliseconds, all times in microseconds.
 func (r *stepRow) finish() {
 	s := r.s
 	s.State = task.StepState(r.state)
@@ -102,6 +106,7 @@ func (d Dialect) ScanStep(row Row) (*task.Step, error) {
 }
 
 // collect runs a query and scans every row.
+// It returns what it has read together with an error; callers discard it.
 func collect[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) ([]T, error) {
 	var list []T
 	err := c.Query(ctx, query, args, func(row Row) error {
@@ -115,6 +120,8 @@ func collect[T any](ctx context.Context, c Conn, scan func(Row) (T, error), quer
 }
 
 // first runs a query and scans its first row; it returns the zero value without one.
+// A zero value and a value that is zero look alike: callers use pointers, or values for which that is harmless. The
+// query should have LIMIT 1, because all rows are read.
 func first[T any](ctx context.Context, c Conn, scan func(Row) (T, error), query string, args ...any) (T, error) {
 	list, err := collect(ctx, c, scan, query, args...)
 	if err != nil || len(list) == 0 {
@@ -132,6 +139,7 @@ func scanInt(row Row) (int64, error) {
 }
 
 // ScanWork reads StepColumns followed by TaskColumns.
+// It serves claims and settlements, which need a step together with its task in one query.
 func (d Dialect) ScanWork(row Row) (*task.Step, *task.Task, error) {
 	sr, tr := stepRow{s: &task.Step{}}, taskRow{t: &task.Task{}}
 	if err := scan(row, append(sr.dest(d), tr.dest(d)...), &sr.s.ID, &sr.s.Unread); err != nil {

@@ -6,6 +6,8 @@ import (
 )
 
 // ShareTasks makes steps of one task share it. It changes works, and returns them.
+// A join returns the task once per step. Two copies would each be changed and saved, and the second would undo the
+// first.
 func ShareTasks(works []engine.Work) []engine.Work {
 	tasks := make(map[task.ID]*task.Task, len(works))
 	for i, w := range works {

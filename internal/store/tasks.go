@@ -23,6 +23,7 @@ func firstWithID(ctx context.Context, s SQL, id task.ID, query string) (*task.Ta
 }
 
 // FindSteps returns all steps of a task by ordinal.
+// They come with their results. nil also means that there is no such task.
 func (s SQL) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 	t, err := s.FindTask(ctx, id)
 	if err != nil || t == nil {
@@ -36,6 +37,7 @@ func (s SQL) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 }
 
 // Depth counts the steps in a queue before a place in the order of (key, ID), up to limit.
+// It reads the index of the queues only. A result of limit means "at least".
 func (s SQL) Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error) {
 	const query = `SELECT count(*) FROM (SELECT 1 FROM tasker_workflow_steps WHERE queue = $1 AND (key, id) < ($2, $3)
   LIMIT $4) AS q`
@@ -54,14 +56,16 @@ func (s SQL) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, l
 	return int(n), err
 }
 
-// FirstDue returns the lowest key of a queue above a time; 0 without one.
+// FirstDue returns the lowest key of a queue above a time; 0 without one. With it, a timer that is due before the next
+// run of the loop fires on time.
 func (s SQL) FirstDue(ctx context.Context, queue int64, after task.Instant) (task.Instant, error) {
 	const query = `SELECT key FROM tasker_workflow_steps WHERE queue = $1 AND key > $2 ORDER BY key LIMIT 1`
 	key, err := first(ctx, s, scanInt, query, queue, int64(after))
 	return task.Instant(key), err
 }
 
-// ReadyAfter returns up to limit steps of a route in the order of (key, ID), after the given place.
+// ReadyAfter returns up to limit steps of a route in the order of (key, ID), after the given place. The engine pages
+// through a route with it.
 func (s SQL) ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error) {
 	const query = `SELECT ` + StepColumns +
 		` FROM tasker_workflow_steps s WHERE s.queue = $1 AND (s.key, s.id) > ($2, $3) ORDER BY s.key, s.id LIMIT $4`
@@ -76,6 +80,7 @@ func (s SQL) First(ctx context.Context, queue, from int64) (*task.Step, error) {
 }
 
 // FindAttempts returns the attempts of a task's steps without success, oldest first.
+// "Oldest" is the order of writing, which is the order of their ends.
 func (s SQL) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
 	const query = `SELECT ` + attemptColumns + ` FROM tasker_attempts WHERE task_id = $1 ORDER BY id`
 	return collect(ctx, s, s.scanAttempt, query, s.id(id))
@@ -102,6 +107,7 @@ func (s SQL) scanAttempt(row Row) (task.Attempt, error) {
 }
 
 // FindEvents returns the stored transitions of a task, oldest first.
+// Most tasks have none.
 func (s SQL) FindEvents(ctx context.Context, id task.ID) ([]task.Event, error) {
 	const query = `SELECT task_id, at, from_state, to_state, cause FROM tasker_task_events WHERE task_id = $1 ORDER BY id`
 	return collect(ctx, s, func(row Row) (e task.Event, err error) {

@@ -6,6 +6,8 @@ import (
 )
 
 // where builds a condition and its arguments. Only here is SQL assembled from parts; values are always arguments.
+// The zero value has no terms. A copy shares its arguments until either grows: to continue the numbers of another one,
+// start with its args, as in where{args: w.args}.
 type where struct {
 	terms []string
 	args  []any
@@ -18,6 +20,7 @@ func (w *where) arg(v any) string {
 }
 
 // add adds a term; each ? in it stands for the next value.
+// A term must contain exactly as many ? as there are values, and no other ?.
 func (w *where) add(term string, values ...any) {
 	for _, v := range values {
 		term = strings.Replace(term, "?", w.arg(v), 1)
@@ -25,6 +28,7 @@ func (w *where) add(term string, values ...any) {
 	w.terms = append(w.terms, term)
 }
 
+// addIf adds a term if cond is true. The values are evaluated in any case.
 func (w *where) addIf(cond bool, term string, values ...any) {
 	if cond {
 		w.add(term, values...)
