@@ -9,6 +9,7 @@ import (
 )
 
 // casesOf returns the cases of a task, oldest first.
+// It examines every case: a test has few, and an index would be one more thing that can be wrong.
 func (s *state) casesOf(id task.ID) []*task.Case {
 	var list []*task.Case
 	for _, c := range s.cases {
@@ -46,6 +47,7 @@ func (*Store) AddCases(ctx context.Context, within engine.Tx, cases []*task.Case
 	t := in(within)
 	for _, c := range cases {
 		switch {
+		// IDs are given out once, so the same ID twice is a bug of the engine.
 		case t.s.cases[c.ID] != nil:
 			return task.Errorf(task.Internal, "add case %s: it exists", c.ID)
 		case c.Status == task.CasePending && t.s.pendingCase(c.TaskID) != nil:
@@ -57,12 +59,14 @@ func (*Store) AddCases(ctx context.Context, within engine.Tx, cases []*task.Case
 }
 
 // Case implements engine.CaseRows.
+// A bare case has neither a snapshot nor the failure, so a caller that relies on them fails here as it would on SQL.
 func (*Store) Case(ctx context.Context, within engine.Tx, id task.ID) (*task.Case, error) {
 	t := in(within)
 	return bareCase(t.s.cases[id]), nil
 }
 
 // PendingCases implements engine.CaseRows.
+// An ID that is named twice gives one case, as IN does in SQL.
 func (*Store) PendingCases(ctx context.Context, within engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	t := in(within)
 	var out []*task.Case
@@ -77,6 +81,7 @@ func (*Store) PendingCases(ctx context.Context, within engine.Tx, tasks []task.I
 }
 
 // CasesOf implements engine.CaseRows.
+// The cases of each task follow each other, oldest first; callers must not rely on that.
 func (*Store) CasesOf(ctx context.Context, within engine.Tx, tasks []task.ID) ([]*task.Case, error) {
 	t := in(within)
 	var out []*task.Case
@@ -89,6 +94,7 @@ func (*Store) CasesOf(ctx context.Context, within engine.Tx, tasks []task.ID) ([
 }
 
 // DeleteCases implements engine.CaseRows.
+// An unknown ID is ignored.
 func (*Store) DeleteCases(ctx context.Context, within engine.Tx, ids []task.ID) error {
 	t := in(within)
 	for _, id := range ids {
@@ -117,6 +123,7 @@ func (*Store) SaveCases(ctx context.Context, within engine.Tx, cases []*task.Cas
 			from.UpdatedAt
 		row.Recovery, row.Replays, row.NoteCount, row.NoteBytes = from.Recovery, from.Replays, from.NoteCount, from.NoteBytes
 		for _, n := range from.Thread {
+			// The thread is append-only and numbered from 1, so its length is the last stored number.
 			if n.No > len(row.Thread) {
 				row.Thread = append(row.Thread, n)
 			}
@@ -159,6 +166,7 @@ func keptOccurrences(former []task.Occurrence, latest int) []task.Occurrence {
 }
 
 // Evidence implements engine.Evidences.
+// Unknown tasks are left out.
 func (*Store) Evidence(ctx context.Context, within engine.Tx, tasks []task.ID) (map[task.ID]engine.Evidence, error) {
 	t := in(within)
 	out := map[task.ID]engine.Evidence{}
@@ -173,6 +181,7 @@ func (*Store) Evidence(ctx context.Context, within engine.Tx, tasks []task.ID) (
 }
 
 // lastFailures returns the last failed attempts of the steps of a task.
+// The most recent failure of all comes first.
 func (s *state) lastFailures(id task.ID) []task.Attempt {
 	var last []task.Attempt
 	seen := map[task.ID]bool{}
@@ -186,6 +195,7 @@ func (s *state) lastFailures(id task.ID) []task.Attempt {
 }
 
 // Watch implements engine.WatchStore.
+// A task has one watch; a second call replaces it.
 func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watch) error {
 	t := in(within)
 	for _, w := range watches {
@@ -199,6 +209,7 @@ func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watc
 func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.WatchMove) error {
 	t := in(within)
 	for _, m := range moves {
+		// The caller read the watch outside of this transaction, and its task may have moved since.
 		if at, ok := t.s.watches[m.Task]; !ok || at != m.At {
 			continue
 		}
@@ -212,6 +223,7 @@ func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.Watc
 }
 
 // DropNotes implements engine.NoteStore.
+// An unknown key is ignored.
 func (*Store) DropNotes(ctx context.Context, within engine.Tx, keys []string) error {
 	t := in(within)
 	for _, key := range keys {
@@ -228,6 +240,7 @@ func (*Store) Note(ctx context.Context, within engine.Tx, key, text string) erro
 }
 
 // FirstNote implements engine.NoteStore.
+// It never replaces a text, so the first caller decides.
 func (*Store) FirstNote(ctx context.Context, within engine.Tx, key, text string) error {
 	t := in(within)
 	if _, kept := t.s.notes[key]; kept {

@@ -10,6 +10,7 @@ import (
 
 // checkStepMove compares a step to be saved with the stored one. A token never decreases, and a
 // step that is leased again gets a new one: both are the base of settling a step exactly once.
+// Permitted moves between the states of a step are checked by the methods of task.Step, not here.
 func checkStepMove(old, now *task.Step) error {
 	switch {
 	case old.State.Terminal() && now.State != old.State:
@@ -33,6 +34,7 @@ func checkTaskMove(old, now *task.Task) error {
 
 // check checks every task that the transaction touched. Checking all tasks would make every
 // test quadratic.
+// A transaction that breaks an invariant is rolled back and its caller gets the error, as with a constraint in SQL.
 func (t *tx) check() error {
 	for id := range t.touched {
 		row := t.s.tasks[id]
@@ -55,6 +57,7 @@ func (t *tx) checkGone(id task.ID) error {
 	if left > 0 {
 		return task.Errorf(task.Internal, "commit: %d rows belong to task %s, which does not exist", left, id)
 	}
+	// A key that outlives its task would answer a later submission with a task that does not exist.
 	for name, b := range t.s.keys {
 		if b.Task == id {
 			return task.Errorf(task.Internal, "commit: the key %q is bound to task %s, which does not exist", name.Key, id)
@@ -66,6 +69,7 @@ func (t *tx) checkGone(id task.ID) error {
 // checkTask compares a task with its steps. Counts, times and states must agree, because the
 // engine decides on counts alone.
 func (t *tx) checkTask(row *task.Task) error {
+	// ManualEnds cannot be computed from the states of steps, so it is taken over.
 	counts := task.Counts{ManualEnds: row.Counts.ManualEnds}
 	var steps []*task.Step
 	for _, id := range t.s.stepsOf[row.ID] {
@@ -81,6 +85,7 @@ func (t *tx) checkTask(row *task.Task) error {
 		return task.Errorf(task.Internal, "commit: task %s has no steps", row.ID)
 	case counts != row.Counts:
 		return task.Errorf(task.Internal, "commit: task %s counts %+v, its steps are %+v", row.ID, row.Counts, counts)
+	// Retention and lists rely on FinishedAt being set exactly for settled tasks.
 	case (row.FinishedAt != 0) != row.State.Settled():
 		return task.Errorf(task.Internal, "commit: task %s is %s with FinishedAt %d", row.ID, row.State, row.FinishedAt)
 	case row.State.Terminal() && counts.Pending+counts.Active+counts.Waiting > 0:
@@ -103,6 +108,7 @@ func (t *tx) checkCases(row *task.Task) error {
 			want = task.HasClosed
 		}
 	}
+	// HadClosed is what remains after retention deleted the closed cases.
 	if row.Meta.Case != want && (want != "" || row.Meta.Case != task.HadClosed) {
 		return task.Errorf(task.Internal, "commit: task %s says %q of its cases, and it is %q", row.ID, row.Meta.Case, want)
 	}
@@ -110,6 +116,7 @@ func (t *tx) checkCases(row *task.Task) error {
 }
 
 // checkStep checks that a step is in the queue of its state, so that the engine will process it.
+// A step in no queue that could run would wait for ever, since nothing searches for it.
 func checkStep(s *task.Step) error {
 	queue, key := task.NoQueue, s.Key
 	switch {
@@ -147,6 +154,7 @@ func (t *tx) checkParents(row *task.Task, steps []*task.Step) error {
 				open++
 			}
 		}
+		// Settled steps may have any number of open parents: an operator can resolve a step before its parents.
 		waits := step.State == task.StepPending
 		runs := slices.Contains([]task.StepState{task.StepEnqueued, task.StepAssigned, task.StepInProgress,
 			task.StepWaitingForRetry}, step.State)

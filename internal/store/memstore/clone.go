@@ -19,6 +19,7 @@ func cloneTask(t *task.Task) *task.Task {
 	return &c
 }
 
+// cloneMeta copies the tags, the only part of a meta that has a pointer.
 func cloneMeta(m task.Meta) task.Meta {
 	m.Tags = slices.Clone(m.Tags)
 	return m
@@ -31,6 +32,7 @@ func cloneStep(s *task.Step) *task.Step {
 	return &c
 }
 
+// cloneAttempt copies an attempt with its failure and the failure's details.
 func cloneAttempt(a task.Attempt) task.Attempt {
 	if a.Failure != nil {
 		f := *a.Failure
@@ -40,6 +42,7 @@ func cloneAttempt(a task.Attempt) task.Attempt {
 	return a
 }
 
+// cloneAct copies an act with its data.
 func cloneAct(a task.Act) task.Act {
 	a.Data = slices.Clone(a.Data)
 	return a
@@ -92,6 +95,7 @@ func cloneTemplate(t *task.Template) *task.Template {
 	return &c
 }
 
+// clonePointer copies a value behind a pointer; nil stays nil.
 func clonePointer[T any](p *T) *T {
 	if p == nil {
 		return nil
@@ -100,12 +104,14 @@ func clonePointer[T any](p *T) *T {
 	return &v
 }
 
+// cloneRoute copies a route with its capabilities.
 func cloneRoute(r *task.Route) *task.Route {
 	c := *r
 	c.Capabilities = slices.Clone(r.Capabilities)
 	return &c
 }
 
+// cloneWorker copies a worker with its lists; nil stays nil.
 func cloneWorker(w *task.Worker) *task.Worker {
 	if w == nil {
 		return nil
@@ -118,6 +124,7 @@ func cloneWorker(w *task.Worker) *task.Worker {
 }
 
 // clones applies one of the functions above to a list.
+// An empty list becomes nil, as a query without rows gives.
 func clones[T any](list []T, clone func(T) T) []T {
 	var out []T
 	for _, v := range list {

@@ -9,6 +9,7 @@ import (
 )
 
 // InQueues implements engine.Reader.
+// The steps of each task are in the order of their ordinals. An unknown task has none.
 func (s *Store) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -27,6 +28,7 @@ func (s *Store) InQueues(ctx context.Context, of []engine.Sized) ([]*task.Step, 
 }
 
 // BareSteps implements engine.Reader.
+// Results are left out although they would cost nothing here: a caller must not find what SQL does not return.
 func (s *Store) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -45,6 +47,7 @@ func (s *Store) BareSteps(ctx context.Context, of []engine.Sized) ([]*task.Step,
 }
 
 // Results implements engine.Reader.
+// It stops before the first result that exceeds the bytes, also if a later one would fit.
 func (s *Store) Results(ctx context.Context, steps []task.ID, bytes int) (map[task.ID][]byte, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -24,6 +24,7 @@ func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }
 
 // queue is a set of entries in order. Steps mostly arrive at the end and leave at the front, where a sorted slice is
 // quick.
+// Readers share no queue with the writer: each of the two states has its own.
 type queue struct{ entries []entry }
 
 // add inserts an entry; a second time has no effect.
@@ -39,6 +40,7 @@ func (q *queue) remove(e entry) {
 	switch {
 	case !found:
 	case at == 0:
+		// The array keeps the removed entry until it grows next; an entry is 24 bytes.
 		q.entries = q.entries[1:] // without moving the rest
 	default:
 		q.entries = slices.Delete(q.entries, at, at+1)
@@ -46,9 +48,11 @@ func (q *queue) remove(e entry) {
 }
 
 // first returns up to limit entries, lowest first. The caller must not change or keep them.
+// They are part of the queue itself, so the next change may move them.
 func (q *queue) first(limit int) []entry { return q.entries[:min(max(limit, 0), len(q.entries))] }
 
 // below counts the entries with a lower key.
+// It is also the index of the first entry with that key or a higher one.
 func (q *queue) below(key int64) int {
 	at, _ := slices.BinarySearchFunc(q.entries, key, func(e entry, key int64) int {
 		if e.key < key {

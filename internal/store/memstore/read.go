@@ -9,6 +9,7 @@ import (
 )
 
 // FindTask implements engine.ReadTasks.
+// Unlike the lists it returns the context.
 func (s *Store) FindTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -29,6 +30,7 @@ func (s *Store) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Tas
 		return nil, task.ID{}, err
 	}
 	defer done()
+	// The order is ascending and a page is newest first, so the search runs from the end.
 	end := len(st.taskOrder)
 	if !f.Below.IsZero() {
 		end, _ = slices.BinarySearchFunc(st.taskOrder, f.Below, compareIDs)
@@ -55,6 +57,7 @@ func (s *Store) ListTasks(ctx context.Context, f engine.TaskFilter) ([]*task.Tas
 // matches reports whether a task passes a filter. An empty field of the filter passes every
 // task.
 func (s *state) matches(t *task.Task, f engine.TaskFilter) bool {
+	// A template that was deleted has no name and matches no filter on names.
 	def := s.template(t.DefID)
 	return (len(f.States) == 0 || slices.Contains(f.States, t.State)) &&
 		(f.Namespace == "" || def.Namespace == f.Namespace) &&
@@ -113,6 +116,7 @@ func (s *Store) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 }
 
 // Depth implements engine.QueuePlaces.
+// Entries of the same key are ordered by ID; below counts only lower keys.
 func (s *Store) Depth(ctx context.Context, queue, key int64, id task.ID, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -130,6 +134,7 @@ func (s *Store) Depth(ctx context.Context, queue, key int64, id task.ID, limit i
 }
 
 // Ahead implements engine.QueuePlaces.
+// Each route is read from a state of its own, so a commit in between may show in one and not in another.
 func (s *Store) Ahead(ctx context.Context, routes []int64, key int64, id task.ID, limit int) (int, error) {
 	total := 0
 	for _, r := range routes {
@@ -142,7 +147,7 @@ func (s *Store) Ahead(ctx context.Context, routes []int64, key int64, id task.ID
 	return min(total, limit), nil
 }
 
-// First implements engine.QueuePlaces.
+// First implements engine.QueuePlaces. With from = math.MinInt64 it is the first of all.
 func (s *Store) First(ctx context.Context, queue, from int64) (*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

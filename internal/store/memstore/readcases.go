@@ -13,6 +13,7 @@ import (
 )
 
 // FindCase implements engine.CaseReader.
+// The snapshot, the former occurrences and the thread are copied too.
 func (s *Store) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -36,6 +37,8 @@ func (s *Store) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 }
 
 // casesWhere returns the matching cases, oldest first. It examines every case; a test has few.
+// The filter has the meaning of the SQL stores: an empty field passes every case. Offset, Limit and Bytes are the
+// caller's.
 func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 	var list []*task.Case
 	for _, c := range s.cases {
@@ -55,6 +58,7 @@ func (s *state) casesWhere(f engine.CaseFilter) []*task.Case {
 }
 
 // failedAs reports whether the failure of a case matches a filter.
+// The message is sought as it is, with its case, like replace in SQL.
 func (s *state) failedAs(c *task.Case, def *task.Template, f engine.CaseFilter) bool {
 	runs := func(spec task.StepSpec) bool { return spec.Name == c.Step && spec.Handler == f.Handler }
 	return (f.Step == "" || c.Step == f.Step) && (f.Message == "" || strings.Contains(c.Message, f.Message)) &&
@@ -62,6 +66,7 @@ func (s *state) failedAs(c *task.Case, def *task.Template, f engine.CaseFilter) 
 }
 
 // ListCases implements engine.CaseReader.
+// An offset beyond the end gives an empty page.
 func (s *Store) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -75,6 +80,7 @@ func (s *Store) ListCases(ctx context.Context, f engine.CaseFilter) ([]*task.Cas
 }
 
 // ResolvedCases implements engine.CaseReader.
+// The sort is stable, so cases resolved at the same time stay in the order of their IDs.
 func (s *Store) ResolvedCases(ctx context.Context, before task.Instant, limit int) ([]*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -89,6 +95,7 @@ func (s *Store) ResolvedCases(ctx context.Context, before task.Instant, limit in
 }
 
 // SizeOf implements engine.CaseCounter.
+// f.Limit and f.Offset have no effect.
 func (s *Store) SizeOf(ctx context.Context, f engine.CaseFilter, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -114,6 +121,7 @@ func (s *Store) CountFailures(ctx context.Context, since task.Instant, byFingerp
 		if byFingerprint {
 			p.Fingerprint = c.Fingerprint
 		}
+		// A search through the result is quadratic in the kinds of failures, of which a test has a handful.
 		i := slices.IndexFunc(out, func(o engine.FailureCount) bool {
 			return o.Namespace == p.Namespace && o.Reason == p.Reason && o.Fingerprint == p.Fingerprint
 		})
@@ -136,6 +144,7 @@ func (s *Store) CountFailures(ctx context.Context, since task.Instant, byFingerp
 }
 
 // LastFailures implements engine.Evidences.
+// A task without a failed attempt is left out. max(i, 0) takes the most recent one if the named step has not failed.
 func (s *Store) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -163,6 +172,7 @@ func casePage(list []*task.Case, f engine.CaseFilter) []*task.Case {
 // bound omits the large documents that do not fit into the bytes of a page; see
 // engine.CaseFilter. Small documents are always kept, so they are counted first. A negative
 // limit omits every large document, 0 none. A page of a single row keeps its document.
+// The SQL stores read the large ones one by one and stop; this must omit exactly the same ones.
 func bound[T any](page []T, limit int, of func(*T) (document *[]byte, omitted *bool)) {
 	large := func(document []byte) bool { return utf8.RuneCount(document) > engine.SmallDocument }
 	size := 0
@@ -185,6 +195,7 @@ func bound[T any](page []T, limit int, of func(*T) (document *[]byte, omitted *b
 }
 
 // UrgentCases implements engine.CaseReader.
+// settings.PriorityBases computes the urgency for both kinds of store, here in Go and there as a constant of the query.
 func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter,
 	bases settings.PriorityBases,
 ) ([]*task.Case, error) {
@@ -203,6 +214,7 @@ func (s *Store) UrgentCases(ctx context.Context, f engine.CaseFilter,
 }
 
 // CountCases implements engine.CaseCounter.
+// A pair of reason and resolution without cases has no entry.
 func (s *Store) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.CaseCount, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -230,6 +242,7 @@ func (s *Store) CountCases(ctx context.Context, f engine.CaseFilter) ([]engine.C
 }
 
 // ListActs implements engine.ActStore.
+// Acts are stored by task; acts without a task are under the zero ID.
 func (s *Store) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -260,6 +273,7 @@ func actMatches(f engine.ActFilter, a *task.Act) bool {
 }
 
 // FindTasks implements engine.ReadTasks.
+// The tasks are in the order of the IDs.
 func (s *Store) FindTasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -283,6 +297,7 @@ func bareTask(t *task.Task) *task.Task {
 }
 
 // Watches implements engine.WatchStore.
+// A map has no order, so all matching watches are sorted for each page.
 func (s *Store) Watches(ctx context.Context, behind engine.Watch, until task.Instant,
 	limit int,
 ) ([]engine.Watch, error) {
@@ -319,6 +334,7 @@ func (s *Store) CountWatches(ctx context.Context, limit int) (int, error) {
 }
 
 // Deadlines implements engine.ReadTasks.
+// It examines all tasks, where the SQL stores have an index.
 func (s *Store) Deadlines(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -336,6 +352,7 @@ func (s *Store) Deadlines(ctx context.Context, until task.Instant, limit int) ([
 }
 
 // Survey implements engine.ReadTasks.
+// n counts examined tasks, so the bound includes settled ones, as in SQL.
 func (s *Store) Survey(ctx context.Context, after, before task.ID, limit int) ([]*task.Task, task.ID, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -377,6 +394,7 @@ func (s *Store) Notes(ctx context.Context, prefix string) (map[string]string, er
 }
 
 // FindNote implements engine.NoteStore.
+// An unknown key has the text "".
 func (s *Store) FindNote(ctx context.Context, key string) (string, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -387,6 +405,7 @@ func (s *Store) FindNote(ctx context.Context, key string) (string, error) {
 }
 
 // ReadyAfter implements engine.QueuePlaces.
+// Entries of the same key and a lower or the same ID are before the place.
 func (s *Store) ReadyAfter(ctx context.Context, route, key int64, id task.ID, limit int) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

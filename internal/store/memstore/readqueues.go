@@ -42,6 +42,7 @@ func (s *Store) ReadyCounts(ctx context.Context, limit int) (map[int64]int, erro
 }
 
 // ReadySample implements engine.QueueCounts.
+// Like the SQL stores it begins in the middle of the first stride.
 func (s *Store) ReadySample(ctx context.Context, stride, limit int) ([]engine.ReadyStep, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -64,6 +65,7 @@ func (s *Store) LeasedCounts(ctx context.Context, limit int) ([]engine.LeasedCou
 		return nil, err
 	}
 	defer done()
+	// The key is a count without its number of steps, which is added at the end.
 	counts := map[engine.LeasedCount]int{}
 	if q := st.queues[task.Leases]; q != nil {
 		for _, e := range q.entries[:min(limit, len(q.entries))] {

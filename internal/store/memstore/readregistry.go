@@ -19,6 +19,7 @@ func (s *Store) FindTemplateByDef(ctx context.Context, def int64) (*task.Templat
 }
 
 // FindTemplate implements engine.ReadTemplates.
+// An empty version means the newest. Templates of single handlers are not found.
 func (s *Store) FindTemplate(ctx context.Context, namespace, name, version string) (*task.Template, error) {
 	return s.newestTemplate(ctx, func(t *task.Template) bool {
 		return !t.Adhoc && t.Namespace == namespace && t.Name == name && (version == "" || t.Version == version)
@@ -49,6 +50,7 @@ func (s *Store) newestTemplate(ctx context.Context, match func(*task.Template) b
 }
 
 // ListTemplates implements engine.ReadTemplates.
+// It goes through the numbers from the highest, which is by registration.
 func (s *Store) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*task.Template, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -81,13 +83,14 @@ func (s *Store) Routes(ctx context.Context) ([]*task.Route, error) {
 }
 
 // RoutesAfter implements engine.ReadRoutes.
+// Routes are sorted by their numbers.
 func (s *Store) RoutesAfter(ctx context.Context, behind int64, limit int) ([]*task.Route, error) {
 	all, err := s.Routes(ctx)
 	all = slices.DeleteFunc(all, func(r *task.Route) bool { return r.ID <= behind })
 	return all[:min(len(all), limit)], err
 }
 
-// FindRoute implements engine.ReadRoutes.
+// FindRoute implements engine.ReadRoutes. A route is found only with the same capabilities in the same, sorted order.
 func (s *Store) FindRoute(ctx context.Context, like task.Route) (*task.Route, error) {
 	all, err := s.Routes(ctx)
 	for _, r := range all {
@@ -122,6 +125,7 @@ func (s *Store) CountAdhoc(ctx context.Context, namespace string, limit int) (in
 }
 
 // Workers implements engine.Reader.
+// They are in the order of their numbers, dead ones among them.
 func (s *Store) Workers(ctx context.Context, since task.Instant) ([]*task.Worker, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -173,6 +177,7 @@ func (s *Store) KnowsWorker(ctx context.Context, name, host string) (bool, error
 }
 
 // FindWorker implements engine.Reader.
+// nil: it is unknown or was forgotten.
 func (s *Store) FindWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 // AddAttempts implements engine.Tx. A lease ends once; a record without a lease, of a step that was ended while it
 // waited, has the token 0.
+// A second record of one lease means that it was settled twice, which tokens must prevent.
 func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 	for _, a := range attempts {
 		old := t.s.attempts[a.TaskID]
@@ -18,6 +19,7 @@ func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 		}) {
 			return task.Errorf(task.Internal, "add attempt of step %s: its lease %d has ended before", a.StepID, a.Token)
 		}
+		// Clip makes append copy: readers and the journal still refer to the old list.
 		put(t, attemptsTable, a.TaskID, append(slices.Clip(old), cloneAttempt(a)))
 		t.touched[a.TaskID] = true
 	}
@@ -66,6 +68,7 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 }
 
 // BindKey implements engine.KeyStore.
+// It replaces any binding, expired or not.
 func (*Store) BindKey(ctx context.Context, within engine.Tx, name engine.KeyName, to engine.Binding,
 	expires task.Instant,
 ) error {
@@ -76,10 +79,12 @@ func (*Store) BindKey(ctx context.Context, within engine.Tx, name engine.KeyName
 // bindKey binds a key to a task until expires, and replaces an older binding.
 func (t *tx) bindKey(name engine.KeyName, to engine.Binding, expires task.Instant) {
 	put(t, keysTable, name, binding{to, expires})
+	// The commit then checks that the task exists.
 	t.touched[to.Task] = true
 }
 
 // DropKeys implements engine.KeyStore.
+// Which of more than limit keys go first is arbitrary. It returns how many were deleted.
 func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
 	t := in(within)
 	n := 0

@@ -9,6 +9,7 @@ import (
 
 // InsertTemplate implements engine.Tx. If the version exists, it returns the stored template
 // and changes nothing.
+// nil means that it was stored. It sets row.DefID only then.
 func (t *tx) InsertTemplate(ctx context.Context, row *task.Template) (*task.Template, error) {
 	for _, old := range t.s.templates {
 		if old.Namespace == row.Namespace && old.Name == row.Name && old.Version == row.Version && old.Adhoc == row.Adhoc {
@@ -31,6 +32,7 @@ func (t *tx) ExpectKnown(context.Context, map[int64]*task.Template, map[int64]*t
 }
 
 // InsertRoute implements engine.Tx. An existing route with the same fields gives its ID to row.
+// Capabilities are sorted when a route is made, so equal routes have equal lists.
 func (t *tx) InsertRoute(ctx context.Context, row *task.Route) error {
 	for _, old := range t.s.routes {
 		if old.Namespace == row.Namespace && old.Handler == row.Handler && slices.Equal(old.Capabilities, row.Capabilities) {
@@ -44,6 +46,7 @@ func (t *tx) InsertRoute(ctx context.Context, row *task.Route) error {
 }
 
 // SaveWorker implements engine.Tx.
+// No = 0 inserts a worker and sets its number.
 func (t *tx) SaveWorker(ctx context.Context, row *task.Worker) error {
 	if row.No == 0 {
 		// never the number of a forgotten worker: attempts still refer to it
@@ -57,6 +60,7 @@ func (t *tx) SaveWorker(ctx context.Context, row *task.Worker) error {
 }
 
 // Workers implements engine.Tx.
+// Unknown numbers are left out.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	var list []*task.Worker
 	for _, no := range nos {
@@ -68,6 +72,7 @@ func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 }
 
 // ForgetWorkers implements engine.Tx.
+// It begins with the lowest numbers, the workers that registered first.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	n := 0
 	for _, no := range sortedKeys(t.s.workers) {

@@ -8,6 +8,7 @@ import (
 )
 
 // state is everything stored. Values are never changed in place.
+// A change therefore puts a new row into the table, and both states may share it.
 type state struct {
 	tasks     map[task.ID]*task.Task
 	steps     map[task.ID]*task.Step
@@ -31,6 +32,7 @@ type state struct {
 }
 
 // binding is the target of an idempotency key, and its expiry.
+// An expired binding stays until DropKeys; every reader compares the time.
 type binding struct {
 	engine.Binding
 	expires task.Instant
@@ -59,6 +61,7 @@ func newState() *state {
 }
 
 // setTask stores a row, or deletes it if t is nil.
+// Deleting an unknown task does nothing: an undo may delete what was never there.
 func (s *state) setTask(id task.ID, t *task.Task) {
 	at, found := slices.BinarySearchFunc(s.taskOrder, id, compareIDs)
 	switch {
@@ -77,6 +80,7 @@ func (s *state) setTask(id task.ID, t *task.Task) {
 // setStep stores a row, or deletes it if st is nil, and updates its queue and its place among the steps of its task.
 func (s *state) setStep(id task.ID, st *task.Step) {
 	if old := s.steps[id]; old != nil {
+		// The old row tells where its entry is; the new one may be in another queue.
 		s.queue(old.Queue).remove(entry{old.Key, id})
 		if st == nil {
 			s.stepsOf[old.TaskID] = without(s.stepsOf[old.TaskID], id)
@@ -99,11 +103,13 @@ func (s *state) insertOrdinal(ids []task.ID, id task.ID, ordinal int) []task.ID 
 	return slices.Insert(ids, at, id)
 }
 
+// without removes an ID from a list in place.
 func without(ids []task.ID, id task.ID) []task.ID {
 	return slices.DeleteFunc(ids, func(x task.ID) bool { return x == id })
 }
 
 // queue returns the queue of that number; NoQueue returns one that stores nothing.
+// It creates a queue when it is first asked for. Empty queues stay: there is one per route.
 func (s *state) queue(n int64) *queue {
 	if n == task.NoQueue {
 		return &queue{}
@@ -117,6 +123,7 @@ func (s *state) queue(n int64) *queue {
 }
 
 // template returns the template of a task, or an empty one.
+// The empty one spares callers a check in filters and comparisons.
 func (s *state) template(def int64) *task.Template {
 	if t := s.templates[def]; t != nil {
 		return t

@@ -27,6 +27,7 @@ func (s *Store) BoundTasks(ctx context.Context, names []engine.KeyName,
 }
 
 // TaskStatuses implements engine.ReadTasks.
+// Unknown tasks are left out; the others are in the order of the IDs.
 func (s *Store) TaskStatuses(ctx context.Context, ids []task.ID) ([]feed.TaskStatus, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -24,6 +24,7 @@ type Store struct {
 	ids      *task.Source
 	rehearse bool
 
+	// A channel and not a mutex, so that a caller can stop waiting when its context ends.
 	writer chan struct{} // holds a token while there is no writer
 	work   *state        // used by the writer only
 
@@ -54,6 +55,7 @@ func New(opts *Options) *Store {
 func (s *Store) IDs() *task.Source { return s.ids }
 
 // Ping implements engine.Store.
+// It fails only if the store is closed or ctx is done.
 func (s *Store) Ping(ctx context.Context) error {
 	_, done, err := s.read(ctx)
 	if err != nil {
@@ -89,6 +91,7 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engin
 	if s.isClosed() {
 		return errClosed()
 	}
+	// A real store may run a function again after a conflict or with others that failed.
 	if s.rehearse {
 		if _, err := s.run(ctx, fn, false); err != nil {
 			return err
@@ -98,6 +101,7 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engin
 	if err != nil {
 		return err
 	}
+	// Readers see the commit before the callbacks run: a callback may read what it announces.
 	s.publish(t.journal)
 	for _, fn := range t.after {
 		fn()
@@ -107,6 +111,7 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engin
 
 // publish adds the changes of a transaction to the committed state. Readers see all changes of
 // a transaction at once.
+// It waits for running readers and blocks new ones for the time of the replay.
 func (s *Store) publish(journal []change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,6 +122,7 @@ func (s *Store) publish(journal []change) {
 
 // run calls fn on the writer's state and checks the result. Unless the changes are valid and are to be kept, they are
 // undone before run returns or panics.
+// The order matters: the deferred function also runs on a panic, before the writer's token is given back.
 func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.Tx) error, keep bool) (*tx, error) {
 	t := &tx{s: s.work, touched: map[task.ID]bool{}}
 	kept := false
@@ -138,6 +144,7 @@ func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.
 	return t, nil
 }
 
+// isClosed is for the writer, which does not hold mu.
 func (s *Store) isClosed() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -146,6 +153,7 @@ func (s *Store) isClosed() bool {
 
 // read returns the committed state, which stays unchanged until the caller calls done. A caller
 // must not keep rows of it afterwards.
+// A caller that forgets done blocks every later commit.
 func (s *Store) read(ctx context.Context) (st *state, done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read: %w", err)
@@ -158,4 +166,5 @@ func (s *Store) read(ctx context.Context) (st *state, done func(), err error) {
 	return s.committed, s.mu.RUnlock, nil
 }
 
+// errClosed has the code that a lost database has, so that callers treat both alike.
 func errClosed() error { return task.Errorf(task.Unavailable, "the store is closed") }

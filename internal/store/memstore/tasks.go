@@ -11,6 +11,7 @@ import (
 
 // InsertTasks implements engine.Tx. Template and routes must exist: the SQL stores have no
 // foreign keys on the hot path, so this store finds such mistakes for them.
+// Tasks come first: a step needs its task.
 func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	for _, row := range tasks {
 		switch {
@@ -36,11 +37,13 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 }
 
 // Task implements engine.Tx.
+// It includes the context; nil for an unknown task.
 func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	return cloneTask(t.s.tasks[id]), nil
 }
 
 // Tasks implements engine.Tx.
+// The result has nil in the place of an unknown task.
 func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	out := make([]*task.Task, len(ids))
 	for i, id := range ids {
@@ -50,6 +53,7 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 }
 
 // Steps implements engine.Tx.
+// Nil ordinals mean all steps. The steps of a family are in the order of their ordinals.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
 	out := make([][]*task.Step, len(of))
 	for i, f := range of {
@@ -88,6 +92,7 @@ func (t *tx) SaveTasks(ctx context.Context, tasks []*task.Task) error {
 }
 
 // SaveContext implements engine.Tx.
+// The context has its own method because SaveTasks must not write a large document with every transition.
 func (t *tx) SaveContext(ctx context.Context, from *task.Task) error {
 	old := t.s.tasks[from.ID]
 	if old == nil {
@@ -100,6 +105,7 @@ func (t *tx) SaveContext(ctx context.Context, from *task.Task) error {
 }
 
 // Overdue implements engine.Tx.
+// The earliest deadline comes first. A deadline is 0 once it has been acted on.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
 		return row.DeadlineAt != 0 && row.DeadlineAt <= until
@@ -113,6 +119,7 @@ func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*tas
 }
 
 // DeleteFinished implements engine.Tx. A task in error is not terminal: it waits for an operator.
+// A task with cases stays until they are deleted. It returns how many tasks it deleted, the earliest finished first.
 func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
 		return row.State.Terminal() && row.FinishedAt < before && len(t.s.casesOf(row.ID)) == 0
@@ -126,6 +133,7 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 }
 
 // deleteTask deletes a task with all its rows except acts.
+// Acts stay: the audit trail outlives what it describes.
 func (t *tx) deleteTask(id task.ID) {
 	for _, step := range slices.Clone(t.s.stepsOf[id]) {
 		t.setStep(step, nil)
@@ -157,6 +165,7 @@ func (t *tx) tasksWhere(match func(*task.Task) bool) []*task.Task {
 }
 
 // Contexts implements engine.Tx.
+// The result is in the order of the IDs; nil for an unknown task.
 func (t *tx) Contexts(ctx context.Context, ids []task.ID) ([][]byte, error) {
 	contexts := make([][]byte, len(ids))
 	for i, id := range ids {

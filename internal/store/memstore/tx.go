@@ -10,6 +10,7 @@ import (
 )
 
 // tx is one transaction: it changes the writer's state at once and keeps a journal.
+// It is used by one goroutine and ends with the function that got it.
 type tx struct {
 	s       *state
 	journal []change
@@ -24,6 +25,7 @@ var _ engine.Tx = (*tx)(nil)
 func (t *tx) Handle() engine.Handle { return t }
 
 // AfterCommit implements engine.Handle.
+// It always succeeds: this store runs every transaction itself.
 func (t *tx) AfterCommit(fn func()) bool {
 	t.after = append(t.after, fn)
 	return true
@@ -33,6 +35,7 @@ func (t *tx) AfterCommit(fn func()) bool {
 func (t *tx) AfterRollback(fn func(sure bool)) { t.failed = append(t.failed, fn) }
 
 // in returns the transaction behind a Tx. It panics for one of another kind of store.
+// Every method with a Tx begins with it, so a confusion of stores shows at once.
 func in(of engine.Tx) *tx { return of.Handle().(*tx) }
 
 // The domains with rows in the same tables.
@@ -58,19 +61,24 @@ func (s *Store) QueueStore() engine.QueueStore { return s }
 // GroupRows implements engine.Database: the reference model has tasks and cases, and no inbox.
 func (s *Store) GroupRows() engine.GroupRows { return noGroups{} }
 
+// noGroups drops what would be stored about groups of failures.
 type noGroups struct{}
 
+// AddGroups implements engine.GroupRows and stores nothing.
 func (noGroups) AddGroups(context.Context, engine.Tx, []*deadletter.Group) error { return nil }
 
+// AddDeltas implements engine.GroupRows and stores nothing.
 func (noGroups) AddDeltas(context.Context, engine.Tx, []deadletter.Delta) error { return nil }
 
 // KeepSettings implements engine.SettingsKeeper: there are no views.
 func (s *Store) KeepSettings(context.Context, map[string]int64) error { return nil }
 
 // change is one entry of the journal.
+// redo runs twice, once on each state; undo once, on the writer's state. Neither may read anything but its arguments.
 type change struct{ redo, undo func(*state) }
 
 // do makes a change and records it.
+// undo must have been made before: it restores what is stored now.
 func (t *tx) do(c change) {
 	c.redo(t.s)
 	t.journal = append(t.journal, c)
@@ -107,6 +115,7 @@ func (t *tx) setStep(id task.ID, row *task.Step) {
 }
 
 // put stores a value in one of the other tables.
+// The value must not be changed afterwards by anybody.
 func put[K comparable, V any](t *tx, table func(*state) map[K]V, k K, v V) {
 	t.do(change{
 		redo: func(s *state) { table(s)[k] = v },

@@ -10,10 +10,12 @@ import (
 
 // Ready implements engine.Tx. The contexts are returned too, because a claim hands them to the
 // worker.
+// Steps of different routes are merged by their keys. Numbers up to 0 are no routes and are ignored.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	var ready []entry
 	for _, r := range slices.Compact(slices.Sorted(slices.Values(routes))) {
 		if r > 0 {
+			// No route can contribute more than limit steps, so reading more of one would be in vain.
 			ready = append(ready, t.s.queue(r).first(limit)...)
 		}
 	}
@@ -26,6 +28,7 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 }
 
 // Between implements engine.Tx.
+// It returns steps after a position, up to a key inclusively, for a rekey in pages.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
 	limit int,
 ) ([]*task.Step, error) {
@@ -45,6 +48,7 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 }
 
 // Due implements engine.Tx.
+// The keys of timers and leases are times, so the due ones are at the front.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	due := t.s.queue(queue).first(limit)
 	if n := slices.IndexFunc(due, func(e entry) bool { return e.key > int64(until) }); n >= 0 {
@@ -64,6 +68,7 @@ func (t *tx) FirstDue(ctx context.Context, queue int64, after task.Instant) (tas
 }
 
 // Held implements engine.Tx.
+// The earliest end of a lease comes first.
 func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, error) {
 	var held []task.ID
 	for _, e := range t.s.queue(task.Leases).entries {
@@ -110,6 +115,7 @@ func ids(entries []entry) []task.ID {
 }
 
 // SaveSteps implements engine.Tx. Fields fixed at insertion keep their values, whatever the caller changed.
+// It moves a step between the queues as its row says.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	for _, from := range steps {
 		old := t.s.steps[from.ID]
@@ -133,6 +139,7 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 }
 
 // Vacant implements engine.Tx.
+// Here the answer is exact.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	return len(t.s.queue(route).first(1)) == 0, nil
 }

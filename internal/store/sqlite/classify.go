@@ -23,6 +23,7 @@ func classify(err error) error {
 	case !errors.As(err, &e):
 		return err
 	}
+	// The low byte is the primary result code; the rest refines it, which no caller needs.
 	switch e.Code() & 0xff {
 	case lib.SQLITE_FULL:
 		return &task.Error{Code: task.Unavailable, Message: "the disk is full", Hint: "free space; nothing was stored",
@@ -45,4 +46,5 @@ func (s *Store) classify(err error) error {
 	return classify(err)
 }
 
+// joinErrors joins the errors of a close; nil without any.
 func joinErrors(errs []error) error { return classify(errors.Join(errs...)) }

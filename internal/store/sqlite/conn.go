@@ -15,6 +15,7 @@ import (
 // conn is the writer's connection. It uses the driver below database/sql: the pool's bookkeeping costs as much as a
 // small statement. One goroutine at a time uses it. It keeps every statement prepared: the constants in the code bound
 // their number.
+// args is reused by every statement, so no two may be bound at once.
 type conn struct {
 	c     driver.Conn
 	stmts map[string]*stmt
@@ -96,12 +97,14 @@ func (c *conn) Exec(_ context.Context, query string, args ...any) (int64, error)
 }
 
 // Send implements store.Conn.
+// There is no round trip to save, so it does not wait for a later statement.
 func (c *conn) Send(ctx context.Context, query string, args ...any) error {
 	_, err := c.Exec(ctx, query, args...)
 	return err
 }
 
 // errEnough ends a Query early, without a failure.
+// A callback returns it in place of a LIMIT.
 var errEnough = errors.New("enough rows")
 
 // Query implements store.Conn. each must not run the same statement again, whose rows are still
@@ -120,6 +123,7 @@ func (c *conn) Query(_ context.Context, query string, args []any, each func(stor
 		return classify(err)
 	}
 	defer rows.Close()
+	// The columns of a statement never change, so one buffer serves all its runs.
 	if s.dest == nil {
 		s.dest = make([]driver.Value, len(rows.Columns()))
 	}
@@ -184,6 +188,7 @@ func assign(dest any, v driver.Value) error {
 	return mustBeInt(ok, v)
 }
 
+// mustBeInt reports a column that is no integer: SQLite stores any type in any column.
 func mustBeInt(ok bool, v driver.Value) error {
 	if !ok {
 		return fmt.Errorf("an integer column holds %T", v)

@@ -17,6 +17,7 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 		if err := t.insertTask(ctx, &plain, k); err != nil {
 			return err
 		}
+		// What is inserted is cached: a worker usually claims it next.
 		t.rows.putTask(k)
 		t.rows.putContext(k)
 	}

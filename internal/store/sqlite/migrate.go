@@ -63,6 +63,7 @@ func migrator(path string, write bool) (*migration.Migrator, func() error, error
 	if err != nil {
 		return nil, nil, err
 	}
+	// With :memory: every connection would be a database of its own.
 	db.SetMaxOpenConns(1)
 	m, err := migration.New(db, dir, migration.SQLite())
 	if err != nil {

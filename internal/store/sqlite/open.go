@@ -32,12 +32,14 @@ type Options struct {
 
 // Store is an engine.Store on a SQLite file. It is safe for concurrent use. Readers run on a
 // pool of connections, all writes on one.
+// Its lock file is beside the database, with the suffix ".lock".
 type Store struct {
 	store.SQL // reads, on the pool of readers
 
-	path  string
-	lock  *fileLock
-	pool  *sql.DB
+	path string
+	lock *fileLock
+	pool *sql.DB
+	// conn, ids and tx belong to the goroutine that runs a commit of group.
 	conn  *conn
 	ids   *task.Source
 	tx    *tx
@@ -101,6 +103,7 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 	d := dialect(s.ids)
 	s.SQL = store.SQL{Conn: store.Pool{DB: s.pool, Classify: s.classify}, Dialect: d}
 	s.tx = newTx(s.conn, d, s.ids)
+	// One commit runs at a time: SQLite has one writer.
 	s.group = coalesce.New(maxFused, 1, s.commit)
 	return s.tx.loadQueues()
 }
@@ -126,6 +129,7 @@ func dsn(path string, pragmas []string) string {
 
 // openIDs continues the IDs of the file after the largest one in use. The seed of a new file is
 // stored in it, so that the IDs computed from rowids never change.
+// A process that restarts must not give out an ID again, also if the clock was set back.
 func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) {
 	if seed == 0 {
 		var b [8]byte
@@ -140,6 +144,7 @@ func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) 
 	}
 	var kept store.Text
 	var last int64
+	// Every table whose key is an ID of this source must be listed here.
 	const find = `SELECT value, max(coalesce((SELECT max(id) FROM tasker_tasks), 0),
   coalesce((SELECT max(id) FROM tasker_workflow_steps), 0), coalesce((SELECT max(id) FROM tasker_workers), 0),
   coalesce((SELECT max(dlq_entry_uuid) FROM tasker_tasks_dlq), 0),

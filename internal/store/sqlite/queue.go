@@ -38,6 +38,7 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 // readyOn returns the first ready steps of a route. It reads the index alone if the cache is
 // likely to have the rows, and records if the route is empty now or when the caller takes the
 // steps.
+// A claim usually takes all it reads; if it does not, the count in leaving stays above 0 and the route is read again.
 func (t *tx) readyOn(ctx context.Context, route int64, limit int) ([]engine.Work, error) {
 	heads, err := t.heads(ctx, route, 1)
 	if err != nil {
@@ -136,11 +137,13 @@ func (t *tx) worksOf(ctx context.Context, heads []head) ([]engine.Work, error) {
 }
 
 // Due implements engine.Tx.
+// Of several equal keys the lower ID comes first, as in every store.
 func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int) ([]engine.Work, error) {
 	return t.works(ctx, workQuery+`WHERE s.queue = ? AND s.key <= ? ORDER BY s.key, s.id`, limit, queue, int64(until))
 }
 
 // Between implements engine.Tx.
+// Each step read is cached, because the caller saves it next.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
 	limit int,
 ) ([]*task.Step, error) {
@@ -186,6 +189,7 @@ func (t *tx) works(ctx context.Context, query string, limit int, args ...any) ([
 }
 
 // Work implements engine.Tx.
+// The result has a zero Work in the place of an unknown step.
 func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	works := make([]engine.Work, len(ids))
 	for i, id := range ids {

@@ -9,6 +9,7 @@ import (
 )
 
 // DropKeys implements engine.KeyStore.
+// The earliest expiry goes first.
 func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
 	t := in(within)
 	const query = `DELETE FROM tasker_idempotency_keys WHERE (namespace, key) IN
@@ -18,6 +19,7 @@ func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instan
 }
 
 // ForgetWorkers implements engine.Tx.
+// Numbers of workers are not reused: the column is AUTOINCREMENT.
 func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) (int, error) {
 	const query = `DELETE FROM tasker_workers WHERE worker_no IN
  (SELECT worker_no FROM tasker_workers WHERE state = 'dead' AND last_heartbeat < $1 ORDER BY worker_no LIMIT $2)`

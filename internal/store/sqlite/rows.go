@@ -15,11 +15,14 @@ type rows struct {
 }
 
 // Bounds of the cache; when one is exceeded, everything is dropped and read again.
+// 50,000 steps and tasks take some tens of megabytes. Dropping everything is simpler than choosing, and rare: settled
+// rows leave when they are saved.
 const (
 	maxRows         = 50_000
 	maxContextBytes = 16 << 20
 )
 
+// newRows returns an empty cache.
 func newRows() *rows {
 	return &rows{steps: map[int64]task.Step{}, tasks: map[int64]task.Task{}, contexts: map[int64][]byte{}}
 }
@@ -89,6 +92,7 @@ func (r *rows) putContext(k *task.Task) {
 	r.bytes += len(k.Context)
 }
 
+// dropContext removes the context of a task, if it is cached.
 func (r *rows) dropContext(id task.ID) {
 	r.bytes -= len(r.contexts[id.Seq()])
 	delete(r.contexts, id.Seq())

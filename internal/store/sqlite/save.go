@@ -16,6 +16,7 @@ import (
 // fused parameters for IDs, so that few different statements stay prepared.
 const fused = 64
 
+// fusedMarks is the list of placeholders of a statement for fused rows.
 var fusedMarks = strings.TrimSuffix(strings.Repeat("?,", fused), ",")
 
 // handed is the part of a step that claiming or starting it changes.
@@ -36,6 +37,8 @@ type settled struct {
 // SaveSteps implements engine.Tx. The cached row shows which columns have changed; a step that
 // is not cached is written whole.
 func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
+	// The groups are written after the loop. Their order among the other statements does not matter: each row is saved
+	// once.
 	hand, settle := group[handed]{}, group[settled]{}
 	for _, s := range steps {
 		was, known := t.rows.step(s.ID)
@@ -93,6 +96,7 @@ func (t *tx) saveResult(ctx context.Context, s *task.Step) error {
 }
 
 // saveAlike runs a statement that ends in "WHERE id " for many rows.
+// values[:len:len] makes append copy, so that batches do not write into each other's arguments.
 func (t *tx) saveAlike(ctx context.Context, statement string, ids []int64, values ...any) error {
 	for len(ids) > 0 {
 		n := min(len(ids), fused)
@@ -185,6 +189,7 @@ type group[V comparable] struct {
 	ids    map[V][]int64
 }
 
+// add adds a row to the group of its values.
 func (g *group[V]) add(v V, id int64) {
 	if g.ids == nil {
 		g.ids = map[V][]int64{}

@@ -10,6 +10,7 @@ import (
 )
 
 // Task implements engine.Tx.
+// A cached task has no context; Contexts reads it.
 func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	if k, ok := t.rows.task(id); ok {
 		return &k, nil
@@ -78,7 +79,8 @@ func (t *tx) SaveContext(ctx context.Context, k *task.Task) error {
 	return err
 }
 
-// Overdue implements engine.Tx.
+// Overdue implements engine.Tx. A task that settled in time keeps its deadline until the engine finds it here and
+// clears it.
 func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns +
 		` FROM tasker_tasks t WHERE t.deadline_at > 0 AND t.deadline_at <= $1 ORDER BY t.deadline_at LIMIT $2`

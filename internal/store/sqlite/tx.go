@@ -63,6 +63,7 @@ func (s *Store) WatchStore() engine.WatchStore { return s }
 func (s *Store) KeyStore() engine.KeyStore { return s }
 
 // begin resets the state of one transaction.
+// It runs before the first function of a batch, not before each.
 func (t *tx) begin() {
 	t.rows.trim()
 	t.emptied = t.emptied[:0]
@@ -72,6 +73,7 @@ func (t *tx) begin() {
 
 // undo restores the caches after a rollback. Cached rows may be those of the failed
 // transaction, so all are dropped.
+// Routes added to nonEmpty may stay there: they may have ready steps, which is all that the set says.
 func (t *tx) undo() {
 	t.rows.forget()
 	for _, r := range t.emptied {

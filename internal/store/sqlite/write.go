@@ -11,6 +11,8 @@ import (
 
 // Write implements engine.Store. Writes that arrive during a commit share the next transaction,
 // so that one sync of the disk makes many writes durable. fn may run twice; see commit.
+// It blocks until the write is durable or has failed. A caller whose context ends before the batch begins leaves with
+// the error of its context.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	failed, err := s.group.Do(ctx, write{context.WithoutCancel(ctx), fn})
 	if err != nil {
@@ -28,6 +30,7 @@ type write struct {
 
 // commit runs writes as one transaction. If one of them fails, all are rolled back and each
 // runs again in a transaction of its own, so that only the faulty one fails.
+// The second result is always nil: each write has its own error.
 func (s *Store) commit(writes []write) ([]error, error) {
 	failed := make([]error, len(writes))
 	err := s.transact(writes...)
@@ -46,6 +49,7 @@ func (s *Store) commit(writes []write) ([]error, error) {
 
 // transact runs writes in one transaction. BEGIN IMMEDIATE takes the lock of the writer at
 // once, so no statement later finds the database busy.
+// Functions of one batch see each other's changes, in the order of their arrival.
 func (s *Store) transact(writes ...write) error {
 	if s.closed.Load() {
 		return task.Errorf(task.Unavailable, "the store is closed")
@@ -70,6 +74,7 @@ func (s *Store) transact(writes ...write) error {
 }
 
 // guarded turns a panic into an error: the transaction must be rolled back.
+// The error contains the stack: it is the only trace of the panic.
 func guarded(tx *tx, w write) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
