@@ -9,10 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// act is an operator's act on an object of the inbox.
+// act describes what an operator, a policy or a loop did to an object of the inbox, for the audit trail. A verb fills
+// it in step by step: what it is before the change, the states and the object after it.
 type act struct {
-	kind      string // verb and object: discard_letter
-	by        By
+	kind string // verb and object: discard_letter
+	by   By
+	// Name of the API key of the request; "" for a server without keys, and for a loop.
 	key       string
 	namespace string
 	of        string // the object
@@ -20,7 +22,9 @@ type act struct {
 	data      any    // what the operator gave; nil for nothing
 }
 
-// act stores an act in the audit trail, in the transaction of what was done.
+// act stores an act in the audit trail, in the transaction of what was done: there is no change without its act, and no
+// act of a change that was rolled back. The object has no column of its own, since the trail was made for tasks; it is
+// a member of the data.
 func (in *Inbox) act(ctx context.Context, tx engine.Tx, a act) error {
 	data, err := json.Marshal(struct {
 		Object string `json:"object"`
@@ -32,6 +36,7 @@ func (in *Inbox) act(ctx context.Context, tx engine.Tx, a act) error {
 	stored := task.Act{At: in.now(), Namespace: a.namespace, Kind: a.kind, Actor: a.by.Actor, Reason: a.by.Reason,
 		From: a.from, To: a.to, Data: data, Auth: task.AuthNone}
 	switch {
+	// CheckActor keeps callers from claiming this name, so only loops have it.
 	case a.by.Actor == engine.System:
 		stored.Auth = task.AuthSystem
 	case a.key != "":

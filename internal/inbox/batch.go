@@ -11,19 +11,25 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// batch is a number of letters that are marked, sent and recorded together.
+// batch is a number of letters that are marked, sent and recorded together. Its three steps are mark (a transaction),
+// send (no transaction: a broker may take seconds) and recordSends (a transaction). A crash between them leaves marked
+// letters, which runner.recover or SendDue finds and sends again under the same ID.
+//
+// A redrive and a policy use the same batch. A policy has no redrive: its runner holds a Redrive with a zero ID, and
+// its items are not stored.
 type batch struct {
 	*runner
 
 	items []deadletter.Item
 	again bool // they were marked by a process that has ended; a redrive's items are read again in the transaction
 
+	// By name; nil for one that was removed. Each is read once for the batch.
 	sources map[string]*deadletter.Source
 	decided []result // without being sent
 	sending []outgoing
 }
 
-// outgoing is a letter that is marked, and where it goes.
+// outgoing is a letter that is marked, with the way it takes.
 type outgoing struct {
 	item        deadletter.Item
 	source      *deadletter.Source
@@ -32,7 +38,7 @@ type outgoing struct {
 	out         Outgoing
 }
 
-// result is what became of one item.
+// result is what became of one item. The version is compared with the stored letter when the result is recorded.
 type result struct {
 	item    deadletter.Item
 	version int64 // of the letter as it was marked, so that it was sent or opens again; 0: it is not marked
@@ -43,6 +49,7 @@ type result struct {
 // Nothing is marked for a redrive that an operator has paused or cancelled: what is sent from then on is nothing.
 func (b *batch) mark(ctx context.Context) error {
 	return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		// The store may run this function again after a conflict.
 		b.decided, b.sending = nil, nil
 		if active, err := b.active(ctx, tx); err != nil || !active {
 			return err
@@ -51,6 +58,8 @@ func (b *batch) mark(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// The letters are locked before the items are read again: who records a result locks the letter first, too, so
+		// an item that is still sending now stays so until this transaction ends.
 		items, err := b.orphans(ctx, tx)
 		if err != nil {
 			return err
@@ -60,6 +69,7 @@ func (b *batch) mark(ctx context.Context) error {
 		deltas := map[deadletter.GroupID]*deadletter.Delta{}
 		for _, i := range items {
 			l := of[i.ID]
+			// The state before prepare changes it. A deleted letter counts like one that is marked: no count changes.
 			was := deadletter.Redriving
 			if l != nil {
 				was = l.State
@@ -74,6 +84,7 @@ func (b *batch) mark(ctx context.Context) error {
 			marked = append(marked, out.item)
 			changed = append(changed, l)
 			b.sending = append(b.sending, *out)
+			// A marked letter is not open any more; if the send fails, recordSends counts it as open again.
 			if opened(was) > 0 {
 				addOpen(deltas, l.Group, -1)
 			}
@@ -133,13 +144,16 @@ func (in *Inbox) lettersOf(ctx context.Context, tx engine.Tx, items []deadletter
 	return of, err
 }
 
-// prepare marks a letter and returns what to send; nil if it is not to be sent.
+// prepare decides about one item: it marks its letter and returns what to send, or notes the result of an item that is
+// not sent and returns nil. The checks go from the letter to its way: deleted, changed or parked since the freeze, no
+// source or destination, an edit that does not apply. Only the letter is changed; mark stores it.
 func (b *batch) prepare(ctx context.Context, i deadletter.Item, l *deadletter.Letter) (*outgoing, error) {
 	now, r := b.in.now(), b.redrive
 	i.At = now
 	if b.again {
 		return b.prepareAgain(ctx, i, l)
 	}
+	// skip decides the item without a mark. Its result has no version, so recordSends stores the item only.
 	skip := func(state deadletter.ItemState, why string) (*outgoing, error) {
 		i.State, i.Message = state, why
 		b.decided = append(b.decided, result{item: i})
@@ -164,6 +178,7 @@ func (b *batch) prepare(ctx context.Context, i deadletter.Item, l *deadletter.Le
 	if err := l.Mark(r.ID, now); err != nil {
 		return skip(deadletter.ItemSkipped, itemMessage(err))
 	}
+	// The letter is not marked again: its version stays that of the first mark, by which recordSends knows it.
 	return b.outgoing(i, l, s), nil
 }
 
@@ -187,7 +202,8 @@ func (b *batch) prepareAgain(ctx context.Context, i deadletter.Item, l *deadlett
 	return b.outgoing(i, l, s), nil
 }
 
-// route returns the source through which a letter is sent, or why it cannot be.
+// route returns the source through which a letter is sent, or why it cannot be. A source may have changed since the
+// freeze, so it is asked again for every batch. err is of the database only.
 func (b *batch) route(ctx context.Context, l *deadletter.Letter) (s *deadletter.Source, why string, err error) {
 	if s, err = b.sourceOf(ctx, l); err != nil {
 		return nil, "", err
@@ -244,7 +260,8 @@ func allows(s *deadletter.Source, destination, origin string) bool {
 	return s.Allows(destination, origin)
 }
 
-// sourceOf returns the source of a letter, nil if it was removed. It reads each source once.
+// sourceOf returns the source of a letter, nil if it was removed. It reads each source once. A nil source is remembered
+// too.
 func (b *batch) sourceOf(ctx context.Context, l *deadletter.Letter) (*deadletter.Source, error) {
 	if s, ok := b.sources[l.Source]; ok {
 		return s, nil
@@ -259,7 +276,9 @@ func (b *batch) sourceOf(ctx context.Context, l *deadletter.Letter) (*deadletter
 	return s, err
 }
 
-// lineage returns content with the headers by which a letter is recognised when it dies again.
+// lineage returns content with the headers by which a letter is recognised when it dies again. It replaces such headers
+// that the content has already: a letter that was sent back before carries those of the last time. c is not changed;
+// the headers are copied.
 func lineage(c deadletter.Content, l *deadletter.Letter) deadletter.Content {
 	headers := make([]deadletter.Header, 0, len(c.Headers)+3)
 	for _, h := range c.Headers {
@@ -272,11 +291,15 @@ func lineage(c deadletter.Content, l *deadletter.Letter) deadletter.Content {
 		headers = append(headers, deadletter.Header{Name: deadletter.HeaderRedrive, Value: []byte(l.Redrive.String())})
 	}
 	c.Headers = append(headers, deadletter.Header{Name: deadletter.HeaderReplays,
+		// This send included: the letter counts it once it is recorded.
 		Value: []byte(strconv.Itoa(l.Replays + 1))})
 	return c
 }
 
-// send sends what is marked, in order, and returns the results of the batch.
+// send sends what is marked, in order, and returns the results of the batch, with those that were decided without
+// sending. Neighbours with the same source and destination go to the carrier together; the order of the items is kept,
+// which is why others are not grouped. sendTime bounds the whole batch: it must end before another process could take
+// its marks for orphans (orphanAfter).
 func (b *batch) send(ctx context.Context) []result {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
@@ -300,7 +323,8 @@ func (b *batch) send(ctx context.Context) []result {
 	return results
 }
 
-// sent is the result of one send.
+// sent is the result of one send. An uncertain send counts as sent: the broker may have the letter, and a second copy
+// would be worse than one that an operator looks at.
 func sent(o outgoing, err error, now task.Instant) result {
 	i := o.item
 	i.At = now
@@ -319,6 +343,8 @@ func sent(o outgoing, err error, now task.Instant) result {
 // recordSends stores results in items and letters. A letter that is not as it was marked has come back, or another
 // process has recorded it; its item says so.
 func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result, now task.Instant) error {
+	// Letters are locked before their items are stored, in the order that mark and capture use; another order could
+	// deadlock with them.
 	var marked []deadletter.Item
 	for _, r := range results {
 		if r.version != 0 {
@@ -344,6 +370,7 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result
 		var err error
 		if r.err == nil {
 			err = l.Sent(now, deadletter.Retention)
+			// The send failed for certain, so the letter opens again and counts as open.
 		} else if err = l.Unmark(r.item.Message, now); err == nil {
 			addOpen(deltas, l.Group, 1)
 		}

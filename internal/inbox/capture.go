@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Arrival is a message that died, decoded.
+// Arrival is a message that died, as a carrier has decoded it, or a report of a program in the same form.
 type Arrival struct {
 	Report
 	Format    string
@@ -23,6 +23,10 @@ const maxReports = 1000
 
 // Report captures failures that a program reports under the name of a source. All are stored in one transaction, or
 // none. A source that does not exist is made, with the driver "http".
+//
+// It refuses with Invalid reports that break a rule, with a JSON pointer for each fault; with NotFound a namespace that
+// the key of the request does not reach; with Exhausted if the source or the namespace is full. A repetition of a
+// report that has a MessageID, or a time of failure, changes nothing, so a caller may retry after a lost answer.
 func (in *Inbox) Report(ctx context.Context, namespace, source string, reports []Report) ([]Receipt, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
@@ -40,7 +44,11 @@ func (in *Inbox) Report(ctx context.Context, namespace, source string, reports [
 // Capture stores messages that died, in one transaction: as new letters, or as occurrences of letters that were sent
 // back. A message that is stored already changes nothing. Exhausted when the source has too many open letters; then
 // nothing is stored.
+//
+// Receipts are in the order of the arrivals. Capture returns nil only after the commit: a broker's message may be
+// acknowledged then, and not before. Concurrent captures of the same message are safe; one of them stores it.
 func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []Arrival) ([]Receipt, error) {
+	// The stored settings count, not those that the caller has read some time ago.
 	known, err := in.store.FindSource(ctx, of.Namespace, of.Name)
 	if err != nil {
 		return nil, err
@@ -60,6 +68,7 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 	var receipts []Receipt
 	for range captureRuns {
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			// A new capture for each run: a transaction that failed has changed the letters in memory.
 			c := &capture{in: in, ctx: ctx, tx: tx, source: of, policies: policies, now: in.now(),
 				deltas: map[deadletter.GroupID]*deadletter.Delta{}, groups: map[deadletter.GroupID]*deadletter.Group{}}
 			if known == nil {
@@ -90,7 +99,8 @@ func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Sour
 	return in.store.SaveSource(ctx, tx, withDefaults(s))
 }
 
-// captureRuns is how often a capture is tried when others capture the same messages.
+// captureRuns is how often a capture is tried when others capture the same messages. The second run finds what they
+// have stored, so one retry is enough unless a third process takes part.
 const captureRuns = 3
 
 // maxSources bounds the sources of a namespace: whoever may report failures adds sources by their names.
@@ -112,6 +122,7 @@ func (in *Inbox) room(ctx context.Context, of *deadletter.Source) error {
 	if of.MaxOpen == 0 {
 		return nil
 	}
+	// Before the transaction: counting reads up to MaxOpen rows, which must not hold the writer up.
 	open, err := in.store.OpenLetters(ctx, of.Namespace, of.Name, of.MaxOpen+1)
 	if err != nil || open < of.MaxOpen {
 		return err
@@ -122,6 +133,11 @@ func (in *Inbox) room(ctx context.Context, of *deadletter.Source) error {
 }
 
 // capture is one transaction that captures messages of a source.
+//
+// run takes the messages one by one and collects the changes in memory; save stores them with one call per kind of row.
+// The maps find what a message is: a letter with its identity (a repetition), with its ID in a header, or with its
+// content (sent back without headers). There is one object for each row, so two messages of one batch that belong to
+// one letter see each other's changes.
 type capture struct {
 	in       *Inbox
 	ctx      context.Context
@@ -140,6 +156,7 @@ type capture struct {
 	deltas      map[deadletter.GroupID]*deadletter.Delta
 }
 
+// run captures the messages in their order.
 func (c *capture) run(arrivals []Arrival) ([]Receipt, error) {
 	identities := make([]string, len(arrivals))
 	for i := range arrivals {
@@ -158,7 +175,8 @@ func (c *capture) run(arrivals []Arrival) ([]Receipt, error) {
 	return receipts, c.save()
 }
 
-// load loads the letters that the messages may be.
+// load finds the letters that the messages may be, locked, with three queries for the whole batch. By content comes
+// first, then by ID, then by identity; the first object of a row is kept.
 func (c *capture) load(arrivals []Arrival, identities []string) error {
 	c.byIdentity, c.byID = map[string]*deadletter.Letter{}, map[task.ID]*deadletter.Letter{}
 	var ids []task.ID
@@ -224,7 +242,13 @@ func (a *Arrival) bare() bool {
 	return a.Letter.IsZero() && a.MessageID == "" && len(a.Content.Headers) == 0
 }
 
-// take captures one message.
+// take captures one message: it finds out which letter it is and stores a return or a new letter.
+//
+//   - A known identity is a repeated delivery, unless the letter was sent back since and the message has no position: a
+//     sender's ID stays the same when the message dies again, but not for a death before the letter was sent back.
+//   - A header tasker-letter names a letter that was sent back: it has returned.
+//   - A message with nothing but content is compared with the letters that were sent back.
+//   - Any other message is a new letter.
 func (c *capture) take(a *Arrival, identity string) (Receipt, error) {
 	l := c.byIdentity[identity]
 	switch {

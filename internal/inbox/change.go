@@ -10,12 +10,16 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// sortIDs sorts IDs in place and removes repeated ones. Letters are locked in the order of their IDs, so that two
+// transactions that lock the same letters wait for each other and never deadlock.
 func sortIDs(ids []task.ID) []task.ID {
 	slices.SortFunc(ids, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(ids)
 }
 
-// change discards or restores the next items of a redrive: letters in one transaction, and cases one by one.
+// change discards or restores the next items of a redrive: letters in one transaction, and cases one by one, because
+// each case has a transaction of the engine. No mark is needed: nothing leaves the database, so there is nothing
+// uncertain.
 func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
 	var cases []deadletter.Item
 	for i := range items {
@@ -25,6 +29,7 @@ func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
 		}
 	}
 	if err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		// Letters and their items are stored here; record below only counts them.
 		return r.changeLetters(ctx, tx, items)
 	}); err != nil || !r.redrive.State.Active() {
 		return err
@@ -74,8 +79,11 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 	return r.in.store.SaveItems(ctx, tx, decided)
 }
 
+// isLetter reports whether an item is a letter; any other is a case.
 func isLetter(i deadletter.Item) bool { return i.Kind == deadletter.KindLetter }
 
+// changeLetter applies the operation to one letter, or refuses with WrongState if the letter has changed since the
+// freeze.
 func (r *runner) changeLetter(l *deadletter.Letter) error {
 	if r.redrive.Operation == deadletter.OpRestore {
 		return l.Restore(r.in.now())
@@ -83,7 +91,7 @@ func (r *runner) changeLetter(l *deadletter.Letter) error {
 	return l.Discard(r.redrive.Reason, r.in.now(), deadletter.Retention)
 }
 
-// discardCase cancels the task of a case.
+// discardCase cancels the task of a case. The case stays as the record of the failure, with its notes.
 func (r *runner) discardCase(ctx context.Context, i deadletter.Item) deadletter.Item {
 	return r.onCase(ctx, i, deadletter.ItemCompleted, func(c *task.Case) error {
 		receipts, err := r.in.tasks.Cancel(ctx, []task.ID{c.TaskID},
@@ -96,6 +104,10 @@ func (r *runner) discardCase(ctx context.Context, i deadletter.Item) deadletter.
 }
 
 // replay runs the failed steps of the task of a case again, with an edited context if the redrive edits.
+//
+// A crash must not replay a task twice. Without an edit the item is stored in the transaction of the replay. An edit is
+// a verb of its own with its own transaction; the engine refuses to edit a task that is not in error, so a repeated
+// edit of a task that runs is skipped.
 func (r *runner) replay(ctx context.Context, i deadletter.Item) deadletter.Item {
 	return r.onCase(ctx, i, deadletter.ItemSent, func(c *task.Case) error {
 		if r.redrive.Edit != nil {
@@ -118,7 +130,8 @@ func (r *runner) replay(ctx context.Context, i deadletter.Item) deadletter.Item 
 // reason is the reason of what a redrive does to tasks.
 func (r *runner) reason() string { return "redrive " + r.redrive.ID.String() + ": " + r.redrive.Reason }
 
-// onCase acts on a case and returns its item with the result. A case that has changed since the freeze is skipped.
+// onCase acts on a case and returns its item with the result. A case that has changed since the freeze is skipped:
+// resolved, deleted, or with a task that is not in error any more. Any other error fails the item and not the redrive.
 func (r *runner) onCase(ctx context.Context, i deadletter.Item, done deadletter.ItemState,
 	act func(*task.Case) error,
 ) deadletter.Item {

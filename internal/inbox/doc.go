@@ -1,7 +1,14 @@
-// Package inbox holds the use cases of dead letters: capture, groups, operations on many, sources. It decides with the
-// pure packages deadletter and failure, and stores through the roles in roles.go, in transactions of the engine's
-// store, so that a letter, its group and its occurrence are stored together or not at all.
+// Package inbox holds the use cases of dead letters: capture, groups, operations on many, sources, policies. It decides
+// with the pure packages deadletter and failure, and stores through the roles in roles.go, in transactions of the
+// engine's store, so that a letter, its group and its occurrence are stored together or not at all.
 //
-// An [Inbox] is safe for concurrent use. Its verbs block until their outcome is durable. Refusals are *task.Error.
-// Begin with inbox.go, then capture.go.
+// An [Inbox] is safe for concurrent use. Its verbs block until their outcome is durable. Refusals are *task.Error with
+// one of the codes of package task; other errors are of the database. A verb that takes a [By] changes something and is
+// in the audit trail.
+//
+// How to read it: inbox.go has the type and what all verbs share. requests.go and roles.go are its two borders: what
+// callers ask, and what it needs of a store. capture.go and report.go take messages in. letters.go, groups.go,
+// sources.go and policies.go are one object each. A redrive begins in preview.go and redrives.go; runner.go carries it
+// on, batch.go sends its letters, change.go discards or restores them and acts on cases. triage.go and schedule.go are
+// the other loops, reading.go reads the brokers. Package carrier joins them, package public is the API.
 package inbox

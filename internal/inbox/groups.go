@@ -24,6 +24,9 @@ const (
 )
 
 // Groups returns a page of the inbox, behind a cursor. Groups that are merged into others are shown by those.
+//
+// The cursor holds the sort value and the ID of the last group. A group that fails while somebody pages moves to the
+// front of the default order, so later pages may lack it; it is on the first page then.
 func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*GroupPage, error) {
 	if err := in.limit(f.Limit); err != nil {
 		return nil, err
@@ -47,6 +50,7 @@ func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*Gro
 	for i, g := range page.Groups {
 		ids[i] = g.ID
 	}
+	// One statement for all groups of the page.
 	if page.Hours, err = in.store.Hours(ctx, ids, in.now().Add(-24*time.Hour)); err != nil {
 		return nil, err
 	}
@@ -57,7 +61,8 @@ func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*Gro
 	return page, nil
 }
 
-// Value is the value by which a filter orders a group.
+// Value is the value by which a filter orders a group. It must agree with the ORDER BY of the store: a cursor is made
+// here and compared there.
 func (f *GroupFilter) Value(g *deadletter.Group) int64 {
 	switch f.Order {
 	case "open":
@@ -69,7 +74,8 @@ func (f *GroupFilter) Value(g *deadletter.Group) int64 {
 	}
 }
 
-// Group returns all that is known of a group, or NotFound.
+// Group returns all that is known of a group, or NotFound. The counts of the groups that are merged into it are added
+// to its own. Its sample is the newest letter of any of them.
 func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory, error) {
 	g, err := in.store.FindGroup(ctx, id)
 	if err != nil {
@@ -98,6 +104,7 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 		return nil, err
 	}
 	s.Hours = addHours(hours)
+	// A list omits stacks and large payloads; FindLetter reads the one letter whole.
 	page, err := in.store.ListLetters(ctx, LetterFilter{Selection: deadletter.Selection{Namespace: g.Namespace,
 		Groups: ids}, Limit: 1})
 	if err != nil {
@@ -133,7 +140,7 @@ func (in *Inbox) withMerged(ctx context.Context, ids []deadletter.GroupID) ([]de
 	return all, nil
 }
 
-// addHours adds the hours of groups up.
+// addHours adds up the hours of several groups, the earliest first. Hours without failures have no entry.
 func addHours(of map[deadletter.GroupID][]deadletter.Hour) []deadletter.Hour {
 	sums := map[task.Instant]int64{}
 	for _, hours := range of {
@@ -150,6 +157,9 @@ func addHours(of map[deadletter.GroupID][]deadletter.Hour) []deadletter.Hour {
 }
 
 // ChangeGroup changes the state of a group, who owns it, when it is due, its runbook, and adds a note to its thread.
+//
+// It returns the group as stored, or refuses: Invalid with a JSON pointer for each fault, NotFound, WrongState for a
+// transition that the state does not allow, Conflict for another version, Exhausted for a thread that is full.
 func (in *Inbox) ChangeGroup(ctx context.Context, id deadletter.GroupID, ch GroupChange) (*deadletter.Group, error) {
 	if problems := in.checkGroupChange(&ch); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the group was not changed", Problems: problems}
@@ -175,6 +185,8 @@ func (in *Inbox) ChangeGroup(ctx context.Context, id deadletter.GroupID, ch Grou
 	}, ch.Note)
 }
 
+// checkGroupChange returns the problems of a change, all at once. It reports fields that go with another state than the
+// given one: they would have no effect.
 func (in *Inbox) checkGroupChange(ch *GroupChange) []task.Problem {
 	var problems []task.Problem
 	bad := func(at, fault string) {
@@ -201,6 +213,7 @@ func (in *Inbox) checkGroupChange(ch *GroupChange) []task.Problem {
 	if ch.Owner != nil {
 		bad("/owner", task.TextFault(*ch.Owner, maxName))
 	}
+	// Pages show the runbook as a link, so other schemes, such as javascript, are refused.
 	if ch.Runbook != nil && *ch.Runbook != "" {
 		if u, err := url.Parse(*ch.Runbook); err != nil || u.Scheme != "https" && u.Scheme != "http" ||
 			len(*ch.Runbook) > 2048 {
@@ -217,7 +230,7 @@ func (in *Inbox) checkGroupChange(ch *GroupChange) []task.Problem {
 	return problems
 }
 
-// input is what the audit trail keeps of a change.
+// input is what the audit trail keeps of a change. State and note have columns of their own.
 func (ch *GroupChange) input() any {
 	return struct {
 		ResolvedIn string             `json:"resolved_in,omitempty"`
@@ -228,6 +241,7 @@ func (ch *GroupChange) input() any {
 	}{ch.ResolvedIn, nonZero(ch.Ignore), ch.Owner, ch.Runbook, due(ch.DueAt)}
 }
 
+// nonZero returns nil for the zero value, which JSON then omits.
 func nonZero(i deadletter.Ignore) *deadletter.Ignore {
 	if i == (deadletter.Ignore{}) {
 		return nil
@@ -235,6 +249,7 @@ func nonZero(i deadletter.Ignore) *deadletter.Ignore {
 	return &i
 }
 
+// due is an optional time as JSON has it.
 func due(at *task.Instant) *time.Time {
 	if at == nil {
 		return nil
@@ -242,7 +257,9 @@ func due(at *task.Instant) *time.Time {
 	return at.Ptr()
 }
 
-// MergeGroups lets one group show the failures of others as its own. It can be undone with UnmergeGroup.
+// MergeGroups lets one group show the failures of others as its own, all of them or none. The members keep their rows,
+// so UnmergeGroup can undo it. Merges are flat; Group.Merge refuses others with WrongState. It refuses with Invalid an
+// empty or too long list, with NotFound a group of another namespace.
 func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []deadletter.GroupID, by By) (
 	*deadletter.Group, error,
 ) {
@@ -251,6 +268,7 @@ func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []
 			{Location: "/groups", Message: fmt.Sprintf("must name 1 to %d groups", maxMerged)}}}
 	}
 	return in.regroup(ctx, into, by, "merge_groups", func(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
+		// Sorted and without repetitions: a group that is named twice is merged once.
 		for _, id := range slices.Compact(slices.Sorted(slices.Values(of))) {
 			m, err := in.store.Group(ctx, tx, id)
 			if err != nil {
@@ -281,6 +299,7 @@ func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by By)
 	}, "stands on its own again")
 }
 
+// regroup changes how a group is shown, in one transaction with the act and a note in the thread.
 func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Group) error, note string,
 ) (*deadletter.Group, error) {
@@ -306,6 +325,8 @@ func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind
 	return changed, nil
 }
 
+// changeGroup loads a group, lets fn change it and fill in the act, and stores both with a note in one transaction. fn
+// runs again if the store repeats the transaction.
 func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 	fn func(*deadletter.Group, *act) error, note string,
 ) (*deadletter.Group, error) {
@@ -332,7 +353,8 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 	return changed, nil
 }
 
-// reachedGroup loads a group that the request may change.
+// reachedGroup loads a group, locked, that the request may change. A group that the key does not reach is answered as
+// if it did not exist.
 func (in *Inbox) reachedGroup(ctx context.Context, tx engine.Tx, id deadletter.GroupID, by By) (*deadletter.Group,
 	error,
 ) {
@@ -351,6 +373,7 @@ func (in *Inbox) saveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Grou
 	if note != "" && g.Notes >= maxNotes { // what was done is noted even then
 		return task.Errorf(task.Exhausted, "the group has %d notes, as many as it may have", maxNotes)
 	}
+	// Every act is an entry of the thread, also without a text.
 	g.Notes++
 	if err := in.store.SaveGroup(ctx, tx, g); err != nil {
 		return err

@@ -11,15 +11,20 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Database is where an Inbox stores: a database of the engine, with the rows of dead letters.
+// Database is where an Inbox stores: a database of the engine, with the rows of dead letters. Both use the same
+// transactions, which is how a case and its group are stored together.
 type Database interface {
 	engine.Writer
+	// IDs makes the IDs of new rows; they grow with time.
 	IDs() *task.Source
+	// ActStore is the audit trail.
 	ActStore() engine.ActStore
+	// Inbox returns the rows of dead letters.
 	Inbox() Store
 }
 
-// Tasks are the verbs of the engine that operations on cases use.
+// Tasks are the verbs of the engine that operations on cases use. *engine.Engine implements it. Except ReplayIn, each
+// verb has a transaction of its own.
 type Tasks interface {
 	// Now is the time of the store.
 	Now() task.Instant
@@ -56,14 +61,16 @@ type Inbox struct {
 	opts  Options
 }
 
-// New returns an Inbox on a database.
+// New returns an Inbox on a database. It starts nothing: internal/upkeep calls Advance, SendDue, Triage and Tidy, and
+// internal/node runs Read.
 func New(db Database, tasks Tasks, opts Options) *Inbox {
 	opts.PayloadBytes = cmp.Or(opts.PayloadBytes, 1<<20)
 	opts.PageItems = cmp.Or(opts.PageItems, 1000)
 	return &Inbox{store: db.Inbox(), db: db, tasks: tasks, opts: opts}
 }
 
-// now is the time of the store.
+// now is the time of the store. All nodes use the same clock, so that due times and marks mean the same to each of
+// them.
 func (in *Inbox) now() task.Instant { return in.tasks.Now() }
 
 // newID returns an ID of the store.
@@ -72,7 +79,7 @@ func (in *Inbox) newID() task.ID { return in.db.IDs().Take(in.now().Time(), 1) }
 // reaches reports whether the key of a request may act in a namespace.
 func reaches(ctx context.Context, namespace string) bool { return access.From(ctx).Reaches(namespace) }
 
-// reach refuses a namespace that a request names and its key does not reach.
+// reach refuses a namespace that a request names and its key does not reach: NotFound, as for one that does not exist.
 func reach(ctx context.Context, namespace string) error {
 	if fault := task.TextFault(namespace, maxName); fault != "" {
 		return &task.Error{Code: task.Invalid, Message: "the namespace is not valid",
@@ -84,7 +91,8 @@ func reach(ctx context.Context, namespace string) error {
 	return task.Errorf(task.NotFound, "there is no namespace %q", namespace)
 }
 
-// narrow returns the namespace of a list: the one that was asked for, or the only one of the key.
+// narrow returns the namespace of a list: the one that was asked for, or the only one of the key. "" means all, which
+// only an unlimited key may ask for; a key of several namespaces must name one of them.
 func narrow(ctx context.Context, namespace string) (string, error) {
 	if key := access.From(ctx); namespace == "" && key.Limited() {
 		if of := key.Namespaces(); len(of) == 1 {
@@ -96,7 +104,8 @@ func narrow(ctx context.Context, namespace string) (string, error) {
 	return namespace, reach(ctx, namespace)
 }
 
-// signed returns who acts, with the defaults filled in, and the name of the request's key.
+// signed returns who acts, with the defaults filled in, and the name of the request's key. Invalid if actor or reason
+// is too long, has control characters, or claims a name of the system.
 func signed(ctx context.Context, by By) (By, string, error) {
 	problems := engine.CheckActor(by.Actor, by.Reason)
 	if len(problems) > 0 {
@@ -111,7 +120,7 @@ func signed(ctx context.Context, by By) (By, string, error) {
 	return by, key, nil
 }
 
-// expected refuses an act on a version that the caller has not read.
+// expected refuses an act on a version that the caller has not read: Conflict. Version 0 accepts any.
 func (by By) expected(what string, version int64) error {
 	if by.Version == 0 || by.Version == version {
 		return nil
@@ -121,12 +130,15 @@ func (by By) expected(what string, version int64) error {
 		Hint:    "read it again"}
 }
 
+// noLetter is the error for an unknown letter, and for one that the key does not reach.
 func noLetter(id task.ID) error { return task.Errorf(task.NotFound, "there is no letter %s", id) }
 
+// noGroup is the same for a group.
 func noGroup(id deadletter.GroupID) error {
 	return task.Errorf(task.NotFound, "there is no group %s", id)
 }
 
+// noRedrive is the same for a redrive.
 func noRedrive(id task.ID) error { return task.Errorf(task.NotFound, "there is no redrive %s", id) }
 
 // limit refuses a page of another size than 1 to PageItems.

@@ -11,7 +11,8 @@ import (
 // shownOccurrences bounds the occurrences of a LetterStory.
 const shownOccurrences = 100
 
-// Letters returns a page, the newest first.
+// Letters returns a page, the newest first. A page may be empty and still have a next one, since a search looks through
+// a bounded number of rows. Invalid when the limit, the cursor or the filter breaks a rule.
 func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error) {
 	if err := in.limit(f.Limit); err != nil {
 		return LetterPage{}, err
@@ -24,13 +25,14 @@ func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error
 	if problems := f.Selection.Validate(); len(problems) > 0 {
 		return LetterPage{}, &task.Error{Code: task.Invalid, Message: "the filter is not valid", Problems: problems}
 	}
+	// A merged group has no page of its own: its letters are those of the group that shows it.
 	if f.Groups, err = in.withMerged(ctx, f.Groups); err != nil {
 		return LetterPage{}, err
 	}
 	return in.store.ListLetters(ctx, f)
 }
 
-// Letter returns a letter with its history, or NotFound.
+// Letter returns a letter whole, with its latest 100 occurrences and its group, or NotFound.
 func (in *Inbox) Letter(ctx context.Context, id task.ID) (*LetterStory, error) {
 	l, err := in.store.FindLetter(ctx, id)
 	if err != nil {
@@ -59,14 +61,16 @@ func (in *Inbox) DiscardLetter(ctx context.Context, id task.ID, by By) (*deadlet
 	})
 }
 
-// RestoreLetter opens a letter that was discarded.
+// RestoreLetter opens a letter that was discarded. WrongState for any other; NotFound once it is purged.
 func (in *Inbox) RestoreLetter(ctx context.Context, id task.ID, by By) (*deadletter.Letter, error) {
 	return in.change(ctx, id, by, "restore_letter", func(l *deadletter.Letter, _ By) error {
 		return l.Restore(in.now())
 	})
 }
 
-// EditLetter changes what is sent in place of a letter's original, which is kept.
+// EditLetter changes what is sent in place of a letter's original, which is kept. It applies the edit to what would be
+// sent now. Invalid for an edit that is malformed or does not apply, TooLarge for its result, WrongState for a letter
+// that is neither open nor scheduled, or whose payload was cut.
 func (in *Inbox) EditLetter(ctx context.Context, id task.ID, edit LetterEdit) (*deadletter.Letter, error) {
 	return in.change(ctx, id, edit.By, "edit_letter", func(l *deadletter.Letter, _ By) error {
 		if edit.Clear {
@@ -97,7 +101,8 @@ func (in *Inbox) edited(l *deadletter.Letter, edit *deadletter.Edit) (deadletter
 	return content, err
 }
 
-// change loads a letter, changes it, and stores it with the act.
+// change loads a letter, locked, changes it with fn, and stores it with the act and the change of its group's counts,
+// in one transaction. Conflict when the caller has read another version.
 func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 	fn func(*deadletter.Letter, By) error,
 ) (*deadletter.Letter, error) {
@@ -138,7 +143,8 @@ func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 	return changed, nil
 }
 
-// counted adds to the counts of a letter's group that its state has changed.
+// counted stores the effect of a letter's new state on the open letters of its group, as a delta: a group's own row
+// would be locked by everybody who touches one of its letters.
 func (in *Inbox) counted(ctx context.Context, tx engine.Tx, l *deadletter.Letter, was deadletter.State) error {
 	d := opened(l.State) - opened(was)
 	if d == 0 {
@@ -147,7 +153,8 @@ func (in *Inbox) counted(ctx context.Context, tx engine.Tx, l *deadletter.Letter
 	return in.store.AddDeltas(ctx, tx, []deadletter.Delta{{Group: l.Group, OpenLetters: d}})
 }
 
-// opened is 1 for a letter that counts as open.
+// opened is 1 for a letter that counts as open, and 0 for others. The difference of two states is the delta of a
+// change.
 func opened(s deadletter.State) int64 {
 	if s == deadletter.Open || s == deadletter.Scheduled {
 		return 1

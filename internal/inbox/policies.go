@@ -9,8 +9,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// SavePolicy adds a policy for a source, or one of its origins, or changes it. It applies to letters that arrive or
-// come back from then on.
+// SavePolicy adds a policy for a source, or one of its origins, or replaces it whole. It applies to letters that arrive
+// or come back from then on; those that are scheduled keep their time. NotFound for an unknown source, Invalid with a
+// pointer for each fault, Conflict for another version.
 func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*deadletter.Policy, error) {
 	if _, err := in.source(ctx, p.Namespace, p.Source); err != nil {
 		return nil, err
@@ -44,7 +45,8 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 	return &next, err
 }
 
-// DropPolicy removes a policy: letters of its origin are then left to operators.
+// DropPolicy removes a policy: letters of its origin are then left to operators. Letters that are scheduled are still
+// sent. origin is "" for the policy of the whole source. NotFound when there is none.
 func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin string, by By) error {
 	if _, err := in.source(ctx, namespace, source); err != nil {
 		return err
@@ -80,6 +82,7 @@ func (in *Inbox) Policies(ctx context.Context, namespace string) ([]*deadletter.
 	return in.store.Policies(ctx, namespace)
 }
 
+// policy returns the policy of exactly this origin, or nil. It does not fall back to the policy of the source.
 func (in *Inbox) policy(ctx context.Context, namespace, source, origin string) (*deadletter.Policy, error) {
 	all, err := in.store.Policies(ctx, namespace)
 	if err != nil {
@@ -108,7 +111,8 @@ func (in *Inbox) policiesOf(ctx context.Context, s *deadletter.Source) ([]*deadl
 	return of, nil
 }
 
-// policyFor returns the policy for an origin: its own, else that of the source, else nil.
+// policyFor returns the policy for an origin: its own, else that of the source, else nil. The order of the list does
+// not matter.
 func policyFor(policies []*deadletter.Policy, origin string) *deadletter.Policy {
 	var of *deadletter.Policy
 	for _, p := range policies {
@@ -122,6 +126,7 @@ func policyFor(policies []*deadletter.Policy, origin string) *deadletter.Policy 
 	return of
 }
 
+// policyName names a policy in the audit trail: the source, and the origin behind a slash if it has one.
 func policyName(p *deadletter.Policy) string {
 	if p.Origin == "" {
 		return p.Source
@@ -129,5 +134,5 @@ func policyName(p *deadletter.Policy) string {
 	return p.Source + "/" + p.Origin
 }
 
-// roll returns a random number from 0 to below 1, for jitter.
+// roll returns a random number from 0 to below 1, for jitter. Chance is an argument of the domain; it is made here.
 func (in *Inbox) roll() float64 { return rand.Float64() }

@@ -20,10 +20,12 @@ const (
 // PreviewRedrive says what an operation would do, and what would refuse it. It stores nothing. Destinations and edits
 // are tried on the newest 10,000 letters of the selection.
 func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Preview, error) {
+	// CreateRedrive settles too, so that both see the same selection.
 	if err := in.settle(ctx, &req); err != nil {
 		return nil, err
 	}
 	p := &Preview{Plan: req.Plan.WithDefaults(), Stop: req.Stop.WithDefaults()}
+	// A malformed request is not tried on letters: its selection may mean something else than the caller thinks.
 	p.Problems = req.check(p.Plan)
 	if len(p.Problems) > 0 {
 		return p, nil
@@ -35,6 +37,8 @@ func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Previ
 
 // settle fills in what a selection leaves open, so that what is previewed is what is frozen: the only namespace of the
 // key, what the operation is for, and the groups that are merged into the selected ones.
+//
+// The groups are settled now and not when the redrive runs: a group that is merged later stays out of it.
 func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 	namespace, err := narrow(ctx, req.Selection.Namespace)
 	if err != nil {
@@ -53,6 +57,7 @@ func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 	return err
 }
 
+// check returns the problems of a request, at JSON pointers of the API. plan has its defaults.
 func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 	var problems []task.Problem
 	if !req.Operation.Known() {
@@ -66,6 +71,7 @@ func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 		problems = append(problems, task.Problem{Location: "/selection/kind",
 			Message: "must be letter: only letters are restored"})
 	}
+	// within adds the problems of a member under its pointer.
 	within := func(at string, of []task.Problem) {
 		for _, p := range of {
 			problems = append(problems, task.Problem{Location: at + p.Location, Message: p.Message})
@@ -84,7 +90,8 @@ func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 	return problems
 }
 
-// previewer looks at the letters and cases of a selection.
+// previewer looks at the letters and cases of a selection and collects what it finds in out. sources and checks make
+// sure that each source is read, and each destination is asked for, only once.
 type previewer struct {
 	in      *Inbox
 	ctx     context.Context
@@ -94,6 +101,8 @@ type previewer struct {
 	checks  map[[2]string]*DestinationCheck
 }
 
+// run looks at letters and cases, unless the selection leaves one of them out, and turns destinations that cannot be
+// used into problems.
 func (v *previewer) run() error {
 	if v.req.Selection.Kind != deadletter.KindCase {
 		if err := v.letters(); err != nil {
@@ -120,13 +129,16 @@ func (v *previewer) run() error {
 	return nil
 }
 
+// refuse adds a problem of the destination.
 func (v *previewer) refuse(why string) {
 	v.out.Problems = append(v.out.Problems, task.Problem{Location: "/destination", Message: why})
 }
 
+// quoted puts a name in quotes for a message.
 func quoted(s string) string { return `"` + s + `"` }
 
-// letters looks at the letters of the selection, page by page.
+// letters looks at the letters of the selection, the newest first, page by page, up to a bound: a selection may have a
+// million letters, and an operator waits for the answer.
 func (v *previewer) letters() error {
 	f := LetterFilter{Selection: v.req.Selection, Limit: 500}
 	for looked := 0; ; {
@@ -135,6 +147,7 @@ func (v *previewer) letters() error {
 			return err
 		}
 		for _, l := range page.Letters {
+			// The freeze leaves them out as well, so they must not be counted.
 			if l.Parked && !v.req.IncludeParked && v.req.Operation == deadletter.OpRedrive {
 				continue
 			}
@@ -146,6 +159,7 @@ func (v *previewer) letters() error {
 		if page.Next.IsZero() {
 			return nil
 		}
+		// An empty page counts as one letter, so that a search which finds nothing ends, too.
 		if looked += max(len(page.Letters), 1); looked >= previewed {
 			v.out.Capped = true
 			return nil
@@ -154,7 +168,7 @@ func (v *previewer) letters() error {
 	}
 }
 
-// statesFor are the states of the items that an operation is for, the one that it takes unless told otherwise first.
+// statesFor are the states of the items that an operation is for. The first one is taken if the selection names none.
 func statesFor(op deadletter.Operation) []deadletter.State {
 	if op == deadletter.OpRestore {
 		return []deadletter.State{deadletter.Discarded}
@@ -162,6 +176,7 @@ func statesFor(op deadletter.Operation) []deadletter.State {
 	return []deadletter.State{deadletter.Open, deadletter.Scheduled}
 }
 
+// letter counts a letter for its destination, and makes it a sample while there are fewer than ten.
 func (v *previewer) letter(l *deadletter.Letter) error {
 	item := PreviewItem{Kind: deadletter.KindLetter, ID: l.ID}
 	if v.req.Operation == deadletter.OpRedrive {
@@ -174,6 +189,7 @@ func (v *previewer) letter(l *deadletter.Letter) error {
 		return nil
 	}
 	if v.req.Edit != nil {
+		// The list omits large payloads, and an edit needs the whole.
 		whole, err := v.in.store.FindLetter(v.ctx, l.ID)
 		if err != nil || whole == nil {
 			return err
@@ -189,7 +205,7 @@ func (v *previewer) letter(l *deadletter.Letter) error {
 	return nil
 }
 
-// destination is where a letter is sent.
+// destination is where a letter is sent: to the named one, else to its origin; "" if it has neither.
 func destination(named string, l *deadletter.Letter) string {
 	if named != "" {
 		return named
@@ -197,7 +213,8 @@ func destination(named string, l *deadletter.Letter) string {
 	return l.Origin
 }
 
-// check notes where letters would be sent, and whether that can be done.
+// check notes where letters would be sent, and whether that can be done. It asks the broker once for each destination.
+// A destination that is not allowed is not asked for, since the question alone could reach a foreign host.
 func (v *previewer) check(l *deadletter.Letter, destination string) error {
 	at := [2]string{l.Source, destination}
 	if c := v.checks[at]; c != nil {
@@ -221,7 +238,7 @@ func (v *previewer) check(l *deadletter.Letter, destination string) error {
 	return nil
 }
 
-// cases looks at the pending cases of the selection.
+// cases counts the pending cases of the selection, up to the bound. Cases need no destination: their tasks are here.
 func (v *previewer) cases() error {
 	found, capped, err := v.in.store.SelectCases(v.ctx, v.req.Selection, previewed)
 	if err != nil {

@@ -11,11 +11,15 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Carrier connects the inbox with the brokers of one driver.
+// Carrier connects the inbox with the brokers of one driver, for all sources of that driver. It is safe for concurrent
+// use. Package carrier implements it.
 type Carrier interface {
 	Sender
 	// Read receives messages of a source, and has them acknowledged once capture has returned nil. It connects again
 	// after errors, which it reports, and blocks until ctx ends.
+	//
+	// capture is called with one batch at a time. After an error of capture the messages stay with the broker and are
+	// delivered again. report gets nil when the source answers again.
 	Read(ctx context.Context, source *deadletter.Source, capture func(context.Context, []Arrival) error,
 		report func(error))
 }
@@ -26,7 +30,8 @@ const (
 	readEvery, readLease = time.Second, 4 * time.Second
 )
 
-// Read reads the sources that no other node reads, until ctx ends. node is the name of this process. It blocks.
+// Read reads the sources that no other node reads, until ctx ends; then it gives them back, and waits for what is being
+// captured. node is the name of this process and must be unique among the nodes. Errors are logged. Call it once.
 func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) {
 	r := &readers{in: in, node: node, log: log, running: map[string]*reading{}}
 	defer r.stopAll()
@@ -44,16 +49,17 @@ func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) {
 	}
 }
 
-// readers are the sources that this node reads.
+// readers are the sources that this node reads. Only the goroutine of Read uses it.
 type readers struct {
 	in   *Inbox
 	node string
 	log  *slog.Logger
 
+	// By namespace and name.
 	running map[string]*reading
 }
 
-// reading is one source that is being read.
+// reading is one source that is being read, by a goroutine of its own.
 type reading struct {
 	source *deadletter.Source
 	stop   context.CancelFunc
@@ -64,6 +70,7 @@ type reading struct {
 }
 
 // look takes sources that are free, keeps those that it has, and stops reading those that are paused, changed or lost.
+// A changed source is read anew in the same look, with its new settings.
 func (r *readers) look(ctx context.Context) error {
 	sources, err := r.in.store.Sources(ctx, "")
 	if err != nil {
@@ -76,6 +83,7 @@ func (r *readers) look(ctx context.Context) error {
 			wanted[s.Namespace+"/"+s.Name] = s
 		}
 	}
+	// Before the leases are renewed: who reads with old settings must have stopped.
 	for name, run := range r.running {
 		if s := wanted[name]; s == nil || s.Version != run.source.Version {
 			r.end(name)
@@ -96,7 +104,8 @@ func (r *readers) look(ctx context.Context) error {
 	return nil
 }
 
-// take asks for the right to read a source, or renews it.
+// take asks for the right to read a source for a time, or renews it; a hold of 0 gives it back. It reports whether this
+// node has the right.
 func (r *readers) take(ctx context.Context, s *deadletter.Source, hold time.Duration) (mine bool, err error) {
 	now := r.in.now()
 	err = r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -113,6 +122,7 @@ func (r *readers) expire() {
 	}
 }
 
+// begin starts to read a source. The goroutine ends when its context does, and closes done then.
 func (r *readers) begin(ctx context.Context, name string, s *deadletter.Source) {
 	ctx, stop := context.WithCancel(ctx)
 	run := &reading{source: s, stop: stop, done: make(chan struct{})}
@@ -123,6 +133,8 @@ func (r *readers) begin(ctx context.Context, name string, s *deadletter.Source) 
 		defer close(run.done)
 		carrier.Read(ctx, s, func(ctx context.Context, arrivals []Arrival) error {
 			_, err := r.in.Capture(ctx, s, arrivals)
+			// The carrier retries without an end, so a full source is reported here. Other errors of the database show
+			// in look.
 			if task.CodeOf(err) == task.Exhausted {
 				run.report(r.log, err)
 			}
@@ -131,7 +143,8 @@ func (r *readers) begin(ctx context.Context, name string, s *deadletter.Source) 
 	}()
 }
 
-// report logs an error of a source, unless it is the last one again.
+// report logs an error of a source, unless it is the same as the last one: a broker that is down for a night is one
+// line. nil means that the source answers again.
 func (run *reading) report(log *slog.Logger, err error) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
@@ -150,7 +163,8 @@ func (run *reading) report(log *slog.Logger, err error) {
 	log.Warn("a source of dead letters cannot be read", "source", run.source.Name, "error", text)
 }
 
-// end stops reading a source, and waits for what is being captured.
+// end stops reading a source, and waits for what is being captured: another node may only begin when this one is
+// silent.
 func (r *readers) end(name string) {
 	run := r.running[name]
 	if run == nil {
@@ -161,7 +175,8 @@ func (r *readers) end(name string) {
 	delete(r.running, name)
 }
 
-// stopAll ends all reading, and leaves the sources to other nodes at once.
+// stopAll ends all reading, and leaves the sources to other nodes at once instead of after the lease. It has a context
+// of its own, because that of Read has ended, and a second at most: a node must shut down without a database.
 func (r *readers) stopAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

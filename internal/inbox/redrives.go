@@ -9,12 +9,15 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// maxFrozen bounds the items of a redrive.
+// maxFrozen bounds the items of a redrive. The freeze is one transaction, and its size is what bounds it.
 const maxFrozen = deadletter.MaxItems
 
 // CreateRedrive freezes a selection: the items that it selects now are written down, and nothing that arrives later is
 // added. On request it starts at once. It refuses a selection of nothing, a destination that does not exist, and one
 // that a source does not allow.
+//
+// The freeze is one transaction with the redrive and its act. Letters that arrive between the preview and the freeze
+// may be included. A lost answer leaves the redrive: look at Redrives before a second try.
 func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadletter.Redrive, error) {
 	by, key, err := signed(ctx, req.By)
 	if err != nil {
@@ -23,6 +26,7 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 	if err := in.settle(ctx, &req); err != nil {
 		return nil, err
 	}
+	// The preview is also the check: what it would show as a problem refuses the redrive.
 	preview, err := in.PreviewRedrive(ctx, req)
 	if err != nil {
 		return nil, err
@@ -69,8 +73,9 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 	return r, nil
 }
 
-// ActOnRedrive starts, pauses, resumes or cancels a redrive. Resuming one that its stop rule halted overrides the rule
-// for what was sent so far.
+// ActOnRedrive starts, pauses, resumes or cancels a redrive. What a runner is sending at that moment is still sent and
+// recorded; nothing is marked afterwards. Resuming one that its stop rule halted overrides the rule for what was sent
+// so far. WrongState for an action that the state does not allow.
 func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what RedriveAct, by By) (*deadletter.Redrive, error) {
 	by, key, err := signed(ctx, by)
 	if err != nil {
@@ -105,6 +110,7 @@ func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what RedriveAct, 
 	return changed, nil
 }
 
+// apply changes the state of a redrive, or refuses an unknown action with Invalid.
 func apply(r *deadletter.Redrive, what RedriveAct, now task.Instant) error {
 	switch what {
 	case StartRedrive:
@@ -133,7 +139,7 @@ func (in *Inbox) Redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, 
 	return r, err
 }
 
-// Redrives returns a page, the newest first, without counts.
+// Redrives returns a page, the newest first, without counts: those are counted from the items, up to a million of them.
 func (in *Inbox) Redrives(ctx context.Context, f RedriveFilter) ([]*deadletter.Redrive, error) {
 	if err := in.limit(f.Limit); err != nil {
 		return nil, err
@@ -146,7 +152,8 @@ func (in *Inbox) Redrives(ctx context.Context, f RedriveFilter) ([]*deadletter.R
 	return in.store.ListRedrives(ctx, f)
 }
 
-// RedriveItems returns items of a redrive above a number, with their results; only those in a state unless it is "".
+// RedriveItems returns items of a redrive above a number, in the order in which they are sent, with their results; only
+// those in a state unless it is "". NotFound when there is no such redrive.
 func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state deadletter.ItemState, above, limit int) (
 	[]deadletter.Item, error,
 ) {
@@ -163,7 +170,7 @@ func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state deadletter.
 	return in.store.ListItems(ctx, id, state, above, limit)
 }
 
-// itemMessage is why an item was not sent, bounded.
+// itemMessage is why an item was not sent, cut to 500 characters: a redrive stores one for each of its items.
 func itemMessage(err error) string { return fmt.Sprintf("%.500s", err.Error()) }
 
 // selectsNothing refuses a redrive of no items: a conflict, because the same request succeeds when there are some.

@@ -20,10 +20,12 @@ const (
 	maxKey     = 4 << 10
 )
 
-// HTTP is the driver of a source whose letters are reported.
+// HTTP is the driver of a source whose letters are reported. No node reads such a source; its letters are sent back by
+// POST.
 const HTTP = "http"
 
-// checkReports refuses reports that break a rule: all, or none.
+// checkReports refuses reports that break a rule, all or none, and reports all problems at once. Texts that may be long
+// are not checked: capture cuts them.
 func (in *Inbox) checkReports(source string, reports []Report) error {
 	var problems []task.Problem
 	bad := func(at, fault string) {
@@ -38,6 +40,7 @@ func (in *Inbox) checkReports(source string, reports []Report) error {
 	if len(reports) < 1 || len(reports) > maxReports {
 		bad("/reports", fmt.Sprintf("must have 1 to %d entries, not %d", maxReports, len(reports)))
 	}
+	// A list that is too long is one problem, not thousands.
 	for i, r := range reports[:min(len(reports), maxReports)] {
 		at := "/reports/" + strconv.Itoa(i)
 		bad(at+"/message_id", task.TextFault(r.MessageID, maxName))
@@ -68,6 +71,7 @@ func (in *Inbox) checkReports(source string, reports []Report) error {
 // maxAhead is how far the clock of a program that reports may be ahead.
 const maxAhead = 5 * 60 * 1e9
 
+// headerBytes is the length of all names and values.
 func headerBytes(headers []deadletter.Header) int {
 	n := 0
 	for _, h := range headers {
@@ -77,6 +81,9 @@ func headerBytes(headers []deadletter.Header) int {
 }
 
 // bounded returns content within the limits, the size of the whole payload, and whether anything was cut.
+//
+// c's slices may be shared with the caller and are not changed. What is cut is cloned, so that a small rest does not
+// keep a large message in memory.
 func (in *Inbox) bounded(c deadletter.Content) (of deadletter.Content, size int, cut bool) {
 	size = len(c.Payload)
 	if len(c.Key) > maxKey {
@@ -95,7 +102,7 @@ func (in *Inbox) bounded(c deadletter.Content) (of deadletter.Content, size int,
 	return c, size, cut
 }
 
-// bound cuts the texts of a failure.
+// bound cuts the texts of a failure, and finds its class if the message names none that is known.
 func bound(r failure.Report) failure.Report {
 	r.Type, r.Code = failure.Cut(r.Type, maxName), failure.Cut(r.Code, maxName)
 	r.Message = failure.Cut(r.Message, maxMessage)
@@ -111,6 +118,7 @@ func (in *Inbox) identify(a *Arrival) string {
 	switch {
 	case a.Position != "" || a.MessageID != "":
 		return deadletter.Identify(a.Position, a.MessageID, a.Content)
+	// A program that reports again after a lost answer sends the same time; two deaths of one message differ in it.
 	case a.FailedAt != 0:
 		died := deadletter.Identify("", "", a.Content) + "@" + strconv.FormatInt(int64(a.FailedAt), 10) + a.Origin
 		return deadletter.Identify("", died, a.Content)
@@ -119,6 +127,8 @@ func (in *Inbox) identify(a *Arrival) string {
 	}
 }
 
+// sortedGroups returns groups in the order of their IDs: rows are inserted in one order, so that two transactions with
+// the same groups do not deadlock.
 func sortedGroups(of map[deadletter.GroupID]*deadletter.Group) []*deadletter.Group {
 	list := make([]*deadletter.Group, 0, len(of))
 	for _, id := range slices.Sorted(maps.Keys(of)) {
@@ -127,6 +137,7 @@ func sortedGroups(of map[deadletter.GroupID]*deadletter.Group) []*deadletter.Gro
 	return list
 }
 
+// sortedDeltas returns deltas in the order of their groups, for the same output each time.
 func sortedDeltas(of map[deadletter.GroupID]*deadletter.Delta) []deadletter.Delta {
 	list := make([]deadletter.Delta, 0, len(of))
 	for _, id := range slices.Sorted(maps.Keys(of)) {

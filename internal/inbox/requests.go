@@ -6,9 +6,10 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// By says who acts and why.
+// By says who acts and why. It is part of every request that changes something.
 type By struct {
-	Actor  string // "" means the holder of the request's key, or anonymous
+	Actor string // "" means the holder of the request's key, or anonymous
+	// At most as long as the engine allows for acts; DiscardLetter requires it.
 	Reason string
 	// Version is the version of the object that the caller has read; 0: any. Another one refuses the act with Conflict.
 	Version int64
@@ -19,13 +20,17 @@ type Report struct {
 	// MessageID is the program's identifier of the message. A second report of the same source with the same identifier
 	// is a repetition, and changes nothing. "" identifies the message by its content, origin and time of failure.
 	MessageID string
-	Origin    string
-	Handler   string
-	Content   deadletter.Content
-	Failure   failure.Report
-	Stack     string
-	Attempts  int
-	FailedAt  task.Instant // 0: now
+	// Origin is where the consumer took the message from; "" if that is not known. For a report over HTTP it is a
+	// claim: letters are only sent there if the source lists it as a target.
+	Origin  string
+	Handler string
+	// Content is the message as the consumer got it. What is above the limits is cut with a mark when it is captured.
+	Content deadletter.Content
+	Failure failure.Report
+	Stack   string
+	// Attempts is how often the consumer tried, 0 if that is not known.
+	Attempts int
+	FailedAt task.Instant // 0: now
 	// Letter is the letter that was sent back as this message, by its header tasker-letter; zero for none.
 	Letter task.ID
 }
@@ -40,7 +45,7 @@ const (
 	Returned  CaptureStatus = "returned"  // a letter that was sent back is open again
 )
 
-// Receipt is the answer to one captured message.
+// Receipt is the answer to one captured message: its letter, and the group of its failure.
 type Receipt struct {
 	Letter task.ID
 	Group  deadletter.GroupID
@@ -54,7 +59,7 @@ type LetterStory struct {
 	Group       *deadletter.Group
 }
 
-// GroupStory is a group with all that is known of it.
+// GroupStory is a group with all that is known of it. The counts of Group include those of Merged.
 type GroupStory struct {
 	Group  *deadletter.Group
 	Merged []*deadletter.Group // that are merged into it
@@ -73,7 +78,7 @@ type GroupPage struct {
 	Next   string                                   // cursor; "" at the end
 }
 
-// GroupChange changes a group; nil fields keep what is.
+// GroupChange changes a group; nil fields keep what is. Several changes are one act.
 type GroupChange struct {
 	By
 	State      deadletter.GroupState // "" keeps it
@@ -85,21 +90,22 @@ type GroupChange struct {
 	Note       string // to add to the thread
 }
 
-// LetterEdit changes what is sent in place of a letter's original.
+// LetterEdit changes what is sent in place of a letter's original. Edit is ignored with Clear.
 type LetterEdit struct {
 	By
 	Edit  deadletter.Edit
 	Clear bool // go back to the original
 }
 
-// RedriveRequest describes an operation on many.
+// RedriveRequest describes an operation on many. The selection must name a namespace, unless the key has only one.
 type RedriveRequest struct {
 	By
-	Operation     deadletter.Operation
-	Selection     deadletter.Selection
-	Destination   string // "" sends each letter to its origin
-	Edit          *deadletter.Edit
-	Plan          deadletter.Plan // zero fields take the defaults
+	Operation   deadletter.Operation
+	Selection   deadletter.Selection
+	Destination string // "" sends each letter to its origin
+	Edit        *deadletter.Edit
+	Plan        deadletter.Plan // zero fields take the defaults
+	// The zero rule takes the default; a rule with any bound is kept as it is.
 	Stop          deadletter.StopRule
 	IncludeParked bool
 	// Start begins at once; otherwise the redrive is a draft until it is started.
@@ -108,6 +114,7 @@ type RedriveRequest struct {
 
 // Preview is what an operation would do. Nothing is stored.
 type Preview struct {
+	// Total is the number of letters and cases, without parked letters that would be left out.
 	Total  int
 	Capped bool // there are more
 	// Samples are up to ten items, with their destinations and what the edit changes.
@@ -116,8 +123,9 @@ type Preview struct {
 	Destinations []DestinationCheck
 	// Problems would refuse the operation; empty when it could start.
 	Problems []task.Problem
-	Plan     deadletter.Plan
-	Stop     deadletter.StopRule
+	// Plan and Stop have their defaults filled in.
+	Plan deadletter.Plan
+	Stop deadletter.StopRule
 }
 
 // PreviewItem is one sample of a preview.
@@ -129,7 +137,8 @@ type PreviewItem struct {
 	Problem     string // why the edit does not apply to it; "" otherwise
 }
 
-// DestinationCheck is whether letters can be sent to a destination.
+// DestinationCheck is whether letters of a source can be sent to a destination. Letters is their number among those
+// that the preview looked at. Exists is only known if Allowed.
 type DestinationCheck struct {
 	Source      string
 	Destination string

@@ -10,6 +10,9 @@ import (
 
 // Store is all that an Inbox stores. Package store implements it once, for every SQL database. A method that takes a
 // transaction is part of it; the others answer from a committed state.
+//
+// Locked rows stay locked until the transaction ends. Everybody locks a redrive before letters, and letters before
+// items and groups; letters in the order of their IDs.
 type Store interface {
 	LetterRows
 	LetterReader
@@ -82,7 +85,8 @@ type GroupRows interface {
 	engine.GroupRows
 	// Group returns a group, locked, or nil.
 	Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID) (*deadletter.Group, error)
-	// SaveGroup stores the fields of a group that operators and the loop change, except its counts.
+	// SaveGroup stores the fields of a group that operators and the loop change, except its counts. Counts are changed
+	// by FoldDeltas alone, so that an operator and a burst of failures never wait for each other.
 	SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group) error
 	// AddGroupNotes appends to the threads of groups; it numbers the notes.
 	AddGroupNotes(ctx context.Context, tx engine.Tx, notes []deadletter.Note) error
@@ -130,16 +134,19 @@ type GroupFilter struct {
 
 // RedriveRows are redrives in a transaction.
 type RedriveRows interface {
+	// AddRedrive stores a redrive. Its items are stored by Freeze, in the same transaction.
 	AddRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error
 	// Freeze writes down the items that a redrive's selection selects now, the earliest death first, and returns their
 	// number. It takes at most limit; one more than that fails with task.TooLarge.
 	Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, limit int) (int, error)
 	// Redrive returns a redrive, locked, or nil.
 	Redrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error)
+	// SaveRedrive stores the fields that change: state, wave, progress, version.
 	SaveRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error
 	// Items returns items of a redrive in a state above a number, in the order of their numbers, up to limit.
 	Items(ctx context.Context, tx engine.Tx, id task.ID, state deadletter.ItemState, above, limit int) (
 		[]deadletter.Item, error)
+	// SaveItems stores the results of items that exist.
 	SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error
 	// DecidedItems counts the items of a wave that have a result.
 	DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wave int) (int, error)
@@ -147,6 +154,7 @@ type RedriveRows interface {
 
 // RedriveReader answers queries about redrives.
 type RedriveReader interface {
+	// FindRedrive returns a redrive, or nil. CountItems has its counts.
 	FindRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error)
 	// ListRedrives returns a page, the newest first.
 	ListRedrives(ctx context.Context, f RedriveFilter) ([]*deadletter.Redrive, error)
@@ -167,11 +175,12 @@ type RedriveReader interface {
 type RedriveFilter struct {
 	Namespace string
 	States    []deadletter.RedriveState
-	Below     task.ID
-	Limit     int
+	// Exclusive; zero starts at the newest.
+	Below task.ID
+	Limit int
 }
 
-// SourceRows are sources.
+// SourceRows are sources, by namespace and name, and the right to read one.
 type SourceRows interface {
 	// SaveSource inserts or changes a source, by its namespace and name.
 	SaveSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
@@ -188,10 +197,11 @@ type SourceRows interface {
 	SaveSourceCursor(ctx context.Context, tx engine.Tx, namespace, name, cursor string) error
 }
 
-// PolicyRows are policies.
+// PolicyRows are policies, by namespace, source and origin.
 type PolicyRows interface {
 	// SavePolicy inserts or changes a policy, by its namespace, source and origin.
 	SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error
+	// DropPolicy removes a policy; it does nothing if there is none.
 	DropPolicy(ctx context.Context, tx engine.Tx, namespace, source, origin string) error
 	// Policies returns those of a namespace, or all ("").
 	Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error)

@@ -24,6 +24,8 @@ const (
 // Advance carries on with the redrives that are running, for about a second each. It must run in one process at a time;
 // another process may go on where this one stopped. It returns the number of items that were decided, and whether more
 // are due.
+//
+// Nothing that decides is kept in memory between two calls: rows of the redrive and its items say where it is.
 func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
 	active, err := in.store.ActiveRedrives(ctx, runnable)
 	if err != nil {
@@ -45,7 +47,8 @@ func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
 	return n, more && len(errs) == 0, errors.Join(errs...)
 }
 
-// runner carries on with one redrive.
+// runner carries on with one redrive, in one goroutine, for one turn. redrive is the row as it was read last; each
+// transaction reads it again (reload), because an operator may act at any time.
 type runner struct {
 	in      *Inbox
 	redrive *deadletter.Redrive
@@ -54,6 +57,9 @@ type runner struct {
 }
 
 // run takes steps until there is nothing to do now, or the time is up; then it reports true.
+//
+// Each round: send again what a dead process left, look what became of replayed tasks (once), ask the domain for the
+// next step (Redrive.Next), and take it. Next decides from the row and the outcome of the wave alone.
 func (r *runner) run(ctx context.Context) (more bool, err error) {
 	for watched := false; ; {
 		if waits, err := r.recover(ctx); err != nil || waits || !r.redrive.State.Active() {
@@ -94,7 +100,8 @@ func (r *runner) run(ctx context.Context) (more bool, err error) {
 	}
 }
 
-// apply stores a decision about the redrive itself. An operator who acted in the meantime comes first.
+// apply stores a decision about the redrive itself: a new wave, a halt, the end. An operator who acted in the meantime
+// comes first. A new wave is no act; halting and ending are, by the system.
 func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
 	return r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		now, err := r.reload(ctx, tx)
@@ -120,7 +127,7 @@ func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
 	})
 }
 
-// reload reads the redrive's row, locked.
+// reload reads the redrive's row, locked, and returns the time. NotFound if it was deleted.
 func (r *runner) reload(ctx context.Context, tx engine.Tx) (task.Instant, error) {
 	now, err := r.in.store.Redrive(ctx, tx, r.redrive.ID)
 	if err == nil && now == nil {
@@ -132,7 +139,8 @@ func (r *runner) reload(ctx context.Context, tx engine.Tx) (task.Instant, error)
 	return r.in.now(), err
 }
 
-// send decides the next n items: it sends them, or says why not.
+// send decides the next n items: it sends letters in one batch and replays cases one by one, or notes why not. An error
+// leaves the rest of the items pending, or marked for recover.
 func (r *runner) send(ctx context.Context, n int) error {
 	items, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemPending, r.redrive.Behind, n)
 	if err != nil {
@@ -192,7 +200,7 @@ func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 	return done, nil, nil
 }
 
-// record stores results, and that the items up to a number are decided.
+// record stores results, and that the items up to the number last are decided. Without results it only counts anew.
 func (r *runner) record(ctx context.Context, results []result, last int) error {
 	return r.update(ctx, func(ctx context.Context, tx engine.Tx, now task.Instant) (int, error) {
 		if err := r.in.recordSends(ctx, tx, results, now); err != nil {
@@ -231,7 +239,8 @@ func (r *runner) update(ctx context.Context, fn func(context.Context, engine.Tx,
 }
 
 // recover sends the items again that another process was sending when it ended. They may have been sent: they are
-// marked as uncertain. It reports whether to wait: another process may still be sending, and counts what it sends.
+// marked as uncertain, and sent under the same letter ID, by which a consumer can recognise them. It reports whether to
+// wait: another process may still be sending, and counts what it sends.
 func (r *runner) recover(ctx context.Context) (wait bool, err error) {
 	items, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemSending, 0, sendBatch)
 	if err != nil || len(items) == 0 {
@@ -255,7 +264,8 @@ func (r *runner) recover(ctx context.Context) (wait bool, err error) {
 	return false, r.record(ctx, b.send(ctx), orphans[len(orphans)-1].No)
 }
 
-// watchTasks records what became of the tasks of cases that were replayed: complete, or in error again.
+// watchTasks records what became of the tasks of cases that were replayed: complete, or in error again. A letter that
+// comes back is recorded by capture; a task does not tell, so it is looked at, once per turn.
 func (r *runner) watchTasks(ctx context.Context) error {
 	if r.redrive.Selection.Kind == deadletter.KindLetter {
 		return nil
@@ -281,7 +291,8 @@ func (r *runner) watchTasks(ctx context.Context) error {
 	}
 }
 
-// ended returns the items whose tasks have come to an end, with their results.
+// ended returns the items whose tasks have come to an end, with their results. A task that runs on has none yet. A task
+// that is complete resolves its case.
 func (r *runner) ended(ctx context.Context, items []deadletter.Item) ([]deadletter.Item, error) {
 	var out []deadletter.Item
 	for _, i := range items {
@@ -307,6 +318,8 @@ func (r *runner) ended(ctx context.Context, items []deadletter.Item) ([]deadlett
 			if err := r.resolve(ctx, c); err != nil {
 				return nil, err
 			}
+		// In error later than the replay. Without the comparison a replay that is not yet visible would count as
+		// returned.
 		case tasks[0].State == task.Errored && tasks[0].StateAt > i.At:
 			i.State, i.Group = deadletter.ItemReturned, deadletter.GroupID(c.Group)
 		default:

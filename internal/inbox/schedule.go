@@ -10,6 +10,9 @@ import (
 
 // SendDue sends letters back that a policy has scheduled and that are due. It must run in one process at a time;
 // another may go on where this one stopped. It returns how many were sent, and whether more are due.
+//
+// It first sends again what a process left marked when it ended (marked), then what is due. Such letters may be sent
+// twice, under the same ID.
 func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 	for _, marked := range []bool{true, false} {
 		until := in.now()
@@ -32,7 +35,8 @@ func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 	return n, more, nil
 }
 
-// sendLetters sends letters for their policies. Its items belong to no redrive, so they are not stored.
+// sendLetters sends letters for their policies, as a batch without a redrive: nothing is stored for the items. Letters
+// that cannot be sent are opened in the transaction that records the others.
 func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) error {
 	b := &batch{runner: &runner{in: in, redrive: &deadletter.Redrive{Operation: deadletter.OpRedrive}}, again: again}
 	for i, id := range ids {
@@ -55,6 +59,7 @@ func (in *Inbox) leave(ctx context.Context, tx engine.Tx, results []result) erro
 	why := map[task.ID]string{}
 	var ids []task.ID
 	for _, r := range results {
+		// Not marked: it was decided without being sent.
 		if r.version == 0 {
 			why[r.item.ID] = r.item.Message
 			ids = append(ids, r.item.ID)

@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// Outgoing is one letter to send.
+// Outgoing is one letter to send. Content is what is sent; Letter is for what a broker needs beyond it, such as its ID.
 type Outgoing struct {
 	Letter  *deadletter.Letter
 	Content deadletter.Content // with the headers of its lineage
@@ -22,5 +22,6 @@ type Sender interface {
 	Send(ctx context.Context, source *deadletter.Source, destination string, letters []Outgoing) []error
 }
 
-// ErrUncertain reports a send whose outcome is not known.
+// ErrUncertain reports a send whose outcome is not known: the connection broke after the message was written and before
+// the broker confirmed it. Test with errors.Is.
 var ErrUncertain = errors.New("the outcome of the send is not known")

@@ -9,17 +9,19 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// shownOpen bounds the count of open letters of a source.
+// shownOpen bounds the count of open letters of a source: a list of sources must stay cheap with millions of letters.
 const shownOpen = 10_000
 
-// withDefaults fills in what a source leaves open.
+// withDefaults returns a copy of a source with what it leaves open filled in, and a version of at least 1.
 func withDefaults(s *deadletter.Source) *deadletter.Source {
 	of := s.WithDefaults()
 	of.Version = max(of.Version, 1)
 	return &of
 }
 
-// SaveSource adds a source, or changes one.
+// SaveSource adds a source, or replaces the settings of one. Nodes read it with the new settings within a second.
+// Invalid with a pointer for each fault, also for a driver that this server does not have; NotFound for a namespace
+// that the key does not reach; Conflict for another version. It does not connect to the broker; TestSource does.
 func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*deadletter.Source, error) {
 	if err := reach(ctx, s.Namespace); err != nil {
 		return nil, err
@@ -56,7 +58,8 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 	return next, err
 }
 
-// DropSource removes a source. Its letters stay, and can be discarded, but not sent back.
+// DropSource removes a source. Its letters stay, and can be discarded, but not sent back. The node that reads it stops
+// within a second; what it captures until then is refused, and stays on the broker.
 func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) error {
 	return in.withSource(ctx, namespace, name, by, "remove_source",
 		func(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
@@ -64,7 +67,7 @@ func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) 
 		})
 }
 
-// PauseSource stops reading a source, or goes on.
+// PauseSource stops reading a source, or goes on. Sending letters back is not paused.
 func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused bool, by By) (*deadletter.Source,
 	error,
 ) {
@@ -83,6 +86,8 @@ func (in *Inbox) PauseSource(ctx context.Context, namespace, name string, paused
 	return changed, err
 }
 
+// withSource changes a source that exists, in one transaction with the act. Conflict for another version than the
+// caller has read.
 func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, kind string,
 	fn func(context.Context, engine.Tx, *deadletter.Source) error,
 ) error {
@@ -105,7 +110,7 @@ func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, 
 	})
 }
 
-// source returns a source that the request reaches, or NotFound.
+// source returns a source that the request reaches, or NotFound. A name that could not be stored does not exist.
 func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadletter.Source, error) {
 	if !reaches(ctx, namespace) || task.TextFault(namespace, maxName)+task.TextFault(name, maxName) != "" {
 		return nil, noSource(name)
@@ -117,6 +122,7 @@ func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadlette
 	return s, err
 }
 
+// noSource is the error for an unknown source.
 func noSource(name string) error { return task.Errorf(task.NotFound, "there is no source %q", name) }
 
 // Sources returns the sources of a namespace, or of all that the request reaches (""), and how they stand.
@@ -140,7 +146,8 @@ func (in *Inbox) Sources(ctx context.Context, namespace string) ([]SourceStatus,
 	return out, nil
 }
 
-// status returns how a source stands.
+// status returns how a source stands, from its row and the number of its open letters. Whether its broker answers is
+// known to the node that reads it, and to TestSource.
 func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (SourceStatus, error) {
 	st := SourceStatus{Source: s, State: "reading"}
 	var err error
@@ -158,7 +165,8 @@ func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (SourceStatus
 	return st, nil
 }
 
-// TestSource asks the broker of a source whether its queue exists. The answer's Error is why it cannot be read.
+// TestSource asks the broker of a source whether its queue exists. The answer's Error is why it cannot be read; err is
+// only of the request and the database. A source of reports has no broker and is always fine.
 func (in *Inbox) TestSource(ctx context.Context, namespace, name string) (*SourceStatus, error) {
 	s, err := in.source(ctx, namespace, name)
 	if err != nil {

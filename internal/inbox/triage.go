@@ -17,6 +17,9 @@ const (
 // Triage adds new failures to the counts of their groups, and opens the groups that must be looked at again: resolved
 // ones that have failed since, and ignored ones of which a bound is reached. It must run in one process at a time. It
 // returns what it found, and whether more is due.
+//
+// Counts are folded and groups are opened in one transaction, so no failure is counted without its effect. Deltas are
+// folded here and nowhere else.
 func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		var sums []deadletter.Delta
@@ -39,7 +42,7 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 	return n, false, in.elapsed(ctx)
 }
 
-// failed tells a group, and the one that shows it, of failures.
+// failed tells a group of its failures, and then the group that shows it: both may be resolved or ignored.
 func (in *Inbox) failed(ctx context.Context, tx engine.Tx, d deadletter.Delta) error {
 	for id := d.Group; id != 0; {
 		g, err := in.store.Group(ctx, tx, id)
@@ -80,7 +83,8 @@ func (in *Inbox) thisHour(ctx context.Context, g *deadletter.Group) (n int64, er
 	return n, err
 }
 
-// noticed stores a change that failures or time brought about, and notes it in the thread of the group.
+// noticed stores a change that failures or time brought about, and notes it in the thread of the group. Events that
+// change nothing, such as the first failure of a group, are not stored.
 func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group, e deadletter.GroupEvent) error {
 	text := ""
 	switch e {
@@ -98,7 +102,7 @@ func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group,
 	return in.saveGroup(ctx, tx, g, act{kind: string(e), by: by, to: string(g.State)}, "")
 }
 
-// elapsed opens ignored groups whose time is up.
+// elapsed opens ignored groups whose time is up, up to 500 in one call. The others follow with the next turn.
 func (in *Inbox) elapsed(ctx context.Context) error {
 	ids, err := in.store.Timed(ctx, in.now(), tidyBatch)
 	if err != nil || len(ids) == 0 {
@@ -123,6 +127,8 @@ func (in *Inbox) elapsed(ctx context.Context) error {
 
 // Tidy deletes letters whose time has come, and puts cases into groups that have none: those of an older database, and
 // those that SQL opened. It must run in one process at a time.
+//
+// One call is one small transaction, because capture and redrives use the same database.
 func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
 	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		purged, err := in.store.PurgeLetters(ctx, tx, in.now(), tidyBatch)

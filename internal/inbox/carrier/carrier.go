@@ -1,5 +1,8 @@
 // Package carrier connects the inbox with brokers: it reads sources and sends letters back through package broker, and
-// decodes what messages say of their failures. It is the same for every driver.
+// decodes what messages say of their failures. It is the same for every driver, so a new broker needs no code here.
+//
+// Retries, reconnection and the circuit breaker are package broker's; what a message means is package format's; what is
+// stored, and when a message may be acknowledged, is the inbox's. This package only translates between the three.
 package carrier
 
 import (
@@ -25,7 +28,8 @@ const (
 )
 
 // Carrier is an inbox.Carrier over the drivers of one name. It keeps one connection for each URL to which letters are
-// sent, until Close. It is safe for concurrent use.
+// sent, until Close: letters of many sources of one broker share it. Reading has connections of its own, so that a
+// blocked read never delays a send. It is safe for concurrent use.
 type Carrier struct {
 	registry driver.Registry
 	name     string
@@ -36,12 +40,12 @@ type Carrier struct {
 
 var _ inbox.Carrier = (*Carrier)(nil)
 
-// New returns a carrier over the driver of a name.
+// New returns a carrier over the driver of a name. It opens nothing; connections are made when they are needed.
 func New(registry driver.Registry, name string) *Carrier {
 	return &Carrier{registry: registry, name: name, targets: map[string]*broker.Target{}}
 }
 
-// Close closes the connections.
+// Close closes the connections for sending, and returns their errors joined. Reading ends with its context.
 func (c *Carrier) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,6 +57,7 @@ func (c *Carrier) Close() error {
 	return errors.Join(errs...)
 }
 
+// dial returns how to connect to a URL. The registry hides passwords in the errors.
 func (c *Carrier) dial(url string) broker.Dial {
 	return func(ctx context.Context) (driver.Driver, error) { return c.registry.Open(ctx, c.name, url) }
 }
@@ -67,13 +72,14 @@ func (c *Carrier) target(url string) *broker.Target {
 	return c.targets[url]
 }
 
-// Exists implements inbox.Sender.
+// Exists implements inbox.Sender. It asks the broker each time: a queue may be made after a redrive was refused.
 func (c *Carrier) Exists(ctx context.Context, source *deadletter.Source, destination string) (bool, error) {
 	exists, _, err := c.target(source.URL).Stat(ctx, destination)
 	return exists, err
 }
 
-// Send implements inbox.Sender.
+// Send implements inbox.Sender. The lineage is in the headers of the content; a broker without headers drops them, and
+// the letter is then recognised by its content.
 func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destination string,
 	letters []inbox.Outgoing,
 ) []error {
@@ -95,7 +101,8 @@ func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destinati
 	return errs
 }
 
-// Read implements inbox.Carrier.
+// Read implements inbox.Carrier. It returns when ctx has ended and the batch that was being captured is acknowledged or
+// left to the broker.
 func (c *Carrier) Read(ctx context.Context, source *deadletter.Source,
 	capture func(context.Context, []inbox.Arrival) error, report func(error),
 ) {
@@ -117,7 +124,8 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source,
 	}
 }
 
-// reportStatus reports each change of the last error of a source; nil when there is none.
+// reportStatus reports the state of a source every second: its last error, or nil when it is connected. The caller logs
+// changes only.
 func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 	tick := time.NewTicker(reportEvery)
 	defer tick.Stop()
@@ -136,7 +144,8 @@ func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 	}
 }
 
-// arrival decodes a message.
+// arrival decodes a message. Without a time of failure in it, the time at which the broker took the message stands for
+// it.
 func arrival(m driver.Message, source *deadletter.Source) inbox.Arrival {
 	d := format.Decode(m, source.Format)
 	a := inbox.Arrival{

@@ -28,7 +28,8 @@ func details(problems []task.Problem) []tasker.Detail {
 	return out
 }
 
-// relocated returns shownError with its locations moved from one place to another.
+// relocated returns shownError with its locations moved from one place to another, where a public type names or nests a
+// field in another way than the domain. Other locations stay.
 func relocated(err error, from, to string) error {
 	shown := shownError(err)
 	var e *tasker.Error

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
-// Groups implements deadletters.GroupBackend.
+// Groups implements deadletters.GroupBackend. A page has 50 groups unless the filter says how many.
 func (b *Backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadletters.GroupPage, error) {
 	page, err := b.inbox.Groups(ctx, inbox.GroupFilter{Namespace: f.Namespace, State: deadletter.GroupState(f.State),
 		Owner: f.Owner, Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly, Order: f.Order,
@@ -52,6 +52,7 @@ func (b *Backend) ChangeGroup(ctx context.Context, id string, ch deadletters.Gro
 		change.Ignore = deadletter.Ignore{Until: r.optionalTime("/ignore/until", i.Until), Count: i.Count,
 			PerHour: i.PerHour}
 	}
+	// A pointer to the zero time removes the due time; nil keeps it.
 	if ch.DueAt != nil {
 		due := r.optionalTime("/due_at", ch.DueAt)
 		change.DueAt = &due
@@ -83,6 +84,8 @@ func (b *Backend) UnmergeGroup(ctx context.Context, id string, act deadletters.A
 	return answeredGroup(b.inbox.UnmergeGroup(ctx, group, by))
 }
 
+// answeredGroup converts the answer of a verb. A fake in a test may answer with neither group nor error; that is
+// internal.
 func answeredGroup(g *deadletter.Group, err error) (*deadletters.Group, error) {
 	if err != nil {
 		return nil, shownError(err)
@@ -93,6 +96,8 @@ func answeredGroup(g *deadletter.Group, err error) (*deadletters.Group, error) {
 	return shownGroup(g), nil
 }
 
+// shownGroup converts a group. MeanOpenSeconds is the mean time from opening to resolution; it is omitted until the
+// group has been resolved once. The hours are not part of a domain group; callers add them.
 func shownGroup(g *deadletter.Group) *deadletters.Group {
 	out := &deadletters.Group{
 		GroupID: g.ID.String(), Namespace: g.Namespace, Title: g.Title, Fingerprint: shownPrint(g.Print),
@@ -111,11 +116,13 @@ func shownGroup(g *deadletter.Group) *deadletters.Group {
 	return out
 }
 
+// shownPrint converts the parts of a fingerprint.
 func shownPrint(p failure.Print) deadletters.Fingerprint {
 	return deadletters.Fingerprint{Version: p.Version, Type: p.Type, Message: p.Message, Frame: p.Frame, Where: p.Where,
 		Rule: p.Rule}
 }
 
+// shownHours converts counts by the hour, in their order. Hours without failures are left out on both sides.
 func shownHours(hours []deadletter.Hour) []deadletters.Hour {
 	var out []deadletters.Hour
 	for _, h := range hours {
@@ -124,6 +131,8 @@ func shownHours(hours []deadletter.Hour) []deadletters.Hour {
 	return out
 }
 
+// shownGroupStory converts a group with its thread, its merged groups and its sample. Notes is an empty list and never
+// nil, so that JSON has [].
 func shownGroupStory(s *inbox.GroupStory) *deadletters.GroupStory {
 	out := &deadletters.GroupStory{Group: *shownGroup(s.Group), Notes: []deadletters.Note{}}
 	out.Hours = shownHours(s.Hours)

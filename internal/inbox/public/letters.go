@@ -14,7 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Report implements deadletters.LetterBackend.
+// Report implements deadletters.LetterBackend. The namespace defaults to "default". Receipts are in the order of the
+// reports.
 func (b *Backend) Report(ctx context.Context, req deadletters.ReportRequest) ([]deadletters.Receipt, error) {
 	var r reader
 	reports := r.reports(&req)
@@ -33,7 +34,9 @@ func (b *Backend) Report(ctx context.Context, req deadletters.ReportRequest) ([]
 	return out, nil
 }
 
-// Letters implements deadletters.LetterBackend.
+// Letters implements deadletters.LetterBackend. A page has 50 letters unless the filter says how many. The cursor is
+// the ID of a letter: letters are listed by their IDs, which grow with time, so a page stays the same while new ones
+// arrive.
 func (b *Backend) Letters(ctx context.Context, f deadletters.LetterFilter) (*deadletters.LetterPage, error) {
 	var r reader
 	filter := inbox.LetterFilter{Selection: r.selection("", &f.Selection), Below: r.cursor(f.Cursor),
@@ -64,10 +67,13 @@ func (b *Backend) Letter(ctx context.Context, id uuid.UUID) (*deadletters.Letter
 	return shownLetterStory(story), nil
 }
 
-// exportPage is the number of letters of which an export reads the list at once.
+// exportPage is the number of letters of which an export reads the list at once. Their payloads are read one by one.
 const exportPage = 200
 
 // ExportLetters implements deadletters.LetterBackend. It holds one page of IDs, and one letter whole.
+//
+// The limit of the filter has no effect. An error is the last element. Letters that arrive during the export are newer
+// than its first page and are not part of it.
 func (b *Backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 ) iter.Seq2[*deadletters.Letter, error] {
 	return func(yield func(*deadletters.Letter, error) bool) {
@@ -103,7 +109,7 @@ func (b *Backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 	}
 }
 
-// EditLetter implements deadletters.LetterBackend.
+// EditLetter implements deadletters.LetterBackend. Clear excludes an edit.
 func (b *Backend) EditLetter(ctx context.Context, id uuid.UUID, edit deadletters.LetterEdit,
 ) (*deadletters.Letter, error) {
 	var r reader
@@ -139,6 +145,7 @@ func (b *Backend) RestoreLetter(ctx context.Context, id uuid.UUID, act deadlette
 	return answeredLetter(b.inbox.RestoreLetter(ctx, task.ID(id), by))
 }
 
+// answeredLetter converts the answer of a verb.
 func answeredLetter(l *deadletter.Letter, err error) (*deadletters.Letter, error) {
 	if err != nil {
 		return nil, shownError(err)

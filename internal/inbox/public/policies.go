@@ -29,7 +29,8 @@ func (b *Backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest)
 	return &shown, nil
 }
 
-// policyFields are the fields that the API names in another way than the domain.
+// policyFields are the fields that the API names in another way than the domain: the domain has durations, the API
+// numbers of seconds.
 var policyFields = map[string]string{"/base": "/base_seconds", "/cap": "/cap_seconds", "/at": "/time_of_day",
 	"/max_age": "/max_age_seconds", "/only_types": "/only_error_types"}
 
@@ -41,7 +42,8 @@ func policyError(err error) error {
 	return err
 }
 
-// DropPolicy implements deadletters.SourceBackend.
+// DropPolicy implements deadletters.SourceBackend. The namespace defaults to "default"; the origin "" is the policy of
+// the whole source.
 func (b *Backend) DropPolicy(ctx context.Context, namespace, source, origin string, act deadletters.Act) error {
 	var r reader
 	by := r.by(act)
@@ -51,7 +53,7 @@ func (b *Backend) DropPolicy(ctx context.Context, namespace, source, origin stri
 	return shownError(b.inbox.DropPolicy(ctx, cmp.Or(namespace, defaultNamespace), source, origin, by))
 }
 
-// Policies implements deadletters.SourceBackend.
+// Policies implements deadletters.SourceBackend. The namespace "" means all that the key reaches.
 func (b *Backend) Policies(ctx context.Context, namespace string) ([]deadletters.Policy, error) {
 	list, err := b.inbox.Policies(ctx, namespace)
 	if err != nil {
@@ -64,6 +66,7 @@ func (b *Backend) Policies(ctx context.Context, namespace string) ([]deadletters
 	return out, nil
 }
 
+// policy converts a policy. Its ETag is not read: the version that the caller expects is part of the act.
 func (r *reader) policy(p *deadletters.Policy) *deadletter.Policy {
 	return &deadletter.Policy{
 		Namespace: cmp.Or(p.Namespace, defaultNamespace), Source: p.Source, Origin: p.Origin,
@@ -74,6 +77,7 @@ func (r *reader) policy(p *deadletters.Policy) *deadletter.Policy {
 	}
 }
 
+// shownPolicy converts a policy. Only a scheduled one has a time of day: midnight is 0 in the domain, as is no time.
 func shownPolicy(p *deadletter.Policy) deadletters.Policy {
 	out := deadletters.Policy{
 		Namespace: p.Namespace, Source: p.Source, Origin: p.Origin, Strategy: deadletters.Strategy(p.Strategy),

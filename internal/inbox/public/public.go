@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Inbox is the use cases of dead letters, as *inbox.Inbox implements them. They limit themselves to the namespaces of
-// the key in the context.
+// Inbox is the use cases of dead letters, as *inbox.Inbox implements them; see there for their contracts. They limit
+// themselves to the namespaces of the key in the context. It consists of a role for each noun.
 type Inbox interface {
 	Letters
 	Groups
@@ -61,7 +61,7 @@ type Sources interface {
 	Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error)
 }
 
-// Backend is a deadletters.Backend on an Inbox.
+// Backend is a deadletters.Backend on an Inbox. It has no state and is safe for concurrent use.
 type Backend struct{ inbox Inbox }
 
 var _ deadletters.Backend = (*Backend)(nil)

@@ -15,10 +15,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// reader converts what a caller sends, and collects what cannot be converted. The rules about values that can be are
-// those of package inbox.
+// reader converts what a caller sends, and collects what cannot be converted, so that a request with three faults is
+// refused once with three details. The rules about values that can be converted are those of package inbox. The zero
+// value is ready; use one per request, convert everything, and then ask err.
 type reader struct{ problems []tasker.Detail }
 
+// bad adds a fault at a place: a JSON pointer into the body, or "path.NAME" and "query.NAME". "" is no fault.
 func (r *reader) bad(at, fault string) {
 	if fault != "" {
 		r.problems = append(r.problems, tasker.Detail{Location: at, Message: fault})
@@ -34,7 +36,8 @@ func (r *reader) err() error {
 		Details: r.problems}
 }
 
-// text checks a text for characters that break logs and terminals. Names allow no line breaks, prose does.
+// text returns s, and notes characters in it that break logs and terminals. Names allow no line breaks, prose does. Its
+// length is checked by the inbox.
 func (r *reader) text(at, s string, prose bool) string {
 	r.bad(at, task.CharacterFault(s, prose))
 	return s
@@ -49,6 +52,7 @@ func (r *reader) filterTime(at string, t time.Time) task.Instant {
 	return task.FromTime(t)
 }
 
+// optionalTime converts a time that may be missing; nil is 0.
 func (r *reader) optionalTime(at string, t *time.Time) task.Instant {
 	if t == nil {
 		return 0
@@ -57,9 +61,10 @@ func (r *reader) optionalTime(at string, t *time.Time) task.Instant {
 	return task.FromTime(*t)
 }
 
-// maxSeconds keeps a duration within the range of time.Duration: 100 years.
+// maxSeconds keeps a duration within the range of time.Duration: 100 years. The rules of each field are far below.
 const maxSeconds = 100 * 365 * 24 * 60 * 60
 
+// seconds converts a number of seconds, 0 to maxSeconds, with a fraction down to a nanosecond.
 func (r *reader) seconds(at string, s float64) time.Duration {
 	if math.IsNaN(s) || s < 0 || s > maxSeconds {
 		r.bad(at, "must be 0 to "+strconv.Itoa(maxSeconds)+" seconds")
@@ -68,6 +73,7 @@ func (r *reader) seconds(at string, s float64) time.Duration {
 	return time.Duration(s * float64(time.Second))
 }
 
+// group converts the ID of a group: 16 hex digits.
 func (r *reader) group(at, id string) deadletter.GroupID {
 	g, err := deadletter.ParseGroupID(id)
 	if err != nil {
@@ -76,6 +82,7 @@ func (r *reader) group(at, id string) deadletter.GroupID {
 	return g
 }
 
+// groups converts a list of them; the index is part of the place of a fault.
 func (r *reader) groups(at string, ids []string) []deadletter.GroupID {
 	var out []deadletter.GroupID
 	for i, id := range ids {
@@ -111,7 +118,8 @@ func (r *reader) number(s string) int {
 // unmatched is a version that no object has.
 const unmatched = -1
 
-// by converts an act.
+// by converts an act. If-Match takes one ETag: an act is on one version of an object. An ETag that no version can have
+// is no fault of the form; it matches nothing, so the act is refused with conflict like any other old ETag.
 func (r *reader) by(a deadletters.Act) inbox.By {
 	by := inbox.By{Actor: a.Actor, Reason: a.Reason}
 	var x task.Expectation
@@ -141,7 +149,8 @@ func ids(of []uuid.UUID) []task.ID {
 // defaultNamespace is the namespace of an object that names none.
 const defaultNamespace = "default"
 
-// timeOfDay converts HH:MM to the time since midnight.
+// timeOfDay converts HH:MM, in UTC, to the time since midnight. time.Parse accepts 3:30 as well, so the length is
+// checked.
 func (r *reader) timeOfDay(at, s string) time.Duration {
 	if s == "" {
 		return 0

@@ -10,8 +10,11 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// bothForms refuses a value in two forms, which may differ.
 const bothForms = "must be given as text or in base64, not both"
 
+// content converts a message. A payload is JSON, which is taken byte for byte, or anything in base64. JSON null is a
+// missing payload, since many clients write null for a field that they do not set; send "null" in base64 to mean it.
 func (r *reader) content(at string, c *deadletters.Content) deadletter.Content {
 	if len(c.Payload) > 0 && len(c.PayloadBase64) > 0 && string(c.Payload) != "null" {
 		r.bad(at+"/payload_base64", bothForms)
@@ -23,6 +26,7 @@ func (r *reader) content(at string, c *deadletters.Content) deadletter.Content {
 	return out
 }
 
+// key converts a key, text or binary; nil for none.
 func (r *reader) key(at, text string, binary []byte) []byte {
 	if text == "" {
 		return binary
@@ -33,6 +37,7 @@ func (r *reader) key(at, text string, binary []byte) []byte {
 	return []byte(text)
 }
 
+// headers converts headers in their order. Names may repeat; values may be text or binary.
 func (r *reader) headers(at string, list []deadletters.Header) []deadletter.Header {
 	var out []deadletter.Header
 	for i := range list {
@@ -50,6 +55,7 @@ func (r *reader) headers(at string, list []deadletters.Header) []deadletter.Head
 	return out
 }
 
+// edit converts an edit. Whether it is valid and can be applied is decided by the inbox.
 func (r *reader) edit(at string, e *deadletters.Edit) deadletter.Edit {
 	out := deadletter.Edit{Patch: e.Patch, SetHeaders: r.headers(at+"/set_headers", e.SetHeaders),
 		DropHeaders: e.DropHeaders, Key: r.key(at, e.Key, e.KeyBase64)}
@@ -62,6 +68,8 @@ func (r *reader) edit(at string, e *deadletters.Edit) deadletter.Edit {
 	return out
 }
 
+// report converts one report. Retryable defaults to true, and the time of failure to none, which the inbox replaces by
+// now. Message and stack are not checked for characters: they are evidence and are cleaned where they are shown.
 func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
 	f := &in.Failure
 	out := inbox.Report{MessageID: in.MessageID, Origin: in.Origin, Handler: in.Handler,
@@ -77,6 +85,8 @@ func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
 }
 
 // reports converts a batch. The key of a batch identifies the reports in it that have no identifier of their own.
+//
+// A second call with the same key then reports the same messages, as long as their order is the same.
 func (r *reader) reports(req *deadletters.ReportRequest) []inbox.Report {
 	out := make([]inbox.Report, len(req.Reports))
 	for i := range req.Reports {

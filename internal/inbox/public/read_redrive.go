@@ -6,6 +6,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
+// selection converts a selection below a place; zero fields do not restrict on either side.
 func (r *reader) selection(at string, s *deadletters.Selection) deadletter.Selection {
 	return deadletter.Selection{
 		Namespace: s.Namespace, Kind: deadletter.Kind(s.Kind), IDs: ids(s.IDs), Groups: r.groups(at+"/groups", s.Groups),
@@ -16,6 +17,7 @@ func (r *reader) selection(at string, s *deadletters.Selection) deadletter.Selec
 	}
 }
 
+// redrive converts a request. Zero fields of the plan mean the defaults on both sides.
 func (r *reader) redrive(req *deadletters.RedriveRequest) inbox.RedriveRequest {
 	out := inbox.RedriveRequest{
 		By: r.by(req.Act), Operation: deadletter.Operation(req.Operation),

@@ -14,7 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// PreviewRedrive implements deadletters.RedriveBackend.
+// PreviewRedrive implements deadletters.RedriveBackend. Problems of the operation are part of the answer; err is for a
+// request that cannot be read at all.
 func (b *Backend) PreviewRedrive(ctx context.Context, req deadletters.RedriveRequest) (*deadletters.Preview, error) {
 	var r reader
 	request := r.redrive(&req)
@@ -38,7 +39,7 @@ func (b *Backend) CreateRedrive(ctx context.Context, req deadletters.RedriveRequ
 	return answeredRedrive(b.inbox.CreateRedrive(ctx, request))
 }
 
-// ActOnRedrive implements deadletters.RedriveBackend.
+// ActOnRedrive implements deadletters.RedriveBackend. An unknown action is refused by the inbox.
 func (b *Backend) ActOnRedrive(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct,
 ) (*deadletters.Redrive, error) {
 	var r reader
@@ -54,6 +55,7 @@ func (b *Backend) Redrive(ctx context.Context, id uuid.UUID) (*deadletters.Redri
 	return answeredRedrive(b.inbox.Redrive(ctx, task.ID(id)))
 }
 
+// answeredRedrive converts the answer of a verb.
 func answeredRedrive(r *deadletter.Redrive, err error) (*deadletters.Redrive, error) {
 	if err != nil {
 		return nil, shownError(err)
@@ -64,7 +66,7 @@ func answeredRedrive(r *deadletter.Redrive, err error) (*deadletters.Redrive, er
 	return shownRedrive(r), nil
 }
 
-// Redrives implements deadletters.RedriveBackend.
+// Redrives implements deadletters.RedriveBackend. A full page has a cursor, so the last page may turn out to be empty.
 func (b *Backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*deadletters.RedrivePage, error) {
 	var r reader
 	filter := inbox.RedriveFilter{Namespace: f.Namespace, Below: r.cursor(f.Cursor), Limit: cmp.Or(f.Limit, defaultPage)}
@@ -88,7 +90,8 @@ func (b *Backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*d
 	return out, nil
 }
 
-// RedriveItems implements deadletters.RedriveBackend.
+// RedriveItems implements deadletters.RedriveBackend. A page has 100 items unless the filter says how many; its cursor
+// is the number of the last one.
 func (b *Backend) RedriveItems(ctx context.Context, id uuid.UUID, f deadletters.ItemFilter,
 ) (*deadletters.ItemPage, error) {
 	var r reader

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// hiddenText stands for a secret.
+// hiddenText stands for a secret. It is what url.URL.Redacted uses, so that logs look the same.
 const hiddenText = "xxxxx"
 
-// secretWords are parts of the names of parameters that hold secrets.
+// secretWords are parts of the names of parameters that hold secrets. A parameter that is hidden without need is
+// harmless.
 var secretWords = []string{"pass", "secret", "token", "key", "credential", "pwd"}
 
 // hidden returns the URL of a broker with its secrets replaced. A URL that cannot be parsed is hidden whole.
@@ -32,12 +33,14 @@ func hidden(raw string) string {
 			changed = true
 		}
 	}
+	// Encode sorts the parameters, so a URL without secrets stays as it was given.
 	if changed {
 		u.RawQuery = values.Encode()
 	}
 	return u.String()
 }
 
+// isSecret reports whether a parameter of this name may hold a secret.
 func isSecret(name string) bool {
 	name = strings.ToLower(name)
 	for _, word := range secretWords {
@@ -48,7 +51,8 @@ func isSecret(name string) bool {
 	return false
 }
 
-// isHidden reports whether a URL is one of which hidden replaced a secret.
+// isHidden reports whether a URL is one of which hidden replaced a secret. Such a URL comes from somebody who saved an
+// answer of this API; storing it would lose the password.
 func isHidden(raw string) bool {
 	if raw == hiddenText {
 		return true

@@ -7,6 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/failure"
 )
 
+// shownContent converts a message: what is JSON or text becomes that, anything else base64.
 func shownContent(c deadletter.Content) deadletters.Content {
 	out := deadletters.Content{Headers: shownHeaders(c.Headers)}
 	out.SetKey(c.Key)
@@ -14,6 +15,7 @@ func shownContent(c deadletter.Content) deadletters.Content {
 	return out
 }
 
+// shownHeaders converts headers in their order.
 func shownHeaders(list []deadletter.Header) []deadletters.Header {
 	var out []deadletters.Header
 	for _, h := range list {
@@ -22,11 +24,13 @@ func shownHeaders(list []deadletter.Header) []deadletters.Header {
 	return out
 }
 
+// shownFailure converts a failure with its stack.
 func shownFailure(r failure.Report, stack string) deadletters.LetterFailure {
 	return deadletters.LetterFailure{Type: r.Type, Code: r.Code, Message: r.Message, Class: tasker.FailureClass(r.Class),
 		Retryable: &r.Retryable, Stack: stack}
 }
 
+// shownEdit converts an edit; nil for none. The key uses the forms of a message's key.
 func shownEdit(e *deadletter.Edit) *deadletters.Edit {
 	if e == nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// shownLetter converts a letter. Original and Edited are both shown, so that a caller sees what an edit would change.
 func shownLetter(l *deadletter.Letter) *deadletters.Letter {
 	out := &deadletters.Letter{
 		LetterUUID: uuid.UUID(l.ID), Namespace: l.Namespace, Source: l.Source, Origin: l.Origin, Format: l.Format,
@@ -30,6 +31,7 @@ func shownLetter(l *deadletter.Letter) *deadletters.Letter {
 	return out
 }
 
+// shownOccurrence converts one time that a letter died. Its payload is only there if it differs from what was sent.
 func shownOccurrence(o *deadletter.Occurrence) deadletters.Occurrence {
 	var died deadletters.Content
 	died.SetPayload(o.Payload)
@@ -38,6 +40,7 @@ func shownOccurrence(o *deadletter.Occurrence) deadletters.Occurrence {
 		Attempts: o.Attempts, RedriveUUID: optionalID(o.Redrive), Payload: died.Payload, PayloadBase64: died.PayloadBase64}
 }
 
+// shownLetterStory converts a letter with its history, the latest first.
 func shownLetterStory(s *inbox.LetterStory) *deadletters.LetterStory {
 	out := &deadletters.LetterStory{Letter: *shownLetter(s.Letter), History: []deadletters.Occurrence{}}
 	for i := range s.Occurrences {
@@ -49,9 +52,10 @@ func shownLetterStory(s *inbox.LetterStory) *deadletters.LetterStory {
 	return out
 }
 
-// etag returns the ETag of a version.
+// etag returns the ETag of a version. Callers must not take it apart.
 func etag(version int64) string { return strconv.FormatInt(version, 10) }
 
+// optionalID returns nil for the zero ID.
 func optionalID(id task.ID) *uuid.UUID {
 	if id.IsZero() {
 		return nil

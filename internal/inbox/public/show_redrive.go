@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// shownRedrive converts a redrive. The selection is the frozen one, with its defaults filled in.
 func shownRedrive(r *deadletter.Redrive) *deadletters.Redrive {
 	return &deadletters.Redrive{
 		RedriveUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Operation: deadletters.Operation(r.Operation),
@@ -23,6 +24,7 @@ func shownRedrive(r *deadletter.Redrive) *deadletters.Redrive {
 	}
 }
 
+// shownSelection converts a selection.
 func shownSelection(s *deadletter.Selection) deadletters.Selection {
 	out := deadletters.Selection{
 		Namespace: s.Namespace, Kind: deadletters.Kind(s.Kind), Source: s.Source, Origin: s.Origin, Template: s.Template,
@@ -47,21 +49,25 @@ func optionalTime(i task.Instant) time.Time {
 	return i.Time()
 }
 
+// shownPlan converts a plan.
 func shownPlan(p deadletter.Plan) deadletters.Plan {
 	return deadletters.Plan{Canary: p.Canary, Factor: p.Factor, Largest: p.Largest, ObserveSeconds: p.Observe.Seconds(),
 		Rate: p.Rate}
 }
 
+// shownStop converts a stop rule.
 func shownStop(s deadletter.StopRule) deadletters.StopRule {
 	return deadletters.StopRule{ReturnedShare: s.ReturnedShare, SamePrint: s.SamePrint, Failed: s.Failed}
 }
 
+// shownItem converts an item; At is the zero time for one that is pending.
 func shownItem(i deadletter.Item) deadletters.Item {
 	return deadletters.Item{No: i.No, Kind: deadletters.Kind(i.Kind), ID: uuid.UUID(i.ID),
 		State: deadletters.ItemState(i.State), Wave: i.Wave, At: optionalTime(i.At), Message: i.Message,
 		GroupID: shownGroupID(i.Group), Uncertain: i.Uncertain}
 }
 
+// shownPreview converts a preview. Lists are empty and not nil, so that JSON has [].
 func shownPreview(p *inbox.Preview) *deadletters.Preview {
 	out := &deadletters.Preview{Total: p.Total, Capped: p.Capped, Samples: []deadletters.PreviewItem{},
 		Destinations: []deadletters.DestinationCheck{}, Problems: details(p.Problems), Plan: shownPlan(p.Plan),

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
-// SaveSource implements deadletters.SourceBackend.
+// SaveSource implements deadletters.SourceBackend. The answer has the URL without its secrets.
 func (b *Backend) SaveSource(ctx context.Context, req deadletters.SourceRequest) (*deadletters.Source, error) {
 	var r reader
 	source, by := r.source(&req.Source), r.by(req.Act)
@@ -20,6 +20,7 @@ func (b *Backend) SaveSource(ctx context.Context, req deadletters.SourceRequest)
 	return answeredSource(b.inbox.SaveSource(ctx, source, by))
 }
 
+// answeredSource converts the answer of a verb.
 func answeredSource(s *deadletter.Source, err error) (*deadletters.Source, error) {
 	if err != nil {
 		return nil, shownError(err)
@@ -41,7 +42,7 @@ func (b *Backend) DropSource(ctx context.Context, namespace, name string, act de
 	return shownError(b.inbox.DropSource(ctx, cmp.Or(namespace, defaultNamespace), name, by))
 }
 
-// Sources implements deadletters.SourceBackend.
+// Sources implements deadletters.SourceBackend. The namespace "" means all that the key reaches.
 func (b *Backend) Sources(ctx context.Context, namespace string) ([]deadletters.SourceStatus, error) {
 	list, err := b.inbox.Sources(ctx, namespace)
 	if err != nil {
@@ -75,17 +76,20 @@ func (b *Backend) PauseSource(ctx context.Context, namespace, name string, pause
 	return answeredSource(b.inbox.PauseSource(ctx, cmp.Or(namespace, defaultNamespace), name, paused, by))
 }
 
+// shownStatus converts a source with its state.
 func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 	return deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
 		Since: optionalTime(s.Since), Open: s.Open}
 }
 
+// shownSource converts a source. Its URL must never leave the process with a password.
 func shownSource(s *deadletter.Source) deadletters.Source {
 	return deadletters.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: hidden(s.URL), Queue: s.Queue,
 		Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen, Paused: s.Paused,
 		ETag: etag(s.Version)}
 }
 
+// source converts a source, and refuses a URL whose password was hidden by an answer.
 func (r *reader) source(s *deadletters.Source) *deadletter.Source {
 	if isHidden(s.URL) {
 		r.bad("/url", "has a hidden password, as answers show it: give the password itself")
