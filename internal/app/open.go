@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/migration"
@@ -28,11 +29,12 @@ type backend interface {
 }
 
 // open opens the engine on the store that the configuration names.
-func open(ctx context.Context, dsn config.DSN, cfg *config.Config, log *slog.Logger,
+func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers driver.Registry, log *slog.Logger,
 	tel *telemetry.Telemetry,
 ) (backend, error) {
 	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Dispatch: cfg.Dispatch, Observer: tel,
+		Drivers:     drivers,
 		Transitions: cfg.Log.Transitions && log.Enabled(ctx, slog.LevelInfo)})
 	if err != nil {
 		return nil, err // not b: an interface that holds a nil pointer is not nil

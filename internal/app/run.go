@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/telemetry"
@@ -29,6 +30,8 @@ type Options struct {
 	Log io.Writer
 	// Version is the version that the server reports.
 	Version string
+	// Drivers connect to brokers of dead letters in addition to those that every server has.
+	Drivers driver.Registry
 	// Ready is called once, when the server accepts requests. An error ends Run.
 	Ready func(Node) error
 }
@@ -78,7 +81,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 			log.Warn("telemetry did not end in order", slog.Any("error", cerr))
 		}
 	}()
-	store, err := open(ctx, dsn, cfg, log, tel)
+	store, err := open(ctx, dsn, cfg, opts.Drivers, log, tel)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", dsn, err)
 	}

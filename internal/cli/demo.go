@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker/internal/app"
+	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/demo"
 )
@@ -45,6 +46,7 @@ repair failed reports. The database is temporary unless --db names one.`,
 	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "HOST:PORT of the server; port 0 picks a free one")
 	f.IntVar(&c.records, "records", 0, "reports to process (default all)")
 	f.BoolVar(&c.exit, "exit", false, "exit after the summary, even on a terminal")
+	cmd.AddCommand(newDemoIncident(s))
 	return cmd
 }
 
@@ -61,31 +63,47 @@ func (c *demoCommand) run(ctx context.Context) (err error) {
 	}
 	dsn := c.db
 	if dsn == "" {
-		dir, err := os.MkdirTemp("", "tasker-demo-")
-		if err != nil {
-			return fmt.Errorf("make directory of the demo: %w", err)
+		var remove func()
+		if dsn, remove, err = temporaryDSN(); err != nil {
+			return err
 		}
-		defer func() { _ = os.RemoveAll(dir) }() // the system empties its temporary directory too
-		dsn = "sqlite:" + filepath.Join(dir, "tasker.db")
+		defer remove()
 	}
+	cfg, err := demoConfig(dsn, c.listen)
+	if err != nil {
+		return err
+	}
+	return c.s.withServer(ctx, cfg, nil, c.play)
+}
+
+// temporaryDSN returns the DSN of a new database, and how to remove it.
+func temporaryDSN() (dsn string, remove func(), err error) {
+	dir, err := os.MkdirTemp("", "tasker-demo-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make directory of the demo: %w", err)
+	}
+	// If it cannot be removed, the system empties its temporary directory too.
+	return "sqlite:" + filepath.Join(dir, "tasker.db"), func() { _ = os.RemoveAll(dir) }, nil
+}
+
+// demoConfig is the configuration of a server for a demo. It takes nothing from the environment.
+func demoConfig(dsn, listen string) (*config.Config, error) {
 	cfg, err := config.Load(config.Sources{Flags: []config.Flag{
 		{Name: "--db", Key: "db.dsn", Text: dsn},
-		{Name: "--listen", Key: "server.listen", Text: c.listen},
-		// The demo is about failing reports, and its output must not drown in the log of the server.
+		{Name: "--listen", Key: "server.listen", Text: listen},
+		// A demo is about failures, and its output must not drown in the log of the server.
 		{Name: "demo", Key: "log.level", Text: "warn"},
 	}})
 	if err != nil {
-		return usageError{err}
+		return nil, usageError{err}
 	}
-	return c.withServer(ctx, cfg, c.play)
+	return cfg, nil
 }
 
 // withServer runs a server while body runs and stops it afterwards. The server has its own
 // context, because workers that stop after Ctrl-C still report to it. If the server fails
 // first, body's context is cancelled and the server's error is returned.
-func (c *demoCommand) withServer(
-	ctx context.Context,
-	cfg *config.Config,
+func (s *session) withServer(ctx context.Context, cfg *config.Config, drivers driver.Registry,
 	body func(context.Context, app.Node) error,
 ) error {
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
@@ -97,7 +115,7 @@ func (c *demoCommand) withServer(
 	go func() {
 		defer stopBody()
 		ended <- app.Run(serving, cfg, app.Options{
-			Log: c.s.Err, Version: c.s.Version,
+			Log: s.Err, Version: s.Version, Drivers: drivers,
 			Ready: func(n app.Node) error { ready <- n; return nil },
 		})
 	}()

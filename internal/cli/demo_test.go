@@ -73,3 +73,29 @@ func TestDemoStaysUpOnATerminalUntilInterrupted(t *testing.T) {
 		t.Errorf("what to type next does not name the server:\n%s", out)
 	}
 }
+
+// TestIncidentWaitsForItsReader: on a terminal the story waits for Enter after each step, and its commands name the
+// server.
+func TestIncidentWaitsForItsReader(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	in, keyboard := io.Pipe()
+	out := &watcher{re: regexp.MustCompile(`Press Enter`), then: func([]string) {
+		_, _ = io.WriteString(keyboard, "\n")
+		_ = keyboard.Close() // the end of the input goes on at once
+	}}
+	code := cli.Run(ctx, cli.Process{
+		Args: []string{"tasker", "demo", "incident", "--letters", "200"}, Version: "test",
+		In: in, Out: out, Err: io.Discard, Terminal: true, Now: time.Now,
+	})
+	if code != 0 {
+		t.Errorf("the demo ended with %d:\n%s", code, out)
+	}
+	if n := strings.Count(out.String(), "Press Enter"); n != 6 {
+		t.Errorf("the story waited %d times, want 6", n)
+	}
+	if !strings.Contains(out.String(), "$ tasker inbox --order open --server http://") {
+		t.Errorf("what to type does not name the server:\n%s", out)
+	}
+}

@@ -30,6 +30,7 @@ func openInbox(s engine.Database, e *engine.Engine, opts Options) (*inbox.Inbox,
 	}
 	limits := e.Config().Limits
 	drivers := driver.Registry{inbox.HTTP: post.Dial}
+	maps.Copy(drivers, opts.Drivers)
 	carriers := map[string]inbox.Carrier{}
 	var closers []io.Closer
 	for _, name := range drivers.Names() {

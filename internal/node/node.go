@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/dispatch/redis"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -45,6 +46,8 @@ type Options struct {
 	// Dispatch is the URL of a Redis through which ready steps reach workers; "" or "native" dispatches
 	// through the store.
 	Dispatch string
+	// Drivers connect to brokers of dead letters, by their names, in addition to those that a node has.
+	Drivers driver.Registry
 	// Carriers connect sources of dead letters with brokers, by the names of their drivers. They are used in addition to
 	// those that a node has, and in place of one of the same name.
 	Carriers map[string]inbox.Carrier

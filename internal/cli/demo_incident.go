@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/app"
+	"github.com/taskerhq/tasker/internal/demo/incident"
+)
+
+// incidentCommand holds the flags of `demo incident`.
+type incidentCommand struct {
+	s       *session
+	listen  string
+	letters int
+	exit    bool
+	lines   <-chan error // one for each line of the input; nil before it is read
+}
+
+// newDemoIncident builds `demo incident`.
+func newDemoIncident(s *session) *cobra.Command {
+	c := &incidentCommand{s: s}
+	cmd := &cobra.Command{
+		Use:   "incident",
+		Short: "Show how a night of dead letters is sorted, fixed and sent back",
+		Long: `Start a server, a broker and a program in one process. The program fails all night:
+10,000 bird-strike reports become dead letters, for eight causes. The demo shows the
+inbox, sends the letters back in waves, is stopped because one fix is wrong, corrects
+it and finishes. It compares what the program received with the inbox, letter by
+letter.
+
+On a terminal the demo waits for Enter after each step, and shows commands that you
+can type in a second terminal meanwhile. The database is temporary.`,
+		Example: `  tasker demo incident
+  tasker demo incident --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "HOST:PORT of the server; port 0 picks a free one")
+	f.IntVar(&c.letters, "letters", 10_000, fmt.Sprintf("reports that arrive, %d to 10000", incident.MinLetters))
+	f.BoolVar(&c.exit, "exit", false, "do not wait for Enter, and exit at the end, even on a terminal")
+	return cmd
+}
+
+// stays reports whether the demo waits for its reader.
+func (c *incidentCommand) stays() bool { return c.s.Terminal && !c.exit && !c.s.json }
+
+func (c *incidentCommand) run(ctx context.Context) error {
+	if c.letters < incident.MinLetters || c.letters > 10_000 {
+		return usagef("--letters must be %d to 10000", incident.MinLetters)
+	}
+	dsn, remove, err := temporaryDSN()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	cfg, err := demoConfig(dsn, c.listen)
+	if err != nil {
+		return err
+	}
+	played := incident.New()
+	return c.s.withServer(ctx, cfg, played.Drivers(), func(ctx context.Context, node app.Node) error {
+		return c.play(ctx, played, node)
+	})
+}
+
+// play tells the story and prints its outcome. A letter that was lost or sent twice is an error.
+func (c *incidentCommand) play(ctx context.Context, played *incident.Incident, node app.Node) error {
+	opts := incident.Options{Letters: c.letters, Command: spelling(c.s.Args)}
+	if !c.s.json {
+		opts.Out = c.s.Out
+	}
+	if c.stays() {
+		opts.ServerURL, opts.Next = node.URL, c.enter
+	}
+	sum, err := played.Run(ctx, deadletters.Of(node.Client), opts)
+	if err != nil {
+		return err
+	}
+	if c.s.json {
+		line, err := sum.JSON()
+		if err != nil {
+			return err
+		}
+		if err := c.s.write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	if !sum.Sound() {
+		return fmt.Errorf("dead letters broke their guarantees: %d lost, %d sent twice", sum.Lost, sum.Twice)
+	}
+	return nil
+}
+
+// enter waits until the reader presses Enter, or for the end of ctx. The end of the input goes on at once.
+func (c *incidentCommand) enter(ctx context.Context) error {
+	if c.lines == nil {
+		lines := make(chan error)
+		go func() { // it ends with the process: reading a terminal cannot be interrupted
+			in := bufio.NewScanner(c.s.In)
+			for in.Scan() {
+				lines <- nil
+			}
+			close(lines)
+		}()
+		c.lines = lines
+	}
+	if err := c.s.printf("Press Enter to go on.\n"); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.lines:
+		return nil
+	}
+}
