@@ -5,9 +5,10 @@
 // are two copies of the state, which share those rows. A transaction works on the first and keeps a journal; a commit
 // replays the journal on the second, which readers see, and a rollback undoes it on the first.
 //
+// A commit checks the invariants of the engine (see check.go) and refuses a transaction that breaks one, so that every
+// test of the engine on a memstore finds such bugs too.
+//
 // Begin with store.go (one writer, many readers), then tx.go (the journal) and state.go (the tables). The other files
 // implement the roles of the engine one by one: work.go and tasks.go in a transaction, the files read*.go outside of
 // one. Every reader follows the same four lines: read, check the error, defer done, and copy rows.
-// A commit checks the invariants of the engine (see check.go) and refuses a transaction that breaks one, so that every
-// test of the engine on a memstore finds such bugs too.
 package memstore

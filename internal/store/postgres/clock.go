@@ -8,13 +8,16 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// clockInterval is the interval between two readings of the database's clock.
+// clockInterval is the interval between two readings of the database's clock. The clock of a machine drifts by about a
+// millisecond in that time; jumps are noticed without a reading (sureOfTheTime).
 const clockInterval = 10 * time.Second
 
 // Now implements engine.Cluster.
+// It is the database's time, computed from the last reading; it does not block.
 func (s *Store) Now() time.Time { return s.clock.Now() }
 
 // ClockOffset implements engine.Cluster.
+// It is how far the database's clock is ahead of the wall clock of this machine; negative if behind.
 func (s *Store) ClockOffset() time.Duration { return s.clock.Offset() }
 
 // readClock reads the database's clock three times. The reading with the shortest round trip is

@@ -10,11 +10,14 @@ import (
 )
 
 // now is the database's time in a statement.
+// clock_timestamp is the present, where now() would be the start of the transaction.
 const now = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
 // Turn implements engine.Cluster. A process that is not sure of the time gets no turn, but can
 // give one up. The statement compares times of the database only, so nodes with different
 // clocks agree.
+// It returns whether this process has the turn of the loop until hold is over. A hold of 0 gives it up: the row then
+// ends at once, and any process may take it.
 func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool, error) {
 	if hold > 0 {
 		if err := s.sureOfTheTime(ctx); err != nil {
@@ -30,6 +33,7 @@ func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool
 }
 
 // LastTurn implements engine.Cluster.
+// It is the time of the database, 0 if no loop has ever run.
 func (s *Store) LastTurn(ctx context.Context) (task.Instant, error) {
 	var at task.Instant
 	err := s.Query(ctx, `SELECT coalesce(max(taken_at), 0) FROM tasker_turns`, nil, func(r store.Row) error {
@@ -39,6 +43,7 @@ func (s *Store) LastTurn(ctx context.Context) (task.Instant, error) {
 }
 
 // Occupied implements engine.Cluster. It also updates what this process knows of empty routes.
+// The counts stop at limit. Routes without ready steps are left out.
 func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[int64]int, error) {
 	if len(routes) == 0 {
 		return nil, nil
@@ -64,6 +69,7 @@ func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[in
 			empty = append(empty, id)
 			return nil
 		}
+		// A route may be read in several spans, each up to limit.
 		found[id] = min(n, limit)
 		ready[id] = struct{}{}
 		return nil
@@ -80,6 +86,7 @@ func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[in
 }
 
 // Settled implements engine.Cluster. A deleted task counts as settled.
+// The result is in no particular order.
 func (s *Store) Settled(ctx context.Context, ids []task.ID) ([]task.ID, error) {
 	const query = `SELECT q.id FROM unnest($1::uuid[]) AS q(id) LEFT JOIN tasker_tasks t ON t.id = q.id
   WHERE t.id IS NULL OR t.state = ANY ($2::text[])`

@@ -32,6 +32,7 @@ type statements struct {
 	known map[string]*statement
 }
 
+// statement is the text of one statement and, behind a pooler, the types of its parameters.
 type statement struct {
 	name  string
 	sql   string
@@ -46,6 +47,7 @@ func newStatements(unnamed bool) *statements {
 }
 
 // of returns the statement of a text, a new one with a new name if necessary.
+// The name is the same on all connections of the process.
 func (s *statements) of(sql string) *statement {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +72,9 @@ type conn struct {
 const dataKey = "tasker"
 
 // connOf returns the conn of a connection, always the same one.
+// A connection that a pool hands out again keeps its prepared statements that way.
 func connOf(pg *pgconn.PgConn, known *statements) *conn {
+	// A guest's connection may be shared by two Stores, each with its own statements.
 	if c, ok := pg.CustomData()[dataKey].(*conn); ok && c.known == known {
 		return c
 	}
@@ -83,6 +87,7 @@ func connOf(pg *pgconn.PgConn, known *statements) *conn {
 }
 
 // binaryFormat is the format of all values.
+// A list of one element means all parameters, or all columns.
 var binaryFormat = []int16{1}
 
 // run sends the requests as one pipeline and distributes their answers: one round trip, and one
@@ -95,6 +100,7 @@ func (c *conn) run(ctx context.Context, reqs []request) error {
 	if err != nil {
 		return err
 	}
+	// The buffer may move while it grows: values keeps slices of the old array, whose contents stay valid.
 	c.encoder.reset()
 	values := make([][][]byte, len(reqs))
 	for i, r := range reqs {
@@ -110,6 +116,7 @@ func (c *conn) run(ctx context.Context, reqs []request) error {
 			p.SendQueryStatement(descriptions[i], values[i], binaryFormat, binaryFormat)
 		}
 	}
+	// Sync ends the pipeline on the server; the answers follow.
 	err = p.Sync()
 	for i := 0; i < len(reqs) && err == nil; i++ {
 		var failed error
@@ -121,6 +128,7 @@ func (c *conn) run(ctx context.Context, reqs []request) error {
 }
 
 // first returns the first error that is not nil.
+// The first error is the cause; those after it are mostly consequences.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -194,6 +202,7 @@ func (c *conn) description(sql string) *pgconn.StatementDescription {
 
 // describe prepares statements, in one round trip and one transaction. On an error, none of
 // them counts as prepared.
+// The settings go first because a statement is parsed with the search path of its transaction.
 func (c *conn) describe(ctx context.Context, sqls []string) error {
 	p := c.pg.StartPipeline(ctx)
 	if s := c.known.settings; s != nil {
@@ -214,6 +223,7 @@ func (c *conn) describe(ctx context.Context, sqls []string) error {
 			continue // twice in one pipeline
 		}
 		if c.prepared != nil {
+			// A placeholder, so that the same text later in the list is skipped; learn replaces it.
 			c.prepared[sql] = &pgconn.StatementDescription{}
 		}
 		p.SendPrepare(name, sql, nil)

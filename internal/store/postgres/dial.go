@@ -40,12 +40,14 @@ const (
 )
 
 // peer is the dialer's view of a server.
+// It lives as long as it has connections or is avoided.
 type peer struct {
 	network, address string
 	conns            map[*watchedConn]struct{} // open ones; guarded by the dialer's mutex
 	heard            atomic.Int64              // counts the reads with data from it
 
 	// used by watch only
+	// last is the count of heard at the previous check, and silent the number of checks since it changed.
 	last   int64
 	silent int
 	// remaining checks without connections; guarded by the dialer's mutex
@@ -61,8 +63,8 @@ func newDialer() *dialer {
 	return d
 }
 
-// dial is a pgconn.DialFunc. It fails at once for a server that has failed a probe, so that pgx
-// tries the next host.
+// dial is a pgconn.DialFunc. It fails at once for a server that has failed a probe, so that pgx tries the next host. It
+// blocks until the connection is made or ctx ends.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if d.avoids(address) {
 		return nil, fmt.Errorf("connect to %s: it does not answer", address)
@@ -105,6 +107,7 @@ type watchedConn struct {
 }
 
 // Write implements net.Conn.
+// asked stays set until any byte arrives on this connection.
 func (w *watchedConn) Write(b []byte) (int, error) {
 	w.asked.Store(true)
 	return w.Conn.Write(b)
@@ -129,6 +132,7 @@ func (w *watchedConn) Close() error {
 }
 
 // watch monitors all servers until ctx ends. It reports a hung server to dropped.
+// A probe takes up to probeTimeout, during which no other server is checked.
 func (d *dialer) watch(ctx context.Context, dropped func()) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -157,11 +161,13 @@ func (d *dialer) suspects() []*peer {
 	var list []*peer
 	for address, p := range d.peers {
 		if p.avoided > 0 {
+			// An avoided server is probed at every check, so it gets connections again soon after it answers.
 			p.avoided--
 			list = append(list, p)
 			continue
 		}
 		if len(p.conns) == 0 {
+			// It is registered again with its next connection.
 			delete(d.peers, address)
 			continue
 		}
@@ -226,6 +232,7 @@ func (d *dialer) probe(ctx context.Context, p *peer) error {
 	}
 	defer func() { _ = c.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+	// The message is its length, which includes the length field, and the code.
 	question := binary.BigEndian.AppendUint32(nil, 8)
 	if _, err = c.Write(binary.BigEndian.AppendUint32(question, sslRequest)); err != nil {
 		return err

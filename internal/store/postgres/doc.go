@@ -8,4 +8,8 @@
 //
 // A unit of work costs as few round trips as it has queries: its writes are sent with the next query, or with the
 // commit, as one pipeline. A worker's result is usually one round trip.
+//
+// Read next tx.go (a transaction and its commit), load.go and save.go (rows with versions), queue.go and queues.go
+// (claims), and row_cache.go. conn.go and encode.go speak the protocol, dial.go watches over connections, cluster.go
+// and publish*.go connect the nodes.
 package postgres

@@ -48,6 +48,7 @@ var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,62}$`)
 // pgbouncer=true. Of several hosts it selects the one that accepts writes, unless target_session_attrs is
 // set. An error is a *task.Error of code Invalid; it does not repeat its input, which may be a password with
 // a typing error around it.
+// It does not connect. The result's Pool may be changed by its caller.
 func ParseDSN(dsn string) (DSN, error) {
 	pool, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -57,6 +58,8 @@ func ParseDSN(dsn string) (DSN, error) {
 	if !strings.Contains(dsn, poolSize) {
 		pool.MaxConns = defaultPool
 	}
+	// pgx passes parameters that it does not know to the server, which would refuse ours: takeSchema and takeBool remove
+	// them.
 	cc := pool.ConnConfig
 	if d.Schema, err = takeSchema(cc.RuntimeParams); err != nil {
 		return DSN{}, err
@@ -81,6 +84,7 @@ func ParseDSN(dsn string) (DSN, error) {
 	if cc.RuntimeParams["application_name"] == "" {
 		cc.RuntimeParams["application_name"] = "tasker" // the name in pg_stat_activity
 	}
+	// After a failover the first host of the DSN may be a standby.
 	if cc.ValidateConnect == nil && !strings.Contains(dsn, "target_session_attrs") &&
 		os.Getenv("PGTARGETSESSIONATTRS") == "" && severalHosts(cc) {
 		cc.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
@@ -104,6 +108,7 @@ func severalHosts(cc *pgx.ConnConfig) bool {
 
 // WithPoolSize returns the DSN with a maximum number of connections in the pool. It changes
 // nothing if n is 0 or the DSN has a maximum already: the DSN is the more specific setting.
+// It works on the text, because the DSN may still be logged or passed on.
 func WithPoolSize(dsn string, n int) string {
 	switch {
 	case n <= 0 || strings.Contains(dsn, poolSize):
@@ -162,6 +167,7 @@ func takeBool(params map[string]string, key string) (bool, error) {
 }
 
 // String returns the DSN without its password, for people.
+// It shows the first host only, and no parameters of pgx.
 func (d DSN) String() string {
 	if d.Pool == nil {
 		return "postgres:"

@@ -19,6 +19,7 @@ type encoder struct{ buf []byte }
 func (e *encoder) reset() { e.buf = e.buf[:0] }
 
 // values encodes the arguments of one statement. A nil result is NULL.
+// The capacity of each slice is cut to its length, so that an append to it cannot overwrite the next one.
 func (e *encoder) values(oids []uint32, args []any) ([][]byte, error) {
 	if len(oids) != len(args) {
 		return nil, fmt.Errorf("%d arguments for %d parameters", len(args), len(oids))
@@ -54,6 +55,7 @@ func (e *encoder) value(oid uint32, arg any) (null bool, err error) {
 			return true, nil
 		}
 		e.buf = append(e.buf, v...)
+	// A uuid is sent as its 16 bytes.
 	case task.ID:
 		e.buf = append(e.buf, v[:]...)
 	case bool:
@@ -64,6 +66,7 @@ func (e *encoder) value(oid uint32, arg any) (null bool, err error) {
 	return false, nil
 }
 
+// boolByte is a boolean in binary format.
 func boolByte(v bool) byte {
 	if v {
 		return 1
@@ -72,6 +75,7 @@ func boolByte(v bool) byte {
 }
 
 // integer appends an integer in the width of the parameter. The caller makes sure that it fits.
+// A statement with a literal cast decides the width; without one, PostgreSQL derives it from the column.
 func (e *encoder) integer(oid uint32, v int64) error {
 	switch oid {
 	case pgtype.Int8OID:
@@ -87,6 +91,7 @@ func (e *encoder) integer(oid uint32, v int64) error {
 }
 
 // elements are the types of lists and of their elements.
+// The type of an element is written into the array, and must be the one that the server expects.
 var elements = map[uint32]uint32{
 	pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.Int4ArrayOID: pgtype.Int4OID, pgtype.Int2ArrayOID: pgtype.Int2OID,
 	pgtype.UUIDArrayOID: pgtype.UUIDOID, pgtype.TextArrayOID: pgtype.TextOID, pgtype.XIDArrayOID: pgtype.XIDOID,
@@ -119,6 +124,7 @@ func (e *encoder) list(oid uint32, arg any) error {
 	case [][]byte: // texts, nil is NULL
 		return each(e, of, v, func(b []byte) error {
 			if b == nil {
+				// The length -1 marks a NULL.
 				e.buf = append(e.buf, 0xff, 0xff, 0xff, 0xff)
 				return nil
 			}

@@ -17,7 +17,9 @@ import (
 // the writes of fn take effect with the rest of that transaction. If fn fails, the transaction is restored and can
 // continue.
 //
-// This process and the others receive the events with the commit.
+// This process and the others receive the events with the commit. Invalid: the transaction is not open, or on another
+// database. The caller must not use host while it runs. Rows are read and never taken from the cache: the transaction
+// may have changed them itself.
 func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn,
 	fn func(context.Context, engine.Tx) error,
 ) (err error) {
@@ -30,6 +32,7 @@ func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn,
 		return classify(err)
 	}
 	t := s.newTx(c, false)
+	// newTx may have queued the settings of a shared session, which are not meant for the caller's transaction.
 	t.guest, t.pending = true, nil
 	if err = guarded(ctx, t, fn); err == nil {
 		err = s.leave(ctx, t, path)
@@ -42,9 +45,8 @@ func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn,
 	return nil
 }
 
-// enter makes our tables visible in the transaction, and returns the previous search path. It
-// refuses a database that is not ours. The savepoint lets a failure of fn leave the caller's
-// own work intact.
+// enter makes our tables visible in the transaction, and returns the previous search path. It refuses a database that
+// is not ours. The savepoint lets a failure of fn leave the caller's own work intact.
 func (s *Store) enter(ctx context.Context, c *conn) (path string, err error) {
 	var was store.Text
 	err = c.run(ctx, []request{
@@ -72,6 +74,7 @@ const installationQuery = `SELECT value FROM tasker_meta WHERE key = 'installati
 
 // leave sends the remaining writes and restores what enter changed. It notifies with the
 // transaction: the events reach all processes if and when the caller commits.
+// The list of routes is cut so that each notification fits; see maxIDs.
 func (s *Store) leave(ctx context.Context, t *tx, path string) error {
 	for routes := range slices.Chunk(slices.Sorted(maps.Keys(t.queued)), maxIDs) {
 		b := peerMessage{Routes: routes} // without a sender: this process must receive it too

@@ -21,6 +21,7 @@ type identity struct {
 }
 
 // position is the place of a database: its cluster and timeline, and the length of its log.
+// A smaller log on the same timeline means an older state of the same database.
 type position struct {
 	system, timeline string
 	log              int64
@@ -28,12 +29,14 @@ type position struct {
 
 // Unflushed changes are lost in a crash, after which the database still counts as the same. A standby has no timeline
 // of its own; its queries fail soon enough.
+// identityQuery reads a position; the timeline of a standby is "".
 const identityQuery = `SELECT system_identifier::text, CASE WHEN r THEN ''
   ELSE substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) END,
  CASE WHEN r THEN 0 ELSE pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint END
   FROM pg_control_system(), pg_is_in_recovery() AS r`
 
 // before returns the known position, for see.
+// The position must be read before the query: a reading of another connection in between may be newer than this one.
 func (i *identity) before() (position, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -42,6 +45,8 @@ func (i *identity) before() (position, bool) {
 
 // see compares the database's position with the one known before the query. The log of a database that continues only
 // grows.
+// It calls the functions without holding the mutex, in the order of registration. They may be called more than once for
+// one replacement.
 func (i *identity) see(now, before position, known bool) {
 	if now.timeline == "" {
 		return
@@ -62,6 +67,7 @@ func (i *identity) see(now, before position, known bool) {
 }
 
 // OnReplaced implements engine.Cluster.
+// forget must not block and must not call the Store.
 func (s *Store) OnReplaced(forget func()) {
 	s.identity.mu.Lock()
 	defer s.identity.mu.Unlock()
@@ -102,9 +108,12 @@ func (s *Store) checkPool(ctx context.Context) error {
 }
 
 // codeReplaced is the error code of tasker_expect_known.
+// The function raises it if fewer rows are found than expected.
 const codeReplaced = "TK002"
 
 // ExpectKnown implements engine.Tx. It is sent with the next statements.
+// It counts the rows that have the given key together with the given names: a restored database may have given the key
+// to another template or route.
 func (t *tx) ExpectKnown(ctx context.Context, templates map[int64]*task.Template, routes map[int64]*task.Route) error {
 	const query = `SELECT tasker_expect_known((SELECT count(*) FROM unnest($1::bigint[],
   $2::text[], $3::text[]) AS u(id, namespace, name)

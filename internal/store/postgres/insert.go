@@ -10,6 +10,7 @@ import (
 )
 
 // InsertTasks implements engine.Tx.
+// Nothing is sent yet: an error of the database appears with the next query or the commit.
 func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
 	t.remember(tasks, steps)
 	if err := t.insertTasks(tasks); err != nil {
@@ -34,6 +35,7 @@ func (t *tx) remember(tasks []*task.Task, steps []*task.Step) {
 	}
 	for _, k := range tasks {
 		if _, ok := handed[k.ID]; ok {
+			// The version is known after the commit; see committed.
 			row := taskRow{*k, 0}
 			row.Context = nil
 			t.tasks[k.ID] = &seenTask{row: row, saved: true, inserted: true}
@@ -49,9 +51,11 @@ func (t *tx) remember(tasks []*task.Task, steps []*task.Step) {
 
 // maxAlike is the maximum number of groups of equal rows that are inserted group by group; more are inserted as lists
 // of all their columns.
+// Each group is one more statement, and a statement costs more than a longer list.
 const maxAlike = 4
 
 // plainTask holds the common values of many simple new tasks.
+// Tasks of one batch have the same time, so a batch of one template is one group.
 type plainTask struct {
 	def       int64
 	priority  int
@@ -99,6 +103,7 @@ func (t *tx) insertPlain(v plainTask, tasks []*task.Task) {
 }
 
 // taskLists are the columns of new tasks. Their counts are all zero except those of pending and active steps.
+// All lists except tags and tagged have the same length.
 type taskLists struct {
 	ids, tagged                   []task.ID
 	defs, created, stateAt, runAt []int64
@@ -180,6 +185,7 @@ func (l *stepLists) add(s *task.Step) {
 }
 
 // addLease appends the columns of a lease.
+// It must be called for every step or for none: the lists are read in parallel.
 func (l *stepLists) addLease(s *task.Step) {
 	l.attempts, l.tokens, l.workers = append(l.attempts, int64(s.Attempts)), append(l.tokens, s.Token),
 		append(l.workers, s.WorkerNo)
@@ -254,6 +260,7 @@ func (t *tx) insertAlike(v stepShape, steps []*task.Step) {
 
 // enqueued records that a step was put into a queue. A key below the known floor of the queue
 // lowers it at once: this process must find the step.
+// queued collects the routes to announce after the commit.
 func (t *tx) enqueued(s *task.Step) {
 	if s.Queue > 0 {
 		t.queued[s.Queue] = struct{}{}

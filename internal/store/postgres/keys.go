@@ -17,6 +17,8 @@ const keyWait = "5ms"
 
 // TakeKeys implements engine.KeyStore. All keys are taken by one statement and in one order, so two
 // transactions that want the same keys cannot each wait for the other.
+// Patient waits for the other transaction; otherwise a locked key gives engine.ErrKeyLocked after keyWait. The answers
+// are in the order of the asks.
 func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant,
 	patient bool,
 ) ([]engine.KeyAnswer, error) {
@@ -49,6 +51,7 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 
 // bindFreeAtOnce is bindFree without waiting. If a key is locked, the transaction is restored.
 // Then it returns engine.ErrKeyLocked.
+// The savepoint keeps what the transaction has done so far; without it a lock time-out would end all of it.
 func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 	expires task.Instant,
 ) (map[engine.KeyName]bool, error) {
@@ -89,6 +92,7 @@ func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now,
 	for i, a := range asks {
 		ids[i], hashes[i] = a.To.Task, a.To.Hash
 	}
+	// It goes through ask, which does not mark the transaction as one that writes.
 	t.wrote = true
 	free := make(map[engine.KeyName]bool, len(asks))
 	err := t.ask(ctx, query, []any{namespaces, keys, ids, hashes, int64(expires), int64(now)}, func(r store.Row) error {
@@ -101,6 +105,7 @@ func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now,
 }
 
 // bindings returns the bindings of keys.
+// A key that was deleted in the meantime is missing, and its binding is then the zero value.
 func (t *tx) bindings(ctx context.Context, asks []engine.KeyAsk) (map[engine.KeyName]engine.Binding, error) {
 	const query = `SELECT k.namespace, k.key, k.task_id, k.hash FROM unnest($1::text[], $2::text[]) AS a(namespace, key)
  JOIN tasker_idempotency_keys k ON k.namespace = a.namespace AND k.key = a.key`

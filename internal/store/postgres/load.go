@@ -13,6 +13,7 @@ import (
 // A transaction gets rows from the cache, or reads them with their versions.
 
 var (
+	// The column xmin follows the columns of its row; versioned scans it.
 	stepColumns = store.StepColumns + `, s.xmin`
 	taskColumns = strings.Replace(store.TaskColumns, "t.context", "NULL::json AS context", 1) + `, t.xmin`
 	workColumns = stepColumns + `, ` + taskColumns
@@ -20,6 +21,7 @@ var (
 
 // Work implements engine.Tx. The result has the order of ids; an unknown step has a zero Work.
 // One query reads everything that is not cached.
+// Rows are locked in one order, tasks before steps and by ID, so that two transactions do not wait in a circle.
 func (t *tx) Work(ctx context.Context, ids []task.ID) ([]engine.Work, error) {
 	works := make([]engine.Work, len(ids))
 	at := make(map[task.ID][]int)
@@ -67,6 +69,7 @@ func (t *tx) lock(clause string) string {
 
 // remembered returns a step with its task from this transaction, else from the cache. A cached
 // step is used only with the version of the task that this transaction has seen.
+// The second result is false if the step must be read.
 func (t *tx) remembered(id task.ID) (engine.Work, bool) {
 	if s, ok := t.steps[id]; ok {
 		if k, ok := t.tasks[s.row.TaskID]; ok {
@@ -138,6 +141,7 @@ func (t *tx) noteStep(s *task.Step, version uint32) *task.Step {
 }
 
 // noteTask does the same for a task and, if it was read, its context.
+// The context is kept apart, because copies of a task are made often.
 func (t *tx) noteTask(k *task.Task, version uint32) *task.Task {
 	if k.Context != nil {
 		t.contexts[k.ID] = k.Context
@@ -154,6 +158,7 @@ func (t *tx) noteTask(k *task.Task, version uint32) *task.Task {
 }
 
 // versioned scans rows with a version after the columns of a step, of a task, or of each.
+// versions[0] is that of the first row, versions[1] that of a task after its step.
 type versioned struct {
 	store.Row
 	versions *[2]uint32
@@ -173,7 +178,8 @@ func (v versioned) Scan(dest ...any) error {
 	return v.Row.Scan(append(dest, &v.versions[0])...)
 }
 
-// Task implements engine.Tx.
+// Task implements engine.Tx. nil: there is no such task. A row that was read without a lock is checked when it is
+// saved.
 func (t *tx) Task(ctx context.Context, id task.ID) (*task.Task, error) {
 	if seen, ok := t.tasks[id]; ok {
 		return seen.task(), nil
@@ -217,6 +223,7 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	for i, id := range ids {
 		if seen, ok := t.tasks[id]; ok {
 			tasks[i] = seen.task()
+			// It was cached at the check above; should it have been dropped since, Task reads it.
 		} else if !slices.Contains(missing, id) {
 			var err error
 			if tasks[i], err = t.Task(ctx, id); err != nil {
@@ -312,6 +319,7 @@ func (p placed) Scan(dest ...any) error {
 }
 
 // ranges are the key ranges of the requested steps.
+// All lists have the same length.
 type ranges struct {
 	tasks, low, high []task.ID
 	places           []int64

@@ -62,6 +62,7 @@ func checkServer(ctx context.Context, db *sql.DB) error {
 
 // connectError explains a failed connection to the operator who starts a process. pgx's text contains user, database
 // and host, and no password.
+// Invalid: another attempt will fail the same way. Unavailable: it may succeed later, and the start of a process waits.
 func connectError(ctx context.Context, err error) error {
 	var refused *pgconn.PgError
 	var failed *pgconn.ConnectError
@@ -91,6 +92,7 @@ func reasons(failed *pgconn.ConnectError) string {
 }
 
 // ensure brings the schema to that of this binary, or fails if mode forbids it.
+// It uses connections of its own, without the restrictions of plans.
 func (s *Store) ensure(ctx context.Context, d DSN, mode migration.Mode) error {
 	m, done, err := Migrator(d)
 	if err != nil {

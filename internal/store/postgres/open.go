@@ -31,8 +31,8 @@ type Options struct {
 	Migrate migration.Mode
 }
 
-// Store is an engine.Store on PostgreSQL, and an engine.Cluster. It is safe for
-// concurrent use.
+// Store is an engine.Store on PostgreSQL, and an engine.Cluster. It is safe for concurrent use. The goroutines that
+// Open starts end with Close.
 type Store struct {
 	store.SQL // reads
 
@@ -137,6 +137,8 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 
 // start reads the database's time and identity, and starts the goroutines of the Store: the
 // clock, the peer events and the watch over hung servers.
+// The order matters: without the time of the database no turn may be taken, and without the schema no event be
+// received.
 func (s *Store) start(ctx context.Context) error {
 	bounded, cancel := s.bounded(ctx)
 	defer cancel()
@@ -163,6 +165,7 @@ func (s *Store) start(ctx context.Context) error {
 
 // plans restricts the planner: every statement of ours has one good plan, along an index. Outdated statistics (of a
 // table that was empty a minute ago) must not make it choose another.
+// A plan by sequence scan or hash join would be better for a small table and read a large one whole once it has grown.
 var plans = map[string]string{
 	"plan_cache_mode":   "force_generic_plan",
 	"enable_seqscan":    "off",
@@ -176,6 +179,8 @@ var plans = map[string]string{
 }
 
 // transactionSettings is the same for a transaction, if the session is shared.
+// application_name and plan_cache_mode are left out: the first belongs to the session, and the second concerns prepared
+// statements, of which a shared session has none.
 func transactionSettings(schema string) *request {
 	var calls []string
 	var args []any
@@ -216,6 +221,7 @@ func (r readers) Query(ctx context.Context, query string, args []any, each func(
 
 // do runs one statement on a connection of the pool. It replaces a dead connection. It runs
 // again only if nothing can have been done.
+// A callback of the request may therefore see rows of one run only.
 func (s *Store) do(ctx context.Context, r request) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -243,6 +249,7 @@ func (s *Store) once(ctx context.Context, r request) error {
 
 // acquire takes a connection out of the pool. It blocks while the pool is exhausted, until ctx
 // ends.
+// Unavailable: the store is closed.
 func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	c, err := s.pool.Acquire(ctx)
 	switch {
@@ -275,6 +282,7 @@ func (s *Store) Close() error {
 }
 
 // isCut reports whether the network or the server ended a connection.
+// A caller cannot know whether its statement was done.
 func isCut(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||

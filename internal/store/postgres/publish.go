@@ -23,6 +23,8 @@ const publishInterval = 200 * time.Millisecond
 const maxIDs = 150
 
 // peerMessage is the payload of a notification.
+// Nodes of different versions exchange it during an upgrade: a field may be added, never renamed or given another
+// meaning.
 type peerMessage struct {
 	Node     string  `json:"node"`
 	Routes   []int64 `json:"routes,omitempty"`
@@ -42,6 +44,7 @@ func (b peerMessage) encode() (string, error) {
 }
 
 // outbox collects the events to send.
+// Events of the same route or worker that wait together are sent once.
 type outbox struct {
 	mu       sync.Mutex
 	routes   map[int64]struct{}
@@ -83,6 +86,7 @@ func (r *outbox) take(node string) (b peerMessage, more bool) {
 }
 
 // pick removes up to maxIDs IDs from a set, lowest first.
+// The order makes the notifications of tests predictable.
 func pick(set map[int64]struct{}) []int64 {
 	ids := slices.Sorted(maps.Keys(set))
 	ids = ids[:min(len(ids), maxIDs)]
@@ -116,6 +120,7 @@ func (s *Store) sendEvents(ctx context.Context) {
 }
 
 // notify sends one peer message in a transaction of its own.
+// A lost notification is harmless: it only tells others to look earlier than they would.
 func (s *Store) notify(ctx context.Context, b peerMessage) error {
 	payload, err := b.encode()
 	if err != nil {
@@ -125,6 +130,8 @@ func (s *Store) notify(ctx context.Context, b peerMessage) error {
 }
 
 // Subscribe implements engine.Cluster. Behind a pooler it receives nothing, and blocks.
+// It calls hear in one goroutine, first with an empty event once it listens, so that the caller reads what it may have
+// missed. It blocks until ctx ends or the connection is lost, and returns the error; the caller subscribes again.
 func (s *Store) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) error {
 	if s.listens == nil {
 		<-ctx.Done()
@@ -151,6 +158,7 @@ func (s *Store) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) err
 }
 
 // listener opens the connection that receives peer events.
+// It is outside of the pool, because LISTEN occupies a connection for good.
 func (s *Store) listener(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()

@@ -17,6 +17,7 @@ import (
 const listens = "listen "
 
 // SubscribeFeed implements engine.Cluster. It also deletes the rows of processes that ended long ago.
+// A subscription is a turn that nobody else wants; it ends when it is not renewed within hold.
 func (s *Store) SubscribeFeed(ctx context.Context, hold time.Duration) error {
 	if _, err := s.Turn(ctx, listens+s.node, hold); err != nil {
 		return err
@@ -36,6 +37,7 @@ func (s *Store) FeedSubscribed(ctx context.Context) (bool, error) {
 }
 
 // feedMessage is feed.Batch in a notification.
+// Number counts the batches of a process, so that a receiver notices a gap. Lost tells that changes are missing.
 type feedMessage struct {
 	Number  uint64          `json:"n,omitempty"`
 	Lost    bool            `json:"l,omitempty"`
@@ -76,6 +78,7 @@ func (s *Store) PublishFeed(ctx context.Context, t feed.Batch) error {
 
 // split distributes feed messages over as many notifications as they need. A change that fits into none is
 // lost, and split reports it.
+// The estimate of the room counts the JSON of the changes and their commas.
 func (s *Store) split(t feed.Batch) ([]string, error) {
 	parts := []feedMessage{{Number: t.Number, Lost: t.Lost}}
 	room := maxPayload

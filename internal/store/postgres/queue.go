@@ -14,6 +14,8 @@ import (
 // Ready implements engine.Tx. It does not query routes that are known to be empty: steps that another
 // process queues there arrive as a peer event, or are found by the regular read of all routes that have
 // waiters.
+// Steps that another transaction has locked are skipped, so two claims never wait for each other and never get the same
+// step.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
 	routes = t.store.routes.occupiedOf(routes, t.begin, t.queued)
 	if len(routes) == 0 || limit <= 0 {
@@ -62,6 +64,7 @@ func (t *tx) ready(ctx context.Context, routes []int64, spans []span,
 	return share(append(works, more...)), read, err
 }
 
+// readyHead is the condition and order of one span; a LIMIT follows.
 const (
 	readyHead  = `s.queue = r.queue AND s.key >= r.low AND s.key <= r.high ORDER BY s.key, s.id LIMIT `
 	readySpans = `unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS r(queue, low, high, n)`
@@ -113,6 +116,7 @@ func (t *tx) readyBy(ctx context.Context, query string, args []any,
 }
 
 // counted is a row with a number after its last column.
+// n gets the same number from every row.
 type counted struct {
 	store.Row
 	n *int
@@ -140,6 +144,7 @@ func heads(works []engine.Work) []head {
 
 // noteReady updates the queues after a read. Unless the read was full, it returned every step on its routes; a step
 // that was left in place bounds the keys that later reads of its route may skip.
+// It runs after the commit: a transaction that is rolled back has taken nothing.
 func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 	left := map[int64]bool{}
 	type stream struct{ queue, stream int64 }
@@ -161,6 +166,7 @@ func (t *tx) noteReady(read []int64, found []head, full bool, asked time.Time) {
 }
 
 // Vacant implements engine.Tx. Another process may have queued a step in the meantime without this one knowing.
+// It answers from memory. A wrong "vacant" only delays a step until the next regular read.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
 	if _, ok := t.queued[route]; ok {
 		return false, nil
@@ -190,6 +196,7 @@ func (t *tx) Due(ctx context.Context, queue int64, until task.Instant, limit int
 }
 
 // Between implements engine.Tx.
+// Locked steps are skipped: a claim has just taken them.
 func (t *tx) Between(ctx context.Context, route int64, after engine.Position, upTo int64,
 	limit int,
 ) ([]*task.Step, error) {
@@ -209,6 +216,7 @@ func (t *tx) Between(ctx context.Context, route int64, after engine.Position, up
 }
 
 // lateness bounds how long before now a caller's time may lie.
+// A key below the floor by more than this would be missed until the queue is read from its start.
 const lateness = 5 * time.Second
 
 // FirstDue implements engine.Tx.
@@ -230,6 +238,7 @@ func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, 
 }
 
 // works reads steps with their tasks, lowest key first.
+// careful tells that from has locked the steps already.
 func (t *tx) works(ctx context.Context, from string, args []any, careful bool) ([]engine.Work, error) {
 	const columns = `SELECT ` + store.StepColumns + `, s.version, `
 	var works []engine.Work
@@ -250,6 +259,7 @@ func lockTask(stepsLocked bool) string {
 }
 
 // share makes steps of one task share it, and sorts them by key.
+// Joins and lateral queries do not keep an order.
 func share(works []engine.Work) []engine.Work {
 	store.ShareTasks(works)
 	slices.SortFunc(works, func(a, b engine.Work) int {

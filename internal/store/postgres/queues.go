@@ -72,6 +72,7 @@ func bandOf(key int64) int64 { return key >> bandBits }
 func newQueues() *queues { return &queues{of: map[int64]*queue{}} }
 
 // forgetAll drops everything: every queue is read from its very start.
+// A replaced database may have steps anywhere.
 func (q *queues) forgetAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,6 +190,7 @@ func (q *queues) noteTaken(id, stream, key int64, now time.Time) {
 
 // noteEmpty records that nothing was found in the queues. An event during the read is newer
 // than its result.
+// now is the time before the read.
 func (q *queues) noteEmpty(ids []int64, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -201,6 +203,7 @@ func (q *queues) noteEmpty(ids []int64, now time.Time) {
 }
 
 // isVacant reports whether this process knows the queue to be empty.
+// Knowledge older than vacantFor does not count.
 func (q *queues) isVacant(id int64, now time.Time) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

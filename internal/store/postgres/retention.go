@@ -31,6 +31,7 @@ func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) 
 }
 
 // sweep is the progress of the search for old tasks.
+// It is shared by the transactions of this process.
 type sweep struct {
 	mu   sync.Mutex
 	from task.ID
@@ -60,6 +61,7 @@ const (
 // DeleteFinished implements engine.Tx. No index is sorted by the time at which tasks finish, because it would be a
 // cost for every task. The search visits the tasks in the order of their creation, continues after the end of the last
 // search, and starts again after reaching the young ones.
+// It returns the number of deleted tasks. 0 does not mean that nothing is left: the search may not have reached it yet.
 func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
 	edge := task.MakeID(task.SeqFloor(before.Time()), 0)
 	from := t.store.sweep.at()

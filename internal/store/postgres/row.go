@@ -35,6 +35,7 @@ func (r row) Scan(dest ...any) error {
 
 // assign stores a column in a destination. It covers the types that rows use; pgx's codecs
 // would cost an interface call per value.
+// A Text takes any column: the driver does not convert.
 func assign(dest any, oid uint32, v []byte) error {
 	switch d := dest.(type) {
 	case *store.Text:
@@ -77,6 +78,7 @@ func assign(dest any, oid uint32, v []byte) error {
 }
 
 // integer decodes an integer of any width.
+// A transaction ID is unsigned; its conversion through int32 and back to uint32 keeps the bits.
 func integer(oid uint32, v []byte) (int64, error) {
 	switch {
 	case oid == pgtype.Int8OID && len(v) == 8:
@@ -116,6 +118,7 @@ func (s *scanID) Scan(v any) error {
 }
 
 // dialect stores an ID as a uuid.
+// Its ID is passed on as a task.ID, which the encoder knows.
 func dialect() store.Dialect {
 	return store.Dialect{
 		ID:       func(id task.ID) any { return id },

@@ -19,6 +19,7 @@ type rowCache struct {
 }
 
 // cachedTask is a task with its known steps.
+// steps has a place for each step of the task, by ordinal; version 0 marks an empty place.
 type cachedTask struct {
 	task    taskRow
 	context []byte
@@ -58,6 +59,7 @@ func newRowCache() *rowCache {
 }
 
 // work returns a cached step with its task.
+// It returns copies, but their slices are shared: the caller must not change a result or a context in place.
 func (m *rowCache) work(id task.ID) (stepRow, taskRow, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,6 +81,7 @@ func (m *rowCache) task(id task.ID) (taskRow, bool) {
 }
 
 // siblings returns steps of a task by ordinal (all if ordinals is nil), or false unless all of them are cached.
+// An ordinal below 1 does not occur.
 func (m *rowCache) siblings(id task.ID, ordinals []int) ([]stepRow, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,6 +136,7 @@ func (m *rowCache) forget(ids []task.ID) {
 }
 
 // hasRoom reports whether the cache accepts tasks without an event.
+// Half of the cache is reserved for rows that this process has leased.
 func (m *rowCache) hasRoom() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -231,6 +235,7 @@ func (m *rowCache) keepStep(s *stepRow) {
 }
 
 // drop removes a task with its steps. The caller holds mu.
+// A place left behind would lead to a task that is no longer in the cache.
 func (m *rowCache) drop(f *cachedTask) {
 	for i := range f.steps {
 		if s := &f.steps[i]; s.version != 0 {

@@ -20,6 +20,7 @@ const (
 )
 
 // handed holds the common values of the steps of one claim.
+// Steps of several workers, or on different attempts, share these and differ in the rest.
 type handed struct {
 	state                             task.StepState
 	assignedAt, startedAt, leaseUntil task.Instant
@@ -41,6 +42,7 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 		seen, ok := t.steps[s.ID]
 		switch {
 		case !ok: // saved unconditionally
+			// Version 0 passes the guard whatever the row's version is.
 			t.steps[s.ID] = &seenStep{}
 			other = append(other, s)
 		case store.WasHanded(seen.row.Step, s):
@@ -60,6 +62,7 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 }
 
 // savedStep records the new version of a step, and returns the version that its row must have.
+// 0 means that this transaction wrote the row before: its version is then that of this transaction.
 func (t *tx) savedStep(s *task.Step) (task.ID, uint32) {
 	seen := t.steps[s.ID]
 	version := seen.row.version
@@ -175,6 +178,7 @@ type outcome struct {
 }
 
 // outcomeOf returns what is to be written of a task.
+// was is nil for a task that the transaction has not seen; stateAt is then written in any case.
 func outcomeOf(was *seenTask, k *task.Task) outcome {
 	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt,
 		meta: k.Meta.Changed()}
@@ -258,6 +262,7 @@ type group[V comparable, R any] struct {
 	rows   map[V][]R
 }
 
+// add adds a row to the group of its values.
 func (g *group[V, R]) add(v V, r R) {
 	if g.rows == nil {
 		g.rows = map[V][]R{}

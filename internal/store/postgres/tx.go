@@ -11,6 +11,7 @@ import (
 
 // tx is one run of a unit of work. Its writes wait for a query or the commit: then all are sent in one pipeline. A unit
 // without queries is a single pipeline, which PostgreSQL runs as one transaction.
+// It ends with its run: a repeated unit of work gets a new one.
 type tx struct {
 	store *Store
 	conn  *conn
@@ -63,6 +64,7 @@ func (t *tx) Handle() engine.Handle { return t }
 func (t *tx) SQL() store.SQL { return t.sql }
 
 // AfterCommit implements engine.Handle.
+// false: an external caller commits, and this process does not learn when.
 func (t *tx) AfterCommit(fn func()) bool {
 	if t.guest {
 		return false
@@ -111,6 +113,7 @@ func (t *tx) ask(ctx context.Context, sql string, args []any, each func(store.Ro
 }
 
 // send sends everything that waits, and a request, in one round trip.
+// An error may be that of an earlier statement which waited.
 func (t *tx) send(ctx context.Context, r request) error {
 	if !t.begun && !t.guest {
 		t.pending = append([]request{{sql: "BEGIN"}}, t.pending...)
@@ -123,6 +126,7 @@ func (t *tx) send(ctx context.Context, r request) error {
 
 // commit verifies that every row is unchanged, and ends the transaction. It returns the version of the rows that it
 // wrote.
+// Version 0 means that nothing was written.
 func (t *tx) commit(ctx context.Context) (version uint32, err error) {
 	t.check()
 	if t.wrote && !t.guest {
@@ -214,6 +218,7 @@ func (t *tx) committed(version uint32) {
 }
 
 // failed drops the cached rows that the transaction relied on.
+// Other cached rows of the same tasks go with them, which costs a read and is always right.
 func (t *tx) failed() {
 	ids := make([]task.ID, 0, len(t.tasks))
 	for id := range t.tasks {
@@ -243,6 +248,7 @@ func (p portable) Send(_ context.Context, query string, args ...any) error {
 }
 
 // Query implements store.Conn.
+// each must not use the transaction: the pipeline is being read.
 func (p portable) Query(ctx context.Context, query string, args []any, each func(store.Row) error) error {
 	return p.t.ask(ctx, query, args, each)
 }
@@ -269,6 +275,7 @@ func (t *tx) SaveWorker(ctx context.Context, w *task.Worker) error {
 }
 
 // Workers implements engine.Tx.
+// Workers are locked, because their rows are changed by heartbeats of any node.
 func (t *tx) Workers(ctx context.Context, nos []int64) ([]*task.Worker, error) {
 	const query = `SELECT ` + store.WorkerColumns +
 		` FROM tasker_workers WHERE worker_no = ANY($1) ORDER BY worker_no FOR UPDATE`

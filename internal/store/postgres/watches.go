@@ -8,6 +8,7 @@ import (
 )
 
 // Watch implements engine.WatchStore.
+// Of two watches for one task in the list, one remains: a statement may not change a row twice.
 func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watch) error {
 	t := in(within)
 	var ids []task.ID
@@ -25,6 +26,7 @@ func (*Store) Watch(ctx context.Context, within engine.Tx, watches []engine.Watc
 }
 
 // Rewatch implements engine.WatchStore.
+// A watch that changed since it was read is left alone, because its time differs.
 func (*Store) Rewatch(ctx context.Context, within engine.Tx, moves []engine.WatchMove) error {
 	t := in(within)
 	var moved, dropped []task.ID

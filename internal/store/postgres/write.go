@@ -21,6 +21,7 @@ const maxRuns = 10
 // Write implements engine.Store. It is the only place that runs a transaction again after a lost race (a changed row, a
 // deadlock, a serialization failure), after a connection that was dead before anything was sent, or after a refusal
 // based on cached rows, which another transaction may have changed in the meantime.
+// fn may run several times and must have no effects besides its transaction. It blocks up to Options.Timeout.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -53,6 +54,7 @@ func pause(ctx context.Context, run int) error {
 }
 
 // attempt runs fn once. It reports whether fn relied on cached rows.
+// careful makes it lock the rows that it reads.
 func (s *Store) attempt(ctx context.Context, careful bool,
 	fn func(context.Context, engine.Tx) error,
 ) (relied bool, err error) {
@@ -81,6 +83,7 @@ func (s *Store) attempt(ctx context.Context, careful bool,
 }
 
 // relied reports whether the transaction returned cached rows.
+// A refusal that is based on such rows may be wrong, so the unit runs once more on rows read afresh.
 func (t *tx) relied() bool {
 	for _, k := range t.tasks {
 		if k.remembered {
@@ -96,6 +99,7 @@ func (t *tx) relied() bool {
 }
 
 // isRefusal reports whether an error is the engine's decision, and not the database's.
+// Unavailable is the code that classify gives to errors of the database.
 func isRefusal(err error) bool {
 	var e *task.Error
 	return errors.As(err, &e) && e.Code != task.Unavailable
@@ -147,6 +151,7 @@ const codeChanged = "TK001"
 func isStale(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
+		// An unknown prepared statement, and a cached plan whose result type has changed.
 		return e.Code == "26000" || e.Code == "0A000"
 	}
 	return pgconn.SafeToRetry(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
@@ -202,6 +207,7 @@ func classifyState(pg *pgconn.PgError, err error) error {
 }
 
 // isConnection reports whether the cause is the network or an exhausted pool.
+// Every error with a method Timeout counts, which those of package net have.
 func isConnection(err error) bool {
 	var connect *pgconn.ConnectError
 	var net interface{ Timeout() bool }
