@@ -72,6 +72,7 @@ func (s *state) matches(t *task.Task, f engine.TaskFilter) bool {
 }
 
 // FindSteps implements engine.Reader.
+// An unknown task has none. The steps are in the order of their ordinals, with their results.
 func (s *Store) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -86,6 +87,7 @@ func (s *Store) FindSteps(ctx context.Context, id task.ID) ([]*task.Step, error)
 }
 
 // FindAttempts implements engine.Reader.
+// They are in the order of writing. An unknown task has none.
 func (s *Store) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -106,6 +108,7 @@ func (s *Store) FindEvents(ctx context.Context, id task.ID) ([]task.Event, error
 }
 
 // FindActs implements engine.ActStore.
+// Acts of a deleted task are still found.
 func (s *Store) FindActs(ctx context.Context, id task.ID) ([]task.Act, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -24,6 +24,7 @@ func (s *Store) FindCase(ctx context.Context, id task.ID) (*task.Case, error) {
 }
 
 // LastCase implements engine.CaseReader.
+// The cases of a task are in the order of their IDs, so the last one was opened last.
 func (s *Store) LastCase(ctx context.Context, of task.ID) (*task.Case, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {
@@ -318,6 +319,7 @@ func (s *Store) Watches(ctx context.Context, behind engine.Watch, until task.Ins
 }
 
 // CountWatches implements engine.WatchStore.
+// A settled or deleted task keeps its watch until its next check, and does not count.
 func (s *Store) CountWatches(ctx context.Context, limit int) (int, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -16,8 +16,7 @@ const clockInterval = 10 * time.Second
 // It is the database's time, computed from the last reading; it does not block.
 func (s *Store) Now() time.Time { return s.clock.Now() }
 
-// ClockOffset implements engine.Cluster.
-// It is how far the database's clock is ahead of the wall clock of this machine; negative if behind.
+// ClockOffset implements engine.Cluster. It is positive if the wall clock of this machine is ahead of the database's.
 func (s *Store) ClockOffset() time.Duration { return s.clock.Offset() }
 
 // readClock reads the database's clock three times. The reading with the shortest round trip is

@@ -66,8 +66,8 @@ func (i *identity) see(now, before position, known bool) {
 	}
 }
 
-// OnReplaced implements engine.Cluster.
-// forget must not block and must not call the Store.
+// OnReplaced implements engine.Cluster. forget must not query the database: it is called while a connection is being
+// opened.
 func (s *Store) OnReplaced(forget func()) {
 	s.identity.mu.Lock()
 	defer s.identity.mu.Unlock()
