@@ -46,6 +46,7 @@ type caseAuditFilter struct {
 	AuditQuery
 }
 
+// filter returns the filters that every audit trail has.
 func (q *AuditQuery) filter() operate.AuditFilter {
 	return operate.AuditFilter{
 		Actor: q.Actor, KeyName: q.KeyName, Kind: q.Kind, After: q.After, Before: q.Before, Limit: q.Limit, Below: q.Below,
@@ -61,6 +62,8 @@ func (s *server) listAudit(ctx context.Context, params *auditFilter,
 	filter := params.filter()
 	filter.TaskUUID, filter.CaseUUID, filter.WorkerID = params.TaskUUID, params.CaseUUID, params.WorkerID
 	filter.Namespace, filter.Template = params.Namespace, params.Template
+	// A trail of everything is limited by namespace. The trail of one object is limited by the object, which may have
+	// left no row to join with; see auditOf.
 	if filter.TaskUUID == uuid.Nil && filter.CaseUUID == uuid.Nil {
 		var err error
 		if filter.Namespace, err = endpoint.NarrowNamespace(ctx, filter.Namespace); err != nil {
@@ -80,6 +83,9 @@ func (s *server) listAudit(ctx context.Context, params *auditFilter,
 
 // auditOf returns the trail of a task or a case. Acts outlive both, so after a deletion the acts themselves show
 // whether the key reaches them.
+//
+// The acts of an object that still exists are all shown: the key reaches the object. Those of one that is deleted are
+// shown if their own namespace is reached; if none is, the answer is the same as for an object that never existed.
 func (s *server) auditOf(ctx context.Context, filter operate.AuditFilter) ([]operate.AuditRecord, error) {
 	gone, err := s.unreached(ctx, filter)
 	if err != nil {
@@ -117,7 +123,7 @@ func (s *server) unreached(ctx context.Context, filter operate.AuditFilter) (gon
 	return nil, err
 }
 
-// listTaskAudit returns the trail of one task. An unknown task is an error, not an empty trail.
+// listTaskAudit serves GET /v1/tasks/{uuid}/audit. An unknown task is an error, not an empty trail.
 func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.AuditRecord], error) {
@@ -134,7 +140,7 @@ func (s *server) listTaskAudit(ctx context.Context, params *taskAuditFilter,
 	return endpoint.OK(endpoint.List(records)), err
 }
 
-// listCaseAudit returns the trail of one case.
+// listCaseAudit serves GET /v1/dlq/entry/{dlq_entry_uuid}/audit. An unknown case is an error, too.
 func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.AuditRecord], error) {

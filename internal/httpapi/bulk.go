@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
+// updateCases serves POST /v1/dlq/update. One request changes a page of cases; the caller continues with the cursor.
 func (s *server) updateCases(ctx context.Context, _ *endpoint.None, body *operate.BulkCaseUpdate,
 ) (endpoint.Answer[*operate.BulkResult], error) {
 	if err := narrowBody(ctx, &body.Filter); err != nil {
@@ -19,6 +20,8 @@ func (s *server) updateCases(ctx context.Context, _ *endpoint.None, body *operat
 	return bulkAnswer(s.backend.UpdateCases(ctx, *body))
 }
 
+// actOnCases serves POST /v1/dlq/act. Each kind of act has a field of its own for the actor, which defaults to the
+// key's name.
 func (s *server) actOnCases(ctx context.Context, _ *endpoint.None, body *operate.BulkStepAction,
 ) (endpoint.Answer[*operate.BulkResult], error) {
 	if err := narrowBody(ctx, &body.Filter); err != nil {
@@ -30,12 +33,14 @@ func (s *server) actOnCases(ctx context.Context, _ *endpoint.None, body *operate
 	return bulkAnswer(s.backend.ActOnCases(ctx, *body))
 }
 
-// narrowBody is narrow for a filter in a body.
+// narrowBody limits a filter in a body to the namespaces of the key. NarrowNamespace speaks of the query, so the
+// location is moved.
 func narrowBody(ctx context.Context, f *operate.CaseFilter) (err error) {
 	f.Namespace, err = endpoint.NarrowNamespace(ctx, f.Namespace)
 	return endpoint.Moved(err, "query.namespace", "/filter/namespace")
 }
 
+// bulkAnswer answers 200 even if cases were refused: each item has its own error.
 func bulkAnswer(result *operate.BulkResult, err error) (endpoint.Answer[*operate.BulkResult], error) {
 	if err != nil {
 		return endpoint.Answer[*operate.BulkResult]{}, err

@@ -16,6 +16,7 @@ type cancelQuery struct {
 	endpoint.CancelParams
 }
 
+// cancelTask serves DELETE /v1/tasks/{uuid}. It is a batch of one, so an error of the item is that of the request.
 func (s *server) cancelTask(ctx context.Context, params *cancelQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[tasker.TaskReceipt], error) {
@@ -41,6 +42,7 @@ func (s *server) cancelTask(ctx context.Context, params *cancelQuery,
 	return endpoint.OK(receipt), nil
 }
 
+// cancelTasks serves POST /v1/tasks/cancel. Tasks are decided one by one; a refused one has its error in its receipt.
 func (s *server) cancelTasks(ctx context.Context, _ *endpoint.None,
 	body *tasker.CancelRequest,
 ) (endpoint.Answer[endpoint.Results[tasker.TaskReceipt]], error) {
@@ -48,6 +50,7 @@ func (s *server) cancelTasks(ctx context.Context, _ *endpoint.None,
 	return endpoint.OK(endpoint.ResultsOf(receipts)), err
 }
 
+// cancel cancels tasks in the name of the caller, or of the request's key.
 func (s *server) cancel(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
 	req.CancelledBy = cmp.Or(req.CancelledBy, endpoint.Caller(ctx))
 	return s.backend.CancelTasks(ctx, req)

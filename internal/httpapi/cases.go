@@ -68,6 +68,7 @@ func (q *CaseQuery) filter(ctx context.Context) (operate.CaseFilter, error) {
 	}, err
 }
 
+// listCases serves GET /v1/dlq.
 func (s *server) listCases(ctx context.Context, params *caseFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.Case], error) {
@@ -82,6 +83,7 @@ func (s *server) listCases(ctx context.Context, params *caseFilter,
 	return endpoint.OK(endpoint.List(cases)), err
 }
 
+// caseStats serves GET /v1/dlq/stats. It has no filters by failure.
 func (s *server) caseStats(ctx context.Context, params *CaseQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.CaseStats], error) {
@@ -93,6 +95,7 @@ func (s *server) caseStats(ctx context.Context, params *CaseQuery,
 	return endpoint.OK(endpoint.List(stats)), err
 }
 
+// investigationQueue serves GET /v1/dlq/investigation-queue: the filters of the list, in another order.
 func (s *server) investigationQueue(ctx context.Context, params *queueFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]operate.QueuedCase], error) {
@@ -106,6 +109,7 @@ func (s *server) investigationQueue(ctx context.Context, params *queueFilter,
 	return endpoint.OK(endpoint.List(queue)), err
 }
 
+// getCase serves GET /v1/dlq/task/{task_uuid}: the latest case of a task, with its snapshot.
 func (s *server) getCase(ctx context.Context, params *caseTaskPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*operate.Case], error) {
@@ -113,6 +117,7 @@ func (s *server) getCase(ctx context.Context, params *caseTaskPath,
 	return endpoint.OK(found), err
 }
 
+// openCase serves POST /v1/dlq/task/{task_uuid}. The answer is 201; a task with a pending case is a conflict.
 func (s *server) openCase(ctx context.Context, params *caseTaskPath,
 	body *operate.OpenCaseRequest,
 ) (endpoint.Answer[*operate.Case], error) {
@@ -127,6 +132,7 @@ type caseUpdatePath struct {
 	endpoint.Match
 }
 
+// updateCase serves PATCH /v1/dlq/entry/{dlq_entry_uuid}.
 func (s *server) updateCase(ctx context.Context, params *caseUpdatePath,
 	body *operate.CaseUpdate,
 ) (endpoint.Answer[*operate.CaseUpdated], error) {

@@ -8,6 +8,8 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
+// editContext serves PATCH /v1/tasks/{uuid}/context. null means a missing value here, so a context cannot be set to
+// null; an object without members is what a caller wants instead.
 func (s *server) editContext(ctx context.Context, params *TaskPath,
 	body *tasker.EditContextRequest,
 ) (endpoint.Answer[*tasker.EditedContext], error) {

@@ -39,6 +39,8 @@ func (s *server) serveDocument() {
 	s.api.Handle("GET /{$}", false, http.RedirectHandler("/docs", http.StatusFound))
 }
 
+// serveBytes serves a file from memory. Browsers ask again each time (no-cache), since the address of the document
+// stays the same across versions.
 func (s *server) serveBytes(path, contentType string, content []byte) {
 	s.api.Handle("GET "+path, false, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		header := w.Header()

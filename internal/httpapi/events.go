@@ -48,6 +48,8 @@ type eventQuery struct {
 	LastEventID   string   `header:"Last-Event-ID" doc:"ID of the event to resume after. If that is no longer possible, the stream begins with stream.gap."`
 }
 
+// filter parses the parameters that may repeat, or hold several values with commas. Event types are checked by the
+// backend; unknown states are refused here, because they are usually misspelt.
 func (q *eventQuery) filter() (tasker.EventFilter, error) {
 	f := tasker.EventFilter{UntilSettled: q.Until == "settled", Namespaces: endpoint.SplitAll(q.Namespace), Name: q.Name,
 		Tag:           q.Tag,
@@ -78,7 +80,8 @@ func (q *eventQuery) filter() (tasker.EventFilter, error) {
 // events is the content of a stream: see tasker.TaskBackend.
 type events = iter.Seq2[[]tasker.Event, error]
 
-// streamEvents serves the events that the key reaches.
+// streamEvents returns the events that the key reaches. A task outside its reach is not found, before the stream
+// begins.
 func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, error) {
 	filter, err := params.filter()
 	if err != nil {
@@ -103,6 +106,10 @@ func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, 
 }
 
 // serveEvents streams events until they end, the client leaves or the server stops.
+//
+// The end says why. After "done" the stream sends stream.end and a client must not reconnect. When the server stops,
+// when the client is slow, and after an error the connection just ends: the client reconnects with the ID of the last
+// event and gets the rest, or a gap.
 func (s *server) serveEvents(ctx context.Context, hc huma.Context, params *eventQuery) {
 	leave, err := s.streams.enter(endpoint.Caller(ctx), s.limits)
 	if err != nil {
@@ -146,11 +153,13 @@ func (s *server) serveEvents(ctx context.Context, hc huma.Context, params *event
 // errGone reports that a client no longer reads.
 var errGone = errors.New("the client takes no more events")
 
-// eventWriter writes events to one client.
+// eventWriter writes events to one client. The status is sent with the first batch, so that an error before it can
+// still be a problem.
 type eventWriter struct {
 	hc    huma.Context
 	s     *server
 	begun bool
+	// Tells the watcher of the end; it does nothing until the stream begins.
 	ended func(why string)
 	last  string // id
 	buf   bytes.Buffer
@@ -200,6 +209,8 @@ func (w *eventWriter) send(batch []tasker.Event) error {
 	return nil
 }
 
+// write adds one event to the batch. A sign of life is a comment, which clients ignore, with an ID: a client that
+// reconnects after a quiet hour then resumes at the right place.
 func (w *eventWriter) write(e *tasker.Event) error {
 	w.last = e.ID
 	if e.Type == tasker.EventStreamAlive {

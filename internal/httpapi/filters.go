@@ -14,6 +14,7 @@ var olderNames = map[string]map[string]string{
 	"/v1/events":                  {"task": "task_uuid", "state": "to_state"},
 }
 
+// renameParameters adds the older names to the operations.
 func renameParameters(a *endpoint.API) {
 	for path, names := range olderNames {
 		a.OlderNames(path, names)

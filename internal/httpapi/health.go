@@ -20,6 +20,7 @@ type versionBody struct {
 	Version string `json:"version"`
 }
 
+// getLive serves GET /health/live. It asks nothing: a process whose database is down must not be restarted for that.
 func (s *server) getLive(context.Context, *endpoint.None, *endpoint.None) (endpoint.Answer[healthBody], error) {
 	return endpoint.OK(healthBody{"live"}), nil
 }
@@ -38,11 +39,13 @@ func (s *server) getReady(ctx context.Context, _, _ *endpoint.None) (endpoint.An
 	if errors.As(err, &known) && known.Code == tasker.CodeUnavailable {
 		return endpoint.Answer[healthBody]{}, err
 	}
+	// The reason may name hosts and files, and this route needs no key.
 	s.front.Log().WarnContext(ctx, "server is not ready", slog.Any("error", err))
 	return endpoint.Answer[healthBody]{}, tasker.Errorf(tasker.CodeUnavailable,
 		"the server is not ready; its log says why")
 }
 
+// getVersion serves GET /version, without a key.
 func (s *server) getVersion(context.Context, *endpoint.None, *endpoint.None) (endpoint.Answer[versionBody], error) {
 	return endpoint.OK(versionBody{s.version}), nil
 }

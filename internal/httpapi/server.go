@@ -52,6 +52,7 @@ type Limits struct {
 	StreamsPerKey int
 }
 
+// withDefaults fills in what is not positive.
 func (l Limits) withDefaults() Limits {
 	if l.BodyBytes <= 0 {
 		l.BodyBytes = 4 << 20
@@ -117,6 +118,7 @@ func New(backend Backend, opts Options) http.Handler {
 		s.version = "devel"
 	}
 	s.api = endpoint.New(s.front, s.limits.BodyBytes, s.limits.BatchBodyBytes)
+	// Stand-ins and older names come before the routes that use them; the document comes after all routes.
 	standIns(s.api)
 	renameParameters(s.api)
 	s.routes()

@@ -27,6 +27,8 @@ type bareLister interface {
 	BareSteps(ctx context.Context, task uuid.UUID) ([]tasker.Step, error)
 }
 
+// listSteps serves GET /v1/tasks/{uuid}/workflow_steps. Results may be large and are left out unless they are asked
+// for. A backend that can leave them in the store is preferred; with any other they are read and dropped here.
 func (s *server) listSteps(ctx context.Context, params *stepsQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]tasker.Step], error) {
@@ -43,6 +45,7 @@ func (s *server) listSteps(ctx context.Context, params *stepsQuery,
 	return endpoint.OK(endpoint.List(steps)), err
 }
 
+// getStep serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}, with the result.
 func (s *server) getStep(ctx context.Context, params *stepPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.Step], error) {
@@ -57,6 +60,8 @@ type stepActPath struct {
 	endpoint.Match
 }
 
+// actOnStep serves PATCH /v1/tasks/{uuid}/workflow_steps/{step_uuid}. An unknown kind of act has no actor; the backend
+// refuses it.
 func (s *server) actOnStep(ctx context.Context, params *stepActPath,
 	act *tasker.StepAction,
 ) (endpoint.Answer[*tasker.Step], error) {

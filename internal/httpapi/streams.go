@@ -42,6 +42,7 @@ func (o *openStreams) enter(key string, limits Limits) (leave func(), err error)
 	return func() { o.exit(key) }, nil
 }
 
+// exit ends the count of a stream. A key without streams has no entry, so that keys of the past cost no memory.
 func (o *openStreams) exit(key string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -54,6 +55,7 @@ func (o *openStreams) exit(key string) {
 	}
 }
 
+// tooManyStreams is the refusal, with the setting that an operator may raise.
 func tooManyStreams(what, setting string) error {
 	return &tasker.Error{Code: tasker.CodeExhausted, Message: what + "; there may be no more",
 		Hint: "try again later, or raise " + setting, RetryAfter: streamRetry}

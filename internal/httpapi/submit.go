@@ -15,7 +15,8 @@ type submitBody struct {
 	refused endpoint.Refusals
 }
 
-// Salvager accepts the valid tasks of a request with item_errors.
+// Salvager accepts the valid tasks of a request with item_errors. It is used only after strict decoding has failed, so
+// the usual request pays nothing for it. It gives up if the request itself is at fault, or does not want item errors.
 func (*submitBody) Salvager() func([]byte) (any, bool) {
 	type head struct {
 		Tasks      []json.RawMessage `json:"tasks" minItems:"1"`
@@ -33,6 +34,8 @@ func (*submitBody) Salvager() func([]byte) (any, bool) {
 	}
 }
 
+// submitTask serves POST /v1/tasks: 201 for a new task, 200 for one that exists under the same idempotency key. It is a
+// batch of one, so locations in errors are moved from the item to the body.
 func (s *server) submitTask(ctx context.Context, _ *endpoint.None,
 	body *tasker.TaskRequest,
 ) (endpoint.Answer[tasker.TaskReceipt], error) {
@@ -56,6 +59,9 @@ func (s *server) submitTask(ctx context.Context, _ *endpoint.None,
 	return endpoint.Stored(receipt.Created, "/v1/tasks/"+receipt.TaskUUID.String(), receipt), nil
 }
 
+// submitTasks serves POST /v1/tasks/batch. Without item_errors one refused task refuses all, before anything is stored.
+// With it, tasks that are refused here never reach the backend, and the answers are put together in the order of the
+// request.
 func (s *server) submitTasks(ctx context.Context, _ *endpoint.None,
 	body *submitBody,
 ) (endpoint.Answer[endpoint.Results[tasker.TaskReceipt]], error) {

@@ -23,6 +23,7 @@ type taskQuery struct {
 	WaitMS int `query:"wait_ms" minimum:"0" doc:"Maximum wait for the task to be settled, at most 60000."`
 }
 
+// listTasks serves GET /v1/tasks.
 func (s *server) listTasks(ctx context.Context, params *taskFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[tasker.TaskPage], error) {
@@ -41,6 +42,8 @@ func (s *server) listTasks(ctx context.Context, params *taskFilter,
 	return endpoint.OK(tasker.TaskPage{Tasks: endpoint.List(page.Tasks), NextCursor: page.NextCursor}), nil
 }
 
+// getTask serves GET /v1/tasks/{uuid}. With wait_ms it answers when the task is settled, or with its state when the
+// time is over. A server that stops cuts the wait short and answers with the state of now.
 func (s *server) getTask(ctx context.Context, params *taskQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.Task], error) {
@@ -54,6 +57,7 @@ func (s *server) getTask(ctx context.Context, params *taskQuery,
 	return endpoint.OK(task), err
 }
 
+// getHistory serves GET /v1/tasks/{uuid}/history.
 func (s *server) getHistory(ctx context.Context, params *TaskPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.TaskHistory], error) {
@@ -66,6 +70,7 @@ func (s *server) getHistory(ctx context.Context, params *TaskPath,
 	return endpoint.OK(history), nil
 }
 
+// explainTask serves GET /v1/tasks/{uuid}/explain.
 func (s *server) explainTask(ctx context.Context, params *TaskPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.Explanation], error) {
@@ -89,6 +94,7 @@ type taskFilter struct {
 	endpoint.PageQuery
 }
 
+// filter parses the parameters. An unknown state is refused: it would match nothing and look like an empty list.
 func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 	f := tasker.TaskFilter{
 		Namespace: q.Namespace, Name: q.Name, Version: q.Version, Tag: q.Tag, CorrelationID: q.CorrelationID,

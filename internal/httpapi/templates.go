@@ -19,6 +19,7 @@ type templateBody struct {
 	tasker.TemplateSource
 }
 
+// SetText implements endpoint.TextBody.
 func (b *templateBody) SetText(document string) { b.YAML = document }
 
 // TemplatePath names a template. It is exported for the same reason as TaskPath.
@@ -40,6 +41,8 @@ type templateFilter struct {
 	endpoint.PageQuery
 }
 
+// registerTemplate serves POST /v1/templates: 201 for a new version, 200 for one with the same content. Other content
+// under the same version is a conflict.
 func (s *server) registerTemplate(ctx context.Context, _ *endpoint.None,
 	body *templateBody,
 ) (endpoint.Answer[*tasker.Template], error) {
@@ -57,6 +60,7 @@ func (s *server) registerTemplate(ctx context.Context, _ *endpoint.None,
 	return endpoint.Stored(registered.Created, location, registered), nil
 }
 
+// listTemplates serves GET /v1/templates.
 func (s *server) listTemplates(ctx context.Context, params *templateFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[tasker.TemplatePage], error) {
@@ -74,18 +78,22 @@ func (s *server) listTemplates(ctx context.Context, params *templateFilter,
 	return endpoint.OK(tasker.TemplatePage{Templates: endpoint.List(page.Templates), NextCursor: page.NextCursor}), nil
 }
 
+// getTemplate serves GET /v1/templates/{namespace}/{name}: the version that was registered last.
 func (s *server) getTemplate(ctx context.Context, params *TemplatePath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.Template], error) {
 	return s.template(ctx, params.Namespace, params.Name, "")
 }
 
+// getTemplateVersion serves GET /v1/templates/{namespace}/{name}/{version}.
 func (s *server) getTemplateVersion(ctx context.Context, params *versionPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.Template], error) {
 	return s.template(ctx, params.Namespace, params.Name, params.Version)
 }
 
+// template answers with a version of a template, "" for the last one. The path names the namespace, so a key that does
+// not reach it is told so.
 func (s *server) template(ctx context.Context, namespace, name,
 	version string,
 ) (endpoint.Answer[*tasker.Template], error) {

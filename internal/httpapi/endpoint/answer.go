@@ -15,7 +15,8 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// Answer is a handler's result: a body and the way to send it.
+// Answer is a handler's result: a body and the way to send it. Status is an HTTP status; Location is the URL of a new
+// object, "" for none.
 type Answer[R any] struct {
 	Status   int
 	Location string
@@ -25,7 +26,7 @@ type Answer[R any] struct {
 // OK answers 200 with a body.
 func OK[R any](body R) Answer[R] { return Answer[R]{Status: http.StatusOK, Body: body} }
 
-// Stored answers 201 for a new object, 200 for an existing one.
+// Stored answers 201 with a Location for a new object, 200 for an existing one.
 func Stored[R any](isNew bool, location string, body R) Answer[R] {
 	if isNew {
 		return Answer[R]{http.StatusCreated, location, body}
@@ -88,12 +89,15 @@ func (w *answerWriter) Write(body []byte) (int, error) {
 	return len(body), nil
 }
 
-// Refuse answers with the problem of err.
+// Refuse answers with the problem of err: its code selects the status. An error without a code is internal; it is
+// logged and its text is not sent. Nothing may have been sent before.
 func (a *API) Refuse(hc huma.Context, err error) {
 	r, w := humago.Unwrap(hc)
 	a.front.Refuse(w, r, hc.Operation().OperationID, err)
 }
 
+// write sends a body of known length. A large one is sent in pieces with a time limit for each, so that the limit does
+// not depend on the size of the answer.
 func write(hc huma.Context, status int, contentType string, body []byte) {
 	hc.SetHeader("Content-Type", contentType)
 	hc.SetHeader("Content-Length", strconv.Itoa(len(body)))

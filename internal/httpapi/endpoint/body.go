@@ -35,6 +35,7 @@ type bodyReader struct {
 	front    *web.Front
 }
 
+// newBodyReader compiles the schema of B once, when the route is added, and chooses the limit of the operation.
 func newBodyReader[B any](a *API, e Endpoint) *bodyReader {
 	schema := SchemaOf[B](a.registry)
 	settle(a.registry) // before compiling, so that the shape matches the document
@@ -63,7 +64,8 @@ func (b *bodyReader) document() *huma.RequestBody {
 	return &huma.RequestBody{Required: !b.optional, Content: content}
 }
 
-// read returns the decoded body of a request.
+// read returns the decoded body of a request. The buffer is shared among requests, and the memory of all bodies
+// together is bounded by the front.
 func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
 	if r.ContentLength == 0 {
 		return b.decode(nil, false)
@@ -86,6 +88,8 @@ func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
 	return b.decode(buf.Bytes(), asText)
 }
 
+// decode decodes a body, bare text or JSON. A body that breaks a rule is salvaged if its type can do so. The error
+// lists all faults, each with a JSON pointer.
 func (b *bodyReader) decode(data []byte, asText bool) (any, error) {
 	v := b.newBody()
 	switch {
@@ -133,6 +137,7 @@ func (b *bodyReader) contentType(h http.Header) (asText bool, err error) {
 	return false, unsupported("the body's type is %q, not %s", header, jsonType)
 }
 
+// unsupported answers 415. Its code is invalid, as there is no code of its own.
 func unsupported(format string, args ...any) error {
 	err := tasker.Errorf(tasker.CodeInvalid, format, args...)
 	err.Hint = "set the header Content-Type: application/json"

@@ -53,6 +53,7 @@ func Delete(path, id, summary string, needs []access.Permission, traits Trait) E
 	return Endpoint{http.MethodDelete, path, id, summary, needs, traits}
 }
 
+// is reports whether the endpoint has a trait.
 func (e Endpoint) is(t Trait) bool { return e.traits&t != 0 }
 
 // pattern returns the endpoint's pattern for http.ServeMux.
@@ -65,8 +66,8 @@ type None struct{}
 // query, B the body, R the answer. An error becomes a Problem.
 type handler[P, B, R any] func(ctx context.Context, params *P, body *B) (Answer[R], error)
 
-// Add registers an operation: in the router and, derived from the same types,
-// in the OpenAPI document.
+// Add registers an operation: in the router and, derived from the same types, in the OpenAPI document. It panics on
+// types that cannot be described; no request can cause that. Call it before Complete.
 func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 	op := e.operation()
 	var reader *bodyReader
@@ -134,6 +135,7 @@ type reply struct {
 	Body func(huma.Context)
 }
 
+// operationOf returns the operation of a path for a method, and panics on a method that no endpoint has.
 func operationOf(item *huma.PathItem, method string) *huma.Operation {
 	switch method {
 	case http.MethodGet:
@@ -162,6 +164,7 @@ func tagOf(path string) string {
 	return "server"
 }
 
+// joinWords lists words for a message or a description.
 func joinWords[T ~string](list []T) string {
 	out := make([]string, len(list))
 	for i, word := range list {

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/web"
 )
 
+// humaContext gives the embedded interface a name of its own: the method Context would clash with a field of that name.
 type humaContext huma.Context
 
 // request is huma's view of one request, with the context from the guard.
@@ -38,7 +39,9 @@ func (r *request) SetStatus(status int) {
 	r.humaContext.SetStatus(status)
 }
 
-// guard decides, before anything is read or parsed, whether a request may use an operation; then it reads the body.
+// guard decides, before anything is read or parsed, whether a request may use an operation; then it reads the body. The
+// order matters: a caller without a key learns nothing from faults of its parameters, and an unauthenticated body is
+// never read. Older names are replaced last, when values are known to be well formed.
 func (a *API) guard(e Endpoint, body *bodyReader) func(huma.Context, func(huma.Context)) {
 	return func(hc huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(hc)
@@ -78,6 +81,7 @@ func (a *API) guard(e Endpoint, body *bodyReader) func(huma.Context, func(huma.C
 	}
 }
 
+// bodyKey is the key of the decoded body in the context.
 type bodyKey struct{}
 
 // bodyFrom returns the body that the guard decoded.

@@ -31,7 +31,7 @@ func (r *Refusals) Add(i int, name string, err error) {
 // ItemPath returns the location of an item of a list.
 func ItemPath(name string, i int) string { return fmt.Sprintf("/%s/%d", name, i) }
 
-// Sift returns the accepted items and their places.
+// Sift returns the accepted items and their places in the request; places is nil if none was refused.
 func Sift[T any](items []T, refused Refusals) (kept []T, places []int) {
 	if len(refused) == 0 {
 		return items, nil
@@ -44,7 +44,8 @@ func Sift[T any](items []T, refused Refusals) (kept []T, places []int) {
 	return kept, places
 }
 
-// Merge combines the answers to accepted and to refused items in one list.
+// Merge combines the answers to accepted and to refused items in one list of n, in the order of the request. refuse
+// makes an answer of a refusal.
 func Merge[R any](n int, places []int, answers []R, refused Refusals, refuse func(int, *tasker.Error) R) []R {
 	if len(refused) == 0 {
 		return List(answers)

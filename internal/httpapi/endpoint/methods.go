@@ -46,7 +46,7 @@ func (a *API) guardLiterals() {
 	}
 }
 
-// methodsOf returns the methods of a path's routes. GET includes HEAD.
+// methodsOf returns the methods of a path's routes, by asking the router with each of them. GET includes HEAD.
 func (a *API) methodsOf(r *http.Request) []string {
 	declared, literal := a.methods[r.URL.Path]
 	var allowed []string

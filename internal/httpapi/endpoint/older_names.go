@@ -10,7 +10,8 @@ import (
 // in the document.
 func (a *API) OlderNames(path string, names map[string]string) { a.older[path] = names }
 
-// renameOlder replaces older names of parameters with the present ones. It refuses both at once.
+// renameOlder replaces older names of parameters with the present ones. It refuses both at once: they may differ.
+// Handlers and validation then only know the present names.
 func (a *API) renameOlder(path string, u *url.URL) error {
 	older := a.older[path]
 	if older == nil || u.RawQuery == "" {

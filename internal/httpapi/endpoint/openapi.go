@@ -73,7 +73,8 @@ func securityOf(needs []access.Permission) []map[string][]string {
 	return []map[string][]string{{keyScheme: {}}, {bearerScheme: {}}}
 }
 
-// Document completes the OpenAPI document and returns it in both notations.
+// Document completes the OpenAPI document and returns it in both notations. Call it once, after all operations are
+// added: the steps build on each other, and the shapes of bodies are compiled before null is allowed in the document.
 func (a *API) Document() (asJSON, asYAML []byte, err error) {
 	settle(a.registry)
 	openUp(a.registry, a.requests)

@@ -12,10 +12,11 @@ type PageQuery struct {
 	Cursor string `query:"cursor" maxLength:"1024" doc:"next_cursor of the previous page."`
 }
 
-// MaxRepeats bounds the repetitions of a parameter.
+// MaxRepeats bounds the repetitions of a parameter. Each value is a term of a query in the store.
 const MaxRepeats = 100
 
-// SplitAll splits list entries at commas.
+// SplitAll splits list entries at commas, so that ?state=a,b and ?state=a&state=b are the same. Empty entries are
+// dropped.
 func SplitAll(list []string) []string {
 	var out []string
 	for word := range strings.SplitSeq(strings.Join(list, ","), ",") {

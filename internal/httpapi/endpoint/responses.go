@@ -80,6 +80,7 @@ func refusalComponents(r huma.Registry) map[string]*huma.Response {
 	return out
 }
 
+// headerSchema is the schema of a header of a refusal.
 func headerSchema(header string) *huma.Schema {
 	if header == "Retry-After" {
 		return &huma.Schema{Type: huma.TypeInteger, Minimum: ptr(1.0)}

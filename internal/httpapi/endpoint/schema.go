@@ -76,6 +76,7 @@ func (caseResolutionSchema) Schema(huma.Registry) *huma.Schema {
 	})}
 }
 
+// taskStates lists the states of tasks in the order of their life.
 func taskStates() []tasker.TaskState {
 	return []tasker.TaskState{
 		tasker.TaskPending, tasker.TaskInitializing, tasker.TaskEnqueuingSteps, tasker.TaskStepsInProcess,
@@ -85,6 +86,7 @@ func taskStates() []tasker.TaskState {
 	}
 }
 
+// words lists strings as values of an enum.
 func words[T ~string](list []T) []any {
 	out := make([]any, len(list))
 	for i, word := range list {
@@ -93,6 +95,7 @@ func words[T ~string](list []T) []any {
 	return out
 }
 
+// ptr returns a pointer to a value.
 func ptr[T any](v T) *T { return &v }
 
 // newRegistry returns a registry of schemas with the stand-ins.
@@ -143,6 +146,7 @@ func settle(r huma.Registry) {
 	}
 }
 
+// notNull removes null from arrays, at every depth.
 func notNull(s *huma.Schema) {
 	if s.Type == huma.TypeArray {
 		s.Nullable = false
@@ -192,6 +196,8 @@ func allowNull(r huma.Registry, requests []*huma.Schema) {
 	}
 }
 
+// nullable allows null for the optional properties of a schema. A reference and an enum need a form of their own for
+// it.
 func nullable(s *huma.Schema) {
 	for name, property := range s.Properties {
 		switch {
@@ -210,7 +216,8 @@ func nullable(s *huma.Schema) {
 	}
 }
 
-// collect records the components that a schema refers to.
+// collect records the components that a schema refers to, directly and through others. Each is entered once, so
+// recursive types end.
 func collect(r huma.Registry, s *huma.Schema, used map[string]bool) {
 	if s == nil {
 		return

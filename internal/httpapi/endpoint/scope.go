@@ -18,7 +18,8 @@ import (
 // defaultNamespace is the namespace of a task that names none.
 const defaultNamespace = template.DefaultNamespace
 
-// ReachNamespace refuses a namespace outside the key's limits.
+// ReachNamespace refuses a namespace outside the key's limits with forbidden. "" is the default namespace. location is
+// the place of the namespace in the request.
 func ReachNamespace(ctx context.Context, namespace, location string) error {
 	p := access.From(ctx)
 	if !p.Limited() {
@@ -41,8 +42,9 @@ func OutsideNamespaces(p *access.Principal, details ...tasker.Detail) error {
 		Hint:    "it reaches " + strings.Join(p.Namespaces(), ", "), Details: details}
 }
 
-// NarrowNamespace limits the namespace of a filter to the key's reach. A filter takes one namespace, so a key with
-// several must name one.
+// NarrowNamespace limits the namespace of a filter to the key's reach. "" stays "" for an unlimited key, and becomes
+// the only namespace of a key that has one. A filter takes one namespace, so a key with several must name one. The
+// location of a fault is query.namespace; a caller whose filter is in a body moves it.
 func NarrowNamespace(ctx context.Context, namespace string) (string, error) {
 	p := access.From(ctx)
 	if !p.Limited() || namespace != "" && p.Reaches(namespace) {

@@ -27,12 +27,15 @@ type exportFilter struct {
 	LetterQuery
 }
 
+// exportRoute adds the route of the export. It is a stream, which huma would buffer: AddStream leaves the sending to
+// export.
 func (f *family) exportRoute(e endpoint.Endpoint) {
 	endpoint.AddStream[deadletters.Letter](f.api, e, linesType, linesDoc, f.export)
 }
 
-// export sends letters as it reads them. After the first one an error can only be shown by cutting the connection: a
-// client must not take a part for the whole.
+// export sends letters as it reads them, so that an export of any size needs memory for one letter. A refusal before
+// the first letter is a problem as in any other operation. After it an error can only be shown by cutting the
+// connection: a client must not take a part for the whole.
 func (f *family) export(ctx context.Context, hc huma.Context, params *exportFilter) {
 	if f.backend == nil {
 		f.api.Refuse(hc, noBackend())
@@ -58,15 +61,18 @@ func (f *family) export(ctx context.Context, hc huma.Context, params *exportFilt
 			panic(http.ErrAbortHandler)
 		}
 	}
+	// An export of nothing is still an answer: 200 with an empty body.
 	w.begin()
 }
 
-// lineWriter writes JSON lines to one client.
+// lineWriter writes JSON lines to one client. begun tells whether the status is sent, after which nothing can be
+// refused.
 type lineWriter struct {
 	hc    huma.Context
 	begun bool
 }
 
+// begin sends the status and the headers, once.
 func (w *lineWriter) begin() {
 	if w.begun {
 		return
@@ -77,6 +83,8 @@ func (w *lineWriter) begin() {
 	w.hc.SetStatus(http.StatusOK)
 }
 
+// write sends one letter, and waits until the client's machine has taken it or lineTimeout is over. The time limit is
+// for each line, because the whole export has none.
 func (w *lineWriter) write(letter *deadletters.Letter) error {
 	line, err := json.Marshal(letter)
 	if err != nil {

@@ -19,6 +19,8 @@ type groupFilter struct {
 	endpoint.PageQuery
 }
 
+// groups serves GET /v1/groups. A key with one namespace sees that one without naming it; a key with several must name
+// one.
 func (f *family) groups(ctx context.Context, params *groupFilter, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.GroupPage], error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
@@ -42,7 +44,8 @@ type groupAct struct {
 	endpoint.Match
 }
 
-// group answers with a group. Its sample is a letter, which not every reader of groups may see.
+// group serves GET /v1/groups/{group_id}. Its sample is a letter, which not every reader of groups may see; it is then
+// left out without a notice, like a group that has none.
 func (f *family) group(ctx context.Context, params *GroupPath, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.GroupStory], error) {
 	story, err := f.backend.Group(ctx, params.ID)
@@ -55,6 +58,7 @@ func (f *family) group(ctx context.Context, params *GroupPath, _ *endpoint.None,
 	return endpoint.OK(story), nil
 }
 
+// changeGroup serves PATCH /v1/groups/{group_id}. The backend limits the act to the namespaces of the key.
 func (f *family) changeGroup(ctx context.Context, params *groupAct, body *deadletters.GroupChange,
 ) (endpoint.Answer[*deadletters.Group], error) {
 	return acted(params.Match, &body.Act, func() (*deadletters.Group, error) {
@@ -62,6 +66,7 @@ func (f *family) changeGroup(ctx context.Context, params *groupAct, body *deadle
 	})
 }
 
+// mergeGroups serves POST /v1/groups/{group_id}/merge; the path names the group that shows the others.
 func (f *family) mergeGroups(ctx context.Context, params *groupAct, body *deadletters.MergeRequest,
 ) (endpoint.Answer[*deadletters.Group], error) {
 	return acted(params.Match, &body.Act, func() (*deadletters.Group, error) {
@@ -69,6 +74,7 @@ func (f *family) mergeGroups(ctx context.Context, params *groupAct, body *deadle
 	})
 }
 
+// unmergeGroup serves POST /v1/groups/{group_id}/unmerge; the path names a merged group.
 func (f *family) unmergeGroup(ctx context.Context, params *groupAct, body *deadletters.Act,
 ) (endpoint.Answer[*deadletters.Group], error) {
 	return acted(params.Match, body, func() (*deadletters.Group, error) {

@@ -17,6 +17,8 @@ type reportHeaders struct {
 	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"Same as idempotency_key of the body."`
 }
 
+// report serves POST /v1/dead-letters, for programs that report what they could not process. A caller may send the
+// idempotency key as a header or in the body, or the same in both.
 func (f *family) report(ctx context.Context, params *reportHeaders, body *deadletters.ReportRequest,
 ) (endpoint.Answer[endpoint.Results[deadletters.Receipt]], error) {
 	var no endpoint.Answer[endpoint.Results[deadletters.Receipt]]
@@ -51,7 +53,8 @@ type LetterQuery struct {
 	Parked      string    `query:"parked" enum:"true,false"`
 }
 
-// selection returns the filters, limited to the namespaces of the request's key.
+// selection returns the filters, limited to the namespaces of the request's key. It refuses what the types of a query
+// cannot express: a UUID in a list, a value without its header's name, too many repetitions.
 func (q *LetterQuery) selection(ctx context.Context) (deadletters.Selection, error) {
 	s := deadletters.Selection{Kind: deadletters.KindLetter, Source: q.Source, Origin: q.Origin,
 		State: deadletters.LetterState(q.State), ErrorType: q.ErrorType, Text: q.Text, HeaderName: q.HeaderName,
@@ -86,6 +89,7 @@ type letterFilter struct {
 	endpoint.PageQuery
 }
 
+// letters serves GET /v1/dead-letters.
 func (f *family) letters(ctx context.Context, params *letterFilter, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.LetterPage], error) {
 	selection, err := params.selection(ctx)
@@ -102,6 +106,7 @@ type LetterPath struct {
 	UUID uuid.UUID `path:"letter_uuid" doc:"The letter."`
 }
 
+// letter serves GET /v1/dead-letters/{letter_uuid}.
 func (f *family) letter(ctx context.Context, params *LetterPath, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.LetterStory], error) {
 	story, err := f.backend.Letter(ctx, params.UUID)
@@ -114,6 +119,7 @@ type letterAct struct {
 	endpoint.Match
 }
 
+// editLetter serves PATCH /v1/dead-letters/{letter_uuid}.
 func (f *family) editLetter(ctx context.Context, params *letterAct, body *deadletters.LetterEdit,
 ) (endpoint.Answer[*deadletters.Letter], error) {
 	return acted(params.Match, &body.Act, func() (*deadletters.Letter, error) {
@@ -121,6 +127,7 @@ func (f *family) editLetter(ctx context.Context, params *letterAct, body *deadle
 	})
 }
 
+// discardLetter serves POST /v1/dead-letters/{letter_uuid}/discard.
 func (f *family) discardLetter(ctx context.Context, params *letterAct, body *deadletters.Act,
 ) (endpoint.Answer[*deadletters.Letter], error) {
 	return acted(params.Match, body, func() (*deadletters.Letter, error) {
@@ -128,6 +135,7 @@ func (f *family) discardLetter(ctx context.Context, params *letterAct, body *dea
 	})
 }
 
+// restoreLetter serves POST /v1/dead-letters/{letter_uuid}/restore.
 func (f *family) restoreLetter(ctx context.Context, params *letterAct, body *deadletters.Act,
 ) (endpoint.Answer[*deadletters.Letter], error) {
 	return acted(params.Match, body, func() (*deadletters.Letter, error) {
@@ -135,7 +143,8 @@ func (f *family) restoreLetter(ctx context.Context, params *letterAct, body *dea
 	})
 }
 
-// acted completes an act with the request's precondition and does it.
+// acted completes an act with the request's precondition and does it. The precondition may be the header If-Match or a
+// member of the body; two different ones are invalid.
 func acted[R any](match endpoint.Match, act *deadletters.Act, do func() (R, error)) (endpoint.Answer[R], error) {
 	var err error
 	if act.IfMatch, err = match.With(act.IfMatch); err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 )
 
-// require refuses a request whose key has none of some permissions.
+// require refuses a request whose key has none of some permissions, with forbidden. what completes "the permission to".
+// A server without keys admits everybody.
 func require(ctx context.Context, what string, oneOf ...access.Permission) error {
 	p := access.From(ctx)
 	if p == nil || p.Can(oneOf...) {
@@ -25,6 +26,8 @@ func require(ctx context.Context, what string, oneOf ...access.Permission) error
 
 // mayOperate refuses an operation on many that the key may not do. Whoever may operate may run the failed steps of
 // tasks again one by one, and so may do it to many.
+//
+// Discarding and restoring share a permission: whoever may give letters up may take that back.
 func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.Selection,
 	edit *deadletters.Edit,
 ) error {

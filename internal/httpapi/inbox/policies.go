@@ -12,6 +12,7 @@ type policyList struct {
 	Policies []deadletters.Policy `json:"policies"`
 }
 
+// policies serves GET /v1/policies. The list has no pages: a namespace has few policies.
 func (f *family) policies(ctx context.Context, params *namespaceQuery, _ *endpoint.None,
 ) (endpoint.Answer[policyList], error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
@@ -22,6 +23,7 @@ func (f *family) policies(ctx context.Context, params *namespaceQuery, _ *endpoi
 	return endpoint.OK(policyList{endpoint.List(list)}), err
 }
 
+// savePolicy serves POST /v1/policies: 201 for a new policy, 200 for a replaced one.
 func (f *family) savePolicy(ctx context.Context, params *endpoint.Match, body *deadletters.PolicyRequest,
 ) (endpoint.Answer[*deadletters.Policy], error) {
 	var no endpoint.Answer[*deadletters.Policy]
@@ -47,6 +49,7 @@ type policyRemoval struct {
 	ActQuery
 }
 
+// dropPolicy serves DELETE /v1/policies.
 func (f *family) dropPolicy(ctx context.Context, params *policyRemoval, _ *endpoint.None,
 ) (endpoint.Answer[removal], error) {
 	var no endpoint.Answer[removal]

@@ -11,6 +11,7 @@ import (
 )
 
 // admit refuses an operation that the key of a request may not do, and limits its selection to the key's namespaces.
+// Permissions come first: a key without them learns nothing about namespaces.
 func admit(ctx context.Context, req *deadletters.RedriveRequest) error {
 	if err := mayOperate(ctx, req.Operation, &req.Selection, req.Edit); err != nil {
 		return err
@@ -20,6 +21,8 @@ func admit(ctx context.Context, req *deadletters.RedriveRequest) error {
 	return endpoint.Moved(err, "query.namespace", "/selection/namespace")
 }
 
+// previewRedrive serves POST /v1/redrives/preview. It needs the permissions of the operation itself, so that a preview
+// never shows more than its caller could do.
 func (f *family) previewRedrive(ctx context.Context, _ *endpoint.None, body *deadletters.RedriveRequest,
 ) (endpoint.Answer[*deadletters.Preview], error) {
 	var no endpoint.Answer[*deadletters.Preview]
@@ -38,6 +41,7 @@ func (f *family) previewRedrive(ctx context.Context, _ *endpoint.None, body *dea
 	return endpoint.OK(preview), nil
 }
 
+// createRedrive serves POST /v1/redrives. The answer is always 201: each call freezes a selection of its own.
 func (f *family) createRedrive(ctx context.Context, _ *endpoint.None, body *deadletters.RedriveRequest,
 ) (endpoint.Answer[*deadletters.Redrive], error) {
 	var no endpoint.Answer[*deadletters.Redrive]
@@ -62,13 +66,15 @@ type redriveAct struct {
 	endpoint.Match
 }
 
+// redrive serves GET /v1/redrives/{redrive_uuid}.
 func (f *family) redrive(ctx context.Context, params *RedrivePath, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.Redrive], error) {
 	redrive, err := f.backend.Redrive(ctx, params.UUID)
 	return endpoint.OK(redrive), err
 }
 
-// actOnRedrive needs the permission for what the redrive does. An edit was permitted when the redrive was created.
+// actOnRedrive serves PATCH /v1/redrives/{redrive_uuid}. It needs the permission for what the redrive does, which only
+// the stored redrive tells; so the redrive is read first. An edit was permitted when the redrive was created.
 func (f *family) actOnRedrive(ctx context.Context, params *redriveAct, body *deadletters.RedriveAct,
 ) (endpoint.Answer[*deadletters.Redrive], error) {
 	redrive, err := f.backend.Redrive(ctx, params.UUID)
@@ -97,6 +103,8 @@ var redriveStates = map[deadletters.RedriveState]bool{
 	deadletters.RedriveCancelled: true,
 }
 
+// redrives serves GET /v1/redrives. The states are checked here, because an enum in the schema of a list would refuse
+// states that are separated by commas.
 func (f *family) redrives(ctx context.Context, params *redriveFilter, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.RedrivePage], error) {
 	var no endpoint.Answer[*deadletters.RedrivePage]
@@ -128,6 +136,7 @@ type itemFilter struct {
 	endpoint.PageQuery
 }
 
+// redriveItems serves GET /v1/redrives/{redrive_uuid}/items.
 func (f *family) redriveItems(ctx context.Context, params *itemFilter, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.ItemPage], error) {
 	page, err := f.backend.RedriveItems(ctx, params.UUID, deadletters.ItemFilter{

@@ -24,8 +24,11 @@ func Routes(api *endpoint.API, backend deadletters.Backend) {
 	f.sourceRoutes()
 }
 
+// may is a list of permissions, one of which suffices.
 func may(p ...access.Permission) []access.Permission { return p }
 
+// letterRoutes adds the routes of single letters. A worker may report as well as a submitter: either sees what it
+// cannot process.
 func (f *family) letterRoutes() {
 	const optional, conflicts, limited, finds = endpoint.BodyOptional, endpoint.Conflicts, endpoint.Limited, endpoint.Finds
 	get, post, patch := endpoint.Get, endpoint.Post, endpoint.Patch
@@ -47,6 +50,7 @@ func (f *family) letterRoutes() {
 		discard, optional|conflicts), f.restoreLetter)
 }
 
+// groupRoutes adds the routes of groups. They hold cases as well as letters, so a permission for either suffices.
 func (f *family) groupRoutes() {
 	const optional, conflicts = endpoint.BodyOptional, endpoint.Conflicts
 	get, post, patch := endpoint.Get, endpoint.Post, endpoint.Patch
@@ -63,6 +67,8 @@ func (f *family) groupRoutes() {
 		optional|conflicts), f.unmergeGroup)
 }
 
+// redriveRoutes adds the routes of operations on many. The permissions here are the least that any operation needs;
+// permissions.go has the rest.
 func (f *family) redriveRoutes() {
 	const creates, conflicts, finds, limited = endpoint.Creates, endpoint.Conflicts, endpoint.Finds, endpoint.Limited
 	get, post, patch := endpoint.Get, endpoint.Post, endpoint.Patch
@@ -82,6 +88,7 @@ func (f *family) redriveRoutes() {
 		read, 0), f.redriveItems)
 }
 
+// sourceRoutes adds the routes of sources and policies.
 func (f *family) sourceRoutes() {
 	const optional, creates, conflicts, finds = endpoint.BodyOptional, endpoint.Creates, endpoint.Conflicts, endpoint.Finds
 	get, post, del := endpoint.Get, endpoint.Post, endpoint.Delete
@@ -116,6 +123,7 @@ func add[P, B, R any](f *family, e endpoint.Endpoint,
 	})
 }
 
+// noBackend is the answer of a server whose store has no tables for dead letters.
 func noBackend() error {
 	return &tasker.Error{Code: tasker.CodeUnavailable, Message: "this server keeps no dead letters",
 		Hint: "dead letters need a SQL store: start the server with a store of sqlite: or postgres:"}

@@ -17,6 +17,7 @@ type sourceList struct {
 	Sources []deadletters.SourceStatus `json:"sources"`
 }
 
+// sources serves GET /v1/sources. URLs have no passwords.
 func (f *family) sources(ctx context.Context, params *namespaceQuery, _ *endpoint.None,
 ) (endpoint.Answer[sourceList], error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
@@ -30,6 +31,7 @@ func (f *family) sources(ctx context.Context, params *namespaceQuery, _ *endpoin
 // firstVersion is the ETag of an object that was just made.
 const firstVersion = "1"
 
+// saveSource serves POST /v1/sources: 201 for a new source, 200 for one whose settings were replaced.
 func (f *family) saveSource(ctx context.Context, params *endpoint.Match, body *deadletters.SourceRequest,
 ) (endpoint.Answer[*deadletters.Source], error) {
 	var no endpoint.Answer[*deadletters.Source]
@@ -78,6 +80,8 @@ type removal struct {
 	Removed bool `json:"removed"`
 }
 
+// dropSource serves DELETE /v1/sources/{namespace}/{name}. Its act is in the query, since many proxies drop the body of
+// a DELETE.
 func (f *family) dropSource(ctx context.Context, params *sourceRemoval, _ *endpoint.None,
 ) (endpoint.Answer[removal], error) {
 	act, err := params.act()
@@ -90,6 +94,8 @@ func (f *family) dropSource(ctx context.Context, params *sourceRemoval, _ *endpo
 // nothing is an optional body without fields.
 type nothing struct{}
 
+// testSource serves POST /v1/sources/{namespace}/{name}/test. A broker that does not answer is a 200 with the state
+// lost.
 func (f *family) testSource(ctx context.Context, params *SourcePath, _ *nothing,
 ) (endpoint.Answer[*deadletters.SourceStatus], error) {
 	status, err := f.backend.TestSource(ctx, params.Namespace, params.Name)
@@ -102,6 +108,7 @@ type sourceAct struct {
 	endpoint.Match
 }
 
+// pauseSource serves POST /v1/sources/{namespace}/{name}/pause.
 func (f *family) pauseSource(ctx context.Context, params *sourceAct, body *deadletters.Act,
 ) (endpoint.Answer[*deadletters.Source], error) {
 	return acted(params.Match, body, func() (*deadletters.Source, error) {
@@ -109,6 +116,7 @@ func (f *family) pauseSource(ctx context.Context, params *sourceAct, body *deadl
 	})
 }
 
+// resumeSource serves POST /v1/sources/{namespace}/{name}/resume.
 func (f *family) resumeSource(ctx context.Context, params *sourceAct, body *deadletters.Act,
 ) (endpoint.Answer[*deadletters.Source], error) {
 	return acted(params.Match, body, func() (*deadletters.Source, error) {

@@ -28,6 +28,7 @@ type failedTaskFilter struct {
 	Cursor      string    `query:"cursor" maxLength:"64" doc:"next_cursor of the previous page."`
 }
 
+// listFailedTasks serves GET /api/v1/dlq. retryable is text in the query, because its absence means both.
 func (f *family) listFailedTasks(ctx context.Context, params *failedTaskFilter,
 	_ *endpoint.None,
 ) (endpoint.Answer[*operate.FailedTaskPage], error) {
@@ -59,6 +60,8 @@ type replayPath struct {
 	endpoint.Match
 }
 
+// replayTask serves POST /api/v1/dlq/{task_id}/replay. The actor defaults to the name of the key, so that the audit
+// trail names somebody.
 func (f *family) replayTask(ctx context.Context, params *replayPath,
 	body *operate.ReplayRequest,
 ) (endpoint.Answer[*operate.Replay], error) {
@@ -76,6 +79,8 @@ type failureReportQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace to count."`
 }
 
+// failureReport serves GET /api/v1/dlq/patterns: a stored report, not a query of its own. NotFound before the first
+// one.
 func (f *family) failureReport(ctx context.Context, params *failureReportQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*operate.FailureReport], error) {

@@ -22,6 +22,8 @@ type queueTasksQuery struct {
 	endpoint.PageQuery
 }
 
+// queueTasks serves GET /api/v1/tasks. Statuses that do not exist are refused by the backend, which knows their
+// mapping.
 func (f *family) queueTasks(ctx context.Context, params *queueTasksQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*queueapi.QueueTaskPage], error) {

@@ -26,7 +26,8 @@ type Backend interface {
 // family are the handlers of the family.
 type family struct{ backend Backend }
 
-// Routes adds the routes of the family to an API.
+// Routes adds the routes of the family to an API. The handlers of workers are those of /internal/workers in the words
+// of the queue, so both families lease from the same queue under the same rules.
 func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	const hot, batch, creates, optional = endpoint.Hot, endpoint.Batch, endpoint.Creates, endpoint.BodyOptional
 	const finds, conflicts, limited = endpoint.Finds, endpoint.Conflicts, endpoint.Limited

@@ -31,7 +31,8 @@ func narrowWorker(ctx context.Context, reg *tasker.WorkerRegistration) error {
 	return nil
 }
 
-// reachedWorkers removes the workers that serve no namespace of the key.
+// reachedWorkers removes the workers that serve no namespace of the key. A worker without namespaces serves all, so it
+// is kept.
 func reachedWorkers(ctx context.Context, workers []tasker.WorkerInfo) []tasker.WorkerInfo {
 	p := access.From(ctx)
 	if !p.Limited() {
@@ -44,6 +45,9 @@ func reachedWorkers(ctx context.Context, workers []tasker.WorkerInfo) []tasker.W
 
 // Reach refuses a worker that serves more namespaces than the key reaches: with its id, a key limited to one
 // namespace could take the work of all.
+//
+// An unlimited key costs nothing; a limited one costs a query for each worker that this process has not seen yet.
+// NotFound, so that the IDs of other workers cannot be probed.
 func (v *Verbs) Reach(ctx context.Context, id uuid.UUID) error {
 	p := access.From(ctx)
 	if !p.Limited() {
@@ -73,9 +77,11 @@ type workerScopes struct {
 	known map[uuid.UUID][]string
 }
 
-// knownWorkers bounds the cache; beyond it, the whole cache is dropped.
+// knownWorkers bounds the cache; beyond it, the whole cache is dropped. Dropping is simpler than choosing, and an entry
+// costs one query to have again.
 const knownWorkers = 10_000
 
+// note remembers the namespaces of a worker.
 func (w *workerScopes) note(id uuid.UUID, namespaces []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,6 +91,7 @@ func (w *workerScopes) note(id uuid.UUID, namespaces []string) {
 	w.known[id] = namespaces
 }
 
+// of returns the namespaces of a worker, and whether they are known. An empty list is all namespaces.
 func (w *workerScopes) of(id uuid.UUID) ([]string, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -35,7 +35,8 @@ type Verbs struct {
 // New returns the verbs over a Backend; steps are the verbs of the same workers in the protocol's own words.
 func New(backend Backend, steps *stepworker.Verbs) *Verbs { return &Verbs{backend, steps} }
 
-// Register registers a worker.
+// Register registers a worker. Task types are the handlers of the protocol; locations of faults are moved back to the
+// caller's names.
 func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
 	body *QueueWorker,
 ) (endpoint.Answer[QueueRegistered], error) {
@@ -54,7 +55,8 @@ func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
 		MaxPayloadBytes:     r.MaxResultPayloadBytes}), nil
 }
 
-// Poll claims tasks.
+// Poll claims tasks, and waits for one if wait_ms says so. Capabilities that differ from the registered ones are
+// refused: the tasks would be those of the registration.
 func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path,
 	body *QueuePoll,
 ) (endpoint.Answer[QueuePolled], error) {
@@ -237,7 +239,8 @@ func (v *Verbs) Progress(ctx context.Context, params *stepworker.Path,
 	return endpoint.OK(toQueueLease(body.TaskID, lease)), nil
 }
 
-// Result ends a task, or one of its attempts.
+// Result ends a task, or one of its attempts. A worker that has lost the lease gets stale_token, also if it never had
+// one: its result is not stored.
 func (v *Verbs) Result(ctx context.Context, params *stepworker.Path,
 	body *QueueResult,
 ) (endpoint.Answer[QueueSettled], error) {
@@ -269,7 +272,8 @@ func (v *Verbs) Result(ctx context.Context, params *stepworker.Path,
 		nil
 }
 
-// Heartbeat renews the leases on tasks and tells which are lost.
+// Heartbeat renews the leases on tasks and tells which are lost. Without a list of tasks it renews all leases of the
+// worker; with an empty list none.
 func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 	body *QueueBeat,
 ) (endpoint.Answer[QueueBeaten], error) {
@@ -291,6 +295,7 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 		return no, err
 	}
 	for i, id := range body.CurrentTasks {
+		// Lost until the engine says more: a task that does not exist any more has no lease.
 		leases[i] = QueueLease{TaskID: id, Status: tasker.LeaseLost}
 		if held[i] == nil {
 			continue
@@ -326,7 +331,7 @@ func (v *Verbs) Drain(ctx context.Context, params *stepworker.Path,
 	return v.steps.Drain(ctx, params, body)
 }
 
-// Dismiss signs a worker off: a final drain.
+// Dismiss signs a worker off: a final drain, which releases its tasks without charging attempts.
 func (v *Verbs) Dismiss(ctx context.Context, params *stepworker.Path,
 	_ *endpoint.None,
 ) (endpoint.Answer[*tasker.DrainResponse], error) {

@@ -18,7 +18,7 @@ import (
 // to /internal/workers. A field that the protocol's own bodies do not have identifies them, and the answer uses the
 // same words.
 
-// taskBody is a body that names a task by task_id, or is the protocol's own.
+// taskBody is a body that names a task by task_id, or is the protocol's own. task is nil for the latter.
 type taskBody[Own, Task any] struct {
 	own  Own
 	task *Task
@@ -65,7 +65,7 @@ func (eitherAnswer[Own, Task]) Schema(r huma.Registry) *huma.Schema {
 // Unwrap returns the body to send.
 func (a eitherAnswer[Own, Task]) Unwrap() any { return a.body }
 
-// either is an answer of one of two forms.
+// either is an answer of one of two forms, with the status and the location of the handler's answer.
 func either[Own, Task, B any](a endpoint.Answer[B], err error) (endpoint.Answer[eitherAnswer[Own, Task]], error) {
 	return endpoint.Answer[eitherAnswer[Own, Task]]{Status: a.Status, Location: a.Location,
 		Body: eitherAnswer[Own, Task]{a.Body}}, err
@@ -82,6 +82,7 @@ type resultForms struct {
 	taskBody[stepworker.ResultBody, taskworker.QueueResult]
 }
 
+// start serves POST /internal/workers/{id}/start in either form.
 func (f *family) start(
 	ctx context.Context, params *stepworker.Path, body *startForms,
 ) (endpoint.Answer[eitherAnswer[stepworker.LeaseList, taskworker.QueueLease]], error) {
@@ -91,6 +92,7 @@ func (f *family) start(
 	return either[stepworker.LeaseList, taskworker.QueueLease](f.steps.Start(ctx, params, &body.own))
 }
 
+// progress serves POST /internal/workers/{id}/progress in either form.
 func (f *family) progress(
 	ctx context.Context, params *stepworker.Path, body *progressForms,
 ) (endpoint.Answer[eitherAnswer[tasker.LeaseAnswer, taskworker.QueueLease]], error) {
@@ -100,6 +102,7 @@ func (f *family) progress(
 	return either[tasker.LeaseAnswer, taskworker.QueueLease](f.steps.Progress(ctx, params, &body.own))
 }
 
+// result serves POST /internal/workers/{id}/result in either form, one result or many.
 func (f *family) result(
 	ctx context.Context, params *stepworker.Path, body *resultForms,
 ) (endpoint.Answer[eitherAnswer[endpoint.Results[tasker.SettleAnswer], taskworker.QueueSettled]], error) {
@@ -197,8 +200,11 @@ func (pollAnswers) Schema(r huma.Registry) *huma.Schema {
 	}}
 }
 
+// Unwrap returns the body to send.
 func (a pollAnswers) Unwrap() any { return a.body }
 
+// poll serves POST /internal/workers/{id}/poll. The form of the answer follows that of the body: steps for a poll of
+// the protocol, tasks for one in the words of the queue, as an object or as the bare array.
 func (f *family) poll(ctx context.Context, params *pollPath, body *pollForms) (endpoint.Answer[pollAnswers], error) {
 	var no endpoint.Answer[pollAnswers]
 	worker := &stepworker.Path{ID: params.ID}
