@@ -18,6 +18,7 @@ import (
 type Status string
 
 // The statuses, best first.
+// The exit code of the command follows from the worst one.
 const (
 	OK   Status = "ok"
 	Warn Status = "warn" // it works, and should be looked at
@@ -25,11 +26,13 @@ const (
 )
 
 // severity orders statuses, worst first.
+// 0 is the worst.
 func (s Status) severity() int { return slices.Index([]Status{Fail, Warn, OK}, s) }
 
 // Check is the result of one check: what was seen and, unless all is well, what to do. Both are
 // sentences for an operator; a program uses Name and Status.
 type Check struct {
+	// Name is stable: monitoring may compare it.
 	Name   string `json:"name"`
 	Status Status `json:"status"`
 	Seen   string `json:"seen"`
@@ -37,6 +40,7 @@ type Check struct {
 }
 
 // Report is the result of an examination.
+// Its JSON form is what the command prints with --json.
 type Report struct {
 	Database string  `json:"database"` // without its password
 	Status   Status  `json:"status"`   // the worst
@@ -57,35 +61,24 @@ type Options struct {
 }
 
 // Limits are the thresholds of warnings. Zero fields take their defaults.
+// They are exceeded by a fault, not by load: a healthy installation stays far below them.
 type Limits struct {
 	// Overdue is how long a lease, a timer or a deadline may remain after its time. A healthy
 	// server handles them within seconds. Defaults to a minute.
-	// Overdue is how long after its time a lease, a timer or a deadline may still
-	// be there. Defaults to a minute.
 	Overdue time.Duration
 	// Silent is the maximum age of the last heartbeat of a live worker. Defaults to 5 minutes.
-	// Silent is how long ago a worker that lives may have been heard of. Defaults
-	// to 5 minutes.
 	Silent time.Duration
 	// Transaction is the maximum age of a transaction; ten times that is a failure. Defaults to
 	// a minute.
-	// Transaction is how old a transaction may be; ten times that is a failure.
-	// Defaults to a minute.
 	Transaction time.Duration
 	// Skew is the maximum difference between this machine's clock and the database's. Defaults
-	// to a second.
-	// Skew is how far this machine's clock may be from the database's. Defaults
 	// to a second.
 	Skew time.Duration
 	// DeadRows is the maximum number of rows of a table that vacuum has not removed, unless
 	// they are fewer than a fifth of the live ones. Defaults to 50,000.
-	// DeadRows of a table that vacuum has not removed. Defaults to 50,000; fewer
-	// than a fifth of the live ones are never too many.
 	DeadRows int64
 	// WasteBytes is the maximum unused space of a table or index, or the maximum length of a
 	// log, unless it is less than half of the whole. Defaults to 64 MiB.
-	// WasteBytes of a table or index that hold nothing, or of a log that is not
-	// moved into its file. Defaults to 64 MiB; less than half of it is never too much.
 	WasteBytes int64
 }
 
@@ -124,12 +117,14 @@ func Examine(ctx context.Context, at config.DSN, opts Options) (*Report, error) 
 }
 
 // exam is one check, or several that share their queries. tx is read-only.
+// Its checks may leave their names empty and then have that of the exam.
 type exam struct {
 	name string
 	look func(ctx context.Context, tx *sql.Tx) ([]Check, error)
 }
 
 // patient is a database under examination.
+// Its engine supplies begin and clock; the checks of the work need nothing else.
 type patient struct {
 	Options
 
@@ -142,6 +137,7 @@ type patient struct {
 
 // examine runs the exams one after the other. An exam that fails becomes a warning, because a
 // role without a permission must still get the other results.
+// The results are in the order of the exams. The error is that of ctx only.
 func (p *patient) examine(ctx context.Context, exams []exam) ([]Check, error) {
 	var checks []Check
 	for _, e := range exams {
@@ -162,6 +158,7 @@ func (p *patient) examine(ctx context.Context, exams []exam) ([]Check, error) {
 }
 
 // one runs an exam in a transaction of its own, within the timeout.
+// A transaction per exam keeps a slow one from holding back vacuum longer than its own timeout.
 func (p *patient) one(ctx context.Context, e exam) ([]Check, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
@@ -182,6 +179,7 @@ func reason(err error) string {
 }
 
 // report makes a report of checks, worst first.
+// Checks of the same status stay in the order in which they ran.
 func report(database string, checks []Check) *Report {
 	slices.SortStableFunc(checks, func(a, b Check) int { return a.Status.severity() - b.Status.severity() })
 	r := &Report{Database: database, Status: OK, Checks: checks}
@@ -192,6 +190,7 @@ func report(database string, checks []Check) *Report {
 }
 
 // ok is a check that found nothing wrong.
+// There is nothing to do, so Do is empty.
 func ok(format string, args ...any) []Check {
 	return []Check{{Status: OK, Seen: fmt.Sprintf(format, args...)}}
 }

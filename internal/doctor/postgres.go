@@ -25,6 +25,7 @@ type server struct {
 
 // examinePostgres connects, compares the schema and runs the exams. Exams of Tasker's tables
 // are left out if there are none.
+// The database is the same one that a server of this DSN would use, with its schema and role.
 func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, error) {
 	at, err := postgres.ParseDSN(postgres.WithPoolSize(dsn, opts.PoolSize))
 	if err != nil {
@@ -45,6 +46,7 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 	exams := []exam{{"server", s.version}, {"settings", s.settings}, {"connections", s.connections},
 		{"clock", s.clockSkew}, {"transactions", s.transactions}, {"prepared_transactions", s.prepared},
 		{"replication_slots", s.slots}, {"transaction_ids", s.wraparound}}
+	// Without tables these queries would fail, and each failure would hide the one cause.
 	if there {
 		exams = append(exams, exam{"indexes", s.indexes}, exam{"table_bloat", s.tableBloat},
 			exam{"index_bloat", s.indexBloat},
@@ -57,6 +59,7 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 
 // begin starts a transaction. It configures the session inside the transaction, because through PgBouncer
 // another client uses the session afterwards.
+// The timeouts apply to this transaction only, and the database enforces them even if this process dies.
 func (s *server) begin(ctx context.Context) (*sql.Tx, error) {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -76,6 +79,7 @@ func (s *server) begin(ctx context.Context) (*sql.Tx, error) {
 }
 
 // databaseTime is the time that decides on PostgreSQL.
+// It is read anew for each exam, since an examination may take minutes.
 func databaseTime(ctx context.Context, tx *sql.Tx) (task.Instant, error) {
 	var now int64
 	err := tx.QueryRowContext(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`).Scan(&now)
@@ -84,6 +88,7 @@ func databaseTime(ctx context.Context, tx *sql.Tx) (task.Instant, error) {
 
 // reach connects and compares the clocks. Of three readings the one with the shortest round
 // trip is the most exact.
+// Its error ends the examination: nothing can be looked at.
 func (s *server) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
@@ -122,6 +127,7 @@ func unreachable(err error) error {
 }
 
 // schema compares the migrations; see the function schema.
+// It has a connection of its own, besides that of the exams.
 func (s *server) schema(ctx context.Context) ([]Check, bool, error) {
 	m, done, err := postgres.Migrator(s.at)
 	if err != nil {
@@ -135,6 +141,7 @@ func (s *server) schema(ctx context.Context) ([]Check, bool, error) {
 
 // clockSkew compares the clocks. Half of the round trip is the uncertainty of the reading, so
 // it is tolerated.
+// It uses the reading of reach and asks nothing.
 func (s *server) clockSkew(context.Context, *sql.Tx) ([]Check, error) {
 	ahead, word := s.skew, "ahead of"
 	if ahead < 0 {
@@ -150,6 +157,7 @@ func (s *server) clockSkew(context.Context, *sql.Tx) ([]Check, error) {
 
 // turns shows which process runs which background loop. Without any, nothing is retried or
 // reaped.
+// A turn that is over stays in the table, which tells when the last server ran.
 func (s *server) turns(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	now, err := databaseTime(ctx, tx)
 	if err != nil {

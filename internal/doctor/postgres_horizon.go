@@ -12,6 +12,7 @@ import (
 
 // old rates the age of an obstacle to vacuum: a warning from Limits.Transaction on, a failure
 // from ten times that.
+// A claim gets slower with each dead row that it passes, so the age of the obstacle matters, not its size.
 func (s *server) old(age time.Duration) Status {
 	switch {
 	case age < s.Limits.Transaction:
@@ -25,6 +26,7 @@ func (s *server) old(age time.Duration) Status {
 // transactions looks for sessions that have held a snapshot or a transaction for long. A role
 // without pg_read_all_stats sees neither age nor state of other roles' sessions, only how many
 // transactions have begun since.
+// Sessions of other databases on the same server are not shown, although some hold vacuum back too.
 func (s *server) transactions(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT pid, coalesce(usename::text, ''), coalesce(application_name, ''), coalesce(state, ''),
  extract(epoch FROM clock_timestamp() - xact_start)::float8, coalesce(greatest(age(backend_xmin), age(backend_xid)), 0)
@@ -108,6 +110,7 @@ func (s *server) prepared(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 
 // slots looks for replication slots without a reader. They keep the write-ahead log, and
 // perhaps dead rows, without a limit.
+// A slot on a standby that is being read is normal.
 func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT slot_name::text, active, coalesce(age(xmin), 0),
  coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END,
@@ -128,6 +131,7 @@ func (s *server) slots(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	for _, t := range all {
 		drop := fmt.Sprintf("If it is no longer needed, run SELECT pg_drop_replication_slot('%s').", t.name)
 		switch {
+		// With the default limit this is 1 GiB.
 		case !t.active && t.kept > 16*s.Limits.WasteBytes:
 			checks = append(checks, Check{Status: Fail, Seen: fmt.Sprintf("slot %s is unused, and %s of write-ahead log are "+
 				"kept for it: the disk will fill up", t.name, size(t.kept)), Do: drop})
@@ -160,6 +164,7 @@ func (s *server) wraparound(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	do := "End whatever holds vacuum back, then run VACUUM (FREEZE) on the tables with the highest age(relfrozenxid); " +
 		"PostgreSQL stops taking writes at the end."
 	switch {
+	// By then autovacuum has tried to freeze for a long time without success; it starts at 200 million.
 	case age > 1_600_000_000:
 		return []Check{{Status: Fail, Seen: seen, Do: do}}, nil
 	case age > 800_000_000:

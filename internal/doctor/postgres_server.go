@@ -12,6 +12,7 @@ import (
 const oldest = 150000
 
 // version checks version, role and encoding of the server.
+// The three are independent, and each is reported.
 func (s *server) version(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var number int
 	var standby bool
@@ -43,6 +44,7 @@ func (s *server) version(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 }
 
 // setting is a setting of PostgreSQL with the values that cause harm.
+// why follows "NAME is VALUE: ", and do is the advice.
 type setting struct {
 	name   string
 	hurts  func(value string) bool
@@ -55,6 +57,7 @@ type setting struct {
 func is(bad string) func(string) bool { return func(v string) bool { return v == bad } }
 
 // isNot matches every value except the good ones.
+// A setting that the server does not have is not matched; see settings.
 func isNot(good ...string) func(string) bool {
 	return func(v string) bool {
 		for _, g := range good {
@@ -92,6 +95,7 @@ var hurtful = []setting{
 	{"default_transaction_isolation", isNot("read committed"), Warn,
 		"transactions of Tasker fail and are run again where they would have waited",
 		"Set default_transaction_isolation = 'read committed' for the role of Tasker."},
+	// Shorter than the longest statements of retention and large batches may take.
 	{"statement_timeout", below(5000), Warn, "large batches and retention are cut off",
 		"Raise it to 15 s or more for the role of Tasker, or set it to 0: Tasker bounds its statements itself."},
 	{"transaction_timeout", below(5000), Warn, "large batches and retention are cut off",
@@ -104,6 +108,7 @@ var hurtful = []setting{
 
 // settings compares the session's settings with the list. A setting that the server's version
 // does not have is ignored.
+// They are those of a session of this role, which may differ from those of the server.
 func (s *server) settings(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	// The transaction has set two of them for itself; reset_val is the role's.
 	const query = `SELECT name, CASE WHEN name IN ('statement_timeout', 'lock_timeout') THEN reset_val ELSE setting END
@@ -145,8 +150,10 @@ func (s *server) connections(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	advice :=
 		"Lower db.pool_size of the servers (or pool_max_conns of the DSN), raise max_connections, or put PgBouncer " +
 			"in between."
+	// From 90 % on, the next server to start may not get its connections.
 	full := used*10 > room*9
 	if !s.at.PgBouncer {
+		// One more for the connection that receives notifications.
 		perNode := int(s.at.Pool.MaxConns) + 1
 		seen += fmt.Sprintf("; a server with this DSN opens up to %d", perNode)
 		full = full || perNode > room

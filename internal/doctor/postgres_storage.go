@@ -20,6 +20,7 @@ var freshIndexes string
 const ourTables = `n.nspname = current_schema() AND c.relname LIKE 'tasker\_%' AND c.relkind IN ('r', 'p')`
 
 // indexes compares the indexes with those of a fresh schema.
+// A migration in progress shows as a difference.
 func (s *server) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	have, err := schemaIndexes(ctx, tx)
 	if err != nil {
@@ -40,6 +41,7 @@ func (s *server) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 
 // schemaIndexes lists the indexes of the schema. The schema's name is removed from the
 // definitions, so that they can be compared.
+// An index that is still being built, or whose building failed, is not valid.
 func schemaIndexes(ctx context.Context, tx *sql.Tx) ([]index, error) {
 	const query = `SELECT i.relname::text, c.relname::text, replace(pg_get_indexdef(x.indexrelid),
   ' ON ' || quote_ident(n.nspname) || '.', ' ON '), x.indisvalid AND x.indisready
@@ -52,6 +54,7 @@ func schemaIndexes(ctx context.Context, tx *sql.Tx) ([]index, error) {
 }
 
 // relation is a table or an index, and what it would take if it were new.
+// The estimate is rough; only a large difference is reported.
 type relation struct {
 	name            string
 	bytes, expected int64
@@ -76,6 +79,7 @@ func (s *server) bloat(kind string, all []relation, do func(name string) string)
 		}
 		w := max(r.bytes-r.expected, 0)
 		waste += w
+		// Both conditions: a small table is never worth the work, and a large one always has some free space.
 		if w > s.Limits.WasteBytes && w*2 > r.bytes {
 			checks = append(checks, Check{Status: Warn,
 				Seen: fmt.Sprintf("%s %s takes %s, new it would take about %s", kind, r.name, size(r.bytes), size(r.expected)),
@@ -116,6 +120,7 @@ const (
 )
 
 // tableBloat estimates the unused space of tables.
+// The statistics say nothing about large values stored apart, which do not count.
 func (s *server) tableBloat(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	all, err := list(ctx, tx, scanRelation, tableSizes)
 	if err != nil {
@@ -145,6 +150,7 @@ func scanRelation(rows *sql.Rows) (r relation, err error) {
 
 // deadRows counts the rows that vacuum has not removed yet, from the server's statistics and
 // not by reading the tables.
+// The numbers of the statistics are estimates, and may be some seconds old.
 func (s *server) deadRows(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT relname::text, n_live_tup, n_dead_tup,
   extract(epoch FROM clock_timestamp() - greatest(last_autovacuum, last_vacuum))::float8
@@ -185,6 +191,7 @@ func (s *server) deadRows(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 
 // autovacuum looks for tables on which it was switched off, perhaps for a maintenance that
 // ended long ago.
+// The setting of the server as a whole is one of hurtful.
 func (s *server) autovacuum(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const query = `SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
  WHERE ` + ourTables + ` AND EXISTS (SELECT 1 FROM pg_options_to_table(c.reloptions)

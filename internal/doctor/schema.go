@@ -11,6 +11,7 @@ import (
 
 // schema compares the database's migrations with this binary's. It also reports whether the
 // tables exist, so that other checks can read them.
+// Its checks are named "schema". The error is that of reading the list of migrations.
 func schema(ctx context.Context, m *migration.Migrator) ([]Check, bool, error) {
 	list, err := m.Status(ctx)
 	if err != nil {
@@ -39,6 +40,7 @@ func schema(ctx context.Context, m *migration.Migrator) ([]Check, bool, error) {
 }
 
 // index is an index as the database tells it.
+// A definition is compared as text, so both sides must come from the same database engine.
 type index struct {
 	name, table, definition string
 	valid                   bool
@@ -47,6 +49,7 @@ type index struct {
 // compareIndexes reports missing, invalid, different and additional indexes. repair returns the
 // statement that creates an index. A missing index is a failure: a claim without its index
 // reads the whole table.
+// An additional index is a warning: it costs time with each write, and prevents updates in place on PostgreSQL.
 func compareIndexes(want, have []index, repair func(index) string) []Check {
 	var checks []Check
 	found := map[string]index{}

@@ -24,6 +24,7 @@ type file struct {
 
 // examineSQLite examines a file that a server may have open. If a server starts during the
 // examination, it begins again, because the file was read as immutable.
+// Invalid: the path is no regular file, or not a SQLite file.
 func examineSQLite(ctx context.Context, path string, opts Options) (*Report, error) {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -33,6 +34,7 @@ func examineSQLite(ctx context.Context, path string, opts Options) (*Report, err
 	case !info.Mode().IsRegular():
 		return nil, task.Errorf(task.Invalid, "%s is not a file", path)
 	}
+	// SQLite removes the log when the last connection closes it.
 	calm, err := isCalm(path)
 	if err != nil {
 		return nil, err
@@ -112,6 +114,7 @@ func (f *file) schema(ctx context.Context) ([]Check, bool, error) {
 
 // integrity lets SQLite look for damage; it reads the whole file and reports at most 5
 // problems.
+// quick_check leaves out the comparison of indexes with their tables, which would take several times as long.
 func (f *file) integrity(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	found, err := list(ctx, tx, func(rows *sql.Rows) (s string, err error) {
 		return s, rows.Scan(&s)
@@ -129,6 +132,7 @@ func (f *file) integrity(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 
 // journal reads the journal mode from the header of the file, because SQLite does not report it
 // for an immutable file.
+// The format of the header is documented: byte 18 is the write version, which is 2 for WAL.
 func (f *file) journal(context.Context, *sql.Tx) ([]Check, error) {
 	head := make([]byte, 20)
 	r, err := os.Open(f.path)
@@ -158,6 +162,7 @@ func (f *file) log(context.Context, *sql.Tx) ([]Check, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The factor leaves room for a burst of writes: with the default this is 256 MiB.
 	if info.Size() <= max(4*f.Limits.WasteBytes, 1<<20) {
 		return ok("the write-ahead log holds %s", size(info.Size())), nil
 	}
@@ -168,6 +173,7 @@ func (f *file) log(context.Context, *sql.Tx) ([]Check, error) {
 }
 
 // free checks the unused pages of the file.
+// Free pages are reused by later writes and cost nothing but disk.
 func (f *file) free(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	var pages, free, bytes int64
 	for query, dest := range map[string]*int64{`PRAGMA page_count`: &pages, `PRAGMA freelist_count`: &free,
@@ -185,6 +191,7 @@ func (f *file) free(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 }
 
 // indexes compares the indexes with those of a fresh schema, which is created in memory.
+// PostgreSQL's list is embedded in place of that, because there is no database in memory to create it in.
 func (f *file) indexes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	dir, err := sqlite.Migrations()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 )
 
 // size formats a number of bytes in its largest unit.
+// The units are powers of 1024.
 func size(bytes int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	n, i := float64(bytes), 0
@@ -23,6 +24,7 @@ func size(bytes int64) string {
 }
 
 // long formats a duration for people, in at most its two largest units.
+// Durations below a hundredth of a second keep five decimals of a second.
 func long(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:

@@ -14,8 +14,8 @@ import (
 // countLimit bounds what is counted: an overdue queue may be long.
 const countLimit = 10_000
 
-// workExams returns the checks of tasks and steps. who completes the advice "Make sure that
-// ...".
+// workExams returns the checks of tasks and steps. who completes the advice "Make sure that ...". The first three
+// queries stop at countLimit rows and follow an index, so they are cheap on a busy database.
 func (p *patient) workExams(who string) []exam {
 	return []exam{
 		{"leases", p.overdue(overdue{
@@ -48,6 +48,7 @@ func (p *patient) workExams(who string) []exam {
 }
 
 // overdue is a question for the number of overdue items and the earliest of them.
+// broken takes the number and the age of the earliest, in this order.
 type overdue struct {
 	query            string
 	args             []any // the time comes last
@@ -79,6 +80,7 @@ func (p *patient) overdue(o overdue) func(context.Context, *sql.Tx) ([]Check, er
 
 // orphans looks for tasks without their template and ready steps without their route. They
 // exist only after the database has lost recent commits while servers kept running.
+// It reads all tasks, unlike the other exams, and may take long on a large database.
 func (p *patient) orphans(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	const (
 		tasks = `SELECT count(*) FROM (SELECT 1 FROM tasker_tasks t WHERE NOT EXISTS
@@ -116,6 +118,7 @@ type waiting struct {
 
 // routes looks for ready steps that no live worker can take, because of namespace, handler or
 // capabilities.
+// A worker that drains or is unhealthy does not count, since it takes nothing.
 func (p *patient) routes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	now, err := p.clock(ctx, tx)
 	if err != nil {
@@ -140,6 +143,7 @@ func (p *patient) routes(ctx context.Context, tx *sql.Tx) ([]Check, error) {
 	}
 	var alone []waiting
 	for _, w := range all {
+		// A route without ready steps has no time. A short wait is normal while a worker restarts.
 		if w.since != 0 && w.since < now.Add(-p.Limits.Overdue) && !served(w.Route, workers) {
 			alone = append(alone, w)
 		}
@@ -189,6 +193,7 @@ func served(r task.Route, workers []task.Worker) bool {
 }
 
 // workers returns the active workers with a recent heartbeat.
+// A worker that registered and was never heard of again is soon marked dead and does not count either.
 func (p *patient) workers(ctx context.Context, tx *sql.Tx, now task.Instant) ([]task.Worker, error) {
 	const query = `SELECT namespaces, handlers, capabilities FROM tasker_workers WHERE state = 'active'
   AND last_heartbeat >= $1`

@@ -9,6 +9,7 @@ import (
 
 // body is the meaning of a template, as covered by its fingerprint. Every optional field is omitted when empty: a field
 // added later must not change the fingerprints of old templates.
+// The names of the fields are part of every stored fingerprint and must not change.
 type body struct {
 	Namespace   string          `json:"namespace_name"`
 	Name        string          `json:"name"`
@@ -43,6 +44,7 @@ type step struct {
 }
 
 // retry is task.Retry in JSON.
+// Its fields are those of task.Retry in the same order, so that one converts to the other.
 type retry struct {
 	Retryable   bool          `json:"retryable"`
 	MaxAttempts int           `json:"max_attempts,omitempty"`
@@ -58,6 +60,7 @@ type retry struct {
 }
 
 // bodyOf converts a template to its meaning.
+// It shares the slices of the template and must not change them.
 func bodyOf(t *task.Template) body {
 	b := body{
 		Namespace: t.Namespace, Name: t.Name, Version: t.Version, Adhoc: t.Adhoc, Description: t.Description,

@@ -17,6 +17,7 @@ import (
 //
 // Priorities stay as written. If they were resolved, the fingerprint of an unchanged document would change with the
 // server's table.
+// Metadata has no effect on tasks, but an author who changes it means another version.
 type content struct {
 	body
 	Priorities []string        `json:"priorities,omitempty"`
@@ -24,8 +25,10 @@ type content struct {
 }
 
 // fingerprint returns the SHA-256 (hex) of the canonical content.
+// It must be called after the whole document was read: priorities and metadata are collected on the way.
 func (r *reader) fingerprint(t *task.Template) (string, error) {
 	c := content{body: bodyOf(t), Priorities: r.priorities, Metadata: r.metadata}
+	// The resolved levels are left out; Priorities has them as written.
 	c.Priority = nil
 	for i := range c.Steps {
 		c.Steps[i].Priority = nil
@@ -51,6 +54,7 @@ func encode(v any) ([]byte, error) {
 }
 
 // canonical is the JSON of a node: keys sorted, no spaces, numbers normalised.
+// Two documents that differ in spelling only have the same text.
 func canonical(n *document.Node) []byte {
 	b, err := encode(n.Value())
 	if err != nil {

@@ -10,4 +10,6 @@
 //
 // Every stage reports into one list of problems, so an author sees all of them at once, each with file:line:column. The
 // package does no input or output: a schema is never loaded from the network or from disk.
+//
+// Begin with read.go (Parse) and schema.go (CompileSchema). limits.go lists every bound with its reason.
 package template

@@ -17,6 +17,7 @@ import (
 // first: here the part that depends on the schema alone, in work.go the part that depends on a context.
 
 // graph is a compiled schema with everything that it refers to.
+// It is built once for each template and only read afterwards.
 type graph struct {
 	root *jsonschema.Schema
 	// dynamic are the possible targets of a dynamic reference, by anchor; "" are those of $recursiveRef.
@@ -28,6 +29,7 @@ type graph struct {
 }
 
 // newGraph follows a schema and refuses one against which no context could be checked within bounds.
+// The problem is located at the subschema at which the count exceeds its bound.
 func newGraph(root *jsonschema.Schema) (*graph, *task.Problem) {
 	g := &graph{root: root, dynamic: map[string][]*jsonschema.Schema{}}
 	all := g.reachable()
@@ -63,6 +65,7 @@ func newGraph(root *jsonschema.Schema) (*graph, *task.Problem) {
 }
 
 // extent is the number and the depth of a schema's subschemas for one value.
+// Numbers above their bounds are cut, so that nothing overflows.
 type extent struct {
 	schemas int // evaluated, with repeats
 	depth   int // the longest chain of them
@@ -75,6 +78,7 @@ type expander struct {
 	known map[*jsonschema.Schema]extent
 }
 
+// expand returns the extent of a schema, computed once.
 func (e *expander) expand(s *jsonschema.Schema) extent {
 	if x, known := e.known[s]; known {
 		return x
@@ -93,6 +97,7 @@ func (e *expander) expand(s *jsonschema.Schema) extent {
 	return out
 }
 
+// add adds the extent of a subschema that applies to the same value.
 func (x *extent) add(sub extent) {
 	x.schemas = min(x.schemas+sub.schemas, maxExpansion+1)
 	x.depth = max(x.depth, sub.depth+1)
@@ -100,6 +105,7 @@ func (x *extent) add(sub extent) {
 }
 
 // maxUnfolded bounds the count of a schema with all references followed.
+// A larger schema is still accepted; only the short cut of enter does not apply to it.
 const maxUnfolded = 1 << 20
 
 // unfolded counts the subschemas below s with all references followed; 0 if there are too many, or no end of them.
@@ -110,6 +116,7 @@ func (g *graph) unfolded(s *jsonschema.Schema, known map[*jsonschema.Schema]int)
 	known[s] = 0
 	total := 1
 	if s.Enum != nil {
+		// An enumeration compares every value with the document; eight comparisons count as one evaluation.
 		total += len(s.Enum.Values) / 8
 	}
 	for _, list := range [][]*jsonschema.Schema{inPlace(s), ofParts(s), g.targets(s)} {
@@ -128,12 +135,14 @@ func (g *graph) unfolded(s *jsonschema.Schema, known map[*jsonschema.Schema]int)
 }
 
 // pointerIn returns the place of a subschema in the document.
+// The location that the compiler gives is a URL with the pointer as its fragment.
 func pointerIn(s *jsonschema.Schema) string {
 	_, at, _ := strings.Cut(s.Location, "#")
 	return at
 }
 
 // reachable returns every subschema once, the root first.
+// Dynamic references add nothing: their targets have anchors and are reachable in other ways.
 func (g *graph) reachable() []*jsonschema.Schema {
 	list := []*jsonschema.Schema{g.root}
 	seen := map[*jsonschema.Schema]bool{g.root: true}
@@ -162,6 +171,7 @@ func subschemas(s *jsonschema.Schema) iter.Seq[*jsonschema.Schema] {
 }
 
 // inPlace returns the subschemas that apply to the value itself. Some may be nil.
+// Each of them costs an evaluation of the same value, so they multiply.
 func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}
 	if s.DynamicRef != nil {
@@ -173,6 +183,7 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 }
 
 // ofParts returns the subschemas that apply to members, names and items. Some may be nil.
+// They cost evaluations of parts, of which a document has a limited number.
 func ofParts(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Contains, s.Items2020, s.UnevaluatedItems}
 	list = slices.AppendSeq(list, maps.Values(s.Properties))
@@ -189,6 +200,7 @@ func itemSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 }
 
 // schemasOf yields those of the values that are schemas.
+// The library keeps true and false as booleans in such places; they cost nothing.
 func schemasOf(values iter.Seq[any]) iter.Seq[*jsonschema.Schema] {
 	return func(yield func(*jsonschema.Schema) bool) {
 		for v := range values {
@@ -200,6 +212,7 @@ func schemasOf(values iter.Seq[any]) iter.Seq[*jsonschema.Schema] {
 }
 
 // targets returns the possible targets of a dynamic reference of s.
+// Which of them it is depends on the way by which the validator came, so all are counted.
 func (g *graph) targets(s *jsonschema.Schema) []*jsonschema.Schema {
 	var list []*jsonschema.Schema
 	if s.DynamicRef != nil && s.DynamicRef.Anchor != "" {

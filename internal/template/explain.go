@@ -19,6 +19,7 @@ import (
 
 // explain describes a validation error: one problem for every leaf of its tree, without repeats, sorted by pointer.
 // Alternatives (anyOf, oneOf) come with the faults of each that was possibly meant.
+// It returns at most maxProblems.
 func explain(e *jsonschema.ValidationError) []task.Problem {
 	var found []task.Problem
 	var walk func(e *jsonschema.ValidationError)
@@ -64,6 +65,7 @@ func alternatives(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 
 // mistyped reports whether an alternative failed because the value itself, at
 // the given depth, has the wrong type.
+// Such an alternative describes another kind of value.
 func mistyped(e *jsonschema.ValidationError, depth int) bool {
 	if _, ok := e.ErrorKind.(*fault.Type); ok {
 		return len(e.InstanceLocation) == depth
@@ -71,6 +73,7 @@ func mistyped(e *jsonschema.ValidationError, depth int) bool {
 	return slices.ContainsFunc(e.Causes, func(c *jsonschema.ValidationError) bool { return mistyped(c, depth) })
 }
 
+// pointerOf joins the parts of a place to a JSON pointer.
 func pointerOf(parts []string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -80,6 +83,7 @@ func pointerOf(parts []string) string {
 }
 
 // messageOf returns the message of one fault, "" for a fault that only groups others.
+// The messages continue "the value ...", in words that name the keyword of the schema where that helps.
 func messageOf(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *fault.Schema, *fault.Group, *fault.Reference, *fault.AllOf:
@@ -126,6 +130,7 @@ func messageOf(k jsonschema.ErrorKind) string {
 }
 
 // properties lists names of properties.
+// It shows at most ten: a hostile context can have thousands.
 func properties(names []string) string {
 	const most = 10
 	word := "the property "
@@ -143,6 +148,7 @@ func properties(names []string) string {
 }
 
 // decimal returns a short number exactly, a long one rounded.
+// 20 decimals are more than any author writes; a rounded number is only shown, never compared.
 func decimal(r *big.Rat) string {
 	if r.IsInt() {
 		return shortened(r.Num().String())
@@ -152,6 +158,7 @@ func decimal(r *big.Rat) string {
 }
 
 // shortened makes a message that quotes the context short and safe to print.
+// It cuts at 200 characters, not bytes, so that no character is torn.
 func shortened(s string) string {
 	const most = 200
 	s = strings.Map(printable, s)

@@ -28,6 +28,7 @@ func (p *problems) open(n *document.Node, what string, known ...string) (fields,
 		}
 		return f, false
 	}
+	// Unknown keys are errors and not ignored: a misspelt optional key would silently have no effect.
 next:
 	for _, e := range n.Pairs {
 		for _, k := range known {
@@ -45,6 +46,7 @@ next:
 }
 
 // get returns the value of a key, nil if it is absent or null.
+// A key written twice was reported by package document.
 func (f fields) get(key string) *document.Node {
 	if v := f.n.Get(key); v != nil && v.Kind != document.Null {
 		return v
@@ -53,6 +55,7 @@ func (f fields) get(key string) *document.Node {
 }
 
 // need is get for a required key.
+// A value that could not be parsed was reported already and is not reported as missing.
 func (f fields) need(key string) *document.Node {
 	v := f.get(key)
 	if was := f.n.Get(key); v == nil && (was == nil || !was.Broken) {
@@ -62,6 +65,7 @@ func (f fields) need(key string) *document.Node {
 }
 
 // text reads a string, "" if v is nil.
+// A number or a boolean is refused and not converted: "1.10" and 1.1 differ as a version.
 func (f fields) text(key string, v *document.Node) string {
 	switch {
 	case v == nil || v.Broken:
@@ -77,6 +81,7 @@ func (f fields) text(key string, v *document.Node) string {
 }
 
 // name reads a name of at most most characters.
+// The result is "" after a fault, which a caller may use as "no name".
 func (f fields) name(key string, v *document.Node, most int) string {
 	s := f.text(key, v)
 	if v == nil || v.Kind != document.Text {
@@ -112,6 +117,7 @@ func invisible(r rune) bool {
 }
 
 // prose reads a description: lines of text.
+// It may be empty and has no limit of its own; the source has.
 func (f fields) prose(key string) string {
 	v := f.get(key)
 	s := f.text(key, v)
@@ -123,6 +129,7 @@ func (f fields) prose(key string) string {
 }
 
 // whole reads a whole number of a range, 0 if the key is absent.
+// A number such as 1e3 or 5.0 counts as whole; its digits are compared, not a rounded double.
 func (f fields) whole(key string, low, high int) int {
 	v := f.get(key)
 	if v == nil {
@@ -145,6 +152,7 @@ func (f fields) whole(key string, low, high int) int {
 }
 
 // fraction reads a number from 0 to 1.
+// absent is returned for a missing key and for a faulty value.
 func (f fields) fraction(key string, absent float64) float64 {
 	v := f.get(key)
 	if v == nil {
@@ -163,6 +171,7 @@ func (f fields) fraction(key string, absent float64) float64 {
 }
 
 // truth reads true or false.
+// absent is returned for a missing key and for a faulty value. yes and no are texts in YAML 1.2 and refused.
 func (f fields) truth(key string, absent bool) bool {
 	v := f.get(key)
 	switch {
@@ -176,6 +185,7 @@ func (f fields) truth(key string, absent bool) bool {
 }
 
 // list returns the items of a list, none if the key is absent.
+// An empty list and an absent one look alike to the caller.
 func (f fields) list(key string) []*document.Node {
 	v := f.get(key)
 	if v == nil {

@@ -17,12 +17,14 @@ type problem struct {
 }
 
 // problems collects the faults of one document.
+// It keeps ten times as many as it shows, because sorting by place decides which come first.
 type problems struct {
 	filename string
 	found    []problem
 }
 
 // newProblems makes the filename safe to print: it comes from outside too.
+// The name appears in every message; no file of that name is opened.
 func newProblems(filename string) *problems {
 	if filename == "" {
 		filename = "template"
@@ -39,6 +41,7 @@ func printable(r rune) rune {
 }
 
 // report adds a problem. A shared (aliased) node is read many times, but each of its problems is reported once.
+// It is linear in the problems found, which their bound keeps cheap.
 func (p *problems) report(at document.Position, format string, args ...any) {
 	one := problem{at, fmt.Sprintf(format, args...)}
 	if len(p.found) < maxProblems*10 && !slices.Contains(p.found, one) {
@@ -47,6 +50,7 @@ func (p *problems) report(at document.Position, format string, args ...any) {
 }
 
 // err returns all problems as one error, in the order of the source, or nil.
+// The code is task.Invalid.
 func (p *problems) err() error {
 	n := len(p.found)
 	if n == 0 {

@@ -10,6 +10,7 @@ import (
 )
 
 // Levels resolves the name of a priority level. The caller has the table: this package knows no names.
+// It is called with names only, also those that no table has.
 type Levels func(name string) (int, bool)
 
 // DefaultNamespace is the namespace of a template that names none.
@@ -20,6 +21,7 @@ const DefaultNamespace = "default"
 // The error is a *task.Error: task.TooLarge for a source over MaxSource, else task.Invalid with every problem, each at
 // filename:line:column, in the order of the source. A template without error is linked, has its fingerprint and keeps
 // src as its Source.
+// It is safe for concurrent use. Two documents above largeSource are parsed one after the other.
 func Parse(filename string, src []byte, levels Levels) (*task.Template, error) {
 	if len(src) > MaxSource {
 		return nil, task.Errorf(task.TooLarge, "the template has %d bytes; at most %d are allowed", len(src), MaxSource)
@@ -56,6 +58,7 @@ type reader struct {
 }
 
 // tree parses the source. If that fails, it reports the reason and returns nil.
+// A document that is empty is a problem of its own, because the parser reports nothing for it.
 func (r *reader) tree(src []byte) *document.Node {
 	root := document.Parse(src, document.Options{
 		What:   "a template",
@@ -70,6 +73,7 @@ func (r *reader) tree(src []byte) *document.Node {
 
 // template reads the whole document. The result is usable only without reported problems.
 func (r *reader) template(root *document.Node) *task.Template {
+	// The order of the getters is that of the problems with equal places only: err sorts them.
 	f, ok := r.open(root, "a template", "name", "namespace_name", "version", "description", "priority",
 		"input_schema", "metadata", "lifecycle", "steps")
 	if !ok {
@@ -100,6 +104,7 @@ func (r *reader) template(root *document.Node) *task.Template {
 }
 
 // priority reads a level's name or number, and keeps the spelling.
+// nil means that the template names none. After a fault the level is meaningless, but the document is refused anyway.
 func (r *reader) priority(f fields) *int {
 	v := f.get("priority")
 	if v == nil {
@@ -127,6 +132,7 @@ func (r *reader) priority(f fields) *int {
 }
 
 // lifecycle reads the thresholds.
+// 0 minutes is refused: a threshold that is absent is left out.
 func (r *reader) lifecycle(v *document.Node) task.Lifecycle {
 	if v == nil {
 		return task.Lifecycle{}
@@ -148,6 +154,7 @@ func (r *reader) lifecycle(v *document.Node) task.Lifecycle {
 }
 
 // schema compiles the input schema, so that a faulty one is refused here and not with the first task.
+// The result is its canonical JSON, which is compiled again when the template is used.
 func (r *reader) schema(v *document.Node) []byte {
 	if v == nil {
 		return nil

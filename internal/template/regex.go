@@ -10,6 +10,7 @@ import (
 
 // pattern is a regular expression of a schema. For each byte of the text, a match takes at most one step per
 // instruction.
+// Go's expressions need time linear in the text, so instructions times bytes bounds a match.
 type pattern struct {
 	*regexp.Regexp
 	instructions int
@@ -22,6 +23,7 @@ func compilePattern(source string) (jsonschema.Regexp, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says all: error parsing regexp
 	}
+	// The count comes before compiling: a large expression would take its memory there.
 	n := instructions(parsed)
 	if n > maxInstructions {
 		return nil, fmt.Errorf("the regular expression is too large: it compiles to more than %d instructions",
@@ -36,6 +38,7 @@ func compilePattern(source string) (jsonschema.Regexp, error) {
 
 // instructions returns the approximate number of instructions of a compiled expression; it stops counting above
 // maxInstructions.
+// It may count too many, never far too few.
 func instructions(re *syntax.Regexp) int {
 	n := 1
 	switch re.Op {

@@ -18,6 +18,7 @@ import (
 )
 
 // Schema is a compiled JSON Schema. It is safe for concurrent use.
+// It is immutable, and takes memory in proportion to the schema.
 type Schema struct {
 	compiled *jsonschema.Schema
 	graph    *graph
@@ -27,6 +28,7 @@ type Schema struct {
 // ignores unknown formats. A $ref must stay inside the schema: nothing is ever loaded. A schema is refused if it is too
 // large, or if no context could be checked against it within bounds. The error is task.Invalid, its problems at JSON
 // pointers into the schema.
+// It costs time in proportion to the schema; callers keep the result.
 func CompileSchema(schema []byte) (*Schema, error) {
 	v, problems := decode(schema)
 	if len(problems) == 0 {
@@ -41,6 +43,7 @@ func CompileSchema(schema []byte) (*Schema, error) {
 // Check returns the problems of a task's context, each at a JSON pointer ("/amount"; "" is the context itself), in the
 // order of the pointers, at most a hundred. Numbers of any size keep their digits. A context is refused without a check
 // if the check would take too much work.
+// nil means that the context matches. It may block while another large context is being checked.
 func (s *Schema) Check(context []byte) []task.Problem {
 	v, problems := decode(context)
 	if len(problems) > 0 {
@@ -69,6 +72,7 @@ const (
 )
 
 // compile compiles a decoded schema; problems are at pointers into it.
+// It is used for a schema in a template, whose problems get positions, and for a stored one.
 func compile(v any) (*Schema, []task.Problem) {
 	if sizeOf(v) > maxSchemaValues {
 		return nil, []task.Problem{{Message: fmt.Sprintf("the schema has more than %d values", maxSchemaValues)}}
@@ -93,6 +97,7 @@ func compile(v any) (*Schema, []task.Problem) {
 }
 
 // sizeOf counts the values of a document.
+// The caller has bounded the depth.
 func sizeOf(v any) int {
 	n := 1
 	switch v := v.(type) {
@@ -117,6 +122,7 @@ var errRemote = errors.New("a reference must stay inside the schema; nothing is 
 func (nowhere) Load(string) (any, error) { return nil, errRemote }
 
 // compileProblems describes an error of the compiler and finds its place.
+// The library's errors contain addresses of the schema, which mean nothing to an author and are removed.
 func compileProblems(v any, err error) []task.Problem {
 	var (
 		meta    *jsonschema.SchemaValidationError
@@ -154,6 +160,7 @@ func compileProblems(v any, err error) []task.Problem {
 
 // findRef returns the pointer of the first reference that leads to target, "" without one: an $id in between may have
 // moved the base.
+// Members are visited in the order of their names, so the result does not depend on the order of a map.
 func findRef(v any, target, at string) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -179,6 +186,7 @@ func findRef(v any, target, at string) string {
 
 // leadsTo compares a reference as written, or as resolved, with a target that the compiler names with or without its
 // fragment.
+// A reference that is no URL leads nowhere.
 func leadsTo(ref, target string) bool {
 	if ref == target {
 		return true
@@ -199,6 +207,7 @@ func leadsTo(ref, target string) bool {
 }
 
 // decode reads JSON with the digits of its numbers, and refuses values on which the validator would spend minutes.
+// Its problems have pointers into the JSON, "" for a fault of the syntax.
 func decode(src []byte) (any, []task.Problem) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(src))
 	if err != nil {
@@ -243,6 +252,7 @@ func findUnfit(v any, at string, depth int) *task.Problem {
 	return nil
 }
 
+// sortedKeys makes the first of several faults the same in every run.
 func sortedKeys(m map[string]any) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

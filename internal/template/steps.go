@@ -11,6 +11,7 @@ import (
 
 // steps reads the steps into t and links them. Faults of the graph are reported at the step's name or at the faulty
 // dependency.
+// Linking runs even after faults in single steps, so that an author sees faults of both kinds at once.
 func (r *reader) steps(t *task.Template, at *document.Node, items []*document.Node) {
 	switch {
 	case at.Kind != document.List: // reported
@@ -46,6 +47,7 @@ type places struct {
 }
 
 // step reads one step.
+// It always adds one entry to priorities, also for a faulty step: the fingerprint relies on their order.
 func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 	at := places{name: item.At}
 	f, ok := r.open(item, "a step", "name", "description", "handler", "dependencies", "retry",
@@ -76,6 +78,7 @@ func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 }
 
 // handler reads the short form, a name, or the long form with initialization.
+// A short form and a long form without initialization have the same meaning and fingerprint.
 func (r *reader) handler(f fields) (string, []byte) {
 	v := f.need("handler")
 	if v == nil {
@@ -98,6 +101,7 @@ func (r *reader) handler(f fields) (string, []byte) {
 }
 
 // capabilities reads the capability set in its canonical form.
+// It is sorted and without duplicates.
 func (r *reader) capabilities(f fields) []string {
 	var set []string
 	items := f.list("required_capabilities")
@@ -115,6 +119,7 @@ func (r *reader) capabilities(f fields) []string {
 }
 
 // retry reads a retry block over the defaults.
+// max_attempts stays 0 if it is absent: the priority of a task then decides.
 func (r *reader) retry(v *document.Node) task.Retry {
 	policy := task.DefaultRetry()
 	if v == nil {
@@ -144,6 +149,7 @@ func (r *reader) retry(v *document.Node) task.Retry {
 }
 
 // limits reads the limit of retries of each class of failure.
+// nil for a class means no limit of its own; 0 means no retry.
 func (r *reader) limits(v *document.Node) (l task.ClassLimits) {
 	if v == nil {
 		return l

@@ -33,6 +33,8 @@ var synonyms = map[string]string{
 }
 
 // suggest returns the known key that the author most likely meant, or "".
+// It compares without regard to case and with "-" as "_". A long key is not compared at all: the distance of two texts
+// costs the product of their lengths.
 func suggest(got string, known []string) string {
 	got = strings.ReplaceAll(strings.ToLower(got), "-", "_")
 	if len(got) > MaxVersion {

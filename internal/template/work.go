@@ -10,6 +10,7 @@ import (
 )
 
 // value is a value of a context. Its number distinguishes its evaluations from those of others.
+// It has the numbers that bound the work on it, so that they are not counted again for each subschema.
 type value struct {
 	v       any
 	number  int
@@ -20,6 +21,7 @@ type value struct {
 }
 
 // numbered numbers the values of a document from next on, and returns the number after.
+// The numbers are consecutive in the order of the walk; only their being different matters.
 func numbered(v any, next int) (*value, int) {
 	out := &value{v: v, number: next, size: 1}
 	next++
@@ -52,6 +54,7 @@ func numbered(v any, next int) (*value, int) {
 // work is the maximum cost of checking a context; see limits.go.
 type work struct{ evaluations, steps int }
 
+// add adds more work. The bounds are far below an overflow.
 func (w *work) add(more work) {
 	w.evaluations += more.evaluations
 	w.steps += more.steps
@@ -66,12 +69,14 @@ type counter struct {
 	known   map[visit]work
 }
 
+// visit is a pair of a schema and the number of a value.
 type visit struct {
 	schema *jsonschema.Schema
 	value  int
 }
 
 // count returns the cost of checking a document, and whether it is allowed.
+// The count is an upper bound: a validator stops at the first fault of some keywords.
 func (g *graph) count(document any) (work, bool) {
 	root, _ := numbered(document, 0)
 	allowed := work{freeEvaluations + evaluationsPerValue*root.size, freeSteps + stepsPerByte*root.bytes}
@@ -80,6 +85,7 @@ func (g *graph) count(document any) (work, bool) {
 	return w, c.within(w)
 }
 
+// within reports whether the work is allowed, and the counting itself too.
 func (c *counter) within(w work) bool {
 	return w.evaluations <= c.allowed.evaluations && w.steps <= c.allowed.steps && c.pairs <= c.allowed.evaluations
 }
@@ -106,7 +112,8 @@ func (c *counter) of(s *jsonschema.Schema, v *value) work {
 	return w
 }
 
-// itself returns the work of one evaluation, without its subschemas.
+// itself returns the work of one evaluation, without its subschemas. Eight comparisons, or a kilobyte of text, count as
+// one evaluation.
 func itself(s *jsonschema.Schema, v *value) work {
 	// every evaluation of an object or array runs over its parts
 	w := work{evaluations: 1 + (len(v.members)+len(v.items)+len(s.Required))/8}
@@ -124,6 +131,7 @@ func itself(s *jsonschema.Schema, v *value) work {
 }
 
 // stepsOf returns the maximum number of steps of a match.
+// A nil expression has none.
 func stepsOf(r jsonschema.Regexp, text string) int {
 	if p, ok := r.(pattern); ok {
 		return p.instructions * (len(text) + 1)
@@ -131,6 +139,7 @@ func stepsOf(r jsonschema.Regexp, text string) int {
 	return 0
 }
 
+// inPlace counts the work of the subschemas that apply to the value itself.
 func (c *counter) inPlace(s *jsonschema.Schema, v *value, w *work) {
 	for _, sub := range inPlace(s) {
 		if w.add(c.of(sub, v)); !c.within(*w) {
@@ -193,15 +202,18 @@ func (c *counter) items(s *jsonschema.Schema, v *value, w *work) {
 }
 
 // heavy lets one large document be parsed or checked at a time, so that many at once do not need the memory of many.
+// It is one for the process, not one per template.
 var heavy sync.Mutex
 
 // free is the work below which a check is neither counted nor waits for others.
 const (
+	// freeMatching is 20 ms of matching at ten nanoseconds a step.
 	free         = freeEvaluations
 	freeMatching = 2_000_000
 )
 
 // enter refuses a document whose check would cost too much. The caller calls leave after the check.
+// bytes is the length of the document. The problem is located at the document as a whole.
 func (g *graph) enter(document any, bytes int) (leave func(), refused *task.Problem) {
 	// A document has at most half as many values as bytes, plus one; each meets every subschema at most once, with
 	// references followed.
