@@ -19,6 +19,16 @@ type Cancellation struct {
 // answered with WrongState, one that is not as expected with Conflict, and one that is out of the key's reach with
 // NotFound. Without an actor, the holder of the request's key or Anonymous is stored; without a reason, NoReason.
 func (e *Engine) Cancel(ctx context.Context, ids []task.ID, c Cancellation) ([]Receipt, error) {
+	return e.cancelTasks(ctx, e.write, ids, c)
+}
+
+// CancelIn is Cancel in a transaction that the caller has begun.
+func (e *Engine) CancelIn(ctx context.Context, tx Tx, ids []task.ID, c Cancellation) ([]Receipt, error) {
+	return e.cancelTasks(ctx, e.in(tx), ids, c)
+}
+
+// cancelTasks checks a cancellation and performs it in a transaction of either kind.
+func (e *Engine) cancelTasks(ctx context.Context, run transaction, ids []task.ID, c Cancellation) ([]Receipt, error) {
 	if err := e.checkBatch("/task_uuids", len(ids)); err != nil {
 		return nil, err
 	}
@@ -27,7 +37,7 @@ func (e *Engine) Cancel(ctx context.Context, ids []task.ID, c Cancellation) ([]R
 		return nil, refusal("nothing was cancelled", problems)
 	}
 	out := make([]Receipt, len(ids))
-	err := e.write(ctx, "cancel", func(u *unit) error {
+	err := run(ctx, "cancel", func(u *unit) error {
 		if err := u.rows.gatherTasks(ids); err != nil {
 			return err
 		}

@@ -65,7 +65,24 @@ var errEdited = errors.New("the context has been edited meanwhile")
 // take long; the transaction then makes sure that the context is still the one that was read.
 // NotFound: no such task.
 func (e *Engine) EditContext(ctx context.Context, id task.ID, edit ContextEdit) (*EditedContext, error) {
-	if problems := e.checkEdit(&edit); len(problems) > 0 {
+	return e.editTask(ctx, id, &edit, func(fn func(*unit) error) error { return e.write(ctx, "edit_context", fn) })
+}
+
+// EditContextWithin is EditContext in a transaction that write begins: write runs its argument there, and returns the
+// result of the transaction. It runs again when another edit came first.
+func (e *Engine) EditContextWithin(ctx context.Context, id task.ID, edit ContextEdit,
+	write func(edit func(context.Context, Tx) error) error,
+) (*EditedContext, error) {
+	return e.editTask(ctx, id, &edit, func(fn func(*unit) error) error {
+		return write(func(ctx context.Context, tx Tx) error { return e.in(tx)(ctx, "edit_context", fn) })
+	})
+}
+
+// editTask checks an edit and performs it in a transaction of either kind, which run begins.
+func (e *Engine) editTask(ctx context.Context, id task.ID, edit *ContextEdit,
+	run func(func(*unit) error) error,
+) (*EditedContext, error) {
+	if problems := e.checkEdit(edit); len(problems) > 0 {
 		return nil, refusal("the context was not edited", problems)
 	}
 	for range editRuns {
@@ -73,13 +90,14 @@ func (e *Engine) EditContext(ctx context.Context, id task.ID, edit ContextEdit) 
 		if err != nil {
 			return nil, err
 		}
-		next, err := e.newContext(ctx, seen, &edit)
+		next, err := e.newContext(ctx, seen, edit)
 		if err != nil {
 			return nil, err
 		}
 		var out *EditedContext
-		err = e.write(ctx, "edit_context", func(u *unit) error {
-			out, err = u.editContext(seen, next, &edit)
+		err = run(func(u *unit) error {
+			var err error
+			out, err = u.editContext(seen, next, edit)
 			return err
 		})
 		if err == nil || !errors.Is(err, errEdited) {

@@ -1,6 +1,9 @@
 package inbox_test
 
 import (
+	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,8 +41,13 @@ func TestSourceBounds(t *testing.T) {
 		if _, err := r.Capture(t.Context(), &small, []inbox.Arrival{dead(1, "A"), dead(2, "A")}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := r.Capture(t.Context(), &small, []inbox.Arrival{dead(3, "A")})
+		_, err := r.Capture(t.Context(), &small, []inbox.Arrival{dead(1, "A"), dead(3, "A")})
 		r.refused(err, task.Exhausted)
+		again, err := r.Capture(t.Context(), &small, []inbox.Arrival{dead(1, "A"), dead(2, "A")})
+		if err != nil {
+			t.Fatalf("messages that are stored already are refused: %v", err)
+		}
+		r.want("again", []inbox.CaptureStatus{again[0].Status, again[1].Status}, "[duplicate duplicate]")
 		if err := r.DropSource(t.Context(), "default", "small", inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
@@ -58,5 +66,53 @@ func TestImpossibleTime(t *testing.T) {
 		l := r.letter(r.die(ahead)[0].Letter)
 		r.want("died", l.LastAt, task.At(r.clock()))
 		r.want("again", r.die(ahead)[0].Status, inbox.Duplicate)
+	})
+}
+
+// TestSavedAtOnce: of changes of a source and its policy at the same time none is lost: each has a version of its own,
+// and one that names the version that it has read is refused when another one came first.
+func TestSavedAtOnce(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		const many = 4
+		save := map[string]func(n int, version int64) (int64, error){
+			"source": func(n int, version int64) (int64, error) {
+				s, err := r.SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "new", Driver: "http",
+					MaxOpen: n + 1}, inbox.By{Version: version})
+				if err != nil {
+					return 0, err
+				}
+				return s.Version, nil
+			},
+			"policy": func(n int, version int64) (int64, error) {
+				p, err := r.SavePolicy(t.Context(), &deadletter.Policy{Namespace: "default", Source: "orders",
+					Strategy: deadletter.Fixed, MaxRetries: n + 1}, inbox.By{Version: version})
+				if err != nil {
+					return 0, err
+				}
+				return p.Version, nil
+			},
+		}
+		for name, save := range save {
+			for _, named := range []int64{0, many} {
+				versions, errs := make([]int64, many), make([]error, many)
+				var all sync.WaitGroup
+				for n := range many {
+					all.Go(func() { versions[n], errs[n] = save(n, named) })
+				}
+				all.Wait()
+				slices.Sort(versions)
+				if named == 0 {
+					r.want(name+" of no version", []any{errors.Join(errs...), versions}, "[<nil> [1 2 3 4]]")
+					continue
+				}
+				r.want(name+" of one version", versions, "[0 0 0 5]")
+				for _, err := range errs {
+					if err != nil {
+						r.refused(err, task.Conflict)
+					}
+				}
+			}
+		}
 	})
 }

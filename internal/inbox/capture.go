@@ -42,8 +42,8 @@ func (in *Inbox) Report(ctx context.Context, namespace, source string, reports [
 }
 
 // Capture stores messages that died, in one transaction: as new letters, or as occurrences of letters that were sent
-// back. A message that is stored already changes nothing. Exhausted when the source has too many open letters; then
-// nothing is stored.
+// back. A message that is stored already changes nothing. Exhausted when one is not, and the source has too many open
+// letters; then nothing is stored.
 //
 // Receipts are in the order of the arrivals. Capture returns nil only after the commit: a broker's message may be
 // acknowledged then, and not before. Concurrent captures of the same message are safe; one of them stores it.
@@ -58,8 +58,9 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 	} else if err := in.roomForSource(ctx, of.Namespace); err != nil {
 		return nil, err
 	}
-	if err := in.room(ctx, of); err != nil {
-		return nil, err
+	full := in.room(ctx, of)
+	if full != nil && task.CodeOf(full) != task.Exhausted {
+		return nil, full
 	}
 	policies, err := in.policiesOf(ctx, of)
 	if err != nil {
@@ -69,7 +70,7 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 	for range captureRuns {
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.
-			c := &capture{in: in, ctx: ctx, tx: tx, source: of, policies: policies, now: in.now(),
+			c := &capture{in: in, ctx: ctx, tx: tx, source: of, full: full, policies: policies, now: in.now(),
 				deltas: map[deadletter.GroupID]*deadletter.Delta{}, groups: map[deadletter.GroupID]*deadletter.Group{}}
 			if known == nil {
 				if err := in.introduce(ctx, tx, of); err != nil {
@@ -143,6 +144,7 @@ type capture struct {
 	ctx      context.Context
 	tx       engine.Tx
 	source   *deadletter.Source
+	full     error // why the source takes no letter that opens; nil while it does
 	policies []*deadletter.Policy
 	now      task.Instant
 
@@ -266,6 +268,9 @@ func (c *capture) take(a *Arrival, identity string) (Receipt, error) {
 				l = nil // it has come back already
 			}
 		}
+	}
+	if c.full != nil {
+		return Receipt{}, c.full
 	}
 	print, group := c.print(a)
 	if l != nil {

@@ -30,16 +30,16 @@ type Tasks interface {
 	Now() task.Instant
 	// ReplayIn runs the failed steps of a task in error again.
 	ReplayIn(ctx context.Context, tx engine.Tx, id task.ID, r engine.Replay) (*engine.Replayed, error)
-	// Cancel cancels tasks; receipts are in their order.
-	Cancel(ctx context.Context, ids []task.ID, c engine.Cancellation) ([]engine.Receipt, error)
-	// EditContext changes the context of a task in error, and replays it on request.
-	EditContext(ctx context.Context, id task.ID, edit engine.ContextEdit) (*engine.EditedContext, error)
-	// UpdateCase stores the findings of an investigation.
-	UpdateCase(ctx context.Context, id task.ID, ch task.CaseChange) (*task.Case, error)
+	// CancelIn cancels tasks; receipts are in their order.
+	CancelIn(ctx context.Context, tx engine.Tx, ids []task.ID, c engine.Cancellation) ([]engine.Receipt, error)
+	// EditContextWithin changes the context of a task in error, and replays it on request, in a transaction that write
+	// begins.
+	EditContextWithin(ctx context.Context, id task.ID, edit engine.ContextEdit,
+		write func(edit func(context.Context, engine.Tx) error) error) (*engine.EditedContext, error)
+	// UpdateCaseIn stores the findings of an investigation.
+	UpdateCaseIn(ctx context.Context, tx engine.Tx, id task.ID, ch task.CaseChange) (*task.Case, error)
 	// Case returns a case, or NotFound.
 	Case(ctx context.Context, id task.ID) (*task.Case, error)
-	// Read answers queries about tasks.
-	Read() engine.Reader
 }
 
 // Options configure an Inbox.
@@ -59,6 +59,8 @@ type Inbox struct {
 	db    Database
 	tasks Tasks
 	opts  Options
+
+	watched deadletter.Item // where the round of watchCases goes on; that of Advance alone
 }
 
 // New returns an Inbox on a database. It starts nothing: internal/upkeep calls Advance, SendDue, Triage and Tidy, and

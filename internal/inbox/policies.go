@@ -24,7 +24,7 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 	if problems := next.Validate(); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the policy was not saved", Problems: problems}
 	}
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err = in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
 		known, err := in.policy(ctx, p.Namespace, p.Source, p.Origin)
 		if err != nil {
 			return err
@@ -42,7 +42,10 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 		return in.act(ctx, tx, act{kind: "set_policy", by: by, key: key, namespace: p.Namespace, of: policyName(p),
 			data: string(p.Strategy)})
 	})
-	return &next, err
+	if err != nil {
+		return nil, err
+	}
+	return &next, nil
 }
 
 // DropPolicy removes a policy: letters of its origin are then left to operators. Letters that are scheduled are still
@@ -55,7 +58,7 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 	if err != nil {
 		return err
 	}
-	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
 		known, err := in.policy(ctx, namespace, source, origin)
 		if err != nil {
 			return err
@@ -66,7 +69,7 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 		if err := by.expected("the policy", known.Version); err != nil {
 			return err
 		}
-		if err := in.store.DropPolicy(ctx, tx, namespace, source, origin); err != nil {
+		if err := in.store.DropPolicy(ctx, tx, known); err != nil {
 			return err
 		}
 		return in.act(ctx, tx, act{kind: "remove_policy", by: by, key: key, namespace: namespace, of: policyName(known)})

@@ -29,9 +29,10 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type rig struct {
 	t *testing.T
 	*inbox.Inbox
-	node   *node.Node
-	client *tasker.Client
-	broker *broker
+	node    *node.Node
+	client  *tasker.Client
+	broker  *broker
+	commits commits
 
 	mu  sync.Mutex
 	now time.Time
@@ -61,7 +62,7 @@ func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig)) {
 func newRig(t *testing.T, s engine.Database) *rig {
 	t.Helper()
 	r := &rig{t: t, now: noon, broker: newBroker()}
-	n, err := node.New(t.Context(), s, node.Options{Now: r.clock,
+	n, err := node.New(t.Context(), s, node.Options{Now: r.clock, Observer: &r.commits,
 		Carriers: map[string]inbox.Carrier{"memory": r.broker}})
 	if err != nil {
 		t.Fatal(err)

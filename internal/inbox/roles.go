@@ -159,12 +159,15 @@ type RedriveReader interface {
 	// ListRedrives returns a page, the newest first.
 	ListRedrives(ctx context.Context, f RedriveFilter) ([]*deadletter.Redrive, error)
 	// ActiveRedrives returns up to limit redrives that are running or observing, or of which items are being sent; the
-	// oldest first.
-	ActiveRedrives(ctx context.Context, limit int) ([]*deadletter.Redrive, error)
+	// oldest first, behind one of an ID.
+	ActiveRedrives(ctx context.Context, behind task.ID, limit int) ([]*deadletter.Redrive, error)
 	// ListItems returns items of a redrive above a number, up to limit; only those in a state unless it is "".
 	ListItems(ctx context.Context, id task.ID, state deadletter.ItemState, above, limit int) ([]deadletter.Item, error)
 	// ItemOf returns the item under which a letter or a case was sent, or nil.
 	ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID) (*deadletter.Item, error)
+	// SentCases returns up to limit items of cases that were sent, in the order of their redrives and numbers, behind one
+	// item; with a wave only those of that wave of the item's redrive.
+	SentCases(ctx context.Context, behind deadletter.Item, wave, limit int) ([]CaseItem, error)
 	// WaveOutcome counts how the items of a wave stand, and those that came back by their groups.
 	WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error)
 	// CountItems counts the items of a redrive by their states.
@@ -182,10 +185,10 @@ type RedriveFilter struct {
 
 // SourceRows are sources, by namespace and name, and the right to read one.
 type SourceRows interface {
-	// SaveSource inserts or changes a source, by its namespace and name.
+	// SaveSource inserts a source of version 1, or changes one whose version is one less. Conflict when it has another one.
 	SaveSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
-	// DropSource removes a source; its letters stay.
-	DropSource(ctx context.Context, tx engine.Tx, namespace, name string) error
+	// DropSource removes a source; its letters stay. Conflict when it has another version.
+	DropSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
 	// FindSource returns a source, or nil; Sources those of a namespace, or all ("").
 	FindSource(ctx context.Context, namespace, name string) (*deadletter.Source, error)
 	Sources(ctx context.Context, namespace string) ([]*deadletter.Source, error)
@@ -199,10 +202,10 @@ type SourceRows interface {
 
 // PolicyRows are policies, by namespace, source and origin.
 type PolicyRows interface {
-	// SavePolicy inserts or changes a policy, by its namespace, source and origin.
+	// SavePolicy inserts a policy of version 1, or changes one whose version is one less. Conflict when it has another one.
 	SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error
-	// DropPolicy removes a policy; it does nothing if there is none.
-	DropPolicy(ctx context.Context, tx engine.Tx, namespace, source, origin string) error
+	// DropPolicy removes a policy. Conflict when it has another version.
+	DropPolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error
 	// Policies returns those of a namespace, or all ("").
 	Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error)
 }

@@ -16,9 +16,9 @@ const (
 	sendBatch = 500
 	// sendTime bounds one send, and orphanAfter is when a mark without a record was left by a process that has ended.
 	sendTime, orphanAfter = 8 * time.Second, 10 * time.Second
-	// runnable bounds the redrives that one turn looks at, and turnTime the time that it gives to each.
-	runnable = 100
-	turnTime = time.Second
+	// redrivePage bounds the redrives that are read together, and turnTime the time that one turn gives to each.
+	redrivePage = 100
+	turnTime    = time.Second
 )
 
 // Advance carries on with the redrives that are running, for about a second each. It must run in one process at a time;
@@ -27,24 +27,31 @@ const (
 //
 // Nothing that decides is kept in memory between two calls: rows of the redrive and its items say where it is.
 func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
-	active, err := in.store.ActiveRedrives(ctx, runnable)
-	if err != nil {
-		return 0, false, err
-	}
-	var errs []error
-	for _, r := range active {
-		run := &runner{in: in, redrive: r, until: in.now().Add(turnTime)}
-		again, err := run.run(ctx)
-		n += run.decided
-		more = more || again
-		if err != nil { // one that fails does not hold up the others
-			errs = append(errs, fmt.Errorf("redrive %s: %w", r.ID, err))
+	errs := []error{in.watchCases(ctx)}
+	for last := (task.ID{}); ctx.Err() == nil; {
+		page, err := in.store.ActiveRedrives(ctx, last, redrivePage)
+		if err != nil {
+			return n, false, errors.Join(append(errs, err)...)
 		}
-		if ctx.Err() != nil {
+		for _, r := range page {
+			last = r.ID
+			run := &runner{in: in, redrive: r, until: in.now().Add(turnTime)}
+			again, err := run.run(ctx)
+			n += run.decided
+			more = more || again
+			if err != nil { // one that fails does not hold up the others
+				errs = append(errs, fmt.Errorf("redrive %s: %w", r.ID, err))
+			}
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		if len(page) < redrivePage {
 			break
 		}
 	}
-	return n, more && len(errs) == 0, errors.Join(errs...)
+	err = errors.Join(errs...)
+	return n, more && err == nil, err
 }
 
 // runner carries on with one redrive, in one goroutine, for one turn. redrive is the row as it was read last; each
@@ -58,18 +65,13 @@ type runner struct {
 
 // run takes steps until there is nothing to do now, or the time is up; then it reports true.
 //
-// Each round: send again what a dead process left, look what became of replayed tasks (once), ask the domain for the
-// next step (Redrive.Next), and take it. Next decides from the row and the outcome of the wave alone.
+// Each round: send again what a dead process left, ask the domain for the next step (Redrive.Next), and take it. Next
+// decides from the row and the outcome of the wave alone. The end of an observation is decided after a look at what
+// became of the tasks of the wave.
 func (r *runner) run(ctx context.Context) (more bool, err error) {
-	for watched := false; ; {
+	for watched := 0; ; { // the number of the wave whose tasks were looked at
 		if waits, err := r.recover(ctx); err != nil || waits || !r.redrive.State.Active() {
 			return false, err
-		}
-		if !watched {
-			if err := r.watchTasks(ctx); err != nil {
-				return false, err
-			}
-			watched = true
 		}
 		outcome, err := r.in.store.WaveOutcome(ctx, r.redrive.ID, r.redrive.Wave)
 		if err != nil {
@@ -82,6 +84,14 @@ func (r *runner) run(ctx context.Context) (more bool, err error) {
 			continue
 		}
 		step := r.redrive.Next(r.in.now(), outcome)
+		if r.redrive.State == deadletter.RedriveObserving && step.Act != deadletter.ActWait && watched != r.redrive.Wave {
+			watched = r.redrive.Wave // the observation ends with what is true at its end
+			if changed, err := r.watchWave(ctx); err != nil {
+				return false, err
+			} else if changed {
+				continue
+			}
+		}
 		switch step.Act {
 		case deadletter.ActSend:
 			if err := r.send(ctx, min(step.N, sendBatch)); err != nil {
@@ -181,25 +191,6 @@ func behind(items, left []deadletter.Item) int {
 	return items[len(items)-1].No
 }
 
-// onCases does something to cases, one by one, until an operator pauses or cancels the redrive. It returns the results,
-// and the items that are left.
-func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
-	do func(context.Context, deadletter.Item) deadletter.Item,
-) (done []result, left []deadletter.Item, err error) {
-	for n, i := range cases {
-		now, err := r.in.store.FindRedrive(ctx, r.redrive.ID)
-		if err != nil || now == nil || !now.State.Active() {
-			return done, cases[n:], err
-		}
-		i = do(ctx, i)
-		if ctx.Err() != nil { // its result may be that of the interruption
-			return done, cases[n:], ctx.Err()
-		}
-		done = append(done, result{item: i})
-	}
-	return done, nil, nil
-}
-
 // record stores results, and that the items up to the number last are decided. Without results it only counts anew.
 func (r *runner) record(ctx context.Context, results []result, last int) error {
 	return r.update(ctx, func(ctx context.Context, tx engine.Tx, now task.Instant) (int, error) {
@@ -262,86 +253,4 @@ func (r *runner) recover(ctx context.Context) (wait bool, err error) {
 		return false, err
 	}
 	return false, r.record(ctx, b.send(ctx), orphans[len(orphans)-1].No)
-}
-
-// watchTasks records what became of the tasks of cases that were replayed: complete, or in error again. A letter that
-// comes back is recorded by capture; a task does not tell, so it is looked at, once per turn.
-func (r *runner) watchTasks(ctx context.Context) error {
-	if r.redrive.Selection.Kind == deadletter.KindLetter {
-		return nil
-	}
-	for above := 0; ; {
-		items, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemSent, above, 1000)
-		if err != nil || len(items) == 0 {
-			return err
-		}
-		above = items[len(items)-1].No
-		ended, err := r.ended(ctx, items)
-		if err != nil {
-			return err
-		}
-		if len(ended) == 0 {
-			continue
-		}
-		if err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-			return r.in.store.SaveItems(ctx, tx, ended)
-		}); err != nil {
-			return err
-		}
-	}
-}
-
-// ended returns the items whose tasks have come to an end, with their results. A task that runs on has none yet. A task
-// that is complete resolves its case.
-func (r *runner) ended(ctx context.Context, items []deadletter.Item) ([]deadletter.Item, error) {
-	var out []deadletter.Item
-	for _, i := range items {
-		if i.Kind != deadletter.KindCase {
-			continue
-		}
-		c, err := r.in.tasks.Case(ctx, i.ID)
-		if task.CodeOf(err) == task.NotFound {
-			i.State, i.At, i.Message = deadletter.ItemCompleted, r.in.now(), "its case has been deleted"
-			out = append(out, i)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		tasks, err := r.in.tasks.Read().FindTasks(ctx, []task.ID{c.TaskID})
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case len(tasks) == 0 || tasks[0].State.Terminal() && tasks[0].State != task.Errored:
-			i.State = deadletter.ItemCompleted
-			if err := r.resolve(ctx, c); err != nil {
-				return nil, err
-			}
-		// In error later than the replay. Without the comparison a replay that is not yet visible would count as
-		// returned.
-		case tasks[0].State == task.Errored && tasks[0].StateAt > i.At:
-			i.State, i.Group = deadletter.ItemReturned, deadletter.GroupID(c.Group)
-		default:
-			continue
-		}
-		i.At = r.in.now()
-		out = append(out, i)
-	}
-	return out, nil
-}
-
-// resolve resolves the pending case of a task that a redrive has brought to its end.
-func (r *runner) resolve(ctx context.Context, c *task.Case) error {
-	if c.Status != task.CasePending {
-		return nil
-	}
-	note := r.reason()
-	_, err := r.in.tasks.UpdateCase(ctx, c.ID, task.CaseChange{Status: task.CaseResolved, Actor: r.redrive.Actor,
-		Notes: &note})
-	switch task.CodeOf(err) {
-	case task.Conflict, task.WrongState, task.NotFound: // an operator was faster
-		return nil
-	}
-	return err
 }

@@ -21,7 +21,8 @@ func withDefaults(s *deadletter.Source) *deadletter.Source {
 
 // SaveSource adds a source, or replaces the settings of one. Nodes read it with the new settings within a second.
 // Invalid with a pointer for each fault, also for a driver that this server does not have; NotFound for a namespace
-// that the key does not reach; Conflict for another version. It does not connect to the broker; TestSource does.
+// that the key does not reach; Conflict for another version. Without a version the last of several writers wins. It
+// does not connect to the broker; TestSource does.
 func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*deadletter.Source, error) {
 	if err := reach(ctx, s.Namespace); err != nil {
 		return nil, err
@@ -38,12 +39,13 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 	if len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the source was not saved", Problems: problems}
 	}
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	err = in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
 		known, err := in.store.FindSource(ctx, s.Namespace, s.Name)
 		if err != nil {
 			return err
 		}
 		kind := "add_source"
+		next.Version = 1
 		if known != nil {
 			if err := by.expected("the source", known.Version); err != nil {
 				return err
@@ -55,7 +57,24 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 		}
 		return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: s.Namespace, of: s.Name})
 	})
-	return next, err
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// versionRuns is how often a change that names no version is tried when others come first.
+const versionRuns = 5
+
+// versioned runs a transaction that changes an object of the version that it has read. One that names no version runs
+// again when another change came first.
+func (in *Inbox) versioned(ctx context.Context, by By, fn func(context.Context, engine.Tx) error) (err error) {
+	for range versionRuns {
+		if err = in.db.Write(ctx, fn); task.CodeOf(err) != task.Conflict || by.Version != 0 {
+			break
+		}
+	}
+	return err
 }
 
 // DropSource removes a source. Its letters stay, and can be discarded, but not sent back. The node that reads it stops
@@ -63,7 +82,7 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) error {
 	return in.withSource(ctx, namespace, name, by, "remove_source",
 		func(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
-			return in.store.DropSource(ctx, tx, s.Namespace, s.Name)
+			return in.store.DropSource(ctx, tx, s)
 		})
 }
 
@@ -95,7 +114,7 @@ func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, 
 	if err != nil {
 		return err
 	}
-	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	return in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
 		s, err := in.source(ctx, namespace, name)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -80,6 +81,32 @@ func (letterRows) ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID)
 		return nil, err
 	}
 	return &items[0], nil
+}
+
+// SentCases returns items of cases that were sent, with how their tasks stand; see inbox.RedriveReader.
+func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave, limit int) ([]inbox.CaseItem, error) {
+	w := where{}
+	w.add("i.kind = 'case'")
+	w.add("i.state = 'sent'")
+	if wave > 0 {
+		w.add("i.redrive_id = ?", s.id(behind.Redrive))
+		w.add("i.wave = ?", wave)
+		w.add("i.no > ?", behind.No)
+	} else {
+		w.add("(i.redrive_id, i.no) > (?, ?)", s.id(behind.Redrive), behind.No)
+	}
+	query := `SELECT ` + itemColumns + `, coalesce(c.resolution_status, ''), coalesce(c.group_id, 0),
+  coalesce(t.state, ''), coalesce(t.state_at, 0) FROM (SELECT ` + itemColumns + ` FROM tasker_redrive_items i` +
+		w.text() + ` ORDER BY i.redrive_id, i.no LIMIT ` + w.arg(limit) + `) i
+ LEFT JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = i.item_id LEFT JOIN tasker_tasks t ON t.id = c.task_uuid
+ ORDER BY i.redrive_id, i.no`
+	return collect(ctx, s, func(row Row) (c inbox.CaseItem, err error) {
+		var was, group, uncertain int64
+		err = row.Scan(s.ScanID(&c.Redrive), &c.No, (*Text)(&c.Kind), s.ScanID(&c.ID), (*Text)(&c.State), &c.Wave, &c.At,
+			&was, &uncertain, (*Text)(&c.Message), (*Text)(&c.Status), &group, (*Text)(&c.Task), &c.Since)
+		c.Item.Group, c.Uncertain, c.Group = deadletter.GroupID(was), uncertain != 0, deadletter.GroupID(group)
+		return c, err
+	}, query, w.args...)
 }
 
 // WaveOutcome counts how the items of a wave stand; see inbox.RedriveReader.

@@ -31,19 +31,28 @@ func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.So
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (namespace, name) DO UPDATE SET
   driver = excluded.driver, url = excluded.url, queue = excluded.queue, format = excluded.format,
   targets = excluded.targets, max_replays = excluded.max_replays, max_open = excluded.max_open,
-  paused = excluded.paused, version = excluded.version`
+  paused = excluded.paused, version = excluded.version WHERE tasker_sources.version = excluded.version - 1`
 	targets, err := jsonText(r.Targets)
 	if err != nil {
 		return err
 	}
-	return In(tx).Send(ctx, query, r.Namespace, r.Name, r.Driver, r.URL, r.Queue, r.Format, targets, r.MaxReplays,
-		r.MaxOpen, flag(r.Paused), r.Version)
+	return changedOne(ctx, tx, "the source", query, r.Namespace, r.Name, r.Driver, r.URL, r.Queue, r.Format, targets,
+		r.MaxReplays, r.MaxOpen, flag(r.Paused), r.Version)
 }
 
-// DropSource removes a source.
-// Its letters stay. An unknown source is no error.
-func (letterRows) DropSource(ctx context.Context, tx engine.Tx, namespace, name string) error {
-	return In(tx).Send(ctx, `DELETE FROM tasker_sources WHERE namespace = $1 AND name = $2`, namespace, name)
+// changedOne runs a statement that changes the row of a version, and fails with Conflict when it has another one.
+func changedOne(ctx context.Context, tx engine.Tx, what, query string, args ...any) error {
+	n, err := In(tx).Exec(ctx, query, args...)
+	if err == nil && n == 0 {
+		err = &task.Error{Code: task.Conflict, Message: what + " has changed in the meantime", Hint: "read it again"}
+	}
+	return err
+}
+
+// DropSource removes a source of a version.
+func (letterRows) DropSource(ctx context.Context, tx engine.Tx, r *deadletter.Source) error {
+	return changedOne(ctx, tx, "the source", `DELETE FROM tasker_sources WHERE namespace = $1 AND name = $2
+ AND version = $3`, r.Namespace, r.Name, r.Version)
 }
 
 // FindSource returns a source, or nil.
@@ -94,19 +103,19 @@ func (letterRows) SaveSourceCursor(ctx context.Context, tx engine.Tx, namespace,
 // The key is stored in columns and the rest as one document, because no query looks into it.
 func (letterRows) SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error {
 	const query = `INSERT INTO tasker_policies (namespace, source, origin, body, version) VALUES ($1, $2, $3, $4, $5)
- ON CONFLICT (namespace, source, origin) DO UPDATE SET body = excluded.body, version = excluded.version`
+ ON CONFLICT (namespace, source, origin) DO UPDATE SET body = excluded.body, version = excluded.version
+  WHERE tasker_policies.version = excluded.version - 1`
 	body, err := jsonText(p)
 	if err != nil {
 		return err
 	}
-	return In(tx).Send(ctx, query, p.Namespace, p.Source, p.Origin, body, p.Version)
+	return changedOne(ctx, tx, "the policy", query, p.Namespace, p.Source, p.Origin, body, p.Version)
 }
 
-// DropPolicy removes a policy.
-// An unknown policy is no error.
-func (letterRows) DropPolicy(ctx context.Context, tx engine.Tx, namespace, source, origin string) error {
-	return In(tx).Send(ctx, `DELETE FROM tasker_policies WHERE namespace = $1 AND source = $2 AND origin = $3`, namespace,
-		source, origin)
+// DropPolicy removes a policy of a version.
+func (letterRows) DropPolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error {
+	return changedOne(ctx, tx, "the policy", `DELETE FROM tasker_policies WHERE namespace = $1 AND source = $2
+ AND origin = $3 AND version = $4`, p.Namespace, p.Source, p.Origin, p.Version)
 }
 
 // Policies returns the policies of a namespace, or all.

@@ -119,7 +119,7 @@ func redriveLists(f *inboxFixture) {
 	f.same("of a namespace", len(list(inbox.RedriveFilter{Namespace: "default", Limit: 3})), 13)
 	f.same("of states", list(inbox.RedriveFilter{Limit: 1, States: []deadletter.RedriveState{deadletter.RedriveDone,
 		deadletter.RedriveHalted}}), []task.ID{all[12].ID, all[11].ID, all[5].ID, all[4].ID})
-	active, err := f.inbox.ActiveRedrives(f.Context(), 10)
+	active, err := f.inbox.ActiveRedrives(f.Context(), task.ID{}, 10)
 	f.must(err)
 	var ids []task.ID
 	for _, r := range active {
@@ -278,7 +278,7 @@ func savedItems(f *inboxFixture) {
 		f.same("Items", pending, items[6:])
 		return err
 	})
-	active, err := f.inbox.ActiveRedrives(f.Context(), 10)
+	active, err := f.inbox.ActiveRedrives(f.Context(), task.ID{}, 10)
 	f.must(err)
 	f.same("active redrives: one with an item under way", len(active), 1)
 }

@@ -14,6 +14,7 @@ func sourceCases() []inboxCase {
 		{"RoundTrip", sourceRoundTrip},
 		{"Reader", sourceReader},
 		{"Policies", policies},
+		{"Versions", versions},
 	}
 }
 
@@ -25,7 +26,7 @@ func (f *inboxFixture) saveSource(s *deadletter.Source) {
 func sourceRoundTrip(f *inboxFixture) {
 	s := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "redis", URL: "redis://h", Queue: "dlq",
 		Format: "raw", Targets: []string{"orders.*", "x"}, MaxReplays: 3, MaxOpen: 100, Paused: true, Version: 1}
-	other := &deadletter.Source{Namespace: "elsewhere", Name: "orders", Driver: "http"}
+	other := &deadletter.Source{Namespace: "elsewhere", Name: "orders", Driver: "http", Version: 1}
 	f.saveSource(s)
 	f.saveSource(other)
 	find := func(want *deadletter.Source) {
@@ -53,7 +54,7 @@ func sourceRoundTrip(f *inboxFixture) {
 	all, err = f.inbox.Sources(f.Context(), "elsewhere")
 	f.must(err)
 	f.same("sources of a namespace", all, []*deadletter.Source{other})
-	f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.DropSource(ctx, tx, "default", "orders") })
+	f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.DropSource(ctx, tx, s) })
 	find(nil)
 }
 
@@ -90,7 +91,8 @@ func policies(f *inboxFixture) {
 	p := &deadletter.Policy{Namespace: "default", Source: "orders", Strategy: deadletter.Exponential, MaxRetries: 3,
 		KeepExhausted: true, Base: time.Second, Cap: time.Hour, Multiplier: 1.7, Jitter: 0.25, At: time.Minute,
 		MaxAge: 48 * time.Hour, OnlyTypes: []string{"a", "b\x00"}, Version: 1}
-	special := &deadletter.Policy{Namespace: "default", Source: "orders", Origin: "in", Strategy: deadletter.Manual}
+	special := &deadletter.Policy{Namespace: "default", Source: "orders", Origin: "in", Strategy: deadletter.Manual,
+		Version: 1}
 	save := func(p *deadletter.Policy) {
 		f.Helper()
 		f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.SavePolicy(ctx, tx, p) })
@@ -108,8 +110,42 @@ func policies(f *inboxFixture) {
 	save(p)
 	list("default", p, special)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		return f.inbox.DropPolicy(ctx, tx, "default", "orders", "")
+		return f.inbox.DropPolicy(ctx, tx, p)
 	})
 	list("default", special)
 	list("elsewhere")
+}
+
+// versions changes and removes a source and a policy of the version that was read, and of no other.
+func versions(f *inboxFixture) {
+	s := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "http"}
+	p := &deadletter.Policy{Namespace: "default", Source: "orders", Strategy: deadletter.Manual}
+	attempt := func(want task.Code, fn func(ctx context.Context, tx engine.Tx) error) {
+		f.Helper()
+		if err := f.store.Write(f.Context(), fn); task.CodeOf(err) != want {
+			f.Errorf("version %d: %v, want %q", s.Version, err, want)
+		}
+	}
+	for _, step := range []struct {
+		version int64
+		drop    bool
+		want    task.Code
+	}{
+		{1, false, ""}, {1, false, task.Conflict}, {3, false, task.Conflict}, {2, false, ""}, {2, false, task.Conflict},
+		{1, true, task.Conflict}, {2, true, ""}, {2, true, task.Conflict}, {1, false, ""},
+	} {
+		s.Version, p.Version = step.version, step.version
+		attempt(step.want, func(ctx context.Context, tx engine.Tx) error {
+			if step.drop {
+				return f.inbox.DropSource(ctx, tx, s)
+			}
+			return f.inbox.SaveSource(ctx, tx, s)
+		})
+		attempt(step.want, func(ctx context.Context, tx engine.Tx) error {
+			if step.drop {
+				return f.inbox.DropPolicy(ctx, tx, p)
+			}
+			return f.inbox.SavePolicy(ctx, tx, p)
+		})
+	}
 }

@@ -1,0 +1,218 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// errStopped reports that an operator has paused or cancelled a redrive before an item of it was decided.
+var errStopped = errors.New("the redrive was paused or cancelled")
+
+// onCases does something to cases, one by one, until an operator pauses or cancels the redrive. It returns the results
+// that are not stored yet, and the items that are left.
+func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
+	do func(context.Context, deadletter.Item) error,
+) (done []result, left []deadletter.Item, err error) {
+	for n, i := range cases {
+		err := do(ctx, i)
+		switch code := task.CodeOf(err); {
+		case err == nil:
+			continue
+		case errors.Is(err, errStopped):
+			return done, cases[n:], nil
+		case ctx.Err() != nil: // it may be the error of the interruption
+			return done, cases[n:], ctx.Err()
+		case code == task.NotFound, code == task.WrongState, code == task.Conflict:
+			i.State = deadletter.ItemSkipped
+		default:
+			i.State = deadletter.ItemFailed
+		}
+		i.At, i.Message = r.in.now(), itemMessage(err)
+		done = append(done, result{item: i})
+	}
+	return done, nil, nil
+}
+
+// discardCase cancels the task of a case.
+func (r *runner) discardCase(ctx context.Context, i deadletter.Item) error {
+	c, err := r.pendingCase(ctx, i)
+	if err != nil {
+		return err
+	}
+	return r.onCase(ctx, i, deadletter.ItemCompleted, func(ctx context.Context, tx engine.Tx) error {
+		receipts, err := r.in.tasks.CancelIn(ctx, tx, []task.ID{c.TaskID},
+			engine.Cancellation{Actor: r.redrive.Actor, Reason: reasonOf(r.redrive)})
+		if err == nil && len(receipts) == 1 {
+			err = receipts[0].Err
+		}
+		return err
+	})
+}
+
+// replay runs the failed steps of the task of a case again, with an edited context if the redrive edits.
+func (r *runner) replay(ctx context.Context, i deadletter.Item) error {
+	c, err := r.pendingCase(ctx, i)
+	if err != nil {
+		return err
+	}
+	if r.redrive.Edit != nil {
+		_, err := r.in.tasks.EditContextWithin(ctx, c.TaskID, engine.ContextEdit{Merge: r.redrive.Edit.Patch,
+			Actor: r.redrive.Actor, Reason: reasonOf(r.redrive), Replay: true, ResetAttempts: true},
+			func(edit func(context.Context, engine.Tx) error) error {
+				return r.onCase(ctx, i, deadletter.ItemSent, edit)
+			})
+		return err
+	}
+	return r.onCase(ctx, i, deadletter.ItemSent, func(ctx context.Context, tx engine.Tx) error {
+		_, err := r.in.tasks.ReplayIn(ctx, tx, c.TaskID, engine.Replay{Actor: r.redrive.Actor, Reason: reasonOf(r.redrive),
+			ResetAttempts: true})
+		return err
+	})
+}
+
+// onCase acts on a case and stores its result in one transaction, so that a crash can neither repeat the act nor lose
+// the result. Nothing is done for a redrive that an operator has paused or cancelled.
+func (r *runner) onCase(ctx context.Context, i deadletter.Item, done deadletter.ItemState,
+	act func(context.Context, engine.Tx) error,
+) error {
+	return r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		now, err := r.reload(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if !r.redrive.State.Active() {
+			return errStopped
+		}
+		if err := act(ctx, tx); err != nil {
+			return err
+		}
+		i.At, i.State = now, done
+		return r.in.store.SaveItems(ctx, tx, []deadletter.Item{i})
+	})
+}
+
+// pendingCase returns the case of an item. WrongState when it has changed since the freeze.
+func (r *runner) pendingCase(ctx context.Context, i deadletter.Item) (*task.Case, error) {
+	c, err := r.in.tasks.Case(ctx, i.ID)
+	if err == nil && c.Status != task.CasePending {
+		return nil, task.Errorf(task.WrongState, "its case is %s", c.Status)
+	}
+	return c, err
+}
+
+// reasonOf is the reason of what a redrive does to tasks.
+func reasonOf(r *deadletter.Redrive) string { return "redrive " + r.ID.String() + ": " + r.Reason }
+
+// watchPage bounds the items of cases that are looked at together.
+const watchPage = 1000
+
+// CaseItem is an item of a case whose task was replayed, and how its case and its task stand.
+type CaseItem struct {
+	deadletter.Item
+	Status task.Resolution // "" when the case has been deleted
+	Group  deadletter.GroupID
+	Task   task.State // "" when the task has been deleted
+	Since  task.Instant
+}
+
+// became returns the item with what has become of its task, and whether the task has come to an end: complete, or in
+// error again.
+func (i *CaseItem) became(now task.Instant) (deadletter.Item, bool) {
+	item := i.Item
+	item.At = now
+	switch {
+	case i.Status == "":
+		item.State, item.Message = deadletter.ItemCompleted, "its case has been deleted"
+	case i.Task == "" || i.Task.Terminal():
+		item.State = deadletter.ItemCompleted
+	case i.Task == task.Errored && i.Since > i.Item.At:
+		item.State, item.Group = deadletter.ItemReturned, i.Group
+	default:
+		return item, false
+	}
+	return item, true
+}
+
+// watchCases records what became of tasks that redrives have replayed, of one page at a time: redrives that have ended
+// are watched too, for as long as a task may take. It goes round, and begins anew in each process.
+func (in *Inbox) watchCases(ctx context.Context) error {
+	items, err := in.store.SentCases(ctx, in.watched, 0, watchPage)
+	if err != nil {
+		return err
+	}
+	in.watched = deadletter.Item{}
+	if len(items) == watchPage {
+		in.watched = items[watchPage-1].Item
+	}
+	_, err = in.settleCases(ctx, items)
+	return err
+}
+
+// watchWave records what became of the tasks of the wave under way, all of them, and reports whether it recorded any.
+func (r *runner) watchWave(ctx context.Context) (changed bool, err error) {
+	for from := (deadletter.Item{Redrive: r.redrive.ID}); ; {
+		items, err := r.in.store.SentCases(ctx, from, r.redrive.Wave, watchPage)
+		if err != nil {
+			return changed, err
+		}
+		n, err := r.in.settleCases(ctx, items)
+		if changed = changed || n > 0; err != nil || len(items) < watchPage {
+			return changed, err
+		}
+		from = items[watchPage-1].Item
+	}
+}
+
+// settleCases stores the results of items whose tasks have come to an end, and resolves the cases of those that are
+// complete, in one transaction. It returns the number of results.
+func (in *Inbox) settleCases(ctx context.Context, items []CaseItem) (int, error) {
+	var ended []deadletter.Item
+	var solved []CaseItem
+	for _, i := range items {
+		if item, ok := i.became(in.now()); ok {
+			ended = append(ended, item)
+			if item.State == deadletter.ItemCompleted && i.Status == task.CasePending {
+				solved = append(solved, i)
+			}
+		}
+	}
+	if len(ended) == 0 {
+		return 0, nil
+	}
+	redrives := map[task.ID]*deadletter.Redrive{}
+	for _, i := range solved {
+		if redrives[i.Redrive] != nil {
+			continue
+		}
+		var err error
+		if redrives[i.Redrive], err = in.store.FindRedrive(ctx, i.Redrive); err != nil {
+			return 0, err
+		}
+	}
+	return len(ended), in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		for _, i := range solved {
+			if err := in.resolveCase(ctx, tx, redrives[i.Redrive], i.ID); err != nil {
+				return err
+			}
+		}
+		return in.store.SaveItems(ctx, tx, ended)
+	})
+}
+
+// resolveCase resolves the pending case of a task that a redrive has brought to its end.
+func (in *Inbox) resolveCase(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, id task.ID) error {
+	if r == nil {
+		return nil
+	}
+	note := reasonOf(r)
+	_, err := in.tasks.UpdateCaseIn(ctx, tx, id, task.CaseChange{Status: task.CaseResolved, Actor: r.Actor, Notes: &note})
+	switch task.CodeOf(err) {
+	case task.Conflict, task.WrongState, task.NotFound: // an operator was faster
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,208 @@
+package inbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
+)
+
+// commits is an observer that calls a function once the n-th transaction of a verb is committed.
+type commits struct {
+	mu   sync.Mutex
+	verb string
+	left int
+	call func()
+}
+
+func (c *commits) after(verb string, n int, call func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.verb, c.left, c.call = verb, n, call
+}
+
+func (c *commits) Committed(of *engine.Commit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if of.Verb == c.verb {
+		if c.left--; c.left == 0 {
+			c.call()
+		}
+	}
+}
+
+func (*commits) Failed(string, time.Duration, error)               {}
+func (*commits) Detected(engine.Detection)                         {}
+func (*commits) Probed(int, int)                                   {}
+func (*commits) WorkerFailed(string)                               {}
+func (*commits) Refused(engine.Refusal, int)                       {}
+func (*commits) Analyzed(*engine.Analysis)                         {}
+func (*commits) AttemptTrace(string, task.ID, int64) (none string) { return none }
+
+// worker registers a worker: each time a new one, because the breaker of one whose steps failed is open.
+func (r *rig) worker() uuid.UUID {
+	r.t.Helper()
+	w, err := r.client.RegisterWorker(r.t.Context(), tasker.WorkerRegistration{Name: uuid.NewString(), Capacity: 1000})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return w.WorkerID
+}
+
+// settle gives the steps that are ready the same end, and returns their number.
+func (r *rig) settle(status string) int {
+	r.t.Helper()
+	w := r.worker()
+	polled, err := r.client.Poll(r.t.Context(), tasker.PollRequest{WorkerID: w, Capacity: 1000, Start: true})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var results []tasker.StepResult
+	for _, s := range polled.Steps {
+		res := tasker.StepResult{StepUUID: s.StepUUID, Token: s.Token, Status: status}
+		if status == tasker.ResultFailed {
+			res.Error = &tasker.Failure{Type: "Timeout", Message: "Timeout of order 7", Retryable: new(bool)}
+		}
+		results = append(results, res)
+	}
+	if len(results) > 0 {
+		if _, err := r.client.Settle(r.t.Context(), tasker.SettleRequest{WorkerID: w, Results: results}); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return len(results)
+}
+
+// failTasks submits tasks that end in error, and returns them.
+func (r *rig) failTasks(n int) []uuid.UUID {
+	r.t.Helper()
+	none := 0
+	var ids []uuid.UUID
+	for range n {
+		got, err := r.client.Submit(r.t.Context(), tasker.TaskRequest{TaskType: "ship", MaxRetries: &none,
+			Context: json.RawMessage(`{"order":1}`)})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		ids = append(ids, got.TaskUUID)
+	}
+	r.want("failed", r.settle(tasker.ResultFailed), n)
+	return ids
+}
+
+// cases starts an operation on all cases.
+func (r *rig) cases(op deadletter.Operation, plan deadletter.Plan, edit *deadletter.Edit) *deadletter.Redrive {
+	r.t.Helper()
+	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{By: inbox.By{Actor: "ann", Reason: "fixed"},
+		Operation: op, Plan: plan, Edit: edit, Start: true,
+		Selection: deadletter.Selection{Namespace: "default", Kind: deadletter.KindCase}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return made
+}
+
+// TestCrashOnCases: a process that ends after it has acted on some cases leaves their results behind, so that no task
+// is cancelled or edited twice, and none is reported as skipped that was not.
+func TestCrashOnCases(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]struct {
+		op    deadletter.Operation
+		edit  *deadletter.Edit
+		after func(deadletter.Counts) int
+	}{
+		"edit_context": {deadletter.OpRedrive, &deadletter.Edit{Patch: []byte(`{"order":2}`)},
+			func(c deadletter.Counts) int { return c.Sent }},
+		"replay": {deadletter.OpRedrive, nil, func(c deadletter.Counts) int { return c.Sent }},
+		"cancel": {deadletter.OpDiscard, nil, func(c deadletter.Counts) int { return c.Completed }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onEveryDatabase(t, func(t *testing.T, r *rig) {
+				r.failTasks(5)
+				made := r.cases(script.op, deadletter.Plan{Observe: time.Hour}, script.edit)
+				ctx, cancel := context.WithCancel(t.Context())
+				r.commits.after(name, 3, cancel)
+				if _, _, err := r.Advance(ctx); err == nil {
+					t.Fatal("the process has not ended")
+				}
+				r.want("decided before the end", script.after(r.found(made.ID).Counts), 3)
+				r.pass(time.Second)
+				counts := r.found(made.ID).Counts
+				r.want("decided", []int{script.after(counts), counts.Skipped, counts.Failed}, []int{5, 0, 0})
+			})
+		})
+	}
+}
+
+// TestWatchAfterEnd: a redrive has ended when the tasks of its cases come to theirs. Its items say how, and the cases of
+// tasks that are complete are resolved.
+func TestWatchAfterEnd(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		ids := r.failTasks(3)
+		made := r.cases(deadletter.OpRedrive, deadletter.Plan{Canary: 3, Observe: time.Second}, nil)
+		r.pass(time.Second)
+		r.pass(time.Minute)
+		r.want("state", r.found(made.ID).State, deadletter.RedriveDone)
+		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Sent: 3})
+		r.want("worked", r.settle(tasker.ResultCompleted), 3)
+		r.pass(time.Second)
+		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Completed: 3})
+		for _, id := range ids {
+			c, err := operate.Of(r.client).CaseOfTask(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.want("case", c.ResolutionStatus, "manually_resolved")
+		}
+	})
+}
+
+// TestWaveOfCases: what fails again after its replay stops the redrive at the end of the observation, though it failed
+// in the last moment of it.
+func TestWaveOfCases(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		r.failTasks(4)
+		made, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Start: true,
+			Plan: deadletter.Plan{Canary: 2, Observe: time.Minute}, Stop: deadletter.StopRule{ReturnedShare: 0.1},
+			Selection: deadletter.Selection{Namespace: "default", Kind: deadletter.KindCase}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.pass(time.Second)
+		r.pass(time.Second) // the timers of the replayed steps
+		r.want("failed again", r.settle(tasker.ResultFailed), 2)
+		r.pass(time.Minute)
+		r.want("state", r.found(made.ID).State, deadletter.RedriveHalted)
+		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Pending: 2, Returned: 2})
+	})
+}
+
+// TestManyRedrives: of more redrives than are read at a time, each has its turn.
+func TestManyRedrives(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		const many = 102
+		for n := range many + 1 {
+			r.die(dead(n, "Timeout"))
+			if n < many {
+				r.begin(deadletter.Plan{Canary: 1, Observe: time.Hour}, nil) // all but the first letter of it are left
+			}
+		}
+		last := r.begin(deadletter.Plan{Canary: many + 1, Observe: time.Hour}, nil)
+		r.advance()
+		r.want("state", r.found(last.ID).State, deadletter.RedriveObserving)
+	})
+}
