@@ -145,8 +145,8 @@ func TestCrashOnCases(t *testing.T) {
 	}
 }
 
-// TestWatchAfterEnd: a redrive has ended when the tasks of its cases come to theirs. Its items say how, and the cases of
-// tasks that are complete are resolved.
+// TestWatchAfterEnd: a redrive has ended when the tasks of its cases come to theirs. Its items say how, and the cases
+// of tasks that are complete are resolved.
 func TestWatchAfterEnd(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -185,7 +185,7 @@ type RedriveFilter struct {
 
 // SourceRows are sources, by namespace and name, and the right to read one.
 type SourceRows interface {
-	// SaveSource inserts a source of version 1, or changes one whose version is one less. Conflict when it has another one.
+	// SaveSource inserts a source of version 1, or changes one of one version less. Conflict when it has another one.
 	SaveSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
 	// DropSource removes a source; its letters stay. Conflict when it has another version.
 	DropSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
@@ -202,7 +202,7 @@ type SourceRows interface {
 
 // PolicyRows are policies, by namespace, source and origin.
 type PolicyRows interface {
-	// SavePolicy inserts a policy of version 1, or changes one whose version is one less. Conflict when it has another one.
+	// SavePolicy inserts a policy of version 1, or changes one of one version less. Conflict when it has another one.
 	SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error
 	// DropPolicy removes a policy. Conflict when it has another version.
 	DropPolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error
