@@ -21,6 +21,7 @@ func canonicalJSON(doc []byte) []byte {
 	return c.out
 }
 
+// canonicaliser reads in and writes out, in one pass. The document must be valid: faults are not looked for.
 type canonicaliser struct {
 	in  []byte
 	at  int
@@ -33,6 +34,7 @@ type canonicaliser struct {
 // span is a member in the output, from its name; colon is where the name ends.
 type span struct{ from, colon, to int }
 
+// space skips white space.
 func (c *canonicaliser) space() {
 	for c.at < len(c.in) {
 		switch c.in[c.at] {
@@ -54,6 +56,7 @@ func (c *canonicaliser) next(b byte) bool {
 	return false
 }
 
+// value writes the next value of any kind.
 func (c *canonicaliser) value() {
 	c.space()
 	switch b := c.in[c.at]; {
@@ -70,6 +73,7 @@ func (c *canonicaliser) value() {
 	}
 }
 
+// array writes an array; the order of its elements is kept.
 func (c *canonicaliser) array() {
 	c.at++
 	c.out = append(c.out, '[')
@@ -83,7 +87,8 @@ func (c *canonicaliser) array() {
 	c.out = append(c.out, ']')
 }
 
-// object writes the members one after the other, then sorts what it wrote.
+// object writes the members one after the other, then sorts what it wrote, unless it is sorted: most programs write the
+// same order each time.
 func (c *canonicaliser) object() {
 	c.at++
 	c.out = append(c.out, '{')
@@ -111,6 +116,7 @@ func (c *canonicaliser) object() {
 	c.out = append(c.out, '}')
 }
 
+// compare compares the names of two members as they are written.
 func (c *canonicaliser) compare(a, b span) int {
 	return bytes.Compare(c.out[a.from:a.colon], c.out[b.from:b.colon])
 }

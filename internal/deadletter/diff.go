@@ -33,10 +33,13 @@ func Diff(a, b Content) []Change {
 	return d
 }
 
+// isJSON reports whether a payload is a document that a diff can look into.
 func isJSON(p []byte) bool { return len(p) > 0 && task.JSONFault(p, MaxPayload) == "" }
 
+// differ collects differences, up to MaxChanges.
 type differ []Change
 
+// add adds a difference at a JSON pointer; "" is the payload as a whole.
 func (d *differ) add(at string, before, after []byte) {
 	if at == "" {
 		at = "payload" // as a whole
@@ -46,7 +49,7 @@ func (d *differ) add(at string, before, after []byte) {
 	}
 }
 
-// show is a value in a line.
+// show is a value in a line. What would break a terminal, and what is not text, is quoted.
 func show(v []byte) string {
 	if cut := v[:min(len(v), maxShown+utf8.UTFMax)]; !printable(cut) {
 		return failure.Cut(fmt.Sprintf("%q", cut), maxShown)
@@ -54,6 +57,7 @@ func show(v []byte) string {
 	return failure.Cut(string(v[:min(len(v), 2*maxShown)]), maxShown)
 }
 
+// printable reports whether a text may be shown as it is. A rune that is cut off at the end is no fault.
 func printable(v []byte) bool {
 	for len(v) > 0 {
 		r, size := utf8.DecodeRune(v)
@@ -84,6 +88,7 @@ func (d *differ) headers(a, b []Header) {
 	}
 }
 
+// values returns the values of all headers of a name, in their order.
 func values(list []Header, name string) [][]byte {
 	var out [][]byte
 	for _, h := range list {
@@ -94,6 +99,7 @@ func values(list []Header, name string) [][]byte {
 	return out
 }
 
+// nth returns an element, nil beyond the end: nil is a missing value, other than an empty one.
 func nth[T ~[]byte](list []T, i int) []byte {
 	if i < len(list) {
 		return list[i]

@@ -48,6 +48,7 @@ func elements(doc []byte) []json.RawMessage {
 	return list
 }
 
+// find returns the place of a member, -1 for none.
 func find(list []member, name string) int {
 	for i := len(list) - 1; i >= 0; i-- { // of members with one name readers take the last
 		if list[i].name == name {
@@ -66,6 +67,7 @@ func quote(s string) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
+// objectOf writes an object with the members in their order.
 func objectOf(list []member) json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -81,10 +83,12 @@ func objectOf(list []member) json.RawMessage {
 	return b.Bytes()
 }
 
+// arrayOf writes an array.
 func arrayOf(list []json.RawMessage) json.RawMessage {
 	return append(append([]byte{'['}, bytes.Join(rawBytes(list), []byte{','})...), ']')
 }
 
+// rawBytes returns the elements as byte slices, without copying them.
 func rawBytes(list []json.RawMessage) [][]byte {
 	out := make([][]byte, len(list))
 	for i, v := range list {
@@ -96,7 +100,8 @@ func rawBytes(list []json.RawMessage) [][]byte {
 // equalJSON reports whether two valid documents have the same values.
 func equalJSON(a, b []byte) bool { return bytes.Equal(canonicalJSON(a), canonicalJSON(b)) }
 
-// mergePatch applies a merge patch (RFC 7396).
+// mergePatch applies a merge patch (RFC 7396) to a valid document. null in the patch removes a member; anything but an
+// object replaces the whole value.
 func mergePatch(doc, patch []byte) json.RawMessage {
 	if kindOf(patch) != '{' {
 		return bytes.TrimSpace(patch)

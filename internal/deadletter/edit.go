@@ -16,7 +16,8 @@ const (
 	MaxPayload = 16 << 20 // bytes of an edited payload
 )
 
-// Validate returns the problems of an edit that do not depend on the content, each at a JSON pointer within it.
+// Validate returns the problems of an edit that do not depend on the content, each at a JSON pointer within it. An edit
+// that changes nothing is a problem, too: it is usually a misspelt field.
 func (e *Edit) Validate() []task.Problem {
 	var p problems
 	if fault := task.JSONFault(e.Patch, MaxPatch); fault != "" {

@@ -50,6 +50,7 @@ func patchProblems(patch []byte) (ops []patchOp, list problems) {
 	return ops, list
 }
 
+// pointer adds the problem of a member that must be a JSON pointer.
 func (p *problems) pointer(at string, s *string) {
 	if s == nil {
 		p.add(at, "is missing")
@@ -127,8 +128,10 @@ type change struct {
 	inArray  func(list []json.RawMessage, i int) ([]json.RawMessage, string)
 }
 
+// nothingThere is the fault of a place that does not exist. edit adds the place.
 const nothingThere = "there is no value at "
 
+// insertion is what add does: in an object it replaces a member or appends one, in an array it shifts those behind.
 func insertion(v json.RawMessage) change {
 	return change{
 		whole: func() (json.RawMessage, string) { return v, "" },
@@ -145,6 +148,7 @@ func insertion(v json.RawMessage) change {
 	}
 }
 
+// replacement is what replace does: the place must exist.
 func replacement(v json.RawMessage) change {
 	c := insertion(v)
 	add := c.inObject
@@ -164,6 +168,7 @@ func replacement(v json.RawMessage) change {
 	return c
 }
 
+// removal is what remove does.
 var removal = change{
 	whole: func() (json.RawMessage, string) { return nil, "the whole payload cannot be removed" },
 	inObject: func(list []member, name string) ([]member, string) {
@@ -190,6 +195,8 @@ func edit(doc json.RawMessage, path []string, c change) (json.RawMessage, string
 	return out, fault
 }
 
+// editAt carries out a change below a value. It writes every object and array on the way anew and leaves all others
+// byte for byte.
 func editAt(doc json.RawMessage, path []string, c change) (json.RawMessage, string) {
 	if len(path) == 0 {
 		return c.whole()
@@ -251,6 +258,7 @@ func lookUp(doc json.RawMessage, path []string) (json.RawMessage, string) {
 	return doc, ""
 }
 
+// join writes the parts of a path as a JSON pointer.
 func join(path []string) string {
 	var b strings.Builder
 	for _, part := range path {

@@ -70,6 +70,7 @@ func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
 	return Decision{Verdict: VerdictSend, At: p.due(l.Replays, now, chance)}
 }
 
+// exhausted is the decision about a letter that the policy may not send any more.
 func (p *Policy) exhausted(reason string) Decision {
 	if p.KeepExhausted {
 		return Decision{Verdict: VerdictLeave, Reason: reason}
@@ -77,7 +78,8 @@ func (p *Policy) exhausted(reason string) Decision {
 	return Decision{Verdict: VerdictDiscard, Reason: reason}
 }
 
-// due is when a letter is sent that was sent back replays times already.
+// due is when a letter is sent that was sent back replays times already. The result is never in the past, and at most
+// MaxDelay away, whatever the fields are.
 func (p *Policy) due(replays int, now task.Instant, chance float64) task.Instant {
 	delay := 0.0
 	switch p.Strategy {
@@ -89,6 +91,7 @@ func (p *Policy) due(replays int, now task.Instant, chance float64) task.Instant
 		delay = float64(p.untilTimeOfDay(now))
 	}
 	if p.Strategy != ScheduledAt {
+		// A jitter of 0.2 places the delay between 80 % and 120 %.
 		delay *= 1 + p.Jitter*(2*chance-1)
 	} else { // never before the time of day
 		delay += p.Jitter * chance * float64(p.Base)
@@ -96,7 +99,8 @@ func (p *Policy) due(replays int, now task.Instant, chance float64) task.Instant
 	return now.Add(time.Duration(math.Min(max(delay, 0), float64(MaxDelay))))
 }
 
-// untilTimeOfDay is the time until the next At after now.
+// untilTimeOfDay is the time until the next At after now, more than 0 and at most a day. Days are those of UTC, which
+// have no change of clocks.
 func (p *Policy) untilTimeOfDay(now task.Instant) time.Duration {
 	const day = 24 * time.Hour
 	today := time.Duration(now%task.Instant(day.Microseconds())) * time.Microsecond

@@ -21,7 +21,8 @@ const (
 )
 
 // Matches reports whether a selection selects a letter. Texts are compared byte for byte: names whole, Text as a part
-// of the error message or of the first KiB of the original payload. A selection of a template selects cases only.
+// of the error message or of the first KiB of the original payload. A selection of a template selects cases only. A
+// store answers by a query, which must mean the same.
 func (s *Selection) Matches(l *Letter) bool {
 	return is(s.Namespace, l.Namespace) && s.Kind != KindCase && s.Template == "" &&
 		among(s.IDs, l.ID) && among(s.Groups, l.Group) &&
@@ -42,6 +43,7 @@ func is[T comparable](want, got T) bool {
 	return want == zero || want == got
 }
 
+// header reports whether one header has the name and, if one is given, the value.
 func (s *Selection) header(list []Header) bool {
 	return s.HeaderName == "" || slices.ContainsFunc(list, func(h Header) bool {
 		return h.Name == s.HeaderName && (s.HeaderValue == "" || string(h.Value) == s.HeaderValue)

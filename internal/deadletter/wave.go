@@ -21,7 +21,7 @@ const (
 	ActRest Act = "rest" // nothing, until an operator acts
 )
 
-// Step is a decision about a redrive.
+// Step is a decision about a redrive. Fields that do not belong to Act are zero.
 type Step struct {
 	Act    Act
 	N      int
@@ -77,7 +77,8 @@ func (r *Redrive) observed(now task.Instant, o Outcome) bool {
 	return o.Sent+o.Sending == 0 || now >= r.StateAt.Add(max(r.Plan.Observe, 0))
 }
 
-// nextSize is the size of the next wave.
+// nextSize is the size of the next wave: the canary, then each time the factor more, within the largest and what is
+// left. After a halt WaveSize is 0, so that the canary comes again.
 func (r *Redrive) nextSize() int {
 	size := r.Plan.Canary
 	if r.WaveSize > 0 {
@@ -196,4 +197,5 @@ func (o Outcome) most() (GroupID, int) {
 	return group, most
 }
 
+// percent formats a share in percent, with up to four digits.
 func percent(share float64) string { return fmt.Sprintf("%.4g", share*100) }

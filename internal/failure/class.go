@@ -38,8 +38,8 @@ type Report struct {
 	Retryable bool
 }
 
-// words maps codes and types to the class that they imply. All others are transient: a worker that knows no classes
-// most likely means that.
+// words maps codes and types to the class that they imply, in the spelling of canonical. All others are transient: a
+// worker that knows no classes most likely means that.
 var words = map[string]Class{
 	"TIMEOUT":            Resource,
 	"TIMED_OUT":          Resource,

@@ -12,6 +12,8 @@ const maxFingerprint = 120
 // Fingerprint returns the code of a failure if it has one, else its type, else the first line of its message without
 // the parts (numbers, IDs) that differ between failures of one kind. A panic includes its message: its type is the same
 // for all. A fingerprint is valid UTF-8 of at most 120 bytes, in one line, and "" where nothing is known.
+//
+// It is coarser than a Print and older: cases are counted and filtered by it, and clients know it as error_pattern.
 func Fingerprint(r Report) string {
 	switch {
 	case r.Code != "":
@@ -37,7 +39,7 @@ func oneLine(s string) string {
 }
 
 // generalize replaces each word that contains a digit by a mark: two messages of one kind differ in numbers, hashes and
-// IDs.
+// IDs. A word that differs in letters only, such as a name, stays.
 func generalize(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {

@@ -5,6 +5,9 @@ import "strings"
 // topFrame returns the top frame of the application's own code in the text of a stack, as "function (file)", and the
 // line that it stands in. Frames of runtimes and libraries are passed over; without one of its own code the frame is
 // "". Line numbers, addresses and counters of compilers do not count.
+//
+// It reads the formats of Go, Java, Kotlin, Scala, .NET, JavaScript, Ruby and Python, and decides line by line: a stack
+// may hold several languages, or text of a logger around it.
 func topFrame(stack string) (frame, line string) {
 	head := stack[:min(len(stack), looked)]
 	// Python writes the top frame last.
@@ -32,18 +35,20 @@ func nextLine(s string) (line, rest string) {
 	return s, ""
 }
 
-// frameOf is a frame as a language writes it.
+// frameOf is a frame as a language writes it. The zero value is a line that is no frame.
 type frameOf struct {
 	function string
 	file     string // path
 	foreign  bool   // of a runtime or a library
 }
 
-// foreign are parts of the paths of runtimes and libraries.
+// foreign are parts of the paths of runtimes and libraries. The first frame outside them is where an owner of the
+// application looks first.
 var foreign = []string{"/site-packages/", "/dist-packages/", "/node_modules/", "/usr/lib/", "/usr/local/lib/",
 	"/lib/python", "/pkg/mod/", "/vendor/", "/go/src/", "/gems/", "/lib/ruby/", "/rustc/", "/.cargo/"}
 
-// text returns the frame in one line, or "" for one of a runtime or a library.
+// text returns the frame in one line, or "" for one of a runtime or a library. Of the path only the last part is kept:
+// directories differ between machines and builds.
 func (f frameOf) text() string {
 	file := strings.ReplaceAll(f.file, `\`, "/")
 	if f.foreign || strings.HasPrefix(f.file, "<") || strings.HasPrefix(f.file, "node:") ||
@@ -55,6 +60,7 @@ func (f frameOf) text() string {
 			return ""
 		}
 	}
+	// Bundlers add a query to the names of files.
 	if i := strings.IndexAny(file, "?#"); i >= 0 {
 		file = file[:i]
 	}
@@ -82,7 +88,8 @@ func parseFrame(line, before string) frameOf {
 	return frameOf{}
 }
 
-// goFrame reads the two lines of a frame of Go: the function, then the file.
+// goFrame reads the two lines of a frame of Go: the function with its arguments, then the file behind a tab. before is
+// the first of them.
 func goFrame(text, before string) frameOf {
 	file := text[:strings.Index(text, ".go:")+len(".go")]
 	function := strings.TrimPrefix(before, "created by ")
@@ -100,7 +107,8 @@ func goFrame(text, before string) frameOf {
 	return frameOf{function: path, file: file, foreign: standard}
 }
 
-// atFrame reads what follows "at" in a frame of Java, JavaScript or .NET.
+// atFrame reads what follows "at" in a frame of Java, JavaScript or .NET. What stands in the parentheses tells them
+// apart: a place with line numbers, a file with an extension of Java's family, or types of parameters.
 func atFrame(text string) frameOf {
 	if i := strings.Index(text, ") in "); i >= 0 { // .NET, with the source
 		file := text[i+len(") in "):]
@@ -154,9 +162,10 @@ var libraries = []string{"java.", "javax.", "jdk.", "sun.", "com.sun.", "jakarta
 	"groovy.", "org.springframework.", "org.apache.", "org.hibernate.", "org.junit.", "org.eclipse.", "org.slf4j.",
 	"io.netty.", "reactor.", "io.reactivex.", "com.fasterxml.", "com.google.common.", "com.zaxxer.", "com.rabbitmq."}
 
+// dotNetLibraries is the same for .NET, whose frames often have no file.
 var dotNetLibraries = []string{"System.", "Microsoft.", "Newtonsoft.", "Npgsql.", "RabbitMQ.", "MassTransit."}
 
-// java reads the name of a method and what stands in its parentheses.
+// java reads the name of a method and what stands in its parentheses. Generated code is foreign.
 func java(function, inside string) frameOf {
 	function = function[strings.LastIndexByte(function, '/')+1:] // module and class loader
 	file, _, _ := strings.Cut(inside, ":")
@@ -167,6 +176,8 @@ func java(function, inside string) frameOf {
 		foreign: begins(function, libraries) || inside == "<generated>"}
 }
 
+// dotNet reads the name of a method, with or without its parameters, and its file, "" for none. A name without a point
+// is no method of .NET.
 func dotNet(function, file string) frameOf {
 	if i := strings.IndexByte(function, '('); i >= 0 {
 		function = function[:i]
@@ -177,6 +188,7 @@ func dotNet(function, file string) frameOf {
 	return frameOf{function: function, file: file, foreign: begins(function, dotNetLibraries)}
 }
 
+// begins reports whether a text begins with one of several.
 func begins(s string, with []string) bool {
 	for _, w := range with {
 		if strings.HasPrefix(s, w) {
@@ -186,7 +198,8 @@ func begins(s string, with []string) bool {
 	return false
 }
 
-// rubyFrame reads path:line:in 'method'.
+// rubyFrame reads path:line:in 'method'. Older versions open the quote with a backtick; a line without "in" is
+// top-level code.
 func rubyFrame(text string) frameOf {
 	i := strings.Index(text, ":in ")
 	if i < 0 {
@@ -207,7 +220,8 @@ func rubyFrame(text string) frameOf {
 	return frameOf{function: function, file: place}
 }
 
-// pythonFrame returns the last frame of the application in the end of a stack of Python.
+// pythonFrame returns the last frame of the application in the end of a stack of Python. It goes from the end, because
+// Python writes the innermost call last.
 func pythonFrame(stack string) (frame, line string) {
 	for {
 		i := strings.LastIndex(stack, `  File "`)
@@ -225,7 +239,7 @@ func pythonFrame(stack string) (frame, line string) {
 }
 
 // stable removes what compilers and bundlers count or hash in a name: type arguments of Go, digits after $, __, a point
-// and "func", hashes, and what follows $$.
+// and "func", hashes, and what follows $$. Without it each build of the same code would make new groups.
 func stable(name string) string {
 	name = strings.ReplaceAll(name[:min(len(name), 4*maxPart)], "[...]", "")
 	if i := strings.Index(name, "$$"); i > 0 {
@@ -260,6 +274,7 @@ func counted(name []byte) bool {
 	return strings.HasSuffix(s, "$") || strings.HasSuffix(s, ".") || s == "__"
 }
 
+// digitsOnly reports whether a text has nothing but digits; true for "".
 func digitsOnly(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // isHash reports whether a word is 8 or more hexadecimal digits, letters and digits mixed.

@@ -20,6 +20,9 @@ const (
 
 // Normalise returns the first line of a message with marks for the parts that vary, in at most 200 bytes. What it
 // returns it leaves as it is, and messages that differ in a number only become the same.
+//
+// It is idempotent, so a part of a Print may be normalised again and stays the same. Every failure that is grouped
+// passes through it, so it uses no regular expressions.
 func Normalise(message string) string {
 	s := tidy(firstLine(message), looked)
 	var buf [maxPart + 64]byte
@@ -73,7 +76,7 @@ func bound(s []byte) []byte {
 }
 
 // tidy returns a text of at most limit bytes in one line: without the sequences that control a terminal, one space for
-// each run of white space and control characters, and valid UTF-8.
+// each run of white space and control characters, and valid UTF-8. It allocates only if there is something to tidy.
 func tidy(s string, limit int) string {
 	if isTidy(s) {
 		return s
@@ -140,7 +143,8 @@ func escapeLen(s string) int {
 	return 2
 }
 
-// markAt returns the length of the mark at the beginning of a text, 0 for none.
+// markAt returns the length of the mark at the beginning of a text, 0 for none. A message that contains such a text by
+// chance is treated as if the mark stood there.
 func markAt(s string) int {
 	for _, m := range [...]string{markNumber, markString, markHex, markID, markUUID, markTime, markAddr, markPath} {
 		if strings.HasPrefix(s, m) {

@@ -37,6 +37,9 @@ type Print struct {
 // PrintOf returns the fingerprint of a failure. stack is the text of its stack, "" for none; where is the handler, or
 // else the source. Every part is valid UTF-8 in one line of at most 200 bytes, whatever it is made of; only the first
 // few KiB of a text are looked at, and the last ones of a stack of Python.
+//
+// The same arguments give the same print in every process and version of Tasker, as long as PrintVersion is the same.
+// An unknown part is "", so failures without a stack are still grouped by the rest.
 func PrintOf(r Report, stack, where string) Print {
 	name := r.Code
 	if name == "" {
@@ -47,7 +50,8 @@ func PrintOf(r Report, stack, where string) Print {
 		Where: plain(where)}
 }
 
-// Title returns a line of at most 240 bytes for a list of fingerprints.
+// Title returns a line of at most 240 bytes for a list of fingerprints: what is most telling of what is known. It is
+// for people; two causes may have the same title.
 func (p Print) Title() string {
 	title := p.Message
 	switch {
@@ -71,6 +75,7 @@ func (p Print) Title() string {
 // Key returns what identifies the fingerprint: two have the same key exactly if they are of one cause. Each part
 // stands behind its length, so that parts cannot be confused. A rule takes the place of type, message and frame.
 func (p Print) Key() string {
+	// The word in front keeps a rule from having the key of a print.
 	parts := []string{"print", p.Type, p.Message, p.Frame, p.Where}
 	if p.Rule != "" {
 		parts = []string{"rule", p.Rule, p.Where}

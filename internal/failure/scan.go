@@ -14,6 +14,8 @@ type normaliser struct {
 	out []byte
 }
 
+// run copies the line until its end or until the result is long enough. At each place the longest thing that begins
+// there is replaced, or one character is copied.
 func (n *normaliser) run() {
 	for n.at < len(n.in) && len(n.out) <= maxPart {
 		c := n.in[n.at]
@@ -35,18 +37,20 @@ func (n *normaliser) run() {
 	}
 }
 
+// copy copies the next size bytes.
 func (n *normaliser) copy(size int) {
 	n.out = append(n.out, n.in[n.at:n.at+size]...)
 	n.at += size
 }
 
-// mark puts a mark in place of the next size bytes.
+// mark puts a mark in place of the next size bytes, and returns true, so that a caller can end with it.
 func (n *normaliser) mark(m string, size int) bool {
 	n.out = append(n.out, m...)
 	n.at += size
 	return true
 }
 
+// copyMark copies a mark as it is, which makes Normalise idempotent. It reports whether one begins here.
 func (n *normaliser) copyMark() bool {
 	size := markAt(n.in[n.at:])
 	n.copy(size)
@@ -138,12 +142,15 @@ func pathLen(s string, i int) int {
 	return i
 }
 
+// isPathStart reports whether a byte may stand behind the first slash of a path.
 func isPathStart(c byte) bool {
 	return isAlnum(c) || c >= utf8.RuneSelf || strings.IndexByte("_.-@%~$+", c) >= 0
 }
 
+// isPath reports whether a byte may stand within a path.
 func isPath(c byte) bool { return isPathStart(c) || strings.IndexByte(`/\=?&#`, c) >= 0 }
 
+// isQuote reports whether a byte opens a quoted text.
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -2,7 +2,8 @@ package failure
 
 import "strings"
 
-// dotted replaces an address of IPv4, with its port.
+// dotted replaces an address of IPv4, with its port or the length of its network. Versions such as 1.2.3 have three
+// groups and stay numbers.
 func (n *normaliser) dotted(s string) bool {
 	i := 0
 	for group := range 4 {
@@ -59,7 +60,8 @@ func colonsLen(s string) int {
 	return i
 }
 
-// number replaces a number with its sign.
+// number replaces a number with its sign. A sign belongs to it only where no operand stands before, so that 3-1 keeps
+// its minus.
 func (n *normaliser) number(size int) {
 	if last := len(n.out) - 1; last >= 0 && (n.out[last] == '-' || n.out[last] == '+') &&
 		(last == 0 || strings.IndexByte(" (=:,[", n.out[last-1]) >= 0) {
@@ -129,7 +131,8 @@ func unitLen(s string) int {
 }
 
 // mixed replaces the digits in a word of letters and digits. A long one of hexadecimal digits is a hash, and one that
-// changes between letters and digits more than twice an identifier.
+// changes between letters and digits more than twice an identifier. In any other, such as sha256 or worker7, only the
+// digits are replaced: the letters tell what it is.
 func (n *normaliser) mixed(s string) {
 	hex, changes := true, 0
 	for i := range len(s) {

@@ -58,7 +58,8 @@ func clockLen(s string) int {
 	return i
 }
 
-// dayOrMonth replaces the name of a weekday before a date, and of a month before or behind a number.
+// dayOrMonth replaces the name of a weekday before a date, and of a month before or behind a number. Alone, such a word
+// is more likely a name: May, Mark, Sun.
 func (n *normaliser) dayOrMonth(word, rest string) bool {
 	if len(word) < 3 || word[0] < 'A' || word[0] > 'Z' {
 		return false
@@ -76,6 +77,7 @@ func (n *normaliser) dayOrMonth(word, rest string) bool {
 	return (day || month) && n.mark(markTime, len(word))
 }
 
+// isMonth reports whether a text is the short name of a month.
 func isMonth(s string) bool {
 	at := strings.Index("JanFebMarAprMayJunJulAugSepOctNovDec", s)
 	return at >= 0 && at%3 == 0

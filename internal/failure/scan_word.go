@@ -2,7 +2,8 @@ package failure
 
 import "strings"
 
-// word replaces what begins with a letter or a digit: the longest thing that it can be.
+// word replaces what begins with a letter or a digit: the longest thing that it can be. The order of the cases matters,
+// because one form can begin like another: a URL holds a host, and a time looks like an address with colons.
 func (n *normaliser) word() {
 	s := n.in[n.at:]
 	run := 1
@@ -102,7 +103,7 @@ var sources = map[string]bool{"go": true, "py": true, "js": true, "ts": true, "j
 	"kt": true, "scala": true, "ex": true, "exs": true, "vue": true, "sql": true, "yaml": true, "yml": true,
 	"json": true, "xml": true}
 
-// host replaces host.domain:port and localhost:port.
+// host replaces host.domain:port and localhost:port. A host without a port stays: it may be a type or a file.
 func (n *normaliser) host(s string) bool {
 	i := hostLen(s, ".-_")
 	if i+1 >= len(s) || s[i] != ':' || !isDigit(s[i+1]) {

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 )
 
+// cutMark stands at the end of a text that was cut. It is part of the limit.
 const cutMark = "…[truncated]"
 
 // Cut returns a text of at most limit bytes, which must exceed the length of the mark: it cuts and marks a longer text,

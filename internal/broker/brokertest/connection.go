@@ -18,6 +18,7 @@ var connectionTests = map[string]func(*testing.T, *Broker){
 	"ConfirmedSurvivesStop": confirmedSurvivesStop,
 }
 
+// closeTwice: a second Close is no error, so that callers may close in a defer as well.
 func closeTwice(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	r := receiver(t, d, queue)
@@ -27,6 +28,7 @@ func closeTwice(t *testing.T, b *Broker) {
 	closed(t, d)
 }
 
+// closeEndsReceive: a Receive that waits returns with an error when its receiver, or the connection, is closed.
 func closeEndsReceive(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	for name, end := range map[string]func(driver.Receiver){
@@ -49,6 +51,8 @@ func closeEndsReceive(t *testing.T, b *Broker) {
 	}
 }
 
+// closedIsClosed: nothing works after Close, and a send that was not tried does not look like one that may have
+// arrived.
 func closedIsClosed(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(1)...)
@@ -71,7 +75,8 @@ func closedIsClosed(t *testing.T, b *Broker) {
 	}
 }
 
-// nothingLostWhenCut sends and receives while connections break, as a caller that reconnects would.
+// nothingLostWhenCut sends and receives while connections break, as a caller that reconnects would. Every message whose
+// send was confirmed is delivered, and none again after it was acknowledged.
 func nothingLostWhenCut(t *testing.T, b *Broker) {
 	if b.Cut == nil {
 		t.Skip("the test cannot cut connections")
@@ -92,6 +97,7 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 		}
 		confirmed[payload] = true
 	}
+	// Else the test would say nothing: most sends failed.
 	if len(confirmed) < total/2 {
 		t.Fatalf("only %d messages of %d were confirmed", len(confirmed), total)
 	}

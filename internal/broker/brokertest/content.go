@@ -37,6 +37,8 @@ func allBytes() []byte {
 	return out
 }
 
+// bytesSurvive: key, headers, payload and ID arrive byte for byte, whatever the bytes; an empty value is not a missing
+// one.
 func bytesSurvive(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	headers := []deadletter.Header{{Name: "b", Value: allBytes()}, {Name: "a", Value: []byte{}},
@@ -60,7 +62,8 @@ func bytesSurvive(t *testing.T, b *Broker) {
 	ack(t, r, got)
 }
 
-// sameContent compares what a sender determines.
+// sameContent compares what a sender determines, except what the broker cannot carry. The order of headers with
+// different names does not count.
 func (b *Broker) sameContent(t *testing.T, i int, got, want *driver.Message) {
 	t.Helper()
 	if !bytes.Equal(got.Payload, want.Payload) {
@@ -84,6 +87,7 @@ func (b *Broker) sameContent(t *testing.T, i int, got, want *driver.Message) {
 	}
 }
 
+// largeMessages: a message near the limit of a letter's payload passes.
 func largeMessages(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	var want []driver.Message
@@ -103,6 +107,7 @@ func largeMessages(t *testing.T, b *Broker) {
 	ack(t, r, got)
 }
 
+// tooLarge: a message that the broker refuses does not take its neighbours with it, and the error says why.
 func tooLarge(t *testing.T, b *Broker) {
 	if b.TooLarge == 0 {
 		t.Skip("the broker takes messages of any size")
@@ -118,6 +123,7 @@ func tooLarge(t *testing.T, b *Broker) {
 	}
 }
 
+// missingDestination: sending never creates a queue. A misspelt destination of a redrive would swallow its letters.
 func missingDestination(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	errs := d.Send(t.Context(), b.Missing, b.numbered(2))
@@ -131,6 +137,7 @@ func missingDestination(t *testing.T, b *Broker) {
 	ack(t, receiver(t, d, queue), nil)
 }
 
+// missingQueue: receiving from a queue that does not exist is an error at once, and creates none.
 func missingQueue(t *testing.T, b *Broker) {
 	d := b.connect(t)
 	if r, err := d.Open(t.Context(), b.Missing); err == nil {
@@ -145,6 +152,8 @@ func missingQueue(t *testing.T, b *Broker) {
 	send(t, d, b.NewQueue(t), b.numbered(1)...)
 }
 
+// positionsIdentify: a position is the same at each delivery and of one message only. Capture recognises repeated
+// deliveries by it.
 func positionsIdentify(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	same := driver.Message{Payload: []byte("same")}
@@ -173,6 +182,7 @@ func positionsIdentify(t *testing.T, b *Broker) {
 	}
 }
 
+// timesAreNow: a driver that knows a time reads its unit and zone correctly.
 func timesAreNow(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, driver.Message{Payload: []byte("x")})
@@ -182,6 +192,7 @@ func timesAreNow(t *testing.T, b *Broker) {
 	}
 }
 
+// nothingIsSent: empty lists are no error.
 func nothingIsSent(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	if errs := d.Send(t.Context(), queue, nil); len(errs) != 0 {
@@ -194,6 +205,7 @@ func nothingIsSent(t *testing.T, b *Broker) {
 	}
 }
 
+// secretsStayHidden: no error shows a password or a token of the URL; errors are stored and shown to operators.
 func secretsStayHidden(t *testing.T, b *Broker) {
 	scheme, _, _ := strings.Cut(b.URL, "://")
 	const secret = "hunter2-very-secret"
@@ -211,6 +223,7 @@ func secretsStayHidden(t *testing.T, b *Broker) {
 	}
 }
 
+// depthCounts: Stat counts what waits, or answers -1 where a broker does not say.
 func depthCounts(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	want := func(n int64) {
@@ -239,6 +252,7 @@ func depthCounts(t *testing.T, b *Broker) {
 	want(4)
 }
 
+// peekLeavesInPlace: looking at messages does not deliver them.
 func peekLeavesInPlace(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	p, ok := d.(driver.Peeker)
@@ -255,6 +269,7 @@ func peekLeavesInPlace(t *testing.T, b *Broker) {
 	}
 }
 
+// senderKeepsItsBytes: a driver does not keep the memory of a message after Send has returned.
 func senderKeepsItsBytes(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	payload := []byte("before")

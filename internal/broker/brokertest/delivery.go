@@ -29,6 +29,7 @@ var deliveryTests = map[string]func(*testing.T, *Broker){
 	"QueuesAreSeparate":       queuesAreSeparate,
 }
 
+// orderWithinKey: messages of one key are received in the order in which they were sent.
 func orderWithinKey(t *testing.T, b *Broker) {
 	if b.NoKeys {
 		t.Skip("messages have no keys")
@@ -56,6 +57,7 @@ func orderWithinKey(t *testing.T, b *Broker) {
 	}
 }
 
+// ackIsForGood: what was acknowledged does not come back, for another connection neither.
 func ackIsForGood(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(10)...)
@@ -71,6 +73,7 @@ func ackIsForGood(t *testing.T, b *Broker) {
 	nothing(t, r)
 }
 
+// ackOfSome: a part of a batch can be acknowledged; the rest comes back, in order.
 func ackOfSome(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(10)...)
@@ -93,6 +96,7 @@ func (b *Broker) sameOrder(t *testing.T, got []string, want ...string) {
 	}
 }
 
+// ackTwice: a second acknowledgement is no error and does not take another message.
 func ackTwice(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(3)...)
@@ -106,6 +110,7 @@ func ackTwice(t *testing.T, b *Broker) {
 	}
 }
 
+// releaseGivesBack: what is released comes again, once, and nothing is lost.
 func releaseGivesBack(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(10)...)
@@ -123,6 +128,7 @@ func releaseGivesBack(t *testing.T, b *Broker) {
 	nothing(t, r)
 }
 
+// closeGivesBack: what was not acknowledged comes again after a Close, any number of times.
 func closeGivesBack(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(5)...)
@@ -138,6 +144,7 @@ func closeGivesBack(t *testing.T, b *Broker) {
 	b.sameOrder(t, payloads(b.receive(t, receiver(t, d, queue), 5)), "1", "2", "3", "4", "5")
 }
 
+// redeliveryIsMarked: the mark tells a second delivery from a first one.
 func redeliveryIsMarked(t *testing.T, b *Broker) {
 	if b.NoMark {
 		t.Skip("the broker does not mark redelivered messages")
@@ -154,6 +161,7 @@ func redeliveryIsMarked(t *testing.T, b *Broker) {
 	}
 }
 
+// concurrentReceivers: several receivers share a queue, and each message goes to one of them.
 func concurrentReceivers(t *testing.T, b *Broker) {
 	if b.Exclusive {
 		t.Skip("one receiver at a time gets the messages of a queue")
@@ -201,6 +209,7 @@ func concurrentReceivers(t *testing.T, b *Broker) {
 	}
 }
 
+// concurrentSenders: a connection may be used by many senders at the same time.
 func concurrentSenders(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	const senders, each = 8, 50
@@ -224,6 +233,7 @@ func concurrentSenders(t *testing.T, b *Broker) {
 	}
 }
 
+// receiveWaits: Receive on an empty queue returns as soon as a message arrives.
 func receiveWaits(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	r := receiver(t, d, queue)
@@ -241,6 +251,7 @@ func receiveWaits(t *testing.T, b *Broker) {
 	}
 }
 
+// cancelledReceiveIsSafe: a cancelled Receive never loses a message between the queue and its caller.
 func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	r := receiver(t, d, queue)
@@ -291,6 +302,8 @@ func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 	}
 }
 
+// cancelledSendIsReported: a cancelled Send has an error for each message that it did not confirm, and confirms none
+// that is not there.
 func cancelledSendIsReported(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -316,6 +329,7 @@ func cancelledSendIsReported(t *testing.T, b *Broker) {
 	}
 }
 
+// batchesAreBounded: a batch has about driver.BatchBytes, however many messages the caller asks for.
 func batchesAreBounded(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	size := min(b.MaxPayload, driver.BatchBytes/4)
@@ -341,6 +355,7 @@ func batchesAreBounded(t *testing.T, b *Broker) {
 	}
 }
 
+// queuesAreSeparate: a receiver gets the messages of its own queue only.
 func queuesAreSeparate(t *testing.T, b *Broker) {
 	d := b.connect(t)
 	one, other := b.NewQueue(t), b.NewQueue(t)

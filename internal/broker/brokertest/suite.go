@@ -1,5 +1,8 @@
 // Package brokertest is the conformance suite that every driver passes, on a real server where it has one. It knows
 // only the seam in package driver; what a broker cannot do is declared in [Broker], and shown by a skipped subtest.
+//
+// content.go is about what a message is made of, delivery.go about who gets it, connection.go about the beginning and
+// the end of connections. A driver's own test describes its broker and calls [Run].
 package brokertest
 
 import (
@@ -65,7 +68,8 @@ func Run(t *testing.T, b Broker) {
 	}
 }
 
-// connect opens a connection that the test closes at its end.
+// connect opens a connection that the test closes at its end. It opens it as the server does, through a registry, which
+// guards the driver and hides secrets.
 func (b *Broker) connect(t *testing.T) driver.Driver {
 	t.Helper()
 	d, err := driver.Registry{"tested": b.Open}.Open(t.Context(), "tested", b.URL)
@@ -139,7 +143,7 @@ func ack(t *testing.T, r driver.Receiver, messages []driver.Message) {
 	}
 }
 
-// closed closes a receiver.
+// closed closes a receiver or a driver.
 func closed(t *testing.T, c interface{ Close() error }) {
 	t.Helper()
 	if err := c.Close(); err != nil {

@@ -20,6 +20,7 @@ var envelope = convention{
 	decode: decodeEnvelope,
 }
 
+// decodeEnvelope reads either form. The identifier of the event is preferred: the envelope gets another one each time.
 func decodeEnvelope(m *message, d *Decoded) error {
 	o := map[string]json.RawMessage{}
 	if m.members("event", "original_topic", "error") {

@@ -4,6 +4,9 @@
 //
 // Messages are hostile: a decoder takes no more than bounded texts and times that can be shown, and never fails. What
 // does not follow its convention is decoded as raw, with the reason.
+//
+// format.go has the result and the order in which conventions are tried; message.go and times.go have what decoders
+// share. A new convention is a file with a variable of type convention, an entry in the list, and samples in testdata.
 package format
 
 import (
@@ -70,6 +73,8 @@ type convention struct {
 
 // conventions are tried in order: headers before bodies, since an application may have put any body below the headers
 // of a framework.
+//
+// An envelope is tried late: its names are common, and a decoder that takes the wrong message loses its payload.
 var conventions = []convention{spring, connect, watermill, xDeath, uForwarder, jobFailure, envelope, tasker}
 
 // Names returns the names of the formats that a source may name.
@@ -83,6 +88,9 @@ func Names() []string {
 
 // Decode reads a message in the named format, or in the one that it follows if name is "". It never fails: what cannot
 // be decoded is raw.
+//
+// A named format that the message does not follow is not replaced by another one: an operator named it, so the reason
+// is worth more than a guess.
 func Decode(m driver.Message, name string) Decoded {
 	if name == Raw {
 		return raw(&m, "")
@@ -125,7 +133,7 @@ func raw(m *driver.Message, why string) Decoded {
 	return d
 }
 
-// bound cuts what decoders took as it was.
+// bound cuts what decoders took as it was, and puts times in their order. Decoders need not care about lengths.
 func (d *Decoded) bound() {
 	for _, s := range []*string{&d.Origin, &d.OriginPosition, &d.Handler, &d.MessageID, &d.Failure.Type, &d.Failure.Code} {
 		*s = text(*s, maxName)

@@ -13,7 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// message is a message with the look-ups that decoders need.
+// message is a message with the look-ups that decoders need. The payload is parsed at most once, and only if a cheap
+// search finds the names in it.
 type message struct {
 	*driver.Message
 	parsed bool
@@ -68,7 +69,7 @@ func among(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// fields returns the members of a payload that is a JSON object.
+// fields returns the members of a payload that is a JSON object. Of members with one name the last counts.
 func (m *message) fields() (map[string]json.RawMessage, error) {
 	if !m.parsed {
 		m.parsed = true

@@ -37,6 +37,8 @@ func (e *death) consumed() bool {
 	return reason == "rejected" || reason == "delivery_limit"
 }
 
+// decodeXDeath reads the table and the headers of Spring AMQP. Without an exception the reason, such as rejected, is
+// all that is known of the failure.
 func decodeXDeath(m *message, d *Decoded) error {
 	var deaths []death
 	if value := m.last("x-death"); len(bytes.TrimSpace(value)) > 0 {

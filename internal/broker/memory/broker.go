@@ -20,7 +20,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Broker is a broker in memory, safe for concurrent use.
+// Broker is a broker in memory, safe for concurrent use. One lock guards everything: its queues, their connections and
+// the faults. Nothing blocks while it is held.
 type Broker struct {
 	opts Options
 
@@ -30,7 +31,7 @@ type Broker struct {
 	faults faults
 }
 
-// New returns a broker without queues.
+// New returns a broker without queues. There is nothing to close.
 func New(o *Options) *Broker {
 	b := &Broker{queues: map[string]*queue{}, conns: map[*conn]struct{}{}}
 	if o != nil {
@@ -45,7 +46,8 @@ func New(o *Options) *Broker {
 	return b
 }
 
-// Declare creates the queues that do not exist yet.
+// Declare creates the queues that do not exist yet. Nothing else does: sending to a missing queue must fail, as with a
+// real broker that may not create queues.
 func (b *Broker) Declare(names ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +109,8 @@ func (c *conn) Open(ctx context.Context, name string) (driver.Receiver, error) {
 	return r, nil
 }
 
-// Send implements driver.Driver. Every message is as durable as the broker once it is in the queue.
+// Send implements driver.Driver. Every message is as durable as the broker once it is in the queue. The errors are nil
+// if all are sent, as the seam allows.
 func (c *conn) Send(ctx context.Context, target string, messages []driver.Message) []error {
 	if err := c.use(ctx); err != nil {
 		return driver.Fail(len(messages), err)
@@ -135,7 +138,8 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 	return errs
 }
 
-// accept puts a message into a queue, unless a fault forbids it. The caller holds mu.
+// accept puts a message into a queue, unless a fault forbids it. After a failure, messages of the same key stay behind,
+// so that a later one never overtakes it. The caller holds mu.
 func (b *Broker) accept(q *queue, m *driver.Message, behind map[string]bool, now time.Time) error {
 	if n := m.Size(); n > b.opts.MaxSize {
 		return fmt.Errorf("send to %q: %w: %d bytes, at most %d", q.name, driver.ErrTooLarge, n, b.opts.MaxSize)
@@ -167,7 +171,7 @@ func (c *conn) Stat(ctx context.Context, name string) (bool, int64, error) {
 	return true, int64(q.len()), nil
 }
 
-// Peek implements driver.Peeker.
+// Peek implements driver.Peeker. It returns what would be delivered next, without receipts.
 func (c *conn) Peek(ctx context.Context, name string, max int) ([]driver.Message, error) {
 	if err := c.use(ctx); err != nil {
 		return nil, err
@@ -188,7 +192,7 @@ func (c *conn) Peek(ctx context.Context, name string, max int) ([]driver.Message
 	return out, nil
 }
 
-// Close implements driver.Driver.
+// Close implements driver.Driver. Its receivers give back what they hold.
 func (c *conn) Close() error {
 	c.broker.mu.Lock()
 	defer c.broker.mu.Unlock()

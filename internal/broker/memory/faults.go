@@ -93,7 +93,7 @@ func (b *Broker) Stop() {
 // Start ends Stop.
 func (b *Broker) Start() { b.tell(func(f *faults) { f.down = false }) }
 
-// reach waits as long as the broker is slow, and fails if it is stopped.
+// reach waits as long as the broker is slow, and fails if it is stopped. Every operation begins with it.
 func (b *Broker) reach(ctx context.Context) error {
 	b.mu.Lock()
 	delay, down := b.faults.delay, b.faults.down

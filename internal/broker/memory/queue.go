@@ -11,7 +11,8 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// queue is a queue of a broker, whose mu guards it.
+// queue is a queue of a broker, whose mu guards it. Given-back messages stand before those that were never delivered,
+// so the order of sending is kept.
 type queue struct {
 	name string
 	seq  int64
@@ -33,7 +34,7 @@ type entry struct {
 // len is the number of messages that wait.
 func (q *queue) len() int { return len(q.returned) + len(q.fresh) - q.head }
 
-// push adds a copy of what a sender determines about a message.
+// push adds a copy of what a sender determines about a message. The copy is deep: a sender may reuse its memory.
 func (q *queue) push(m *driver.Message, now time.Time) {
 	q.seq++
 	q.fresh = append(q.fresh, &entry{seq: q.seq, message: driver.Message{Key: bytes.Clone(m.Key),
@@ -51,6 +52,8 @@ func copyHeaders(headers []deadletter.Header) []deadletter.Header {
 }
 
 // take removes up to max entries, and about driver.BatchBytes, from the front.
+//
+// The slice is copied from time to time, because a queue that is never empty would keep all entries of the past.
 func (q *queue) take(max int) []*entry {
 	var out []*entry
 	size := 0

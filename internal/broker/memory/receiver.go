@@ -17,7 +17,8 @@ type receiver struct {
 	gone  []*entry            // acknowledged, and forgotten: they come back when the receiver closes
 }
 
-// Receive implements driver.Receiver.
+// Receive implements driver.Receiver. It takes the channel to wait for under the same lock as the look at the queue, so
+// a message that arrives in between is not missed.
 func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
 	b := r.conn.broker
 	for {
@@ -84,7 +85,7 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	})
 }
 
-// Release implements driver.Receiver.
+// Release implements driver.Receiver. A second delivery that is still to come (DeliverTwice) is dropped.
 func (r *receiver) Release(ctx context.Context, messages []driver.Message) error {
 	return r.settle(ctx, messages, func(entries []*entry) error {
 		for _, e := range entries {
@@ -98,7 +99,8 @@ func (r *receiver) Release(ctx context.Context, messages []driver.Message) error
 	})
 }
 
-// settle calls fn with those of the messages that the receiver holds, each once.
+// settle calls fn with those of the messages that the receiver holds, each once. Others are ignored: a message may be
+// acknowledged twice, and one of an earlier receiver is back in its queue already.
 func (r *receiver) settle(ctx context.Context, messages []driver.Message, fn func([]*entry) error) error {
 	b := r.conn.broker
 	if err := b.reach(ctx); err != nil {

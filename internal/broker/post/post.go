@@ -33,7 +33,8 @@ const (
 // Driver sends messages to URLs. It is safe for concurrent use.
 type Driver struct{ client *http.Client }
 
-// Open returns a driver. It needs no server, and connects when it sends.
+// Open returns a driver. It needs no server, and connects when it sends. A redirect is an answer like any other, and
+// refuses the message: it may lead to a host that no operator has allowed.
 func Open() *Driver {
 	return &Driver{client: &http.Client{
 		Timeout:       requestTime,
@@ -70,7 +71,8 @@ func parse(target string) (*url.URL, error) {
 	return u, nil
 }
 
-// Send implements driver.Driver: one request after the other within a lane.
+// Send implements driver.Driver: one request after the other within a lane, and the lanes at the same time. It blocks
+// until all are answered or ctx ends.
 func (d *Driver) Send(ctx context.Context, target string, messages []driver.Message) []error {
 	u, err := parse(target)
 	if err != nil {
@@ -117,6 +119,8 @@ func (d *Driver) lane(ctx context.Context, u *url.URL, messages []driver.Message
 	}
 }
 
+// post sends one message: its payload as the body, its headers as headers. An answer of 2xx confirms it. The key is not
+// sent; it only decides the order.
 func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(m.Payload))
 	if err != nil {
@@ -140,7 +144,8 @@ func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error 
 	return verdict(answer.StatusCode)
 }
 
-// carried reports whether a header of a letter may become one of the request. Those that HTTP itself uses may not.
+// carried reports whether a header of a letter may become one of the request. Those that HTTP itself uses may not, nor
+// those that carry credentials: a letter's sender must not speak in the name of this server.
 func carried(name string, value []byte) bool {
 	switch strings.ToLower(name) {
 	case "", "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
@@ -160,7 +165,8 @@ func carried(name string, value []byte) bool {
 	return true
 }
 
-// failure says what an error without an answer means: whoever could not connect has not written.
+// failure says what an error without an answer means: whoever could not connect has not written. After any other error
+// the message may have arrived. The text names no address, since the URL may hold a secret.
 func failure(err error) error {
 	var op *net.OpError
 	var dns *net.DNSError
@@ -170,7 +176,7 @@ func failure(err error) error {
 	return driver.ErrUncertain
 }
 
-// verdict says what a status means.
+// verdict says what a status means. 429, 408 and 5xx may pass, so they are tried again; the other refusals are final.
 func verdict(status int) error {
 	switch {
 	case status >= 200 && status < 300:
