@@ -13,6 +13,7 @@ import (
 )
 
 // listen opens the address. Its error for a used address includes the remedy.
+// CodeUnavailable: the address is in use, or not one of this machine.
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", addr)

@@ -10,6 +10,7 @@ import (
 
 // newLogger returns the log that the configuration selects. The configuration is validated, so an unknown
 // level cannot occur; it would mean info.
+// A nil w means no log. Records get the trace of their context.
 func newLogger(cfg config.Log, w io.Writer) *slog.Logger {
 	if w == nil {
 		return slog.New(slog.DiscardHandler)

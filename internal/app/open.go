@@ -29,6 +29,7 @@ type backend interface {
 }
 
 // open opens the engine on the store that the configuration names.
+// tel gets its numbers of tasks and queues from the engine from then on.
 func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers driver.Registry, log *slog.Logger,
 	tel *telemetry.Telemetry,
 ) (backend, error) {

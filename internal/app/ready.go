@@ -41,6 +41,7 @@ func (r *readiness) within(ctx context.Context) error {
 }
 
 // join returns the pending check, or starts one.
+// The check outlives ctx, because others may have joined it; five times the timeout bounds it.
 func (r *readiness) join(ctx context.Context) *readyCheck {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -112,6 +112,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 }
 
 // looper runs background loops until ctx ends. It blocks.
+// It is the part of backend that serve needs.
 type looper interface {
 	Run(ctx context.Context) error
 }
@@ -162,6 +163,7 @@ func ignoreCanceled(err error) error {
 	return err
 }
 
+// newHandler puts the API, the dashboard and the metrics behind one front, which checks keys and bounds bodies.
 func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *telemetry.Telemetry,
 	version string,
 ) (http.Handler, error) {

@@ -28,8 +28,6 @@ func (d DSN) String() string { return RedactDSN(d.Source()) }
 var (
 	scheme = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]+):`)
 	// keywordValue matches PostgreSQL's keyword/value form, which would count as a path.
-	// keywordValue is the other way to write a DSN of PostgreSQL, which would be
-	// taken for a path.
 	keywordValue = regexp.MustCompile(`(?i)(^|\s)(host|hostaddr|dbname|user|password|service|sslmode)\s*=`)
 )
 

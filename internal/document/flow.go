@@ -11,6 +11,7 @@ import (
 
 // Flow formats a value on one line of YAML, as encoding/json sees it: the names of fields come
 // from their json tags. Every reader of YAML 1.1 or 1.2 reads the same value from it.
+// An error means a value that JSON cannot represent. The result is read back by Parse as the same value.
 func Flow(v any) (string, error) {
 	src, err := json.Marshal(v)
 	if err != nil {
@@ -30,6 +31,7 @@ func Flow(v any) (string, error) {
 }
 
 // writeFlow writes a node and its children.
+// A mapping keeps the order of its pairs.
 func (n *Node) writeFlow(b *strings.Builder) {
 	switch n.Kind {
 	case Text:
@@ -81,6 +83,7 @@ func flowText(s string) string {
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // isPlain reports whether a string needs no quotes within [] and {}.
+// s must not be empty; the empty text counts as null and is quoted before.
 func isPlain(s string) bool {
 	first, last := s[0], s[len(s)-1]
 	switch {

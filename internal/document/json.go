@@ -28,6 +28,7 @@ type jsonReader struct {
 
 // next returns the next token, nil at the end, and moves the position to its
 // first character.
+// Columns count characters, so the bytes in between are decoded once, in order.
 func (r *jsonReader) next() json.Token {
 	start := int(r.dec.InputOffset())
 	tk, err := r.dec.Token()
@@ -49,6 +50,7 @@ func (r *jsonReader) next() json.Token {
 }
 
 // value builds the node that begins with the token tk.
+// The depth is checked before descending, so that the recursion is bounded.
 func (r *jsonReader) value(tk json.Token, depth int) *Node {
 	at := r.at
 	if depth > r.Limits.Depth {

@@ -38,11 +38,13 @@ func (k Kind) String() string {
 
 // Node is one value of a document, independent of its notation. An alias shares the node of its
 // anchor, so a tree can be larger than its source; see Size. A Node must not be changed.
+// It is safe for concurrent use, as nothing changes it after Parse.
 type Node struct {
 	Kind Kind
 	At   Position
 	// Text is the string, or the scalar in JSON: canonical, so that equal values
 	// have equal text.
+	// A number keeps its value and not its spelling.
 	Text string
 	Raw  string // a scalar of YAML, or a number of JSON, as written
 	// Quoted marks a string that was written in quotes or as a block.
@@ -57,6 +59,7 @@ type Node struct {
 }
 
 // Pair is one entry of a mapping.
+// Pairs have different keys; a repeated one was reported.
 type Pair struct {
 	Key   string
 	At    Position // of the key
@@ -115,6 +118,7 @@ func (n *Node) adopt(child *Node) {
 }
 
 // Get returns the value of a key in a mapping, nil if there is none.
+// It is linear: mappings of templates and configurations are short. For another kind of node it returns nil.
 func (n *Node) Get(key string) *Node {
 	for _, p := range n.Pairs {
 		if p.Key == key {
@@ -153,6 +157,7 @@ func (n *Node) Value() any {
 
 // Follow returns the node at a JSON pointer, or the last node on the way that exists: a problem
 // with a missing key is reported at its parent.
+// at is used as given, also if it is not valid: its parts that lead nowhere end the walk.
 func (n *Node) Follow(at string) *Node {
 	if at == "" {
 		return n

@@ -8,6 +8,7 @@ import (
 )
 
 // Limits bound the cost of one document. A limit of 0 allows nothing.
+// The caller chooses them by the kind of document: a template may be larger than a file of configuration.
 type Limits struct {
 	// Marks bounds the characters that may begin or end a word of YAML or JSON: every
 	// word takes some 300 bytes of the parser's memory.
@@ -15,7 +16,6 @@ type Limits struct {
 	// Entries bounds one mapping or list of YAML: the parser's cost grows with its square.
 	Entries int
 	// Depth bounds the nesting of lists and mappings.
-	// Depth bounds how deep lists and mappings nest.
 	Depth int
 	// Nodes bounds the document after its aliases are expanded.
 	Nodes int
@@ -27,18 +27,18 @@ type Limits struct {
 
 // Options describe a document and receive its problems.
 type Options struct {
+	// What begins sentences such as "a template is one document".
 	What   string // what the document is, for messages, such as "a template"
 	Limits Limits
 	// Report receives every problem: a source that is not YAML, repeated keys, and what Limits
 	// refuse. It is called in the order of discovery, not of position.
-	// Report is told of every problem: of a source that is not YAML, of keys that are
-	// used twice, of what Limits refuse.
 	Report func(at Position, message string)
 }
 
 // Parse reads the only document in src. It returns nil for a source without a value, and for
 // one that it could not read and has reported. The tree may contain parts that were reported
 // too; they are Broken. Parse is safe for hostile sources within Limits.
+// It does not keep src.
 func Parse(src []byte, o Options) *Node {
 	r := &reader{Options: o}
 	if !utf8.Valid(src) {
@@ -51,6 +51,7 @@ func Parse(src []byte, o Options) *Node {
 		return nil
 	}
 	var root *Node
+	// Both readers give the same tree for JSON; the one for YAML would be slower and less exact.
 	if json.Valid(src) {
 		root = r.jsonTree(src)
 	} else {
@@ -69,6 +70,7 @@ func Parse(src []byte, o Options) *Node {
 }
 
 // reader reads one document.
+// reported lets a function tell whether its part of the document had problems.
 type reader struct {
 	Options
 	reported int

@@ -20,6 +20,7 @@ var (
 )
 
 // resolve returns the node of a plain (unquoted) scalar: its kind and canonical text.
+// It is used for JSON's numbers too, so that 1.0 and 1e0 have the same canonical text in both notations.
 func (r *reader) resolve(raw string, at Position) *Node {
 	switch raw {
 	case "", "~", "null", "Null", "NULL":
@@ -52,6 +53,7 @@ func (r *reader) resolve(raw string, at Position) *Node {
 
 // float normalizes a number with a fraction or an exponent to the nearest double, as every
 // reader of JSON does.
+// A number that is too large for a double is refused; one that is too small becomes 0.
 func (r *reader) float(raw string, at Position) *Node {
 	f, err := strconv.ParseFloat(raw, 64)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 // yamlTree parses a YAML document. It returns nil for one without a value, or after it has
 // reported why there is no tree.
+// The aliases of the result share nodes, so its size is checked by Parse before anything walks it.
 func (r *reader) yamlTree(src string) *Node {
 	body := r.yamlBody(src)
 	if body == nil {
@@ -79,6 +80,7 @@ func tokenAt(tk *token.Token) Position {
 // harmless checks the tokens before they are parsed. The parser recurses with each level of
 // nesting and each key of a mapping, and has no limits of its own, so a small hostile document
 // could exhaust the stack.
+// It counts a little too strictly for odd layouts, never too loosely.
 func (r *reader) harmless(tokens token.Tokens) bool {
 	type level struct{ column, keys int }
 	var (
@@ -179,6 +181,7 @@ func (c *converter) convert(n ast.Node) *Node {
 
 // mapping converts a mapping. It reports keys that are not strings or are repeated, and
 // resolves merge keys.
+// A repeated key keeps its first value.
 func (c *converter) mapping(n *ast.MappingNode) *Node {
 	var (
 		pairs   []Pair
@@ -213,6 +216,7 @@ func (c *converter) mapping(n *ast.MappingNode) *Node {
 // merge adds the entries of merge keys that the mapping does not have itself;
 // of several sources the first wins. Merging copies, unlike an alias, so the
 // copies are counted here.
+// It changes has. What exceeds the bound is left out, and the document refused.
 func (c *converter) merge(own []Pair, has map[string]Position, sources []*Node) []Pair {
 	for _, source := range sources {
 		if c.merged += len(source.Pairs); c.merged > c.Limits.Merged {
@@ -230,6 +234,8 @@ func (c *converter) merge(own []Pair, has map[string]Position, sources []*Node) 
 }
 
 // key returns the text of a mapping's key.
+// A key such as 1 or true is refused rather than turned into text: JSON has no such keys, and the author may not mean
+// it.
 func (c *converter) key(k ast.MapKeyNode, at Position) (string, bool) {
 	name := c.convert(k)
 	if name.Kind != Text {

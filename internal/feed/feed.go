@@ -53,6 +53,7 @@ type Change struct {
 }
 
 // ErrPanicked stands for any reason that kept a transaction from ending.
+// A caller passes it to InFlight.End in a deferred call.
 var ErrPanicked = errors.New("the transaction did not end")
 
 // Feed holds the latest changes, in order, for listeners. Without listeners it records nothing: then a transaction is
@@ -85,12 +86,14 @@ type Feed struct {
 }
 
 // New returns a Feed of a process. run names the process in positions.
+// now must not go backwards by much: recording ends by comparison with it.
 func New(run string, now func() task.Instant) *Feed {
 	return &Feed{run: run, now: now, first: 1, next: 1, listeners: map[*Listener]struct{}{},
 		about: map[task.ID]map[*Listener]struct{}{}}
 }
 
 // InFlight is one transaction passing the feed.
+// It belongs to the goroutine of the transaction. The feed's mutex guards what others read.
 type InFlight struct {
 	feed     *Feed
 	Recorded bool // its changes are wanted
@@ -101,6 +104,7 @@ type InFlight struct {
 
 // Begin starts to follow a transaction. It must precede every read of the transaction, and End
 // must follow the transaction in any case, or the feed stops.
+// It does not block.
 func (f *Feed) Begin() *InFlight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,6 +115,7 @@ func (f *Feed) Begin() *InFlight {
 }
 
 // Restart must be called when the transaction runs again. It gives up the place in line.
+// The changes of the failed run are dropped with it.
 func (p *InFlight) Restart() {
 	if !p.inLine {
 		return
@@ -124,6 +129,7 @@ func (p *InFlight) Restart() {
 
 // Enter takes a place in line. It must be called when only the commit is left: what commits
 // later must not be in line before.
+// Without changes the transaction takes no place: nobody waits for it.
 func (p *InFlight) Enter(changes []Change) {
 	if !p.Recorded || len(changes) == 0 {
 		return
@@ -188,6 +194,7 @@ func (f *Feed) publish(changes []Change) {
 		return
 	}
 	for _, c := range changes {
+		// An old change is overwritten; a listener that has not read it gets a gap.
 		f.ring[f.next%feedSize] = c
 		for l := range f.about[c.Task] {
 			l.deliver(f.next, c)
@@ -199,6 +206,7 @@ func (f *Feed) publish(changes []Change) {
 }
 
 // wake wakes the listeners to all changes. The caller holds mu.
+// A closed channel wakes all of them at once, and the next one asks for a new channel.
 func (f *Feed) wake() {
 	if f.more != nil {
 		close(f.more)
@@ -207,6 +215,7 @@ func (f *Feed) wake() {
 }
 
 // stopRecording ends the recording. Later changes do not continue the former ones.
+// next grows by one, so that a position from before cannot continue after the pause.
 func (f *Feed) stopRecording() {
 	f.recording, f.ring = false, nil
 	f.next++

@@ -108,6 +108,7 @@ type pendingChange struct {
 // Listen registers a listener that receives everything committed after Listen has returned. It
 // blocks until transactions that began earlier are recorded. The caller must call Close. shared
 // means that other processes commit too. A task that does not exist is NotFound.
+// A listener that is not read blocks nobody: it gets a gap when it reads again.
 func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared bool) (*Listener, error) {
 	slices.SortFunc(filter.Tasks, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
 	filter.Tasks = slices.Compact(filter.Tasks)
@@ -132,6 +133,8 @@ func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared boo
 
 // begin waits for the running transactions, then subscribes to other processes or reads the
 // states of the tasks.
+// A transaction that began before the recording may commit without being recorded; its effects are then in the states
+// that are read, or before the first event.
 func (l *Listener) begin(ctx context.Context, drained <-chan struct{}) error {
 	if drained != nil {
 		select {
@@ -206,9 +209,11 @@ func (f *Feed) gap(why string) Notice {
 }
 
 // position returns the position just before a change.
+// Clients must not rely on its form.
 func (f *Feed) position(before uint64) string { return f.run + "-" + strconv.FormatUint(before-1, 10) }
 
 // seqOf returns the change that precedes a position, if it is one of this run.
+// A position of another process or an earlier run cannot be continued.
 func (f *Feed) seqOf(position string) (uint64, bool) {
 	run, seq, _ := strings.Cut(position, "-")
 	n, err := strconv.ParseUint(seq, 10, 64)

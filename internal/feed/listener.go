@@ -24,6 +24,7 @@ type TaskStatus struct {
 
 // readStates reads the states of tasks and passes new ones to the listeners on them, or only to one listener. The
 // change that led to a state may still be to come, or was made by another process.
+// A state that was read before a newer change is told apart by the version: see apply.
 func (f *Feed) readStates(ctx context.Context, src Source, ids []task.ID, only *Listener) error {
 	asked := f.versions(ids, only)
 	if len(asked) == 0 {
@@ -80,6 +81,7 @@ func (l *Listener) apply(s TaskStatus, version int) {
 }
 
 // put adds a change to be delivered. The caller holds mu.
+// Beyond maxPending nothing is kept, because the states are read again in any case.
 func (l *Listener) put(h pendingChange) {
 	if len(l.pending) >= maxPending {
 		l.lost = true
@@ -158,6 +160,7 @@ func (l *Listener) here(kind ChangeKind, why string) Notice {
 }
 
 // take returns the waiting notices, and a channel that is closed when there are more.
+// It may read the database, outside of the feed's mutex.
 func (l *Listener) take(ctx context.Context) ([]Notice, <-chan struct{}, error) {
 	batch := l.first
 	l.first = nil
@@ -240,6 +243,7 @@ func (l *Listener) collectPending() (list []pendingChange, lost string) {
 }
 
 // wants reports whether a change passes the filter.
+// The cheap conditions come first; the template is usually cached.
 func (l *Listener) wants(ctx context.Context, c *Change) (bool, error) {
 	f := &l.filter
 	switch {

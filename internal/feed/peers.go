@@ -31,6 +31,7 @@ type peerFeeds struct {
 	deafSince task.Instant
 }
 
+// peerFeed is the last batch of one process: its number and its arrival.
 type peerFeed struct {
 	number uint64
 	at     task.Instant

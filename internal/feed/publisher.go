@@ -32,6 +32,7 @@ func (t *Publisher) Wanted(until task.Instant) { t.until.Store(int64(until)) }
 // Publish sends the changes committed here since the last call, if another process listens. If
 // send fails, the next batch says that changes are missing. Without changes it sends an empty
 // batch each Heartbeat.
+// t.number is taken back for a batch that is not sent, so that numbers have no gap.
 func (t *Publisher) Publish(f *Feed, send func(Batch) error) error {
 	now := f.now()
 	if now > task.Instant(t.until.Load()) {

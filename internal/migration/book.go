@@ -34,6 +34,7 @@ func (b *book) CreateVersionTable(ctx context.Context, db database.DBTxConn) err
 // Insert implements database.Store. Its key makes sure that of two processes that
 // apply the same migration at the same time, whatever became of the lock, only
 // one succeeds.
+// goose calls it in the transaction of the migration, so both are stored with its effects or not at all.
 func (b *book) Insert(ctx context.Context, db database.DBTxConn, req database.InsertRequest) error {
 	if err := b.Store.Insert(ctx, db, req); err != nil {
 		return err
@@ -70,6 +71,7 @@ func (d Dialect) insertChecksum(ctx context.Context, db database.DBTxConn, f Fil
 
 // applied returns the migrations that the database has, by version; an empty map for a database
 // without Tasker's tables.
+// A database of an early version has no table of checksums; its files then count as unchanged.
 func (m *Migrator) applied(ctx context.Context) (map[int64]record, error) {
 	have := map[int64]record{}
 	if ok, err := m.dialect.hasTable(ctx, m.db, versionTable); err != nil || !ok {

@@ -43,6 +43,7 @@ func SQLite() Dialect {
 // Postgres returns the dialect of a schema, which Up creates if it is missing; "" is the first
 // schema of the search_path. The name must consist of letters, digits and _. It uses two
 // connections and leaves no session state on them, so it works through a pooler.
+// The name is put into statements, so it must have been checked (see ParseDSN of package postgres).
 func Postgres(schema string) Dialect {
 	d := Dialect{
 		goose: goose.DialectPostgres,
@@ -113,6 +114,7 @@ func postgresLocked(ctx context.Context, db *sql.DB, schema string, do func() er
 }
 
 // lockKey returns the number of the lock of a schema.
+// Two schemas of one database have different locks and can be migrated at the same time.
 func lockKey(schema string) int64 {
 	sum := sha256.Sum256([]byte("tasker migrations of " + schema))
 	return int64(binary.BigEndian.Uint64(sum[:]))

@@ -82,6 +82,7 @@ func (f File) check() error {
 }
 
 // SQL returns the statements of files for people to read, without goose's annotations.
+// It is what an administrator applies by hand, or reads before migrating.
 func SQL(files []File) string {
 	if len(files) == 0 {
 		return "-- nothing is pending\n"
@@ -103,6 +104,7 @@ type beginWith struct {
 }
 
 // Open implements fs.FS.
+// The checksum is that of the original file: the statement depends on the configuration.
 func (b beginWith) Open(name string) (fs.File, error) {
 	f, err := b.FS.Open(name)
 	if err != nil || b.statement == "" || !fileName.MatchString(name) {

@@ -25,6 +25,7 @@ const (
 )
 
 // Migrator migrates one database. It is safe for concurrent use.
+// It keeps no state between calls.
 type Migrator struct {
 	db      *sql.DB
 	dir     fs.FS
@@ -111,6 +112,7 @@ func unsigned(list []Status) bool {
 }
 
 // up applies the migrations. No other process does so meanwhile, but one may have done so before.
+// The list is read again, because another process may have migrated while this one waited for the lock.
 func (m *Migrator) up(ctx context.Context) ([]File, error) {
 	list, err := m.Status(ctx)
 	if err != nil {

@@ -32,13 +32,14 @@ type Status struct {
 	signed bool // the database has its checksum
 }
 
-// record is what the database knows of one that was applied.
+// record is one applied migration, as the database knows it.
 type record struct {
 	file, sha256 string // empty when it was applied before checksums were kept
 	appliedAt    time.Time
 }
 
-// compare lays the list of this binary beside that of the database.
+// compare compares the list of this binary with that of the database. It returns one Status per file, then one per
+// migration that only the database has.
 func compare(files []File, have map[int64]record) []Status {
 	var newest int64
 	for v := range have {
@@ -94,6 +95,7 @@ func Check(list []Status) error {
 }
 
 // PendingFiles returns those that would be applied next, in order.
+// They have no gap among them: a missing one below an applied one is Skipped.
 func PendingFiles(list []Status) []File {
 	var out []File
 	for _, s := range list {
@@ -106,6 +108,7 @@ func PendingFiles(list []Status) []File {
 
 // Status compares the database with this binary. It changes nothing, not even
 // where no table exists yet.
+// It takes no lock, so a migration in progress may show in part.
 func (m *Migrator) Status(ctx context.Context) ([]Status, error) {
 	if m.dialect.check != nil {
 		if err := m.dialect.check(ctx, m.db); err != nil {

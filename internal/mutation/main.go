@@ -1,10 +1,10 @@
-// Command mutation holds the tests of packages to what they would notice:
+// Command mutation checks that tests notice changes of the code:
 //
 //	go run ./internal/mutation internal/task internal/failure
 //
-// A mutant is the package with one operator changed. The command runs the tests of
-// each package on every mutant of it, with gremlins, and fails when they pass on one
-// that docs/mutation.md does not explain, or when that page explains one that is gone.
+// A mutant is the package with one operator changed. The command runs the tests of each package on every mutant of it,
+// with gremlins, and fails if they pass on one that docs/mutation.md does not explain, or if that page explains one
+// that is gone.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"strings"
 )
 
+// The version is fixed, since another one may make other mutants.
 const (
 	tool = "github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0"
 	list = "docs/mutation.md"
@@ -34,6 +35,7 @@ func main() {
 }
 
 // run tests the mutants of packages, which are directories seen from the top.
+// It tests all packages before it fails, so that one run shows every difference.
 func run(packages []string, workers int, out io.Writer) error {
 	page, err := os.ReadFile(list)
 	if err != nil {
@@ -70,6 +72,7 @@ func run(packages []string, workers int, out io.Writer) error {
 
 // compare lists the survivors of a package that nobody explains, and the explanations
 // that nothing needs.
+// Equal mutants on equal lines are counted: each needs an explanation of its own.
 func compare(dir string, lived, explained []mutant) []string {
 	var faults []string
 	rest := slices.DeleteFunc(slices.Clone(explained), func(m mutant) bool { return filepath.Dir(m.file) != dir })
@@ -98,6 +101,7 @@ func build(dir string) (string, error) {
 }
 
 // test runs gremlins on one package.
+// It blocks for minutes: each mutant is a run of the tests.
 func test(gremlins, dir string, workers int) (*report, error) {
 	temp, err := os.MkdirTemp("", "mutation-")
 	if err != nil {

@@ -16,13 +16,16 @@ type mutant struct {
 	line     string
 }
 
+// String is the form in which the page lists a mutant.
 func (m mutant) String() string {
 	return fmt.Sprintf("- `%s` %s of `%s` in `%s`:", m.file, m.kind, m.operator, m.line)
 }
 
+// entry matches one such line of the page; the explanation follows the colon.
 var entry = regexp.MustCompile("(?m)^- `([^`]+)` ([A-Z_]+) of `([^`]+)` in\\s+`([^`]+)`:")
 
 // parse reads the mutants that a page explains.
+// Other text of the page is ignored.
 func parse(page string) []mutant {
 	var out []mutant
 	for _, m := range entry.FindAllStringSubmatch(page, -1) {
@@ -50,6 +53,7 @@ type report struct {
 var noticed = map[string]bool{"KILLED": true, "TIMED OUT": true, "NOT VIABLE": true}
 
 // summary counts the mutants by how they ended.
+// NOT VIABLE, a mutant that does not compile, counts as killed.
 func (r *report) summary() string {
 	count := map[string]int{}
 	for _, f := range r.Files {
@@ -62,6 +66,7 @@ func (r *report) summary() string {
 }
 
 // lived lists the mutants that no test has noticed.
+// The text of the line is read from the source, since gremlins gives its number only.
 func (r *report) lived() ([]mutant, error) {
 	var out []mutant
 	for _, f := range r.Files {
@@ -86,4 +91,5 @@ func (r *report) lived() ([]mutant, error) {
 }
 
 // operator returns the operator that a text begins with.
+// A text that begins with no operator gives "".
 func operator(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "<>=!+-*/%&|^"))] }

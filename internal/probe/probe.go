@@ -74,6 +74,7 @@ func New(allow []string, timeout time.Duration) (*Client, error) {
 
 var errNotAllowed = errors.New("its address is in no network that may be asked (engine.worker_probes.allow)")
 
+// contains reports whether an address is in one of the networks. Without networks nothing may be asked.
 func contains(networks []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(a) })
 }

@@ -10,6 +10,7 @@ import (
 // readCatalog builds tables from the rows of a query: table, column, type, and place in the
 // primary key, -1 outside it. Rows of one table come together. An unknown type, or a table
 // without a primary key, is an error: a copy that leaves something out is worse than none.
+// The tables that describe a database and not its content (own) are left out.
 func readCatalog(ctx context.Context, tx *sql.Tx, query string, kinds map[string]kind) ([]table, error) {
 	rows, err := tx.QueryContext(ctx, query)
 	if err != nil {

@@ -22,33 +22,27 @@ type database struct {
 // because PgBouncer gives no session.
 type dialect interface {
 	// begin starts a read-only transaction on one snapshot, without a time limit.
-	// begin starts a transaction that reads one snapshot, for as long as it takes.
 	begin(ctx context.Context) (*sql.Tx, error)
 	// catalog describes the tables, columns sorted by name.
 	catalog(ctx context.Context, tx *sql.Tx) ([]table, error)
 	// read returns the expression that selects a column, in a form that decode accepts.
-	// read is the expression that reads a column, such that decode takes it.
 	read(c column) string
+	// decode converts what the driver returned for read to the canonical form. An error means damage, or a value of
+	// another type than its column.
 	decode(c column, v any) (value, error)
 	// param returns the expression of the n-th parameter in a comparison with a column.
-	// param is the expression of the n-th parameter, compared with a column.
 	param(n int, c column) string
+	// encode converts a canonical value to an argument. Conflict: this database cannot store it.
 	encode(c column, v value) (any, error)
 	// insert adds the rows whose keys do not exist, as one transaction, and returns their
 	// number.
-	// insert adds those rows whose keys are not there, as one transaction, and
-	// returns how many it added.
 	insert(ctx context.Context, t *table, rows []row) (int64, error)
 	// counter returns the last number that the database issued for the key of a table, 0 if it
 	// issues none.
-	// counter returns the last number that the database gave out for the key of
-	// a table; 0 when it numbers none.
 	counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error)
 	// advance raises that number to at least to. It never lowers it.
-	// advance moves that number on. It never goes back.
 	advance(ctx context.Context, t *table, to int64) error
 	// settled is called once when all tables are copied.
-	// settled is called when all is copied.
 	settled(ctx context.Context, tables []table) error
 }
 
@@ -62,6 +56,7 @@ func (d *database) close() error {
 }
 
 // snapshot calls fn within a transaction in which all reads see the same state.
+// Snapshots of one database do not nest.
 func (d *database) snapshot(ctx context.Context, fn func() error) error {
 	tx, err := d.begin(ctx)
 	if err != nil {
@@ -78,6 +73,7 @@ func (d *database) snapshot(ctx context.Context, fn func() error) error {
 // page calls each with up to limit rows whose keys are above after, in key order, and returns
 // the last key, nil if there was no row. Pages by key cost the same at the end of a table as at
 // its start.
+// An error of each ends the page and is returned as it is.
 func (d *database) page(ctx context.Context, t *table, after row, limit int, each func(row) error) (row, error) {
 	var conds []string
 	var args []any
@@ -106,6 +102,7 @@ func (d *database) page(ctx context.Context, t *table, after row, limit int, eac
 }
 
 // find returns the existing rows among those with the given keys, by row.name of the key.
+// wanted may have lookupRows keys at most: each value is one parameter of the statement.
 func (d *database) find(ctx context.Context, t *table, wanted []row) (map[string]row, error) {
 	found := make(map[string]row, len(wanted))
 	if len(wanted) == 0 {
@@ -130,6 +127,7 @@ func (d *database) find(ctx context.Context, t *table, wanted []row) (map[string
 
 // keys lists the columns of the key for SQL. They are qualified: in ORDER BY a bare name would
 // mean the selected expression, which is text.
+// The key is in the order of the primary key's index, so the database can read along it.
 func keys(t *table) string { return "t." + strings.Join(t.keyNames(), ", t.") }
 
 // tuple appends the values of a key to args and returns their expression.
@@ -147,6 +145,7 @@ func (d *database) tuple(t *table, key row, args *[]any) (string, error) {
 }
 
 // selects returns the query for a table's rows under conditions.
+// The columns are in the order of the table's, which decode relies on.
 func (d *database) selects(t *table, conds []string) string {
 	cols := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -192,6 +191,7 @@ func (d *database) query(ctx context.Context, t *table, query string, args []any
 }
 
 // each calls fn with every row of a table, in pages.
+// It reads within the snapshot, so rows that are written meanwhile do not appear.
 func (d *database) each(ctx context.Context, t *table, fn func(row) error) error {
 	var after row
 	for {
@@ -204,6 +204,7 @@ func (d *database) each(ctx context.Context, t *table, fn func(row) error) error
 }
 
 // sum computes the checksum of a table.
+// It reads the whole table; nothing is kept except the sum.
 func (d *database) sum(ctx context.Context, t *table) (*digest, error) {
 	sum := &digest{}
 	err := d.each(ctx, t, func(r row) error {

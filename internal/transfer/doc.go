@@ -5,4 +5,8 @@
 // descriptions are compared, and what they agree on is copied column by column.
 // Every value has one canonical text, whichever engine keeps it, so rows of two
 // engines can be compared, and one checksum is computed for both.
+//
+// Begin with transfer.go (Copy: the order of the steps), then schema.go (what is compared and copied), row.go (the
+// canonical form of values) and database.go (reading in pages). postgres.go and sqlite.go are the dialects; seed.go
+// explains which IDs a SQLite file can hold.
 package transfer

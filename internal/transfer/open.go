@@ -21,6 +21,7 @@ import (
 )
 
 // openSource opens the source, whose schema must be up to date: a copy must not change it.
+// NotFound: there is no such file. It is locked against servers until it is closed.
 func openSource(ctx context.Context, at config.DSN) (*database, error) {
 	path, err := locate(at)
 	switch {
@@ -41,6 +42,7 @@ func openSource(ctx context.Context, at config.DSN) (*database, error) {
 }
 
 // locate returns the path of a SQLite file, "" for PostgreSQL.
+// Invalid: a database in memory, which no other process can reach.
 func locate(at config.DSN) (string, error) {
 	switch at.Engine {
 	case "postgres":
@@ -54,6 +56,8 @@ func locate(at config.DSN) (string, error) {
 // openTarget opens the target, and creates or migrates it. A SQLite file needs a seed from
 // which all IDs of the source can be rebuilt; without one openTarget fails before anything is
 // written.
+// It runs inside the snapshot of the source, which supplies the IDs. Invalid: source and target are the same file.
+// Conflict: an existing file has another seed.
 func openTarget(ctx context.Context, at config.DSN, source *database) (*database, error) {
 	path, err := locate(at)
 	switch {
@@ -83,6 +87,7 @@ func openTarget(ctx context.Context, at config.DSN, source *database) (*database
 
 // seedsFor returns the seeds that a SQLite file with the source's IDs can have. For a
 // PostgreSQL source it reads every ID.
+// Without any ID every seed fits.
 func seedsFor(ctx context.Context, source *database) (*seeds, error) {
 	if l, ok := source.dialect.(*lite); ok {
 		return &seeds{seen: true, left: []uint64{l.seed}}, nil
@@ -124,6 +129,7 @@ func (s *seeds) addTable(ctx context.Context, source *database, t *table) error 
 }
 
 // onlyIDs reduces a table to its key and its IDs, and reports whether it has IDs.
+// Reading the other columns for the search of a seed would double the time of a copy.
 func onlyIDs(t *table) (narrow table, has bool) {
 	narrow = table{name: t.name, key: make([]int, len(t.key))}
 	for i, c := range t.columns {
@@ -192,6 +198,7 @@ func openPostgres(ctx context.Context, dsn string, mode migration.Mode) (*databa
 
 // idle fails while a server uses the database, because it would change the rows during the
 // copy.
+// A server renews its turns every few seconds, so one that was killed is noticed after the turn has expired.
 func idle(ctx context.Context, d *database) error {
 	n, err := aliveNodes(ctx, d.reads)
 	if err != nil || n == 0 {

@@ -47,6 +47,7 @@ func (p *pg) catalog(ctx context.Context, tx *sql.Tx) ([]table, error) {
 }
 
 // begin implements dialect.
+// REPEATABLE READ takes its snapshot with the first statement.
 func (p *pg) begin(ctx context.Context) (*sql.Tx, error) {
 	return p.transaction(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 }
@@ -71,6 +72,7 @@ func (p *pg) transaction(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, err
 }
 
 // write runs fn in a transaction.
+// It is one transaction, so an interrupted insert leaves nothing of its batch.
 func (p *pg) write(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	tx, err := p.transaction(ctx, nil)
 	if err != nil {
@@ -168,6 +170,7 @@ func (p *pg) insert(ctx context.Context, t *table, rows []row) (int64, error) {
 }
 
 // sequence returns the sequence of an identity column, "" if t has none.
+// The name comes quoted and qualified, ready for a statement.
 func (p *pg) sequence(ctx context.Context, tx *sql.Tx, t *table) (string, error) {
 	if len(t.key) != 1 || t.columns[t.key[0]].kind != integers {
 		return "", nil
@@ -178,6 +181,7 @@ func (p *pg) sequence(ctx context.Context, tx *sql.Tx, t *table) (string, error)
 }
 
 // counter implements dialect.
+// A sequence that was never used has a last_value that was not issued; is_called tells.
 func (p *pg) counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error) {
 	seq, err := p.sequence(ctx, tx, t)
 	if err != nil || seq == "" {
@@ -197,6 +201,7 @@ func (p *pg) advance(ctx context.Context, t *table, to int64) error {
 		query := `SELECT greatest(max(` + t.keyNames()[0] + `), $1::bigint, (SELECT last_value FROM ` + seq +
 			` WHERE is_called)) FROM ` + t.name
 		last, err := number(ctx, tx, query, to)
+		// A sequence starts at 1; without rows it stays as it is.
 		if err != nil || last < 1 {
 			return err
 		}

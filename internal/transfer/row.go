@@ -23,9 +23,11 @@ func (v value) String() string {
 }
 
 // row holds the values of a table's columns.
+// It is not changed after it was read; slices of rows may share its values.
 type row []value
 
 // size estimates the memory of a row in bytes.
+// 8 bytes stand for what a value costs besides its text.
 func (r row) size() int {
 	n := 0
 	for _, v := range r {
@@ -45,6 +47,8 @@ func (r row) name() string {
 
 // digest is the checksum of a set of rows. It does not depend on their order,
 // because two engines sort text differently.
+// The sums are added without a carry, so rows can be added in any order. Unlike with XOR, a row that appears twice
+// counts twice.
 type digest struct {
 	rows int64
 	sums [4]uint64

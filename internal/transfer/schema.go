@@ -26,6 +26,7 @@ type column struct {
 }
 
 // table describes which columns and rows of a table are copied, and in which order.
+// A table of one side becomes the table of both in match.
 type table struct {
 	name    string
 	columns []column // sorted by name
@@ -81,6 +82,7 @@ func notesLast(tables []table) []table {
 
 // match returns the tables to copy. It fails with a list of all differences if the databases
 // differ in more than the representation of values.
+// It reports every difference at once, sorted by name.
 func match(from, to []table) ([]table, error) {
 	var problems []string
 	others := byName(to)
@@ -123,6 +125,7 @@ func byName(tables []table) map[string]table {
 }
 
 // join merges two descriptions of a table, and returns the differences that forbid a copy.
+// Its result is complete only without differences.
 func join(a, b table) (table, []string) {
 	var faults []string
 	out := table{name: a.name, filter: filters[a.name]}
@@ -146,6 +149,7 @@ func join(a, b table) (table, []string) {
 }
 
 // common returns the narrower of two kinds, if one can represent the other.
+// An INTEGER of SQLite may be an ID on the other side, and its TEXT a document.
 func common(a, b kind) (kind, bool) {
 	if a == b {
 		return a, true

@@ -7,6 +7,7 @@ const seedKey = "id_seed"
 
 // seeds are the seeds from which every added ID can be rebuilt. SQLite stores only the
 // sequence of an ID, so all IDs of a file must come from one seed.
+// Only the first ID is costly; each further one compares a handful of seeds.
 type seeds struct {
 	seen bool
 	left []uint64
@@ -29,6 +30,7 @@ func (s *seeds) add(id task.ID) bool {
 }
 
 // allow reports whether a file with this seed can hold the IDs that were added.
+// Without any ID every seed is allowed.
 func (s *seeds) allow(seed uint64) bool {
 	if !s.seen {
 		return true

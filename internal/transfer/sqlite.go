@@ -14,6 +14,7 @@ import (
 
 // lite is the dialect of SQLite. IDs are stored as sequences and converted with the seed of the
 // file.
+// db writes through connections of its own, while the lock of the store keeps servers away.
 type lite struct {
 	db   *sql.DB
 	ids  *task.Source
@@ -87,6 +88,7 @@ func (l *lite) encode(c column, v value) (any, error) {
 }
 
 // insert implements dialect.
+// An error rolls back all of its rows.
 func (l *lite) insert(ctx context.Context, t *table, rows []row) (added int64, err error) {
 	names, params := make([]string, len(t.columns)), make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -128,6 +130,7 @@ func (l *lite) insert(ctx context.Context, t *table, rows []row) (added int64, e
 }
 
 // counter implements dialect. Only tables with AUTOINCREMENT have one.
+// For other tables the query finds no row and gives 0.
 func (l *lite) counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error) {
 	return number(ctx, tx, `SELECT seq FROM sqlite_sequence WHERE name = ?1`, t.name)
 }
@@ -135,11 +138,11 @@ func (l *lite) counter(ctx context.Context, tx *sql.Tx, t *table) (int64, error)
 // advance implements dialect.
 func (l *lite) advance(ctx context.Context, t *table, to int64) error {
 	// Inserting rows with explicit numbers has already raised the counter.
-	// Inserting rows with numbers of their own has moved the counter on already.
 	_, err := l.db.ExecContext(ctx, `UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1`, t.name, to)
 	if err != nil || to == 0 {
 		return err
 	}
+	// A table without rows has no entry yet.
 	const begin = `INSERT INTO sqlite_sequence (name, seq) SELECT name, ?2 FROM sqlite_schema
  WHERE type = 'table' AND name = ?1 AND sql LIKE '%AUTOINCREMENT%' AND name NOT IN (SELECT name FROM sqlite_sequence)`
 	_, err = l.db.ExecContext(ctx, begin, t.name, to)

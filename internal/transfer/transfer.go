@@ -10,12 +10,9 @@ import (
 
 const (
 	// pageRows bounds the rows of one query and of one insert.
-	// pageRows bounds what one query reads.
 	pageRows = 1000
 	// batchBytes bounds the rows in memory, except for a single row.
-	// batchBytes bounds what is gathered before it is written.
 	batchBytes = 4 << 20
-	// lookupRows bounds the keys of one look-up.
 	// lookupRows bounds the keys of one look-up.
 	lookupRows = 500
 )
@@ -23,6 +20,7 @@ const (
 // Options are the settings of a copy; the zero value is valid.
 type Options struct {
 	// Progress is called with a table's rows as they are read from the source.
+	// rows counts those of the table so far, already present ones included. It is called from the goroutine of Copy.
 	Progress func(table string, rows int64)
 }
 
@@ -79,6 +77,7 @@ func Copy(ctx context.Context, from, to config.DSN, opts Options) (*Report, erro
 
 // copyAll compares the schemas, makes sure that the target holds nothing else, copies, and
 // compares the content.
+// The source is read in one snapshot, and the target in two: before the first write and after the last.
 func copyAll(ctx context.Context, source, target *database, opts Options) (*Report, error) {
 	var tables []table
 	err := target.snapshot(ctx, func() (err error) {
@@ -99,6 +98,7 @@ func copyAll(ctx context.Context, source, target *database, opts Options) (*Repo
 	if err != nil {
 		return nil, err
 	}
+	// It comes before the comparison, which reads all rows and profits from it.
 	if err := target.settled(ctx, tables); err != nil {
 		return nil, err
 	}
@@ -233,6 +233,7 @@ func copyTable(ctx context.Context, source, target *database, t *table, progress
 }
 
 // verify reads both tables again and compares their checksums.
+// It reads what was stored, not what was sent.
 func verify(ctx context.Context, source, target *database, t *table, out *Table) error {
 	here, err := source.sum(ctx, t)
 	if err != nil {

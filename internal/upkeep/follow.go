@@ -76,7 +76,7 @@ func (u *Upkeep) follow(ctx context.Context) error {
 	}
 }
 
-// Both the events and the poll use it.
+// bounded runs look for at most maxLook.
 func bounded(ctx context.Context, look func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, maxLook)
 	defer cancel()

@@ -10,6 +10,7 @@ import (
 const retentionInterval = time.Minute
 
 // retention deletes rows that are older than the configuration keeps.
+// A full batch of one kind means that the round continues at once.
 func (u *Upkeep) retention() Loop {
 	return Loop{Name: "retention", Every: retentionInterval, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {

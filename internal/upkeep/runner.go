@@ -45,6 +45,7 @@ func (l *Loop) hold() time.Duration {
 func patience(every time.Duration) time.Duration { return max(3*every, 5*time.Second) }
 
 // Host is what a Runner needs from its process.
+// An Engine is one.
 type Host interface {
 	// Now returns the time.
 	Now() task.Instant
@@ -79,6 +80,7 @@ type running struct {
 
 // Run runs a loop until ctx ends and returns the reason. It blocks. The first batch runs at
 // once. On return the turn is given up.
+// It never returns nil.
 func (r *Runner) Run(ctx context.Context, loop Loop) error {
 	l := &running{Loop: loop}
 	defer r.giveUp(ctx, l)

@@ -8,6 +8,7 @@ import (
 )
 
 // fire makes steps ready that are due.
+// It also sends the next due time to Engine.NextDue.
 func (u *Upkeep) fire(ctx context.Context) (int, bool, error) {
 	n, err := u.engine.FireTimers(ctx, batch)
 	return n, n == batch, err

@@ -13,7 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// batch bounds the items in one transaction of a loop.
+// batch bounds the items in one transaction of a loop. A transaction of that size is short, so that claims and results
+// do not wait long behind it.
 const batch = 500
 
 // Upkeep is the set of loops of one process.

@@ -14,7 +14,6 @@ import (
 const (
 	// batch is the number of steps in one run of a script. While a script runs, Redis serves
 	// nobody else; a run of this size takes a few milliseconds.
-	// batch is the number of steps in one run of a script. Redis does nothing else meanwhile, for a few milliseconds.
 	batch = 1000
 	// window is the number of concurrent runs; each window has the time of a call.
 	window = 16
@@ -34,6 +33,7 @@ func (d *Dispatcher) call(ctx context.Context, verb string, script *rueidis.Lua,
 // calls runs a script many times, in order, and returns its answers. It returns
 // engine.ErrDispatchLost if the content is not that of the epoch. After any other error some
 // runs may have taken effect.
+// verb names the work in errors.
 func (d *Dispatcher) calls(ctx context.Context, verb string, script *rueidis.Lua,
 	runs [][]string,
 ) ([]rueidis.RedisMessage, error) {
@@ -44,6 +44,7 @@ func (d *Dispatcher) calls(ctx context.Context, verb string, script *rueidis.Lua
 		runs = runs[len(some):]
 		list, err := d.ask(ctx, script, epoch, some)
 		if err == nil {
+			// After the answers, because they may have come over a connection that was made for them.
 			err = d.verify(ctx)
 		}
 		if errors.Is(err, engine.ErrDispatchLost) {

@@ -14,6 +14,7 @@ const claimSize = 35
 
 // Claim implements engine.Dispatcher: it leases the steps with the lowest keys to the claims,
 // in their order. The result has one list for each claim.
+// An error may leave steps leased that no answer names: the lease runs out and they return.
 func (d *Dispatcher) Claim(ctx context.Context, claims []engine.Claim, now task.Instant) ([][]engine.Hold, error) {
 	at := string(put64(nil, int64(now)))
 	var runs [][]string
@@ -59,6 +60,7 @@ func together(claims []engine.Claim) int {
 }
 
 // routeSets numbers the sets of routes in claims. Many workers serve the same ones.
+// A set is named by its number in the arguments, so that a claim takes 2 bytes for hundreds of routes.
 type routeSets struct {
 	same map[sliceOf]int
 	sets map[string]int

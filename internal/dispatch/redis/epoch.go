@@ -13,6 +13,7 @@ import (
 )
 
 // belief is what this process knows of the content.
+// It is guarded by the Dispatcher's mutex.
 type belief struct {
 	epoch     string // the epoch in use; empty: none
 	condemned string // an epoch found incomplete, which it may replace
@@ -49,6 +50,7 @@ type content struct {
 func (c content) ofThisRun() bool { return c.epoch != "" && strings.HasSuffix(c.epoch, "."+c.run) }
 
 // look reads the content's epoch and the server's run, and checks that the server evicts no keys.
+// An empty epoch is passed to the script, which does not compare it.
 func (d *Dispatcher) look(ctx context.Context) (content, error) {
 	answers, err := d.ask(ctx, d.scripts.check, "", [][]string{nil})
 	if err != nil {
@@ -86,6 +88,7 @@ func (d *Dispatcher) verify(ctx context.Context) error {
 }
 
 // condemn records that the content of an epoch cannot be trusted.
+// Reload may then replace that epoch, and no other.
 func (d *Dispatcher) condemn(epoch string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

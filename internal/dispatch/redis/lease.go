@@ -61,6 +61,7 @@ func (d *Dispatcher) HeldBy(ctx context.Context, worker int64, limit int) ([]eng
 }
 
 // Held counts the steps that workers hold. A worker without steps is not in the map.
+// The counts come from the sets of the workers, without reading the holds.
 func (d *Dispatcher) Held(ctx context.Context) (map[int64]int, error) {
 	answer, err := d.call(ctx, "count leases", d.scripts.held)
 	if err != nil {

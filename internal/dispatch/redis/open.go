@@ -110,6 +110,7 @@ func Open(ctx context.Context, url string, o *Options) (*Dispatcher, error) {
 
 // configure sets the limits of the client. They are short, because a caller that waits for
 // Redis could ask the database instead.
+// ConnWriteTimeout is longer than a call: a slow answer must not end the connection that all calls share.
 func (d *Dispatcher) configure() {
 	o := &d.option
 	o.Dialer.Timeout = d.timeout
@@ -151,6 +152,7 @@ func (d *Dispatcher) connected() (rueidis.Client, error) {
 }
 
 // Close ends the connections. Verbs then return an error.
+// A second call has no effect.
 func (d *Dispatcher) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

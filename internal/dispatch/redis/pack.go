@@ -34,6 +34,7 @@ func put64(b []byte, n int64) []byte { return big.AppendUint64(b, uint64(n)) }
 func putKey(b []byte, key int64) []byte { return big.AppendUint64(b, uint64(key)^topBit) }
 
 // putOffered appends what Redis stores of a ready step.
+// The priority is signed, hence the flipped bit, as in putKey.
 func putOffered(b []byte, o *engine.Offered) []byte {
 	b = put64(b, o.Route)
 	b = putKey(b, o.Key)

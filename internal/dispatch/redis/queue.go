@@ -64,6 +64,7 @@ func each(packed []string, before ...string) [][]string {
 
 // Missing implements engine.Dispatcher: it returns the steps that are neither waiting at their
 // key nor held.
+// It reads only; the engine offers them again.
 func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]engine.Offered, error) {
 	packed := batches(steps, placeSize, putPlace)
 	answers, err := d.calls(ctx, "look for steps", d.scripts.missing, each(packed))
@@ -91,6 +92,7 @@ func (d *Dispatcher) Missing(ctx context.Context, steps []engine.Offered) ([]eng
 }
 
 // Depth implements engine.Dispatcher: it counts the waiting steps of a route before a place.
+// It counts in the sorted set, in logarithmic time.
 func (d *Dispatcher) Depth(ctx context.Context, route, key int64, id task.ID) (int, error) {
 	answer, err := d.call(ctx, "count steps", d.scripts.depth, string(put64(nil, route)),
 		string(append(putKey(nil, key), id[:]...)))

@@ -19,6 +19,7 @@ type scripts struct {
 
 // loadScripts reads the embedded scripts. The prelude, which defines layout and helpers,
 // precedes each.
+// An error means a binary without its scripts.
 func loadScripts() (*scripts, error) {
 	var s scripts
 	for name, into := range map[string]**rueidis.Lua{

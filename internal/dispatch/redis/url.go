@@ -35,6 +35,7 @@ var parameters = []string{"prefix", "timeout", "addr", "client_name", "master_se
 var names = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 // parseURL parses the URL of Open. It connects to nothing.
+// An error never contains the URL.
 func parseURL(text string) (target, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "redis" && u.Scheme != "rediss" {
