@@ -5,11 +5,16 @@ type CaseReason string
 
 // The reasons of cases. CaseCause gives the detail.
 const (
-	ReasonStaleness         CaseReason = "staleness_timeout"         // too long in one state, or in all together
-	ReasonMaxRetries        CaseReason = "max_retries_exceeded"      // in error: a step failed for good
-	ReasonCycle             CaseReason = "dependency_cycle_detected" // steps wait for each other
-	ReasonWorkerUnavailable CaseReason = "worker_unavailable"        // a step is ready, and no live worker serves its route
-	ReasonManual            CaseReason = "manual_dlq"                // opened by hand
+	// ReasonStaleness: the task was too long in one state, or in all together.
+	ReasonStaleness CaseReason = "staleness_timeout"
+	// ReasonMaxRetries: the task is in error, because a step failed for good.
+	ReasonMaxRetries CaseReason = "max_retries_exceeded"
+	// ReasonCycle: steps wait for each other.
+	ReasonCycle CaseReason = "dependency_cycle_detected"
+	// ReasonWorkerUnavailable: a step is ready, and no live worker serves its route.
+	ReasonWorkerUnavailable CaseReason = "worker_unavailable"
+	// ReasonManual: an operator opened the case.
+	ReasonManual CaseReason = "manual_dlq"
 )
 
 // CaseResolution is the outcome of a case.
