@@ -20,8 +20,8 @@ type copying struct {
 	from, to string
 }
 
-// newCopy builds `copy`. Both DSNs are flags, not arguments, so that source and target cannot
-// be swapped by their order.
+// newCopy builds `copy`. Both DSNs are flags, not arguments, so that source and target cannot be swapped by their
+// order. --json prints a transfer.Report.
 func newCopy(s *session) *cobra.Command {
 	c := &copying{s: s}
 	cmd := &cobra.Command{

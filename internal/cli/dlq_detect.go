@@ -9,8 +9,9 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQDetect builds `dlq detect`. It exits with 1 if any stale task could not be set to
-// error, although the other tasks were.
+// newDLQDetect builds `dlq detect`. It exits with 1 if any stale task could not be set to error, although the other
+// tasks were. It may run beside the detector of a server: a task is given up once. --json prints a list of
+// operate.Detection.
 func newDLQDetect(s *session) *cobra.Command {
 	var req operate.DetectRequest
 	cmd := &cobra.Command{

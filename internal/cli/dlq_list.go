@@ -10,8 +10,9 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQList builds `dlq list`. The API pages cases with an offset; the flag is called --cursor
-// as everywhere else.
+// newDLQList builds `dlq list`. The API pages cases with an offset; the flag is called --cursor as everywhere else. A
+// case that is opened between two pages shifts them, so a case may appear twice. --json prints a list of operate.Case
+// without snapshots.
 func newDLQList(s *session) *cobra.Command {
 	var (
 		flags  caseFlags

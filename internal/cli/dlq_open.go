@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQOpen builds `dlq open`, for a task that a person finds suspicious before the detector
-// does.
+// newDLQOpen builds `dlq open`, for a task that a person finds suspicious before the detector does. A task with a
+// pending case exits with 4. --json prints the operate.Case.
 func newDLQOpen(s *session) *cobra.Command {
 	var (
 		req      operate.OpenCaseRequest

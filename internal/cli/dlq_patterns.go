@@ -10,8 +10,9 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQPatterns builds `dlq patterns`. It prints a stored report and computes nothing, so it
-// is cheap on a large database; the first line says how old the report is.
+// newDLQPatterns builds `dlq patterns`. It prints a stored report and computes nothing, so it is cheap on a large
+// database; the first line says how old the report is. Before the first analysis it exits with 3. --json prints an
+// operate.FailureReport.
 func newDLQPatterns(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{

@@ -11,8 +11,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQQueue builds `dlq queue`, the list from which an operator takes the next case. It has
-// no pages: the order changes every minute, so a second page would skip and repeat cases.
+// newDLQQueue builds `dlq queue`, the list from which an operator takes the next case. It has no pages: the order
+// changes every minute, so a second page would skip and repeat cases. --json prints a list of operate.QueuedCase.
 func newDLQQueue(s *session) *cobra.Command {
 	var flags caseFlags
 	cmd := &cobra.Command{

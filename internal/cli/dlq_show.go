@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQShow builds `dlq show`. It takes the task, not the case, because an alert names the
-// task.
+// newDLQShow builds `dlq show`. It takes the task, not the case, because an alert names the task. --json prints an
+// operate.Case with its snapshot and notes.
 func newDLQShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show TASK_UUID",

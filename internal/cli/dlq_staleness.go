@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQStaleness builds `dlq staleness`. It reads what the detector would decide now and
-// changes nothing.
+// newDLQStaleness builds `dlq staleness`. It reads what the detector would decide now and changes nothing. --json
+// prints a list of operate.StaleTask.
 func newDLQStaleness(s *session) *cobra.Command {
 	var (
 		filter operate.StalenessFilter

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQStats builds `dlq stats`. It accepts the filters of `dlq list`.
+// newDLQStats builds `dlq stats`. It accepts the filters of `dlq list`. --json prints a list of operate.CaseStats.
 func newDLQStats(s *session) *cobra.Command {
 	var flags caseFlags
 	cmd := &cobra.Command{

@@ -52,7 +52,8 @@ func (l *failedTaskFlags) prepare(s *session) error {
 	return err
 }
 
-// newDLQTasks builds `dlq tasks`.
+// newDLQTasks builds `dlq tasks`: the tasks that `dlq replay --all` would find with the same filters. --json prints an
+// operate.FailedTaskPage.
 func newDLQTasks(s *session) *cobra.Command {
 	var (
 		flags  failedTaskFlags

@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQUpdate builds `dlq update`. An omitted --notes leaves the field out of the request,
-// which is not the same as an empty note; Changed tells them apart.
+// newDLQUpdate builds `dlq update`. An omitted --notes leaves the field out of the request, which is not the same as an
+// empty note; Changed tells them apart. --json prints an operate.CaseUpdated, with --all an operate.BulkResult.
 func newDLQUpdate(s *session) *cobra.Command {
 	var (
 		bulk                    bulkFlags

@@ -22,7 +22,8 @@ type eventsCommand struct {
 	types, states []string
 }
 
-// newEvents builds `events`. It runs until it is interrupted, unless --until-settled is given.
+// newEvents builds `events`. It runs until it is interrupted, unless --until-settled is given. --json prints a
+// tasker.Event per line.
 func newEvents(s *session) *cobra.Command {
 	c := &eventsCommand{s: s}
 	cmd := &cobra.Command{

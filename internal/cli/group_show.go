@@ -12,6 +12,7 @@ import (
 )
 
 // newGroupShow builds `group show`. One request answers with the group, its thread, its merged groups and a letter.
+// --json prints a deadletters.GroupStory.
 func newGroupShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show GROUP_ID",

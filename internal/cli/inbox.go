@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newInbox builds `inbox`: the list of groups.
+// newInbox builds `inbox`: the list of groups, where an operator begins. --json prints a deadletters.GroupPage.
 func newInbox(s *session) *cobra.Command {
 	var (
 		filter deadletters.GroupFilter

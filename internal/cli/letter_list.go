@@ -10,7 +10,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newLetterList builds `letter list`.
+// newLetterList builds `letter list`. --json prints a deadletters.LetterPage, whose letters lack large payloads and
+// stacks; `letter show` and `letter export` have them.
 func newLetterList(s *session) *cobra.Command {
 	var (
 		flags  selectionFlags
@@ -78,7 +79,7 @@ func (s *session) printLetters(page *deadletters.LetterPage) error {
 }
 
 // letterState formats the state of a letter. "parked" is a mark and not a state: the letter was sent back too often,
-// and redrives leave it out unless they are told otherwise.
+// and only a redrive with --include-parked takes it.
 func letterState(l *deadletters.Letter) string {
 	if l.Parked {
 		return string(l.State) + " (parked)"

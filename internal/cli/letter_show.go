@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// newLetterShow builds `letter show`.
+// newLetterShow builds `letter show`. --json prints a deadletters.LetterStory, in which binary values are in base64.
 func newLetterShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show LETTER_UUID",

@@ -60,15 +60,16 @@ func Run(ctx context.Context, p Process) int {
 	return s.finish(ctx, err)
 }
 
-// session is one run of the command line: the process, the flags that all commands share, and
-// how far the run has come.
+// session is one run of the command line: the process, the flags that all commands share, and how far the run has come.
+// Its methods are what commands are made of. Only one goroutine uses it.
 type session struct {
 	Process
 
 	name  string // what the program was called as
 	begun bool   // the command line was understood, and the command has begun
 
-	json   bool // --json
+	json bool // --json
+	// Of connectFlags; "" if the flag was omitted. Use serverURL.
 	server string
 	apiKey string
 }
@@ -105,8 +106,8 @@ func buildVersion(linked string) string {
 	return info.Main.Version
 }
 
-// newRoot builds the tree of commands for a session. The commands store their flags in the
-// session, so each run builds its own tree.
+// newRoot builds the tree of commands for a session. The commands store their flags in the session, so each run builds
+// its own tree. The order of AddCommand has no effect: help sorts by name.
 func newRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:   s.name,

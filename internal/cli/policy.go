@@ -67,7 +67,7 @@ func newPolicySet(s *session) *cobra.Command {
 	return cmd
 }
 
-// newPolicyList builds `policy list`.
+// newPolicyList builds `policy list`. --json prints a list of deadletters.Policy.
 func newPolicyList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{

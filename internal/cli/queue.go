@@ -24,7 +24,7 @@ func newQueue(s *session) *cobra.Command {
 	return cmd
 }
 
-// newQueuePosition builds `queue position`.
+// newQueuePosition builds `queue position`. --json prints a queueapi.QueueTask.
 func newQueuePosition(s *session) *cobra.Command {
 	var history bool
 	cmd := &cobra.Command{

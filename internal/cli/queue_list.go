@@ -19,7 +19,8 @@ type queueList struct {
 	created  created
 }
 
-// newQueueList builds `queue list`.
+// newQueueList builds `queue list`: the tasks of `task list` in the statuses of the queue API. --json prints a
+// queueapi.QueueTaskPage.
 func newQueueList(s *session) *cobra.Command {
 	c := &queueList{s: s}
 	cmd := &cobra.Command{

@@ -14,7 +14,8 @@ import (
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
-// newQueueStats builds `queue stats`.
+// newQueueStats builds `queue stats`. --json prints a queueapi.QueueStats. The numbers of the last minute and hour are
+// those of the server that answers.
 func newQueueStats(s *session) *cobra.Command {
 	var filter queueapi.QueueFilter
 	cmd := &cobra.Command{

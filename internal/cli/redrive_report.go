@@ -70,7 +70,7 @@ func (s *session) printItems(page *deadletters.ItemPage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
-// newRedriveList builds `redrive list`.
+// newRedriveList builds `redrive list`. --json prints a deadletters.RedrivePage, whose redrives have no counts.
 func newRedriveList(s *session) *cobra.Command {
 	var (
 		filter deadletters.RedriveFilter

@@ -29,6 +29,7 @@ TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
   tasker serve --config tasker.yaml`,
 		Args: cobra.NoArgs,
 	}
+	// Flags override the environment and the file; see package config.
 	flags := s.configFlags(cmd)
 	cmd.Flags().StringVar(
 		&addressFile,
@@ -41,12 +42,15 @@ TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
 		if err != nil {
 			return err
 		}
+		// A server without keys on an address that others reach must be meant.
 		if err := cfg.CheckOpen(); err != nil {
 			return usageError{err}
 		}
+		// It blocks until ctx ends and everything is closed.
 		return startError(app.Run(cmd.Context(), cfg, app.Options{
 			Log: s.Err, Version: s.Version,
 			Ready: func(n app.Node) error {
+				// Ready is called once requests are accepted, so whoever sees the file can connect.
 				if addressFile != "" {
 					if err := writeWhole(addressFile, n.URL+"\n"); err != nil {
 						return fmt.Errorf("write address file: %w", err)

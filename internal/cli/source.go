@@ -61,7 +61,7 @@ func newSourceAdd(s *session) *cobra.Command {
 }
 
 // newSourceList builds `source list`. The states follow from stored settings and counts, so the command is cheap and
-// connects to no broker. `source test` does.
+// connects to no broker. `source test` does. --json prints a list of deadletters.SourceStatus.
 func newSourceList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{

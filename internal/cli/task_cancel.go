@@ -8,7 +8,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskCancel builds `task cancel`. All IDs are parsed before any task is cancelled.
+// newTaskCancel builds `task cancel`. All IDs are parsed before any task is cancelled. --json prints a receipt per
+// task, in the order of the arguments.
 func newTaskCancel(s *session) *cobra.Command {
 	req := tasker.CancelRequest{}
 	cmd := &cobra.Command{

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskEdit builds `task edit`. --expect-version is an int whose zero is a valid version, so
-// only Changed tells whether it was given.
+// newTaskEdit builds `task edit`. --expect-version is an int whose zero is a valid version, so only Changed tells
+// whether it was given. --json prints a tasker.EditedContext.
 func newTaskEdit(s *session) *cobra.Command {
 	var (
 		req            tasker.EditContextRequest

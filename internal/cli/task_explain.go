@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskExplain builds `task explain`. The server composes the sentences, because only it
-// knows workers, limits and timers; the command prints them.
+// newTaskExplain builds `task explain`. The server composes the sentences, because only it knows workers, limits and
+// timers; the command prints them. --json prints a tasker.Explanation.
 func newTaskExplain(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain TASK_UUID",

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskGet builds `task get`.
+// newTaskGet builds `task get`. --json prints a tasker.Task. A task that does not exist exits with 3.
 func newTaskGet(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get TASK_UUID",

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskHistory builds `task history`: transitions, attempts and edits of the context, oldest
-// first.
+// newTaskHistory builds `task history`: transitions, attempts and edits of the context, each oldest first. --json
+// prints a tasker.TaskHistory, in which large results and contexts may be omitted.
 func newTaskHistory(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "history TASK_UUID",

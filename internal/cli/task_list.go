@@ -21,7 +21,7 @@ type taskList struct {
 	all      bool
 }
 
-// newTaskList builds `task list`.
+// newTaskList builds `task list`. --json prints a tasker.TaskPage; with --all it has all tasks and no cursor.
 func newTaskList(s *session) *cobra.Command {
 	c := &taskList{s: s}
 	cmd := &cobra.Command{

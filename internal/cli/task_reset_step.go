@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskResetStep builds `task reset-step`.
+// newTaskResetStep builds `task reset-step`, the act to choose once the cause of a failure is fixed.
 func newTaskResetStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "reset-step TASK_UUID STEP",

@@ -6,7 +6,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskResolveStep builds `task resolve-step`.
+// newTaskResolveStep builds `task resolve-step`, for a step whose result nobody needs.
 func newTaskResolveStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "resolve-step TASK_UUID STEP",

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskStep builds `task step`.
+// newTaskStep builds `task step`. --json prints a tasker.Step with its result.
 func newTaskStep(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "step TASK_UUID STEP",

@@ -25,8 +25,8 @@ type taskSubmit struct {
 	quiet      bool
 }
 
-// newTaskSubmit builds `task submit`. It is safe to repeat after a lost answer only with
-// --idempotency-key.
+// newTaskSubmit builds `task submit`. It is safe to repeat after a lost answer only with --idempotency-key. --json
+// prints a tasker.TaskReceipt, with --wait the settled tasker.Task, with --file a submitted.
 func newTaskSubmit(s *session) *cobra.Command {
 	c := &taskSubmit{s: s}
 	cmd := &cobra.Command{

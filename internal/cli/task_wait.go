@@ -12,7 +12,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskWait builds `task wait`.
+// newTaskWait builds `task wait`. --json prints the settled tasker.Task, whatever its state; the exit code tells the
+// state.
 func newTaskWait(s *session) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{

@@ -8,7 +8,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTemplate groups the commands about templates.
+// newTemplate groups the commands about templates. `template validate` is one of them although it uses no server, and
+// ignores the flags of the connection.
 func newTemplate(s *session) *cobra.Command {
 	cmd := &cobra.Command{Use: "template", Short: "Validate, register and show workflow templates"}
 	s.connectFlags(cmd)

@@ -9,7 +9,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTemplateList builds `template list`. Each version of a template is a row of its own.
+// newTemplateList builds `template list`. Each version of a template is a row of its own. --json prints a
+// tasker.TemplatePage.
 func newTemplateList(s *session) *cobra.Command {
 	var filter tasker.TemplateFilter
 	var all bool

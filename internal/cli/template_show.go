@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTemplateShow builds `template show`.
+// newTemplateShow builds `template show`. --json prints a tasker.Template, --yaml its source.
 func newTemplateShow(s *session) *cobra.Command {
 	var version string
 	var source bool

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newVersion builds `version`, which prints the version of this binary and asks no server.
+// newVersion builds `version`. It asks no server: `GET /version` tells the version of one.
 func newVersion(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

@@ -11,7 +11,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newWorkerDrain builds `worker drain`.
+// newWorkerDrain builds `worker drain`. It returns at once; the workers finish their steps afterwards, which `worker show`
+// tells.
 func newWorkerDrain(s *session) *cobra.Command {
 	var req tasker.DrainRequest
 	cmd := &cobra.Command{
@@ -36,7 +37,8 @@ name; if any name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
-// newWorkerResume builds `worker resume`.
+// newWorkerResume builds `worker resume`, for a drain that was a mistake. A worker that has ended cannot be resumed:
+// start it again.
 func newWorkerResume(s *session) *cobra.Command {
 	var req tasker.ResumeRequest
 	cmd := &cobra.Command{
@@ -56,7 +58,7 @@ name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
-// newWorkerShow builds `worker show`.
+// newWorkerShow builds `worker show`. --json prints a tasker.WorkerInfo.
 func newWorkerShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show WORKER",

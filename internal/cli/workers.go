@@ -10,7 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newWorkers builds `workers`, a shorter name of `worker list`.
+// newWorkers builds `workers`, a shorter name of `worker list`. It needs the flags of the connection itself, since it
+// is in no group.
 func newWorkers(s *session) *cobra.Command {
 	cmd := newWorkerList(s)
 	cmd.Use = "workers"
@@ -18,7 +19,8 @@ func newWorkers(s *session) *cobra.Command {
 	return cmd
 }
 
-// newWorkerList builds `worker list`.
+// newWorkerList builds `worker list`. --json prints a list of tasker.WorkerInfo. The list has no pages: the client
+// follows them.
 func newWorkerList(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
