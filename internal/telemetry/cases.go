@@ -14,6 +14,7 @@ import (
 
 // caseMetrics are the metrics of cases and of staleness detection. The counters of the alert rules carry no
 // labels: a rule compares each series separately, and parts of a rate would never reach its threshold.
+// last and failures are gauges of the last cycle, which Prometheus' registry reads from them.
 type caseMetrics struct {
 	opened       metric.Int64Counter
 	occurred     metric.Int64Counter
@@ -51,7 +52,6 @@ func newCaseMetrics(m metric.Meter, registry *prometheus.Registry) (*caseMetrics
 	}
 	// A rate is the difference of two samples: without a first 0, the first event would be
 	// invisible.
-	// A rate needs to see a counter rise from 0.
 	ctx := context.Background()
 	for _, counter := range []metric.Int64Counter{c.found, c.transitioned, c.runs, c.failed} {
 		counter.Add(ctx, 0)
@@ -72,6 +72,7 @@ const (
 )
 
 // add records the cases that a transaction opened, found again or resolved.
+// It runs for every transaction; most have none of these, and then it does nothing.
 func (c *caseMetrics) add(commit *engine.Commit) {
 	ctx := context.Background()
 	if n := int64(commit.Expired); n > 0 { // stale as a whole: no cycle finds those
@@ -94,6 +95,7 @@ func (c *caseMetrics) add(commit *engine.Commit) {
 }
 
 // detected records a detection cycle, also one that failed.
+// A dry run counts too: it finds tasks and sets none to error.
 func (c *caseMetrics) detected(d engine.Detection) {
 	ctx := context.Background()
 	c.runs.Add(ctx, 1)

@@ -24,6 +24,7 @@ const (
 
 // Counter counts steps, leases, workers and cases in the store. It must return when ctx ends.
 // An error means that the store does not answer.
+// It is called by one goroutine at a time.
 type Counter func(ctx context.Context) (*engine.Census, error)
 
 // Watch makes the gauges show what count counts. Before the first call the gauges are absent. A
@@ -47,6 +48,7 @@ type censusCache struct {
 
 // gauges show a census. All but up are absent when the store does not answer: an
 // outage must not look like an empty queue.
+// docs/metrics.md describes each under its Prometheus name.
 type gauges struct {
 	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load metric.Float64ObservableGauge
 	pending, health, dispatch                                                      metric.Float64ObservableGauge
@@ -138,6 +140,7 @@ func (c *censusCache) get(ctx context.Context) (census *engine.Census, watched b
 
 // show observes a census. Ages are differences of the database's times, never of this machine's
 // clock.
+// States are listed from package task, so that a state without workers shows as 0 and not as absent.
 func (g *gauges) show(o metric.Observer, c *engine.Census) {
 	for n, r := range readyByName(c.Ready) {
 		labels := metric.WithAttributes(namespaceKey.String(n.namespace), handlerKey.String(n.name))

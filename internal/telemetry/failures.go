@@ -33,6 +33,7 @@ var (
 )
 
 // set replaces the values, which Collect shows until expires.
+// A kind without an alarm is shown as 0.
 func (l *lastAnalysis) set(r *engine.FailureReport, expires time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,22 +11,17 @@ import (
 // Upper bounds of the buckets.
 var (
 	// waits and runs, in seconds: 1 ms to 1 h.
-	// waits and runs: from a hand-off of a millisecond to an hour.
 	secondsBounds = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900,
 		3600}
 	// whole tasks, in seconds: 10 ms to a week.
-	// whole tasks: to a week.
 	taskBounds = []float64{0.01, 0.05, 0.25, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600, 7 * 24 * 3600}
 	// transactions of the store, in seconds.
-	// transactions of the store.
 	storeBounds = []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5}
 	// requests in seconds, including long polls.
-	// requests, long polls included.
 	requestBounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 60}
 	// detection cycles, in milliseconds.
 	detectionBounds = []float64{1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000}
 	// cases, in hours: 6 minutes to 30 days.
-	// investigations, in hours.
 	caseBounds = []float64{0.1, 0.25, 0.5, 1, 2, 4, 8, 12, 24, 48, 72, 168, 336, 720}
 )
 
@@ -58,6 +53,7 @@ func (h *histogram) observe(d time.Duration) {
 }
 
 // point copies the state of the histogram for a reader.
+// bounds are shared: nothing changes them.
 func (h *histogram) point(set attribute.Set, since, now time.Time) metricdata.HistogramDataPoint[float64] {
 	return metricdata.HistogramDataPoint[float64]{Attributes: set, StartTime: since, Time: now,
 		Count: h.count, Sum: h.sum, Bounds: h.bounds, BucketCounts: slices.Clone(h.counts)}

@@ -15,6 +15,7 @@ type builder struct {
 	err   error
 }
 
+// note keeps the first error.
 func (b *builder) note(err error) {
 	if b.err == nil {
 		b.err = err

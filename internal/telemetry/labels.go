@@ -20,6 +20,7 @@ const (
 
 // roster keeps one T per name, at most maxNames of them, and finds it by the engine's key. It
 // is not safe for concurrent use.
+// The key is shorter than the name, and looking it up needs no hash of two texts.
 type roster[T any] struct {
 	create func(n name) *T
 	lookup map[int64]*T
@@ -43,6 +44,7 @@ func (r *roster[T]) of(key int64, resolve func(int64) (name, bool)) *T {
 		return r.named(name{unknown, unknown}) // it may be known the next time
 	}
 	if len(r.lookup) >= maxKeys {
+		// Names stay: only the way to them is looked up again.
 		clear(r.lookup)
 	}
 	t := r.named(n)

@@ -27,6 +27,7 @@ const (
 )
 
 // levelNumbers are the numbers of one priority level.
+// The number of levels is bounded by the domain, so there is no limit here.
 type levelNumbers struct {
 	label    attribute.KeyValue
 	wait     *histogram
@@ -52,6 +53,7 @@ type promotion struct {
 }
 
 // level returns the numbers of a level. The caller holds mu.
+// The name is that of the first commit: a table of levels does not change while a process runs.
 func (t *tally) level(c *engine.Commit, level int) *levelNumbers {
 	n := t.levels[level]
 	if n == nil {

@@ -33,6 +33,7 @@ func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 
 // cut removes an attribute of the top level from a record and returns its value, "" if it is
 // absent. A record without it is returned as it is, which costs no allocation.
+// An attribute that was added to the logger itself, not to the record, is not seen.
 func cut(r slog.Record, key string) (slog.Record, string) {
 	value := ""
 	r.Attrs(func(a slog.Attr) bool {
@@ -55,6 +56,7 @@ func cut(r slog.Record, key string) (slog.Record, string) {
 }
 
 // logCases logs opened, recurring and resolved cases, each in the trace of its task.
+// Cases are few, so each has a line; transitions are logged on request only.
 func (t *Telemetry) logCases(c *engine.Commit) {
 	opened := func(message string, list []engine.CaseOpened) {
 		for i := range list {

@@ -76,6 +76,7 @@ func (s *sender) Stop(context.Context) error {
 
 // UploadTraces implements otlptrace.Client. It retries after an error that may be temporary,
 // with a doubling pause or the one that the endpoint asks for, until ctx ends.
+// It blocks; the batcher calls it in its own goroutine.
 func (s *sender) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	body, err := encode(spans)
 	if err != nil {

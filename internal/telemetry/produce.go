@@ -106,6 +106,7 @@ func (t *tally) produceStore(p *producer) {
 }
 
 // producer collects families of metrics for one read.
+// All its points have the same time.
 type producer struct {
 	since, now time.Time
 	metrics    []metricdata.Metrics
@@ -132,6 +133,7 @@ func (p *producer) histogram(name, description string) *family {
 
 // add adds the point of a counter, also a 0: a rate is computed from the difference to the
 // first sample.
+// labels is not changed.
 func (f *family) add(v int64, labels []attribute.KeyValue, more ...attribute.KeyValue) {
 	set := attribute.NewSet(slices.Concat(labels, more)...)
 	f.counts = append(f.counts, metricdata.DataPoint[int64]{Attributes: set, StartTime: f.p.since, Time: f.p.now,

@@ -45,6 +45,7 @@ func newRequestMetrics(m metric.Meter) (*requestMetrics, error) {
 
 // record records one request. The label set of each combination is built once and cached,
 // because building it costs more than recording.
+// The cache is bounded because the three values of its key are.
 func (r *requestMetrics) record(a answered, took time.Duration) {
 	options, ok := r.labels.Load(a)
 	if !ok {
@@ -66,6 +67,7 @@ var known = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.Meth
 // which carries its place in a trace. traceparent is that place in W3C form, to be stored with
 // submitted tasks, "" outside a trace. The caller calls done once at the end, with the pattern
 // of the route, "" for none.
+// A traceparent of the client that is not valid is ignored, as the standard asks.
 func (t *Telemetry) WatchRequest(r *http.Request) (
 	ctx context.Context, traceparent string, done func(pattern string, status int),
 ) {

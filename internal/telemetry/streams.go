@@ -42,6 +42,7 @@ func (s *streamMetrics) end(why string, n int64) {
 
 // WatchStream implements httpapi.StreamWatcher: it counts a stream as open until ended is
 // called.
+// ended must be called exactly once, with one of streamEnds.
 func (t *Telemetry) WatchStream() (ended func(why string)) {
 	t.streams.open.Add(context.Background(), 1)
 	return func(why string) {

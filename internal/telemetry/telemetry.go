@@ -67,6 +67,7 @@ type Telemetry struct {
 var _ engine.Observer = (*Telemetry)(nil)
 
 // New returns the telemetry of a process. The caller must call Close. New connects to nothing.
+// The error is that of an endpoint or of options that contradict each other, never of a server that does not answer.
 func New(ctx context.Context, opts Options) (*Telemetry, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -164,6 +165,7 @@ func (t *Telemetry) Handler() http.Handler {
 // promLog logs what promhttp could not gather.
 type promLog struct{ log *slog.Logger }
 
+// Println implements promhttp.Logger.
 func (l promLog) Println(v ...any) {
 	l.log.Error("metrics could not be gathered", slog.String("error", fmt.Sprint(v...)))
 }
@@ -193,6 +195,7 @@ func (t *Telemetry) Close(ctx context.Context) error {
 }
 
 // Committed implements engine.Observer.
+// The engine calls it after each commit, possibly from several goroutines at once.
 func (t *Telemetry) Committed(c *engine.Commit) {
 	t.tally.add(c)
 	t.cases.add(c)

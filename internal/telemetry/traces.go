@@ -74,6 +74,7 @@ func (r *reporting) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySp
 
 // parent parses the trace context that a task was submitted with. It returns a context below
 // it, the span context, and whether the trace is sampled.
+// A text that is not valid gives an invalid span context, which is not sampled.
 func parent(traceparent string) (context.Context, trace.SpanContext, bool) {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": traceparent})
 	sc := trace.SpanContextFromContext(ctx)
@@ -126,7 +127,6 @@ func (t *traces) attempt(a *engine.TracedAttempt, names engine.Names) {
 	if a.Failure != nil {
 		// The message is not exported: it may contain data that a trace must not. The history
 		// of the step has it.
-		// the message may hold what a trace must not; the step's history has it
 		kind := cmp.Or(a.Failure.Type, a.Failure.Code, string(a.Outcome))
 		span.SetAttributes(attribute.String("error.type", kind))
 		span.SetStatus(codes.Error, kind)
@@ -190,6 +190,7 @@ func attemptSpan(step task.ID, token int64) trace.SpanID {
 	return id
 }
 
+// spanIDKey is the key of withSpanID in a context.
 type spanIDKey struct{}
 
 // withSpanID sets the ID of the next span.

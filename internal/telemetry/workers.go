@@ -43,6 +43,7 @@ func (w *workerMetrics) probed(good, failed int) {
 func (t *Telemetry) Probed(good, failed int) { t.workers.probed(good, failed) }
 
 // addBreakers counts and logs the circuit breakers that a transaction opened or closed.
+// Only the node that recorded the deciding attempt logs, so a change has one line in the cluster.
 func (t *Telemetry) addBreakers(c *engine.Commit) {
 	for _, b := range c.Turned {
 		if !b.Open {
