@@ -17,6 +17,7 @@ type blockingFailure struct {
 
 // blockingFailure returns the latest failure among the steps that are in error or wait for a
 // retry. A failure that ends in this transaction is not in the store yet; c.ending has it.
+// Of two failures at the same time, the step later in the template counts.
 func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
 	failures := c.failures(c.evidence[of])
 	var last *blockingFailure
@@ -37,6 +38,7 @@ func (c *snapshotter) blockingFailure(of task.ID) *blockingFailure {
 
 // occurrence is the record in a case that a task is stuck. It decides the class, whether a
 // retry may help, and the cause where the opening names none.
+// It also counts the occurrence in its group, so it must be called once per occurrence.
 func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	out := task.Occurrence{At: c.u.now, Reason: o.reason, OriginalState: o.state}
 	def, err := c.u.rows.template(o.task.DefID)
@@ -68,6 +70,7 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 }
 
 // stalledClass is the class of the problem of a task without a failure: a step takes too long, or no worker takes one.
+// "" means that nothing is running or ready: the task waits for a time or for an operator.
 func (c *snapshotter) stalledClass(of task.ID) failure.Class {
 	class := failure.Class("")
 	for _, s := range c.u.rows.families[of] {
@@ -82,6 +85,7 @@ func (c *snapshotter) stalledClass(of task.ID) failure.Class {
 }
 
 // message describes why a step failed for good.
+// It becomes the detail of the snapshot, so it names the step: a reader sees it without the rest.
 func (l *blockingFailure) message(step string, cause task.CaseCause, class failure.Class) string {
 	s := l.step
 	switch cause {

@@ -68,9 +68,12 @@ func (e *Engine) OperateOnCases(ctx context.Context, b Bulk, step string, act St
 }
 
 // some applies a bulk verb to a portion of the cases.
+// It may run again for the same cases, when the transaction does.
 type some func(u *unit, cases []*task.Case) ([]BulkItem, error)
 
 // bulk selects cases and passes them to fn, a portion in each transaction.
+// An error before the first portion is the caller's; a later one stops the verb and is in the result, because the
+// earlier portions are committed.
 func (e *Engine) bulk(ctx context.Context, verb string, b Bulk, fn some) (*BulkResult, error) {
 	if n := len(b.Filter.IDs); n > 0 {
 		b.Filter.Limit = n
@@ -125,6 +128,7 @@ func notAmong(ids []task.ID, cases []*task.Case) []BulkItem {
 }
 
 // sizesOf returns the number of steps of each case's task.
+// A deleted task counts as empty.
 func (e *Engine) sizesOf(ctx context.Context, cases []*task.Case) (map[task.ID]int, error) {
 	ids := make([]task.ID, len(cases))
 	for i, c := range cases {
@@ -155,6 +159,7 @@ func portion(cases []*task.Case, sizes map[task.ID]int) int {
 }
 
 // bulkOnce runs one transaction. A dry run does the same work and stores nothing.
+// The unit of a dry run is never flushed, so the transaction has nothing to write.
 func (e *Engine) bulkOnce(ctx context.Context, verb string, dry bool, cases []*task.Case, fn some,
 ) (items []BulkItem, err error) {
 	if dry {
@@ -235,6 +240,7 @@ func (u *unit) operateOnCases(list []*task.Case, step string, act StepAct) ([]Bu
 }
 
 // operateOnTask performs an act on the steps of a case's task.
+// The family of a task is loaded with all its steps.
 func (u *unit) operateOnTask(c *task.Case, step string, act StepAct) ([]BulkItem, error) {
 	about := BulkItem{Case: c.ID, Task: c.TaskID}
 	t := u.rows.tasks[c.TaskID]

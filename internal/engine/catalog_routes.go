@@ -20,6 +20,7 @@ func nameOfRoute(r task.Route) routeName {
 }
 
 // knownRoute is a route in the catalog, and the time of its last use; see eviction.
+// used changes under the catalog's read lock, therefore it is atomic.
 type knownRoute struct {
 	*task.Route
 	used atomic.Int64
@@ -71,6 +72,7 @@ func (c *catalog) loadRoutes(ctx context.Context) error {
 }
 
 // loadNew reads the routes that were stored since the newest known one.
+// A route whose transaction committed late has a lower number and is missed here; loadNextPage finds it.
 func (c *catalog) loadNew(ctx context.Context) error {
 	if c.forgotten.Load() {
 		return c.loadRoutes(ctx)
@@ -101,6 +103,7 @@ func (c *catalog) loadNextPage(ctx context.Context) error {
 }
 
 // admitRoutes adds routes: all of them while there is room, else those with ready steps.
+// Routes without steps are left out first: nothing has to be claimed on them.
 func (c *catalog) admitRoutes(ctx context.Context, routes []*task.Route) error {
 	missing, room := c.missing(routes)
 	if len(missing) > room {
@@ -128,6 +131,7 @@ func (c *catalog) missing(routes []*task.Route) ([]*task.Route, int) {
 }
 
 // addRoutes adds routes and reports whether one of them is new here.
+// Waiting polls whose workers serve a new route are told of it, outside of the lock.
 func (c *catalog) addRoutes(routes ...*task.Route) bool {
 	var fresh []*task.Route
 	c.mu.Lock()
@@ -179,6 +183,7 @@ func (c *catalog) routeNamed(name routeName) *task.Route {
 
 // storedRoute reads a route, or stores it if it is new. Like insertAdhoc it serialises
 // creating, and checks again when its turn comes.
+// The limit is exact within this process. Processes that create at the same moment may exceed it a little.
 func (c *catalog) storedRoute(ctx context.Context, want task.Route, limit int) (r *task.Route, fresh bool, err error) {
 	if r, err = c.store.FindRoute(ctx, want); err != nil || r != nil {
 		return r, false, err
@@ -241,6 +246,7 @@ func (c *catalog) findRoute(ctx context.Context, id int64) (*task.Route, error) 
 }
 
 // ensureRoutes adds missing routes on which steps became ready, so that polls check them.
+// It reads missing routes one by one: rarely more than one is missing.
 func (c *catalog) ensureRoutes(ctx context.Context, ids iter.Seq[int64]) error {
 	var missing []int64
 	c.mu.RLock()

@@ -31,6 +31,7 @@ func (c *coordinator) content(ctx context.Context) (name string, reached bool, e
 
 // catchUp sends the dispatcher the removals that it missed while it was out of reach. It returns "" if there are too
 // many, or sending fails.
+// Content that missed removals would hand out steps that are over, so it must not be used before.
 func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (string, error) {
 	g := c.e.dispatch
 	if g.caughtUp.Load() {
@@ -61,6 +62,7 @@ func (c *coordinator) catchUp(ctx context.Context, content string, there bool) (
 }
 
 // explain records why this process, which has a dispatcher, does not use it.
+// It changes nothing but the text for operators.
 func (c *coordinator) explain(a membership) {
 	g := c.e.dispatch
 	if g == nil || c.own.Sees == "" && !a.natives() {

@@ -9,6 +9,7 @@ import (
 
 // faultOf describes why no worker can process a step, or returns "". Such damage comes from
 // outside: an edited row, or a backup that was restored in part.
+// The context is checked as well: a worker could not parse it.
 func faultOf(w Work, t *task.Template) string {
 	switch {
 	case w.Step.Unread != "":
@@ -28,6 +29,7 @@ func faultOf(w Work, t *task.Template) string {
 
 // failDamaged puts a step in error that no worker can process. The poll that found it then delivers the other steps,
 // and operators learn of the damage from the failure and from the case of the task.
+// Its attempts do not matter: another one would meet the same row.
 func (u *unit) failDamaged(w Work, fault string) error {
 	f := &task.Failure{Type: "damaged_row", Code: "DAMAGED", Message: "the step cannot be handed out: " + fault}
 	f.Class = task.ClassOf(f)

@@ -6,6 +6,7 @@ import "github.com/taskerhq/tasker/internal/task"
 // runs the steps that can run. Then it is in error, with a case that names the cycle.
 
 // inCycle reports whether no step of a task can ever move, because its steps wait for each other.
+// It is asked only in states in which nothing runs, so a sound template costs one comparison.
 func (u *unit) inCycle(t *task.Task) (bool, error) {
 	if t.State != task.WaitingForDependencies && t.State != task.EnqueuingSteps {
 		return false, nil
@@ -48,6 +49,7 @@ func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template
 }
 
 // endCycle does the same for a task that is being submitted, the last one added, with the number of its steps.
+// A part of the steps may be able to run; then the task goes on until they are done.
 func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
 	steps := b.steps[len(b.steps)-n:]
 	for _, s := range steps {

@@ -11,6 +11,7 @@ import (
 )
 
 // DetectionAction is the staleness detector's action on a stale task.
+// The values are part of the API.
 type DetectionAction string
 
 // The possible actions.
@@ -77,6 +78,7 @@ func detection(began, ended time.Time, interval time.Duration, dryRun bool, foun
 }
 
 // detect is DetectStaleness without its checks and its report.
+// The survey comes first: it gives watches to tasks that have become old.
 func (e *Engine) detect(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {
 	if _, err := e.Survey(ctx); err != nil {
 		return nil, err
@@ -89,9 +91,11 @@ func (e *Engine) detect(ctx context.Context, batch int, dryRun bool) ([]Detected
 }
 
 // watchPage is how many watches are read together.
+// Each page is a query for the watches and one for their tasks.
 const watchPage = 1000
 
 // findStale returns up to batch stale tasks, and reschedules the watches of the others.
+// It may find more than batch in a page; the rest is found by the next run.
 func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 	now := e.instant()
 	var found []Detected
@@ -118,6 +122,7 @@ func (e *Engine) findStale(ctx context.Context, batch int) ([]Detected, error) {
 }
 
 // checkStale returns the stale ones of the tasks due for a check, and schedules the next check of the others.
+// A watch of a settled or deleted task is dropped.
 func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Instant) ([]Detected, error) {
 	tasks, err := e.watched(ctx, watches)
 	if err != nil {
@@ -195,6 +200,7 @@ func (e *Engine) nextCheck(t *task.Task, def *task.Template, l task.Limit, now t
 
 // transition gives stale tasks their cases and puts them in error: all in one transaction, or one by one when that
 // fails.
+// One bad task would hold up all others in a common transaction, hence the second way.
 func (e *Engine) transition(ctx context.Context, found []Detected) ([]Detected, error) {
 	done, err := e.transitionAll(ctx, found, true)
 	if err == nil {
@@ -305,6 +311,7 @@ func (e *Engine) transitionAll(ctx context.Context, found []Detected, intoError 
 }
 
 // stalenessOf describes the case of a stale task, before anything changes.
+// A cycle of dependencies explains more than the time that passed, and has its own reason.
 func (u *unit) stalenessOf(t *task.Task, d Detected) *opening {
 	o := &opening{task: t, state: t.State, since: t.Since(u.now), reason: task.ReasonStaleness, cause: task.CauseStale,
 		threshold: d.Threshold, detail: d.message()}

@@ -19,6 +19,7 @@ const (
 // claimThere serves many pollers from the dispatcher. A hold may be out of date, because a
 // settlement has not reached the dispatcher yet; such holds are removed and replaced, in a
 // bounded number of rounds.
+// An error of the dispatcher is none of the pollers': they are served from the store.
 func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	for n := 0; n < maxClaimRounds || n < maxStaleRounds && empty(out); n++ {
@@ -48,6 +49,7 @@ func empty(out [][]Lease) bool {
 }
 
 // claimHolds asks for as many steps as the pollers still have capacity for; nil when that is none.
+// One token serves all holds of a round: it only has to be larger than every earlier one of each step.
 func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
 	now := g.e.instant()
 	token := g.e.nextToken(now)
@@ -83,6 +85,7 @@ type taken struct {
 }
 
 // leaseHolds turns holds into leases, and returns the number of steps that are no longer ready in the store.
+// out keeps what earlier rounds have found.
 func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Lease) (dropped int, err error) {
 	lists := make([][]taken, len(holds))
 	for i, list := range holds {
@@ -109,6 +112,7 @@ func (g *dispatchQueue) leaseHolds(calls []*poller, holds [][]Hold, out [][]Leas
 }
 
 // leaseFromCache makes leases of the holds that need nothing from the store, and returns the number of the others.
+// These are steps of tasks that this process submitted a moment ago. The unit has no transaction: it only observes.
 func (g *dispatchQueue) leaseFromCache(calls []*poller, lists [][]taken) (rest int) {
 	began, u := g.e.startObserving(), newUnit(context.Background(), g.e, nil)
 	for i, list := range lists {
@@ -125,6 +129,7 @@ func (g *dispatchQueue) leaseFromCache(calls []*poller, lists [][]taken) (rest i
 }
 
 // leaseFromStore makes leases of the other holds.
+// The transaction may run again, so it sets every lease anew.
 func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) error {
 	ids, of := make([]task.ID, 0, n), make(map[task.ID]Hold, n)
 	at, whose := make([]*taken, 0, n), make([]*poller, 0, n)
@@ -147,6 +152,7 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 		}
 		for n, w := range works {
 			at[n].lease = nil
+			// The store shows a state after the hold, such as a settlement. The hold is removed from the dispatcher.
 			if w.Step == nil || !w.Step.HeldUnder(at[n].Token) {
 				u.leases.removals = append(u.leases.removals, Removal{Offered: at[n].Offered})
 				continue
@@ -184,6 +190,7 @@ func (u *unit) prepareLeases(works []Work) error {
 }
 
 // returnHolds gives back steps that no worker has received. If that fails too, their leases run out.
+// They keep their keys, and so their places.
 func (g *dispatchQueue) returnHolds(holds [][]Hold) {
 	f := dispatchUpdate{queued: map[int64]int{}}
 	for _, list := range holds {
@@ -245,6 +252,7 @@ func (g *dispatchQueue) renewThere(verb string, calls []leaseCall,
 }
 
 // renewHolds queries the dispatcher, and returns the leases of each call with the answers.
+// The order of the holds is that of the leases in refs.
 func (g *dispatchQueue) renewHolds(start bool, calls []leaseCall) (refs [][]LeaseRef, holds [][]Hold, err error) {
 	g.flush() // a lease that was ended before must not be renewed
 	ctx, now := context.Background(), g.e.instant()
@@ -300,6 +308,7 @@ func heldAnswer(h Hold) LeaseAnswer {
 }
 
 // observeStarted reports attempts that begin in the dispatcher to the observer.
+// The store learns of the start later, so the commit that does cannot report it at its time.
 func (g *dispatchQueue) observeStarted(holds []Hold, now task.Instant) {
 	if g.e.observer == nil {
 		return
@@ -330,6 +339,7 @@ func (g *dispatchQueue) heldBy(ctx context.Context, worker int64) ([]task.ID, er
 // ReapDispatched ends leases that ran out in the dispatcher, as ReapLeases does in the store.
 // While the store is the queue here, it does nothing. It returns the number of leases looked
 // at, so that the caller knows whether to continue.
+// One process at a time should call it; two at once do the same work twice, without harm.
 func (e *Engine) ReapDispatched(ctx context.Context, limit int) (int, error) {
 	if !e.dispatch.on() {
 		return 0, nil
@@ -377,6 +387,7 @@ func (g *dispatchQueue) extendLeases(ctx context.Context, holds []Hold) ([]Hold,
 	var over []Hold
 	var renewals []Renewal
 	for _, h := range holds {
+		// A step that was not started, or is over its time-out, gets no extension: no heartbeat would have saved it.
 		if late := h.Timeout > 0 && h.StartedAt.Add(h.Timeout) <= now; h.StartedAt == 0 || late {
 			over = append(over, h)
 			continue

@@ -40,9 +40,11 @@ func (e *Engine) FailedTasks(ctx context.Context, f CaseFilter) (*FailedTaskPage
 		return nil, err
 	}
 	page := &FailedTaskPage{}
+	// A full page may be the last; the next one is then empty.
 	if len(cases) == f.Limit {
 		page.Next = cases[f.Limit-1].ID
 	}
+	// The total is that of all pages.
 	f.Below, f.Offset = task.ID{}, 0
 	if page.Total, err = e.caseCounter.SizeOf(ctx, f, countedFailedTasks+1); err != nil {
 		return nil, err
@@ -81,6 +83,7 @@ func (l *FailedTask) size() int {
 }
 
 // failedTasks adds tasks and last failures to cases; a case whose task was deleted meanwhile is left out.
+// It takes two queries, whatever the number of cases; templates are cached.
 func (e *Engine) failedTasks(ctx context.Context, cases []*task.Case) ([]FailedTask, error) {
 	ids, stops := make([]task.ID, len(cases)), make([]Stop, len(cases))
 	for i, c := range cases {
@@ -116,6 +119,7 @@ func (e *Engine) failedTasks(ctx context.Context, cases []*task.Case) ([]FailedT
 }
 
 // stopper returns the step whose failure the case of a task reports; zero for none.
+// A step that the template does not have gives an ID that no step has.
 func (e *Engine) stopper(ctx context.Context, c *task.Case) (task.ID, error) {
 	if c.Step == "" {
 		return task.ID{}, nil

@@ -34,6 +34,7 @@ func (p *FailureCount) key() string {
 
 // FailureReport is one analysis. It is computed from the stored analysis with the thresholds of
 // the present configuration, so alarms follow a change of them at once.
+// Reasons are summed over the namespaces that it is about.
 type FailureReport struct {
 	At, Since    task.Instant
 	Reasons      []FailureCount // without namespace and error; the most frequent first
@@ -87,6 +88,7 @@ const (
 )
 
 // analysis is the stored form of an analysis.
+// Its JSON is stored, and read by other versions of the program.
 type analysis struct {
 	At           task.Instant            `json:"at"`
 	Since        task.Instant            `json:"since"`
@@ -96,6 +98,7 @@ type analysis struct {
 }
 
 // report is the part of an analysis about one namespace, or the whole ("").
+// Alarms are those of that namespace: a reason may be frequent overall and rare in each.
 func (a *analysis) report(namespace string, cfg settings.FailureAnalysis) *FailureReport {
 	r := &FailureReport{At: a.At, Since: a.Since}
 	for _, p := range a.Fingerprints {
@@ -192,6 +195,7 @@ func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 }
 
 // compare marks the new fingerprints, and sets those to remember.
+// Beyond knownFingerprints the ones found longest ago are forgotten, and would count as new again.
 func (a *analysis) compare(before *analysis) {
 	if before != nil {
 		for key, at := range before.Known {
@@ -217,6 +221,7 @@ func (a *analysis) compare(before *analysis) {
 }
 
 // lastAnalysis returns the stored analysis; nil when there is none.
+// A note that cannot be read counts as none: the next analysis replaces it.
 func (e *Engine) lastAnalysis(ctx context.Context) (*analysis, error) {
 	text, err := e.noteStore.FindNote(ctx, analysisNote)
 	if err != nil {

@@ -62,6 +62,7 @@ func (rs *readySteps) handOff() error {
 }
 
 // handsOut reports whether the transaction may hand out steps of the store.
+// A dispatcher may own the order of steps; then the store must not hand out any. The permit is valid for the unit.
 func (rs *readySteps) handsOut() bool {
 	if rs.asked {
 		return rs.permitted
@@ -78,6 +79,7 @@ type handOff struct {
 }
 
 // waitingPoller returns a poller with room that may take a step of the route and level, or nil.
+// Each reserved poller is given back at the end of the unit, with steps or without.
 func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 	for _, p := range rs.pollers {
 		if p.promises(level, rs.u.e.cfg.Scheduling.FairnessWindow) && rs.vacant[route] && p.serves(route) {
@@ -108,6 +110,7 @@ func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 }
 
 // deliver sends the pollers their steps. It reads what the leases need for all steps at once.
+// A damaged step gives no lease; its poller may get another one.
 func (rs *readySteps) deliver(handOffs []handOff) error {
 	steps := make([]*task.Step, len(handOffs))
 	for i, g := range handOffs {
@@ -139,6 +142,7 @@ func (rs *readySteps) deliver(handOffs []handOff) error {
 }
 
 // releasePollers releases the pollers of a transaction that was not committed: they look for work again.
+// What they were handed was never committed.
 func (rs *readySteps) releasePollers() {
 	for _, p := range rs.pollers {
 		p.handed = nil

@@ -25,6 +25,7 @@ type PresentedLease struct {
 // HeldOf returns the state of each of the tasks, in order, and the leases of a worker on its
 // steps. It takes two queries to the store and one to the dispatcher, whatever the number of
 // tasks. NotFound: the worker is unknown. A task that does not exist has a nil Template.
+// A task that is named twice has the same answer twice.
 func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]HeldTask, error) {
 	w, err := e.Worker(ctx, worker)
 	if err != nil || len(ids) == 0 {
@@ -70,6 +71,7 @@ func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]H
 
 // Loads counts the steps that workers hold, by their numbers, in the store and in the dispatcher; workers that hold
 // none are left out. When the dispatcher cannot be reached, its leases are not counted.
+// Counting reads all leases, so callers that poll should not ask for it.
 func (e *Engine) Loads(ctx context.Context) (map[int64]int, error) {
 	e.queue.flush() // leases that have ended must not be counted
 	there, err := e.queue.held(ctx)

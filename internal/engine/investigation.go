@@ -34,6 +34,7 @@ func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Queued
 	if err != nil {
 		return nil, err
 	}
+	// Score and order agree: both grow with the age, and the bases are those of the query.
 	now := e.instant()
 	queue := make([]QueuedCase, len(cases))
 	for i, c := range cases {
@@ -44,6 +45,7 @@ func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Queued
 }
 
 // withTasks adds the tasks; a case whose task was deleted meanwhile is left out.
+// The order stays.
 func (e *Engine) withTasks(ctx context.Context, queue []QueuedCase) ([]QueuedCase, error) {
 	ids := make([]task.ID, len(queue))
 	for i, q := range queue {

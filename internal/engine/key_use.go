@@ -10,6 +10,7 @@ import (
 
 // NoteKeyUse records that the request's key is in use on a node. The caller decides how often
 // that is stored; without a key nothing is stored. The record is an act in the audit trail.
+// It shows which keys can be withdrawn, and from where they are used.
 func (e *Engine) NoteKeyUse(ctx context.Context, node string) error {
 	key := keyOf(ctx)
 	if key == "" {

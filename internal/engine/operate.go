@@ -20,6 +20,7 @@ const (
 )
 
 // StepAct is one operator's act on a step.
+// Actor and Reason are required; checkAct refuses an act without them.
 type StepAct struct {
 	Kind   ActKind
 	Actor  string
@@ -39,6 +40,7 @@ func (e *Engine) Operate(ctx context.Context, taskID, stepID task.ID, act StepAc
 }
 
 // OperateIn is Operate in a transaction that the caller has begun.
+// The act takes effect with the caller's commit.
 func (e *Engine) OperateIn(ctx context.Context, tx Tx, taskID, stepID task.ID, act StepAct) (*task.Step, error) {
 	return e.operateStep(ctx, e.in(tx), taskID, stepID, act)
 }
@@ -69,6 +71,7 @@ func (e *Engine) operateStep(ctx context.Context, run transaction, taskID, stepI
 }
 
 // checkAct returns every problem of an act that shows without its step.
+// The locations are the fields of the API's request.
 func (e *Engine) checkAct(a *StepAct) []task.Problem {
 	problems := append(checkActor(a.Actor, a.Reason), expectFault(a.Expect, task.StepStates)...)
 	bad := func(at, fault string) {
@@ -142,6 +145,7 @@ func (u *unit) operate(w Work, a StepAct) error {
 	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID, Kind: string(a.Kind),
 		Actor:  a.Actor,
 		Reason: a.Reason, From: string(from), To: string(w.Step.State), Data: data})
+	// A reset step has no dependants to release: they wait for its result.
 	if !w.Step.State.Satisfies() {
 		return nil
 	}
@@ -198,6 +202,7 @@ func hinted(err error, hint string) error {
 }
 
 // actData is the operator's input, for the record.
+// Only complete_manually has any.
 func actData(a StepAct) ([]byte, error) {
 	if a.Kind != CompleteManually {
 		return nil, nil

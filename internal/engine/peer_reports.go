@@ -18,6 +18,7 @@ import (
 // rates and counts are those of the cluster, late by at most that time.
 
 // peerReports holds the measurements of the other processes.
+// It is replaced as a whole every ReportInterval.
 type peerReports struct {
 	mu      sync.Mutex
 	reports []report
@@ -91,6 +92,7 @@ func (e *Engine) ShareMeasurements(ctx context.Context) error {
 func (r *report) quiet() bool { return len(r.Kinds)+len(r.Namespaces)+r.Probes == 0 }
 
 // update adopts the notes of other processes and returns the keys of those that have ended.
+// The keys are sorted, so that two processes delete them in one order.
 func (o *peerReports) update(notes map[string]string, own string, now task.Instant) (gone []string) {
 	var reports []report
 	for key, text := range notes {
@@ -180,6 +182,7 @@ func (a *activity) count(at int64) measuredCounts {
 }
 
 // report returns the measurements of this process.
+// Beyond reportedKinds only the busiest kinds of workers are in it.
 func (m *meter) report(now task.Instant) report {
 	m.mu.Lock()
 	defer m.mu.Unlock()

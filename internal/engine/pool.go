@@ -12,6 +12,7 @@ import (
 
 // pool is a route with the routes that share workers with it. These workers take the steps of all its routes in one
 // order, so steps of other routes may be ahead of those of this one.
+// It is not changed once it is made.
 type pool struct {
 	routes []int64         // sorted; the route itself is one of them
 	kinds  []*servedRoutes // of live workers that serve the route
@@ -37,6 +38,7 @@ const maxPooled = 500
 
 // pool returns the pool of a route. It holds mu during the read, so that concurrent submissions
 // cost one.
+// A route without workers has a pool of its own.
 func (e *Engine) pool(ctx context.Context, route int64) (*pool, error) {
 	p, now := &e.pools, e.instant()
 	p.mu.Lock()
@@ -65,6 +67,7 @@ func (e *Engine) pool(ctx context.Context, route int64) (*pool, error) {
 }
 
 // readPools reads the kinds of the active workers. The caller holds mu.
+// Workers with the same routes are one kind.
 func (e *Engine) readPools(ctx context.Context, now task.Instant) error {
 	workers, err := e.store.Workers(ctx, now)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 // ToProbe returns the workers to probe: those with a health check that get steps, or would if
 // they were healthy. It returns none where probes are switched off.
+// Dead and draining workers are left out: the answer would change nothing.
 func (e *Engine) ToProbe(ctx context.Context) ([]*task.Worker, error) {
 	if !e.cfg.WorkerProbes.Enabled {
 		return nil, nil
@@ -47,6 +48,7 @@ func (e *Engine) Probed(ctx context.Context, probes []Probe) ([]*task.Worker, er
 		if fault != "" {
 			failed++
 		}
+		// The copy shows whether the row would change.
 		if like := *p.Worker; !like.Probed(fault, e.cfg.WorkerProbes.UnhealthyAfter) {
 			continue // a worker that stays healthy costs nothing
 		}

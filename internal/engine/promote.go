@@ -9,6 +9,7 @@ import (
 )
 
 // PromotionRange is a part of a route's queue in which every step has waited long enough to need another key.
+// It is a snapshot: Promote takes steps that are still there.
 type PromotionRange struct {
 	route int64
 	after Position
@@ -37,6 +38,7 @@ func (e *Engine) Overdue(ctx context.Context) ([]PromotionRange, error) {
 }
 
 // occupiedRoutes returns routes on which steps may be ready.
+// Without a cluster all routes count: the store is in this process, and a look at each is cheap.
 func (e *Engine) occupiedRoutes(ctx context.Context) ([]int64, error) {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -95,7 +97,8 @@ func (e *Engine) overdueOn(ctx context.Context, route int64, order task.Scheduli
 	return found, nil
 }
 
-// promotionBatch bounds a transaction that moves a step and those after it to other positions.
+// promotionBatch bounds a transaction that moves a step and those after it to other positions. Promotions to the
+// highest level have a bound of their own.
 func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task.Instant) int {
 	to := task.KeyLevel(order.KeyAt(head.Priority, head.ReadyAt, now))
 	if to >= e.cfg.Priorities[0].Level {
@@ -106,6 +109,7 @@ func (e *Engine) promotionBatch(order task.Scheduling, head *task.Step, now task
 
 // Promote gives steps of a range their current positions, up to the configured batch, and returns how many it moved and
 // whether there may be more. One process at a time should call it.
+// The order may have changed since the range was found: rekey uses the one in force.
 func (e *Engine) Promote(ctx context.Context, s PromotionRange) (n int, more bool, err error) {
 	err = e.write(ctx, "promote", func(u *unit) error {
 		steps, err := u.tx.Between(u.ctx, s.route, s.after, s.upTo, s.batch)

@@ -57,6 +57,7 @@ func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*tas
 }
 
 // findTask returns a task within the limits of the request, or NotFound.
+// A key that does not reach the task gets the same answer as for a task that does not exist.
 func (e *Engine) findTask(ctx context.Context, id task.ID) (*task.Task, error) {
 	t, err := e.store.FindTask(ctx, id)
 	if err != nil {
@@ -86,6 +87,7 @@ func (e *Engine) Tasks(ctx context.Context, f TaskFilter) ([]*task.Task, task.ID
 }
 
 // Steps returns all steps of a task by ordinal, or NotFound.
+// The results are included, whatever their size: for one task.
 func (e *Engine) Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Step, error) {
 	t, err := e.findTask(ctx, id)
 	if err != nil {
@@ -99,6 +101,7 @@ func (e *Engine) Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Ste
 }
 
 // BareSteps returns the steps of each task by ordinal, without their results; none for a deleted task.
+// It takes one query for all tasks, and shows the dispatcher's leases.
 func (e *Engine) BareSteps(ctx context.Context, tasks []*task.Task) ([][]*task.Step, error) {
 	of, place := make([]Sized, len(tasks)), make(map[task.ID]int, len(tasks))
 	for i, t := range tasks {

@@ -7,7 +7,9 @@ import (
 )
 
 // countOf counts the steps of some namespaces in a sample. The count is made once, and shared.
+// Listeners to the queue ask every second, mostly for the same namespaces, while a sample lives for some seconds.
 func (e *Engine) countOf(g *queueSample, namespaces []string) *feed.QueueCount {
+	// A namespace has no line break.
 	key := strings.Join(namespaces, "\n")
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -49,6 +49,7 @@ const (
 )
 
 // queueSample is a sample of the whole queue, kept for a short time.
+// All fields but counted are fixed once it is taken, so readers share it without a lock.
 type queueSample struct {
 	at     task.Instant
 	counts map[int64]int
@@ -71,6 +72,7 @@ type queueSamples struct {
 
 // queueSample returns a sample of the queue that is not older than a second, or twenty times the time that taking it
 // costs.
+// Concurrent callers wait for one sample. An error is not kept: the next caller tries again.
 func (e *Engine) queueSample(ctx context.Context) (*queueSample, error) {
 	k := &e.queueSamples
 	select {
@@ -93,6 +95,7 @@ func (e *Engine) queueSample(ctx context.Context) (*queueSample, error) {
 }
 
 // takeSample counts the queue and reads every stride-th ready step, about statsSample of them.
+// Its parts are read one after the other, so the counts and the sample may differ by what happens in between.
 func (e *Engine) takeSample(ctx context.Context, now task.Instant) (*queueSample, error) {
 	g := &queueSample{at: now}
 	var err error
@@ -144,6 +147,7 @@ func (e *Engine) correctSample(ctx context.Context, g *queueSample) error {
 
 // QueueStats returns the state of the queue, for some namespaces or, with none named, for all. The numbers of steps may
 // be some seconds old.
+// The numbers of workers and leases are read now.
 func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueStats, error) {
 	g, err := e.queueSample(ctx)
 	if err != nil {
@@ -202,6 +206,7 @@ func (e *Engine) patience() time.Duration {
 }
 
 // describe adds the counts of a sample for the routes of some namespaces.
+// Named levels appear with 0 where they have no steps.
 func (e *Engine) describe(out *QueueStats, g *queueSample, pass func(namespace string) bool) {
 	routes := g.routesOf(pass)
 	levels := map[int]*LevelStats{}

@@ -50,6 +50,7 @@ func (e *Engine) ReplayIn(ctx context.Context, tx Tx, id task.ID, r Replay) (*Re
 }
 
 // replayTask checks a replay and performs it in a transaction of either kind.
+// The checks come before the transaction, so that a faulty request takes no lock.
 func (e *Engine) replayTask(ctx context.Context, run transaction, id task.ID, r Replay) (*Replayed, error) {
 	r.Actor, r.Reason = actorOf(ctx, r.Actor), cmp.Or(r.Reason, NoReason)
 	problems := renamed(checkActor(r.Actor, r.Reason), "/actor", "/replayed_by")
@@ -89,6 +90,7 @@ func (e *Engine) replayTask(ctx context.Context, run transaction, id task.ID, r 
 // unexpected returns the reason for which an act on a task was refused. A transaction may have read the task before
 // another one changed it, and its steps afterwards, so that the refusal fits neither state. Then the better answer is
 // that the task has changed.
+// A refusal is rare, so the additional read does not matter.
 func (e *Engine) unexpected(ctx context.Context, id task.ID, x task.Expectation, refusal error) error {
 	t, err := e.findTask(ctx, id) // not one that is out of the key's reach
 	if err != nil {
@@ -101,6 +103,7 @@ func (e *Engine) unexpected(ctx context.Context, id task.ID, x task.Expectation,
 }
 
 // replay replays a task; level only counts where r names one.
+// The caller has checked that the task is in error.
 func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -150,6 +153,7 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 }
 
 // repeat makes a failed step pending again.
+// Without a reset the step keeps its used attempts and has at least one left.
 func (u *unit) repeat(w Work, r Replay) error {
 	from, again := w.Step.State, w.Step.Repeat
 	if r.ResetAttempts {
@@ -167,6 +171,7 @@ func (u *unit) repeat(w Work, r Replay) error {
 
 // actOfReplay records the replay of a task; each of its steps has an act of its own.
 func (u *unit) actOfReplay(before, t *task.Task, out *Replayed, r Replay) error {
+	// The names are part of the audit trail: a field may be added, never renamed.
 	data := struct {
 		ResetRetryCount bool   `json:"reset_retry_count"`
 		Steps           int    `json:"steps"`

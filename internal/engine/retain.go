@@ -9,6 +9,7 @@ import (
 
 // retainCases deletes cases whose retention since their resolution is over, up to a batch, and
 // returns how many. A negative retention keeps cases for ever.
+// The list is read outside of a transaction and may be outdated: dropCases decides again.
 func (e *Engine) retainCases(ctx context.Context) (int, error) {
 	r := e.cfg.Retention
 	if r.Cases < 0 {
@@ -57,6 +58,7 @@ func (u *unit) dropCases(of []task.ID, before task.Instant) (int, error) {
 		}
 	}
 	for _, id := range of {
+		// The mark tells an operator that there were cases, and lets the task itself be deleted in its turn.
 		if t := u.rows.tasks[id]; t != nil && left[id] == 0 && t.Meta.Case == task.HasClosed {
 			t.Meta.Case = task.HadClosed
 			u.rows.changedTask(t)

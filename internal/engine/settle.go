@@ -98,6 +98,7 @@ func (e *Engine) checkResult(r *Result, at string) []task.Problem {
 }
 
 // runSettles settles the steps of many callers in one transaction.
+// An error concerns all of the callers: nothing was settled.
 func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 	var ids []task.ID
 	for _, c := range calls {
@@ -130,6 +131,7 @@ func (e *Engine) runSettles(calls [][]Result) ([][]Answer, error) {
 }
 
 // gatherDependants loads the dependants of all steps that are about to complete.
+// One query reads those of all results; without it, each result would need a query of its own.
 func (u *unit) gatherDependants(works []Work, calls [][]Result) error {
 	var done []*task.Step
 	n := 0
@@ -181,6 +183,7 @@ func (u *unit) apply(w Work, r *Result) error {
 }
 
 // beginIfAssigned counts the attempt of a worker that reports an outcome without having started the step.
+// A worker that polls in two phases may skip the start for short steps.
 func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 	s := w.Step
 	if s.State != task.StepAssigned || status == ResultReleased || status == ResultSnoozed {
@@ -254,6 +257,7 @@ func (u *unit) ended(w Work, from task.StepState, a task.Attempt) {
 
 // delay is the back-off before the next attempt. A policy without a cap of its own takes that
 // of the step's priority.
+// A Retry-After of the failure may lengthen it.
 func (u *unit) delay(s *task.Step, t *task.Template, f *task.Failure) time.Duration {
 	policy := u.e.RetryOf(t.Spec(s))
 	if policy.Max == 0 {

@@ -77,6 +77,7 @@ type snapshotFailure struct {
 }
 
 // snapshotter takes snapshots of the tasks of one transaction.
+// It caches what several snapshots share, and lives as long as the transaction.
 type snapshotter struct {
 	u         *unit
 	evidence  map[task.ID]Evidence
@@ -85,6 +86,7 @@ type snapshotter struct {
 }
 
 // newSnapshotter reads all data that the snapshots need.
+// It takes two queries at most, whatever the number of tasks.
 func (u *unit) newSnapshotter(list []*opening) (*snapshotter, error) {
 	families := make([]Family, len(list))
 	ids := make([]task.ID, len(list))
@@ -136,6 +138,7 @@ func (c *snapshotter) snapshot(o *opening, def *task.Template) ([]byte, error) {
 }
 
 // failures are the last failures by step.
+// The list has one entry per step.
 func (c *snapshotter) failures(e Evidence) map[task.ID]*task.Attempt {
 	last := make(map[task.ID]*task.Attempt, len(e.Failures))
 	for i := range e.Failures {
@@ -164,6 +167,7 @@ func (c *snapshotter) step(s *task.Step, spec task.StepSpec, failed *task.Attemp
 }
 
 // shownFailure is a failure as snapshots show it, within the remaining budget.
+// Its texts were cut already when it was reported (Failure.Trim); here they are cut further.
 func shownFailure(f *task.Failure, budget *int) *snapshotFailure {
 	out := &snapshotFailure{Type: f.Type, Code: f.Code, HTTPStatus: f.HTTPStatus, Retryable: f.Retryable, Class: f.Class,
 		RetryAfterSeconds: float64(f.RetryAfterMS) / 1000}

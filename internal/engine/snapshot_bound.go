@@ -10,6 +10,7 @@ import (
 // bounded encodes a snapshot in at most snapshotBytes. It drops first the data that can be read
 // elsewhere: the template, then steps. Failed and running steps are kept before waiting and
 // finished ones. It keeps snapshotText bytes in reserve for the rest of the document.
+// Each attempt encodes the document again, which is rare: most snapshots fit at once.
 func (s *snapshot) bounded() ([]byte, error) {
 	b, err := json.Marshal(s)
 	if err != nil || len(b) <= snapshotBytes {
@@ -32,6 +33,7 @@ func (s *snapshot) bounded() ([]byte, error) {
 }
 
 // fitting returns the most important steps that fit a size in bytes, in their order.
+// The important ones come first in two passes, and the result is in the order of the steps.
 func fitting(all []snapshotStep, left int) ([]snapshotStep, error) {
 	matters := func(s snapshotStep) bool {
 		return s.LastError != nil || s.CurrentState != task.StepPending && !s.CurrentState.Terminal()

@@ -52,6 +52,7 @@ type shownRetry struct {
 
 // template is the configuration of a template; nothing for a template that stands in for a handler. It is encoded once
 // per transaction.
+// Long parts are cut, as everything in a snapshot.
 func (c *snapshotter) template(t *task.Template) (json.RawMessage, error) {
 	if t.Adhoc {
 		return nil, nil

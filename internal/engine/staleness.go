@@ -14,6 +14,7 @@ import (
 
 // stalenessWindow bounds the live tasks that one list reads. The answer is thus complete for
 // the tasks that matter, the stale ones, unless there are more of them.
+// It bounds the memory and time of one request.
 const stalenessWindow = 20_000
 
 // Staleness returns live tasks in states that have a threshold: first the stale ones, then
@@ -42,6 +43,7 @@ func (e *Engine) Staleness(ctx context.Context, f StalenessFilter) ([]Staleness,
 }
 
 // complete applies promises of progress to tasks that are healthy without them.
+// Only the tasks of the page need it, and it takes more queries than the rest.
 func (l *stalenessList) complete(ctx context.Context, page []Staleness) ([]Staleness, error) {
 	tasks := make([]*task.Task, len(page))
 	for i, s := range page {
@@ -56,6 +58,7 @@ func urgency(h task.Health) int {
 }
 
 // stalenessList collects the result of Staleness.
+// Its three sources overlap; seen keeps a task from being listed twice.
 type stalenessList struct {
 	e      *Engine
 	tasks  ReadTasks

@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Submission is a request for one task: a run of the template Name, or of the single handler
-// TaskType. Only one of Name and TaskType may be set.
+// Submission is a request for one task: a run of the template Name, or of the single handler TaskType. Only one of Name
+// and TaskType may be set. Submit fills in Namespace and Meta.Priority.
 type Submission struct {
 	Name      string
 	TaskType  string
@@ -42,6 +42,7 @@ type Submission struct {
 const DefaultNamespace = "default"
 
 // draft is a checked submission: everything but the ID and the time.
+// It holds no rows and no locks, so that drafts of many callers can wait for one transaction.
 type draft struct {
 	in       *Submission
 	template *task.Template
@@ -61,6 +62,8 @@ type draftStep struct {
 }
 
 // draft checks a submission and resolves its references. Problems are located below the pointer at.
+// Problems that need no store are found first, and alone: a submission with one is not looked up. The error is the
+// store's.
 func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, []task.Problem, error) {
 	problems := e.checkFields(in, at)
 	if len(problems) > 0 {
@@ -77,6 +80,7 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 	if problem != nil {
 		return nil, one(problem), nil
 	}
+	// The spelling is kept, so that the answer shows what the caller wrote.
 	if in.Priority != "" && in.Priority != e.PriorityName(level) {
 		in.Meta.Priority = in.Priority
 	}
@@ -192,6 +196,7 @@ func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *tas
 
 // checkSchema checks a context against the template's input schema, if it has one. A missing
 // context is checked as null.
+// It can take long for a large context; it runs outside of any transaction.
 func (e *Engine) checkSchema(t *task.Template, document []byte, at string) ([]task.Problem, error) {
 	schema, err := e.catalog.schema(t, e.schemas)
 	if task.CodeOf(err) == task.Invalid {
@@ -220,6 +225,7 @@ const (
 )
 
 // checkFields returns the problems of a submission that can be found without reading the store.
+// Every problem is reported, at the field's name in the API.
 func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	var problems []task.Problem
 	bad := func(field, format string, args ...any) {

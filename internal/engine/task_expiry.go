@@ -11,6 +11,7 @@ import (
 // giveUp puts a task in error that has taken too long, with its steps that run, wait for a worker or wait for a time.
 // An operator repairs it step by step. An act of the system records for each such step what was given up, and why;
 // earlier failures of the steps stay their last errors.
+// Steps that wait for their parents stay pending: they continue when the others are repaired.
 func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
@@ -56,6 +57,7 @@ func (t *ActTime) UnmarshalText(text []byte) error {
 const actTime = "2006-01-02T15:04:05.000000Z"
 
 // abandon puts an open step in error because its task has taken too long.
+// A step that waits for a time, or is ready, has no attempt to record; its act has what it waited for.
 func (u *unit) abandon(w Work, f *task.Failure, cause string) error {
 	s := w.Step
 	var waited GivenUp

@@ -10,6 +10,7 @@ import (
 )
 
 // caseChanges holds the cases that a unit opens or changes, and why.
+// It is a part of a unit; flush and save are called at the end of the transaction, in this order.
 type caseChanges struct {
 	u *unit
 
@@ -51,6 +52,7 @@ func (o *opening) recordedIn() bool {
 
 // open records stuck tasks, each with a snapshot of the task as it is now: in a new case, or as the latest occurrence
 // of its pending case. It loads the rows for all of them in one read.
+// The state shown is that before the occurrence, so it must be called before the task changes.
 func (cc *caseChanges) open(list []*opening) error {
 	list, err := cc.findPending(list)
 	if err != nil || len(list) == 0 {
@@ -87,6 +89,7 @@ func (cc *caseChanges) open(list []*opening) error {
 
 // findPending finds the pending cases of tasks, and marks the tasks that will get one. It drops occurrences that the
 // pending case already records, and all but one occurrence per task.
+// The mark of a task tells whether it has one, without a query.
 func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 	var again []task.ID
 	of := map[task.ID]*opening{}
@@ -117,6 +120,7 @@ func (cc *caseChanges) findPending(list []*opening) ([]*opening, error) {
 }
 
 // exhausted records that a task is in error because some of its steps failed for good.
+// The occurrence is recorded in flush, when all steps of the transaction have their final states.
 func (cc *caseChanges) exhausted(t *task.Task, was task.State, since task.Instant) {
 	if cc.opensFor(t) {
 		cc.openings = append(cc.openings, &opening{task: t, state: was, since: since, reason: task.ReasonMaxRetries})
@@ -200,6 +204,7 @@ func (cc *caseChanges) load(id task.ID) (*task.Task, *task.Case, error) {
 }
 
 // change changes a case and marks its task.
+// TooLarge: the metadata would exceed Limits.PayloadBytes. The counts of the case's group change with its state.
 func (cc *caseChanges) change(t *task.Task, c *task.Case, ch task.CaseChange) (task.Act, error) {
 	was := c.Status
 	act, err := c.Change(ch, cc.u.now)

@@ -12,6 +12,7 @@ type stepKey struct {
 }
 
 // gather loads and locks the steps of families that are not loaded yet.
+// Rows that are loaded already keep their state in this transaction: see internStep.
 func (lr *loadedRows) gather(of []Family) error {
 	var missing []Family
 	for _, f := range of {
@@ -32,6 +33,7 @@ func (lr *loadedRows) gather(of []Family) error {
 			steps[j] = lr.internStep(s)
 			lr.siblingSteps[stepKey{s.TaskID, s.Ordinal}] = steps[j]
 		}
+		// Only a whole family answers later requests for all steps.
 		if missing[i].Ordinals == nil {
 			lr.families[missing[i].Task] = steps
 		}
@@ -65,6 +67,7 @@ func (lr *loadedRows) gathered(f Family) bool {
 }
 
 // siblings returns the steps of a family, locked.
+// A step that does not exist is left out.
 func (lr *loadedRows) siblings(f Family) ([]*task.Step, error) {
 	if err := lr.gather([]Family{f}); err != nil {
 		return nil, err
@@ -82,6 +85,7 @@ func (lr *loadedRows) siblings(f Family) ([]*task.Step, error) {
 }
 
 // gatherTasks loads whole tasks: each with all of its steps.
+// Unknown tasks are left out.
 func (lr *loadedRows) gatherTasks(ids []task.ID) error {
 	families := make([]Family, len(ids))
 	for i, id := range ids {
@@ -112,6 +116,7 @@ func (lr *loadedRows) children(s *task.Step) (Family, error) {
 	return family(s, t.Spec(s).Children), nil
 }
 
+// parents returns the direct dependencies of a step.
 func (lr *loadedRows) parents(s *task.Step) (Family, error) {
 	t, err := lr.template(s.DefID)
 	if err != nil {
@@ -121,6 +126,7 @@ func (lr *loadedRows) parents(s *task.Step) (Family, error) {
 }
 
 // family returns steps of a step's task, by their index in the template.
+// Ordinals begin at 1, indices at 0.
 func family(s *task.Step, indices []int) Family {
 	f := Family{Task: s.TaskID, Ordinals: make([]int, len(indices))}
 	for i, n := range indices {

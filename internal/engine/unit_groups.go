@@ -18,6 +18,7 @@ type groupChanges struct {
 }
 
 // join counts a failure in the group of its fingerprint, and returns the group.
+// The group is added each time: the store keeps the one that it has. A read to find out would cost more.
 func (gc *groupChanges) join(namespace string, print failure.Print) int64 {
 	g := deadletter.NewGroup(namespace, print, gc.u.now)
 	if gc.groups == nil {
@@ -37,6 +38,7 @@ func (gc *groupChanges) opened(id int64, n int64) {
 	}
 }
 
+// delta returns the change of a group's counts in this transaction, one row whatever the number of failures.
 func (gc *groupChanges) delta(id deadletter.GroupID) *deadletter.Delta {
 	if gc.deltas == nil {
 		gc.deltas = map[deadletter.GroupID]*deadletter.Delta{}
@@ -47,6 +49,8 @@ func (gc *groupChanges) delta(id deadletter.GroupID) *deadletter.Delta {
 	return gc.deltas[id]
 }
 
+// save stores new groups before the deltas that refer to them, both in the order of their IDs, so that two transactions
+// do not wait for each other in a circle.
 func (gc *groupChanges) save() error {
 	var groups []*deadletter.Group
 	for _, id := range slices.Sorted(maps.Keys(gc.groups)) {

@@ -3,6 +3,7 @@ package engine
 import "github.com/taskerhq/tasker/internal/task"
 
 // newRecords holds rows that a unit only adds.
+// Their order is that of the changes, and readers rely on it.
 type newRecords struct {
 	u *unit
 
@@ -35,6 +36,7 @@ func (nr *newRecords) save() error {
 
 // sign completes the acts of the transaction: how their actors were authenticated, and the namespace and template of
 // their tasks, which may be deleted before an act is read.
+// An act with a template already has its names.
 func (nr *newRecords) sign() error {
 	for i := range nr.acts {
 		a := &nr.acts[i]
@@ -54,6 +56,7 @@ func (nr *newRecords) sign() error {
 
 // signAct records how the actor of an act was authenticated: by a key, unless Tasker itself is the actor or no key is
 // required.
+// An actor of System is the program: no request can claim that name.
 func signAct(a *task.Act, key string) {
 	switch {
 	case a.Actor == System:

@@ -3,6 +3,7 @@ package engine
 import "github.com/taskerhq/tasker/internal/task"
 
 // loadedRows holds the rows that a unit has loaded. Each step and task exists once, however often it is loaded.
+// Changes of a row are therefore seen by every part of the unit, and saved once.
 type loadedRows struct {
 	u *unit
 
@@ -43,6 +44,7 @@ func (lr *loadedRows) intern(works []Work) []Work {
 }
 
 // internStep returns the loaded step of the same ID, or adopts s as that.
+// The unit's time must not lie before what its rows already show; see notBefore.
 func (lr *loadedRows) internStep(s *task.Step) *task.Step {
 	if have, ok := lr.steps[s.ID]; ok {
 		return have
@@ -64,6 +66,7 @@ func (lr *loadedRows) internTask(t *task.Task) *task.Task {
 }
 
 // load returns steps with their tasks, locked.
+// The result is in the order of ids, with a zero Work for an unknown step.
 func (lr *loadedRows) load(ids []task.ID) ([]Work, error) {
 	works, err := lr.u.tx.Work(lr.u.ctx, ids)
 	if err != nil {
@@ -86,6 +89,7 @@ func (lr *loadedRows) task(id task.ID) (*task.Task, error) {
 }
 
 // template returns the template of a task.
+// Most units are about one template, so the last one is kept without a lock.
 func (lr *loadedRows) template(def int64) (*task.Template, error) {
 	if lr.lastTemplate != nil && lr.lastTemplate.DefID == def {
 		return lr.lastTemplate, nil
@@ -98,6 +102,7 @@ func (lr *loadedRows) template(def int64) (*task.Template, error) {
 }
 
 // takeTasks loads tasks.
+// It leaves their steps unread. Unknown tasks are left out.
 func (lr *loadedRows) takeTasks(ids []task.ID) error {
 	tasks, err := lr.u.tx.Tasks(lr.u.ctx, ids)
 	if err != nil {

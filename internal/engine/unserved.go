@@ -30,6 +30,7 @@ func (m unservedMark) place() (Position, error) {
 }
 
 // unservedMarks holds the marks by route and, within it, by band of the queue.
+// A route that is served again loses its marks, so its steps are checked anew if it is abandoned once more.
 type unservedMarks map[int64]map[int]unservedMark
 
 // FindUnserved opens cases for tasks that have a step ready on a route that no live worker has
@@ -37,6 +38,7 @@ type unservedMarks map[int64]map[int]unservedMark
 // once. The tasks are unchanged: they continue when a worker comes. One process at a time
 // should call it. Steps that it has found are remembered in a note, so a restart does not open
 // second cases.
+// limit bounds a batch: a result of limit means that there may be more.
 func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	after := e.cfg.Cases.WorkerUnavailableAfter
 	if e.cfg.Cases.Enabled != settings.On || after <= 0 {
@@ -72,6 +74,7 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 }
 
 // unservedRoutes returns the routes without a worker that gave a sign of life since a time.
+// A worker that died less than that ago still counts: it may be restarting.
 func (e *Engine) unservedRoutes(ctx context.Context, since task.Instant) ([]*task.Route, error) {
 	routes, err := e.store.Routes(ctx)
 	if err != nil {
@@ -120,6 +123,7 @@ type unservedScan struct {
 
 // route checks the ready steps of a route from the given positions on, and returns the positions reached, by band of
 // the queue.
+// It goes from band to band, the most urgent first, and skips empty ones.
 func (l *unservedScan) route(ctx context.Context, route int64, was map[int]unservedMark) (map[int]unservedMark, error) {
 	at := map[int]unservedMark{}
 	for from := int64(0); ; {
@@ -177,6 +181,7 @@ func (l *unservedScan) band(ctx context.Context, route int64, level int, at unse
 				l.found = append(l.found, s)
 			}
 			lasting = lasting && (!aging || s.Key <= int64(l.now) && s.ReadyAt <= l.before)
+			// A mark must not pass a step that still needs a check.
 			if lasting {
 				at = unservedMark{s.Key, s.ID.String()}
 			}
@@ -190,6 +195,7 @@ func (l *unservedScan) band(ctx context.Context, route int64, level int, at unse
 
 // known returns the steps whose tasks got a case since they became ready. It queries only where positions do not answer
 // that.
+// It takes one query for the page, and one more per task with closed cases only.
 func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) (map[task.ID]bool, error) {
 	if !ask || len(steps) == 0 {
 		return nil, nil
@@ -223,6 +229,7 @@ func (l *unservedScan) known(ctx context.Context, steps []*task.Step, ask bool) 
 }
 
 // openUnserved opens the cases, and stores the positions up to which steps have been checked.
+// Cases and marks are one transaction, so that no step is found twice or missed.
 func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks unservedMarks) error {
 	text, err := json.Marshal(marks)
 	if err != nil {

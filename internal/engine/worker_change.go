@@ -9,6 +9,7 @@ import (
 
 // workerChange is one change of a worker's row. apply receives the current row, and may be called more than once; when
 // it returns an error, the row stays as it is and the caller gets the error.
+// The worker only names the row: apply decides on the row as it is under the lock.
 type workerChange struct {
 	worker *task.Worker
 	apply  func(w *task.Worker, now task.Instant) error
@@ -39,6 +40,7 @@ func (e *Engine) changeRow(ctx context.Context, c workerChange) (*task.Worker, e
 }
 
 // runChanges changes the rows of many workers in one transaction, and wakes the polls that wait for them.
+// It runs outside of any caller's context, because it serves several callers.
 func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	now := e.instant()
 	out := make([]changedWorker, len(calls))
@@ -81,6 +83,7 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 	if err != nil {
 		return err
 	}
+	// The order of versions is that of the locks, so the cache keeps the latest row whichever result arrives first.
 	version := e.workers.nextVersion() // they are locked
 	rows, saved := make(map[int64]*task.Worker, len(list)), make(map[int64]bool, len(list))
 	for _, w := range list {
@@ -122,6 +125,7 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 
 // changed caches a worker's changed row. It ends the polls of a worker that is leaving, and makes those of a worker
 // whose steps were stopped or resumed check again. A row that was changed again since is left to that change.
+// It runs after the commit, possibly later than that of a newer change.
 func (e *Engine) changed(w *task.Worker, now task.Instant, version int64) {
 	before, newest := e.workers.put(w, now, version)
 	if !newest {
