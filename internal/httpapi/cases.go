@@ -78,6 +78,7 @@ func (s *server) listCases(ctx context.Context, params *caseFilter,
 		return no, err
 	}
 	filter.Limit, filter.Offset = params.Limit, params.Offset
+	// The conversion compiles only while both types have the same fields.
 	filter.CaseFailureFilter = operate.CaseFailureFilter(params.FailureQuery)
 	cases, err := s.backend.Cases(ctx, filter)
 	return endpoint.OK(endpoint.List(cases)), err

@@ -125,6 +125,7 @@ func New(backend Backend, opts Options) http.Handler {
 	s.serveMetrics(opts.Metrics)
 	s.serveDocument()
 	s.api.Complete()
+	// Observe counts requests in metrics; SameOrigin refuses web pages of other origins.
 	return s.front.Mount(web.Policy{
 		Observe: true, Quiet: s.api.Quiet,
 		SameOrigin: true, LoopbackOnly: opts.LoopbackOnly, // each operation checks keys and bodies: see guard

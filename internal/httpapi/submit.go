@@ -53,6 +53,7 @@ func (s *server) submitTask(ctx context.Context, _ *endpoint.None,
 	if err != nil {
 		return no, err
 	}
+	// A backend may answer with a receipt even for a single task.
 	if receipt.Error != nil {
 		return no, endpoint.Moved(receipt.Error, "/tasks/0", "")
 	}
@@ -66,6 +67,7 @@ func (s *server) submitTasks(ctx context.Context, _ *endpoint.None,
 	body *submitBody,
 ) (endpoint.Answer[endpoint.Results[tasker.TaskReceipt]], error) {
 	var no endpoint.Answer[endpoint.Results[tasker.TaskReceipt]]
+	// Namespaces are checked here and not by the backend: a request names them, so no row has to be read.
 	for i := range body.Tasks {
 		if body.refused[i] != nil {
 			continue

@@ -51,6 +51,7 @@ func (s *server) getTask(ctx context.Context, params *taskQuery,
 	waiting, cut, cancel := web.Patient(ctx)
 	defer cancel()
 	task, err := s.backend.Task(waiting, params.UUID, wait)
+	// The request itself goes on: only the wait was cut, so the task can still be read.
 	if err != nil && cut() {
 		task, err = s.backend.Task(ctx, params.UUID, 0)
 	}
@@ -109,6 +110,7 @@ func (q *taskFilter) filter() (tasker.TaskFilter, error) {
 		f.CreatedBefore = &q.CreatedBefore
 	}
 	for _, word := range strings.Split(strings.Join(q.State, ","), ",") {
+		// ?state= and a comma at the end name no state.
 		if word == "" {
 			continue
 		}

@@ -35,6 +35,7 @@ func closeEndsReceive(t *testing.T, b *Broker) {
 		"receiver": func(r driver.Receiver) { closed(t, r) },
 		"driver":   func(driver.Receiver) { closed(t, d) },
 	} {
+		// The first connection has served the subtest before.
 		if name == "driver" {
 			d = b.connect(t)
 		}
@@ -67,6 +68,7 @@ func closedIsClosed(t *testing.T, b *Broker) {
 	}
 	if errs := d.Send(t.Context(), queue, b.numbered(1)); len(errs) != 1 || errs[0] == nil {
 		t.Errorf("Send of a closed driver returned %v", errs)
+		// Uncertain would make a redrive mark the letter; permanent would fail it. Neither is true here.
 	} else if errors.Is(errs[0], driver.ErrUncertain) || driver.Permanent(errs[0]) {
 		t.Errorf("Send of a closed driver returned %v, which says that it may have been sent, or never can be", errs[0])
 	}
@@ -92,6 +94,8 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 		payload := fmt.Sprint(i)
 		if errs := d.Send(t.Context(), queue, []driver.Message{{Payload: []byte(payload)}}); len(errs) > 0 &&
 			errs[0] != nil {
+			// A broken connection is replaced, as package broker does it. Whether the message arrived is not
+			// known.
 			d = b.connect(t)
 			continue
 		}
@@ -105,10 +109,12 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 	defer cancel()
 	acked := map[string]bool{}
 	var r driver.Receiver
+	// Messages that were not confirmed may be delivered as well; only confirmed ones must be.
 	for round := 0; len(confirmed) > 0; round++ {
 		if r == nil {
 			r = receiver(t, b.connect(t), queue)
 		}
+		// Cut while messages are being received, too.
 		if round%5 == 4 {
 			b.Cut(t)
 		}
@@ -116,6 +122,7 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 		if ctx.Err() != nil {
 			t.Fatalf("%d confirmed messages were never delivered", len(confirmed))
 		}
+		// An acknowledgement that failed may have worked: such messages may come again, and are not noted.
 		if err != nil || r.Ack(ctx, batch) != nil {
 			r = nil
 			continue
@@ -138,6 +145,7 @@ func confirmedSurvivesStop(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, b.numbered(100)...)
 	b.Stop(t)
+	// A send to a stopped broker must fail or be uncertain.
 	for _, err := range d.Send(t.Context(), queue, b.numbered(2)) {
 		if err == nil {
 			t.Error("a stopped broker confirmed a message")

@@ -41,6 +41,7 @@ func allBytes() []byte {
 // one.
 func bytesSurvive(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
+	// The names are not in their order, and the values are empty, binary, and text in other scripts.
 	headers := []deadletter.Header{{Name: "b", Value: allBytes()}, {Name: "a", Value: []byte{}},
 		{Name: "nul", Value: []byte{0}}, {Name: "text", Value: []byte("ä☃")}, {Name: "bad", Value: []byte{0xff, 0xfe}}}
 	want := []driver.Message{
@@ -93,6 +94,7 @@ func largeMessages(t *testing.T, b *Broker) {
 	var want []driver.Message
 	for i := range 3 {
 		payload := bytes.Repeat(allBytes(), b.MaxPayload/256)
+		// The messages differ, so that a driver that mixes them up fails.
 		payload[0] = byte(i)
 		want = append(want, driver.Message{Payload: payload})
 	}
@@ -159,6 +161,7 @@ func positionsIdentify(t *testing.T, b *Broker) {
 	same := driver.Message{Payload: []byte("same")}
 	send(t, d, queue, same, same, same)
 	r := receiver(t, d, queue)
+	// Equal messages: only the positions can tell them apart.
 	first := b.receive(t, r, 3)
 	closed(t, r)
 	second := b.receive(t, receiver(t, d, queue), 3)
@@ -169,6 +172,7 @@ func positionsIdentify(t *testing.T, b *Broker) {
 		}
 		seen[first[i].Position] = true
 	}
+	// The broker has none; capture then recognises messages in another way.
 	if first[0].Position == "" {
 		return
 	}
@@ -187,6 +191,7 @@ func timesAreNow(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	send(t, d, queue, driver.Message{Payload: []byte("x")})
 	m := b.receive(t, receiver(t, d, queue), 1)[0]
+	// An hour allows for clocks that differ, and still finds a wrong unit or zone.
 	if age := time.Since(m.Time); !m.Time.IsZero() && (age < -time.Hour || age > time.Hour) {
 		t.Fatalf("the message was sent at %v", m.Time)
 	}
@@ -209,6 +214,7 @@ func nothingIsSent(t *testing.T, b *Broker) {
 func secretsStayHidden(t *testing.T, b *Broker) {
 	scheme, _, _ := strings.Cut(b.URL, "://")
 	const secret = "hunter2-very-secret"
+	// Port 1 refuses connections. The secret is in both places where drivers take one.
 	url := scheme + "://someone:" + secret + "@127.0.0.1:1/0?token=" + secret
 	d, err := driver.Registry{"tested": b.Open}.Open(t.Context(), "tested", url)
 	if err == nil { // it connects later, or needs no server

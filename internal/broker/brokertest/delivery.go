@@ -38,6 +38,7 @@ func orderWithinKey(t *testing.T, b *Broker) {
 	const keys, each = 7, 100
 	for i := range each {
 		var batch []driver.Message
+		// Each batch has one message of every key, so that keys are interleaved.
 		for k := range keys {
 			batch = append(batch, driver.Message{Key: []byte{byte(k)}, Payload: fmt.Append(nil, i)})
 		}
@@ -65,6 +66,7 @@ func ackIsForGood(t *testing.T, b *Broker) {
 	ack(t, r, b.receive(t, r, 10))
 	closed(t, r)
 	closed(t, d)
+	// A new message first: without it an empty queue would pass even if the driver delivers late.
 	send(t, b.connect(t), queue, driver.Message{Payload: []byte("last")})
 	r = receiver(t, b.connect(t), queue)
 	if got := payloads(b.receive(t, r, 1)); got[0] != "last" {
@@ -174,9 +176,11 @@ func concurrentReceivers(t *testing.T, b *Broker) {
 	counts := map[string]int{}
 	var wg sync.WaitGroup
 	for range receivers {
+		// Each receiver has a connection of its own, as different processes would.
 		r := receiver(t, b.connect(t), queue)
 		wg.Go(func() {
 			for {
+				// 17 divides neither the number of messages nor a batch.
 				batch, err := r.Receive(ctx, 17)
 				if err != nil {
 					return
@@ -278,6 +282,7 @@ func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 				cancel()
 			}
 		}()
+		// Half of the receives are cancelled before they begin, half while they wait.
 		if i%2 != 0 {
 			cancel()
 		}
@@ -292,6 +297,7 @@ func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 		}
 	}
 	<-done
+	// What the cancelled receives left must still be there.
 	for len(seen) < total {
 		for _, p := range payloads(b.receive(t, r, 1)) {
 			if seen[p] {
@@ -312,6 +318,7 @@ func cancelledSendIsReported(t *testing.T, b *Broker) {
 	if len(errs) != 3 {
 		t.Fatalf("a cancelled Send of 3 returned %d errors", len(errs))
 	}
+	// A driver may have sent some before it saw the end of the context.
 	sent := 0
 	for _, err := range errs {
 		if err == nil {
@@ -320,6 +327,7 @@ func cancelledSendIsReported(t *testing.T, b *Broker) {
 	}
 	send(t, d, queue, driver.Message{Payload: []byte("end")})
 	for _, p := range payloads(b.receive(t, receiver(t, d, queue), sent+1)) {
+		// The last message was received with at most the confirmed ones before it, so none of them is missing.
 		if p == "end" {
 			sent = 0
 		}
@@ -344,6 +352,7 @@ func batchesAreBounded(t *testing.T, b *Broker) {
 		if got+1 < n && err != nil {
 			t.Fatalf("receive: %v", err)
 		}
+		// Twice: a driver stops after the message that exceeds the bound, and some brokers add a batch of their own.
 		if total := len(more) * size; total > 2*driver.BatchBytes {
 			t.Fatalf("a batch has %d bytes, want about %d", total, driver.BatchBytes)
 		}

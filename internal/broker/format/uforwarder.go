@@ -43,6 +43,7 @@ func decodeUForwarder(m *message, d *Decoded) error {
 	d.Origin = meta.topic
 	d.OriginPosition = position(strconv.FormatInt(meta.numbers[uPartition], 10),
 		strconv.FormatInt(meta.numbers[uOffset], 10))
+	// Retries do not count the first attempt.
 	d.Attempts = int(min(max(meta.numbers[uRetries], 0), maxCount)) + 1
 	d.detail("timeout_count", strconv.FormatInt(meta.numbers[uTimeouts], 10))
 	d.detail("timestamp", shown(since1970(meta.numbers[uTimestamp])))
@@ -80,6 +81,7 @@ func parseUForwarder(key []byte) (*uForwarderKey, error) {
 			}
 			out.numbers[number] = int64(value)
 			key = key[n:]
+		// A field that DLQMetadata does not have: the key is something else.
 		default:
 			return nil, errNot
 		}

@@ -48,13 +48,16 @@ func (r *receiver) tryReceive(max int) ([]driver.Message, <-chan struct{}, error
 	if len(r.again) == 0 && r.queue.len() == 0 {
 		return nil, r.queue.wake, nil
 	}
+	// Only a call that would deliver counts as a failed receive.
 	if err := b.faults.receives.next(); err != nil {
 		return nil, nil, err
 	}
+	// Second deliveries come before new messages, as close to the first as possible.
 	n := min(max, len(r.again))
 	out := slices.Clone(r.again[:n])
 	r.again = r.again[n:]
 	for _, e := range r.queue.take(max - n) {
+		// Before the mark: the first delivery is no redelivery, the second is.
 		m := b.deliver(e)
 		e.delivered = true
 		r.held[e] = struct{}{}
@@ -71,6 +74,7 @@ func (r *receiver) tryReceive(max int) ([]driver.Message, <-chan struct{}, error
 func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	return r.settle(ctx, messages, func(entries []*entry) error {
 		b := r.conn.broker
+		// A failed acknowledgement leaves the messages held, so they come back when the receiver closes.
 		if err := b.faults.acks.next(); err != nil {
 			return err
 		}
@@ -142,6 +146,7 @@ func (r *receiver) end(reason error) {
 	}
 	r.err = reason
 	delete(r.conn.receivers, r)
+	// Acknowledgements that were forgotten come back as well.
 	entries := r.gone
 	for e := range r.held {
 		entries = append(entries, e)

@@ -67,6 +67,7 @@ func (b *bodyReader) document() *huma.RequestBody {
 // read returns the decoded body of a request. The buffer is shared among requests, and the memory of all bodies
 // together is bounded by the front.
 func (b *bodyReader) read(w http.ResponseWriter, r *http.Request) (any, error) {
+	// Without a body no content type is required.
 	if r.ContentLength == 0 {
 		return b.decode(nil, false)
 	}

@@ -80,6 +80,7 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 	etag := etagField[R]()
 	huma.Register(a.huma, op, func(ctx context.Context, params *P) (*reply, error) {
 		body, _ := bodyFrom(ctx).(*B)
+		// An optional body that is missing, or an operation without one.
 		if body == nil {
 			body = new(B)
 		}

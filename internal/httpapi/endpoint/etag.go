@@ -8,8 +8,9 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// etagOf returns the ETag of an answer, "" for one without. It identifies the state of the object, not the bytes of the
-// answer: an act with If-Match is refused once the object has changed.
+// etagOf returns the ETag of an answer in quotes, "" for one without. It identifies the state of the object, not the
+// bytes of the answer: an act with If-Match is refused once the object has changed. field is what etagField found for
+// the type.
 func etagOf(body any, field []int) string {
 	object := reflect.ValueOf(body)
 	if field == nil || object.IsNil() {
@@ -22,7 +23,8 @@ func etagOf(body any, field []int) string {
 	return `"` + etag + `"`
 }
 
-// etagField returns the field ETag of an answer that is a pointer to an object, nil if it has none.
+// etagField returns the place of the field ETag in an answer that is a pointer to an object, nil if it has none. It is
+// looked up once per operation, when the route is added.
 func etagField[R any]() []int {
 	t := reflect.TypeFor[R]()
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {

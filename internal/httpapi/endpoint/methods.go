@@ -18,6 +18,8 @@ var routed = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.Meth
 func (a *API) declare(e Endpoint) {
 	a.hot[e.pattern()] = e.is(Hot)
 	a.methods[e.path] = append(a.methods[e.path], e.method)
+	// Of each query parameter it notes whether empty text is a value, and whether it is an integer: see filled and
+	// plainIntegers.
 	for _, parameter := range operationOf(a.huma.OpenAPI().Paths[e.path], e.method).Parameters {
 		schema := parameter.Schema
 		notNull(schema)
@@ -54,6 +56,7 @@ func (a *API) methodsOf(r *http.Request) []string {
 		if literal && !slices.Contains(declared, method) {
 			continue
 		}
+		// http.ServeMux tells the pattern of a request, and has no list of methods.
 		probe := r.Clone(r.Context())
 		probe.Method = method
 		if _, pattern := a.mux.Handler(probe); pattern == "/" || pattern == "" {

@@ -76,6 +76,8 @@ func securityOf(needs []access.Permission) []map[string][]string {
 // Document completes the OpenAPI document and returns it in both notations. Call it once, after all operations are
 // added: the steps build on each other, and the shapes of bodies are compiled before null is allowed in the document.
 func (a *API) Document() (asJSON, asYAML []byte, err error) {
+	// settle removes what huma added; openUp and allowNull differ for requests and answers, so they come after all
+	// schemas are known.
 	settle(a.registry)
 	openUp(a.registry, a.requests)
 	narrowMetadata(a.registry)

@@ -50,6 +50,7 @@ func (e Endpoint) refuses(status int, hasBody bool) bool {
 	switch status {
 	case http.StatusUnauthorized:
 		return len(e.needs) > 0
+	// Any parameter of the path may name what does not exist.
 	case http.StatusNotFound:
 		return e.is(Finds) || strings.Contains(e.path, "{")
 	case http.StatusRequestTimeout, http.StatusUnsupportedMediaType:
@@ -60,6 +61,7 @@ func (e Endpoint) refuses(status int, hasBody bool) bool {
 		return e.is(Conflicts)
 	case http.StatusTooManyRequests:
 		return e.is(Limited)
+	// The two that touch neither database nor limits.
 	case http.StatusServiceUnavailable:
 		return e.id != "live" && e.id != "version"
 	}
@@ -91,6 +93,7 @@ func headerSchema(header string) *huma.Schema {
 // responsesOf documents the answers of an operation: all possible ones, and no others.
 func responsesOf[R any](a *API, e Endpoint, hasBody bool) map[string]*huma.Response {
 	schema := SchemaOf[R](a.registry)
+	// An operation that creates may also find that the object exists: 200.
 	statuses := []int{http.StatusOK}
 	if e.is(Creates) {
 		statuses = append(statuses, http.StatusCreated)

@@ -38,6 +38,7 @@ func (f *family) savePolicy(ctx context.Context, params *endpoint.Match, body *d
 	if err != nil {
 		return no, err
 	}
+	// There is no route of a single policy, so the location is that of the list.
 	return endpoint.Stored(saved.ETag == firstVersion, "/v1/policies", saved), nil
 }
 

@@ -28,7 +28,7 @@ func (f *family) sources(ctx context.Context, params *namespaceQuery, _ *endpoin
 	return endpoint.OK(sourceList{endpoint.List(list)}), err
 }
 
-// firstVersion is the ETag of an object that was just made.
+// firstVersion is the ETag of an object that was just made: versions count from 1.
 const firstVersion = "1"
 
 // saveSource serves POST /v1/sources: 201 for a new source, 200 for one whose settings were replaced.

@@ -36,6 +36,7 @@ func (f *family) queueTasks(ctx context.Context, params *queueTasksQuery,
 			filter.Statuses = append(filter.Statuses, queueapi.QueueStatus(word))
 		}
 	}
+	// After splitting: a list with commas counts each of its entries.
 	if len(filter.Statuses) > endpoint.MaxRepeats {
 		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
 	}

@@ -36,9 +36,11 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	submit, read, work := may(access.Submit), may(access.Read), may(access.Work)
 	operating, cancel, leave := may(access.Operate), may(access.Submit, access.Operate), may(access.Work, access.Operate)
 	f := &family{backend}
+	// Before the operations that use the type.
 	taskworker.DocumentStatus(api)
 	api.OlderNames("/api/v1/dlq", map[string]string{"reason": "failure_reason", "error": "error_pattern"})
 
+	// Tasks that failed permanently. Here "dlq" holds tasks; in /v1/dlq it holds their cases.
 	endpoint.Add(api, get("/api/v1/dlq", "list-failed-tasks", "List permanently failed tasks, newest first", read, 0),
 		f.listFailedTasks)
 	endpoint.Add(api, get("/api/v1/dlq/patterns", "get-failure-report",
@@ -46,6 +48,7 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	endpoint.Add(api, post("/api/v1/dlq/{task_id}/replay", "replay-task", "Run the failed steps of a task again",
 		operating, optional|conflicts), f.replayTask)
 
+	// Tasks and the queue as a whole.
 	endpoint.Add(api, post("/api/v1/tasks", "enqueue-task", "Submit a task to the queue", submit,
 		hot|creates|finds|conflicts|limited), f.enqueueTask)
 	endpoint.Add(api, post("/api/v1/tasks/batch", "enqueue-tasks", "Submit many tasks to the queue in one transaction",
@@ -58,6 +61,7 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 		conflicts), f.cancelQueueTask)
 	endpoint.Add(api, get("/api/v1/queue/stats", "get-queue-stats", "Get queue statistics", read, limited), f.queueStats)
 
+	// Workers, with the handlers of package taskworker. A worker may drain itself; an operator may drain any.
 	endpoint.Add(api, post("/api/v1/workers/register", "register-queue-worker", "Register a worker of the queue", work,
 		optional|limited), workers.Register)
 	endpoint.Add(api, post("/api/v1/workers/{id}/poll", "poll-queue", "Claim tasks (long poll)", work, hot|optional),

@@ -119,6 +119,7 @@ func (f *family) queueStats(ctx context.Context, params *queueStatsQuery,
 			endpoint.OutsideNamespaces(p, tasker.Detail{Location: "query.namespace",
 				Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
 	}
+	// Without a list a limited key means all that it reaches.
 	if len(namespaces) == 0 && p.Limited() {
 		namespaces = p.Namespaces()
 	}

@@ -109,6 +109,7 @@ func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
 	if err != nil {
 		return no, err
 	}
+	// The namespaces of a worker never change, so its polls need not ask for them.
 	v.workers.note(registered.WorkerID, reg.Namespaces)
 	return endpoint.OK(registered), nil
 }
@@ -208,6 +209,7 @@ func (v *Verbs) Result(ctx context.Context, params *Path,
 	if err := v.Reach(ctx, params.ID); err != nil {
 		return no, err
 	}
+	// Results and a bare result exclude each other: the schema allows only one of the two forms.
 	if len(body.Results) > 0 {
 		settled, err := v.settle(ctx, params.ID, body)
 		return endpoint.OK(endpoint.ResultsOf(settled)), err

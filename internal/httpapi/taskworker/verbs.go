@@ -64,6 +64,7 @@ func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path,
 	if err := v.sameCapabilities(ctx, params.ID, body.capabilities()); err != nil {
 		return no, err
 	}
+	// A worker that is full asks whether it should drain.
 	if body.capacity() == 0 {
 		return v.pollForNothing(ctx, params.ID)
 	}
@@ -250,6 +251,7 @@ func (v *Verbs) Result(ctx context.Context, params *stepworker.Path,
 		return no, err
 	}
 	if status != tasker.LeaseHeld {
+		// A result of a lost lease must not look stored: the worker stops instead of reporting it again.
 		return no, &tasker.Error{Code: tasker.CodeStaleToken,
 			Message: fmt.Sprintf("the worker does not hold the task %s: %s", body.TaskID, status),
 			Hint:    "nothing was settled; stop working on it"}
@@ -287,6 +289,7 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 	}
 	leases := make([]QueueLease, len(body.CurrentTasks))
 	var asked []int // the place in leases of each step of the heartbeat
+	// An empty list renews nothing, which is not the same as no list.
 	if body.CurrentTasks != nil {
 		beat.Steps = []tasker.LeaseRef{}
 	}
@@ -313,6 +316,7 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 		return no, err
 	}
 	for k, i := range asked {
+		// Answers are in the order of the steps that were asked for; asked maps them to the caller's list.
 		if k < len(beaten.Leases) {
 			leases[i] = toQueueLease(body.CurrentTasks[i], &beaten.Leases[k])
 		}

@@ -20,14 +20,18 @@ func Routes(api *endpoint.API, steps *stepworker.Verbs, tasks *taskworker.Verbs)
 	get, post := endpoint.Get, endpoint.Post
 	may := func(p ...access.Permission) []access.Permission { return p }
 	read, work, operating := may(access.Read), may(access.Work), may(access.Operate)
+	// A worker drains itself before it stops; an operator drains it from outside.
 	leave := may(access.Work, access.Operate)
 	f := &family{steps, tasks}
 	taskworker.DocumentStatus(api)
 
+	// Registration and views have one form.
 	endpoint.Add(api, post("/internal/workers/register", "register-worker", "Register a worker", work, optional|limited),
 		steps.Register)
 	endpoint.Add(api, get("/internal/workers", "list-workers", "List workers", read, 0), steps.List)
 	endpoint.Add(api, get("/internal/workers/{id}", "get-worker", "Get a worker", read, 0), steps.Get)
+	// These understand both forms; see dialect.go. All but drain and resume are called for every step or every few
+	// seconds.
 	endpoint.Add(api, post("/internal/workers/{id}/poll", "poll", "Claim steps (long poll)", work, hot|optional),
 		f.poll)
 	endpoint.Add(api, post("/internal/workers/{id}/start", "start", "Start claimed steps", work, hot|batch|conflicts),
