@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/demo/incident"
 )
 
-// incidentCommand holds the flags of `demo incident`.
+// incidentCommand holds the flags of `demo incident`, and the lines of its input while it runs.
 type incidentCommand struct {
 	s       *session
 	listen  string
@@ -21,7 +21,8 @@ type incidentCommand struct {
 	lines   <-chan error // one for each line of the input; nil before it is read
 }
 
-// newDemoIncident builds `demo incident`.
+// newDemoIncident builds `demo incident`. Like `demo` it needs neither a database nor a configuration and ignores both,
+// so that it never runs on a production database.
 func newDemoIncident(s *session) *cobra.Command {
 	c := &incidentCommand{s: s}
 	cmd := &cobra.Command{
@@ -47,9 +48,12 @@ can type in a second terminal meanwhile. The database is temporary.`,
 	return cmd
 }
 
-// stays reports whether the demo waits for its reader.
+// stays reports whether the demo waits for its reader. Without a terminal it does not, so that scripts and CI do not
+// hang.
 func (c *incidentCommand) stays() bool { return c.s.Terminal && !c.exit && !c.s.json }
 
+// run starts a server that knows the driver of the demo's broker, and plays the incident on it. It blocks until the
+// story is told or ctx ends.
 func (c *incidentCommand) run(ctx context.Context) error {
 	if c.letters < incident.MinLetters || c.letters > 10_000 {
 		return usagef("--letters must be %d to 10000", incident.MinLetters)
@@ -69,12 +73,14 @@ func (c *incidentCommand) run(ctx context.Context) error {
 	})
 }
 
-// play tells the story and prints its outcome. A letter that was lost or sent twice is an error.
+// play tells the story on standard output, or with --json prints the summary as one line. A letter that was lost or
+// sent twice is an error: the demo is a test as well.
 func (c *incidentCommand) play(ctx context.Context, played *incident.Incident, node app.Node) error {
 	opts := incident.Options{Letters: c.letters, Command: spelling(c.s.Args)}
 	if !c.s.json {
 		opts.Out = c.s.Out
 	}
+	// Only then is there time to type commands in another terminal, so only then do they name the server.
 	if c.stays() {
 		opts.ServerURL, opts.Next = node.URL, c.enter
 	}

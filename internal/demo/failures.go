@@ -36,8 +36,8 @@ type Example struct {
 // readers is how many tasks are read at once.
 const readers = 8
 
-// failures reads the failed steps of all tasks in error and groups them by
-// step, error type and code, the most frequent first.
+// failures reads the failed steps of all tasks in error and groups them by step, error type and code, the most frequent
+// first. It reads them from the server, as an operator would, and not from what the worker has seen.
 func failures(ctx context.Context, client *tasker.Client,
 	settled map[uuid.UUID]tasker.TaskState,
 ) ([]FailureGroup, error) {
@@ -88,6 +88,7 @@ func group(failed []tasker.Step) []FailureGroup {
 			byCause[key] = g
 		}
 		g.Count++
+		// The first record of the file is the example, so that each run shows the same.
 		e := example(s, f)
 		if g.Count == 1 || cmp.Or(cmp.Compare(e.Record, g.Example.Record),
 			cmp.Compare(e.StepUUID.String(), g.Example.StepUUID.String())) < 0 {

@@ -39,7 +39,9 @@ var helicopters = []string{"AEROS 350", "AEROS SA365", "BELL-206", "BELL-212", "
 // walkers are the animals that cannot be met in the air.
 var walkers = []string{"Coyote", "White-tailed deer"}
 
-// checkFlight refuses a strike that cannot have happened as told.
+// checkFlight refuses a strike that cannot have happened as told. Rules come from the strictest to the most lenient: an
+// unknown phase, an animal that cannot be there, a speed that cannot be true. A missing speed is no fault; it is
+// estimated.
 func checkFlight(s Strike) (Flight, error) {
 	rule, ok := speedRules[s.Phase]
 	if !ok {

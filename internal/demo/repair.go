@@ -12,8 +12,8 @@ type repair struct {
 	Reason string
 }
 
-// proposeRepair returns the repair that an operator would type. It returns false for a step without a result
-// worth typing: such a step is only reset.
+// proposeRepair returns the repair that an operator would type. It returns false for a step without a result worth
+// typing: such a step is only reset. The values are plausible and invented.
 func proposeRepair(step string, row Row) (repair, bool) {
 	s, err := parseRecord(row)
 	if err != nil {

@@ -89,7 +89,7 @@ func (r *run) work(ctx context.Context) (Summary, error) {
 // errWorkerEnded is the cause of a run that has lost its worker.
 var errWorkerEnded = errors.New("the worker has ended before the work")
 
-// carryOut submits, waits and sums up.
+// carryOut submits, waits and sums up. After an error it returns what was known until then.
 func (r *run) carryOut(ctx context.Context) (Summary, error) {
 	r.started = time.Now()
 	var err error

@@ -9,7 +9,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// Summary is the outcome of an incident.
+// Summary is the outcome of an incident, computed from what the application and the inbox say, and not from what the
+// story meant to happen.
 type Summary struct {
 	Letters  int     `json:"letters"`  // in the inbox
 	Groups   int     `json:"groups"`   // of their failures
@@ -32,7 +33,8 @@ func (s Summary) JSON() ([]byte, error) {
 	return line, nil
 }
 
-// check compares what the application received and stored with what the inbox says of the same messages.
+// check compares what the application received and stored with what the inbox says of the same messages. Groups are
+// counted whether they are open or not: one for each cause.
 func (n *night) check(ctx context.Context, seconds float64) (Summary, error) {
 	s := Summary{Seconds: math.Round(seconds*1000) / 1000}
 	page, err := n.inbox.Groups(ctx, deadletters.GroupFilter{Limit: 1000})
@@ -55,7 +57,7 @@ func (n *night) check(ctx context.Context, seconds float64) (Summary, error) {
 	return s, nil
 }
 
-// letters returns all letters of the application.
+// letters returns all letters of the application, page by page, newest first.
 func (n *night) letters(ctx context.Context) ([]deadletters.Letter, error) {
 	filter := deadletters.LetterFilter{Selection: deadletters.Selection{Source: sourceName}, Limit: 1000}
 	var all []deadletters.Letter
@@ -71,7 +73,9 @@ func (n *night) letters(ctx context.Context) ([]deadletters.Letter, error) {
 	}
 }
 
-// checkMessage adds up one report. letters are those that the inbox has of it: one, unless Tasker is wrong.
+// checkMessage adds up one report. letters are those that the inbox has of it: one, unless Tasker is wrong. A report is
+// lost if it is neither stored by the application nor held by the inbox. It was sent twice if it was delivered more
+// often than it was sent, or stored more than once.
 func (n *night) checkMessage(s *Summary, message string, letters []deadletters.Letter) {
 	sends, held := 1, false // the airport has sent it once
 	for _, l := range letters {

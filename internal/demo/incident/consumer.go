@@ -26,7 +26,8 @@ const (
 // attempts is how often the application tries a message before it gives it up.
 const attempts = 3
 
-// application consumes reports. One release runs at a time.
+// application consumes reports as a real consumer would: receive, try, give up into the dead-letter queue, acknowledge.
+// One release runs at a time. It keeps count of deliveries on its own, so that the check need not trust Tasker.
 type application struct {
 	broker   *memory.Broker
 	registry *registry
@@ -38,6 +39,7 @@ type application struct {
 	received map[string]int // deliveries of each message, to all releases
 }
 
+// newApplication returns an application without a release.
 func newApplication(b *memory.Broker) *application {
 	return &application{broker: b, registry: newRegistry(), received: map[string]int{}}
 }
@@ -64,7 +66,8 @@ func (a *application) shutDown() error {
 }
 
 // consume processes messages until ctx ends. A message that fails goes to the dead-letter queue; then it is
-// acknowledged.
+// acknowledged. A crash in between would repeat it, and never lose it. After ctx has ended the batch under way is
+// finished.
 func (a *application) consume(ctx context.Context, r release) (err error) {
 	conn, err := a.broker.Open(ctx, "")
 	if err != nil {
@@ -100,7 +103,8 @@ func (a *application) consume(ctx context.Context, r release) (err error) {
 	}
 }
 
-// process tries to import one report, and returns the error of the last attempt.
+// process tries to import one report, and returns the error of the last attempt. It does not wait between attempts: the
+// causes of this night do not pass.
 func (a *application) process(r release, m driver.Message) (err error) {
 	for range attempts {
 		if err = a.attempt(r, m); err == nil {
@@ -110,6 +114,7 @@ func (a *application) process(r release, m driver.Message) (err error) {
 	return err
 }
 
+// attempt applies the rules of a release in order, and stores the strike if all pass.
 func (a *application) attempt(r release, m driver.Message) error {
 	var row demo.Row
 	if err := json.Unmarshal(m.Payload, &row); err != nil {
@@ -124,7 +129,8 @@ func (a *application) attempt(r release, m driver.Message) error {
 	return a.registry.store(m.MessageID, s)
 }
 
-// deadLetter is a message with the headers in which the application tells of its failure.
+// deadLetter is a message with the headers in which the application tells of its failure: the convention that package
+// format calls dlq_envelope. Headers of an earlier death stay before them; the last of a name counts.
 func deadLetter(m driver.Message, failure error, now time.Time) driver.Message {
 	header := func(name, value string) deadletter.Header { return deadletter.Header{Name: name, Value: []byte(value)} }
 	return driver.Message{Key: m.Key, Payload: m.Payload, MessageID: m.MessageID,
@@ -149,7 +155,7 @@ func (a *application) deliveries(message string) int {
 	return a.received[message]
 }
 
-// publish sends reports to the application, as the airports do.
+// publish sends reports to the application, as the airports do: one message each, without keys, in one call.
 func publish(ctx context.Context, b *memory.Broker, rows []demo.Row) (err error) {
 	conn, err := b.Open(ctx, "")
 	if err != nil {

@@ -71,6 +71,7 @@ func (t *narrator) state(r *deadletters.Redrive) {
 		number(r.Counts.Returned)))
 }
 
+// table writes rows in columns, with an empty line behind them.
 func (t *narrator) table(rows [][]string) {
 	if t.out == nil {
 		return
@@ -83,6 +84,7 @@ func (t *narrator) table(rows [][]string) {
 	t.write("\n")
 }
 
+// write writes a text if anybody reads the story.
 func (t *narrator) write(s string) {
 	if t.out != nil {
 		_, _ = io.WriteString(t.out, s)

@@ -2,7 +2,8 @@ package incident
 
 import "sync"
 
-// registry is where the application stores strikes. It is safe for concurrent use.
+// registry is where the application stores strikes. Storing one again counts and is no error, since a consumer must
+// expect a message twice. It is safe for concurrent use.
 type registry struct {
 	mu       sync.Mutex
 	readOnly bool
@@ -10,6 +11,7 @@ type registry struct {
 	stored   map[string]int    // how often each message was stored
 }
 
+// newRegistry returns an empty registry.
 func newRegistry() *registry {
 	return &registry{strikes: map[string]strike{}, stored: map[string]int{}}
 }

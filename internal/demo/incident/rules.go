@@ -20,7 +20,9 @@ type strike struct {
 // rule reads a part of a report into a strike, or says why it cannot.
 type rule func(r *demo.Row, s *strike) error
 
-// release is a version of the application. A report passes its rules in order; the first one that fails decides.
+// release is a version of the application. A report passes its rules in order; the first one that fails decides, so
+// each report has one cause per release. Each rule of release 2.0 has a mistake that real code makes; its fix has the
+// short name.
 type release struct {
 	name  string
 	rules []rule
@@ -39,13 +41,15 @@ var (
 // reject is the error of a rule. Its kind is what the application reports as the type of the error.
 type reject struct{ kind, message string }
 
+// Error implements error.
 func (e *reject) Error() string { return e.message }
 
+// rejected makes a reject from a format.
 func rejected(kind, format string, args ...any) error {
 	return &reject{kind: kind, message: fmt.Sprintf(format, args...)}
 }
 
-// kindOf returns the type that the application reports for an error.
+// kindOf returns the type that the application reports for an error. It is part of the fingerprint.
 func kindOf(err error) string {
 	if r, ok := errors.AsType[*reject](err); ok {
 		return r.kind
@@ -56,6 +60,7 @@ func kindOf(err error) string {
 	return fmt.Sprintf("%T", err)
 }
 
+// plainName is what release 2.0 thinks that names of operators look like.
 var plainName = regexp.MustCompile(`^[A-Z0-9 &'./()-]+$`)
 
 // strictOperator refuses the footnote mark of an airline that has merged: "US AIRWAYS*".
@@ -67,6 +72,7 @@ func strictOperator(r *demo.Row, s *strike) error {
 	return nil
 }
 
+// operator accepts the mark and drops it.
 func operator(r *demo.Row, s *strike) error {
 	plain := *r
 	plain.Operator = strings.TrimSuffix(r.Operator, "*")
@@ -82,6 +88,7 @@ func fullState(r *demo.Row, s *strike) error {
 	return nil
 }
 
+// state knows the District of Columbia.
 func state(r *demo.Row, s *strike) error {
 	if r.State == "DC" {
 		s.State = "District of Columbia"
@@ -90,7 +97,7 @@ func state(r *demo.Row, s *strike) error {
 	return fullState(r, s)
 }
 
-// strictSpeed fails if the speed was not reported.
+// strictSpeed fails if the speed was not reported: strconv.Atoi of nothing.
 func strictSpeed(r *demo.Row, s *strike) (err error) {
 	if s.SpeedKt, err = strconv.Atoi(r.Speed); err != nil {
 		return fmt.Errorf("read speed: %w", err)
@@ -98,6 +105,7 @@ func strictSpeed(r *demo.Row, s *strike) (err error) {
 	return nil
 }
 
+// speed takes a missing speed as not known.
 func speed(r *demo.Row, s *strike) error {
 	if r.Speed == "" {
 		s.SpeedKt = -1 // not known
@@ -116,6 +124,7 @@ func gradedDamage(r *demo.Row, s *strike) error {
 	return rejected("BadDamage", "damage %q is no grade", r.Damage)
 }
 
+// damage knows the mishap classes as well.
 func damage(r *demo.Row, s *strike) error {
 	switch r.Damage {
 	case "A", "B", "C":
@@ -125,11 +134,13 @@ func damage(r *demo.Row, s *strike) error {
 	return gradedDamage(r, s)
 }
 
-// smallCost reads the cost into 16 bits.
+// smallCost reads the cost into 16 bits, so strikes above 32,767 dollars fail.
 func smallCost(r *demo.Row, s *strike) error { return readCost(r, s, 16) }
 
+// cost reads it into 64 bits.
 func cost(r *demo.Row, s *strike) error { return readCost(r, s, 64) }
 
+// readCost reads the total cost; an empty one is 0.
 func readCost(r *demo.Row, s *strike, bits int) error {
 	n, err := strconv.ParseInt(cmp.Or(r.Total, "0"), 10, bits)
 	if err != nil {
@@ -143,10 +154,13 @@ func readCost(r *demo.Row, s *strike, bits int) error {
 var phases = map[string]string{"Parked": "PRK", "Taxi": "TAX", "Take-off run": "TOR", "Climb": "CLB", "Descent": "DSC",
 	"Approach": "APP", "Landing roll": "LDR"}
 
+// exactPhase wants the phase as the code spells it.
 func exactPhase(r *demo.Row, s *strike) error { return readPhase(r.Phase, s) }
 
+// trimmedPhase is the fix that does not help: the difference is a capital letter, not a space.
 func trimmedPhase(r *demo.Row, s *strike) error { return readPhase(strings.TrimSpace(r.Phase), s) }
 
+// phase ignores case.
 func phase(r *demo.Row, s *strike) error {
 	for name := range phases {
 		if strings.EqualFold(name, r.Phase) {
@@ -156,6 +170,7 @@ func phase(r *demo.Row, s *strike) error {
 	return readPhase(r.Phase, s)
 }
 
+// readPhase stores the code of a phase.
 func readPhase(name string, s *strike) error {
 	code, ok := phases[name]
 	if !ok {
@@ -174,6 +189,7 @@ func namedSpecies(r *demo.Row, s *strike) error {
 	return nil
 }
 
+// species takes what the form says.
 func species(r *demo.Row, s *strike) error {
 	s.Species = r.Species
 	return nil

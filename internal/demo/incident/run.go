@@ -74,7 +74,8 @@ func (i *Incident) Run(ctx context.Context, inbox deadletters.Backend, opts Opti
 	return n.play(ctx)
 }
 
-// night is one run of an incident.
+// night is one run of an incident. Its methods are the steps of the story, in the order of play; they share what they
+// have found out here.
 type night struct {
 	opts  Options
 	inbox deadletters.Backend
@@ -86,7 +87,8 @@ type night struct {
 	halted  *deadletters.Redrive // by the canary
 }
 
-// play tells the story and checks its outcome.
+// play tells the story and checks its outcome. Between two steps the reader may look around; a change that the reader
+// makes meanwhile may make a later step fail.
 func (n *night) play(ctx context.Context) (Summary, error) {
 	for _, step := range []func(context.Context) error{n.fail, n.look, n.ask, n.sendCanary, n.diagnose, n.correct} {
 		if err := step(ctx); err != nil {

@@ -19,7 +19,8 @@ const (
 // operatorName signs what the story does.
 const operatorName = "demo"
 
-// fail is the night: release 2.0 consumes the reports, while its registry is under maintenance.
+// fail is the night: release 2.0 consumes the reports, while its registry is under maintenance. The maintenance is the
+// eighth cause, of the reports that no rule refuses, so every report dies. It waits until all of them are letters.
 func (n *night) fail(ctx context.Context) error {
 	n.tell.step("The night")
 	if _, err := n.inbox.SaveSource(ctx, deadletters.SourceRequest{
@@ -31,6 +32,7 @@ func (n *night) fail(ctx context.Context) error {
 	if err := n.app.deploy(ctx, release20); err != nil {
 		return err
 	}
+	// From here on time counts: the summary has the seconds until the last import.
 	n.started = time.Now()
 	if err := publish(ctx, n.app.broker, n.rows); err != nil {
 		return err
@@ -60,7 +62,7 @@ func (n *night) open(ctx context.Context) (int, error) {
 	return open, nil
 }
 
-// look shows the inbox.
+// look shows the inbox: as many groups as there are causes, the largest first.
 func (n *night) look(ctx context.Context) error {
 	page, err := n.groups(ctx)
 	if err != nil {
@@ -73,6 +75,7 @@ func (n *night) look(ctx context.Context) error {
 	return nil
 }
 
+// groups returns the groups with open letters, the largest first.
 func (n *night) groups(ctx context.Context) ([]deadletters.Group, error) {
 	page, err := n.inbox.Groups(ctx, deadletters.GroupFilter{OpenOnly: true, Order: "open", Limit: 1000})
 	if err != nil {
@@ -123,7 +126,8 @@ func (n *night) sendCanary(ctx context.Context) error {
 	return nil
 }
 
-// diagnose finds the cause that release 2.1 leaves.
+// diagnose finds the cause that release 2.1 leaves, by the means of an operator: the items that returned, their group,
+// one letter of it.
 func (n *night) diagnose(ctx context.Context) error {
 	returned, err := n.returned(ctx)
 	if err != nil {
@@ -158,7 +162,8 @@ func (n *night) returned(ctx context.Context) ([]deadletters.Item, error) {
 	return page.Items, nil
 }
 
-// correct deploys release 2.2 and sends the rest, and then what came back.
+// correct deploys release 2.2 and sends the rest, and then what came back. What came back is open and not part of the
+// first redrive any more, so it needs a second one.
 func (n *night) correct(ctx context.Context) error {
 	n.tell.step("The correction")
 	if err := n.app.deploy(ctx, release22); err != nil {
@@ -212,7 +217,7 @@ func (n *night) finish(ctx context.Context) (Summary, error) {
 	return sum, nil
 }
 
-// request is a redrive in waves.
+// request is a redrive in waves, which starts at once; the caller adds what it selects.
 func (n *night) request(reason string) deadletters.RedriveRequest {
 	return deadletters.RedriveRequest{Operation: deadletters.OpRedrive,
 		Selection: deadletters.Selection{Namespace: "default"}, Start: true, Act: signed(reason),
@@ -237,7 +242,8 @@ func (n *night) start(ctx context.Context, req deadletters.RedriveRequest) (*dea
 	return n.watch(ctx, r)
 }
 
-// watch shows the waves of a redrive until it halts or ends.
+// watch shows the waves of a redrive until it halts or ends, and returns it as it is then. A wave that was not seen,
+// because it was short, is not shown.
 func (n *night) watch(ctx context.Context, r *deadletters.Redrive) (*deadletters.Redrive, error) {
 	shown := 0
 	err := n.await(ctx, "watch the redrive", func(ctx context.Context) (int, bool, error) {
@@ -257,6 +263,7 @@ func (n *night) watch(ctx context.Context, r *deadletters.Redrive) (*deadletters
 	return r, err
 }
 
+// signed is an act of the demo for a reason, which the audit trail keeps.
 func signed(reason string) deadletters.Act {
 	return deadletters.Act{Actor: operatorName, Reason: reason}
 }
