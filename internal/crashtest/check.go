@@ -37,9 +37,11 @@ type Violation struct {
 	Text string
 }
 
+// String returns the rule and the text, for the output of a test.
 func (v Violation) String() string { return string(v.Rule) + ": " + v.Text }
 
-// Verdict is what Check found.
+// Verdict is what Check found. Only Violations are faults; the counts tell whether a run has met what it was made for:
+// a run without lost answers or stale reports proves little.
 type Verdict struct {
 	Violations []Violation
 
@@ -67,8 +69,8 @@ func (v *Verdict) Count(rules ...Rule) int {
 	return n
 }
 
-// Check compares what callers were told with what is there in the end. All
-// callers must have ended, and nothing may move on the server any more.
+// Check compares what callers were told with what is there in the end. All callers must have ended, and nothing may
+// move on the server any more. It reports every violation it finds, and changes neither the journal nor found.
 func Check(j *Journal, found []Found) *Verdict {
 	c := newChecker(j, found)
 	for _, f := range j.Faults {
@@ -81,6 +83,7 @@ func Check(j *Journal, found []Found) *Verdict {
 		c.taskHistory(&found[i])
 	}
 	c.leases()
+	// In any order: rules about one step do not depend on other rules.
 	for _, s := range c.steps {
 		c.step(s)
 		c.parents(s)
@@ -119,6 +122,8 @@ type stepAbout struct {
 	acts     []*Act
 }
 
+// newChecker sorts journal and end by task and step, once, so that each rule looks up what it needs. Gaps are applied
+// first: no rule needs to know of them.
 func newChecker(j *Journal, found []Found) *checker {
 	c := &checker{j: j, found: found, verdict: &Verdict{Tasks: len(found), Handouts: len(j.Handouts)},
 		byRef: map[string][]*Found{}, tasks: map[uuid.UUID]*about{}, steps: map[uuid.UUID]*stepAbout{}}
@@ -180,12 +185,14 @@ func (c *checker) sortJournal() {
 	}
 }
 
+// unknown counts a call whose answer was lost.
 func (c *checker) unknown(a Answer) {
 	if !a.Known {
 		c.verdict.Unknown++
 	}
 }
 
+// report adds a violation.
 func (c *checker) report(rule Rule, format string, args ...any) {
 	c.verdict.Violations = append(c.verdict.Violations, Violation{rule, fmt.Sprintf(format, args...)})
 }
@@ -193,6 +200,7 @@ func (c *checker) report(rule Rule, format string, args ...any) {
 // sameJSON compares two documents apart from white space; none is null.
 func sameJSON(a, b json.RawMessage) bool { return bytes.Equal(compact(a), compact(b)) }
 
+// compact removes white space. What is missing is null, as a server writes it.
 func compact(raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return []byte("null")

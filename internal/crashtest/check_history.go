@@ -49,7 +49,8 @@ func (c *checker) stepHistory(s *stepAbout) {
 		})
 }
 
-// attempts checks the attempts of a step against each other.
+// attempts checks the attempts of a step against each other: times in their order, tokens that grow, leases that do not
+// overlap, and no more attempts than are allowed.
 func (c *checker) attempts(s *stepAbout) {
 	if s.step.Attempts > s.step.MaxAttempts || s.step.Attempts > len(s.attempts) {
 		c.report(BadCounts, "step %s counts %d attempts of at most %d; its history lists %d", s.step.StepUUID,
@@ -101,7 +102,7 @@ func (c *checker) accounted(s *stepAbout) {
 	}
 }
 
-// charged reports whether an attempt counts.
+// charged reports whether an attempt counts against the maximum. docs/guarantees.md has the rules.
 func charged(a *tasker.Attempt) bool {
 	switch a.Outcome {
 	case "completed", "failed", "timed_out":
@@ -176,7 +177,8 @@ func (c *checker) chain(what string, step *uuid.UUID, f *Found, state string, al
 	}
 }
 
-// counts checks the numbers that a task keeps about its steps.
+// counts checks the numbers that a task keeps about its steps: they are stored, not counted on demand, so a lost update
+// would show here.
 func (c *checker) counts(f *Found) {
 	var want task.Counts
 	for _, s := range f.Steps {

@@ -6,6 +6,7 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
+// unmarshal reports whether a document could be read.
 func unmarshal(raw []byte, out any) bool { return json.Unmarshal(raw, out) == nil }
 
 // outcome checks that a step is in the state that its callers were told of, and
@@ -22,7 +23,8 @@ func (c *checker) outcome(s *stepAbout) {
 	}
 }
 
-// promised checks the success that was acknowledged to a worker or operator.
+// promised checks the success that was acknowledged to a worker or operator: the step is settled as they were told,
+// with their result, and the history agrees.
 func (c *checker) promised(s *stepAbout) {
 	lost := func(who string) {
 		c.report(Lost, "step %s is %s; %s was told that it is settled", s.step.StepUUID, s.step.State, who)
@@ -54,8 +56,8 @@ func (c *checker) promised(s *stepAbout) {
 	}
 }
 
-// explained checks that the result of a complete step came from a report or an
-// act that was not refused.
+// explained checks that the result of a complete step came from a report or an act that was not refused. One whose
+// answer was lost explains it as well.
 func (c *checker) explained(s *stepAbout) {
 	var token int64
 	for _, a := range s.attempts {
@@ -84,7 +86,8 @@ func (c *checker) explained(s *stepAbout) {
 		s.step.StepUUID, token, s.step.Results)
 }
 
-// mayBeActed reports whether an operator's act of this kind may have happened.
+// mayBeActed reports whether an operator's act of this kind may have happened: accepted, or without an answer. A
+// result, if there is one, must be the act's.
 func (s *stepAbout) mayBeActed(kind string, result json.RawMessage) bool {
 	for _, a := range s.acts {
 		if a.Kind == kind && a.Possible() && sameJSON(a.Result, result) {
@@ -123,6 +126,7 @@ func (c *checker) parents(s *stepAbout) {
 	}
 }
 
+// sibling returns the step of that name in the same task, nil if there is none.
 func (c *checker) sibling(s *stepAbout, name string) *stepAbout {
 	for i := range s.task.found.Steps {
 		if other := &s.task.found.Steps[i]; other.Name == name {

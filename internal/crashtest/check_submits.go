@@ -34,7 +34,8 @@ func (c *checker) submissions() {
 	}
 }
 
-// submission checks all tries to submit one task.
+// submission checks all tries to submit one task. A task may exist although every answer was lost (an orphan); that is
+// what an idempotency key is for.
 func (c *checker) submission(ref string, tries []*Submit) {
 	there := c.byRef[ref]
 	var accepted []*Submit
@@ -95,7 +96,8 @@ func (c *checker) identity(ref string, first *Submit, accepted []*Submit, there 
 	}
 }
 
-// batch checks that a batch without an answer is there whole or not at all.
+// batch checks that a batch without an answer is there whole or not at all. One that was answered has an answer per
+// task, which submission checks.
 func (c *checker) batch(tasks []*Submit) {
 	there := 0
 	for _, s := range tasks {
@@ -106,7 +108,8 @@ func (c *checker) batch(tasks []*Submit) {
 	}
 }
 
-// ends checks the state in which a task ended.
+// ends checks the state in which a task ended: one that its caller expects, or cancelled if that may have been asked
+// for.
 func (c *checker) ends(f *Found) {
 	t, a := &f.Task, c.tasks[f.Task.TaskUUID]
 	if !t.State.Settled() {

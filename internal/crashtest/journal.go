@@ -101,8 +101,8 @@ type Act struct {
 // Fault is an answer that no crash explains: the server says that it has a bug.
 type Fault struct{ Verb, Message string }
 
-// Journal is what the callers of a run asked and were told. Its methods may be
-// called concurrently; its fields may be read when all callers have ended.
+// Journal is what the callers of a run asked and were told. Its methods may be called concurrently; its fields may be
+// read when all callers have ended. It stays in memory, since the process that keeps it is never killed.
 type Journal struct {
 	Submits  []Submit
 	Handouts []Handout
@@ -146,7 +146,8 @@ func (j *Journal) begin() int64 {
 	return j.counter
 }
 
-// write stamps the end of the call that began at begin, and lets fn note it.
+// write stamps the end of the call that began at begin, and lets fn note it. fn runs under the lock, so it must not
+// block.
 func (j *Journal) write(begin int64, fn func(Span)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -19,7 +19,8 @@ type Found struct {
 // readers bounds the tasks that Read asks for at once.
 const readers = 8
 
-// Read takes down all tasks of a server on which nothing moves any more.
+// Read takes down all tasks of a server on which nothing moves any more, with their steps and histories. It asks for
+// eight tasks at a time. An error means that nothing can be checked.
 func Read(ctx context.Context, b tasker.Backend) ([]Found, error) {
 	var all []Found
 	filter := tasker.TaskFilter{Limit: 500}

@@ -24,15 +24,16 @@ const (
 	ActSent     Moment = "act sent"
 )
 
-// Recorder is a Backend that writes a Journal of the calls it passes on.
+// Recorder is a Backend that writes a Journal of the calls it passes on, and changes neither calls nor answers. It is
+// safe for concurrent use if the Backend is.
 type Recorder struct {
 	tasker.Backend
 	journal *Journal
 	tell    func(Moment)
 }
 
-// Record returns a Recorder of b. tell is called at each Moment, in the
-// goroutine of the caller; nil tells nobody.
+// Record returns a Recorder of b. tell is called at each Moment, in the goroutine of the caller, so that a killer can
+// act before the call goes on; nil tells nobody.
 func Record(b tasker.Backend, j *Journal, tell func(Moment)) *Recorder {
 	if tell == nil {
 		tell = func(Moment) {}
@@ -40,7 +41,8 @@ func Record(b tasker.Backend, j *Journal, tell func(Moment)) *Recorder {
 	return &Recorder{Backend: b, journal: j, tell: tell}
 }
 
-// answer says what err means to the caller of verb. The caller holds j.mu.
+// answer says what err means to the caller of verb. unavailable leaves open whether the call had its effect, as a lost
+// connection does; internal is a fault of the server and leaves it open as well. The caller holds j.mu.
 func (j *Journal) answer(verb string, err error) Answer {
 	var e *tasker.Error
 	switch {
@@ -65,7 +67,7 @@ func (j *Journal) item(verb string, err error, own *tasker.Error) Answer {
 	return j.answer(verb, err)
 }
 
-// SubmitTasks implements tasker.TaskBackend.
+// SubmitTasks implements tasker.TaskBackend. Each task is an entry; those of one request share a span and a batch.
 func (r *Recorder) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error) {
 	begin := r.journal.begin()
 	sent := SubmitSent
@@ -96,7 +98,7 @@ func (r *Recorder) SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([
 	return receipts, err
 }
 
-// CancelTasks implements tasker.TaskBackend.
+// CancelTasks implements tasker.TaskBackend. Each task is an entry.
 func (r *Recorder) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]tasker.TaskReceipt, error) {
 	begin := r.journal.begin()
 	r.tell(CancelSent)
@@ -113,7 +115,7 @@ func (r *Recorder) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([
 	return receipts, err
 }
 
-// ActOnStep implements tasker.TaskBackend.
+// ActOnStep implements tasker.TaskBackend. The reason identifies the act in the history.
 func (r *Recorder) ActOnStep(ctx context.Context, task, step uuid.UUID, act tasker.StepAction) (*tasker.Step, error) {
 	begin := r.journal.begin()
 	r.tell(ActSent)

@@ -9,7 +9,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Poll implements tasker.WorkerBackend.
+// Poll implements tasker.WorkerBackend. It notes only steps that arrived: what a lost answer had handed out shows in
+// the history.
 func (r *Recorder) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
 	begin := r.journal.begin()
 	resp, err := r.Backend.Poll(ctx, req)
@@ -33,7 +34,7 @@ func (r *Recorder) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Po
 	return resp, err
 }
 
-// Settle implements tasker.WorkerBackend.
+// Settle implements tasker.WorkerBackend. Each result is an entry.
 func (r *Recorder) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 	begin := r.journal.begin()
 	r.tell(ResultSent)
@@ -116,6 +117,7 @@ func (r *Recorder) leases(begin int64, verb string, worker uuid.UUID, refs []tas
 	})
 }
 
+// leaseAnswer converts the answer about one lease; a lease that is lost is refused with stale_token.
 func leaseAnswer(a *tasker.LeaseAnswer) Answer {
 	switch {
 	case a.Status == tasker.LeaseHeld:

@@ -30,21 +30,25 @@ func (p *Producer) RunBlind(ctx context.Context, stop <-chan struct{}, pause tim
 	}
 }
 
+// single submits one task without a key.
 func (p *Producer) single(ctx context.Context) error {
 	_, err := p.try(ctx, p.request("ok", order{MS: p.Rand.IntN(3) * 10}))
 	return err
 }
 
+// insisted submits one task under a key until it is accepted.
 func (p *Producer) insisted(ctx context.Context) error {
 	_, err := p.One(ctx)
 	return err
 }
 
+// diamond submits a workflow.
 func (p *Producer) diamond(ctx context.Context) error {
 	_, err := p.try(ctx, p.request("diamond", order{Step: "left", MS: p.Rand.IntN(20)}))
 	return err
 }
 
+// together submits a few tasks in one request.
 func (p *Producer) together(ctx context.Context) error {
 	var req tasker.SubmitRequest
 	for range 2 + p.Rand.IntN(10) {

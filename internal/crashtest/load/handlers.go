@@ -36,8 +36,8 @@ type output struct {
 	Parents map[string]json.RawMessage `json:"parents,omitempty"`
 }
 
-// Handlers carry out what producers order, for all workers of a run. The zero
-// value is ready to use.
+// Handlers carry out what producers order, for all workers of a run, so that a step which moves to another worker goes
+// on where it was. The zero value is ready to use, by any number of workers.
 type Handlers struct {
 	fixed   sync.Map // refs that an operator has put right
 	snoozed sync.Map // refs that have been asleep
@@ -59,6 +59,8 @@ func (h *Handlers) register(w *tasker.Worker, by string) {
 	}
 }
 
+// run carries out an order. Its result names the lease, so that the result of one lease is never taken for that of
+// another.
 func (h *Handlers) run(ctx context.Context, job *tasker.Job, by string) (any, error) {
 	var o order
 	if err := job.Decode(&o); err != nil {
@@ -75,8 +77,8 @@ func (h *Handlers) run(ctx context.Context, job *tasker.Job, by string) (any, er
 	return output{Ref: o.Ref, Step: job.StepName, Token: job.Token, By: by, Parents: job.ParentResults}, nil
 }
 
-// take lets the work take its time, and reports progress half-way when there is
-// time for it.
+// take lets the work take its time, in milliseconds, and reports progress half-way when there is time for it. It
+// returns the cause as soon as the lease is lost or the task cancelled.
 func take(ctx context.Context, job *tasker.Job, ms int) error {
 	timer := time.NewTimer(time.Duration(ms) * time.Millisecond / 2)
 	defer timer.Stop()
@@ -100,6 +102,8 @@ func take(ctx context.Context, job *tasker.Job, ms int) error {
 	return nil
 }
 
+// misbehave does what the order asks for besides succeeding. What happens once is remembered by the Ref, and not by the
+// attempt: an attempt may be lost with its worker.
 func (h *Handlers) misbehave(o *order, job *tasker.Job) error {
 	switch o.Work {
 	case workFlaky:

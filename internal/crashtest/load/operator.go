@@ -57,7 +57,8 @@ func (p *Producer) lostCause(ctx context.Context) error {
 	return p.follow(ctx, id)
 }
 
-// repair submits a task that fails, and puts it right as an operator does.
+// repair submits a task that fails, and puts it right as an operator does, in one of three ways. It acts until the task
+// is not in error any more: an act whose answer was lost may have had no effect.
 func (p *Producer) repair(ctx context.Context) error {
 	req := p.request("diamond", order{Step: "left", Work: workDoomed})
 	kind := []string{tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually}[p.Rand.IntN(3)]
@@ -113,7 +114,7 @@ func (p *Producer) overtake(ctx context.Context) error {
 	return p.follow(ctx, id)
 }
 
-// act repairs a step.
+// act repairs a step, once. The reason has the number of the try, so that each act can be found in the history.
 func (p *Producer) act(ctx context.Context, ref string, step *tasker.Step, kind string, try int) error {
 	act := tasker.StepAction{ActionType: kind, Reason: fmt.Sprintf("%s put right, try %d", ref, try)}
 	switch kind {
@@ -139,7 +140,7 @@ func (p *Producer) act(ctx context.Context, ref string, step *tasker.Step, kind 
 	return err
 }
 
-// find returns the first step of a task that is wanted, or nil.
+// find returns the first step of a task that is wanted, or nil. It reads until there is an answer.
 func (p *Producer) find(ctx context.Context, id uuid.UUID, wanted func(*tasker.Step) bool) (*tasker.Step, error) {
 	for {
 		steps, err := p.Client.Steps(ctx, id)

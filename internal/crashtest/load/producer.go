@@ -27,8 +27,8 @@ steps:
   - {name: join, handler: join, dependencies: [left, right], timeout_seconds: 20, retry: *r}
 `
 
-// Producer is a caller that submits tasks of all kinds, waits for them, cancels
-// some, and puts right what failed.
+// Producer is a caller that submits tasks of all kinds, waits for them, cancels some, and puts right what failed. It is
+// used by one goroutine. Set all fields before it runs.
 type Producer struct {
 	Name     string // no two may share one
 	Rand     *rand.Rand
@@ -42,6 +42,7 @@ type Producer struct {
 
 // Run produces until stop is closed, then ends what it is at.
 func (p *Producer) Run(ctx context.Context, stop <-chan struct{}) error {
+	// The weights make common what is common in production, and keep rare what takes long.
 	kinds := []struct {
 		weight int
 		do     func(context.Context) error
@@ -77,7 +78,8 @@ func (p *Producer) ref() string {
 	return fmt.Sprintf("%s-%d", p.Name, p.n)
 }
 
-// request is a task of one step; with the name of the diamond, of four.
+// request is a task of one step; with the name of the diamond, of four. Its Ref is new, and it has so many retries that
+// only an order to fail makes it fail.
 func (p *Producer) request(handler string, o order) tasker.TaskRequest {
 	o.Ref = p.ref()
 	body, err := json.Marshal(o)
@@ -95,7 +97,7 @@ func (p *Producer) request(handler string, o order) tasker.TaskRequest {
 	return req
 }
 
-// try submits once. The task is uuid.Nil when the answer was lost.
+// try submits once. The task is uuid.Nil when the answer was lost; then it has waited as Retry says.
 func (p *Producer) try(ctx context.Context, req tasker.TaskRequest) (uuid.UUID, error) {
 	receipt, err := p.Client.Submit(ctx, req)
 	if Lost(err) {
@@ -126,7 +128,7 @@ func (p *Producer) One(ctx context.Context) (uuid.UUID, error) {
 	return id, nil
 }
 
-// settled waits until the task is settled.
+// settled waits until the task is settled. A task that was accepted must be found, so not_found is an error.
 func (p *Producer) settled(ctx context.Context, id uuid.UUID) (*tasker.Task, error) {
 	for {
 		t, err := p.Client.Task(ctx, id, 5*time.Second)
@@ -207,7 +209,7 @@ func (p *Producer) keyed(ctx context.Context) error {
 	return err
 }
 
-// twins submit the same task at the same time.
+// twins submit the same task at the same time, under one key: both must be told the same task.
 func (p *Producer) twins(ctx context.Context) error {
 	req := p.request("ok", order{})
 	req.IdempotencyKey = "key-" + req.CorrelationID

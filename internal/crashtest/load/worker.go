@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Work runs workers of the SDK one after the other until stop is closed. Each
-// ends in good order after a while and gives back what it holds.
+// Work runs workers of the SDK one after the other until stop is closed. Each lives 5 to 15 seconds, ends in good order
+// and gives back what it holds.
 func Work(ctx context.Context, stop <-chan struct{}, client *tasker.Client, h *Handlers, name string,
 	rng *rand.Rand,
 ) error {

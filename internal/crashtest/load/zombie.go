@@ -51,6 +51,7 @@ func (z *Zombie) Run(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
+// turn polls once, does some of the steps, hoards others, and reports what is over.
 func (z *Zombie) turn(ctx context.Context) error {
 	if z.me == uuid.Nil {
 		w, err := z.Backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: z.Name, Handlers: Names()})
@@ -125,8 +126,8 @@ func Result(a tasker.Assignment, by string) (tasker.StepResult, error) {
 	return result, nil
 }
 
-// haunt reports what is over: hoarded steps that others have, results that were
-// taken long ago, leases of others, and leases that never were.
+// haunt reports what is over: hoarded steps that others have, results that were taken long ago, leases of others, and
+// leases that never were. The server must refuse all of it; a refusal is an answer and no error.
 func (z *Zombie) haunt(ctx context.Context) error {
 	for range 3 {
 		step, token := z.prey()

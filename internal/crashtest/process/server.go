@@ -27,9 +27,9 @@ func ShortLeases() []string {
 	}
 }
 
-// Server is `tasker serve`, in one process after the other, on one address. Set
-// the fields before it is launched. Its methods can be called from several
-// goroutines.
+// Server is `tasker serve`, in one process after the other, on one address. Set the fields before it is launched. Its
+// methods can be called from several goroutines, but only one process runs at a time: wait with Gone before the next
+// launch.
 type Server struct {
 	Program string // path of the binary
 	DSN     string
@@ -85,7 +85,7 @@ func (s *Server) launch(out *os.File, expect bool) error {
 	return nil
 }
 
-// Start starts a process and returns when it listens. One that ends before is an
+// Start starts a process and returns when it listens, which it says on its standard output. One that ends before is an
 // error, no crash. When ctx ends it is killed.
 func (s *Server) Start(ctx context.Context) error {
 	said, out, err := os.Pipe()
@@ -130,6 +130,7 @@ func (s *Server) Start(ctx context.Context) error {
 // Kill sends SIGKILL and does not wait for the end.
 func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
 
+// signal sends a signal to the process, if there is one; its end is expected from then on.
 func (s *Server) signal(sig syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +162,7 @@ func (s *Server) Gone() {
 	}
 }
 
-// Stop ends the process in good order and returns its exit code.
+// Stop ends the process in good order and returns its exit code. It blocks until the process is gone.
 func (s *Server) Stop() int {
 	s.signal(syscall.SIGTERM)
 	s.Gone()

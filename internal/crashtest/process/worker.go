@@ -60,6 +60,7 @@ func (w *Worker) Kills() int {
 	return w.kills
 }
 
+// start starts a process. Its handler takes 50 ms, long enough to be killed in between.
 func (w *Worker) start() error {
 	cmd := w.Group.command(w.Program, "worker", "--server", w.URL, "--name", w.Name, "--concurrency", "2",
 		"--handler", "foreign=sleep 0.05; cat")

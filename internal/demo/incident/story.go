@@ -19,8 +19,8 @@ const (
 // operatorName signs what the story does.
 const operatorName = "demo"
 
-// fail is the night: release 2.0 consumes the reports, while its registry is under maintenance. The maintenance is the
-// eighth cause, of the reports that no rule refuses, so every report dies. It waits until all of them are letters.
+// fail is the night: release 2.0 consumes the reports, while its registry is under maintenance. The maintenance fails
+// the reports that no rule refuses, so every report dies. fail waits until all of them are letters.
 func (n *night) fail(ctx context.Context) error {
 	n.tell.step("The night")
 	if _, err := n.inbox.SaveSource(ctx, deadletters.SourceRequest{
