@@ -15,7 +15,7 @@ import (
 // matter. SubmitTx costs two round trips on tx's connection, which must not be reading rows meanwhile. No
 // worker sees the tasks before tx commits; then they start within moments.
 //
-// Errors: CodeInvalid for invalid tasks and for an unsuitable client or transaction, otherwise those of
+// Errors: CodeInvalid for invalid tasks and for an unsuitable client or transaction; all others are those of
 // Client.SubmitTasks. After an error tx is unchanged and can continue. A template that the tasks name must
 // already be registered; the implicit template of a handler is stored even if tx rolls back.
 func SubmitTx(ctx context.Context, tx pgx.Tx, client *tasker.Client,

@@ -46,8 +46,8 @@ type Node struct {
 
 // Run opens the store, starts the background loops and serves the API until ctx ends. It blocks.
 //
-// It stops in an order that charges no attempt: it accepts no more connections, long polls return their
-// results so far, open requests get their responses, the loops end, and the store closes last. Workers keep
+// It stops in an order that charges no attempt: it accepts no more connections, long polls return the
+// results they have, open requests get their responses, the loops end, and the store closes last. Workers keep
 // their leases meanwhile and continue when a server is back.
 func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	if err := cfg.CheckOpen(); err != nil {

@@ -29,14 +29,14 @@ const (
 // 0 is the worst.
 func (s Status) severity() int { return slices.Index([]Status{Fail, Warn, OK}, s) }
 
-// Check is the result of one check: what was seen and, unless all is well, what to do. Both are
+// Check is the result of one check: what was seen and, unless the status is OK, what to do. Both are
 // sentences for an operator; a program uses Name and Status.
 type Check struct {
 	// Name is stable: monitoring may compare it.
 	Name   string `json:"name"`
 	Status Status `json:"status"`
 	Seen   string `json:"seen"`
-	Do     string `json:"do,omitempty"` // what to do, unless all is well
+	Do     string `json:"do,omitempty"` // what to do; empty if Status is OK
 }
 
 // Report is the result of an examination.

@@ -8,7 +8,7 @@ import (
 )
 
 // admission is what a worker may take now. Every poll begins with one, and gets another
-// whenever it is woken, before anything is claimed for it. Whoever gets one must end it with
+// whenever it is woken, before anything is claimed for it. A caller must end each with
 // Engine.dismissed, which gives back what was reserved and not used.
 type admission struct {
 	leaving bool // the worker must finish its steps and stop polling

@@ -122,7 +122,7 @@ func (b *breakers) giveBack(worker, period int64, n int) {
 type breakerOutcome struct {
 	worker, route int64
 	good          bool
-	final         bool // a failure that may be the step's fault as well; see isRouteFault
+	final         bool // a failure that may also be the step's fault; see isRouteFault
 	lost          bool // the lease ran out without a sign from the worker
 }
 

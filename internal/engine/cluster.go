@@ -25,7 +25,7 @@ type Cluster interface {
 
 	// Turn reports whether this process has the turn at a loop that must run in one process only. The process keeps the
 	// turn by asking again within hold. When it stops asking, or asks with hold 0, another process gets it. A process
-	// that cannot tell the time gets an error instead.
+	// that does not know the time gets an error instead.
 	Turn(ctx context.Context, loop string, hold time.Duration) (bool, error)
 
 	// LastTurn is the time of the last turn of any process; zero when there was none.

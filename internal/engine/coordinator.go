@@ -379,7 +379,7 @@ func (c *coordinator) claim(calls []*poller, from func(handOutFrom) ([][]Lease, 
 	if err != nil || p.isValid(c.e.instant()) {
 		return out, err
 	}
-	// It took so long that others may hand out the same steps by now.
+	// The claim took long enough for other processes to hand out the same steps.
 	for i, leases := range out {
 		if len(leases) == 0 {
 			continue

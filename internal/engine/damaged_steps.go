@@ -9,7 +9,7 @@ import (
 
 // faultOf describes why no worker can process a step, or returns "". Such damage comes from
 // outside: an edited row, or a backup that was restored in part.
-// The context is checked as well: a worker could not parse it.
+// The context is checked too: a worker cannot parse a damaged one.
 func faultOf(w Work, t *task.Template) string {
 	switch {
 	case w.Step.Unread != "":

@@ -49,7 +49,7 @@ func (cc *caseChanges) cycled(t *task.Task, before task.Task, def *task.Template
 }
 
 // endCycle does the same for a task that is being submitted, the last one added, with the number of its steps.
-// A part of the steps may be able to run; then the task goes on until they are done.
+// Some of the steps may be able to run; then the task continues until they are done.
 func (b *builder) endCycle(t *task.Task, before task.Task, n int) {
 	steps := b.steps[len(b.steps)-n:]
 	for _, s := range steps {

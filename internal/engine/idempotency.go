@@ -120,7 +120,7 @@ func (b *builder) takeKeysOf(calls [][]*draft) (locked []bool, err error) {
 	return locked, nil
 }
 
-// existing finds the task that an idempotency key is bound to; otherwise it returns the ID bound to the key.
+// existing finds the task that an idempotency key is bound to; if there is none, it returns the ID bound to the key.
 func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err error) {
 	u, held := b.u, b.keys[d.keyName()]
 	if held.owner == d {

@@ -28,7 +28,7 @@ func (e *Engine) Turn(ctx context.Context, loop string, hold time.Duration) (boo
 	return e.cluster.Turn(ctx, loop, hold)
 }
 
-// Resume must be called when the store was out of reach for so long that heartbeats may have been lost: for the length
+// Resume must be called when the store was out of reach long enough for heartbeats to be lost: for the length
 // of a lease no lease is lost. Processes that are opened within that time learn of it from the store.
 func (e *Engine) Resume(ctx context.Context) error {
 	until := e.instant().Add(e.cfg.Leases.Lease())

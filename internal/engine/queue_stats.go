@@ -194,7 +194,7 @@ func (g *queueSample) routesOf(pass func(namespace string) bool) map[int64]bool 
 	return out
 }
 
-// patience is the wait after which a step of the lowest named level is promoted, or goes before all steps that become
+// patience is the wait after which a step of the lowest named level is promoted, or runs before all steps that become
 // ready later; 0: there is none.
 func (e *Engine) patience() time.Duration {
 	order := e.Order()

@@ -8,7 +8,7 @@ import (
 type NoteStore interface {
 	// Note stores a small text under a key.
 	Note(ctx context.Context, tx Tx, key, text string) error
-	// FirstNote is Note for a key without a text; otherwise it does nothing.
+	// FirstNote is Note for a key without a text; it never replaces a text.
 	FirstNote(ctx context.Context, tx Tx, key, text string) error
 	// DropNotes deletes the texts stored under keys.
 	DropNotes(ctx context.Context, tx Tx, keys []string) error

@@ -141,7 +141,7 @@ func (cc *caseChanges) flushWatches() error {
 		}
 		thresholds := cc.u.e.cfg.StalenessThresholds
 		before, now := thresholds.Of(was, def.Lifecycle), thresholds.Of(t.State, def.Lifecycle)
-		old := cc.u.now.Sub(t.CreatedAt) >= cc.u.e.lifecycles.youngest() // otherwise the survey will reach it
+		old := cc.u.now.Sub(t.CreatedAt) >= cc.u.e.lifecycles.youngest() // the survey reaches younger tasks
 		if at := thresholds.LookAt(t, def.Lifecycle); at != 0 && (was == task.Errored || old && now > 0 && now < before) {
 			watches = append(watches, Watch{t.ID, at})
 		}

@@ -221,8 +221,8 @@ func (u *unit) reevaluate(t *task.Task) error {
 	return nil
 }
 
-// left records that a task has left a state. It is the one place that knows all who follow the
-// states of tasks: the history, waiting callers, cases, the staleness detector, the observer
+// left records that a task has left a state. It is the only place that notifies all followers of
+// task states: the history, waiting callers, cases, the staleness detector, the observer
 // and listeners.
 func (u *unit) left(t *task.Task, was task.State, cause string) {
 	ev := task.Event{TaskID: t.ID, At: u.now, From: was, To: t.State, Cause: cause}

@@ -123,7 +123,7 @@ type unservedScan struct {
 
 // route checks the ready steps of a route from the given positions on, and returns the positions reached, by band of
 // the queue.
-// It goes from band to band, the most urgent first, and skips empty ones.
+// It reads the bands in order, the most urgent first, and skips empty ones.
 func (l *unservedScan) route(ctx context.Context, route int64, was map[int]unservedMark) (map[int]unservedMark, error) {
 	at := map[int]unservedMark{}
 	for from := int64(0); ; {

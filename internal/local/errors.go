@@ -33,7 +33,7 @@ func apiError(e *task.Error) *tasker.Error {
 
 // itemError is ToError for the answer to one item. An item has no HTTP header, so the pause is
 // repeated in seconds.
-// Unlike ToError it hides an unclassified error itself, because the answer to an item goes to the caller as it is. It
+// Unlike ToError it hides an unclassified error itself, because the caller gets the answer to an item unchanged. It
 // returns nil for nil.
 func itemError(err error) *tasker.Error {
 	var e *task.Error

@@ -256,7 +256,7 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 }
 
 // why returns the reason for a lease's end; an end that follows from the states needs no reason.
-// The outcomes in the second case end a lease without a failure; the others are told by the next state.
+// The outcomes in the second case end a lease without a failure; the next state shows all others.
 func why(a *task.Attempt) string {
 	switch {
 	case a.Failure != nil:

@@ -16,7 +16,7 @@ import (
 // Dialect is the difference between database engines.
 type Dialect struct {
 	goose goose.Dialect
-	// prefix goes before the name of a table.
+	// prefix precedes the name of a table.
 	prefix string
 	// before is a statement that each migration begins with; "" is none.
 	before string

@@ -163,8 +163,8 @@ func (s *Server) Save() error {
 	return s.shell("rm -rf saved && cp -a data saved")
 }
 
-// SwapIn puts what Save has copied in the place of the data of a server that is down, as somebody does who
-// restores a backup.
+// SwapIn replaces the data of a server that is down by the copy that Save made, like the restore of a
+// backup.
 func (s *Server) SwapIn() error {
 	return s.shell("rm -rf data && cp -a saved data")
 }
@@ -176,5 +176,5 @@ func (s *Server) shell(script string) error {
 	return nil
 }
 
-// Close stops the server and removes it. One that is frozen goes on before.
+// Close stops the server and removes it. It thaws a frozen one first.
 func (s *Server) Close() error { return errors.Join(s.Thaw(), s.server.Close()) }

@@ -90,7 +90,8 @@ func (s *Server) signalAll(signal string) error {
 	if pid == 0 {
 		return nil
 	}
-	const script = `kill -%[1]s %[2]d; for child in $(ps -A -o pid=,ppid= | awk '$2 == %[2]d {print $1}'); do kill -%[1]s "$child" 2>/dev/null; done; true`
+	const script = `kill -%[1]s %[2]d; for child in $(ps -A -o pid=,ppid= | awk '$2 == %[2]d {print $1}'); ` +
+		`do kill -%[1]s "$child" 2>/dev/null; done; true`
 	if out, err := exec.Command("/bin/sh", "-c", fmt.Sprintf(script, signal, pid)).CombinedOutput(); err != nil {
 		return fmt.Errorf("send SIG%s to all processes of a server: %w\n%s", signal, err, out)
 	}

@@ -31,8 +31,8 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
-// config is redis.conf. A password, because everybody on the machine reaches the
-// port, and who reaches a Redis can make it write files.
+// config is redis.conf. It sets a password, because every user of the machine reaches the
+// port, and a client of a Redis can make it write files.
 const config = `bind 127.0.0.1
 port %d
 dir %s
@@ -94,8 +94,8 @@ func (s *Server) url(port int) string {
 // Port returns the TCP port on 127.0.0.1. It stays the same over a restart.
 func (s *Server) Port() int { return s.server.Port() }
 
-// Stop ends the server in good order and returns when it is down. What settings
-// tell it to keep, it writes.
+// Stop shuts the server down and returns when it is down. The server writes the data that
+// its settings persist.
 func (s *Server) Stop() error { return s.server.Stop(syscall.SIGTERM) }
 
 // Kill kills the server with SIGKILL and returns when it is gone.

@@ -16,10 +16,10 @@ import (
 // redis://:password@host:port/0.
 const Variable = "TASKER_TEST_REDIS"
 
-// Shared returns the URL of the server that tests share, and a prefix that nobody
-// else has. Every key that the test writes has to begin with it; they are deleted
-// when t ends. Other tests are there at the same time: who wants to flush, or to
-// count all keys, uses Start.
+// Shared returns the URL of the server that tests share, and a prefix that no
+// other test has. Every key that the test writes must begin with it; these keys are deleted
+// when t ends. Other tests use the server at the same time: a test that flushes it, or
+// counts all keys, uses Start.
 func Shared(t testing.TB) (url, prefix string) {
 	t.Helper()
 	url = os.Getenv(Variable)

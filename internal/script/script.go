@@ -15,7 +15,7 @@
 //	any other exit       the step failed for good
 //	killed by a signal   the attempt failed and may be repeated
 //
-// The end of its standard error goes into the failure. When the step times out,
+// The end of its standard error becomes part of the failure. When the step times out,
 // is cancelled or its lease is lost, the program and all it started get SIGTERM
 // and, a little later, SIGKILL.
 package script
@@ -187,7 +187,7 @@ func result(cmd *exec.Cmd, err error, stdout []byte, stderr *tail) (any, error) 
 		return nil, failure(cmd, stderr, "signal", state.String(), false)
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
-		// It ended well but left a child that held the pipes open. The child is
+		// It succeeded but left a child that held the pipes open. The child is
 		// gone, and so may be the end of its output, which is then no whole document.
 		err = nil
 	}
@@ -213,7 +213,7 @@ type details struct {
 }
 
 // failure describes how a program failed. Its last line on standard error is
-// usually the reason in one sentence, so that goes into the message.
+// usually the reason in one sentence, so the message contains it.
 func failure(cmd *exec.Cmd, stderr *tail, kind, message string, final bool) error {
 	text := strings.ToValidUTF8(stderr.String(), "\uFFFD")
 	if last := lastLine(text); last != "" {

@@ -129,7 +129,7 @@ func (s SQL) UrgentCases(ctx context.Context, f engine.CaseFilter, bases setting
 		return nil, err
 	}
 	w := where{args: base.args}
-	// A page needs at most so many cases of each reason, wherever the others are.
+	// A page needs at most this number of cases of each reason, wherever the others are.
 	looked, among := f.Offset+f.Limit, ` q`
 	if asksForFailure(f) {
 		looked, among = engine.CaseWindow, ` q JOIN tasker_tasks_dlq c ON c.dlq_entry_uuid = q.dlq_entry_uuid`

@@ -35,7 +35,7 @@ func unread(note *string, part string, err error) {
 }
 
 // looseColumn is a destination that accepts any value of a column.
-// It never fails, so that the driver goes on with the next column.
+// It never fails, so that the driver continues with the next column.
 type looseColumn struct {
 	dest any
 	note *string
@@ -51,7 +51,7 @@ func (c *looseColumn) Scan(v any) error {
 	return nil
 }
 
-// assign stores a value if it has the column's type, and returns why not otherwise.
+// assign stores a value if it has the column's type; if not, it returns why.
 func (c *looseColumn) assign(v any) error {
 	if d, ok := c.dest.(sql.Scanner); ok {
 		return d.Scan(v)

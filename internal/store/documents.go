@@ -8,7 +8,7 @@ import (
 )
 
 // A row of a list is read with its document if that is small. Larger ones are read one by one afterwards, while they
-// fit the page: otherwise a page of 1,000 rows would cost hundreds of megabytes before it is cut.
+// fit the page: without the split a page of 1,000 rows would cost hundreds of megabytes before it is cut.
 
 // small is a column if its text is short, else NULL.
 // SQLite counts characters and so does PostgreSQL here; the bound is one of memory, and need not be exact.

@@ -110,7 +110,7 @@ func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbo
 }
 
 // walks returns a query for the newest letters of walks along indexes, one for each restriction and state.
-// Each walk is limited by itself, so that none reads more than the page can use.
+// Each walk has its own limit, so that none reads more than the page can use.
 func (s letterRows) walks(w *where, by []walk, f inbox.LetterFilter, size int) string {
 	var walks []string
 	for _, restriction := range by {
@@ -200,7 +200,7 @@ func (s letterRows) DueLetters(ctx context.Context, until task.Instant, marked b
 }
 
 // SelectCases returns the IDs of pending cases that a selection selects; see inbox.LetterReader.
-// The second result tells that there are more than limit. The oldest come first.
+// The second result reports whether there are more than limit. The oldest come first.
 func (s letterRows) SelectCases(ctx context.Context, f deadletter.Selection, limit int) ([]task.ID, bool, error) {
 	if f.State = cmp.Or(f.State, deadletter.Open); !hasCases(f) {
 		return nil, false, nil

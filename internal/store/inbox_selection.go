@@ -26,7 +26,7 @@ func letterIndex(f deadletter.Selection) (by []walk, rest deadletter.Selection) 
 		for _, g := range f.Groups {
 			by = append(by, one("l.group_id = ?", int64(g))...)
 		}
-		f.Groups = nil // the namespace is checked: a group of another one is named as well
+		f.Groups = nil // the namespace is checked: a caller can also name a group of another one
 		return by, f
 	case f.Source != "" && f.Namespace != "": // the index begins with the namespace
 		by, f.Source = one("l.namespace = ? AND l.source = ?", f.Namespace, f.Source), ""

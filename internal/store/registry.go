@@ -234,7 +234,7 @@ func (s SQL) ScanWorker(row Row) (*task.Worker, error) {
 func split(t Text) []string       { return task.SplitCapabilities(string(t)) }
 func joined(list []string) string { return strings.Join(list, "\n") }
 
-// SaveWorker inserts a worker whose No is 0, and sets it; otherwise it updates the worker.
+// SaveWorker inserts a worker whose No is 0, and sets No; it updates a worker with a No.
 // Name, abilities, host and start of a worker never change: a program that restarts registers anew.
 func (s SQL) SaveWorker(ctx context.Context, w *task.Worker) error {
 	if w.No != 0 {

@@ -77,7 +77,7 @@ type Case struct {
 
 	Status Resolution
 	// Notes is the note of the resolution, or the last one. Thread holds all notes, oldest first, in a whole case;
-	// otherwise only those not stored yet.
+	// any other Case has only those not stored yet.
 	Notes      string
 	Thread     []CaseNote
 	NoteCount  int

@@ -54,7 +54,7 @@ func (c Counts) Undecided() bool {
 
 // Evaluate returns the state that follows from the counts for a task in state now. Terminal states stay. Where the
 // counts leave it Undecided, due reports whether a pending step is due, that is, separated from its route by the timers
-// only; otherwise due has no effect.
+// only; in any other case due has no effect.
 //
 //   - a step runs or may run: steps_in_process, even with a failed branch, which is drained before the task gives up;
 //   - nothing has begun yet, because run_at has not come: pending;

@@ -110,5 +110,6 @@ func (c *Case) Seen() Seen {
 	_, _ = h.Write([]byte(c.Notes)) // never fails
 	_, _ = h.Write(c.Metadata)
 	return Seen{What: "case", ID: c.ID, State: string(c.Status), Since: c.UpdatedAt, Version: versionOf(string(c.Status),
-		int64(c.UpdatedAt), int64(c.ResolvedAt), int64(c.Occurrences), int64(c.NoteCount), int64(h.Sum64()))} //nolint:gosec // bits, not a number
+		int64(c.UpdatedAt), int64(c.ResolvedAt), int64(c.Occurrences), int64(c.NoteCount),
+		int64(h.Sum64()))} //nolint:gosec // bits, not a number
 }

@@ -6,7 +6,7 @@
 // It implements engine.Observer. What happens for every task is added up in
 // plain numbers once per transaction (tally.go) and shown to the OpenTelemetry
 // reader as a producer: an instrument's Record per step would cost more than
-// one percent of a busy server. What happens rarely goes through instruments.
+// one percent of a busy server. Rare events use instruments.
 //
 // Every label has a bounded number of values: names come from templates and
 // handlers, which callers make up, so past a limit they are all "other".

@@ -1,7 +1,7 @@
 // Package template reads workflow templates: a YAML document (JSON is YAML) becomes a linked task.Template, and a
 // task's context is checked against the template's JSON Schema.
 //
-// A document goes through four stages, one file each or two:
+// A document passes four stages, each in one or two files:
 //
 //	source --(package document)--> tree of nodes with positions
 //	       --(fields.go, read.go, steps.go)--> task.Template

@@ -32,7 +32,7 @@ func run(command []string, all []service, out, log io.Writer) int {
 		fmt.Fprintln(log, "testenv: which command? For example: testenv go test ./...")
 		return 2
 	}
-	// Ctrl-C reaches the command as well, so it is enough to outlive it; who ends
+	// Ctrl-C also reaches the command, so it is enough to outlive it; who ends
 	// us alone means the command.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -40,8 +40,8 @@ func NewHome(name, lastAct string) (*Home, error) {
 	if err := acc.own(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	// The guard is not impressed by an interrupt, which goes to all that a
-	// terminal has started: we stop the server first.
+	// The guard ignores an interrupt, which a terminal sends to every process that it
+	// has started: we stop the server first.
 	h.guard = exec.Command("/bin/sh", "-c", "trap '' HUP INT TERM; cat > /dev/null; if [ -s "+pidFile+" ]; then "+lastAct+
 		"; fi; rm -rf \"$0\"", dir)
 	h.guard.Dir = dir

@@ -20,7 +20,7 @@ const (
 // Options are the settings of a copy; the zero value is valid.
 type Options struct {
 	// Progress is called with a table's rows as they are read from the source.
-	// rows counts those of the table so far, already present ones included. It is called from the goroutine of Copy.
+	// rows is the number of the table's rows read until now, already present ones included. It is called from the goroutine of Copy.
 	Progress func(table string, rows int64)
 }
 

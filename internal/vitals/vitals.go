@@ -39,7 +39,7 @@ const (
 )
 
 // span is how far back CPU use is measured at least, and step how far two readings
-// of it are apart: a process that is busy for a moment is well.
+// of it are apart: a process that is busy for a moment is not overloaded.
 const (
 	span = 30 * time.Second
 	step = time.Second

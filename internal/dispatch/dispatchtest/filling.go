@@ -74,7 +74,7 @@ func allWell(f *fixture, d engine.Dispatcher) {
 	}
 }
 
-// A process that has just come learns by Check that all is well.
+// A new process learns by Check that the queues are complete.
 func newProcess(f *fixture) {
 	f.offer(step(1))
 	d := f.sys.Open(f)
@@ -129,7 +129,7 @@ func beginsEmpty(f *fixture) {
 	}
 }
 
-// Of many who find it lost, one fills it, and only once.
+// Of many processes that find the contents lost, one fills the server, and only once.
 func twoAtOnce(f *fixture) {
 	f.reload(f.d) // as if this process died with it
 	var all []engine.Dispatcher
@@ -247,7 +247,7 @@ func turnOfAnother(f *fixture) {
 	f.ok(f.d.Check(f.Context()))
 }
 
-// A process that believed in what was there before is told once, and goes on.
+// A process that relied on the old contents is told of the loss once, and continues.
 func othersLearnOnce(f *fixture) {
 	other := f.sys.Open(f)
 	f.ok(other.Check(f.Context()))

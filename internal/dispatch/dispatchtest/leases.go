@@ -67,7 +67,7 @@ func staleToken(f *fixture) {
 	f.same("found", want, f.find(1))
 }
 
-// A renewal goes as far as the time-out of the attempt.
+// A renewal never extends a lease past the time-out of the attempt.
 func renew(f *fixture) {
 	h := f.started(1)
 	for _, until := range []task.Instant{start + 30*second, start + 59*second, start + 200*second} {

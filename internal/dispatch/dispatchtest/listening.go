@@ -14,7 +14,8 @@ func listeningCases() []testCase {
 	}
 }
 
-// listen returns what another process hears, and one that has begun to hear.
+// listen starts Listen on d. heard gets the routes of each message and ended gets Listen's error; the function
+// stops it.
 func listen(f *fixture, d engine.Dispatcher) (<-chan map[int64]int, <-chan error, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(f.Context())
 	f.Cleanup(cancel)
@@ -25,8 +26,8 @@ func listen(f *fixture, d engine.Dispatcher) (<-chan map[int64]int, <-chan error
 	return heard, ended, cancel
 }
 
-// tuned offers steps with numbers from n on until the other process has heard of
-// one, and returns the next number.
+// tuned offers steps with numbers from n on until the other process gets the message of
+// one, since subscribing takes time. It returns the next number.
 func tuned(f *fixture, n int, heard <-chan map[int64]int) int {
 	f.eventually("the other process hears", func() bool {
 		f.offer(step(n))

@@ -16,7 +16,7 @@ func removeCases() []testCase {
 	}
 }
 
-// removals takes offers back, and leaves whoever has got a step since.
+// removals returns offers as Remove expects them: they leave a step alone that was granted again later.
 func removals(list ...engine.Offered) []engine.Removal {
 	out := make([]engine.Removal, len(list))
 	for i, o := range list {
@@ -69,7 +69,7 @@ func removeNewerToken(f *fixture) {
 }
 
 // A step that was cancelled, say, while another process granted it: that lease ends too,
-// though its token is newer than any that the one who cancelled has heard of. One that
+// though its token is newer than any that the cancelling process knows. A lease that
 // was granted after the step had become ready again, under another key, stays.
 func removeLeft(f *fixture) {
 	before := step(1)

@@ -54,9 +54,9 @@ func (d *Dispatcher) disbelieve() {
 	d.epoch = 0
 }
 
-// Reload begins to fill the server anew, or goes on with it for as long again. One
-// who is told false asks Check until the other is done; one whose turn ran out is
-// told false once.
+// Reload begins to fill the server anew, or extends the caller's turn by hold. False: another process
+// fills the server, and the caller asks Check until that is done; a caller whose turn ran out gets false
+// once.
 func (d *Dispatcher) Reload(ctx context.Context, hold time.Duration) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -106,7 +106,7 @@ func (d *Dispatcher) Loaded(ctx context.Context) error {
 }
 
 // Check reports whether the server answers and is complete. A process that
-// believed in another epoch is told ErrDispatchLost once, so that it puts back
+// relied on another epoch gets ErrDispatchLost once, so that it restores
 // what it remembers.
 func (d *Dispatcher) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {

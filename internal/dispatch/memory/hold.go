@@ -82,7 +82,7 @@ func (d *Dispatcher) Renew(ctx context.Context, renewals []engine.Renewal, until
 	return out, nil
 }
 
-// Find returns who holds steps.
+// Find returns the current lease of each step, in order; a step without one gets a zero Hold.
 func (d *Dispatcher) Find(ctx context.Context, steps []task.ID) ([]engine.Hold, error) {
 	if err := d.begin(ctx, false); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func batches[T any](items []T, size int, pack func([]byte, *T) []byte) []string 
 	return list
 }
 
-// Offer implements engine.Dispatcher: it makes steps claimable, and tells other processes.
+// Offer implements engine.Dispatcher: it makes steps claimable, and notifies other processes.
 // Offering a step twice has no effect.
 func (d *Dispatcher) Offer(ctx context.Context, steps []engine.Offered) error {
 	packed := batches(steps, idSize+offeredSize, func(b []byte, o *engine.Offered) []byte {

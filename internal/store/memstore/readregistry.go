@@ -50,7 +50,7 @@ func (s *Store) newestTemplate(ctx context.Context, match func(*task.Template) b
 }
 
 // ListTemplates implements engine.ReadTemplates.
-// It goes through the numbers from the highest, which is by registration.
+// It reads the numbers downwards, which is the order of registration, newest first.
 func (s *Store) ListTemplates(ctx context.Context, f engine.TemplateFilter) ([]*task.Template, error) {
 	st, done, err := s.read(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ const keyWait = "5ms"
 
 // TakeKeys implements engine.KeyStore. All keys are taken by one statement and in one order, so two
 // transactions that want the same keys cannot each wait for the other.
-// Patient waits for the other transaction; otherwise a locked key gives engine.ErrKeyLocked after keyWait. The answers
+// Patient waits for the other transaction; without it a locked key gives engine.ErrKeyLocked after keyWait. The answers
 // are in the order of the asks.
 func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyAsk, now, expires task.Instant,
 	patient bool,
@@ -51,7 +51,7 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 
 // bindFreeAtOnce is bindFree without waiting. If a key is locked, the transaction is restored.
 // Then it returns engine.ErrKeyLocked.
-// The savepoint keeps what the transaction has done so far; without it a lock time-out would end all of it.
+// The savepoint keeps the earlier work of the transaction; without it a lock time-out would end all of it.
 func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 	expires task.Instant,
 ) (map[engine.KeyName]bool, error) {
@@ -92,7 +92,7 @@ func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now,
 	for i, a := range asks {
 		ids[i], hashes[i] = a.To.Task, a.To.Hash
 	}
-	// It goes through ask, which does not mark the transaction as one that writes.
+	// The query uses ask, which does not mark the transaction as one that writes.
 	t.wrote = true
 	free := make(map[engine.KeyName]bool, len(asks))
 	err := t.ask(ctx, query, []any{namespaces, keys, ids, hashes, int64(expires), int64(now)}, func(r store.Row) error {

@@ -238,7 +238,7 @@ func (t *tx) Held(ctx context.Context, worker int64, limit int) ([]engine.Work, 
 }
 
 // works reads steps with their tasks, lowest key first.
-// careful tells that from has locked the steps already.
+// careful means that from has already locked the steps.
 func (t *tx) works(ctx context.Context, from string, args []any, careful bool) ([]engine.Work, error) {
 	const columns = `SELECT ` + store.StepColumns + `, s.version, `
 	var works []engine.Work

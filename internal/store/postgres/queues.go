@@ -42,7 +42,7 @@ const (
 	// part in sweepShare of the time.
 	sweepPause = time.Second
 	sweepShare = 20
-	// vacantFor is the time for which a queue seen empty counts as empty, unless an event reports otherwise.
+	// vacantFor is the time for which a queue seen empty counts as empty, unless an event reports the opposite.
 	vacantFor = 1500 * time.Millisecond
 	// bandBits are the bits of a key below its band; see task.StrictKey.
 	bandBits = 52

@@ -177,7 +177,7 @@ type outcome struct {
 	meta    bool // may have changed too
 }
 
-// outcomeOf returns what is to be written of a task.
+// outcomeOf returns the columns to write of a task.
 // was is nil for a task that the transaction has not seen; stateAt is then written in any case.
 func outcomeOf(was *seenTask, k *task.Task) outcome {
 	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt,

@@ -15,7 +15,7 @@ type fileLock struct{ f *os.File }
 
 // lockFile takes the lock without waiting.
 // Unavailable: another process holds it. The lock belongs to the open file, not to the process, so a second Store in
-// one process is refused as well.
+// the same process is refused too.
 func lockFile(path string) (*fileLock, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, private)
 	if err != nil {

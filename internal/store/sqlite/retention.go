@@ -9,7 +9,7 @@ import (
 )
 
 // DropKeys implements engine.KeyStore.
-// The earliest expiry goes first.
+// The keys that expired earliest are deleted first.
 func (*Store) DropKeys(ctx context.Context, within engine.Tx, before task.Instant, limit int) (int, error) {
 	t := in(within)
 	const query = `DELETE FROM tasker_idempotency_keys WHERE (namespace, key) IN

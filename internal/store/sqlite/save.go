@@ -138,7 +138,7 @@ type outcome struct {
 	stateAt task.Instant
 }
 
-// outcomeOf returns what is to be written of a task. If the cached row is unknown, stateAt is
+// outcomeOf returns the columns to write of a task. If the cached row is unknown, stateAt is
 // written in any case.
 func outcomeOf(was task.Task, known bool, k *task.Task) outcome {
 	o := outcome{state: k.State, counts: k.Counts, finishedAt: k.FinishedAt, deadlineAt: k.DeadlineAt}

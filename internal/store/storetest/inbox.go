@@ -17,7 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// InboxStore is a store that keeps dead letters as well.
+// InboxStore is a store that also keeps dead letters.
 type InboxStore interface {
 	engine.Database
 	Inbox() inbox.Store

@@ -160,7 +160,7 @@ func thread(f *fixture) {
 		}
 	}
 	f.equal("thread", f.findCase(c.ID), c)
-	// a transaction sees none of it, and what it adds goes behind
+	// a transaction sees none of it, and what it adds comes last
 	late := "late"
 	_, err := c.Change(task.CaseChange{Notes: &late, Actor: "ada"}, f.now)
 	f.must(err)

@@ -117,7 +117,7 @@ func listResults(f *fixture) {
 	}
 }
 
-// documents are JSON texts of so many bytes each.
+// documents returns JSON texts of the given sizes in bytes.
 func documents(sizes ...int) [][]byte {
 	var out [][]byte
 	for _, n := range sizes {

@@ -153,7 +153,7 @@ func survey(f *fixture) {
 	f.equal("a row", live, []*task.Task{jobs[0].task})
 }
 
-// surveyInParts goes on where it stopped, also where nothing is live.
+// surveyInParts continues where it stopped, also where nothing is live.
 func surveyInParts(f *fixture) {
 	jobs := f.many(7)
 	for _, j := range jobs[1:6] {
