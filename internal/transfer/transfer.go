@@ -20,7 +20,8 @@ const (
 // Options are the settings of a copy; the zero value is valid.
 type Options struct {
 	// Progress is called with a table's rows as they are read from the source.
-	// rows is the number of the table's rows read until now, already present ones included. It is called from the goroutine of Copy.
+	// rows is the number of the table's rows read until now, already present ones included. The goroutine of Copy
+	// makes the calls.
 	Progress func(table string, rows int64)
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // RunRaces runs the suite of what one process does while a transaction of another is open, on a store that lets two
-// transactions be open at once. None of them waits for that transaction, which continues only afterwards. open is as for
-// RunCluster.
+// transactions be open at once. None of them waits for that transaction, which continues only afterwards. open is as
+// for RunCluster.
 func RunRaces(t *testing.T, open func(t *testing.T) (a, b Node)) {
 	t.Helper()
 	runPairs(t, []clusterCase{
