@@ -56,10 +56,12 @@ var known = []string{"river", "asynq", "tasker", "tasker-redis"}
 // onRedis are those that need one.
 var onRedis = []string{"asynq", "tasker-redis"}
 
+// needsRedis reports whether a peer was chosen that runs on Redis.
 func (o options) needsRedis() bool {
 	return slices.ContainsFunc(o.peers, func(p string) bool { return slices.Contains(onRedis, p) })
 }
 
+// parse reads the command line. db is the DSN of the environment, which a flag overrides.
 func parse(args []string, db string, stderr io.Writer) (options, error) {
 	o := options{Options: compare.Options{Producers: []int{16, 256}}}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -115,6 +117,8 @@ type result struct {
 	*compare.Report
 }
 
+// run measures and prints. A server that was not named is started for the run and removed afterwards, so that "make
+// bench-peers" needs nothing but installed programs.
 func run(ctx context.Context, args []string, db string, stdout, stderr io.Writer) (err error) {
 	o, err := parse(args, db, stderr)
 	if err != nil {
@@ -170,7 +174,8 @@ func run(ctx context.Context, args []string, db string, stdout, stderr io.Writer
 	return r.write(stdout)
 }
 
-// look reads what the numbers depend on, and refuses a server that is not durable.
+// look reads what the numbers depend on, and refuses a server that is not durable: it would flatter one queue more than
+// another.
 func look(ctx context.Context, dsn string) (map[string]string, error) {
 	conn, err := connect(ctx, dsn)
 	if err != nil {
@@ -200,6 +205,7 @@ func versions() map[string]string {
 	return v
 }
 
+// write prints the conditions and then the tables.
 func (r result) write(out io.Writer) error {
 	_, err := fmt.Fprintf(out,
 		"%d rounds, %d tasks a phase of %d bytes, %d workers, %d CPUs; median (lowest to highest)\n"+

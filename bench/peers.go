@@ -13,17 +13,19 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
-// riverQueue is River in a schema that goes with it.
+// riverQueue is River in a schema of its own, which Close drops.
 type riverQueue struct {
 	*river.River
 	schema *bench.Schema
 }
 
+// Close implements compare.Queue.
 func (q riverQueue) Close() error {
 	return errors.Join(q.River.Close(), q.schema.Drop(context.Background()))
 }
 
-// openRiver returns a way to open River with a pool of a size.
+// openRiver returns a way to open River with a pool of a size. All connections are opened at once, so that no phase
+// pays for them.
 func openRiver(dsn string, connections int, log *slog.Logger) func(context.Context) (compare.Queue, error) {
 	return func(ctx context.Context) (compare.Queue, error) {
 		s, err := bench.NewSchema(ctx, dsn, "bench_river")
@@ -45,17 +47,19 @@ func openRiver(dsn string, connections int, log *slog.Logger) func(context.Conte
 	}
 }
 
-// taskerQueue is Tasker in a schema that goes with it.
+// taskerQueue is Tasker in a schema of its own, which Close drops.
 type taskerQueue struct {
 	*bench.Tasker
 	schema *bench.Schema
 }
 
+// Close implements compare.Queue.
 func (q taskerQueue) Close() error {
 	return errors.Join(q.Tasker.Close(), q.schema.Drop(context.Background()))
 }
 
-// Check implements compare.Queue.
+// Check implements compare.Queue. It counts in the database, past Tasker: as many complete tasks as were acknowledged,
+// and no others.
 func (q taskerQueue) Check(ctx context.Context) error {
 	conn, err := connect(ctx, q.schema.DSN)
 	if err != nil {

@@ -40,7 +40,8 @@ func serverSettings(ctx context.Context, conn *pgx.Conn) (map[string]string, err
 	return found, nil
 }
 
-// durable reports the first setting under which an acknowledged task can be lost.
+// durable reports the first setting under which an acknowledged task can be lost. A setting that the role may not see
+// is taken as on.
 func durable(found map[string]string) error {
 	for _, name := range []string{"fsync", "synchronous_commit", "full_page_writes"} {
 		if found[name] == "off" {
@@ -50,6 +51,7 @@ func durable(found map[string]string) error {
 	return nil
 }
 
+// connect opens a connection of our own to the PostgreSQL of a DSN.
 func connect(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	d, err := postgres.ParseDSN(dsn)
 	if err != nil {

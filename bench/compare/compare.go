@@ -1,5 +1,9 @@
-// Package compare measures several queues side by side on one machine: the same
-// phases, phase by phase in turn, each queue with tables of its own.
+// Package compare measures several queues side by side on one machine: the same phases, phase by phase in turn, each
+// queue with tables of its own.
+//
+// Turns matter because a machine changes while it is measured: it warms up, its disk fills. What a report compares is
+// therefore taken from the same minutes, and a ratio is formed per round. compare.go has the phases, report.go the
+// statistics.
 package compare
 
 import (
@@ -27,7 +31,7 @@ type Queue interface {
 	Close() error
 }
 
-// Options says how much to measure.
+// Options says how much to measure. All fields but Meter and Progress are required.
 type Options struct {
 	Rounds       int
 	Tasks        int // of each phase; drain has as many as all phases before it
@@ -55,7 +59,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// phase is one thing that is measured of every peer.
+// phase is one thing that is measured of every peer. Its load lacks the System, which is set for each peer.
 type phase struct {
 	name string
 	run  func(ctx context.Context, l *bench.Load, add func(metric string, v Value)) error
@@ -77,6 +81,8 @@ func Run(ctx context.Context, peers []Peer, o Options) (*Report, error) {
 	return report, nil
 }
 
+// runRound opens all peers, measures each phase of each, checks them and closes them. Who begins changes with the phase
+// as well, so that nobody is always measured after the same other.
 func runRound(ctx context.Context, peers []Peer, o Options, round int, report *Report) (err error) {
 	queues := make([]Queue, len(peers))
 	defer func() {
@@ -105,6 +111,7 @@ func runRound(ctx context.Context, peers []Peer, o Options, round int, report *R
 			}
 		}
 	}
+	// Numbers of a queue that lost or repeated work are not reported.
 	for i, q := range queues {
 		if err := q.Check(ctx); err != nil {
 			return fmt.Errorf("check %s: %w", peers[i].Name, err)
@@ -120,6 +127,7 @@ func (o Options) phases() []phase {
 	all := []phase{{"warm-up", func(ctx context.Context, l *bench.Load, _ func(string, Value)) error {
 		return l.WarmUp(ctx)
 	}, load}}
+	// timed adds a phase of n tasks whose cost is a rate.
 	timed := func(name string, producers, n int, run func(*bench.Load, context.Context, int) (*bench.Phase, error)) {
 		l := load
 		l.Producers = producers
@@ -153,4 +161,5 @@ func (o Options) phases() []phase {
 	}, load})
 }
 
+// ms converts microseconds.
 func ms(us int64) float64 { return float64(us) / 1000 }

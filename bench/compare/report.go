@@ -15,6 +15,7 @@ type Value struct {
 	CPU       float64 // µs per task of all processes together; 0: not known
 }
 
+// number returns the rate or the latency, whichever it is.
 func (v Value) number() float64 {
 	if v.PerSecond > 0 {
 		return v.PerSecond
@@ -52,6 +53,7 @@ type Spread struct {
 	Max    float64 `json:"max"`
 }
 
+// newReport returns a report without metrics.
 func newReport(peers []Peer) *Report {
 	r := &Report{}
 	for _, p := range peers {
@@ -60,7 +62,8 @@ func newReport(peers []Peer) *Report {
 	return r
 }
 
-// add files a measurement and brings the metric up to date.
+// add adds a measurement of a peer and brings the metric up to date. Ratios are formed round by round, so that a slow
+// minute of the machine affects both sides.
 func (r *Report) add(name string, peer int, v Value) {
 	i := slices.IndexFunc(r.Metrics, func(m *Metric) bool { return m.Name == name })
 	if i < 0 {
@@ -87,6 +90,7 @@ func (r *Report) add(name string, peer int, v Value) {
 	m.Ratio = spread(ratios)
 }
 
+// numbers takes one number of each value.
 func numbers(values []Value, of func(Value) float64) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
@@ -95,6 +99,7 @@ func numbers(values []Value, of func(Value) float64) []float64 {
 	return out
 }
 
+// spread returns the median and the extremes, zero for no numbers.
 func spread(v []float64) Spread {
 	if len(v) == 0 {
 		return Spread{}
@@ -135,6 +140,7 @@ func (r *Report) Write(out io.Writer) error {
 	return nil
 }
 
+// row formats a metric as cells. Rates have no decimals.
 func (m *Metric) row() []string {
 	digits := 2
 	if m.Unit == "tasks/s" {
@@ -155,6 +161,7 @@ func (m *Metric) row() []string {
 	return cells
 }
 
+// format writes the median and, in parentheses, the extremes.
 func (s Spread) format(digits int) string {
 	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, s.Median, digits, s.Min, digits, s.Max)
 }

@@ -29,6 +29,8 @@ func (l *Load) Idle(ctx context.Context, n int) (submit, start *Percentiles, err
 	return Summary(submits[throwAway:]), Summary(starts[throwAway:]), nil
 }
 
+// paced submits n tasks at the pace and waits for the start of each before the next. begun gets the time from the
+// handler. A task that is not begun within a minute is an error.
 func (l *Load) paced(ctx context.Context, n int, begun <-chan time.Time) (submits, starts []time.Duration, err error) {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()

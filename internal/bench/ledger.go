@@ -17,8 +17,8 @@ type LedgerReport struct {
 	Settled   int `json:"settled"`   // tasks, each of them once
 }
 
-// ledger holds what was handed out and taken back, whichever the node. It is kept
-// by the callers' side, which is what a user would see.
+// ledger holds what was handed out and taken back, whichever the node. It is kept by the callers' side, which is what a
+// user would see. It is only kept for several nodes, since it costs a lock for every step. Safe for concurrent use.
 type ledger struct {
 	mu     sync.Mutex
 	tasks  map[uuid.UUID]bool // submitted
@@ -29,22 +29,26 @@ type ledger struct {
 	orphan int // settled steps that no worker was assigned
 }
 
+// lease identifies a lease: a step and a token.
 type lease struct {
 	step  uuid.UUID
 	token string
 }
 
+// newLedger returns an empty ledger.
 func newLedger() *ledger {
 	return &ledger{tasks: map[uuid.UUID]bool{}, leases: map[lease]bool{}, owner: map[uuid.UUID]uuid.UUID{},
 		done: map[uuid.UUID]int{}}
 }
 
+// submitted notes a task whose submission was acknowledged.
 func (l *ledger) submitted(task uuid.UUID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tasks[task] = true
 }
 
+// claimed notes steps that a worker was given.
 func (l *ledger) claimed(steps []tasker.Assignment) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,6 +62,7 @@ func (l *ledger) claimed(steps []tasker.Assignment) {
 	}
 }
 
+// settled notes the results that were acknowledged as final.
 func (l *ledger) settled(answers []tasker.SettleAnswer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,8 +78,8 @@ func (l *ledger) settled(answers []tasker.SettleAnswer) {
 	}
 }
 
-// check holds the promises against the books: no lease is handed out twice, and
-// every task that was acknowledged is settled once.
+// check compares the ledger with the guarantees: no lease is handed out twice, and every task that was acknowledged is
+// settled once. It returns the counts also with an error.
 func (l *ledger) check() (*LedgerReport, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,7 +17,8 @@ const (
 	stall = time.Minute
 )
 
-// Load is what a System is put under. Its phases are run one at a time.
+// Load is what a System is put under. Its phases are run one at a time, by one goroutine. A phase returns its cost, or
+// the first error; then the System may hold tasks that are not settled.
 type Load struct {
 	System       System
 	Workers      int    // tasks that are carried out at once
@@ -42,7 +43,8 @@ func (l *Load) BulkInsert(ctx context.Context, n int) (*Phase, error) {
 	return l.Measure(n, func() error { return l.bulk(ctx, n) })
 }
 
-// Drain carries out n tasks that are queued.
+// Drain executes n tasks that are queued. The time begins before the workers start, as it would for a queue that has
+// filled up while there were none.
 func (l *Load) Drain(ctx context.Context, n int) (*Phase, error) {
 	goal := l.System.Settled() + int64(n)
 	stop := func() error { return nil }
@@ -55,7 +57,7 @@ func (l *Load) Drain(ctx context.Context, n int) (*Phase, error) {
 	return phase, first(err, stop())
 }
 
-// EndToEnd submits n tasks, one a call, while workers carry them out.
+// EndToEnd submits n tasks, one a call, while workers execute them. It ends when the last one is settled.
 func (l *Load) EndToEnd(ctx context.Context, n int) (*Phase, error) {
 	goal := l.System.Settled() + int64(n)
 	stop, err := l.work(ctx)
@@ -71,6 +73,7 @@ func (l *Load) EndToEnd(ctx context.Context, n int) (*Phase, error) {
 	return phase, first(err, stop())
 }
 
+// work starts workers whose handlers do nothing.
 func (l *Load) work(ctx context.Context) (func() error, error) {
 	stop, err := l.System.Work(ctx, l.Workers, func() {})
 	if err != nil {
@@ -79,6 +82,8 @@ func (l *Load) work(ctx context.Context) (func() error, error) {
 	return stop, nil
 }
 
+// insert submits n tasks by all producers at the same time. They share one counter, so that none is idle before the
+// end.
 func (l *Load) insert(ctx context.Context, n int) error {
 	g, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
@@ -96,6 +101,7 @@ func (l *Load) insert(ctx context.Context, n int) error {
 	return g.Wait()
 }
 
+// bulk submits n tasks in calls of BulkSize, one after the other.
 func (l *Load) bulk(ctx context.Context, n int) error {
 	body := Payload(l.PayloadBytes)
 	for n > 0 {
@@ -108,7 +114,8 @@ func (l *Load) bulk(ctx context.Context, n int) error {
 	return nil
 }
 
-// until waits until as many tasks have been settled.
+// until waits until as many tasks have been settled as the goal. It looks every millisecond, and gives up after a
+// minute without progress.
 func (l *Load) until(ctx context.Context, goal int64) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -128,7 +135,7 @@ func (l *Load) until(ctx context.Context, goal int64) error {
 	return nil
 }
 
-// Measure runs fn, which does something n times, and returns its cost.
+// Measure runs fn, which does something n times, and returns its cost: time, and CPU of all processes of the Meter.
 func (l *Load) Measure(n int, fn func() error) (*Phase, error) {
 	before, err := l.Meter.CPU()
 	if err != nil {
@@ -147,6 +154,7 @@ func (l *Load) Measure(n int, fn func() error) (*Phase, error) {
 		CPUPerTask: Round3(float64((after - before).Microseconds()) / float64(n))}, nil
 }
 
+// first returns the first error that is not nil.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

@@ -52,7 +52,8 @@ func Watch(ctx context.Context, dsn string, pids []int) (*Meter, error) {
 	return m, nil
 }
 
-// CPU is the processor time since the start.
+// CPU is the processor time of all its processes since their start, to 10 ms; measure over seconds. A nil Meter reads
+// 0.
 func (m *Meter) CPU() (time.Duration, error) {
 	if m == nil {
 		return 0, nil
@@ -72,7 +73,8 @@ func (m *Meter) CPU() (time.Duration, error) {
 	return total + database, err
 }
 
-// tree is the time of a process and its children, ended ones included.
+// tree is the time of a process and its children, ended ones included: PostgreSQL has a process per connection, which
+// may have ended since.
 func tree(parent int) (time.Duration, error) {
 	s, _, err := statOf(parent)
 	if err != nil {

@@ -52,8 +52,10 @@ const (
 
 var modes = []Mode{Throughput, Latency}
 
+// maxNodes bounds the servers of one run, against a slip of the hand.
 const maxNodes = 64
 
+// withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
 	def := func(v *int, d int) {
 		if *v == 0 {

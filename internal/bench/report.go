@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Report is what was measured. Phases that did not run are absent.
+// Report is what was measured. Phases that did not run are absent. It is the JSON of `tasker bench --json`.
 type Report struct {
 	Setting
 
@@ -73,4 +73,5 @@ func Milliseconds(d time.Duration) float64 { return Round3(float64(d.Microsecond
 // Round3 rounds to three digits behind the point.
 func Round3(v float64) float64 { return float64(int64(v*1000+0.5)) / 1000 }
 
+// round rounds to a whole number.
 func round(v float64) float64 { return float64(int64(v + 0.5)) }

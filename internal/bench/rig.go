@@ -19,8 +19,8 @@ type Rig struct {
 	drop func() error
 }
 
-// Mount makes a Rig. On PostgreSQL a DSN without schema=NAME gets a schema for the run. Close
-// what it returns.
+// Mount makes a Rig. On PostgreSQL a DSN without schema=NAME gets a schema for the run. Close what it returns. After an
+// error nothing is left behind.
 func Mount(ctx context.Context, opts Options) (*Rig, error) {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -41,6 +41,7 @@ func Mount(ctx context.Context, opts Options) (*Rig, error) {
 	if pid, ok := RedisHere(ctx, opts.Dispatch); ok {
 		pids = append(pids, pid)
 	}
+	// After the servers have started: it needs their processes.
 	meter, err := Watch(ctx, opts.DB, pids)
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -59,7 +60,7 @@ func (r *Rig) Check() (o Outcome, err error) {
 	return o, err
 }
 
-// Close stops the Tasker, and drops the schema that was made for it.
+// Close stops the Tasker, and drops the schema that was made for it. Workers must have been stopped before.
 func (r *Rig) Close() error { return errors.Join(r.Tasker.Close(), r.drop()) }
 
 // TempDatabase returns the DSN of a new SQLite database below the working directory, and its cleanup

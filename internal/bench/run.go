@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// Run measures. It blocks for as long as that takes.
+// Run measures. It blocks for as long as that takes. An error is also a broken guarantee: then the numbers of the
+// report must not be used.
 func Run(ctx context.Context, opts Options) (report Report, err error) {
 	rig, err := Mount(ctx, opts)
 	if err != nil {

@@ -39,6 +39,7 @@ func (s *Schema) Drop(ctx context.Context) error {
 	return s.execute(context.WithoutCancel(ctx), "DROP SCHEMA "+s.Name+" CASCADE")
 }
 
+// execute runs a statement on a connection of its own.
 func (s *Schema) execute(ctx context.Context, statement string) error {
 	conn, err := Connect(ctx, s.database)
 	if err != nil {

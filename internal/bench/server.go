@@ -46,6 +46,7 @@ func serve(ctx context.Context, executable, dsn, dispatch string) (*server, erro
 	return nil, errors.Join(fmt.Errorf("the server ended without saying where it listens"), s.stop())
 }
 
+// stop ends the server in good order and waits for it. A bad exit code is an error, as it may hide a fault of the run.
 func (s *server) stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop the server: %w", err)

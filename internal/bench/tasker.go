@@ -57,6 +57,7 @@ func Open(ctx context.Context, opts Options) (*Tasker, error) {
 	return t, nil
 }
 
+// open brings up one node.
 func (t *Tasker) open(ctx context.Context) (*node, error) {
 	if t.opts.Via == InProcess {
 		client, err := embedded.Open(ctx, t.opts.DB, &embedded.Options{Dispatch: t.opts.Dispatch})
@@ -117,7 +118,7 @@ func (t *Tasker) Reopen(ctx context.Context) (time.Duration, error) {
 	return time.Since(begin), nil
 }
 
-// Submit implements System.
+// Submit implements System. Callers are spread over the nodes.
 func (t *Tasker) Submit(ctx context.Context, caller int, body json.RawMessage) error {
 	receipt, err := t.nodes[caller%len(t.nodes)].client.Submit(ctx, tasker.TaskRequest{TaskType: Handler, Context: body})
 	if err == nil && t.ledger != nil {
@@ -126,7 +127,7 @@ func (t *Tasker) Submit(ctx context.Context, caller int, body json.RawMessage) e
 	return err
 }
 
-// SubmitMany implements System.
+// SubmitMany implements System, on the first node.
 func (t *Tasker) SubmitMany(ctx context.Context, n int, body json.RawMessage) error {
 	req := tasker.SubmitRequest{Tasks: make([]tasker.TaskRequest, n)}
 	for i := range req.Tasks {
@@ -152,7 +153,8 @@ func (t *Tasker) Work(ctx context.Context, n int, handle func()) (func() error, 
 	return t.WorkOn(ctx, Handler, n, handle), nil
 }
 
-// WorkOn runs a worker for one handler on every node. They share n.
+// WorkOn runs a worker for one handler on every node. They share n. stop drains them and returns their errors; it may
+// be called more than once.
 func (t *Tasker) WorkOn(ctx context.Context, handler string, n int, handle func()) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, len(t.nodes))
@@ -210,11 +212,12 @@ type watched struct {
 	t *Tasker
 }
 
+// watch returns a client that looks at what passes through c.
 func (t *Tasker) watch(c *tasker.Client) *tasker.Client {
 	return tasker.NewClient(&watched{c.Backend, t})
 }
 
-// Poll implements tasker.WorkerBackend.
+// Poll implements tasker.WorkerBackend. It notes the leases for the ledger.
 func (w *watched) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
 	resp, err := w.Backend.Poll(ctx, req)
 	if err == nil && w.t.ledger != nil {
@@ -223,7 +226,7 @@ func (w *watched) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Pol
 	return resp, err
 }
 
-// Settle implements tasker.WorkerBackend.
+// Settle implements tasker.WorkerBackend. It counts what was acknowledged, which is what the phases wait for.
 func (w *watched) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
 	answers, err := w.Backend.Settle(ctx, req)
 	var done, refused int64

@@ -17,9 +17,8 @@ func sortIDs(ids []task.ID) []task.ID {
 	return slices.Compact(ids)
 }
 
-// change discards or restores the next items of a redrive: letters in one transaction, and cases one by one, because
-// each case has a transaction of the engine. No mark is needed: nothing leaves the database, so there is nothing
-// uncertain.
+// change discards or restores the next items of a redrive: letters in one transaction, and cases one by one, each in
+// its own. No mark is needed: nothing leaves the database, so there is nothing uncertain.
 func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
 	var cases []deadletter.Item
 	for i := range items {

@@ -9,6 +9,6 @@
 // How to read it: inbox.go has the type and what all verbs share. requests.go and roles.go are its two borders: what
 // callers ask, and what it needs of a store. capture.go and report.go take messages in. letters.go, groups.go,
 // sources.go and policies.go are one object each. A redrive begins in preview.go and redrives.go; runner.go carries it
-// on, batch.go sends its letters, change.go discards or restores them and acts on cases. triage.go and schedule.go are
-// the other loops, reading.go reads the brokers. Package carrier joins them, package public is the API.
+// on, batch.go sends its letters, change.go discards or restores them, cases.go acts on cases. triage.go and
+// schedule.go are the other loops, reading.go reads the brokers. Package carrier joins them, package public is the API.
 package inbox

@@ -23,8 +23,8 @@ type Database interface {
 	Inbox() Store
 }
 
-// Tasks are the verbs of the engine that operations on cases use. *engine.Engine implements it. Except ReplayIn, each
-// verb has a transaction of its own.
+// Tasks are the verbs of the engine that operations on cases use. *engine.Engine implements it. A verb that takes a
+// transaction is part of it, so that an act and the result of its item are stored together.
 type Tasks interface {
 	// Now is the time of the store.
 	Now() task.Instant
