@@ -131,7 +131,7 @@ func (c *catalog) missing(routes []*task.Route) ([]*task.Route, int) {
 }
 
 // addRoutes adds routes and reports whether one of them is new here.
-// Waiting polls whose workers serve a new route are told of it, outside of the lock.
+// It notifies waiting polls whose workers serve a new route, after it has released the lock.
 func (c *catalog) addRoutes(routes ...*task.Route) bool {
 	var fresh []*task.Route
 	c.mu.Lock()

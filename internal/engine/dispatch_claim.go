@@ -19,7 +19,7 @@ const (
 // claimThere serves many pollers from the dispatcher. A hold may be out of date, because a
 // settlement has not reached the dispatcher yet; such holds are removed and replaced, in a
 // bounded number of rounds.
-// An error of the dispatcher is none of the pollers': they are served from the store.
+// Pollers never see an error of the dispatcher: they are served from the store.
 func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	for n := 0; n < maxClaimRounds || n < maxStaleRounds && empty(out); n++ {

@@ -45,7 +45,7 @@ func (e *Engine) InvestigationQueue(ctx context.Context, f CaseFilter) ([]Queued
 }
 
 // withTasks adds the tasks; a case whose task was deleted meanwhile is left out.
-// The order stays.
+// It keeps the order of the queue, which is by urgency.
 func (e *Engine) withTasks(ctx context.Context, queue []QueuedCase) ([]QueuedCase, error) {
 	ids := make([]task.ID, len(queue))
 	for i, q := range queue {

@@ -145,7 +145,7 @@ func (u *unit) operate(w Work, a StepAct) error {
 	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: w.Task.ID, StepID: w.Step.ID, Kind: string(a.Kind),
 		Actor:  a.Actor,
 		Reason: a.Reason, From: string(from), To: string(w.Step.State), Data: data})
-	// A reset step has no dependants to release: they wait for its result.
+	// A reset step releases no dependants: they wait for its result.
 	if !w.Step.State.Satisfies() {
 		return nil
 	}

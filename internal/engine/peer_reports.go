@@ -92,7 +92,7 @@ func (e *Engine) ShareMeasurements(ctx context.Context) error {
 func (r *report) quiet() bool { return len(r.Kinds)+len(r.Namespaces)+r.Probes == 0 }
 
 // update adopts the notes of other processes and returns the keys of those that have ended.
-// The keys are sorted, so that two processes delete them in one order.
+// The keys are sorted, so that two processes delete them in the same order and cannot deadlock.
 func (o *peerReports) update(notes map[string]string, own string, now task.Instant) (gone []string) {
 	var reports []report
 	for key, text := range notes {
