@@ -24,26 +24,26 @@ const (
 // maxReason bounds a reason, in bytes.
 const maxReason = 4096
 
-// keyOf is the name of the API key that a request carries, "" without one.
-func keyOf(ctx context.Context) string {
+// KeyOf is the name of the API key that a request carries, "" without one.
+func KeyOf(ctx context.Context) string {
 	if p := access.From(ctx); p != nil {
 		return p.Name
 	}
 	return ""
 }
 
-// actorOf is the actor where naming one is optional: the claimed one, else the holder of the
+// ActorOf is the actor where naming one is optional: the claimed one, else the holder of the
 // request's key, else Anonymous. The claimed name is not authenticated; the audit trail
 // therefore stores the key's name beside it.
-func actorOf(ctx context.Context, claimed string) string {
-	return cmp.Or(claimed, keyOf(ctx), Anonymous)
+func ActorOf(ctx context.Context, claimed string) string {
+	return cmp.Or(claimed, KeyOf(ctx), Anonymous)
 }
 
-// checkActor returns the problems of an actor and a reason. Both may be empty: the caller
+// CheckActor returns the problems of an actor and a reason. Both may be empty: the caller
 // decides which of them is required. It checks the length, control characters, blank texts, and
 // the reserved name System. The locations are "/actor" and "/reason"; a verb whose fields have
 // other names renames them.
-func checkActor(actor, reason string) []task.Problem {
+func CheckActor(actor, reason string) []task.Problem {
 	var problems []task.Problem
 	if fault := actorFault(actor); fault != "" {
 		problems = append(problems, task.Problem{Location: "/actor", Message: fault})
@@ -107,6 +107,3 @@ func expectFault[S ~string](x task.Expectation, states []S) []task.Problem {
 	}
 	return []task.Problem{{Location: "/expected_state", Message: "must be one of " + strings.Join(known, ", ")}}
 }
-
-// CheckActor returns the problems of an actor and a reason of an operation of another domain, both optional.
-func CheckActor(actor, reason string) []task.Problem { return checkActor(actor, reason) }

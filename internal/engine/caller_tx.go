@@ -27,7 +27,7 @@ type transaction func(ctx context.Context, verb string, fn func(u *unit) error) 
 func (e *Engine) in(tx Tx) transaction {
 	return func(ctx context.Context, verb string, fn func(u *unit) error) error {
 		u := newUnit(ctx, e, tx)
-		u.key = keyOf(ctx)
+		u.key = KeyOf(ctx)
 		enter := e.follow(u, verb)
 		u.external = enter == nil
 		if err := fn(u); err != nil {

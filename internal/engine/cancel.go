@@ -32,8 +32,8 @@ func (e *Engine) cancelTasks(ctx context.Context, run transaction, ids []task.ID
 	if err := e.checkBatch("/task_uuids", len(ids)); err != nil {
 		return nil, err
 	}
-	c.Actor, c.Reason = actorOf(ctx, c.Actor), cmp.Or(c.Reason, NoReason)
-	if problems := append(checkActor(c.Actor, c.Reason), expectFault(c.Expect, task.States)...); len(problems) > 0 {
+	c.Actor, c.Reason = ActorOf(ctx, c.Actor), cmp.Or(c.Reason, NoReason)
+	if problems := append(CheckActor(c.Actor, c.Reason), expectFault(c.Expect, task.States)...); len(problems) > 0 {
 		return nil, refusal("nothing was cancelled", problems)
 	}
 	out := make([]Receipt, len(ids))

@@ -53,7 +53,7 @@ func (e *Engine) OpenCase(ctx context.Context, id task.ID, req CaseRequest) (*ta
 // checkOpening returns the problems of a request to open a case. Actor and reason are required:
 // a case without them helps nobody later.
 func (e *Engine) checkOpening(r *CaseRequest) []task.Problem {
-	problems := checkActor(r.Actor, r.Reason)
+	problems := CheckActor(r.Actor, r.Reason)
 	problems = renamed(problems, "/actor", "/opened_by")
 	if r.Actor == "" {
 		problems = append(problems, task.Problem{Location: "/opened_by",
@@ -133,7 +133,7 @@ func (e *Engine) updateCase(ctx context.Context, run transaction, id task.ID, ch
 
 // admitChange adds the actor to a change, and refuses a change that breaks a rule.
 func (e *Engine) admitChange(ctx context.Context, ch *task.CaseChange) error {
-	ch.Key = keyOf(ctx)
+	ch.Key = KeyOf(ctx)
 	ch.Actor = cmp.Or(ch.Actor, ch.Key)
 	if problems := e.checkChange(ch); len(problems) > 0 {
 		return refusal("the case was not changed", problems)

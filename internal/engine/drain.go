@@ -16,11 +16,11 @@ type WorkerAct struct {
 
 // complete checks a WorkerAct, and fills in its defaults.
 func (a *WorkerAct) complete(ctx context.Context, field string) error {
-	problems := renamed(checkActor(a.Actor, a.Reason), "/actor", field)
+	problems := renamed(CheckActor(a.Actor, a.Reason), "/actor", field)
 	if len(problems) > 0 {
 		return refusal("the worker was not changed", problems)
 	}
-	a.Actor, a.Reason = actorOf(ctx, a.Actor), cmp.Or(a.Reason, NoReason)
+	a.Actor, a.Reason = ActorOf(ctx, a.Actor), cmp.Or(a.Reason, NoReason)
 	return nil
 }
 
@@ -85,6 +85,6 @@ func (e *Engine) changeBy(ctx context.Context, w *task.Worker, kind string, by W
 	apply func(*task.Worker, task.Instant) error,
 ) (*task.Worker, error) {
 	act := task.Act{WorkerID: w.ID, Kind: kind, Actor: by.Actor, Reason: by.Reason}
-	signAct(&act, keyOf(ctx))
+	SignAct(&act, KeyOf(ctx))
 	return e.changeRow(ctx, workerChange{worker: w, apply: apply, act: &act})
 }

@@ -109,7 +109,7 @@ func (e *Engine) editTask(ctx context.Context, id task.ID, edit *ContextEdit,
 
 // checkEdit returns every problem of an edit that shows without its task.
 func (e *Engine) checkEdit(edit *ContextEdit) []task.Problem {
-	problems := renamed(checkActor(edit.Actor, edit.Reason), "/actor", "/edited_by")
+	problems := renamed(CheckActor(edit.Actor, edit.Reason), "/actor", "/edited_by")
 	bad := func(at, fault string) {
 		if fault != "" {
 			problems = append(problems, task.Problem{Location: at, Message: fault})

@@ -250,7 +250,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 			pass.Restart()
 		}
 		last = newUnit(ctx, e, tx)
-		last.key = keyOf(ctx)
+		last.key = KeyOf(ctx)
 		last.observed.recording = pass.Recorded
 		if err := fn(last); err != nil {
 			return err

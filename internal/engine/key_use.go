@@ -12,7 +12,7 @@ import (
 // that is stored; without a key nothing is stored. The record is an act in the audit trail.
 // It shows which keys can be withdrawn, and from where they are used.
 func (e *Engine) NoteKeyUse(ctx context.Context, node string) error {
-	key := keyOf(ctx)
+	key := KeyOf(ctx)
 	if key == "" {
 		return nil
 	}

@@ -73,7 +73,7 @@ func (e *Engine) operateStep(ctx context.Context, run transaction, taskID, stepI
 // checkAct returns every problem of an act that shows without its step.
 // The locations are the fields of the API's request.
 func (e *Engine) checkAct(a *StepAct) []task.Problem {
-	problems := append(checkActor(a.Actor, a.Reason), expectFault(a.Expect, task.StepStates)...)
+	problems := append(CheckActor(a.Actor, a.Reason), expectFault(a.Expect, task.StepStates)...)
 	bad := func(at, fault string) {
 		if fault != "" {
 			problems = append(problems, task.Problem{Location: at, Message: fault})

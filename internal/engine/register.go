@@ -23,7 +23,7 @@ type Registration struct {
 func (e *Engine) RegisterTemplate(ctx context.Context, t *task.Template,
 	by Registration,
 ) (*task.Template, bool, error) {
-	if problems := renamed(checkActor(by.Actor, by.Reason), "/actor", "/registered_by"); len(problems) > 0 {
+	if problems := renamed(CheckActor(by.Actor, by.Reason), "/actor", "/registered_by"); len(problems) > 0 {
 		return nil, false, refusal("the template was not registered", problems)
 	}
 	if len(t.InputSchema) > 0 && e.schemas != nil {
@@ -69,8 +69,8 @@ func (e *Engine) registration(ctx context.Context, t *task.Template, by Registra
 	}
 	act := task.Act{At: e.instant(), Namespace: t.Namespace, Template: t.Name, Kind: task.ActRegisterTemplate,
 		To:    t.Version,
-		Actor: actorOf(ctx, by.Actor), Reason: cmp.Or(by.Reason, NoReason), Data: data}
-	signAct(&act, keyOf(ctx))
+		Actor: ActorOf(ctx, by.Actor), Reason: cmp.Or(by.Reason, NoReason), Data: data}
+	SignAct(&act, KeyOf(ctx))
 	return act, nil
 }
 

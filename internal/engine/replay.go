@@ -52,8 +52,8 @@ func (e *Engine) ReplayIn(ctx context.Context, tx Tx, id task.ID, r Replay) (*Re
 // replayTask checks a replay and performs it in a transaction of either kind.
 // The checks come before the transaction, so that a faulty request takes no lock.
 func (e *Engine) replayTask(ctx context.Context, run transaction, id task.ID, r Replay) (*Replayed, error) {
-	r.Actor, r.Reason = actorOf(ctx, r.Actor), cmp.Or(r.Reason, NoReason)
-	problems := renamed(checkActor(r.Actor, r.Reason), "/actor", "/replayed_by")
+	r.Actor, r.Reason = ActorOf(ctx, r.Actor), cmp.Or(r.Reason, NoReason)
+	problems := renamed(CheckActor(r.Actor, r.Reason), "/actor", "/replayed_by")
 	problems = append(problems, expectFault(r.Expect, task.States)...)
 	level, known := e.Level(r.Priority)
 	if r.Priority != "" && !known {

@@ -40,7 +40,7 @@ func (nr *newRecords) save() error {
 func (nr *newRecords) sign() error {
 	for i := range nr.acts {
 		a := &nr.acts[i]
-		signAct(a, nr.u.key)
+		SignAct(a, nr.u.key)
 		t := nr.u.rows.tasks[a.TaskID]
 		if t == nil || a.Template != "" {
 			continue
@@ -54,10 +54,9 @@ func (nr *newRecords) sign() error {
 	return nil
 }
 
-// signAct records how the actor of an act was authenticated: by a key, unless Tasker itself is the actor or no key is
-// required.
-// An actor of System is the program: no request can claim that name.
-func signAct(a *task.Act, key string) {
+// SignAct records how the actor of an act was authenticated: by a key, unless Tasker itself is the actor or no key is
+// required. An actor of System is the program: no request can claim that name.
+func SignAct(a *task.Act, key string) {
 	switch {
 	case a.Actor == System:
 		a.Auth, a.Key = task.AuthSystem, ""

@@ -34,13 +34,7 @@ func (in *Inbox) act(ctx context.Context, tx engine.Tx, a act) error {
 		return fmt.Errorf("encode act: %w", err)
 	}
 	stored := task.Act{At: in.now(), Namespace: a.namespace, Kind: a.kind, Actor: a.by.Actor, Reason: a.by.Reason,
-		From: a.from, To: a.to, Data: data, Auth: task.AuthNone}
-	switch {
-	// CheckActor keeps callers from claiming this name, so only loops have it.
-	case a.by.Actor == engine.System:
-		stored.Auth = task.AuthSystem
-	case a.key != "":
-		stored.Auth, stored.Key = task.AuthKey, a.key
-	}
+		From: a.from, To: a.to, Data: data}
+	engine.SignAct(&stored, a.key)
 	return in.db.ActStore().AddActs(ctx, tx, []task.Act{stored})
 }

@@ -66,7 +66,7 @@ func (b *batch) mark(ctx context.Context) error {
 		}
 		var marked []deadletter.Item
 		var changed []*deadletter.Letter
-		deltas := map[deadletter.GroupID]*deadletter.Delta{}
+		var tally deadletter.Tally
 		for _, i := range items {
 			l := of[i.ID]
 			// The state before prepare changes it. A deleted letter counts like one that is marked: no count changes.
@@ -86,7 +86,7 @@ func (b *batch) mark(ctx context.Context) error {
 			b.sending = append(b.sending, *out)
 			// A marked letter is not open any more; if the send fails, recordSends counts it as open again.
 			if opened(was) > 0 {
-				addOpen(deltas, l.Group, -1)
+				tally.Of(l.Group).OpenLetters--
 			}
 		}
 		if err := b.in.saveItems(ctx, tx, marked); err != nil {
@@ -95,7 +95,7 @@ func (b *batch) mark(ctx context.Context) error {
 		if err := b.in.store.SaveLetters(ctx, tx, changed); err != nil {
 			return err
 		}
-		return b.in.store.AddDeltas(ctx, tx, sortedDeltas(deltas))
+		return b.in.store.AddDeltas(ctx, tx, tally.Deltas())
 	})
 }
 
@@ -355,7 +355,7 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result
 	if err != nil {
 		return err
 	}
-	deltas := map[deadletter.GroupID]*deadletter.Delta{}
+	var tally deadletter.Tally
 	var items []deadletter.Item
 	var changed []*deadletter.Letter
 	for _, r := range results {
@@ -372,7 +372,7 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result
 			err = l.Sent(now, deadletter.Retention)
 			// The send failed for certain, so the letter opens again and counts as open.
 		} else if err = l.Unmark(r.item.Message, now); err == nil {
-			addOpen(deltas, l.Group, 1)
+			tally.Of(l.Group).OpenLetters++
 		}
 		if err != nil {
 			return err
@@ -385,7 +385,7 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result
 	if err := in.store.SaveLetters(ctx, tx, changed); err != nil {
 		return err
 	}
-	return in.store.AddDeltas(ctx, tx, sortedDeltas(deltas))
+	return in.store.AddDeltas(ctx, tx, tally.Deltas())
 }
 
 // saveItems stores items, except those of no redrive: a policy sends without one.
@@ -394,12 +394,4 @@ func (in *Inbox) saveItems(ctx context.Context, tx engine.Tx, items []deadletter
 		return nil
 	}
 	return in.store.SaveItems(ctx, tx, items)
-}
-
-// addOpen adds to the open letters of a group.
-func addOpen(deltas map[deadletter.GroupID]*deadletter.Delta, id deadletter.GroupID, n int64) {
-	if deltas[id] == nil {
-		deltas[id] = &deadletter.Delta{Group: id}
-	}
-	deltas[id].OpenLetters += n
 }

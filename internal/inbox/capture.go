@@ -70,8 +70,7 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 	for range captureRuns {
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.
-			c := &capture{in: in, ctx: ctx, tx: tx, source: of, full: full, policies: policies, now: in.now(),
-				deltas: map[deadletter.GroupID]*deadletter.Delta{}, groups: map[deadletter.GroupID]*deadletter.Group{}}
+			c := &capture{in: in, ctx: ctx, tx: tx, source: of, full: full, policies: policies, now: in.now()}
 			if known == nil {
 				if err := in.introduce(ctx, tx, of); err != nil {
 					return err
@@ -154,8 +153,7 @@ type capture struct {
 	added       []*deadletter.Letter
 	changed     []*deadletter.Letter
 	occurrences []deadletter.Occurrence
-	groups      map[deadletter.GroupID]*deadletter.Group
-	deltas      map[deadletter.GroupID]*deadletter.Delta
+	tally       deadletter.Tally
 }
 
 // run captures the messages in their order.
@@ -192,8 +190,7 @@ func (c *capture) load(arrivals []Arrival, identities []string) error {
 		return err
 	}
 	if len(ids) > 0 {
-		slices.SortFunc(ids, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
-		letters, err := rows.Letters(c.ctx, c.tx, slices.Compact(ids))
+		letters, err := rows.Letters(c.ctx, c.tx, sortIDs(ids))
 		if err != nil {
 			return err
 		}
@@ -366,12 +363,8 @@ func (c *capture) returned(l *deadletter.Letter, group deadletter.GroupID) error
 
 // count counts a failure in its group, and an open letter more.
 func (c *capture) count(id deadletter.GroupID, print failure.Print, l *deadletter.Letter) {
-	d := c.deltas[id]
-	if d == nil {
-		d = &deadletter.Delta{Group: id}
-		c.deltas[id] = d
-		c.groups[id] = deadletter.NewGroup(l.Namespace, print, c.now)
-	}
+	c.tally.Join(deadletter.NewGroup(l.Namespace, print, c.now))
+	d := c.tally.Of(id)
 	d.Failures++
 	d.OpenLetters++
 	d.At = max(d.At, l.LastAt)
@@ -386,7 +379,7 @@ func (c *capture) decide(l *deadletter.Letter) {
 	switch d := p.Decide(l, c.now, c.in.roll()); d.Verdict {
 	case deadletter.VerdictDiscard:
 		if l.Discard("policy: "+d.Reason, c.now, deadletter.Retention) == nil {
-			c.delta(l.Group).OpenLetters--
+			c.tally.Of(l.Group).OpenLetters--
 		}
 	case deadletter.VerdictSend:
 		_ = l.Schedule(d.At, c.now) // an open letter can be scheduled
@@ -395,19 +388,9 @@ func (c *capture) decide(l *deadletter.Letter) {
 	}
 }
 
-// delta returns the delta of a group in this transaction.
-func (c *capture) delta(id deadletter.GroupID) *deadletter.Delta {
-	d := c.deltas[id]
-	if d == nil {
-		d = &deadletter.Delta{Group: id}
-		c.deltas[id] = d
-	}
-	return d
-}
-
 func (c *capture) save() error {
 	rows := c.in.store
-	if err := rows.AddGroups(c.ctx, c.tx, sortedGroups(c.groups)); err != nil {
+	if err := rows.AddGroups(c.ctx, c.tx, c.tally.Groups()); err != nil {
 		return err
 	}
 	if len(c.added) > 0 {
@@ -429,5 +412,5 @@ func (c *capture) save() error {
 			return err
 		}
 	}
-	return rows.AddDeltas(c.ctx, c.tx, sortedDeltas(c.deltas))
+	return rows.AddDeltas(c.ctx, c.tx, c.tally.Deltas())
 }

@@ -46,7 +46,7 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 	if err != nil || !slices.ContainsFunc(items, isLetter) {
 		return err
 	}
-	deltas := map[deadletter.GroupID]*deadletter.Delta{}
+	var tally deadletter.Tally
 	var decided []deadletter.Item
 	var changed []*deadletter.Letter
 	for _, i := range items {
@@ -65,14 +65,14 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 			i.State, i.Message = deadletter.ItemSkipped, itemMessage(err)
 		} else {
 			changed = append(changed, l)
-			addOpen(deltas, l.Group, opened(l.State)-opened(was))
+			tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
 		}
 		decided = append(decided, i)
 	}
 	if err := r.in.store.SaveLetters(ctx, tx, changed); err != nil {
 		return err
 	}
-	if err := r.in.store.AddDeltas(ctx, tx, sortedDeltas(deltas)); err != nil {
+	if err := r.in.store.AddDeltas(ctx, tx, tally.Deltas()); err != nil {
 		return err
 	}
 	return r.in.store.SaveItems(ctx, tx, decided)

@@ -113,13 +113,8 @@ func signed(ctx context.Context, by By) (By, string, error) {
 	if len(problems) > 0 {
 		return by, "", &task.Error{Code: task.Invalid, Message: "nothing was changed", Problems: problems}
 	}
-	key := ""
-	if p := access.From(ctx); p != nil {
-		key = p.Name
-	}
-	by.Actor = cmp.Or(by.Actor, key, engine.Anonymous)
-	by.Reason = cmp.Or(by.Reason, engine.NoReason)
-	return by, key, nil
+	by.Actor, by.Reason = engine.ActorOf(ctx, by.Actor), cmp.Or(by.Reason, engine.NoReason)
+	return by, engine.KeyOf(ctx), nil
 }
 
 // expected refuses an act on a version that the caller has not read: Conflict. Version 0 accepts any.

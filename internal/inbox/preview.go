@@ -30,7 +30,7 @@ func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Previ
 	if len(p.Problems) > 0 {
 		return p, nil
 	}
-	v := &previewer{in: in, ctx: ctx, req: &req, out: p, sources: map[string]*deadletter.Source{},
+	v := &previewer{in: in, ctx: ctx, req: &req, out: p,
 		checks: map[[2]string]*DestinationCheck{}}
 	return p, v.run()
 }
@@ -93,12 +93,11 @@ func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 // previewer looks at the letters and cases of a selection and collects what it finds in out. sources and checks make
 // sure that each source is read, and each destination is asked for, only once.
 type previewer struct {
-	in      *Inbox
-	ctx     context.Context
-	req     *RedriveRequest
-	out     *Preview
-	sources map[string]*deadletter.Source
-	checks  map[[2]string]*DestinationCheck
+	in     *Inbox
+	ctx    context.Context
+	req    *RedriveRequest
+	out    *Preview
+	checks map[[2]string]*DestinationCheck
 }
 
 // run looks at letters and cases, unless the selection leaves one of them out, and turns destinations that cannot be

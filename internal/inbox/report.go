@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -125,23 +124,4 @@ func (in *Inbox) identify(a *Arrival) string {
 	default:
 		return deadletter.Identify("", in.newID().String(), a.Content)
 	}
-}
-
-// sortedGroups returns groups in the order of their IDs: rows are inserted in one order, so that two transactions with
-// the same groups do not deadlock.
-func sortedGroups(of map[deadletter.GroupID]*deadletter.Group) []*deadletter.Group {
-	list := make([]*deadletter.Group, 0, len(of))
-	for _, id := range slices.Sorted(maps.Keys(of)) {
-		list = append(list, of[id])
-	}
-	return list
-}
-
-// sortedDeltas returns deltas in the order of their groups, for the same output each time.
-func sortedDeltas(of map[deadletter.GroupID]*deadletter.Delta) []deadletter.Delta {
-	list := make([]deadletter.Delta, 0, len(of))
-	for _, id := range slices.Sorted(maps.Keys(of)) {
-		list = append(list, *of[id])
-	}
-	return list
 }

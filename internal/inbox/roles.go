@@ -195,9 +195,6 @@ type SourceRows interface {
 	// TakeSource gives a node the right to read a source until a time, and reports whether it has it: not while another
 	// node has it, nor when there is no such source.
 	TakeSource(ctx context.Context, tx engine.Tx, namespace, name, node string, now, until task.Instant) (bool, error)
-	// SourceCursor returns how far a source was read, in the words of its driver; "" at the beginning.
-	SourceCursor(ctx context.Context, namespace, name string) (string, error)
-	SaveSourceCursor(ctx context.Context, tx engine.Tx, namespace, name, cursor string) error
 }
 
 // PolicyRows are policies, by namespace, source and origin.

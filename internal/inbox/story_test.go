@@ -117,7 +117,7 @@ func TestCaptureOnce(t *testing.T) {
 		}
 		_, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default", IDs: []task.ID{first.Letter}}, Start: true})
-		r.refused(err, task.Invalid)
+		r.refused(err, task.Conflict)
 		story, err := r.Letter(t.Context(), first.Letter)
 		if err != nil {
 			t.Fatal(err)

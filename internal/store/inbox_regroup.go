@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -25,7 +24,7 @@ func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int) (int, er
 	if err != nil {
 		return 0, err
 	}
-	groups, deltas := map[deadletter.GroupID]*deadletter.Group{}, map[deadletter.GroupID]*deadletter.Delta{}
+	var tally deadletter.Tally
 	for _, c := range cases {
 		of := templates[c.DefID]
 		if of == nil { // cannot be: templates stay while tasks of them do
@@ -33,13 +32,10 @@ func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int) (int, er
 		}
 		print := deadletter.PrintOfCase(c, handlerOf(of, c.Step), of.Name, "")
 		g := deadletter.GroupOfCase(of.Namespace, c, print)
-		if known := groups[g.ID]; known != nil {
-			known.FirstAt = min(known.FirstAt, g.FirstAt)
-		} else {
-			groups[g.ID], deltas[g.ID] = g, &deadletter.Delta{Group: g.ID}
-			g.LastAt = 0 // the deltas set it
-		}
-		d := deltas[g.ID]
+		g.LastAt = 0 // the deltas set it
+		first := tally.Join(g)
+		first.FirstAt = min(first.FirstAt, g.FirstAt)
+		d := tally.Of(g.ID)
 		d.Failures, d.At = d.Failures+int64(max(c.Occurrences, 1)), max(d.At, c.OccurredAt)
 		if c.Status == task.CasePending {
 			d.OpenCases++
@@ -49,24 +45,10 @@ func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int) (int, er
 			return 0, err
 		}
 	}
-	return len(cases), s.addCounted(ctx, tx, groups, deltas)
-}
-
-// addCounted stores groups with their first counts.
-// The deltas are folded later like all others, so this needs no lock on a group either.
-func (s letterRows) addCounted(ctx context.Context, tx engine.Tx, groups map[deadletter.GroupID]*deadletter.Group,
-	counts map[deadletter.GroupID]*deadletter.Delta,
-) error {
-	var list []*deadletter.Group
-	var deltas []deadletter.Delta
-	for id, g := range groups {
-		list, deltas = append(list, g), append(deltas, *counts[id])
+	if err := s.AddGroups(ctx, tx, tally.Groups()); err != nil {
+		return 0, err
 	}
-	slices.SortFunc(deltas, func(a, b deadletter.Delta) int { return cmp.Compare(a.Group, b.Group) })
-	if err := s.AddGroups(ctx, tx, list); err != nil {
-		return err
-	}
-	return s.AddDeltas(ctx, tx, deltas)
+	return len(cases), s.AddDeltas(ctx, tx, tally.Deltas())
 }
 
 // templatesOf returns the templates of cases by their keys.

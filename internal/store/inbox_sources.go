@@ -82,23 +82,6 @@ func (letterRows) TakeSource(ctx context.Context, tx engine.Tx, namespace, name,
 	return n > 0, err
 }
 
-// SourceCursor returns how far a source was read.
-// Only the driver of the source understands it; "" means that nothing was read.
-func (s letterRows) SourceCursor(ctx context.Context, namespace, name string) (string, error) {
-	text, err := first(ctx, s, func(row Row) (t Text, err error) {
-		err = row.Scan(&t)
-		return t, err
-	}, `SELECT read_to FROM tasker_sources WHERE namespace = $1 AND name = $2`, namespace, name)
-	return string(text), err
-}
-
-// SaveSourceCursor stores how far a source was read.
-// It belongs into the transaction that stores what was read: a crash then neither loses nor repeats a batch.
-func (letterRows) SaveSourceCursor(ctx context.Context, tx engine.Tx, namespace, name, cursor string) error {
-	return In(tx).Send(ctx, `UPDATE tasker_sources SET read_to = $3 WHERE namespace = $1 AND name = $2`, namespace, name,
-		cursor)
-}
-
 // SavePolicy inserts or changes a policy; see inbox.PolicyRows.
 // The key is stored in columns and the rest as one document, because no query looks into it.
 func (letterRows) SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error {

@@ -36,18 +36,9 @@ func sourceRoundTrip(f *inboxFixture) {
 		f.same("FindSource", got, want)
 	}
 	find(s)
-	f.write(func(ctx context.Context, tx engine.Tx) error {
-		return f.inbox.SaveSourceCursor(ctx, tx, "default", "orders", "17-0")
-	})
 	s.Driver, s.Targets, s.Paused, s.MaxOpen, s.Version = "kafka", nil, false, 0, 2
 	f.saveSource(s)
 	find(s)
-	cursor, err := f.inbox.SourceCursor(f.Context(), "default", "orders")
-	f.must(err)
-	f.same("cursor of a changed source", cursor, "17-0")
-	cursor, err = f.inbox.SourceCursor(f.Context(), "default", "none")
-	f.must(err)
-	f.same("cursor of no source", cursor, "")
 	all, err := f.inbox.Sources(f.Context(), "")
 	f.must(err)
 	f.same("all sources", all, []*deadletter.Source{s, other})

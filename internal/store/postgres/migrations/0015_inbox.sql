@@ -220,7 +220,6 @@ CREATE TABLE tasker_sources (
     version      bigint   NOT NULL,
     reader       text     NOT NULL DEFAULT '',
     reader_until bigint   NOT NULL DEFAULT 0,
-    read_to      text     NOT NULL DEFAULT '',
     PRIMARY KEY (namespace, name)
 );
 

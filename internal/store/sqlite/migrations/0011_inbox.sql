@@ -220,7 +220,6 @@ CREATE TABLE tasker_sources (
     version      INTEGER NOT NULL,
     reader       TEXT    NOT NULL DEFAULT '',
     reader_until INTEGER NOT NULL DEFAULT 0,
-    read_to      TEXT    NOT NULL DEFAULT '',
     PRIMARY KEY (namespace, name)
 );
 
