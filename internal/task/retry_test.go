@@ -34,7 +34,7 @@ func TestDelay(t *testing.T) {
 		{"NoneWithRetryAfter", task.Retry{Backoff: task.BackoffNone}, 5 * s, half, []time.Duration{5 * s, 5 * s}},
 		{"RetryAfterIsTheLeast", capped, 3 * s, half, []time.Duration{3 * s, 3 * s, 4 * s, 8 * s}},
 		{"RetryAfterBeatsMax", capped, time.Minute, half, []time.Duration{time.Minute, time.Minute}},
-		{"RetryAfterIsCapped", capped, 90 * 24 * time.Hour, half, []time.Duration{task.MaxDelay}},
+		{"RetryAfterIsCapped", capped, 90 * 24 * time.Hour, half, []time.Duration{720 * time.Hour}},
 		{"NegativeRetryAfter", capped, -time.Hour, half, []time.Duration{1 * s, 2 * s}},
 		{"JitterLow", withJitter(capped, 0.1), 0, 0, []time.Duration{900 * ms, 1800 * ms, 3600 * ms}},
 		{"JitterHigh", withJitter(capped, 0.1), 0, 0.75, []time.Duration{1050 * ms, 2100 * ms, 4200 * ms}},

@@ -233,3 +233,11 @@ func TestRenewLooksAtTheNearerEnd(t *testing.T) {
 		t.Errorf("key %d without a time-out, want %d", s.Key, want)
 	}
 }
+
+// The numbers are stored in every database.
+func TestQueuesThatAreStored(t *testing.T) {
+	t.Parallel()
+	if got := [...]int64{task.NoQueue, task.Timers, task.Leases}; got != [...]int64{0, -1, -2} {
+		t.Errorf("the queues are %v, and rows hold 0, -1 and -2", got)
+	}
+}
