@@ -84,6 +84,76 @@ func testVerbsOfAnotherNamespace(t *testing.T, s *server) {
 	s.unchanged(t, before, opened)
 }
 
+// actsOfWorkers are the requests of a worker, or on one. A key that does not reach all of the worker's namespaces is
+// answered 404: with the ID of a worker it could take the work of others.
+var actsOfWorkers = []verb{
+	{"POST", "/internal/workers/WORKER/poll", ""},
+	{"POST", "/internal/workers/WORKER/poll", `{"capacity":2,"wait_ms":50,"start":true}`},
+	{"POST", "/internal/workers/WORKER/start", `{"step_uuid":"STEP","token":"1"}`},
+	{"POST", "/internal/workers/WORKER/start", `{"steps":[{"step_uuid":"STEP","token":"1"}]}`},
+	{"POST", "/internal/workers/WORKER/progress", `{"step_uuid":"STEP","token":"1","progress_percent":1}`},
+	{"POST", "/internal/workers/WORKER/result", `{"step_uuid":"STEP","token":"1","status":"completed"}`},
+	{"POST", "/internal/workers/WORKER/result", `{"results":[{"step_uuid":"STEP","token":"1","status":"completed"}]}`},
+	{"POST", "/internal/workers/WORKER/heartbeat", ""},
+	{"POST", "/internal/workers/WORKER/drain", ""},
+	{"POST", "/internal/workers/WORKER/drain", `{"final":true}`},
+	{"POST", "/internal/workers/WORKER/resume", ""},
+	{"POST", "/api/v1/workers/WORKER/poll", ""},
+	{"POST", "/api/v1/workers/WORKER/poll", `{"capacity":0}`},
+	{"POST", "/api/v1/workers/WORKER/poll", `{"capabilities":["gpu"]}`},
+	{"POST", "/api/v1/workers/WORKER/start", `{"task_id":"TASK"}`},
+	{"POST", "/api/v1/workers/WORKER/start", `{"task_id":"TASK","step_uuid":"STEP","token":"1"}`},
+	{"POST", "/api/v1/workers/WORKER/progress", `{"task_id":"TASK","progress_percent":1}`},
+	{"POST", "/api/v1/workers/WORKER/result", `{"task_id":"TASK","status":"completed"}`},
+	{"POST", "/api/v1/workers/WORKER/heartbeat", ""},
+	{"POST", "/api/v1/workers/WORKER/heartbeat", `{"current_tasks":["TASK"]}`},
+	{"POST", "/api/v1/workers/WORKER/drain", ""},
+	{"DELETE", "/api/v1/workers/WORKER", ""},
+}
+
+// TestWorkersOfAnotherNamespace: a key acts for no worker that serves a namespace out of its reach, and cannot tell such
+// a worker from one that does not exist.
+func TestWorkersOfAnotherNamespace(t *testing.T) { onEveryStore(t, testWorkersOfAnotherNamespace) }
+
+func testWorkersOfAnotherNamespace(t *testing.T, s *server) {
+	receipt := s.submit(t, tasker.TaskRequest{TaskType: "nobody", Namespace: "audio"})
+	step := s.step(t, receipt, "nobody")
+	send := s.senderOf(t, "video")
+	for name, namespaces := range map[string][]string{"of another": {"audio"}, "of both": {"video", "audio"}, "of all": nil} {
+		w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: name, Namespaces: namespaces})
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing := uuid.NewString()
+		words := func(worker string) *strings.Replacer {
+			return strings.NewReplacer("WORKER", worker, "TASK", receipt.TaskUUID.String(), "STEP", step.StepUUID.String())
+		}
+		for _, v := range actsOfWorkers {
+			status, body := send(v, words(w.WorkerID.String()))
+			_, want := send(v, words(missing))
+			if status != http.StatusNotFound {
+				t.Errorf("worker %s: %s %s %s is answered %d %s", name, v.method, v.path, v.body, status, body)
+			}
+			if body = strings.ReplaceAll(body, w.WorkerID.String(), missing); body != want {
+				t.Errorf("worker %s: %s %s %s is answered %s, and one that does not exist %s", name, v.method, v.path, v.body,
+					body, want)
+			}
+		}
+		if now, err := s.Worker(s.ctx, w.WorkerID); err != nil || now.State != "active" {
+			t.Errorf("the worker %s is %+v, %v", name, now, err)
+		}
+	}
+	own, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "own", Namespaces: []string{"video"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []verb{{"POST", "/internal/workers/WORKER/poll", ""}, {"POST", "/api/v1/workers/WORKER/poll", ""}} {
+		if status, body := send(v, strings.NewReplacer("WORKER", own.WorkerID.String())); status != http.StatusOK {
+			t.Errorf("%s of the key's own worker is answered %d %s", v.path, status, body)
+		}
+	}
+}
+
 // senderOf returns a function that sends requests with a key of one namespace.
 func (s *server) senderOf(t *testing.T, namespace string) func(v verb, ids *strings.Replacer) (int, string) {
 	t.Helper()

@@ -42,7 +42,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	start bool,
 ) ([]Lease, bool, error) {
 	version := e.waiters.version.Load() // before the worker is read: a change of it counts too
-	w, err := e.Worker(ctx, worker)
+	w, err := e.ReachedWorker(ctx, worker)
 	if err != nil {
 		return nil, false, err
 	}
@@ -80,7 +80,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 			return leases, p.dismissed, err
 		}
 		version = e.waiters.version.Load()
-		if w, err = e.Worker(ctx, worker); err != nil {
+		if w, err = e.ReachedWorker(ctx, worker); err != nil {
 			e.waiters.forwardWake(p)
 			return nil, false, err
 		}

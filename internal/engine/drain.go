@@ -34,7 +34,7 @@ func (e *Engine) Drain(ctx context.Context, id task.ID, final bool, by WorkerAct
 	if err := by.complete(ctx, "/drained_by"); err != nil {
 		return 0, err
 	}
-	w, err := e.Worker(ctx, id)
+	w, err := e.ReachedWorker(ctx, id)
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +65,7 @@ func (e *Engine) ResumeWorker(ctx context.Context, id task.ID, by WorkerAct) (*t
 	if err := by.complete(ctx, "/resumed_by"); err != nil {
 		return nil, err
 	}
-	w, err := e.Worker(ctx, id)
+	w, err := e.ReachedWorker(ctx, id)
 	if err != nil {
 		return nil, err
 	}

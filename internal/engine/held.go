@@ -27,7 +27,7 @@ type PresentedLease struct {
 // tasks. NotFound: the worker is unknown. A task that does not exist has a nil Template.
 // A task that is named twice has the same answer twice.
 func (e *Engine) HeldOf(ctx context.Context, worker task.ID, ids []task.ID) ([]HeldTask, error) {
-	w, err := e.Worker(ctx, worker)
+	w, err := e.ReachedWorker(ctx, worker)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}

@@ -156,8 +156,14 @@ func (e *Engine) declareOrdering(ctx context.Context) error {
 		return err
 	}
 	begin := &rekeyPlace{Of: now.id()}
-	if was == nil && now.order.Mode != task.Aging {
-		begin = nil // existing steps have keys of the strict order, and none was promoted
+	if was == nil {
+		route, err := e.routeFrom(ctx, 0)
+		if err != nil {
+			return err
+		}
+		if route == 0 || now.order.Mode != task.Aging {
+			begin = nil // existing steps, if any, have keys of the strict order, and none was promoted
+		}
 	}
 	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
 		if err := e.noteStore.Note(ctx, tx, schedulingNote, text); err != nil {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/task"
@@ -29,6 +30,22 @@ func (u *unit) reaches(def int64) (bool, error) {
 	}
 	t, err := u.rows.template(def)
 	return err == nil && key.Reaches(t.Namespace), err
+}
+
+// ReachedWorker is Worker for a request that acts for the worker. NotFound as well when the worker serves a namespace
+// that the request's key does not reach, or all of them: with its ID, a key limited to one namespace could take the work
+// of others. The worker's namespaces never change, so the cached row is enough.
+func (e *Engine) ReachedWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
+	w, err := e.Worker(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	key := access.From(ctx)
+	beyond := func(namespace string) bool { return !key.Reaches(namespace) }
+	if key.Limited() && (len(w.Namespaces) == 0 || slices.ContainsFunc(w.Namespaces, beyond)) {
+		return nil, noWorker(id)
+	}
+	return w, nil
 }
 
 // reachedTask returns a task that the request may act on. NotFound when there is none. The task

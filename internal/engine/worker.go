@@ -152,7 +152,7 @@ func (e *Engine) Heartbeat(ctx context.Context, b Beat) ([]LeaseAnswer, bool, er
 	if n := len(b.Leases); n > maxHeld {
 		return nil, false, task.Errorf(task.TooLarge, "%d leases in one heartbeat; the limit is %d", n, maxHeld)
 	}
-	w, err := e.Worker(ctx, b.Worker)
+	w, err := e.ReachedWorker(ctx, b.Worker)
 	if err != nil {
 		return nil, false, err
 	}

@@ -108,7 +108,7 @@ func (b *Backend) withLoad(ctx context.Context, w *task.Worker) (*tasker.WorkerI
 // Registered is Worker without the load, which has to be counted: for callers at every poll.
 // It usually answers from the cache of the engine, without a query.
 func (b *Backend) Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error) {
-	w, err := b.engine.Worker(ctx, toID(id))
+	w, err := b.engine.ReachedWorker(ctx, toID(id))
 	if err != nil {
 		return nil, ToError(err)
 	}
@@ -345,7 +345,7 @@ func (b *Backend) Drain(ctx context.Context, req tasker.DrainRequest) (*tasker.D
 // known returns the number of a worker, which must exist.
 // Settling and starting need only the number, which is part of a token.
 func (b *Backend) known(ctx context.Context, id uuid.UUID) (int64, error) {
-	w, err := b.engine.Worker(ctx, toID(id))
+	w, err := b.engine.ReachedWorker(ctx, toID(id))
 	if err != nil {
 		return 0, ToError(err)
 	}

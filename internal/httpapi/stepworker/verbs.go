@@ -20,14 +20,11 @@ type Backend interface {
 	tasker.WorkerBackend
 	// WorkerPage returns a page of Workers, and the cursor of the next one, "" at the end.
 	WorkerPage(ctx context.Context, cursor string, limit int) ([]tasker.WorkerInfo, string, error)
-	// Registered returns a worker's registration, and may omit its load: that has to be counted, and polls are many.
-	Registered(ctx context.Context, id uuid.UUID) (*tasker.WorkerInfo, error)
 }
 
 // Verbs are the verbs of the worker protocol over one Backend. They are safe for concurrent use.
 type Verbs struct {
 	backend Backend
-	workers workerScopes
 }
 
 // New returns the verbs over a Backend.
@@ -109,8 +106,6 @@ func (v *Verbs) Register(ctx context.Context, _ *endpoint.None,
 	if err != nil {
 		return no, err
 	}
-	// The namespaces of a worker never change, so its polls need not ask for them.
-	v.workers.note(registered.WorkerID, reg.Namespaces)
 	return endpoint.OK(registered), nil
 }
 
@@ -136,9 +131,6 @@ func (v *Verbs) Get(ctx context.Context, params *Path, _ *endpoint.None) (endpoi
 func (v *Verbs) Resume(ctx context.Context, params *Path,
 	body *tasker.ResumeRequest,
 ) (endpoint.Answer[*tasker.WorkerInfo], error) {
-	if err := v.Reach(ctx, params.ID); err != nil {
-		return endpoint.Answer[*tasker.WorkerInfo]{}, err
-	}
 	body.WorkerID, body.ResumedBy = params.ID, cmp.Or(body.ResumedBy, endpoint.Caller(ctx))
 	resumed, err := v.backend.ResumeWorker(ctx, *body)
 	return endpoint.OK(resumed), err
@@ -149,9 +141,6 @@ func (v *Verbs) Poll(ctx context.Context, params *Path,
 	body *tasker.PollRequest,
 ) (endpoint.Answer[tasker.PollResponse], error) {
 	var no endpoint.Answer[tasker.PollResponse]
-	if err := v.Reach(ctx, params.ID); err != nil {
-		return no, err
-	}
 	body.WorkerID = params.ID
 	body.WaitMS = min(body.WaitMS, int(web.MaxWait.Milliseconds()))
 	waiting, cut, cancel := web.Patient(ctx)
@@ -171,9 +160,6 @@ func (v *Verbs) Poll(ctx context.Context, params *Path,
 // Start starts claimed steps. A refused bare lease is answered with the status of its problem.
 func (v *Verbs) Start(ctx context.Context, params *Path, body *StartBody) (endpoint.Answer[LeaseList], error) {
 	var no endpoint.Answer[LeaseList]
-	if err := v.Reach(ctx, params.ID); err != nil {
-		return no, err
-	}
 	steps, single := body.Steps, len(body.Steps) == 0
 	if single {
 		steps = []tasker.LeaseRef{body.LeaseRef}
@@ -192,9 +178,6 @@ func (v *Verbs) Start(ctx context.Context, params *Path, body *StartBody) (endpo
 func (v *Verbs) Progress(ctx context.Context, params *Path,
 	body *tasker.ProgressReport,
 ) (endpoint.Answer[*tasker.LeaseAnswer], error) {
-	if err := v.Reach(ctx, params.ID); err != nil {
-		return endpoint.Answer[*tasker.LeaseAnswer]{}, err
-	}
 	body.WorkerID = params.ID
 	lease, err := v.backend.Progress(ctx, *body)
 	return endpoint.OK(lease), err
@@ -206,10 +189,6 @@ func (v *Verbs) Result(ctx context.Context, params *Path,
 	body *ResultBody,
 ) (endpoint.Answer[endpoint.Results[tasker.SettleAnswer]], error) {
 	var no endpoint.Answer[endpoint.Results[tasker.SettleAnswer]]
-	if err := v.Reach(ctx, params.ID); err != nil {
-		return no, err
-	}
-	// Results and a bare result exclude each other: the schema allows only one of the two forms.
 	if len(body.Results) > 0 {
 		settled, err := v.settle(ctx, params.ID, body)
 		return endpoint.OK(endpoint.ResultsOf(settled)), err
@@ -251,9 +230,6 @@ func (v *Verbs) settle(ctx context.Context, worker uuid.UUID, body *ResultBody) 
 func (v *Verbs) Heartbeat(ctx context.Context, params *Path,
 	body *tasker.Heartbeat,
 ) (endpoint.Answer[*tasker.HeartbeatResponse], error) {
-	if err := v.Reach(ctx, params.ID); err != nil {
-		return endpoint.Answer[*tasker.HeartbeatResponse]{}, err
-	}
 	body.WorkerID = params.ID
 	beat, err := v.backend.Heartbeat(ctx, *body)
 	return endpoint.OK(beat), err
@@ -263,9 +239,6 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *Path,
 func (v *Verbs) Drain(ctx context.Context, params *Path,
 	body *tasker.DrainRequest,
 ) (endpoint.Answer[*tasker.DrainResponse], error) {
-	if err := v.Reach(ctx, params.ID); err != nil {
-		return endpoint.Answer[*tasker.DrainResponse]{}, err
-	}
 	body.WorkerID = params.ID
 	// A key without the work permission is not a worker's: the worker whose session it ends did not sign off itself.
 	if p := access.From(ctx); !body.Final || p != nil && !p.Can(access.Work) {

@@ -83,9 +83,6 @@ func (v *Verbs) Poll(ctx context.Context, params *stepworker.Path,
 
 // pollForNothing answers a worker without capacity, at once. In the other protocol a capacity of 0 is a missing one.
 func (v *Verbs) pollForNothing(ctx context.Context, id uuid.UUID) (endpoint.Answer[QueuePolled], error) {
-	if err := v.steps.Reach(ctx, id); err != nil {
-		return endpoint.Answer[QueuePolled]{}, err
-	}
 	w, err := v.backend.Registered(ctx, id)
 	if err != nil {
 		return endpoint.Answer[QueuePolled]{}, err
@@ -98,9 +95,6 @@ func (v *Verbs) pollForNothing(ctx context.Context, id uuid.UUID) (endpoint.Answ
 func (v *Verbs) sameCapabilities(ctx context.Context, id uuid.UUID, named []string) error {
 	if len(named) == 0 {
 		return nil
-	}
-	if err := v.steps.Reach(ctx, id); err != nil {
-		return err
 	}
 	w, err := v.backend.Registered(ctx, id)
 	if err != nil {
@@ -147,9 +141,6 @@ func (v *Verbs) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UU
 func (v *Verbs) held(ctx context.Context, worker uuid.UUID,
 	r *QueueLeaseRef,
 ) (ref tasker.LeaseRef, status string, err error) {
-	if err := v.steps.Reach(ctx, worker); err != nil {
-		return ref, "", err
-	}
 	if r.StepUUID != nil && r.Token != "" {
 		return tasker.LeaseRef{StepUUID: *r.StepUUID, Token: r.Token}, tasker.LeaseHeld, nil
 	}
@@ -280,9 +271,6 @@ func (v *Verbs) Heartbeat(ctx context.Context, params *stepworker.Path,
 	body *QueueBeat,
 ) (endpoint.Answer[QueueBeaten], error) {
 	var no endpoint.Answer[QueueBeaten]
-	if err := v.steps.Reach(ctx, params.ID); err != nil {
-		return no, err
-	}
 	beat := tasker.Heartbeat{WorkerID: params.ID, CurrentLoad: body.CurrentLoad, Health: body.Health}
 	if body.Status == draining {
 		beat.Status = draining
