@@ -240,7 +240,7 @@ func TestMergedGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Selection: of})
-		r.refused(err, task.Invalid) // nothing is left
+		r.refused(err, task.Conflict) // nothing is left
 	})
 }
 
