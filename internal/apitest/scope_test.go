@@ -111,15 +111,16 @@ var actsOfWorkers = []verb{
 	{"DELETE", "/api/v1/workers/WORKER", ""},
 }
 
-// TestWorkersOfAnotherNamespace: a key acts for no worker that serves a namespace out of its reach, and cannot tell such
-// a worker from one that does not exist.
+// TestWorkersOfAnotherNamespace: a key acts for no worker that serves a namespace out of its reach, and cannot tell
+// such a worker from one that does not exist.
 func TestWorkersOfAnotherNamespace(t *testing.T) { onEveryStore(t, testWorkersOfAnotherNamespace) }
 
 func testWorkersOfAnotherNamespace(t *testing.T, s *server) {
 	receipt := s.submit(t, tasker.TaskRequest{TaskType: "nobody", Namespace: "audio"})
 	step := s.step(t, receipt, "nobody")
 	send := s.senderOf(t, "video")
-	for name, namespaces := range map[string][]string{"of another": {"audio"}, "of both": {"video", "audio"}, "of all": nil} {
+	for name, namespaces := range map[string][]string{"of another": {"audio"}, "of both": {"video", "audio"},
+		"of all": nil} {
 		w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: name, Namespaces: namespaces})
 		if err != nil {
 			t.Fatal(err)

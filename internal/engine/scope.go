@@ -33,8 +33,8 @@ func (u *unit) reaches(def int64) (bool, error) {
 }
 
 // ReachedWorker is Worker for a request that acts for the worker. NotFound as well when the worker serves a namespace
-// that the request's key does not reach, or all of them: with its ID, a key limited to one namespace could take the work
-// of others. The worker's namespaces never change, so the cached row is enough.
+// that the request's key does not reach, or all of them: with its ID, a key limited to one namespace could take the
+// work of others. The worker's namespaces never change, so the cached row is enough.
 func (e *Engine) ReachedWorker(ctx context.Context, id task.ID) (*task.Worker, error) {
 	w, err := e.Worker(ctx, id)
 	if err != nil {
