@@ -28,6 +28,9 @@ type Options struct {
 	Mode Mode
 	// Dispatch is the URL of a Redis through which steps are dispatched; "" for none.
 	Dispatch string
+	// Letters and Groups are the number of dead letters, and of their causes, in letters mode. They default to 100,000
+	// and 500.
+	Letters, Groups int
 	// Executable is the tasker binary that serves, for ViaHTTP.
 	Executable string
 }
@@ -48,9 +51,13 @@ type Mode string
 const (
 	Throughput Mode = "throughput" // tasks per second in, through and out
 	Latency    Mode = "latency"    // of an idle system
+	Letters    Mode = "letters"    // dead letters in, on pages and back
 )
 
-var modes = []Mode{Throughput, Latency}
+var modes = []Mode{Throughput, Latency, Letters}
+
+// maxLetters is what one redrive takes.
+const maxLetters = 1_000_000
 
 // maxNodes bounds the servers of one run, against a slip of the hand.
 const maxNodes = 64
@@ -76,7 +83,15 @@ func (o Options) withDefaults() Options {
 	def(&o.Producers, 16)
 	def(&o.PayloadBytes, 100)
 	def(&o.Nodes, 1)
+	def(&o.Letters, 100_000)
+	def(&o.Groups, 500)
 	return o
+}
+
+// setting is what a report says of the options.
+func (o Options) setting() Setting {
+	return Setting{Mode: o.Mode, Via: o.Via, Nodes: o.Nodes, DB: o.DB, Dispatch: o.Dispatch,
+		Tasks: o.Tasks, Workers: o.Workers, Producers: o.Producers, PayloadBytes: o.PayloadBytes}
 }
 
 // Validate reports what cannot be measured, without touching a database. Its
@@ -97,6 +112,12 @@ func (o Options) Validate() error {
 		return fmt.Errorf("producers must be positive")
 	case o.PayloadBytes < 2:
 		return fmt.Errorf("payload must be at least 2, the shortest JSON text")
+	case o.Mode == Letters && o.Via != InProcess:
+		return fmt.Errorf("via must be %s with mode %s: the broker is in the process", InProcess, Letters)
+	case o.Letters < 1 || o.Letters > maxLetters:
+		return fmt.Errorf("letters must be 1 to %d", maxLetters)
+	case o.Groups < 1 || o.Groups > o.Letters:
+		return fmt.Errorf("groups must be 1 to the number of letters")
 	case o.Nodes < 1 || o.Nodes > maxNodes:
 		return fmt.Errorf("nodes must be 1 to %d", maxNodes)
 	case o.Nodes > 1 && o.Via != ViaHTTP:

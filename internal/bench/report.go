@@ -18,6 +18,8 @@ type Report struct {
 	SubmitToStart *Percentiles `json:"submit_to_start,omitempty"`
 	Workflow      *Percentiles `json:"workflow_4_steps,omitempty"`
 
+	Dead *LettersReport `json:"dead_letters,omitempty"`
+
 	Outcome
 }
 
@@ -32,6 +34,24 @@ type Setting struct {
 	Workers      int    `json:"workers"`
 	Producers    int    `json:"producers"`
 	PayloadBytes int    `json:"payload_bytes"`
+}
+
+// LettersReport is what was measured of dead letters. The "tasks" of its phases are letters.
+type LettersReport struct {
+	Letters           int          `json:"letters"`
+	Groups            int          `json:"groups"`
+	FingerprintMicros float64      `json:"fingerprint_us"`
+	Capture           *Phase       `json:"capture"` // from the queue of a broker until they are in the inbox
+	Freeze            *Phase       `json:"freeze"`  // of a selection of all letters
+	Redrive           *Phase       `json:"redrive"` // without a rate, until the redrive is done
+	Redriven          int          `json:"redriven"`
+	Pages             []PageReport `json:"pages"`
+}
+
+// PageReport is the latency of one page, in microseconds.
+type PageReport struct {
+	Name string `json:"name"`
+	Percentiles
 }
 
 // Outcome is what is known at the end of every measurement.

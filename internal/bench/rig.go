@@ -26,8 +26,7 @@ func Mount(ctx context.Context, opts Options) (*Rig, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	r := &Rig{Setting: Setting{Mode: opts.Mode, Via: opts.Via, Nodes: opts.Nodes, DB: opts.DB, Dispatch: opts.Dispatch,
-		Tasks: opts.Tasks, Workers: opts.Workers, Producers: opts.Producers, PayloadBytes: opts.PayloadBytes}}
+	r := &Rig{Setting: opts.setting()}
 	own, drop, err := ownSchema(ctx, opts.DB)
 	if err != nil {
 		return nil, err

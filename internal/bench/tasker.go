@@ -20,7 +20,7 @@ const Handler = "bench"
 // Tasker is Tasker as a System: the engine in this process, or servers in others.
 type Tasker struct {
 	opts    Options
-	nodes   []*node
+	nodes   []*peer
 	ledger  *ledger // nil: not kept
 	settled atomic.Int64
 	refused atomic.Int64
@@ -28,8 +28,8 @@ type Tasker struct {
 
 var _ System = (*Tasker)(nil)
 
-// node is one server, or the engine in this process.
-type node struct {
+// peer is one server, or the engine in this process.
+type peer struct {
 	*server // nil in process
 	client  *tasker.Client
 }
@@ -58,13 +58,13 @@ func Open(ctx context.Context, opts Options) (*Tasker, error) {
 }
 
 // open brings up one node.
-func (t *Tasker) open(ctx context.Context) (*node, error) {
+func (t *Tasker) open(ctx context.Context) (*peer, error) {
 	if t.opts.Via == InProcess {
 		client, err := embedded.Open(ctx, t.opts.DB, &embedded.Options{Dispatch: t.opts.Dispatch})
 		if err != nil {
 			return nil, err
 		}
-		return &node{client: t.watch(client)}, nil
+		return &peer{client: t.watch(client)}, nil
 	}
 	s, err := serve(ctx, t.opts.Executable, t.opts.DB, t.opts.Dispatch)
 	if err != nil {
@@ -74,7 +74,7 @@ func (t *Tasker) open(ctx context.Context) (*node, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
-	return &node{s, t.watch(client)}, nil
+	return &peer{s, t.watch(client)}, nil
 }
 
 // Close stops the servers, or the engine. Workers must have been stopped before.
@@ -114,7 +114,7 @@ func (t *Tasker) Reopen(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	t.nodes = []*node{n}
+	t.nodes = []*peer{n}
 	return time.Since(begin), nil
 }
 

@@ -24,6 +24,7 @@ selects the measurement:
 
   throughput  submitted, processed and finished tasks per second
   latency     time from submission to start in an idle system
+  letters     dead letters captured and sent back per second, time of the pages
 
 With --via http, callers and workers run in this process and the engine runs in a
 second one. --nodes starts several engines on one PostgreSQL and spreads callers
@@ -35,7 +36,8 @@ names one (schema=NAME).`,
 		Example: `  tasker bench
   tasker bench --db sqlite:bench.db --producers 256 --via http --json
   tasker bench --db postgres://tasker@localhost/bench --via http --nodes 3
-  tasker bench --mode latency`,
+  tasker bench --mode latency
+  tasker bench --mode letters --letters 1000000 --groups 500`,
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
@@ -48,7 +50,9 @@ names one (schema=NAME).`,
 	f.IntVar(&opts.PayloadBytes, "payload", 100, "size of a task's context in bytes")
 	f.StringVar(&via, "via", string(bench.InProcess), "inproc: engine in this process; http: server in another process")
 	f.IntVar(&opts.Nodes, "nodes", 1, "servers that share the database; more than one requires --via http and PostgreSQL")
-	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput or latency")
+	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency or letters")
+	f.IntVar(&opts.Letters, "letters", 0, "dead letters, with --mode letters (default 100000)")
+	f.IntVar(&opts.Groups, "groups", 0, "causes of the dead letters, with --mode letters (default 500)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		opts.Via, opts.Mode = bench.Via(via), bench.Mode(mode)
 		if err := checkBench(cmd, &opts); err != nil {
@@ -64,7 +68,7 @@ func checkBench(cmd *cobra.Command, opts *bench.Options) error {
 	// An omitted number takes its default. An explicit 0 is an error, because bench.Options
 	// would silently replace it by the default.
 	for flag, v := range map[string]int{"tasks": opts.Tasks, "workers": opts.Workers, "producers": opts.Producers,
-		"nodes": opts.Nodes, "payload": opts.PayloadBytes} {
+		"letters": opts.Letters, "groups": opts.Groups, "nodes": opts.Nodes, "payload": opts.PayloadBytes} {
 		if v == 0 && cmd.Flags().Changed(flag) {
 			return usagef("--%s must not be 0", flag)
 		}

@@ -9,6 +9,9 @@ import (
 // printBench prints a report as text: the conditions of the run, its measurements, and the
 // check of the leases.
 func (s *session) printBench(r *bench.Report) error {
+	if r.Dead != nil {
+		return s.printDeadLetters(r)
+	}
 	nodes := ""
 	if r.Nodes > 1 {
 		nodes = fmt.Sprintf(" (%d nodes)", r.Nodes)
@@ -80,3 +83,30 @@ func latencyRow(t *table, name string, v *bench.Percentiles) {
 
 // micros formats microseconds as milliseconds, the unit in which latencies are compared.
 func micros(us int64) string { return fmt.Sprintf("%.2f ms", float64(us)/1000) }
+
+// printDeadLetters prints the measurements of dead letters.
+func (s *session) printDeadLetters(r *bench.Report) error {
+	l := r.Dead
+	if err := s.printf("%d letters of %d causes on %s, payloads of %d bytes; %d of them sent back\n\n", l.Letters,
+		l.Groups, r.DB, r.PayloadBytes, l.Redriven); err != nil {
+		return err
+	}
+	t := newTable(s.Out, "PHASE", "LETTERS/S", "SECONDS", "CPU PER LETTER")
+	phaseRow(t, "capture", l.Capture)
+	phaseRow(t, "freeze", l.Freeze)
+	phaseRow(t, "redrive", l.Redrive)
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if err := s.printf("\none fingerprint: %.1f µs\n\n", l.FingerprintMicros); err != nil {
+		return err
+	}
+	pages := newTable(s.Out, "PAGE", "P50", "P95", "P99", "MAX")
+	for i := range l.Pages {
+		latencyRow(pages, l.Pages[i].Name, &l.Pages[i].Percentiles)
+	}
+	if err := pages.flush(); err != nil {
+		return err
+	}
+	return s.printf("\nlargest resident memory: %.0f MiB\n", float64(r.MaxRSSBytes)/(1<<20))
+}

@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// letterMessage is dead letter n, in the headers of Spring for Apache Kafka: with error, stack and origin.
+func letterMessage(n int, opts Options) driver.Message {
+	of := n % opts.Groups
+	header := func(name, value string) deadletter.Header { return deadletter.Header{Name: name, Value: []byte(value)} }
+	return driver.Message{
+		MessageID: fmt.Sprintf("m-%010d", n),
+		Payload:   letterPayload(n, opts.PayloadBytes),
+		Headers: []deadletter.Header{
+			header("content-type", "application/json"),
+			header("kafka_dlt-original-topic", letterWork),
+			header("kafka_dlt-original-consumer-group", fmt.Sprintf("consumer-%d", of%10)),
+			header("kafka_dlt-exception-fqcn", errorType(of)),
+			header("kafka_dlt-exception-message", errorMessage(n)),
+			header("kafka_dlt-exception-stacktrace", letterStack(of)),
+		},
+	}
+}
+
+// letterPayload is an order of about size bytes.
+func letterPayload(n, size int) []byte {
+	p := fmt.Appendf(make([]byte, 0, size+64), `{"order":%d,"customer":"c-%d","amount":"%d.%02d","note":"`, n, n%977,
+		n%1000, n%100)
+	for len(p) < size-2 {
+		p = append(p, "abcdefghijklmnopqrstuvwxyz "[len(p)%27])
+	}
+	return append(p, `"}`...)
+}
+
+// errorType is the class of the exceptions of a group.
+func errorType(group int) string {
+	return "com.example.orders.Error" + strings.ToUpper(string(rune('a'+group%26))) + strings.Repeat("x", group/26)
+}
+
+// errorMessage has parts that vary, as messages have.
+func errorMessage(n int) string {
+	return fmt.Sprintf("order %d of customer 'c-%d' was refused by 10.0.%d.%d:8443 after %d ms", n, n%977, n%250, n%199,
+		n%5000)
+}
+
+// letterStack is the stack of a group's exceptions.
+func letterStack(group int) string {
+	var b strings.Builder
+	b.WriteString(errorType(group) + ": refused\n")
+	b.WriteString("\tat java.base/java.util.HashMap.computeIfAbsent(HashMap.java:1220)\n")
+	for i := range 8 {
+		fmt.Fprintf(&b, "\tat com.example.orders.Step%d.apply(Step%d.java:%d)\n", i, i, 40+i)
+	}
+	return b.String()
+}
+
+// drain takes what is sent back, as a consumer does, and counts it. stop ends that.
+func (r *letterRig) drain(ctx context.Context) (received *atomic.Int64, stop func()) {
+	received = &atomic.Int64{}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		in, err := r.conn.Open(ctx, letterWork)
+		if err != nil {
+			return // the caller misses what does not arrive
+		}
+		for {
+			batch, err := in.Receive(ctx, 500)
+			if err != nil || in.Ack(ctx, batch) != nil {
+				return
+			}
+			received.Add(int64(len(batch)))
+		}
+	}()
+	return received, func() { cancel(); <-ended }
+}
