@@ -81,6 +81,8 @@ bench: build ## Run the benchmarks of docs/benchmarks.md
 	bin/tasker bench --via http --tasks 20000 --producers 16
 	bin/tasker bench --via http --tasks 40000 --producers 256 --workers 256
 	bin/tasker bench --mode latency
+	bin/tasker bench --mode letters
+	bin/tasker bench --mode letters --letters 1000000
 	cd bench && $(GO) run ./experiments -mode depth
 	cd bench && $(GO) run ./experiments -mode cases
 	cd bench && $(GO) run ./experiments -mode workers
@@ -91,6 +93,7 @@ bench-postgres: build ## Run the benchmarks on PostgreSQL, DB=postgres://...
 	bin/tasker bench --db "$(DB)" --tasks 40000 --workers 1000 --producers 16
 	bin/tasker bench --db "$(DB)" --tasks 100000 --workers 1000 --producers 256
 	bin/tasker bench --db "$(DB)" --mode latency
+	bin/tasker bench --db "$(DB)" --mode letters --letters 1000000
 	bin/tasker bench --db "$(DB)" --via http --nodes 1 --tasks 100000 --workers 300 --producers 256
 	bin/tasker bench --db "$(DB)" --via http --nodes 3 --tasks 100000 --workers 300 --producers 256
 	cd bench && $(GO) run ./experiments -db "$(DB)" -mode pinned

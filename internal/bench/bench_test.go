@@ -35,6 +35,33 @@ func TestLatency(t *testing.T) {
 	}
 }
 
+// TestLetters: every letter is captured, and as many as are sent back arrive; the run itself checks both.
+func TestLetters(t *testing.T) {
+	t.Parallel()
+	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Mode: bench.Letters,
+		Letters: 600, Groups: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := r.Dead
+	if d == nil || d.Letters != 600 || d.Groups != 7 || d.Redriven != 600 || d.FingerprintMicros <= 0 {
+		t.Fatalf("%+v", d)
+	}
+	for name, p := range map[string]*bench.Phase{"capture": d.Capture, "freeze": d.Freeze, "redrive": d.Redrive} {
+		if p == nil || p.PerSecond <= 0 || p.Seconds <= 0 {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	for _, p := range d.Pages {
+		if p.P50 <= 0 || p.Max < p.P50 {
+			t.Errorf("%s: %+v", p.Name, p)
+		}
+	}
+	if len(d.Pages) != 12 {
+		t.Errorf("%d pages were read, want 12", len(d.Pages))
+	}
+}
+
 func TestRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]bench.Options{
@@ -43,6 +70,10 @@ func TestRefusesNonsense(t *testing.T) {
 		"NegativeWorkers":   {DB: "x", Workers: -1},
 		"NegativeProducers": {DB: "x", Producers: -1}, "ShortPayload": {DB: "x", PayloadBytes: 1},
 		"NodesInProcess": {DB: "postgres://h/d", Nodes: 2}, "NodesOnSQLite": {DB: "x", Via: bench.ViaHTTP, Nodes: 2},
+		"LettersOverHTTP":  {DB: "x", Mode: bench.Letters, Via: bench.ViaHTTP},
+		"TooManyLetters":   {DB: "x", Mode: bench.Letters, Letters: 1_000_001},
+		"NegativeLetters":  {DB: "x", Mode: bench.Letters, Letters: -1},
+		"MoreGroups":       {DB: "x", Mode: bench.Letters, Letters: 10, Groups: 11},
 		"TooManyNodes":     {DB: "postgres://h/d", Via: bench.ViaHTTP, Nodes: 1000, Workers: 1000},
 		"FewerWorkersThan": {DB: "postgres://h/d", Via: bench.ViaHTTP, Nodes: 3, Workers: 2},
 	} {

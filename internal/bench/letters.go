@@ -24,6 +24,9 @@ const (
 // queued bounds the messages that wait in the broker, so that it does not count for the memory of the measurement.
 const queued = 20_000
 
+// pollEvery is the pause between two looks at the progress of a phase, which cost time themselves.
+const pollEvery = 50 * time.Millisecond
+
 // redriven bounds the letters that are sent back.
 const redriven = 100_000
 
@@ -125,7 +128,7 @@ func (r *letterRig) capture(ctx context.Context) (*Phase, error) {
 			return err
 		}
 		for from := 0; from < r.opts.Letters; from += BulkSize {
-			if err := r.room(ctx); err != nil {
+			if err := r.room(ctx, queued); err != nil {
 				return err
 			}
 			batch := make([]driver.Message, min(BulkSize, r.opts.Letters-from))
@@ -136,16 +139,19 @@ func (r *letterRig) capture(ctx context.Context) (*Phase, error) {
 				return err
 			}
 		}
+		if err := r.room(ctx, 0); err != nil {
+			return err
+		}
 		return r.until(ctx, func() (int, error) { return r.open(ctx) }, r.opts.Letters)
 	})
 }
 
-// room waits until the queue of dead letters is short.
-func (r *letterRig) room(ctx context.Context) error {
+// room waits until not more than a number of messages wait in the queue of dead letters.
+func (r *letterRig) room(ctx context.Context, most int) error {
 	return r.until(ctx, func() (int, error) {
 		_, depth, err := r.conn.Stat(ctx, letterQueue)
 		return -int(depth), err
-	}, -queued)
+	}, -most)
 }
 
 // open counts the open letters of all groups.
@@ -185,7 +191,7 @@ func (r *letterRig) until(ctx context.Context, count func() (int, error), goal i
 		case err := <-r.ended:
 			r.ended <- err
 			return errors.Join(errors.New("the node has ended"), err)
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(pollEvery):
 		}
 	}
 }
@@ -214,7 +220,8 @@ func (r *letterRig) freeze(ctx context.Context) (*Phase, error) {
 func (r *letterRig) redrive(ctx context.Context) (*Phase, int, error) {
 	sel := deadletters.Selection{Namespace: "default", Source: letterSource}
 	if r.opts.Letters > redriven {
-		page, err := r.inbox.Groups(ctx, deadletters.GroupFilter{Limit: max(1, min(100, redriven*r.opts.Groups/r.opts.Letters))})
+		few := max(1, min(100, redriven*r.opts.Groups/r.opts.Letters))
+		page, err := r.inbox.Groups(ctx, deadletters.GroupFilter{Limit: few})
 		if err != nil {
 			return nil, 0, err
 		}

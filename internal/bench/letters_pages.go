@@ -26,8 +26,8 @@ func (r *letterRig) pages(ctx context.Context) ([]PageReport, error) {
 		return nil, errors.New("there is nothing to show")
 	}
 	group, redrive := groups.Groups[0].GroupID, redrives.Redrives[0].RedriveUUID
-	letters, err := r.inbox.Letters(ctx, deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{group}},
-		Limit: 50})
+	letters, err := r.inbox.Letters(ctx, deadletters.LetterFilter{
+		Selection: deadletters.Selection{Groups: []string{group}}, Limit: 50})
 	if err != nil {
 		return nil, err
 	}

@@ -135,7 +135,7 @@ func (in *Inbox) Redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, 
 	if r == nil || !reaches(ctx, r.Namespace) {
 		return nil, noRedrive(id)
 	}
-	r.Counts, err = in.store.CountItems(ctx, id)
+	r.Counts, err = in.store.CountItems(ctx, r)
 	return r, err
 }
 

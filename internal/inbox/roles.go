@@ -168,10 +168,11 @@ type RedriveReader interface {
 	// SentCases returns up to limit items of cases that were sent, in the order of their redrives and numbers, behind one
 	// item; with a wave only those of that wave of the item's redrive.
 	SentCases(ctx context.Context, behind deadletter.Item, wave, limit int) ([]CaseItem, error)
-	// WaveOutcome counts how the items of a wave stand, and those that came back by their groups.
+	// WaveOutcome counts how the items of a wave stand, and those that came back by their groups; it does not count those
+	// that are uncertain.
 	WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error)
-	// CountItems counts the items of a redrive by their states.
-	CountItems(ctx context.Context, id task.ID) (deadletter.Counts, error)
+	// CountItems counts the items of a redrive, as FindRedrive returned it, by their states.
+	CountItems(ctx context.Context, r *deadletter.Redrive) (deadletter.Counts, error)
 }
 
 // RedriveFilter selects a page of redrives. Zero fields do not restrict.

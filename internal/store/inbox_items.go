@@ -109,55 +109,97 @@ func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave,
 	}, query, w.args...)
 }
 
-// WaveOutcome counts how the items of a wave stand; see inbox.RedriveReader.
+// WaveOutcome counts how the items of a wave stand; see inbox.RedriveReader. A runner asks for each batch that it sends:
+// the counts come from an index alone, and only what came back is looked at.
 // Wave 0 is that of items not sent yet, and has no outcome. ByGroup counts returned items by the group they came back
 // in.
 func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error) {
 	out := deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{}}
-	const query = `SELECT state, group_id, count(*), CAST(sum(uncertain) AS bigint) FROM tasker_redrive_items
- WHERE redrive_id = $1 AND wave = $2 AND wave > 0 GROUP BY state, group_id`
-	err := s.Query(ctx, query, []any{s.id(id), wave}, func(row Row) error {
-		var state Text
-		var group int64
-		var n, uncertain int
-		if err := row.Scan(&state, &group, &n, &uncertain); err != nil {
+	var err error
+	if out.Counts, err = s.countWave(ctx, id, wave); err != nil {
+		return out, err
+	}
+	const returned = `SELECT group_id, count(*) FROM tasker_redrive_items
+ WHERE redrive_id = $1 AND wave = $2 AND wave > 0 AND state = 'returned' AND group_id <> 0 GROUP BY group_id`
+	if out.Returned > 0 {
+		err = s.Query(ctx, returned, []any{s.id(id), wave}, func(row Row) error {
+			var group int64
+			var n int
+			err := row.Scan(&group, &n)
+			out.ByGroup[deadletter.GroupID(group)] = n
 			return err
-		}
-		addItems(&out.Counts, deadletter.ItemState(state), n, uncertain)
-		if group != 0 && deadletter.ItemState(state) == deadletter.ItemReturned {
-			out.ByGroup[deadletter.GroupID(group)] += n
-		}
-		return nil
-	})
+		})
+	}
 	return out, err
+}
+
+// countWave counts the items of a wave by their states.
+func (s letterRows) countWave(ctx context.Context, id task.ID, wave int) (deadletter.Counts, error) {
+	return s.countItems(ctx, `redrive_id = $1 AND wave = $2 AND wave > 0`, s.id(id), wave)
+}
+
+// countItems counts items that meet a condition by their states.
+func (s letterRows) countItems(ctx context.Context, condition string, args ...any) (c deadletter.Counts, err error) {
+	err = s.Query(ctx, `SELECT state, count(*) FROM tasker_redrive_items WHERE `+condition+` GROUP BY state`, args,
+		func(row Row) error {
+			var state Text
+			var n int
+			err := row.Scan(&state, &n)
+			addItems(&c, deadletter.ItemState(state), n)
+			return err
+		})
+	return c, err
 }
 
 // DecidedItems counts the items of a wave that have a result; see inbox.RedriveRows.
 func (letterRows) DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wave int) (int, error) {
-	outcome, err := letterRows{In(tx)}.WaveOutcome(ctx, id, wave)
-	return outcome.Decided(), err
+	c, err := letterRows{In(tx)}.countWave(ctx, id, wave)
+	return c.Decided(), err
 }
 
-// CountItems counts the items of a redrive by their states.
-func (s letterRows) CountItems(ctx context.Context, id task.ID) (deadletter.Counts, error) {
-	var c deadletter.Counts
-	const query = `SELECT state, count(*), CAST(sum(uncertain) AS bigint) FROM tasker_redrive_items WHERE redrive_id = $1
- GROUP BY state`
-	err := s.Query(ctx, query, []any{s.id(id)}, func(row Row) error {
-		var state Text
-		var n, uncertain int
-		if err := row.Scan(&state, &n, &uncertain); err != nil {
-			return err
-		}
-		addItems(&c, deadletter.ItemState(state), n, uncertain)
-		return nil
-	})
+// nearBehind is the number of items behind Redrive.Behind among which those are that are not pending: the batch that is
+// being sent, and what was sent around cases that were left.
+const nearBehind = 5000
+
+// CountItems counts the items of a redrive by their states; see inbox.RedriveReader. A redrive may have a million
+// items, so it counts the few that are special, and takes the rest from the row: items are decided in the order of
+// their numbers. Only a redrive of cases is counted item by item, since a case that was sent may be completed.
+func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (deadletter.Counts, error) {
+	id := s.id(r.ID)
+	uncertain, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND
+ uncertain = 1`, id)
+	if err != nil {
+		return deadletter.Counts{}, err
+	}
+	if r.Operation == deadletter.OpRedrive && hasCases(r.Selection) {
+		c, err := s.countItems(ctx, `redrive_id = $1`, id)
+		c.Uncertain = int(uncertain)
+		return c, err
+	}
+	c, err := s.countItems(ctx, `redrive_id = $1 AND state IN ('returned', 'failed', 'skipped')`, id)
+	if err != nil {
+		return c, err
+	}
+	c.Uncertain = int(uncertain)
+	sending, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND
+ state = 'sending'`, id)
+	if err != nil {
+		return c, err
+	}
+	ahead, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND no > $2
+  AND no <= $3 AND state <> 'pending'`, id, r.Behind, r.Behind+nearBehind)
+	c.Sending, c.Pending = int(sending), max(r.Total-r.Behind-int(ahead), 0)
+	rest := max(r.Total-c.Pending-c.Sending-c.Decided(), 0)
+	if r.Operation == deadletter.OpRedrive {
+		c.Sent = rest
+	} else {
+		c.Completed = rest
+	}
 	return c, err
 }
 
-// addItems adds n items of one state. Uncertain ones are counted in their state too.
-func addItems(c *deadletter.Counts, state deadletter.ItemState, n, uncertain int) {
-	c.Uncertain += uncertain
+// addItems adds n items of one state.
+func addItems(c *deadletter.Counts, state deadletter.ItemState, n int) {
 	switch state {
 	case deadletter.ItemPending:
 		c.Pending += n

@@ -70,7 +70,11 @@ func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbo
 	if len(f.IDs) > 0 {
 		return s.listByIDs(ctx, f)
 	}
-	by, rest := letterIndex(f.Selection)
+	namespaces, err := s.letterNamespaces(ctx, f.Selection)
+	if err != nil || len(namespaces) == 0 {
+		return inbox.LetterPage{}, err
+	}
+	by, rest := letterIndex(f.Selection, namespaces)
 	residual := where{}
 	s.letterTerms(&residual, rest)
 	// One more than a page shows whether there is another.
@@ -114,11 +118,15 @@ func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbo
 func (s letterRows) walks(w *where, by []walk, f inbox.LetterFilter, size int) string {
 	var walks []string
 	for _, restriction := range by {
-		for _, state := range statesOf(f.Selection) {
+		states := statesOf(f.Selection)
+		if restriction.term == wholeTable && f.State == "" {
+			states = []deadletter.State{""} // all of them, in one walk: one that no letter has would look at every letter
+		}
+		for _, state := range states {
 			one := where{args: w.args}
 			one.add(restriction.term, restriction.values...)
 			// a constant: the planner must know that a state is rare, or it walks along the primary key
-			one.add("l.state = " + quoted(state))
+			one.addIf(state != "", "l.state = "+quoted(state))
 			one.addIf(!f.Below.IsZero(), "l.letter_id < ?", s.id(f.Below))
 			walks = append(walks, `SELECT letter_id FROM (SELECT l.letter_id FROM tasker_letters l`+one.text()+
 				` ORDER BY l.letter_id DESC LIMIT `+one.arg(size)+`) w`+strconv.Itoa(len(walks)))

@@ -17,32 +17,55 @@ type walk struct {
 }
 
 // letterIndex restricts letters to those that one index finds, and returns the rest of the selection. States are part
-// of every index, and not restricted here.
+// of every index, and not restricted here. namespaces are those of the selection.
 // The choice depends on the filter only, so the same list always takes the same way.
-func letterIndex(f deadletter.Selection) (by []walk, rest deadletter.Selection) {
-	one := func(term string, values ...any) []walk { return []walk{{term, values}} }
-	switch {
-	case len(f.Groups) > 0 && len(f.Groups) <= maxWalks:
+func letterIndex(f deadletter.Selection, namespaces []string) (by []walk, rest deadletter.Selection) {
+	if len(f.Groups) > 0 && len(f.Groups) <= maxWalks {
 		for _, g := range f.Groups {
-			by = append(by, one("l.group_id = ?", int64(g))...)
+			by = append(by, walk{"l.group_id = ?", []any{int64(g)}})
 		}
 		f.Groups = nil // the namespace is checked: a caller can also name a group of another one
 		return by, f
-	case f.Source != "" && f.Namespace != "": // the index begins with the namespace
-		by, f.Source = one("l.namespace = ? AND l.source = ?", f.Namespace, f.Source), ""
-	case f.Origin != "" && f.Namespace != "":
-		by, f.Origin = one("l.namespace = ? AND l.origin = ?", f.Namespace, f.Origin), ""
-	case f.Namespace != "":
-		by = one("l.namespace = ?", f.Namespace)
-	default:
-		by = one("l.namespace <> ''") // all
+	}
+	if len(namespaces) > maxWalks || f.Namespace == "" && f.Source == "" && f.Origin == "" && f.State == "" {
+		return []walk{{term: wholeTable}}, f
+	}
+	source, origin := f.Source, f.Origin
+	for _, n := range namespaces { // each index begins with the namespace
+		switch {
+		case source != "":
+			by, f.Source = append(by, walk{"l.namespace = ? AND l.source = ?", []any{n, source}}), ""
+		case origin != "":
+			by, f.Origin = append(by, walk{"l.namespace = ? AND l.origin = ?", []any{n, origin}}), ""
+		default:
+			by = append(by, walk{"l.namespace = ?", []any{n}})
+		}
 	}
 	f.Namespace = ""
 	return by, f
 }
 
-// maxWalks bounds the groups of which each is one walk along an index.
-// More groups are a filter on one walk instead: each walk reads up to a page of its own.
+// letterNamespaces returns the namespaces of a selection of letters: the one that it names, or those that have letters,
+// from the edges of an index; of many, one more than maxWalks.
+func (s SQL) letterNamespaces(ctx context.Context, f deadletter.Selection) ([]string, error) {
+	if f.Namespace != "" {
+		return []string{f.Namespace}, nil
+	}
+	const query = `WITH RECURSIVE n(name) AS (SELECT min(namespace) FROM tasker_letters
+ UNION ALL SELECT (SELECT min(l.namespace) FROM tasker_letters l WHERE l.namespace > n.name) FROM n
+  WHERE n.name IS NOT NULL) SELECT name FROM n WHERE name IS NOT NULL LIMIT $1`
+	return collect(ctx, s, func(row Row) (string, error) {
+		var name Text
+		err := row.Scan(&name)
+		return string(name), err
+	}, query, maxWalks+1)
+}
+
+// wholeTable is the term of a walk along the primary key. Without a state it meets every letter.
+const wholeTable = "l.namespace <> ''"
+
+// maxWalks bounds the groups and the namespaces of which each is one walk along an index.
+// More of them are a filter on one walk instead: each walk reads up to a page of its own.
 const maxWalks = 40
 
 // letterTerms adds the conditions of a selection, except its IDs and state, on the alias l.

@@ -257,12 +257,21 @@ func savedItems(f *inboxFixture) {
 	f.same("items in a state", list(deadletter.ItemReturned, 3, 10), items[3:4])
 	f.same("items in no state", list("none", 0, 10), []deadletter.Item(nil))
 	counts := deadletter.Counts{Pending: 1, Sending: 1, Sent: 1, Returned: 2, Failed: 1, Skipped: 1, Uncertain: 1}
-	got, err := f.inbox.CountItems(f.Context(), r.ID)
+	got, err := f.inbox.CountItems(f.Context(), r)
 	f.must(err)
 	f.same("counts", got, counts)
+	ofLetters := *r // of which most are not looked at
+	ofLetters.Selection.Kind, ofLetters.Total = deadletter.KindLetter, len(items)
+	got, err = f.inbox.CountItems(f.Context(), &ofLetters)
+	f.must(err)
+	f.same("counts of letters", got, counts)
+	ofLetters.Behind = 6
+	got, err = f.inbox.CountItems(f.Context(), &ofLetters)
+	f.must(err)
+	f.same("counts of letters of which six are decided", got, counts)
 	outcome, err := f.inbox.WaveOutcome(f.Context(), r.ID, 1)
 	f.must(err)
-	counts.Pending = 0
+	counts.Pending, counts.Uncertain = 0, 0
 	f.same("outcome", outcome, deadletter.Outcome{Counts: counts, ByGroup: map[deadletter.GroupID]int{8: 2}})
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		of, err := f.inbox.ItemOf(ctx, tx, r.ID, items[4].ID)
