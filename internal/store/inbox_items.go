@@ -109,8 +109,8 @@ func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave,
 	}, query, w.args...)
 }
 
-// WaveOutcome counts how the items of a wave stand; see inbox.RedriveReader. A runner asks for each batch that it sends:
-// the counts come from an index alone, and only what came back is looked at.
+// WaveOutcome counts how the items of a wave stand; see inbox.RedriveReader. A runner asks for each batch that it
+// sends: the counts come from an index alone, and only what came back is looked at.
 // Wave 0 is that of items not sent yet, and has no outcome. ByGroup counts returned items by the group they came back
 // in.
 func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error) {
