@@ -43,17 +43,20 @@ append-only and is kept when the task itself is deleted.`,
 	}
 	s.connectFlags(cmd)
 	f := cmd.Flags()
+	// What an act was about.
 	f.StringVar(&c.task, "task-uuid", "", "filter by task, including its steps and cases")
 	f.StringVar(&c.dlq, "case-uuid", "", "filter by case")
 	f.StringVar(&c.worker, "worker-id", "", "filter by worker UUID")
 	f.StringVar(&c.filter.Namespace, "namespace", "", "filter by namespace of the task or template")
 	f.StringVar(&c.filter.Template, "name", "",
 		"filter by task name: the template or the task type; includes registrations of the template")
+	// Who did what, and when. --actor is a claim; --key-name is proven.
 	f.StringVar(&c.filter.Actor, "actor", "", "filter by actor, as claimed")
 	f.StringVar(&c.filter.KeyName, "key-name", "", "filter by name of the API key")
 	f.StringVar(&c.filter.Kind, "kind", "", "filter by kind of act")
 	f.StringVar(&c.after, "after", "", "done at or after: a time, or an age such as 24h")
 	f.StringVar(&c.before, "before", "", "done before: a time, or an age such as 24h")
+	// How much of it.
 	f.IntVar(&c.filter.Limit, "limit", 50, "acts per page, 1 to 1000")
 	f.Int64Var(&c.filter.Below, "cursor", 0, "start after the previous page: the number of its last act")
 	aliases(cmd, map[string]string{

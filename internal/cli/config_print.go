@@ -36,9 +36,8 @@ override earlier ones. Passwords and key hashes are not printed.`,
 	return cmd
 }
 
-// printSettings writes YAML with the source of each setting as a comment. The YAML is a valid
-// configuration file, except that secrets are redacted. The comments are aligned for
-// readability, so all lines are built before the first is written.
+// printSettings writes YAML with the source of each setting as a comment. The YAML is a valid configuration file,
+// except that secrets are redacted. The comments are aligned, so all lines are built before the first is written.
 func (s *session) printSettings(settings []config.Setting) error {
 	var (
 		lines, sources []string

@@ -44,8 +44,8 @@ func (s *session) connect() (*tasker.Client, error) {
 	return client, nil
 }
 
-// onServer returns the body of a command that only needs a client. The client is closed after
-// body, and body's context ends with the first interrupt.
+// onServer returns the body of a command that only needs a client. The client is closed after body, and body's context
+// ends with the first interrupt. An invalid URL fails before body runs.
 func (s *session) onServer(
 	body func(ctx context.Context, c *tasker.Client, args []string) error,
 ) func(*cobra.Command, []string) error {

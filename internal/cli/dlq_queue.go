@@ -38,7 +38,8 @@ resolution.`,
 	return cmd
 }
 
-// printQueue prints the queue of pending cases.
+// printQueue prints the queue of pending cases. RECOVERED marks a case whose task runs again or is complete: it only
+// needs a resolution. ERROR is the first line of the failure that blocks the task.
 func (s *session) printQueue(queue []operate.QueuedCase) error {
 	if s.json {
 		return s.printJSON(queue)

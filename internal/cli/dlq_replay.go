@@ -74,6 +74,7 @@ It stops when most of the replayed tasks have failed again.`,
 	f.StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	actorFlag(cmd, &req.ReplayedBy, "replayed-by")
 	expectFlag(cmd, &req.ExpectedState, tasker.TaskError)
+	// The rest is for a bulk replay.
 	f.BoolVar(&bulk.all, "all", false, "replay every task that matches the filters")
 	f.BoolVar(&bulk.again, "again", false, "with --all: include tasks with earlier replays")
 	f.BoolVar(&bulk.dryRun, "dry-run", false, "with --all: print the number of tasks and change nothing")

@@ -86,7 +86,9 @@ lists tasks whose case has that resolution instead.`,
 	return cmd
 }
 
-// printFailedTasks prints a page of failed tasks, the total, and how to get the next page.
+// printFailedTasks prints a page of failed tasks, the total, and how to get the next page. ERROR is the fingerprint,
+// which --fingerprint takes; RETRIES counts attempts without the first, REPLAYS the times an operator ran the task
+// again.
 func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
 	if s.json {
 		return s.printJSON(page)

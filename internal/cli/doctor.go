@@ -71,8 +71,7 @@ func verdict(worst doctor.Status) error {
 	return nil
 }
 
-// printReport writes one line for each check, worst first, and the advice below each check that
-// has one.
+// printReport writes one line for each check, worst first, the advice below each check that has one, and the counts.
 func (s *session) printReport(r *doctor.Report) error {
 	if s.json {
 		return s.printJSON(r)

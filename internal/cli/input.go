@@ -82,6 +82,7 @@ func (s *session) batches(name string, submit func([]tasker.TaskRequest) error) 
 	}
 	defer func() { _ = f.Close() }() // only read
 	lines := bufio.NewScanner(f)
+	// A scanner stops at 64 KiB by default, and a context may be larger.
 	lines.Buffer(nil, maxLine)
 	var batch []tasker.TaskRequest
 	n, first, size := 0, 1, 0
@@ -101,6 +102,7 @@ func (s *session) batches(name string, submit func([]tasker.TaskRequest) error) 
 		if len(line) == 0 {
 			continue
 		}
+		// The line that does not fit begins the next batch.
 		if len(batch) == batchLines || size+len(line) > batchBytes {
 			if err := send(); err != nil {
 				return err

@@ -40,8 +40,8 @@ refuse to start on such a database.`,
 	return cmd
 }
 
-// printMigrations prints every migration of the database and the binary, and what to do if some
-// are pending.
+// printMigrations prints every migration of the database and the binary, and what to do if some are pending. dsn has no
+// password.
 func (s *session) printMigrations(dsn string, list []migration.Status) error {
 	if s.json {
 		result := migrateResult{Database: dsn, Migrations: make([]migrationLine, len(list))}

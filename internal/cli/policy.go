@@ -51,14 +51,17 @@ func newPolicySet(s *session) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&req.Namespace, "namespace", "default", "namespace")
 	f.StringVar(&req.Origin, "origin", "", "origin (default: every origin without a policy of its own)")
+	// What happens with a letter, and when that ends.
 	f.StringVar(&strategy, "strategy", "manual", "manual, immediate, fixed, exponential or scheduled")
 	f.IntVar(&req.MaxRetries, "max-retries", 0, "replays after which a letter is discarded with that reason")
 	f.BoolVar(&req.KeepExhausted, "keep-exhausted", false, "leave such letters open instead")
+	// When it is sent back. A strategy ignores what it does not use.
 	f.DurationVar(&base, "base", 0, "delay before a letter is sent back")
 	f.DurationVar(&limit, "cap", 0, "longest delay")
 	f.Float64Var(&req.Multiplier, "multiplier", 0, "factor of the delay for each replay")
 	f.Float64Var(&req.Jitter, "jitter", 0, "random share of the delay, 0 to 1")
 	f.StringVar(&req.TimeOfDay, "time-of-day", "", "HH:MM in UTC, with strategy scheduled")
+	// Which letters it is for.
 	f.DurationVar(&maxAge, "max-age", 0, "older letters are left to an operator")
 	f.StringSliceVar(&req.OnlyTypes, "only-error-type", nil, "restrict the policy to these error types; repeatable")
 	actFlags(cmd, &req.Act)

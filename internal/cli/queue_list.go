@@ -63,7 +63,8 @@ func newQueueList(s *session) *cobra.Command {
 	return cmd
 }
 
-// run prints one page of tasks.
+// run prints one page of tasks, in the words of the queue API: STATUS is a simplified state, RETRIES excludes the first
+// attempt.
 func (c *queueList) run(ctx context.Context, client *tasker.Client, _ []string) error {
 	page, err := queueapi.Of(client).QueueTasks(ctx, c.filter)
 	if err != nil {

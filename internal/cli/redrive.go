@@ -52,16 +52,20 @@ func (r *redriveFlags) add(cmd *cobra.Command) {
 	r.selectionFlags.add(cmd)
 	r.editFlags.add(cmd)
 	f := cmd.Flags()
+	// What is selected, besides the flags of selectionFlags.
 	f.StringVar(&r.selection.Namespace, "namespace", "default", "namespace of the letters and cases")
 	f.StringVar(&r.selection.Template, "name", "", "filter by the template of cases")
 	f.StringVar(&r.kind, "kind", "", "letter or case (default: both)")
+	// What is done with it, and where letters are sent.
 	f.StringVar(&r.operation, "operation", "redrive", "redrive, discard or restore")
 	f.StringVar(&r.req.Destination, "destination", "", "where letters are sent (default: their origins)")
+	// The plan: the sizes of the waves, and the pauses between them.
 	f.IntVar(&r.req.Plan.Canary, "canary", 0, "size of the first wave (default: the server's)")
 	f.Float64Var(&r.req.Plan.Factor, "factor", 0, "each wave is that many times the one before (default: the server's)")
 	f.IntVar(&r.req.Plan.Largest, "largest", 0, "size of the largest wave (default: the server's)")
 	f.DurationVar(&r.observe, "observe", 0, "time to watch for returns after each wave (default: the server's)")
 	f.Float64Var(&r.req.Plan.Rate, "rate", 0, "items per second (default: no limit)")
+	// The stop rule. A bound that is given replaces all three defaults.
 	f.Float64Var(&r.req.Stop.ReturnedShare, "stop-share", 0, "halt when this share of a wave came back, above 0 to 1")
 	f.IntVar(&r.req.Stop.SamePrint, "stop-same", 0, "halt when that many of a wave came back with one fingerprint")
 	f.IntVar(&r.req.Stop.Failed, "stop-failed", 0, "halt when that many sends of a wave failed")

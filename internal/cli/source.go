@@ -47,13 +47,16 @@ func newSourceAdd(s *session) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&req.Namespace, "namespace", "default", "namespace")
+	// Where letters come from. A source of reports needs neither URL nor queue.
 	f.StringVar(&req.Driver, "driver", "http", "http for a program that reports, or the driver of a broker")
 	f.StringVar(&req.URL, "url", "", "URL of the broker; its password is stored and never shown")
 	f.StringVar(&req.Queue, "queue", "", "list, stream, queue or topic to read")
 	f.StringVar(&req.Format, "format", "", "convention in which messages tell of their failures (default: detected)")
+	// Where letters may be sent back to, and how often.
 	f.StringArrayVar(&req.Targets, "target", nil,
 		"destination that letters may be sent to; a final * matches any rest; repeatable")
 	f.IntVar(&req.MaxReplays, "max-replays", 0, "park letters that were sent back that often (default 3)")
+	// When it captures.
 	f.IntVar(&req.MaxOpen, "max-open", 0, "open letters at which nothing more is captured (default: no bound)")
 	f.BoolVar(&req.Paused, "paused", false, "do not read it yet")
 	actFlags(cmd, &req.Act)

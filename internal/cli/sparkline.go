@@ -12,7 +12,8 @@ var bars = []rune("·▁▂▃▄▅▆▇█")
 // sparkHours is the length of a sparkline.
 const sparkHours = 24
 
-// sparkline draws the failures of the 24 hours until now, the current one last. The highest hour has the full height.
+// sparkline draws the failures of the 24 hours until now, the current one last. The highest hour has the full height,
+// so lines of different groups have different scales. hours may have gaps and any order.
 func sparkline(hours []deadletters.Hour, now time.Time) string {
 	var counts [sparkHours]int64
 	var highest int64

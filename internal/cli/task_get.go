@@ -31,7 +31,8 @@ func newTaskGet(s *session) *cobra.Command {
 	}
 }
 
-// printTask prints every field of a task that has a value.
+// printTask prints every field of a task that has a value, the context in one line. `task submit --wait` and `task
+// wait` print the same.
 func (s *session) printTask(t *tasker.Task) error {
 	if s.json {
 		return s.printJSON(t)
@@ -73,7 +74,7 @@ func (s *session) printTask(t *tasker.Task) error {
 	return s.write([]byte("✓ Task Details:\n\n" + f.b.String()))
 }
 
-// stepCounts formats the number of steps by state and omits zeros.
+// stepCounts formats the number of steps by state and omits zeros. "done" includes steps that were resolved manually.
 func stepCounts(t *tasker.Task) string {
 	text := fmt.Sprintf("%d of %d done (%.0f%%)", t.CompletedSteps, t.TotalSteps, t.CompletionPercentage)
 	for _, part := range []struct {

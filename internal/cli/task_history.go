@@ -63,8 +63,8 @@ func (s *session) printTransitions(transitions []tasker.Transition) error {
 	return t.flush()
 }
 
-// printAttempts prints the attempts of all steps. An attempt that never started has neither a
-// start nor a duration.
+// printAttempts prints the attempts of all steps. An attempt that never started has neither a start nor a duration; it
+// was assigned, and its worker did not begin in time.
 func (s *session) printAttempts(attempts []tasker.Attempt) error {
 	if len(attempts) == 0 {
 		return nil

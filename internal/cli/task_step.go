@@ -34,7 +34,7 @@ func newTaskStep(s *session) *cobra.Command {
 	}
 }
 
-// printStep prints every field of a step that has a value, and its last failure.
+// printStep prints every field of a step that has a value, and its last failure whole, with stack and response body.
 func (s *session) printStep(st *tasker.Step) error {
 	f := fields{indent: "  "}
 	f.add("UUID", st.StepUUID.String())

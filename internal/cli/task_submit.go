@@ -42,6 +42,7 @@ batch of 1,000 lines completely or not at all.`,
 		RunE: s.onServer(c.run),
 	}
 	f := cmd.Flags()
+	// What to run, and on what. A template has its own steps; --type makes a template of one step for this task alone.
 	f.StringVar(&c.req.TaskType, "type", "", "handler to run as a task with one step, instead of a template")
 	f.StringVar(&c.req.Namespace, "namespace", "", "namespace of the template or handler (default \"default\")")
 	f.StringVar(&c.req.Version, "version", "", "version of the template (default: the last registered version)")
@@ -52,6 +53,7 @@ batch of 1,000 lines completely or not at all.`,
 		"",
 		"high, medium, low, or a level from 0 to 100 (default: set by the template, else medium)",
 	)
+	// The next three are properties of a single step; a template has them in its steps.
 	f.StringSliceVar(&c.req.RequiredCapabilities, "capability", nil, "required worker capability; with --type; repeatable")
 	f.DurationVar(
 		&c.timeout,
@@ -65,6 +67,7 @@ batch of 1,000 lines completely or not at all.`,
 		0,
 		"retries after the first attempt; with --type (default: set by the priority)",
 	)
+	// When it may start.
 	f.StringVar(&c.runAt, "run-at", "", "earliest start, such as 2026-03-01T08:00:00Z")
 	f.DurationVar(&c.delay, "delay", 0, "earliest start, as a delay from now")
 	f.StringVar(
@@ -73,15 +76,18 @@ batch of 1,000 lines completely or not at all.`,
 		"",
 		"key that identifies the submission; a second submission with it returns the first task",
 	)
+	// How it is found again, and who wanted it. The server stores these and does not interpret them.
 	f.StringSliceVar(&c.req.Tags, "tag", nil, "tag of the task; repeatable")
 	f.StringVar(&c.req.CorrelationID, "correlation-id", "", "ID of the business process")
 	f.StringVar(&c.req.ParentCorrelationID, "parent-correlation-id", "", "ID of the parent business process")
 	f.StringVar(&c.req.Initiator, "initiator", "", "person or system that requests the task")
 	f.StringVar(&c.req.SourceSystem, "source-system", "", "system that submits the task")
 	f.StringVar(&c.req.Reason, "reason", "", "reason for the task")
+	// Where the tasks come from, and what is printed.
 	f.StringVar(&c.file, "file", "", "file with one task per line, - for standard input")
 	f.BoolVar(&c.wait, "wait", false, "wait until the task is settled, like the command wait")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print only the UUID of the task")
+	// cobra refuses these before PreRunE. Only pairs that are often combined by mistake are listed.
 	cmd.MarkFlagsMutuallyExclusive("run-at", "delay")
 	cmd.MarkFlagsMutuallyExclusive("file", "context")
 	cmd.MarkFlagsMutuallyExclusive("file", "type")

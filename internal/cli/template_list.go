@@ -45,7 +45,7 @@ func newTemplateList(s *session) *cobra.Command {
 	return cmd
 }
 
-// printTemplates prints the first line of each description.
+// printTemplates prints one row per version, with the first line of its description.
 func (s *session) printTemplates(page *tasker.TemplatePage) error {
 	if s.json {
 		return s.printJSON(page)

@@ -57,10 +57,13 @@ within --drain-timeout; the worker then releases the rest without charging an at
 	}
 	s.connectFlags(cmd)
 	f := cmd.Flags()
+	// What it executes: StringArray and not StringSlice, since a command line may contain commas.
 	f.StringArrayVar(&c.handlers, "handler", nil, "NAME=COMMAND: command line for the steps of a handler; repeatable")
 	f.StringArrayVar(&c.env, "env", nil, "NAME or NAME=VALUE: variable to pass to the programs; repeatable")
 	f.StringVar(&c.opts.Name, "name", "", "name of the worker (default: host and process ID)")
 	f.IntVar(&c.concurrency, "concurrency", 10, "maximum number of concurrent programs")
+	// What it gets: a server assigns only steps of these namespaces, and steps whose required capabilities the worker
+	// has.
 	f.StringSliceVar(&c.opts.Namespaces, "namespace", nil, "namespace to serve; repeatable (default all)")
 	f.StringSliceVar(&c.opts.Capabilities, "capability", nil, "capability of the worker; repeatable")
 	f.DurationVar(
@@ -69,6 +72,7 @@ within --drain-timeout; the worker then releases the rest without charging an at
 		30*time.Second,
 		"time limit for running programs after the worker is told to stop",
 	)
+	// How its health is checked.
 	f.StringVar(&c.health.Addr, "health-addr", "", "address to serve GET /health on, such as :8090")
 	f.StringVar(
 		&c.health.URL,

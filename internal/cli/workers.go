@@ -36,7 +36,8 @@ func newWorkerList(s *session) *cobra.Command {
 	}
 }
 
-// printWorkers prints one row per worker.
+// printWorkers prints one row per worker. LOAD is what the server counts, of the capacity that the worker has
+// registered; HEARTBEAT is how long ago it was heard.
 func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 	if s.json {
 		return s.printJSON(workers)
