@@ -21,7 +21,7 @@ MODULES := $(dir $(wildcard go.mod */go.mod))
 WITH_SERVERS := $(GO) run ./internal/testenv
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check race lint fuzz fuzz-api mutate chaos bench bench-postgres bench-peers demo clean
+.PHONY: help build test check race lint fuzz fuzz-api mutate chaos chaos-letters bench bench-postgres bench-peers demo clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,12 @@ mutate: ## Change the operators of the pure packages one by one, and see that th
 chaos: ## Kill nodes, crash PostgreSQL and break the network under load, with and without Redis
 	@cd chaos && $(GO) vet ./... && $(GO) test -count=1 ./... && $(GO) build -o ../bin/chaos . && \
 	../bin/chaos $(CHAOSFLAGS) && ../bin/chaos -redis $(CHAOSFLAGS) && ../bin/chaos -failover $(CHAOSFLAGS)
+
+# KILLS=1000 for longer, CRASH_SEED=N repeats the choices of a run. 100 kills on each database take half an hour on two
+# slow cores, most of it waiting until another node takes over.
+KILLS ?= 100
+chaos-letters: ## Kill nodes at every stage of the capture and the redrive of dead letters
+	$(WITH_SERVERS) env CRASH_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 5h -run TestKillLetters ./internal/crashtest/letters
 
 bench: build ## Run the benchmarks of docs/benchmarks.md
 	bin/tasker bench --tasks 40000 --workers 1000 --producers 16

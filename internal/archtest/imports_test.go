@@ -161,6 +161,7 @@ var testOnly = map[string][]string{
 	"internal/broker/brokertest":     {"internal/broker/driver", "internal/deadletter"},
 	"internal/crashtest":             {".", "internal/task"},
 	"internal/crashtest/load":        {".", "internal/crashtest"},
+	"internal/crashtest/letters":     {},
 	"internal/crashtest/process":     {},
 	"internal/deploytest":            {},
 	"internal/dispatch/dispatchtest": {"internal/dispatch/memory", "internal/engine", "internal/task"},

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
 )
 
 // Main runs the command line of this process and returns its exit code. The first SIGINT or
@@ -42,6 +44,8 @@ type Process struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Now      func() time.Time
+	// Drivers connect a server to brokers of dead letters in addition to those that every server has.
+	Drivers driver.Registry
 
 	Terminal    bool // Out is a terminal, so that a user is watching
 	ErrTerminal bool // Err is one

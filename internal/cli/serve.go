@@ -48,7 +48,7 @@ TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
 		}
 		// It blocks until ctx ends and everything is closed.
 		return startError(app.Run(cmd.Context(), cfg, app.Options{
-			Log: s.Err, Version: s.Version,
+			Log: s.Err, Version: s.Version, Drivers: s.Drivers,
 			Ready: func(n app.Node) error {
 				// Ready is called once requests are accepted, so whoever sees the file can connect.
 				if addressFile != "" {

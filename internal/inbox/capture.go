@@ -15,6 +15,7 @@ type Arrival struct {
 	Report
 	Format    string
 	Position  string // identifies it on its broker; "" for none
+	Replays   int    // by its header tasker-replays, the number of the send that has died; 0 for none
 	Undecoded string // why it could not be decoded; "" when it was
 }
 
@@ -249,22 +250,9 @@ func (a *Arrival) bare() bool {
 //   - A message with nothing but content is compared with the letters that were sent back.
 //   - Any other message is a new letter.
 func (c *capture) take(a *Arrival, identity string) (Receipt, error) {
-	l := c.byIdentity[identity]
-	switch {
-	case l != nil && (a.Position != "" || !sentBack(l) || a.FailedAt != 0 && a.FailedAt < l.StateAt):
+	l, returns := c.recognise(a, identity)
+	if l != nil && !returns {
 		return Receipt{Letter: l.ID, Group: l.Group, Status: Duplicate}, nil
-	case l == nil:
-		if l = c.byID[a.Letter]; l != nil && !sentBack(l) {
-			if a.Position == "" && a.MessageID == "" {
-				return Receipt{Letter: l.ID, Group: l.Group, Status: Duplicate}, nil // it has come back already
-			}
-			l = nil // it was not sent back: this is another message under its header
-		}
-		if l == nil && a.bare() {
-			if l = c.byContent[deadletter.Canonical(a.Content)]; l != nil && !sentBack(l) {
-				l = nil // it has come back already
-			}
-		}
 	}
 	if c.full != nil {
 		return Receipt{}, c.full
@@ -278,6 +266,51 @@ func (c *capture) take(a *Arrival, identity string) (Receipt, error) {
 	c.added = append(c.added, l)
 	c.byIdentity[identity] = l
 	return Receipt{Letter: l.ID, Group: group, Status: Captured}, nil
+}
+
+// recognise returns the letter that a message is, and whether it has returned; nil for a new one.
+func (c *capture) recognise(a *Arrival, identity string) (l *deadletter.Letter, returns bool) {
+	l = c.byIdentity[identity]
+	of := c.byID[a.Letter]
+	switch {
+	case of != nil && a.Replays > 0: // it names the send: no time and no position is needed to recognise it
+		if sentBack(of) && a.Replays == currentSend(of) {
+			return of, true
+		}
+		// The return of that send is counted already: this is a second copy, of a send whose outcome was not known.
+		if l == nil && sameContent(a, of) {
+			l = of
+		}
+		return l, false // else another message under its header
+	case l != nil && (a.Position != "" || !sentBack(l) || a.FailedAt != 0 && a.FailedAt <= l.LastAt):
+		return l, false
+	case l != nil:
+		return l, true
+	case of != nil && sentBack(of):
+		return of, true
+	case of != nil && a.Position == "" && a.MessageID == "":
+		return of, false // it has come back already
+	}
+	if a.bare() {
+		if l = c.byContent[deadletter.Canonical(a.Content)]; l != nil && !sentBack(l) {
+			l = nil // it has come back already
+		}
+	}
+	return l, l != nil
+}
+
+// currentSend is the number of the send of a letter that was sent back, or is being sent.
+func currentSend(l *deadletter.Letter) int {
+	if l.State == deadletter.Redriving { // it is counted when it is recorded
+		return l.Replays + 1
+	}
+	return l.Replays
+}
+
+// sameContent reports whether a message has what a letter died with first, or what is sent of it.
+func sameContent(a *Arrival, l *deadletter.Letter) bool {
+	died := deadletter.Canonical(a.Content)
+	return died == l.Canonical || died == deadletter.Canonical(l.Original)
 }
 
 // sentBack reports whether a letter was sent back, or is being sent, so that it can die again.

@@ -3,6 +3,7 @@ package inbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -215,5 +216,60 @@ func TestUncertainSend(t *testing.T) {
 		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Sent: 1, Failed: 1, Uncertain: 1})
 		r.pass(time.Second)
 		r.want("open", joined(r.groups()), "Timeout open 1")
+	})
+}
+
+// TestSecondCopy: a send whose outcome was not known was repeated, and both copies die. The letter has died once more,
+// and no second letter appears, not even when it was sent back again in between.
+func TestSecondCopy(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		got := r.die(dead(1, "Timeout"))[0]
+		r.begin(deadletter.Plan{Observe: time.Hour}, nil)
+		r.crash(nil)
+		r.pass(15 * time.Second)
+		r.want("sent twice", r.broker.deliveries()[got.Letter.String()], 2)
+		copies := make([]inbox.Arrival, 3)
+		for i := range copies {
+			copies[i] = back(r.letter(got.Letter), "Schema")
+			copies[i].Position, copies[i].MessageID, copies[i].Replays = fmt.Sprint("copy/", i), "m1", 1
+		}
+		r.want("first", r.die(copies[0])[0].Status, inbox.Returned)
+		r.want("second", r.die(copies[1])[0].Status, inbox.Duplicate)
+		r.begin(deadletter.Plan{Observe: time.Hour}, nil)
+		r.pass(time.Second)
+		r.want("third, after it was sent again", r.die(copies[2])[0].Status, inbox.Duplicate)
+		other := copies[1]
+		other.Position, other.Content.Payload = "other", []byte("a part of it")
+		r.want("another message under the header", r.die(other)[0].Status, inbox.Captured)
+		l := r.letter(got.Letter)
+		r.want("the letter", []any{l.State, l.Occurrences, l.Replays}, "[redriven 2 2]")
+	})
+}
+
+// TestQuickReturn: a letter dies again before its send is recorded, on a broker without positions. The sender's ID is
+// that of a message that is known, and the time of its death is before that of the record. It has returned all the
+// same.
+func TestQuickReturn(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		first := dead(1, "Timeout")
+		first.FailedAt = task.At(r.clock())
+		got := r.die(first)[0]
+		r.begin(deadletter.Plan{Observe: time.Hour}, nil)
+		r.pass(time.Second)
+		again := back(r.letter(got.Letter), "Schema")
+		again.Position, again.MessageID, again.Replays = "", "m1", 1
+		again.FailedAt = r.letter(got.Letter).StateAt - 1
+		r.want("delivered again", r.die(first)[0].Status, inbox.Duplicate)
+		r.want("died again", r.die(again)[0].Status, inbox.Returned)
+		r.want("delivered again", r.die(again)[0].Status, inbox.Duplicate)
+
+		r.begin(deadletter.Plan{Observe: time.Hour}, nil)
+		r.pass(time.Second)
+		bare := again // the consumer does not keep headers
+		bare.Letter, bare.Replays, bare.FailedAt = task.ID{}, 0, r.letter(got.Letter).StateAt-1
+		r.want("delivered again", r.die(again)[0].Status, inbox.Duplicate)
+		r.want("died again", r.die(bare)[0].Status, inbox.Returned)
 	})
 }

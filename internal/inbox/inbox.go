@@ -60,6 +60,10 @@ type Inbox struct {
 	tasks Tasks
 	opts  Options
 
+	// alone: no other process shares the database, so what was under way before begun was left by one that has ended.
+	alone bool
+	begun task.Instant
+
 	watched deadletter.Item // where the round of watchCases goes on; that of Advance alone
 }
 
@@ -68,12 +72,22 @@ type Inbox struct {
 func New(db Database, tasks Tasks, opts Options) *Inbox {
 	opts.PayloadBytes = cmp.Or(opts.PayloadBytes, 1<<20)
 	opts.PageItems = cmp.Or(opts.PageItems, 1000)
-	return &Inbox{store: db.Inbox(), db: db, tasks: tasks, opts: opts}
+	_, shared := db.(engine.Cluster)
+	return &Inbox{store: db.Inbox(), db: db, tasks: tasks, opts: opts, alone: !shared, begun: tasks.Now()}
 }
 
 // now is the time of the store. All nodes use the same clock, so that due times and marks mean the same to each of
 // them.
 func (in *Inbox) now() task.Instant { return in.tasks.Now() }
+
+// orphans is the time before which a mark without a record was left by a process that has ended.
+func (in *Inbox) orphans() task.Instant {
+	before := in.now().Add(-orphanAfter)
+	if in.alone {
+		before = max(before, in.begun-1)
+	}
+	return before
+}
 
 // newID returns an ID of the store.
 func (in *Inbox) newID() task.ID { return in.db.IDs().Take(in.now().Time(), 1) }

@@ -108,8 +108,12 @@ func (r *readers) look(ctx context.Context) error {
 // node has the right.
 func (r *readers) take(ctx context.Context, s *deadletter.Source, hold time.Duration) (mine bool, err error) {
 	now := r.in.now()
+	free := now
+	if r.in.alone { // whoever has it has ended
+		free = now.Add(readLease)
+	}
 	err = r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		mine, err = r.in.store.TakeSource(ctx, tx, s.Namespace, s.Name, r.node, now, now.Add(hold))
+		mine, err = r.in.store.TakeSource(ctx, tx, s.Namespace, s.Name, r.node, free, now.Add(hold))
 		return err
 	})
 	return mine, err

@@ -239,8 +239,7 @@ func (r *runner) recover(ctx context.Context) (wait bool, err error) {
 	}
 	var orphans []deadletter.Item
 	for _, i := range items {
-		age := r.in.now().Sub(i.At)
-		if age >= orphanAfter || age <= -orphanAfter { // a clock was put back
+		if i.At <= r.in.orphans() || r.in.now().Sub(i.At) <= -orphanAfter { // a clock was put back
 			i.Uncertain = true
 			orphans = append(orphans, i)
 		}

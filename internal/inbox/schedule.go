@@ -17,7 +17,7 @@ func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 	for _, marked := range []bool{true, false} {
 		until := in.now()
 		if marked {
-			until = until.Add(-orphanAfter)
+			until = in.orphans()
 		}
 		ids, err := in.store.DueLetters(ctx, until, marked, sendBatch)
 		if err != nil {

@@ -151,7 +151,7 @@ func arrival(m driver.Message, source *deadletter.Source) inbox.Arrival {
 	a := inbox.Arrival{
 		Report: inbox.Report{MessageID: d.MessageID, Origin: d.Origin, Handler: d.Handler, Content: d.Content,
 			Failure: d.Failure, Stack: d.Stack, Attempts: d.Attempts, FailedAt: d.LastAt, Letter: d.Letter},
-		Format: d.Format, Position: m.Position, Undecoded: d.Undecoded,
+		Format: d.Format, Position: m.Position, Replays: d.Replays, Undecoded: d.Undecoded,
 	}
 	if a.FailedAt == 0 && !m.Time.IsZero() {
 		a.FailedAt = task.At(m.Time)

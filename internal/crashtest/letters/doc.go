@@ -1,0 +1,13 @@
+// Package letters holds the capture and the redrive of dead letters to their guarantees while nodes are killed.
+//
+// Its test is the program under test as well: started with CRASH_BROKER in its environment, the test binary is the
+// command line of Tasker with one more driver, which talks to a broker in the test process. So the broker survives the
+// node. It sees each message that is received, acknowledged or sent, and kills the node before or after its answer.
+//
+//	producer -> dlq -> [node, killed again and again] -> letters -> redrives -> orders -> consumer
+//	             ^                                                                            |
+//	             +----------------------------------- dies again -----------------------------+
+//
+// In the end every message that went in is one letter. What the consumer got is compared with what the items of the
+// redrives say: each delivery is reported, and one that came twice is reported as uncertain.
+package letters

@@ -1,0 +1,265 @@
+//go:build unix
+
+package letters_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// world is what is outside of Tasker: messages that die, and their consumer.
+type world struct {
+	bridge *bridge
+	rng    *rand.Rand
+
+	mu         sync.Mutex
+	healthy    bool
+	messages   int
+	deliveries []delivery
+	twice      int           // deliveries of the same send
+	returned   map[send]bool // of which a delivery has died again
+	redrives   int
+}
+
+// delivery is one message that the consumer got from a redrive.
+type delivery struct {
+	message int
+	letter  string // of the headers
+	redrive string
+	replays int
+}
+
+func newWorld(b *bridge, rng *rand.Rand) *world {
+	return &world{bridge: b, rng: rng, returned: map[send]bool{}}
+}
+
+// die lets n messages die for the first time.
+func (w *world) die(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var batch []driver.Message
+	for range n {
+		w.messages++
+		batch = append(batch, driver.Message{MessageID: fmt.Sprint("m", w.messages), Key: []byte{byte(w.messages % 7)},
+			Payload: fmt.Appendf(nil, `{"order":%d}`, w.messages)})
+	}
+	w.send("dlq", batch)
+}
+
+// send puts messages into a queue of the broker, which takes everything.
+func (w *world) send(queue string, batch []driver.Message) {
+	d, err := w.bridge.Broker.Open(context.Background(), "")
+	if err == nil {
+		err = errors.Join(d.Send(context.Background(), queue, batch)...)
+		d.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// heal ends all failures.
+func (w *world) heal() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.healthy = true
+}
+
+// died is the number of messages that have died.
+func (w *world) died() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.messages
+}
+
+// waiting says what waits on the broker; "" for nothing.
+func (w *world) waiting(ctx context.Context) string {
+	d, err := w.bridge.Broker.Open(ctx, "")
+	if err != nil {
+		return err.Error()
+	}
+	defer d.Close()
+	for _, queue := range []string{"dlq", "orders"} {
+		if _, depth, err := d.Stat(ctx, queue); depth > 0 || err != nil {
+			return fmt.Sprintf("%d messages wait in %s", depth, queue)
+		}
+	}
+	return ""
+}
+
+// consume processes what is sent back; a part of it dies again, at once.
+func (w *world) consume(ctx context.Context) error {
+	d, err := w.bridge.Broker.Open(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	r, err := d.Open(ctx, "orders")
+	if err != nil {
+		return err
+	}
+	for {
+		batch, err := r.Receive(ctx, 100)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			w.process(batch)
+			err = r.Ack(ctx, batch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (w *world) process(batch []driver.Message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var again []driver.Message
+	for _, m := range batch {
+		of := delivery{}
+		for _, h := range m.Headers {
+			switch h.Name {
+			case deadletter.HeaderLetter:
+				of.letter = string(h.Value)
+			case deadletter.HeaderRedrive:
+				of.redrive = string(h.Value)
+			case deadletter.HeaderReplays:
+				of.replays, _ = strconv.Atoi(string(h.Value)) // 0 is found to be wrong
+			}
+		}
+		of.message = orderOf(m.Payload)
+		w.deliveries = append(w.deliveries, of)
+		if !w.healthy && w.rng.IntN(4) == 0 {
+			w.returned[send{of.redrive, of.letter}] = true
+			again = append(again, driver.Message{MessageID: m.MessageID, Key: m.Key, Payload: m.Payload, Headers: m.Headers})
+		}
+	}
+	if len(again) > 0 {
+		w.send("dlq", again)
+	}
+}
+
+// orderOf is the number of a message; 0, which none has, if it is damaged.
+func orderOf(payload []byte) int {
+	var body struct{ Order int }
+	if json.Unmarshal(payload, &body) != nil {
+		return 0
+	}
+	return body.Order
+}
+
+// check compares what the consumer got with what Tasker reports.
+func (r *run) check(ctx context.Context) error {
+	letters, err := r.letters(ctx)
+	if err != nil {
+		return err
+	}
+	w := r.world
+	byMessage, byID := map[int]int{}, map[string]deadletters.Letter{}
+	for _, l := range letters {
+		n := orderOf(l.Original.Payload)
+		byMessage[n]++
+		byID[l.LetterUUID.String()] = l
+		if n < 1 || n > w.messages {
+			r.wrong("unknown", "letter %s is of the message %q", l.LetterUUID, l.Original.Payload)
+		}
+	}
+	for n := 1; n <= w.messages; n++ {
+		switch {
+		case byMessage[n] == 0:
+			r.wrong("lost", "message %d is no letter", n)
+		case byMessage[n] > 1:
+			r.wrong("twice in", "message %d is %d letters", n, byMessage[n])
+		}
+	}
+	items, err := r.items(ctx)
+	if err != nil {
+		return err
+	}
+	r.checkSends(items, byID)
+	return nil
+}
+
+// send is one letter of one redrive.
+type send struct{ redrive, letter string }
+
+// checkSends compares each send with its item.
+func (r *run) checkSends(items map[send]deadletters.Item, letters map[string]deadletters.Letter) {
+	got, replays := map[send]int{}, map[string]int{}
+	for _, d := range r.world.deliveries {
+		at := send{d.redrive, d.letter}
+		if got[at]++; got[at] == 1 {
+			replays[d.letter]++
+		} else {
+			r.world.twice++
+		}
+		item, ok := items[at]
+		switch sent := item.State == deadletters.ItemSent || item.State == deadletters.ItemReturned; {
+		case !ok || !sent:
+			r.wrong("unreported", "%+v was delivered; its item is %q: %s", d, item.State, item.Message)
+		case got[at] > 1 && !item.Uncertain:
+			r.wrong("sent twice", "%+v was delivered again and is not reported as uncertain", d)
+		}
+	}
+	for at, item := range items {
+		if sent := item.State == deadletters.ItemSent || item.State == deadletters.ItemReturned; sent && got[at] == 0 {
+			r.wrong("not sent", "item %d of %s is %s and was never delivered", item.No, at.redrive, item.State)
+		} else if !sent && item.State != deadletters.ItemSkipped && item.State != deadletters.ItemPending {
+			r.wrong("undecided", "item %d of %s is %s: %s", item.No, at.redrive, item.State, item.Message)
+		}
+	}
+	returns := map[string]int{}
+	for at := range r.world.returned {
+		returns[at.letter]++
+	}
+	for id, l := range letters {
+		if l.Replays != replays[id] {
+			r.wrong("replays", "letter %s has %d replays, and was sent by %d redrives", id, l.Replays, replays[id])
+		}
+		if l.Occurrences != 1+returns[id] {
+			r.wrong("occurrences", "letter %s has died %d times, and came back from %d sends", id, l.Occurrences, returns[id])
+		}
+	}
+}
+
+// items returns the items of all redrives.
+func (r *run) items(ctx context.Context) (map[send]deadletters.Item, error) {
+	redrives, err := r.redrives(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[send]deadletters.Item{}
+	for _, d := range redrives {
+		of, err := pages(ctx, r, func(b deadletters.Backend, cursor string) ([]deadletters.Item, string, error) {
+			p, err := b.RedriveItems(ctx, d.RedriveUUID, deadletters.ItemFilter{Limit: 1000, Cursor: cursor})
+			if err != nil {
+				return nil, "", err
+			}
+			return p.Items, p.NextCursor, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range of {
+			at := send{d.RedriveUUID.String(), uuid.UUID(i.ID).String()}
+			if _, twice := all[at]; twice {
+				r.wrong("items", "letter %s is twice in the redrive %s", at.letter, at.redrive)
+			}
+			all[at] = i
+		}
+	}
+	return all, nil
+}
