@@ -353,7 +353,7 @@ func (g *dispatchQueue) storeHolds(ctx context.Context, holds []Hold) error {
 		h.Until = max(h.Until, now.Add(length))
 		ids[i], of[h.Step] = h.Step, h
 	}
-	return g.e.write(ctx, "stow", func(u *unit) error {
+	return g.e.write(ctx, "store_leases", func(u *unit) error {
 		u.leases.holds = of
 		works, err := u.rows.load(ids)
 		if err != nil {

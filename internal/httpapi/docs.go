@@ -19,10 +19,7 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; con
 // serveDocument serves the OpenAPI document and the page that shows it. Both are open: they contain nothing beyond the
 // public source.
 func (s *server) serveDocument() {
-	asJSON, asYAML, err := s.api.Document()
-	if err != nil {
-		panic("httpapi: " + err.Error()) // the types cannot be described
-	}
+	asJSON, asYAML := s.api.Document()
 	s.serveBytes("/openapi.json", "application/openapi+json", asJSON)
 	s.serveBytes("/openapi.yaml", "application/openapi+yaml", asYAML)
 	for path, file := range map[string][2]string{
@@ -34,15 +31,19 @@ func (s *server) serveDocument() {
 		if err != nil {
 			panic("httpapi: " + err.Error()) // the name above is wrong
 		}
-		s.serveBytes(path, file[1], content)
+		s.serveBytes(path, file[1], func() ([]byte, error) { return content, nil })
 	}
 	s.api.Handle("GET /{$}", false, http.RedirectHandler("/docs", http.StatusFound))
 }
 
 // serveBytes serves a file from memory. Browsers ask again each time (no-cache), since the address of the document
 // stays the same across versions.
-func (s *server) serveBytes(path, contentType string, content []byte) {
+func (s *server) serveBytes(path, contentType string, file func() ([]byte, error)) {
 	s.api.Handle("GET "+path, false, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		content, err := file()
+		if err != nil {
+			panic("httpapi: " + err.Error()) // the types cannot be described
+		}
 		header := w.Header()
 		header.Set("Content-Type", contentType)
 		header.Set("Content-Length", strconv.Itoa(len(content)))

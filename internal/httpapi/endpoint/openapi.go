@@ -3,6 +3,7 @@ package endpoint
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -73,20 +74,31 @@ func securityOf(needs []access.Permission) []map[string][]string {
 	return []map[string][]string{{keyScheme: {}}, {bearerScheme: {}}}
 }
 
-// Document completes the OpenAPI document and returns it in both notations. Call it once, after all operations are
-// added: the steps build on each other, and the shapes of bodies are compiled before null is allowed in the document.
-func (a *API) Document() (asJSON, asYAML []byte, err error) {
+// Document completes the OpenAPI document and returns functions that encode it in both notations. Call it once, after
+// all operations are added: the steps build on each other, and the shapes of bodies are compiled before null is allowed
+// in the document. The functions encode at their first call, which takes some ten milliseconds: most processes never
+// serve the document. They are safe for concurrent use. Their errors mean that a type cannot be described.
+func (a *API) Document() (asJSON, asYAML func() ([]byte, error)) {
 	// settle removes what huma added; openUp and allowNull differ for requests and answers, so they come after all
 	// schemas are known.
 	settle(a.registry)
 	openUp(a.registry, a.requests)
 	narrowMetadata(a.registry)
 	allowNull(a.registry, a.requests)
-	if asJSON, err = json.MarshalIndent(a.huma.OpenAPI(), "", "  "); err != nil {
-		return nil, nil, fmt.Errorf("encode OpenAPI document: %w", err)
-	}
-	if asYAML, err = a.huma.OpenAPI().YAML(); err != nil {
-		return nil, nil, fmt.Errorf("encode OpenAPI document as YAML: %w", err)
-	}
-	return append(asJSON, '\n'), asYAML, nil
+	document := a.huma.OpenAPI()
+	asJSON = sync.OnceValues(func() ([]byte, error) {
+		text, err := json.MarshalIndent(document, "", "  ")
+		if err != nil {
+			return nil, fmt.Errorf("encode OpenAPI document: %w", err)
+		}
+		return append(text, '\n'), nil
+	})
+	asYAML = sync.OnceValues(func() ([]byte, error) {
+		text, err := document.YAML()
+		if err != nil {
+			return nil, fmt.Errorf("encode OpenAPI document as YAML: %w", err)
+		}
+		return text, nil
+	})
+	return asJSON, asYAML
 }
