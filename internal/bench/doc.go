@@ -11,4 +11,6 @@
 //
 // Read load.go and idle.go first, which have the phases, then run.go, which puts them together. ledger.go is why a
 // number is only printed if no guarantee was broken; meter.go reads the CPU time.
+//
+// letters.go measures dead letters: capture, freeze, the pages of an operator, and a redrive.
 package bench

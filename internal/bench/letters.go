@@ -43,7 +43,8 @@ type letterRig struct {
 	drop   func() error
 }
 
-// runLetters measures dead letters.
+// runLetters measures dead letters, phase by phase, on one node: what capture stores is what the other phases work on.
+// After an error the report has the phases before it.
 func runLetters(ctx context.Context, opts Options) (report Report, err error) {
 	report.Setting = opts.setting()
 	r, err := mountLetters(ctx, opts)
@@ -69,7 +70,8 @@ func runLetters(ctx context.Context, opts Options) (report Report, err error) {
 	return report, err
 }
 
-// mountLetters starts a node on the database, in a schema of its own on PostgreSQL.
+// mountLetters starts a node on the database, in a schema of its own on PostgreSQL. The broker is in this process, so
+// that no phase waits for one. Close what it returns; after an error nothing is left behind.
 func mountLetters(ctx context.Context, opts Options) (r *letterRig, err error) {
 	own, drop, err := ownSchema(ctx, opts.DB)
 	if err != nil {
@@ -105,7 +107,8 @@ func (r *letterRig) close() error {
 	return errors.Join(err, r.conn.Close(), r.node.Close(), r.drop())
 }
 
-// fingerprint measures the fingerprint of one failure, in microseconds of this thread.
+// fingerprint measures the fingerprint of one failure, in microseconds of this thread. It is the one part of a capture
+// that needs no database.
 func (r *letterRig) fingerprint() float64 {
 	const rounds = 20_000
 	reports := make([]failure.Report, 100)
@@ -119,7 +122,8 @@ func (r *letterRig) fingerprint() float64 {
 	return Round3(float64(time.Since(t0).Nanoseconds()) / 1000 / rounds)
 }
 
-// capture publishes all letters and waits until the inbox has them.
+// capture publishes all letters and waits until the inbox has them: stored, acknowledged, and counted in their groups.
+// The broker holds a bounded number of messages at a time.
 func (r *letterRig) capture(ctx context.Context) (*Phase, error) {
 	load := Load{Meter: r.meter}
 	return load.Measure(r.opts.Letters, func() error {
@@ -171,7 +175,8 @@ func (r *letterRig) open(ctx context.Context) (n int, err error) {
 	}
 }
 
-// until waits until a number has reached a goal. It gives up when the number stands still.
+// until waits until a number has reached a goal. It gives up when the number has not changed for a minute, or the node
+// has ended.
 func (r *letterRig) until(ctx context.Context, count func() (int, error), goal int) error {
 	last, since := 0, time.Now()
 	for {
@@ -196,7 +201,8 @@ func (r *letterRig) until(ctx context.Context, count func() (int, error), goal i
 	}
 }
 
-// freeze measures how long it takes to write a selection of all letters down.
+// freeze measures how long it takes to write down a selection of all letters. The redrive is cancelled afterwards;
+// nothing is sent.
 func (r *letterRig) freeze(ctx context.Context) (*Phase, error) {
 	load := Load{Meter: r.meter}
 	var made *deadletters.Redrive

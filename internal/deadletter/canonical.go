@@ -206,6 +206,7 @@ func appendNumber(out, raw []byte) []byte {
 	if len(power) > 100 {
 		return append(out, raw...) // nobody means it, and parsing it takes long
 	}
+	// From here on the number is its digits and a power of ten; the point is gone.
 	whole, fraction, _ := bytes.Cut(digits, []byte{'.'})
 	start := len(out)
 	if negative {
@@ -219,6 +220,7 @@ func appendNumber(out, raw []byte) []byte {
 		out = append(out, fraction...)
 	}
 	end := len(out)
+	// Zeros at the end belong to the power.
 	for end > first && out[end-1] == '0' {
 		end--
 	}

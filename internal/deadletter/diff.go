@@ -107,7 +107,8 @@ func nth[T ~[]byte](list []T, i int) []byte {
 	return nil
 }
 
-// documents compares two valid documents.
+// documents compares two valid documents. Members are matched by name, elements by place: an element that was inserted
+// at the front makes all others differ, which is true of the bytes that a consumer reads.
 func (d *differ) documents(at string, a, b []byte) {
 	switch kind := kindOf(a); {
 	case len(*d) >= MaxChanges:

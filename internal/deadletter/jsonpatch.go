@@ -94,6 +94,7 @@ func (op patchOp) apply(doc json.RawMessage) (json.RawMessage, string) {
 		}
 		return doc, fault
 	}
+	// What is left are move and copy.
 	from, _ := split(*op.From)
 	value, fault := lookUp(doc, from)
 	if fault != "" {

@@ -20,6 +20,7 @@ func Fingerprint(r Report) string {
 		return Cut(oneLine(r.Code), maxFingerprint)
 	case r.Type == "panic":
 		return Cut("panic: "+generalize(oneLine(r.Message)), maxFingerprint)
+	// "error" is what many languages call an error without a type.
 	case r.Type != "" && r.Type != "error":
 		return Cut(oneLine(r.Type), maxFingerprint)
 	default:

@@ -101,7 +101,8 @@ func goFrame(text, before string) frameOf {
 			function = function[:i]
 		}
 	}
-	// The rest of the standard library is known by where its files are.
+	// The rest of the standard library is known by where its files are. The text of a Go stack names these packages
+	// without a path.
 	standard := strings.HasPrefix(function, "runtime.") || strings.HasPrefix(function, "runtime/") || function == "panic"
 	path := function[strings.LastIndexByte(function, '/')+1:]
 	return frameOf{function: path, file: file, foreign: standard}

@@ -60,6 +60,7 @@ func (p Print) Title() string {
 	case title == "":
 		title = p.Type
 	}
+	// A failure without any text is still listed under something.
 	if title == "" {
 		title = p.Frame
 	}

@@ -22,6 +22,7 @@ func (s *server) serveDocument() {
 	asJSON, asYAML := s.api.Document()
 	s.serveBytes("/openapi.json", "application/openapi+json", asJSON)
 	s.serveBytes("/openapi.yaml", "application/openapi+yaml", asYAML)
+	// A list and not a file server: nothing else of the directory can be reached.
 	for path, file := range map[string][2]string{
 		"/docs":           {"docs/index.html", "text/html; charset=utf-8"},
 		"/docs/docs.js":   {"docs/docs.js", "text/javascript; charset=utf-8"},

@@ -87,6 +87,7 @@ func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, 
 	if err != nil {
 		return nil, err
 	}
+	// Without namespaces in the filter a limited key gets those that it reaches, never all.
 	if p := access.From(ctx); p.Limited() {
 		for _, namespace := range filter.Namespaces {
 			if err := endpoint.ReachNamespace(ctx, namespace, "query.namespace"); err != nil {
@@ -127,6 +128,7 @@ func (s *server) serveEvents(ctx context.Context, hc huma.Context, params *event
 	w := eventWriter{hc: hc, s: s, ended: func(string) {}}
 	err = w.sendAll(stream)
 	if err == nil && !cut() && ctx.Err() == nil {
+		// The end of the stream has the ID of the last event, so a client that reconnects anyway misses nothing.
 		err = w.send([]tasker.Event{{ID: w.last, Type: tasker.EventStreamEnd, At: time.Now().UTC()}})
 	}
 	why := "done"

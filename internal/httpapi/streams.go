@@ -24,6 +24,7 @@ type openStreams struct {
 func (o *openStreams) enter(key string, limits Limits) (leave func(), err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	// The limit of the key comes first: its holder can do something about it.
 	if key != "" && o.byKey[key] >= limits.StreamsPerKey {
 		return nil, tooManyStreams(fmt.Sprintf("the key %s has %d streams of events open", key, limits.StreamsPerKey),
 			"server.max_streams_per_key")

@@ -19,6 +19,7 @@ func decodeConnect(m *message, d *Decoded) error {
 	d.Failure.Type = value("exception.class.name")
 	d.Failure.Message = value("exception.message")
 	d.Stack = value("exception.stacktrace")
+	// With these an operator finds the task of the connector.
 	for _, name := range []string{"task.id", "stage", "class.name"} {
 		d.detail(name, value(name))
 	}

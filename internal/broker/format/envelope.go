@@ -25,6 +25,7 @@ func decodeEnvelope(m *message, d *Decoded) error {
 	o := map[string]json.RawMessage{}
 	if m.members("event", "original_topic", "error") {
 		o, _ = m.fields()
+		// Without an event there is nothing to send back.
 		if event := bytes.TrimSpace(o["event"]); len(event) == 0 || string(event) == "null" {
 			return errors.New("its event is null")
 		}

@@ -24,6 +24,7 @@ func decodeJobFailure(m *message, d *Decoded) error {
 		return err
 	}
 	d.Content = deadletter.Content{Key: d.Content.Key, Headers: d.Content.Headers}
+	// The other wrapper: the job was moved because its queue was full, so it has not failed.
 	if job, ok := o["original_job"]; !ok {
 		d.Origin = jsonName(o["original_queue"])
 		d.Failure.Type = jsonName(o["reason"])

@@ -14,6 +14,7 @@ func decodeWatermill(m *message, d *Decoded) error {
 	d.Handler = value("handler_poisoned")
 	d.Failure.Message = value("reason_poisoned")
 	d.detail("subscriber", value("subscriber_poisoned"))
+	// The identifier of the broker is preferred.
 	if d.MessageID == "" {
 		d.MessageID = value("_watermill_message_uuid")
 	}

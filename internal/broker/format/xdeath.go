@@ -48,6 +48,7 @@ func decodeXDeath(m *message, d *Decoded) error {
 	}
 	reason := string(m.last("x-first-death-reason"))
 	d.Origin = string(m.first("x-first-death-queue"))
+	// The table knows more than the headers x-first-death-*, which name the first queue only.
 	if e := decisive(deaths); e != nil {
 		d.Origin, reason = jsonText(e.Queue), jsonText(e.Reason)
 		d.detail("exchange", jsonText(e.Exchange))
@@ -60,6 +61,7 @@ func decodeXDeath(m *message, d *Decoded) error {
 	}
 	d.Failure.Type, d.Stack = reason, string(m.last("x-exception-stacktrace"))
 	d.Failure.Message = string(m.last("x-exception-message"))
+	// A group needs some text as its title.
 	if d.Failure.Message == "" && reason != "" {
 		d.Failure.Message = fmt.Sprintf("%s in queue %s", reason, d.Origin)
 	}

@@ -153,6 +153,7 @@ func (b *Broker) accept(q *queue, m *driver.Message, behind map[string]bool, now
 		}
 		return err
 	}
+	// A confirmation may be lost after the message is in the queue; that is what makes a send uncertain.
 	q.push(m, now)
 	return b.faults.confirms.next()
 }
@@ -186,6 +187,7 @@ func (c *conn) Peek(ctx context.Context, name string, max int) ([]driver.Message
 	var out []driver.Message
 	for _, e := range slices.Concat(q.returned, q.fresh[q.head:])[:min(max, q.len())] {
 		m := b.deliver(e)
+		// Without a receipt the message cannot be acknowledged by mistake.
 		m.Receipt = nil
 		out = append(out, m)
 	}

@@ -75,7 +75,8 @@ func (b *Broker) ForgetAcks(n int) { b.tell(func(f *faults) { f.forgotten = n })
 // Slow delays every operation; 0 ends it.
 func (b *Broker) Slow(d time.Duration) { b.tell(func(f *faults) { f.delay = d }) }
 
-// Disconnect cuts all connections. What was not acknowledged is back in its queue.
+// Disconnect cuts all connections. What was not acknowledged is back in its queue. Clients connect again at once; see
+// Stop.
 func (b *Broker) Disconnect() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

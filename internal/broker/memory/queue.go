@@ -57,6 +57,7 @@ func copyHeaders(headers []deadletter.Header) []deadletter.Header {
 func (q *queue) take(max int) []*entry {
 	var out []*entry
 	size := 0
+	// At least one message, however large it is.
 	for len(out) < max && q.len() > 0 && size < driver.BatchBytes {
 		var e *entry
 		if len(q.returned) > 0 {
@@ -81,6 +82,7 @@ func (q *queue) giveBack(entries []*entry) {
 		return
 	}
 	q.returned = slices.Concat(q.returned, entries)
+	// Receivers may give back in any order.
 	slices.SortFunc(q.returned, func(a, b *entry) int { return cmp.Compare(a.seq, b.seq) })
 	q.signal()
 }

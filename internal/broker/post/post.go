@@ -56,7 +56,7 @@ func (d *Driver) Stat(_ context.Context, target string) (exists bool, depth int6
 	return err == nil, -1, nil
 }
 
-// Close implements driver.Driver.
+// Close implements driver.Driver. Requests under way are not cut off.
 func (d *Driver) Close() error {
 	d.client.CloseIdleConnections()
 	return nil

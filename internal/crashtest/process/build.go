@@ -16,7 +16,8 @@ import (
 // product is the module that the binary is made of.
 const product = "github.com/taskerhq/tasker"
 
-// Module returns the directory of the product's sources.
+// Module returns the directory of the product's sources: the working directory may be that of another module, such as
+// chaos.
 func Module(ctx context.Context) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", product).Output()
 	if err != nil {
@@ -25,8 +26,8 @@ func Module(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(root)), nil
 }
 
-// Build makes the binary in dir and returns its path. It is built as users build
-// it, but for the flags: in its own module, whichever module asks for it.
+// Build makes the binary in dir and returns its path. It is built as users build it, in its own module, whichever
+// module asks for it; flags are those of go build, such as -race.
 func Build(ctx context.Context, dir string, flags ...string) (string, error) {
 	root, err := Module(ctx)
 	if err != nil {

@@ -122,6 +122,7 @@ func (s *Server) Start(ctx context.Context) error {
 	default:
 	}
 	s.expect = false
+	// Only now: a process that ends before it listens was never up.
 	s.lives++
 	close(s.up)
 	return ctx.Err()

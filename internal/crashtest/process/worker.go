@@ -28,7 +28,8 @@ type Worker struct {
 	kills int
 }
 
-// Run kills and restarts the process every few seconds until stop is closed.
+// Run kills and restarts the process every one to seven seconds until stop is closed. A process that is killed loses
+// what it holds; the last one ends in good order.
 func (w *Worker) Run(ctx context.Context, stop <-chan struct{}, rng *rand.Rand) error {
 	for {
 		if err := w.start(); err != nil {

@@ -69,6 +69,7 @@ func (q *LetterQuery) selection(ctx context.Context) (deadletters.Selection, err
 	}
 	for _, word := range letters {
 		id, err := uuid.Parse(word)
+		// uuid.Parse accepts other notations as well; the API has one.
 		if err != nil || len(word) != 36 {
 			return s, endpoint.BadParameter("query.letter_uuid", "must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
 		}

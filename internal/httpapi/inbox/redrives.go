@@ -18,6 +18,7 @@ func admit(ctx context.Context, req *deadletters.RedriveRequest) error {
 	}
 	namespace, err := endpoint.NarrowNamespace(ctx, req.Selection.Namespace)
 	req.Selection.Namespace = namespace
+	// The selection is in the body here.
 	return endpoint.Moved(err, "query.namespace", "/selection/namespace")
 }
 
@@ -115,6 +116,7 @@ func (f *family) redrives(ctx context.Context, params *redriveFilter, _ *endpoin
 	}
 	for _, word := range words {
 		state := deadletters.RedriveState(word)
+		// An unknown state would match nothing, and look like an empty list.
 		if !redriveStates[state] {
 			return no, endpoint.BadParameter("query.state",
 				"must be draft, running, observing, paused, halted, done or cancelled")

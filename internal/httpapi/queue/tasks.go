@@ -111,6 +111,7 @@ func (f *family) queueStats(ctx context.Context, params *queueStatsQuery,
 		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
 	}
 	p := access.From(ctx)
+	// All of them are checked: an answer without some would look complete.
 	for _, namespace := range namespaces {
 		if !p.Limited() || p.Reaches(namespace) {
 			continue

@@ -112,6 +112,7 @@ func (v *Verbs) sameCapabilities(ctx context.Context, id uuid.UUID, named []stri
 			Message: fmt.Sprintf("must be %q, as registered", strings.Join(registered, ", "))}}}
 }
 
+// toQueueAssignment converts a leased step. A trace context that is not of the form of W3C gives no trace ID.
 func toQueueAssignment(a *tasker.Assignment) QueueAssignment {
 	out := QueueAssignment{TaskID: a.TaskUUID, StepUUID: a.StepUUID, Token: a.Token, TaskType: a.Handler,
 		Namespace: a.Namespace, Parameters: a.Parameters,
@@ -137,7 +138,7 @@ func (v *Verbs) heldTasks(ctx context.Context, worker uuid.UUID, tasks []uuid.UU
 }
 
 // held returns the lease on a task that a worker within the key's limits holds. Without one, status gives the reason:
-// cancelled, or lost.
+// cancelled, or lost. A caller that names step and token needs no look-up; the engine checks both.
 func (v *Verbs) held(ctx context.Context, worker uuid.UUID,
 	r *QueueLeaseRef,
 ) (ref tasker.LeaseRef, status string, err error) {
@@ -154,7 +155,8 @@ func (v *Verbs) held(ctx context.Context, worker uuid.UUID,
 	return leaseOf(held[0], r)
 }
 
-// leaseOf returns the matching lease among a worker's leases on a task.
+// leaseOf returns the matching lease among a worker's leases on a task. Invalid if several match: guessing could settle
+// the wrong step.
 func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, status string, err error) {
 	found := 0
 	for _, l := range h.Leases {
@@ -176,12 +178,13 @@ func leaseOf(h *queueapi.HeldTask, r *QueueLeaseRef) (ref tasker.LeaseRef, statu
 	return ref, tasker.LeaseLost, nil
 }
 
+// toQueueLease converts the answer about one lease.
 func toQueueLease(id uuid.UUID, l *tasker.LeaseAnswer) QueueLease {
 	return QueueLease{TaskID: id, Acknowledged: l.Status == tasker.LeaseHeld, Status: l.Status,
 		VisibilityTimeoutUntil: l.LeaseExpiresAt, DeadlineAt: l.DeadlineAt}
 }
 
-// Start starts a claimed task.
+// Start starts a claimed task. A lease that is lost is no error here: the answer is not acknowledged, with the reason.
 func (v *Verbs) Start(ctx context.Context, params *stepworker.Path,
 	body *QueueStart,
 ) (endpoint.Answer[QueueLease], error) {
@@ -207,7 +210,7 @@ func (v *Verbs) Start(ctx context.Context, params *stepworker.Path,
 	return endpoint.OK(toQueueLease(body.TaskID, &lease)), nil
 }
 
-// Progress reports the progress of a task.
+// Progress reports the progress of a task, which renews the lease. A lost lease is answered as by Start.
 func (v *Verbs) Progress(ctx context.Context, params *stepworker.Path,
 	body *QueueProgress,
 ) (endpoint.Answer[QueueLease], error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
-// QueueWorker registers a worker.
+// QueueWorker registers a worker. It is a tasker.WorkerRegistration in other words: task types are its handlers.
 type QueueWorker struct {
 	Name         string   `json:"name,omitempty" doc:"Name for operators. Defaults to the host." maxLength:"255"`
 	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to all." maxItems:"100"`
@@ -25,7 +25,8 @@ type QueueWorker struct {
 	HealthURL    string   `json:"health_url,omitempty" doc:"URL of the health endpoint, without /health. GET <health_url>/health returns 200 if the worker is healthy." maxLength:"1024"`
 }
 
-// QueueRegistered answers a registration.
+// QueueRegistered answers a registration. The interval between polls has two fields, in milliseconds and in seconds,
+// since clients of either kind exist.
 type QueueRegistered struct {
 	WorkerID             uuid.UUID `json:"worker_id"`
 	PollIntervalMS       int       `json:"poll_interval_ms" doc:"Pause between polls without wait_ms."`
@@ -46,7 +47,7 @@ type QueuePoll struct {
 	Start              bool     `json:"start,omitempty" doc:"Return tasks already started; they need no start call."`
 }
 
-// capacity returns the number of requested tasks.
+// capacity returns the number of requested tasks, 1 if none is given. 0 is a number: it asks for no task.
 func (p *QueuePoll) capacity() int {
 	if n := cmp.Or(p.AvailableCapacity, p.Capacity); n != nil {
 		return *n
@@ -54,6 +55,7 @@ func (p *QueuePoll) capacity() int {
 	return 1
 }
 
+// capabilities returns those of both fields.
 func (p *QueuePoll) capabilities() []string {
 	return append(append([]string(nil), p.Capabilities...), p.WorkerCapabilities...)
 }
@@ -65,7 +67,8 @@ type QueuePolled struct {
 	tasker.BreakerNote
 }
 
-// QueueAssignment is a task leased to a worker.
+// QueueAssignment is a task leased to a worker. Token proves the lease; a worker that omits it in later calls is
+// recognised by its own ID, as long as it holds only one lease on the task.
 type QueueAssignment struct {
 	TaskID                 uuid.UUID                  `json:"task_id"`
 	StepUUID               uuid.UUID                  `json:"step_uuid" doc:"Name of the step; tasks of this API have only one."`
@@ -86,8 +89,8 @@ type QueueAssignment struct {
 	CorrelationID          string                     `json:"correlation_id,omitempty"`
 }
 
-// QueueLeaseRef names a task that a worker holds. It is exported because encoding/json and the schemas ignore
-// unexported embedded structs.
+// QueueLeaseRef names a task that a worker holds. Step and token may be left out as long as they are unambiguous. It is
+// exported because encoding/json and the schemas ignore unexported embedded structs.
 type QueueLeaseRef struct {
 	TaskID   uuid.UUID  `json:"task_id"`
 	StepUUID *uuid.UUID `json:"step_uuid,omitempty" doc:"Only required if the worker holds several steps of the task."`
@@ -106,7 +109,8 @@ type QueueProgress struct {
 	StatusMessage   string `json:"status_message,omitempty" maxLength:"1024"`
 }
 
-// QueueLease is the state of a lease after start, progress or heartbeat.
+// QueueLease is the state of a lease after start, progress or heartbeat. Status tells why a lease that is not
+// acknowledged is lost.
 type QueueLease struct {
 	TaskID                 uuid.UUID  `json:"task_id"`
 	Acknowledged           bool       `json:"acknowledged" doc:"Continue; the status is held."`
@@ -155,6 +159,7 @@ func (f *queueFailure) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &f.FailureOfQueue)
 }
 
+// failure converts a failure; nil for none. Of fields with two names the first one has precedence.
 func (f *queueFailure) failure() *tasker.Failure {
 	if f == nil {
 		return nil
@@ -171,7 +176,7 @@ type QueueSettled struct {
 	NextRetryAt  *time.Time       `json:"next_retry_at,omitempty"`
 }
 
-// QueueBeat is a worker's heartbeat.
+// QueueBeat is a worker's heartbeat. CurrentTasks are the leases to renew: nil renews all, an empty list none.
 type QueueBeat struct {
 	CurrentLoad  int                `json:"current_load,omitempty" minimum:"0" maximum:"100000"`
 	Status       string             `json:"status,omitempty" enum:"active,idle,busy,draining" doc:"draining requests no more tasks; the other values have no effect."`
