@@ -35,12 +35,14 @@ type Timing struct {
 	SlowestMS float64 `json:"slowest_ms"`
 }
 
+// timing returns the median and the slowest of several calls, which it sorts; there must be one.
 func timing(took []time.Duration) *Timing {
 	slices.Sort(took)
 	return &Timing{MedianMS: bench.Milliseconds(took[len(took)/2]), SlowestMS: bench.Milliseconds(took[len(took)-1])}
 }
 
-// CaseCost is what one way to open cases costs for many tasks at once.
+// CaseCost is what one way to open cases costs for many tasks at once. The difference of With and Without is the price
+// of a case.
 type CaseCost struct {
 	Reason string       `json:"dlq_reason"`
 	Tasks  int          `json:"tasks"`
@@ -67,8 +69,9 @@ const (
 	noneRounds   = 4 // for each of detectRounds
 )
 
-// cases measures on an engine without background loops, whose time passes when it
-// is told to: they would find first what is to be measured.
+// cases measures on an engine without background loops, whose time passes when it is told to: they would find first
+// what is to be measured. It fills the database step by step, so the order of the parts matters: detection among live
+// tasks, then the ways to open cases, then lists of many cases.
 func (r *run) cases(ctx context.Context) error {
 	if err := r.tasker.Close(); err != nil {
 		return err
@@ -95,7 +98,8 @@ func (r *run) cases(ctx context.Context) error {
 	return s.close()
 }
 
-// detection fills in the live tasks, and measures cycles of the detector on them.
+// detection fills in the live tasks, and measures cycles of the detector on them: with as many stale tasks as expected,
+// and with none. The live tasks are there to be passed over.
 func (s *stage) detection(ctx context.Context, c *CasesReport) error {
 	if err := s.open(ctx, withCases); err != nil {
 		return err
@@ -122,6 +126,7 @@ func (s *stage) detection(ctx context.Context, c *CasesReport) error {
 	var some, none []time.Duration
 	for _, at := range came {
 		s.passUntil(at.Add(threshold - time.Second))
+		// A second before the threshold nothing is stale, and a second after it one portion is.
 		for range noneRounds {
 			if none, err = s.detect(ctx, 0, none); err != nil {
 				return err

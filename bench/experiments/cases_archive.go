@@ -16,8 +16,8 @@ import (
 // archivePortions is in how many portions, an hour apart, cases are filled up.
 const archivePortions = 9
 
-// archive fills up the cases to a number, in the course of some hours, and
-// resolves most of them.
+// archive fills up the cases to a number, in the course of some hours, and resolves most of them: a list of cases of
+// one moment, all pending, would flatter the indexes.
 func (s *stage) archive(ctx context.Context, c *CasesReport, total int) error {
 	stats, err := operate.Of(s.client).CaseStats(ctx, operate.CaseFilter{})
 	if err != nil {
@@ -47,6 +47,7 @@ func (s *stage) archive(ctx context.Context, c *CasesReport, total int) error {
 	return s.tidy(ctx)
 }
 
+// totalOf adds up the cases of all reasons.
 func totalOf(stats []operate.CaseStats) int {
 	n := 0
 	for _, st := range stats {
@@ -55,6 +56,7 @@ func totalOf(stats []operate.CaseStats) int {
 	return n
 }
 
+// allCases returns the IDs of all cases, newest first.
 func (s *stage) allCases(ctx context.Context) ([]uuid.UUID, error) {
 	var ids []uuid.UUID
 	for {

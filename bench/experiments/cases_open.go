@@ -16,7 +16,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// producers measures each way to open cases for n tasks, without cases and with.
+// producers measures each way to open cases for n tasks, without cases and with. The same work is done both times, on
+// the same database.
 func (s *stage) producers(ctx context.Context, c *CasesReport, n int) error {
 	ways := []struct {
 		reason  tasker.CaseReason
@@ -54,7 +55,7 @@ func (s *stage) producers(ctx context.Context, c *CasesReport, n int) error {
 	return nil
 }
 
-// exhaust lets tasks fail for good, up to 1,000 results a call.
+// exhaust lets tasks fail for good, up to 1,000 results a call. Claiming is not measured, only the results.
 func (s *stage) exhaust(ctx context.Context, n int) (*bench.Phase, error) {
 	if _, err := s.submit(ctx, failing, n, time.Minute); err != nil {
 		return nil, err
@@ -90,6 +91,7 @@ func (s *stage) exhaust(ctx context.Context, n int) (*bench.Phase, error) {
 	return s.run.load.Measure(n, func() error { return s.settle(ctx, calls) })
 }
 
+// settle reports results, and makes sure that each of them opened the way to a case: a step in error.
 func (s *stage) settle(ctx context.Context, calls []tasker.SettleRequest) error {
 	for _, req := range calls {
 		answers, err := s.client.Settle(ctx, req)
@@ -108,7 +110,8 @@ func (s *stage) settle(ctx context.Context, calls []tasker.SettleRequest) error 
 	return nil
 }
 
-// growStale lets tasks grow stale; one cycle finds them all.
+// growStale lets tasks grow stale; one cycle finds them all. The first look at each task is made before, since it is
+// not a part of the price.
 func (s *stage) growStale(ctx context.Context, n int) (*bench.Phase, error) {
 	if _, err := s.submit(ctx, dying, n, 0); err != nil {
 		return nil, err
@@ -172,7 +175,7 @@ func (s *stage) openByHand(ctx context.Context, n int) (*bench.Phase, error) {
 	})
 }
 
-// each calls fn for each of many by the producers.
+// each calls fn for each of many by the producers, at the same time. The first error ends it.
 func (s *stage) each(ctx context.Context, ids []uuid.UUID,
 	fn func(ctx context.Context, i int, id uuid.UUID) error,
 ) error {

@@ -46,6 +46,7 @@ const (
 	caseNamespaces = 4
 )
 
+// templateName spreads tasks over templates and namespaces, in turn.
 func templateName(i int) (namespace, name string) {
 	return fmt.Sprintf("shop_%d", i%caseNamespaces), fmt.Sprintf("order_%02d", i%caseTemplates)
 }
@@ -68,12 +69,14 @@ steps:
   - {name: only, handler: %[3]s}
 `
 
-// ring is the body of a template that cannot be registered.
+// ring is the body of a template that cannot be registered: its steps wait for each other. Databases of older versions
+// may have such templates.
 const ring = `{"lifecycle":{"MaxWaitingForDependencies":0,"MaxWaitingForRetry":0,"MaxStepsInProcess":0,"MaxDuration":0},"steps":[
  {"name":"hen","handler":"ringed","dependencies":["egg"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}},
  {"name":"egg","handler":"ringed","dependencies":["hen"],"retry":{"Retryable":true,"MaxAttempts":0,"Backoff":"fixed","Base":1000000000,"Max":0,"Jitter":0}}]}`
 
-// stage is an engine in this process without background loops, and its time.
+// stage is an engine in this process without background loops, and its time. Nothing happens on it unless a method
+// makes it happen. It is used by one goroutine, except where each spreads calls.
 type stage struct {
 	run     *run
 	now     time.Time // stands still but for pass
@@ -83,13 +86,16 @@ type stage struct {
 	client  *tasker.Client
 }
 
+// newStage returns a stage whose time is now.
 func newStage(r *run) *stage { return &stage{run: r, now: time.Now().Truncate(time.Millisecond)} }
 
+// clock is the time of the stage, for the engine.
 func (s *stage) clock() time.Time { return s.now }
 
 // pass lets time pass. Nothing runs meanwhile.
 func (s *stage) pass(d time.Duration) { s.now = s.now.Add(d) }
 
+// passUntil lets time pass until a moment; one in the past changes nothing.
 func (s *stage) passUntil(t time.Time) {
 	if t.After(s.now) {
 		s.now = t
@@ -101,7 +107,7 @@ const (
 	withoutCases = settings.Off
 )
 
-// open opens the engine, anew if it is open.
+// open opens the engine on the database of the run, with cases or without. One that is open is closed first.
 func (s *stage) open(ctx context.Context, cases settings.Switch) error {
 	if err := s.close(); err != nil {
 		return err
@@ -129,11 +135,12 @@ func (s *stage) path() string {
 	return strings.TrimPrefix(strings.TrimPrefix(s.run.opts.DB, "sqlite:"), "//")
 }
 
-// engine is what a background loop has in hand: the verbs beside those of clients.
+// engine is a second engine on the same store, for the verbs of background loops, which clients do not have.
 func (s *stage) engine(ctx context.Context) (*engine.Engine, error) {
 	return engine.New(ctx, s.store, engine.Options{Config: s.config, Now: s.clock})
 }
 
+// close closes the engine, if it is open.
 func (s *stage) close() error {
 	if s.backend == nil {
 		return nil
@@ -199,7 +206,7 @@ func (s *stage) tidy(ctx context.Context) error {
 // execute runs a statement.
 type execute func(query string, args ...any) error
 
-// past calls fn with a connection past Tasker.
+// past calls fn with a connection past Tasker, for what its API rightly refuses.
 func (s *stage) past(ctx context.Context, fn func(execute) error) error {
 	if bench.IsPostgres(s.run.opts.DB) {
 		conn, err := connectSession(ctx, s.run.opts.DB)
@@ -223,8 +230,8 @@ func (s *stage) past(ctx context.Context, fn func(execute) error) error {
 	return errors.Join(err, db.Close())
 }
 
-// submit submits n tasks of a kind, of all templates in turn, while so much time
-// passes.
+// submit submits n tasks of a kind, of all templates in turn, 1,000 a call, while so much time passes on the stage. It
+// returns their IDs.
 func (s *stage) submit(ctx context.Context, k kind, n int, while time.Duration) ([]uuid.UUID, error) {
 	body := bench.Payload(s.run.opts.PayloadBytes)
 	ids := make([]uuid.UUID, 0, n)
@@ -246,8 +253,8 @@ func (s *stage) submit(ctx context.Context, k kind, n int, while time.Duration) 
 	return ids, nil
 }
 
-// survey lets the detector look at tasks that have become old enough, n of them
-// or a few more. Nothing is stale yet.
+// survey lets the detector look at tasks that have become old enough, n of them or a few more. Nothing is stale yet, so
+// a dry run does the whole work.
 func (s *stage) survey(ctx context.Context, n int) (*bench.Phase, error) {
 	return s.run.load.Measure(n, func() error {
 		// each call looks at a bounded number
