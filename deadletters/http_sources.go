@@ -59,10 +59,15 @@ func (s server) PauseSource(ctx context.Context, namespace, name string, paused 
 const defaultNamespace = "default"
 
 func sourcePath(namespace, name string) (string, error) {
+	return namedIn("/v1/sources", namespace, name)
+}
+
+// namedIn appends a namespace and a name to a path.
+func namedIn(path, namespace, name string) (string, error) {
 	if namespace == "" {
 		namespace = defaultNamespace
 	}
-	path, err := named("/v1/sources", namespace)
+	path, err := named(path, namespace)
 	if err != nil {
 		return "", err
 	}

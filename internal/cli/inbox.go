@@ -46,11 +46,11 @@ HOURS shows the failures of the last 24 hours, hour by hour.`,
 	f.StringVar(&filter.Order, "order", "last",
 		"last (failed last first), open (most open items first) or first (newest first)")
 	f.BoolVar(&all, "all", false, "include groups without open letters and pending cases")
-	f.IntVar(&filter.Limit, "limit", 50, "groups per page, 1 to 1000")
+	pageFlag(cmd, &filter.Limit, 50, "groups per page")
 	f.StringVar(&filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
-	offer(cmd, "state", deadletters.GroupOpen, deadletters.GroupAcknowledged, deadletters.GroupResolved,
+	choose(cmd, "state", deadletters.GroupOpen, deadletters.GroupAcknowledged, deadletters.GroupResolved,
 		deadletters.GroupIgnored)
-	offer(cmd, "order", "last", "open", "first")
+	choose(cmd, "order", "last", "open", "first")
 	return cmd
 }
 

@@ -120,7 +120,8 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	} else {
 		s.Why = g.Print.Why(failure.Report{}, "", "")
 	}
-	return s, nil
+	s.Why, err = in.whyRule(ctx, g, s.Why)
+	return s, err
 }
 
 // withMerged adds the groups that are merged into groups: they are shown, and acted on, together.

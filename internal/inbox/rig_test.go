@@ -30,6 +30,7 @@ type rig struct {
 	t *testing.T
 	*inbox.Inbox
 	node    *node.Node
+	db      engine.Database
 	client  *tasker.Client
 	broker  *broker
 	commits commits
@@ -61,7 +62,7 @@ func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig)) {
 
 func newRig(t *testing.T, s engine.Database) *rig {
 	t.Helper()
-	r := &rig{t: t, now: noon, broker: newBroker()}
+	r := &rig{t: t, db: s, now: noon, broker: newBroker()}
 	n, err := node.New(t.Context(), s, node.Options{Now: r.clock, Observer: &r.commits,
 		Carriers: map[string]inbox.Carrier{"memory": r.broker}})
 	if err != nil {

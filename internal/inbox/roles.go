@@ -5,6 +5,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -22,6 +23,8 @@ type Store interface {
 	RedriveReader
 	SourceRows
 	PolicyRows
+	RuleRows
+	RuleReader
 }
 
 // LetterRows are letters in a transaction.
@@ -94,8 +97,8 @@ type GroupRows interface {
 	// one for each group, and whether there are more.
 	FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.Delta, bool, error)
 	// Regroup puts up to limit cases that are in no group into theirs, and returns how many: cases of older databases,
-	// and those that were opened by SQL.
-	Regroup(ctx context.Context, tx engine.Tx, limit int) (int, error)
+	// and those that were opened by SQL. by applies the rules to their fingerprints.
+	Regroup(ctx context.Context, tx engine.Tx, limit int, by PrintFunc) (int, error)
 }
 
 // GroupReader answers queries about groups.
@@ -206,4 +209,34 @@ type PolicyRows interface {
 	DropPolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error
 	// Policies returns those of a namespace, or all ("").
 	Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error)
+}
+
+// PrintFunc returns the fingerprint of a failure by the rules of a namespace, from its fingerprint without rules.
+type PrintFunc func(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error)
+
+// RuleRows are rules in a transaction.
+type RuleRows interface {
+	// RulesInForce returns the rules of a namespace that are in force, in the order in which they are tried.
+	RulesInForce(ctx context.Context, tx engine.Tx, namespace string) ([]*deadletter.Rule, error)
+	// LatestRule returns the latest version of a rule, locked, also one that removed the rule; or nil.
+	LatestRule(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Rule, error)
+	// AddRule stores a version of a rule, which is in force from then on in place of the one before, unless it removes
+	// the rule. Conflict: that version exists.
+	AddRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule) error
+}
+
+// RuleReader answers queries about rules.
+type RuleReader interface {
+	// Rules returns the rules of a namespace that are in force, or of all (""), in the order in which they are tried.
+	Rules(ctx context.Context, namespace string) ([]*deadletter.Rule, error)
+	// RuleVersions returns up to limit versions of a rule from a version downwards; 0 begins at the latest.
+	RuleVersions(ctx context.Context, namespace, name string, from int64, limit int) ([]*deadletter.Rule, error)
+	// CaseMembers returns up to limit cases of a group behind an ID, in the order of their IDs.
+	CaseMembers(ctx context.Context, group deadletter.GroupID, after task.ID, limit int) ([]CaseMember, error)
+}
+
+// CaseMember is a case of a group, as rules see it.
+type CaseMember struct {
+	ID, Task task.ID
+	Facts    deadletter.Facts
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -135,7 +136,11 @@ func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
 		if err != nil {
 			return err
 		}
-		regrouped, err := in.store.Regroup(ctx, tx, tidyBatch)
+		now := in.now()
+		by := func(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error) {
+			return in.opts.Ruler.Print(ctx, tx, namespace, print, facts, now)
+		}
+		regrouped, err := in.store.Regroup(ctx, tx, tidyBatch, by)
 		n, more = purged+regrouped, purged == tidyBatch || regrouped == tidyBatch
 		return err
 	})

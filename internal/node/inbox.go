@@ -7,9 +7,12 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/post"
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
+	"github.com/taskerhq/tasker/internal/rule"
+	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
 
@@ -23,7 +26,9 @@ const (
 
 // openInbox returns the use cases of dead letters, their loops, and what to close after them; nil for a store without
 // rows for them.
-func openInbox(s engine.Database, e *engine.Engine, opts Options) (*inbox.Inbox, []upkeep.Loop, []io.Closer) {
+func openInbox(s engine.Database, e *engine.Engine, ruler *inbox.Ruler, opts Options) (*inbox.Inbox, []upkeep.Loop,
+	[]io.Closer,
+) {
 	db, ok := s.(inbox.Database)
 	if !ok {
 		return nil, nil, nil
@@ -38,7 +43,7 @@ func openInbox(s engine.Database, e *engine.Engine, opts Options) (*inbox.Inbox,
 		carriers[name], closers = c, append(closers, c)
 	}
 	maps.Copy(carriers, opts.Carriers)
-	in := inbox.New(db, e, inbox.Options{Carriers: carriers,
+	in := inbox.New(db, e, inbox.Options{Carriers: carriers, Ruler: ruler,
 		PayloadBytes: limits.PayloadBytes, PageItems: limits.PageItems})
 	return in, []upkeep.Loop{
 		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage},
@@ -47,3 +52,16 @@ func openInbox(s engine.Database, e *engine.Engine, opts Options) (*inbox.Inbox,
 		{Name: "inbox_tidy", Every: tidyEvery, Once: in.Tidy, Polite: true},
 	}, closers
 }
+
+// openRuler returns what applies rules to fingerprints; nil for a store without rows for dead letters. The second value
+// is the same for the engine: an interface with nil in it is not nil.
+func openRuler(s engine.Database) (*inbox.Ruler, engine.Grouper) {
+	db, ok := s.(inbox.Database)
+	if !ok {
+		return nil, nil
+	}
+	r := inbox.NewRuler(db, compileRule)
+	return r, r
+}
+
+func compileRule(r *deadletter.Rule) (inbox.RuleProgram, []task.Problem) { return rule.Compile(r) }

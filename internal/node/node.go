@@ -106,16 +106,17 @@ func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 // use.
 func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts Options) (*Node, error) {
 	now, stepped := timeOf(s, opts.Now)
+	ruler, grouper := openRuler(s)
 	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema,
 		Observer:    opts.Observer,
-		Transitions: opts.Transitions, Dispatcher: d})
+		Transitions: opts.Transitions, Dispatcher: d, Grouper: grouper})
 	if err != nil {
 		return nil, local.ToError(err)
 	}
 	if err := e.KeepSettings(ctx); err != nil {
 		return nil, local.ToError(err)
 	}
-	in, loops, closers := openInbox(s, e, opts)
+	in, loops, closers := openInbox(s, e, ruler, opts)
 	return &Node{Backend: local.New(e, s), engine: e, store: s, dispatcher: d, inbox: in, closers: closers,
 		name: uuid.NewString(), log: opts.Logger, upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
 }

@@ -16,6 +16,7 @@ type Inbox interface {
 	Groups
 	Redrives
 	Sources
+	Rules
 }
 
 // Letters are the use cases of single letters.
@@ -84,6 +85,15 @@ type Sources interface {
 	DropPolicy(ctx context.Context, namespace, source, origin string, by inbox.By) error
 	// Policies returns policies; "" is all namespaces of the key.
 	Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error)
+}
+
+// Rules are the use cases of rules that put failures into groups.
+type Rules interface {
+	SaveRule(ctx context.Context, r *deadletter.Rule, by inbox.By) (*deadletter.Rule, error)
+	RemoveRule(ctx context.Context, namespace, name string, by inbox.By) error
+	Rules(ctx context.Context, namespace string) ([]inbox.RuleStatus, error)
+	Rule(ctx context.Context, namespace, name string) (*inbox.RuleStory, error)
+	TestRule(ctx context.Context, t inbox.RuleTest) (*inbox.RuleTrial, error)
 }
 
 // Backend is a deadletters.Backend on an Inbox. It has no state and is safe for concurrent use.
