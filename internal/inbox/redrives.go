@@ -75,7 +75,7 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 
 // ActOnRedrive starts, pauses, resumes or cancels a redrive. What a runner is sending at that moment is still sent and
 // recorded; nothing is marked afterwards. Resuming one that its stop rule halted overrides the rule for what was sent
-// so far. WrongState for an action that the state does not allow.
+// until then. WrongState for an action that the state does not allow.
 func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what RedriveAct, by By) (*deadletter.Redrive, error) {
 	by, key, err := signed(ctx, by)
 	if err != nil {
