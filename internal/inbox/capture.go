@@ -409,19 +409,8 @@ func (c *capture) count(id deadletter.GroupID, print failure.Print, l *deadlette
 
 // decide applies the policy of a letter's origin.
 func (c *capture) decide(l *deadletter.Letter) {
-	p := policyFor(c.policies, l.Origin)
-	if p == nil || l.Parked {
-		return
-	}
-	switch d := p.Decide(l, c.now, c.in.roll()); d.Verdict {
-	case deadletter.VerdictDiscard:
-		if l.Discard("policy: "+d.Reason, c.now, deadletter.Retention) == nil {
-			c.tally.Of(l.Group).OpenLetters--
-		}
-	case deadletter.VerdictSend:
-		_ = l.Schedule(d.At, c.now) // an open letter can be scheduled
-	default:
-		l.Reason = d.Reason
+	if c.in.decide(c.policies, l, "", c.now); l.State == deadletter.Discarded {
+		c.tally.Of(l.Group).OpenLetters--
 	}
 }
 

@@ -194,7 +194,7 @@ func behind(items, left []deadletter.Item) int {
 // record stores results, and that the items up to the number last are decided. Without results it only counts anew.
 func (r *runner) record(ctx context.Context, results []result, last int) error {
 	return r.update(ctx, func(ctx context.Context, tx engine.Tx, now task.Instant) (int, error) {
-		if err := r.in.recordSends(ctx, tx, results, now); err != nil {
+		if err := r.in.recordSends(ctx, tx, results, now, nil); err != nil {
 			return 0, err
 		}
 		// The items say what is decided, not this process: another one may have counted some of them already.
