@@ -36,9 +36,9 @@ func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 	return n, more, nil
 }
 
-// sendLetters sends letters for their policies, as a batch without a redrive: nothing is stored for the items. Of a send
-// that has failed the policy decides again. Letters that cannot be sent are opened in the transaction that records the
-// others.
+// sendLetters sends letters for their policies, as a batch without a redrive: nothing is stored for the items. Policies
+// decide again about letters whose send has failed. Letters that cannot be sent are opened in the transaction that
+// records the others.
 func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) error {
 	b := &batch{runner: &runner{in: in, redrive: &deadletter.Redrive{Operation: deadletter.OpRedrive}}, again: again}
 	for i, id := range ids {
