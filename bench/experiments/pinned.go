@@ -33,8 +33,7 @@ type PinnedReport struct {
 	HeldBack int64 `json:"transactions_held_back"`
 }
 
-// pinned processes tasks end to end while a snapshot from before them stays open, as a long report or a forgotten
-// session holds one. What matters is the ratio of the last span to the first.
+// pinned processes tasks end to end while a snapshot from before them stays open.
 func (r *run) pinned(ctx context.Context) error {
 	if err := r.load.WarmUp(ctx); err != nil {
 		return fmt.Errorf("warm up: %w", err)
@@ -61,7 +60,6 @@ type snapshot struct {
 	tx   pgx.Tx
 }
 
-// holdSnapshot takes a snapshot and keeps its transaction open until release.
 func holdSnapshot(ctx context.Context, dsn string) (*snapshot, error) {
 	conn, err := bench.Connect(ctx, dsn)
 	if err != nil {
@@ -107,7 +105,6 @@ type sampler struct {
 	ended   sync.WaitGroup
 }
 
-// sampleSettled begins to sample, in a goroutine of its own, until stop.
 func sampleSettled(system bench.System) *sampler {
 	s := &sampler{system: system, begin: time.Now(), base: system.Settled(), end: make(chan struct{})}
 	s.samples = []sample{{}}
@@ -126,7 +123,6 @@ func sampleSettled(system bench.System) *sampler {
 	return s
 }
 
-// take adds a sample of now. Only one goroutine calls it at a time.
 func (s *sampler) take() {
 	s.samples = append(s.samples, sample{time.Since(s.begin), s.system.Settled() - s.base})
 }
@@ -144,7 +140,6 @@ func (s *sampler) stop() []sample {
 	return s.samples[:n]
 }
 
-// pinnedReport derives rates from samples, of which there is at least one.
 func pinnedReport(samples []sample) *PinnedReport {
 	total := samples[len(samples)-1].at
 	span := min(time.Minute, total/5)

@@ -342,11 +342,7 @@ func sent(o outgoing, err error, now task.Instant) result {
 
 // recordSends stores results in items and letters. A letter that is not as it was marked has come back, or another
 // process has recorded it; its item says so.
-//
-// failed, if it is not nil, decides about a letter that is open again because its send failed.
-func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result, now task.Instant,
-	failed func(*deadletter.Letter),
-) error {
+func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result, now task.Instant) error {
 	// Letters are locked before their items are stored, in the order that mark and capture use; another order could
 	// deadlock with them.
 	var marked []deadletter.Item
@@ -376,10 +372,7 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result
 			err = l.Sent(now, deadletter.Retention)
 			// The send failed for certain, so the letter opens again and counts as open.
 		} else if err = l.Unmark(r.item.Message, now); err == nil {
-			if failed != nil {
-				failed(l)
-			}
-			tally.Of(l.Group).OpenLetters += opened(l.State)
+			tally.Of(l.Group).OpenLetters++
 		}
 		if err != nil {
 			return err

@@ -34,8 +34,7 @@ func instant(s string) task.Instant {
 	return 0
 }
 
-// since1970 reads a number of seconds (below the year 5138), milliseconds (from 1973), microseconds or nanoseconds. The
-// ranges do not overlap for times that a program of today can have written.
+// since1970 reads a number of seconds (below the year 5138), milliseconds (from 1973), microseconds or nanoseconds.
 func since1970(n int64) task.Instant {
 	switch {
 	case n <= 0:
