@@ -31,6 +31,60 @@ func TestIgnoreByRate(t *testing.T) {
 	})
 }
 
+// TestIgnoreEnds: an ignored group opens again when its time is up, or when a number of failures is reached, and says
+// so in its thread; until then its failures are counted, and nothing else happens.
+func TestIgnoreEnds(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		id := r.die(dead(1, "Timeout"))[0].Group
+		r.pass(time.Second)
+		ignore := func(bounds deadletter.Ignore) {
+			t.Helper()
+			if _, err := r.ChangeGroup(t.Context(), id, inbox.GroupChange{State: deadletter.GroupIgnored,
+				Ignore: bounds}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ended := func(times int) {
+			t.Helper()
+			story, err := r.Group(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, note := range story.Notes {
+				if note.Kind == string(deadletter.IgnoreEnded) {
+					n++
+				}
+			}
+			r.want("ends of ignoring in the thread", n, times)
+		}
+		ignore(deadletter.Ignore{Until: task.At(r.clock().Add(time.Hour))})
+		r.die(dead(2, "Timeout"))
+		r.pass(time.Hour - time.Second)
+		r.want("before the time", joined(r.groups()), "Timeout ignored 2")
+		ended(0)
+		r.pass(time.Second)
+		r.want("at the time", joined(r.groups()), "Timeout open 2")
+		ended(1)
+
+		ignore(deadletter.Ignore{Count: 3}) // from now on
+		r.die(dead(3, "Timeout"), dead(4, "Timeout"))
+		r.pass(24 * time.Hour)
+		r.want("below the number", joined(r.groups()), "Timeout ignored 4")
+		r.die(dead(5, "Timeout"))
+		r.pass(time.Second)
+		r.want("at the number", joined(r.groups()), "Timeout open 5")
+		ended(2)
+
+		ignore(deadletter.Ignore{}) // until somebody opens it
+		r.die(dead(6, "Timeout"))
+		r.pass(30 * 24 * time.Hour)
+		r.want("without a bound", joined(r.groups()), "Timeout ignored 6")
+		ended(2)
+	})
+}
+
 // TestSourceBounds: a batch larger than max_open is captured while there is room, and refused when there is none; a
 // source that was removed is not added again by the node that still reads it.
 func TestSourceBounds(t *testing.T) {

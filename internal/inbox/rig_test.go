@@ -95,12 +95,17 @@ func (r *rig) clock() time.Time {
 // pass lets time pass, and does what is due.
 func (r *rig) pass(d time.Duration) {
 	r.t.Helper()
-	r.mu.Lock()
-	r.now = r.now.Add(d)
-	r.mu.Unlock()
+	r.later(d)
 	if err := r.node.RunOnce(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// later lets time pass, and nothing else.
+func (r *rig) later(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = r.now.Add(d)
 }
 
 func (r *rig) source(s deadletter.Source) {

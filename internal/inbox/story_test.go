@@ -2,6 +2,7 @@ package inbox_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -266,5 +267,54 @@ func TestRegression(t *testing.T) {
 		r.want("a regression", []any{story.Group.Regression, story.Group.Regressions}, []any{true, 1})
 		r.want("the thread", story.Notes[0].Kind, "regression")
 		r.want("time to resolve", story.Group.TimeToResolve(), time.Hour)
+	})
+}
+
+// TestEditDiff: a preview says what an edit would change; what is sent is the edited letter, and the original is kept.
+// When it dies again as something else, its history has what died.
+func TestEditDiff(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		a := dead(1, "Schema")
+		a.Content = deadletter.Content{Key: []byte("k"), Payload: []byte(`{"order":1,"price":"12"}`),
+			Headers: []deadletter.Header{{Name: "trace", Value: []byte("t1")}, {Name: "kind", Value: []byte("new")}}}
+		id := r.die(a)[0].Letter
+		edit := &deadletter.Edit{Patch: []byte(`{"price":12}`), DropHeaders: []string{"trace"},
+			SetHeaders: []deadletter.Header{{Name: "kind", Value: []byte("fixed")}}}
+		request := inbox.RedriveRequest{Operation: deadletter.OpRedrive, Edit: edit, Start: true,
+			Selection: deadletter.Selection{Namespace: "default", IDs: []task.ID{id}}}
+		preview, err := r.PreviewRedrive(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var changes []string
+		for _, c := range preview.Samples[0].Changes {
+			changes = append(changes, c.Pointer+": "+c.Before+" -> "+c.After)
+		}
+		slices.Sort(changes)
+		r.want("changes", joined(changes), `/price: "12" -> 12; header kind: new -> fixed; header trace: t1 -> `)
+		r.want("nothing is stored", r.letter(id).Edited == nil, true)
+
+		if _, err := r.CreateRedrive(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+		r.pass(time.Second)
+		r.want("sent", string(r.broker.got[id.String()]), `{"order":1,"price":12}`)
+		l := r.letter(id)
+		r.want("the original", string(l.Original.Payload), `{"order":1,"price":"12"}`)
+
+		died := back(l, "Price")
+		died.Content.Payload = []byte(`{"order":1,"price":12,"tried":true}`)
+		r.want("comes back", r.die(died)[0].Status, inbox.Returned)
+		story, err := r.Letter(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("what died", string(story.Occurrences[0].Payload), `{"order":1,"price":12,"tried":true}`)
+		cleared, err := r.EditLetter(t.Context(), id, inbox.LetterEdit{Clear: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("without the edit", string(cleared.Outgoing().Payload), `{"order":1,"price":"12"}`)
 	})
 }

@@ -1,0 +1,366 @@
+package inbox_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// reference is what the inbox should know, in maps.
+type reference struct {
+	*rig
+	rng *rand.Rand
+
+	letters  []*modelLetter
+	groups   map[deadletter.GroupID]*modelGroup
+	redrives []*modelRedrive
+	down     bool // the broker refuses what is sent
+}
+
+type modelLetter struct {
+	id          task.ID
+	group       deadletter.GroupID
+	last        inbox.Arrival // its latest death
+	state       deadletter.State
+	occurrences int
+	replays     int
+	parked      bool
+	sent        *modelRedrive // the last one that has sent it
+}
+
+type modelGroup struct {
+	state       deadletter.GroupState
+	regressions int
+	into        deadletter.GroupID
+	failed      bool // since the last triage
+}
+
+type modelRedrive struct {
+	id     task.ID
+	active bool
+	left   []*modelLetter
+	counts deadletter.Counts
+}
+
+var causes = []string{"Timeout", "Schema", "Price"}
+
+// TestInboxModel does what consumers, brokers and operators can do to letters, groups and redrives, in a random order
+// whose seed it prints, and compares the inbox with the reference after each act. INBOX_SEED repeats a run.
+func TestInboxModel(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("INBOX_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("INBOX_SEED: %v", err)
+		}
+	}
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		t.Logf("INBOX_SEED=%d", seed)
+		m := &reference{rig: r, rng: rand.New(rand.NewPCG(seed, 0)), groups: map[deadletter.GroupID]*modelGroup{}}
+		r.broker.fails = func(inbox.Outgoing) error {
+			if m.down {
+				return errors.New("refused")
+			}
+			return nil
+		}
+		acts := 120
+		if testing.Short() {
+			acts = 40
+		}
+		verbs := []func() string{m.dies, m.dies, m.repeats, m.comesBack, m.comesBack, m.discards, m.restores, m.edits,
+			m.freezes, m.freezes, m.advances, m.advances, m.stops, m.changes, m.merges, m.unmerges, m.breaks, m.triages}
+		for n := range acts {
+			r.later(time.Millisecond)
+			did := verbs[m.rng.IntN(len(verbs))]()
+			if t.Failed() {
+				t.Fatalf("act %d: %s", n, did)
+			}
+			m.compare(fmt.Sprintf("act %d (%s)", n, did))
+		}
+	})
+}
+
+// pick returns a letter in one of some states, or nil.
+func (m *reference) pick(states ...deadletter.State) *modelLetter {
+	var of []*modelLetter
+	for _, l := range m.letters {
+		if slices.Contains(states, l.state) {
+			of = append(of, l)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	return of[m.rng.IntN(len(of))]
+}
+
+// failed notes a failure in a group, which the next triage sees.
+func (m *reference) failed(id deadletter.GroupID) {
+	if m.groups[id] == nil {
+		m.groups[id] = &modelGroup{state: deadletter.GroupOpen}
+	}
+	m.groups[id].failed = true
+}
+
+func (m *reference) dies() string {
+	a := dead(len(m.letters)+1, causes[m.rng.IntN(len(causes))])
+	got := m.die(a)[0]
+	m.want("a new message", got.Status, inbox.Captured)
+	m.letters = append(m.letters, &modelLetter{id: got.Letter, group: got.Group, last: a, state: deadletter.Open,
+		occurrences: 1})
+	m.failed(got.Group)
+	return "dies"
+}
+
+// repeats delivers the latest death of a letter again.
+func (m *reference) repeats() string {
+	if l := m.pick(deadletter.Open, deadletter.Redriven, deadletter.Discarded); l != nil && l.last.Position != "" {
+		m.want("a repeated delivery", m.die(l.last)[0].Status, inbox.Duplicate)
+	}
+	return "repeats"
+}
+
+func (m *reference) comesBack() string {
+	l := m.pick(deadletter.Redriven)
+	if l == nil {
+		return "nothing comes back"
+	}
+	a := back(m.letter(l.id), causes[m.rng.IntN(len(causes))])
+	a.Replays = l.replays
+	got := m.die(a)[0]
+	m.want("a message that comes back", []any{got.Status, got.Letter}, []any{inbox.Returned, l.id})
+	l.last, l.state, l.group = a, deadletter.Open, got.Group
+	l.occurrences++
+	l.parked = l.replays >= deadletter.DefaultMaxReplays
+	l.sent.counts.Sent--
+	l.sent.counts.Returned++
+	m.failed(got.Group)
+	return "comes back"
+}
+
+func (m *reference) discards() string {
+	if l := m.pick(deadletter.Open); l != nil {
+		_, err := m.DiscardLetter(m.t.Context(), l.id, inbox.By{Reason: "a test"})
+		m.want("discard", err, nil)
+		l.state = deadletter.Discarded
+	}
+	if l := m.pick(deadletter.Redriven); l != nil {
+		_, err := m.DiscardLetter(m.t.Context(), l.id, inbox.By{Reason: "a test"})
+		m.refused(err, task.WrongState)
+	}
+	return "discards"
+}
+
+func (m *reference) restores() string {
+	if l := m.pick(deadletter.Discarded); l != nil {
+		_, err := m.RestoreLetter(m.t.Context(), l.id, inbox.By{})
+		m.want("restore", err, nil)
+		l.state = deadletter.Open
+	}
+	return "restores"
+}
+
+func (m *reference) edits() string {
+	if l := m.pick(deadletter.Open); l != nil {
+		patch := fmt.Appendf(nil, `{"edit":%d}`, m.rng.IntN(100))
+		_, err := m.EditLetter(m.t.Context(), l.id, inbox.LetterEdit{Edit: deadletter.Edit{Patch: patch}})
+		m.want("edit", err, nil)
+	}
+	return "edits"
+}
+
+// freezes starts a redrive of all that is open. It sends nothing yet.
+func (m *reference) freezes() string {
+	r := &modelRedrive{active: true}
+	for _, l := range m.letters {
+		if l.state == deadletter.Open && !l.parked {
+			r.left = append(r.left, l)
+		}
+	}
+	made, err := m.CreateRedrive(m.t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Start: true,
+		Selection: deadletter.Selection{Namespace: "default", Source: "orders"},
+		Plan:      deadletter.Plan{Canary: 10_000, Largest: 10_000, Observe: 24 * time.Hour},
+		Stop:      deadletter.StopRule{ReturnedShare: 1, SamePrint: 100_000, Failed: 100_000}})
+	if len(r.left) == 0 {
+		m.refused(err, task.Conflict)
+		return "freezes nothing"
+	}
+	m.want("freeze", err, nil)
+	r.id = made.ID
+	r.counts.Pending = len(r.left)
+	m.want("frozen", made.Total, len(r.left))
+	m.redrives = append(m.redrives, r)
+	return "freezes"
+}
+
+// advances lets the redrives take a turn, the oldest first.
+func (m *reference) advances() string {
+	m.advance()
+	for _, r := range m.redrives {
+		if !r.active {
+			continue
+		}
+		for _, l := range r.left {
+			r.counts.Pending--
+			switch {
+			case l.state != deadletter.Open || l.parked:
+				r.counts.Skipped++
+			case m.down:
+				r.counts.Failed++
+			default:
+				r.counts.Sent++
+				l.state, l.sent = deadletter.Redriven, r
+				l.replays++
+			}
+		}
+		r.left = nil
+	}
+	return "advances"
+}
+
+// stops pauses, resumes or cancels a redrive that has something left.
+func (m *reference) stops() string {
+	for _, r := range m.redrives {
+		if len(r.left) == 0 {
+			continue
+		}
+		what := []inbox.RedriveAct{inbox.PauseRedrive, inbox.CancelRedrive}[m.rng.IntN(2)]
+		if !r.active {
+			what = inbox.ResumeRedrive
+		}
+		_, err := m.ActOnRedrive(m.t.Context(), r.id, what, inbox.By{})
+		m.want(string(what), err, nil)
+		if r.active = what == inbox.ResumeRedrive; what == inbox.CancelRedrive {
+			r.left = nil
+		}
+		return string(what)
+	}
+	return "stops nothing"
+}
+
+// group returns a group, or 0.
+func (m *reference) group(merged bool) deadletter.GroupID {
+	var of []deadletter.GroupID
+	for id, g := range m.groups {
+		if (g.into != 0) == merged {
+			of = append(of, id)
+		}
+	}
+	if len(of) == 0 {
+		return 0
+	}
+	slices.Sort(of)
+	return of[m.rng.IntN(len(of))]
+}
+
+func (m *reference) changes() string {
+	m.triages()
+	id := m.group(false)
+	if id == 0 {
+		return "changes nothing"
+	}
+	states := []deadletter.GroupState{deadletter.GroupOpen, deadletter.GroupAcknowledged, deadletter.GroupResolved}
+	to := states[m.rng.IntN(len(states))]
+	if g := m.groups[id]; g.state != to {
+		_, err := m.ChangeGroup(m.t.Context(), id, inbox.GroupChange{State: to})
+		if g.state == deadletter.GroupResolved && to == deadletter.GroupAcknowledged {
+			m.refused(err, task.WrongState)
+			return "refuses to acknowledge"
+		}
+		m.want("change to "+string(to), err, nil)
+		g.state = to
+	}
+	return "changes to " + string(to)
+}
+
+func (m *reference) merges() string {
+	m.triages()
+	into, other := m.group(false), m.group(false)
+	shows := false
+	for _, g := range m.groups {
+		shows = shows || g.into == other
+	}
+	if into == other || shows {
+		return "merges nothing"
+	}
+	_, err := m.MergeGroups(m.t.Context(), into, []deadletter.GroupID{other}, inbox.By{})
+	m.want("merge", err, nil)
+	m.groups[other].into = into
+	return "merges"
+}
+
+func (m *reference) unmerges() string {
+	m.triages()
+	if id := m.group(true); id != 0 {
+		_, err := m.UnmergeGroup(m.t.Context(), id, inbox.By{})
+		m.want("unmerge", err, nil)
+		m.groups[id].into = 0
+	}
+	return "unmerges"
+}
+
+func (m *reference) breaks() string {
+	m.down = !m.down
+	return fmt.Sprint("broker down: ", m.down)
+}
+
+// triages lets what failed have its effect on the states of groups: a failure of a merged group is one of the group
+// that shows it.
+func (m *reference) triages() string {
+	if _, _, err := m.Triage(m.t.Context()); err != nil {
+		m.t.Fatal(err)
+	}
+	for _, g := range m.groups {
+		if !g.failed {
+			continue
+		}
+		g.failed = false
+		if g.into != 0 {
+			g = m.groups[g.into]
+		}
+		if g.state == deadletter.GroupResolved {
+			g.state = deadletter.GroupOpen
+			g.regressions++
+		}
+	}
+	return "triages"
+}
+
+// compare compares all that there is.
+func (m *reference) compare(after string) {
+	m.t.Helper()
+	open := map[deadletter.GroupID]int64{}
+	for _, want := range m.letters {
+		l := m.letter(want.id)
+		m.want(after+": letter "+want.id.String(), []any{l.State, l.Occurrences, l.Replays, l.Parked, l.Group},
+			[]any{want.state, want.occurrences, want.replays, want.parked, want.group})
+		if want.state == deadletter.Open {
+			open[want.group]++
+			if into := m.groups[want.group].into; into != 0 {
+				open[into]++
+			}
+		}
+	}
+	for id, want := range m.groups {
+		story, err := m.Group(m.t.Context(), id)
+		m.want(after+": group", err, nil)
+		m.want(after+": open letters", story.Group.OpenLetters, open[id])
+		if !want.failed {
+			m.want(after+": state of the group", []any{story.Group.State, story.Group.Regressions},
+				[]any{want.state, want.regressions})
+		}
+	}
+	for _, want := range m.redrives {
+		m.want(after+": redrive "+want.id.String(), m.found(want.id).Counts, want.counts)
+	}
+}
