@@ -24,6 +24,7 @@ RULES = [
     r"must be a JSON merge patch|cannot be (removed|moved)",
     r"must be from (0\.0\d*|1|1ms) to",  # 0 stands for the default, or for no bound
     r"is not known to this server",  # drivers are wiring
+    r"/(when|group_by/\d+) at \d+:\d+: ",  # the language of rules, with the place in it
     r"is blank",  # a reason or an actor of spaces only
     r"is reserved for what Tasker does",
     r"must be (a URL|http or https|without user)",  # health_url
@@ -41,6 +42,7 @@ TIES = [
     r"there is nothing to change",
     r"^/destination ",  # it exists, it is allowed, its broker answers: the state of things beside the request
     r"cannot be merged into itself|is of another namespace|must be one ETag",
+    r"give one of failure and group_id",
     r"must be the etag of an answer",
     r"must be what the header [A-Za-z-]+ says",
     r"must be later than after|needs header_name",

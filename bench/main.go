@@ -174,8 +174,8 @@ func run(ctx context.Context, args []string, db string, stdout, stderr io.Writer
 	return r.write(stdout)
 }
 
-// look reads what the numbers depend on, and refuses a server that is not durable: it would flatter one queue more than
-// another.
+// look reads what the numbers depend on, and refuses a server that is not durable: its numbers would not compare with
+// others.
 func look(ctx context.Context, dsn string) (map[string]string, error) {
 	conn, err := connect(ctx, dsn)
 	if err != nil {

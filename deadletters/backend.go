@@ -18,7 +18,7 @@ type Backend interface {
 	GroupBackend
 	RedriveBackend
 	SourceBackend
-	WebhookBackend
+	RuleBackend
 }
 
 // Of returns the Backend of a client: that of the server to which the client is connected, or that of the engine in
@@ -101,12 +101,20 @@ type SourceBackend interface {
 	Policies(ctx context.Context, namespace string) ([]Policy, error)
 }
 
-// WebhookBackend is the part of a Backend about webhooks, which are configuration.
-type WebhookBackend interface {
-	// Webhooks returns the configured webhooks.
-	Webhooks(ctx context.Context) ([]Webhook, error)
-	// TestWebhook sends a signed test event to a webhook, once, and returns how it answered.
-	TestWebhook(ctx context.Context, name string) (*WebhookAnswer, error)
+// RuleBackend is the part of a Backend about rules that put failures into groups.
+type RuleBackend interface {
+	// SaveRule adds a rule, or a new version of the one of that namespace and name. It decides about failures from then
+	// on, on every node within a second; what is in groups stays there. CodeInvalid: the details name line and column.
+	// CodeExhausted: the namespace has as many rules as it may have.
+	SaveRule(ctx context.Context, req RuleRequest) (*SavedRule, error)
+	// DropRule takes a rule out of force. Its groups and its versions stay.
+	DropRule(ctx context.Context, namespace, name string, act Act) error
+	// Rules returns the rules of a namespace, or all (""), in the order in which they are tried.
+	Rules(ctx context.Context, namespace string) ([]SavedRule, error)
+	// Rule returns a rule with its versions, also one that was removed.
+	Rule(ctx context.Context, namespace, name string) (*RuleStory, error)
+	// TestRule returns what a rule would decide, and stores nothing.
+	TestRule(ctx context.Context, test RuleTest) (*RuleTrial, error)
 }
 
 // Act says who acts and why, and on which state of the object.

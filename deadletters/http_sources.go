@@ -59,10 +59,15 @@ func (s server) PauseSource(ctx context.Context, namespace, name string, paused 
 const defaultNamespace = "default"
 
 func sourcePath(namespace, name string) (string, error) {
+	return namedIn("/v1/sources", namespace, name)
+}
+
+// namedIn appends a namespace and a name to a path.
+func namedIn(path, namespace, name string) (string, error) {
 	if namespace == "" {
 		namespace = defaultNamespace
 	}
-	path, err := named("/v1/sources", namespace)
+	path, err := named(path, namespace)
 	if err != nil {
 		return "", err
 	}
@@ -94,24 +99,4 @@ func (s server) Policies(ctx context.Context, namespace string) ([]Policy, error
 		return nil, err
 	}
 	return out.Policies, nil
-}
-
-// Webhooks implements WebhookBackend.
-func (s server) Webhooks(ctx context.Context) ([]Webhook, error) {
-	out, err := fetch[struct {
-		Webhooks []Webhook `json:"webhooks"`
-	}](ctx, s, "list webhooks", "/v1/webhooks", nil)
-	if err != nil {
-		return nil, err
-	}
-	return out.Webhooks, nil
-}
-
-// TestWebhook implements WebhookBackend.
-func (s server) TestWebhook(ctx context.Context, name string) (*WebhookAnswer, error) {
-	path, err := named("/v1/webhooks", name)
-	if err != nil {
-		return nil, err
-	}
-	return send[WebhookAnswer](ctx, s, "test webhook", http.MethodPost, path+"/test", nil)
 }

@@ -17,7 +17,7 @@ import (
 const archivePortions = 9
 
 // archive fills up the cases to a number, in the course of some hours, and resolves most of them: a list of cases of
-// one moment, all pending, would flatter the indexes.
+// one moment, all pending, would be faster than a real one.
 func (s *stage) archive(ctx context.Context, c *CasesReport, total int) error {
 	stats, err := operate.Of(s.client).CaseStats(ctx, operate.CaseFilter{})
 	if err != nil {

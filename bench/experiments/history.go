@@ -28,8 +28,8 @@ const (
 	perMS = 4096
 )
 
-// history makes n finished tasks. One is submitted and carried out; the server
-// copies its rows, each copy with IDs of its own and a little earlier.
+// history makes n finished tasks. One is submitted and executed; the server copies its rows, each copy with IDs of its
+// own and a little earlier. Submitting hundreds of millions would take days.
 func (r *run) history(ctx context.Context, n int) error {
 	model, err := r.finishOne(ctx)
 	if err != nil {
@@ -40,6 +40,7 @@ func (r *run) history(ctx context.Context, n int) error {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	// One statement copies 250,000 rows, which may take longer than the database allows by default.
 	if _, err := conn.Exec(ctx, `SET statement_timeout = 0`); err != nil {
 		return err
 	}
@@ -71,7 +72,8 @@ func (r *run) finishOne(ctx context.Context) (uuid.UUID, error) {
 	return receipt.TaskUUID, errors.Join(err, stop())
 }
 
-// copier copies the rows of a task.
+// copier copies the rows of a task with statements that are made once: columns are read from the catalogue, so that a
+// migration which adds some needs no change here.
 type copier struct {
 	conn  *pgx.Conn
 	model uuid.UUID
@@ -80,6 +82,7 @@ type copier struct {
 	tasks, steps string
 }
 
+// newCopier makes the statements. The copies lie a gap apart, so that n of them fill historySpan.
 func newCopier(ctx context.Context, conn *pgx.Conn, model uuid.UUID, n int) (*copier, error) {
 	taskColumns, err := columns(ctx, conn, "tasker_tasks")
 	if err != nil {
@@ -97,6 +100,7 @@ func newCopier(ctx context.Context, conn *pgx.Conn, model uuid.UUID, n int) (*co
 			map[string]string{"task_id": id, "id": copyOf(model, gap, 1)})}, nil
 }
 
+// run makes the copies with the numbers from and to, both included, and makes sure of their number.
 func (c *copier) run(ctx context.Context, from, to int) error {
 	for _, sql := range []string{c.tasks, c.steps} {
 		tag, err := c.conn.Exec(ctx, sql, c.model, from, to)

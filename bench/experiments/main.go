@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// perform carries out one command line.
+// perform carries out one command line. The report is written to stdout, and nothing else is.
 func perform(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -91,7 +91,7 @@ func measure(ctx context.Context, o options) (_ *report, err error) {
 	return r.report, err
 }
 
-// run is one run of one experiment.
+// run is one run of one experiment. Each mode is a method that fills in its part of the report.
 type run struct {
 	opts   options
 	tasker *bench.Tasker
@@ -99,4 +99,5 @@ type run struct {
 	report *report
 }
 
+// client is that of the first node.
 func (r *run) client() *tasker.Client { return r.tasker.Client() }

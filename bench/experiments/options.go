@@ -31,7 +31,8 @@ const (
 	maxFinished = 500_000_000
 )
 
-// options is what can be said on the command line.
+// options is what can be said on the command line. The embedded ones are those of a rig; what they mean differs from
+// mode to mode, see usage.
 type options struct {
 	bench.Options
 	mode     mode
@@ -41,6 +42,7 @@ type options struct {
 	json     bool
 }
 
+// usage is printed before the flags.
 const usage = `Experiments with Tasker on this machine, with durable settings. -mode says which:
 
   depth       what a long queue costs (start-up, claims, lists), and on PostgreSQL
@@ -59,6 +61,7 @@ const usage = `Experiments with Tasker on this machine, with durable settings. -
 
 `
 
+// parse reads a command line and validates it.
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	f := flag.NewFlagSet("experiments", flag.ContinueOnError)
@@ -94,6 +97,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, o.validate()
 }
 
+// withDefaults fills in what a mode usually has; bench.Options has defaults for the rest.
 func (o options) withDefaults() options {
 	switch o.mode {
 	case depth, cases:

@@ -33,7 +33,8 @@ type PinnedReport struct {
 	HeldBack int64 `json:"transactions_held_back"`
 }
 
-// pinned processes tasks end to end while a snapshot from before them stays open.
+// pinned processes tasks end to end while a snapshot from before them stays open, as a long report or a forgotten
+// session holds one. What matters is the ratio of the last span to the first.
 func (r *run) pinned(ctx context.Context) error {
 	if err := r.load.WarmUp(ctx); err != nil {
 		return fmt.Errorf("warm up: %w", err)
@@ -60,6 +61,7 @@ type snapshot struct {
 	tx   pgx.Tx
 }
 
+// holdSnapshot takes a snapshot and keeps its transaction open until release.
 func holdSnapshot(ctx context.Context, dsn string) (*snapshot, error) {
 	conn, err := bench.Connect(ctx, dsn)
 	if err != nil {
@@ -105,6 +107,7 @@ type sampler struct {
 	ended   sync.WaitGroup
 }
 
+// sampleSettled begins to sample, in a goroutine of its own, until stop.
 func sampleSettled(system bench.System) *sampler {
 	s := &sampler{system: system, begin: time.Now(), base: system.Settled(), end: make(chan struct{})}
 	s.samples = []sample{{}}
@@ -123,6 +126,7 @@ func sampleSettled(system bench.System) *sampler {
 	return s
 }
 
+// take adds a sample of now. Only one goroutine calls it at a time.
 func (s *sampler) take() {
 	s.samples = append(s.samples, sample{time.Since(s.begin), s.system.Settled() - s.base})
 }
@@ -140,6 +144,7 @@ func (s *sampler) stop() []sample {
 	return s.samples[:n]
 }
 
+// pinnedReport derives rates from samples, of which there is at least one.
 func pinnedReport(samples []sample) *PinnedReport {
 	total := samples[len(samples)-1].at
 	span := min(time.Minute, total/5)

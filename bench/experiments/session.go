@@ -10,7 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
-// connectSession is connect where settings and prepared statements have to last.
+// connectSession connects where settings and prepared statements have to last, which they do not behind a pooler of
+// transactions.
 func connectSession(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	d, err := postgres.ParseDSN(dsn)
 	if err != nil {

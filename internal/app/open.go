@@ -34,8 +34,7 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 	tel *telemetry.Telemetry,
 ) (backend, error) {
 	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
-		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),
-		Dispatch: cfg.Dispatch, Observer: tel,
+		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Dispatch: cfg.Dispatch, Observer: tel,
 		Drivers:     drivers,
 		Transitions: cfg.Log.Transitions && log.Enabled(ctx, slog.LevelInfo)})
 	if err != nil {

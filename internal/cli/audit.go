@@ -57,7 +57,7 @@ append-only and is kept when the task itself is deleted.`,
 	f.StringVar(&c.after, "after", "", "done at or after: a time, or an age such as 24h")
 	f.StringVar(&c.before, "before", "", "done before: a time, or an age such as 24h")
 	// How much of it.
-	f.IntVar(&c.filter.Limit, "limit", 50, "acts per page, 1 to 1000")
+	pageFlag(cmd, &c.filter.Limit, 50, "acts per page")
 	f.Int64Var(&c.filter.Below, "cursor", 0, "start after the previous page: the number of its last act")
 	aliases(cmd, map[string]string{
 		"task": "task-uuid", "case": "case-uuid", "dlq-entry-uuid": "case-uuid", "template": "name", "below": "cursor",

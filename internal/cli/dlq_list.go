@@ -39,7 +39,7 @@ func newDLQList(s *session) *cobra.Command {
 	flags.add(cmd)
 	aliases(cmd, map[string]string{"reason": "dlq-reason", "status": "resolution-status", "offset": "cursor"})
 	resolutionFlag(cmd, &status, "filter by resolution status")
-	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "cases per page, 1 to 1000")
+	pageFlag(cmd, &flags.filter.Limit, 50, "cases per page")
 	cmd.Flags().IntVar(&flags.filter.Offset, "cursor", 0, "start after the previous page: the value that it printed")
 	return cmd
 }

@@ -34,7 +34,7 @@ resolution.`,
 	}
 	flags.add(cmd)
 	aliases(cmd, map[string]string{"reason": "dlq-reason"})
-	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 100, "number of cases, 1 to 1000")
+	pageFlag(cmd, &flags.filter.Limit, 100, "number of cases")
 	return cmd
 }
 

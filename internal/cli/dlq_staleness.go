@@ -42,7 +42,7 @@ in the queue, a wait for a time), or the max_duration of the whole task.`,
 	f.StringVar(&health, "health-status", "", "filter by health: healthy, warning or stale")
 	f.StringVar(&filter.Namespace, "namespace", "", "filter by namespace")
 	f.StringVar(&filter.TaskName, "name", "", "filter by task name: the template or the task type")
-	f.IntVar(&filter.Limit, "limit", 100, "number of tasks, 1 to 1000")
+	pageFlag(cmd, &filter.Limit, 100, "number of tasks")
 	aliases(cmd, map[string]string{"health": "health-status", "task-name": "name"})
 	offer(cmd, "health-status", operate.Stale, operate.Warning, operate.Healthy)
 	return cmd

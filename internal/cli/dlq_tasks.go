@@ -81,7 +81,7 @@ lists tasks whose case has that resolution instead.`,
 	}
 	flags.add(cmd)
 	resolutionFlag(cmd, &status, "filter by resolution status (default pending)")
-	cmd.Flags().IntVar(&flags.filter.Limit, "limit", 50, "tasks per page, 1 to 1000")
+	pageFlag(cmd, &flags.filter.Limit, 50, "tasks per page")
 	cmd.Flags().StringVar(&flags.filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
 	return cmd
 }

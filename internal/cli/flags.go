@@ -2,6 +2,11 @@ package cli
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +40,60 @@ func offer[T ~string](cmd *cobra.Command, flag string, values ...T) {
 		cmd.Long = err.Error() // the flag is defined by the caller, so this cannot happen
 	}
 }
+
+// choose restricts a flag to values, which the shell completes. A flag that takes a list checks each of them. Another
+// value is a mistake in the command line, which no server needs to see.
+func choose[T ~string](cmd *cobra.Command, flag string, values ...T) {
+	offer(cmd, flag, values...)
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	f := cmd.Flags().Lookup(flag)
+	f.Value = chosen{f.Value, list}
+}
+
+// chosen is the value of a flag that choose restricts.
+type chosen struct {
+	pflag.Value
+	allowed []string
+}
+
+// Set implements pflag.Value. An empty value is none.
+func (c chosen) Set(s string) error {
+	for v := range strings.SplitSeq(s, ",") {
+		if s != "" && !slices.Contains(c.allowed, v) {
+			return fmt.Errorf("%q is none of %s", v, strings.Join(c.allowed, ", "))
+		}
+	}
+	return c.Value.Set(s)
+}
+
+// pageFlag adds --limit to the command of a list. The server knows its largest page, and refuses what is above; in a
+// request 0 stands for its default, so a flag must not be 0.
+func pageFlag(cmd *cobra.Command, to *int, value int, help string) {
+	*to = value
+	cmd.Flags().Var((*pageSize)(to), "limit", help+", 1 to 1000")
+}
+
+// pageSize is a number of things on a page.
+type pageSize int
+
+// Set implements pflag.Value.
+func (p *pageSize) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return errors.New("it must be at least 1")
+	}
+	*p = pageSize(n)
+	return nil
+}
+
+// String implements pflag.Value.
+func (p *pageSize) String() string { return strconv.Itoa(int(*p)) }
+
+// Type implements pflag.Value.
+func (*pageSize) Type() string { return "int" }
 
 // timeFlags parses --after and --before. An omitted flag is the zero time.
 func (s *session) timeFlags(after, before string) (from, until time.Time, err error) {

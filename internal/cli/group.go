@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 // newGroup groups the commands about groups of failures.
 func newGroup(s *session) *cobra.Command {
@@ -25,4 +29,14 @@ regression.`,
 		newGroupUnmerge(s),
 	)
 	return cmd
+}
+
+// groupArgs refuses an argument that cannot be the ID of a group.
+func groupArgs(args ...string) error {
+	for _, arg := range args {
+		if len(arg) != 16 || strings.Trim(arg, "0123456789abcdef") != "" {
+			return usagef("%q is not the ID of a group: it has 16 hexadecimal digits in lower case", arg)
+		}
+	}
+	return nil
 }

@@ -15,6 +15,9 @@ import (
 // the first refusal ends the command without output, and the groups before it stay changed.
 func (s *session) changeGroups(change *deadletters.GroupChange) func(*cobra.Command, []string) error {
 	return s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		if err := groupArgs(args...); err != nil {
+			return err
+		}
 		change.Act = signed(change.Act)
 		var changed []deadletters.Group
 		for _, id := range args {

@@ -21,6 +21,9 @@ failures, and "group unmerge" takes one out again.`,
 		Example: `  tasker group merge 3f1c2d5e6f700042 8a4e3f1c2d5e6f70 --reason 'same outage'`,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			if err := groupArgs(args...); err != nil {
+				return err
+			}
 			g, err := deadletters.Of(c).MergeGroups(ctx, args[0],
 				deadletters.MergeRequest{Groups: args[1:], Act: signed(act)})
 			if err != nil {
@@ -43,6 +46,9 @@ func newGroupUnmerge(s *session) *cobra.Command {
 		Example: `  tasker group unmerge 8a4e3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			if err := groupArgs(args...); err != nil {
+				return err
+			}
 			g, err := deadletters.Of(c).UnmergeGroup(ctx, args[0], signed(act))
 			if err != nil {
 				return err

@@ -20,6 +20,9 @@ func newGroupShow(s *session) *cobra.Command {
 		Example: `  tasker group show 3f1c2d5e6f700042`,
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			if err := groupArgs(args...); err != nil {
+				return err
+			}
 			story, err := deadletters.Of(c).Group(ctx, args[0])
 			if err != nil {
 				return err
@@ -122,6 +125,9 @@ Failures with the same parts are in the same group.`,
 		Example: `  tasker group why 3f1c2d5e6f700042`,
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			if err := groupArgs(args...); err != nil {
+				return err
+			}
 			story, err := deadletters.Of(c).Group(ctx, args[0])
 			if err != nil {
 				return err

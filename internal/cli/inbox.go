@@ -3,13 +3,11 @@ package cli
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // newInbox builds `inbox`: the list of groups, where an operator begins. --json prints a deadletters.GroupPage.
@@ -48,11 +46,11 @@ HOURS shows the failures of the last 24 hours, hour by hour.`,
 	f.StringVar(&filter.Order, "order", "last",
 		"last (failed last first), open (most open items first) or first (newest first)")
 	f.BoolVar(&all, "all", false, "include groups without open letters and pending cases")
-	f.IntVar(&filter.Limit, "limit", 50, "groups per page, 1 to 1000")
+	pageFlag(cmd, &filter.Limit, 50, "groups per page")
 	f.StringVar(&filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
-	offer(cmd, "state", deadletters.GroupOpen, deadletters.GroupAcknowledged, deadletters.GroupResolved,
+	choose(cmd, "state", deadletters.GroupOpen, deadletters.GroupAcknowledged, deadletters.GroupResolved,
 		deadletters.GroupIgnored)
-	offer(cmd, "order", "last", "open", "first")
+	choose(cmd, "order", "last", "open", "first")
 	return cmd
 }
 
@@ -78,13 +76,6 @@ func (s *session) printGroups(page *deadletters.GroupPage) error {
 	}
 	if err := t.flush(); err != nil {
 		return err
-	}
-	if page.Resolutions > 0 {
-		mean := time.Duration(page.MeanOpenSeconds * float64(time.Second)).Round(time.Second)
-		if err := s.printf("\nMean time to resolve: %s, of %s\n", mean,
-			wording.Count(int(page.Resolutions), "resolution")); err != nil {
-			return err
-		}
 	}
 	return s.nextCursor(page.NextCursor)
 }

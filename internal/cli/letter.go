@@ -54,7 +54,7 @@ func (l *selectionFlags) add(cmd *cobra.Command) {
 	f.IntVar(&l.selection.MinReplays, "min-replays", 0, "sent back at least that often")
 	f.BoolVar(&l.parked, "parked", false, "filter by parked: sent back too often (--parked=false: not)")
 	f.StringVar(&l.state, "state", "", "filter by state: open, scheduled, redriving, redriven or discarded")
-	offer(cmd, "state", deadletters.LetterOpen, deadletters.LetterScheduled, deadletters.LetterRedriving,
+	choose(cmd, "state", deadletters.LetterOpen, deadletters.LetterScheduled, deadletters.LetterRedriving,
 		deadletters.LetterRedriven, deadletters.LetterDiscarded)
 }
 

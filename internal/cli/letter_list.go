@@ -36,7 +36,7 @@ func newLetterList(s *session) *cobra.Command {
 	flags.add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&flags.selection.Namespace, "namespace", "", "filter by namespace")
-	f.IntVar(&filter.Limit, "limit", 50, "letters per page, 1 to 1000")
+	pageFlag(cmd, &filter.Limit, 50, "letters per page")
 	f.StringVar(&filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
 	return cmd
 }

@@ -65,7 +65,7 @@ func newPolicySet(s *session) *cobra.Command {
 	f.DurationVar(&maxAge, "max-age", 0, "older letters are left to an operator")
 	f.StringSliceVar(&req.OnlyTypes, "only-error-type", nil, "restrict the policy to these error types; repeatable")
 	actFlags(cmd, &req.Act)
-	offer(cmd, "strategy", deadletters.Manual, deadletters.Immediate, deadletters.Fixed, deadletters.Exponential,
+	choose(cmd, "strategy", deadletters.Manual, deadletters.Immediate, deadletters.Fixed, deadletters.Exponential,
 		deadletters.Scheduled)
 	return cmd
 }

@@ -47,7 +47,7 @@ func newQueueList(s *session) *cobra.Command {
 	aliases(cmd, map[string]string{"task-type": "name", "user-id": "initiator"})
 	f.StringVar(&c.priority, "priority", "", "filter by priority")
 	c.created.register(cmd)
-	f.IntVar(&c.filter.Limit, "limit", 50, "tasks per page, 1 to 1000")
+	pageFlag(cmd, &c.filter.Limit, 50, "tasks per page")
 	f.StringVar(&c.filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
 	offer(
 		cmd,

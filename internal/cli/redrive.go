@@ -70,8 +70,8 @@ func (r *redriveFlags) add(cmd *cobra.Command) {
 	f.IntVar(&r.req.Stop.SamePrint, "stop-same", 0, "halt when that many of a wave came back with one fingerprint")
 	f.IntVar(&r.req.Stop.Failed, "stop-failed", 0, "halt when that many sends of a wave failed")
 	f.BoolVar(&r.req.IncludeParked, "include-parked", false, "take letters that were sent back too often as well")
-	offer(cmd, "operation", deadletters.OpRedrive, deadletters.OpDiscard, deadletters.OpRestore)
-	offer(cmd, "kind", deadletters.KindLetter, deadletters.KindCase)
+	choose(cmd, "operation", deadletters.OpRedrive, deadletters.OpDiscard, deadletters.OpRestore)
+	choose(cmd, "kind", deadletters.KindLetter, deadletters.KindCase)
 }
 
 // prepare parses the flags into req. It fills in only what was given; the server supplies the rest and validates all of

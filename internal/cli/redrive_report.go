@@ -38,9 +38,9 @@ func newRedriveReport(s *session) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&state, "state", "", "filter by result: pending, sending, sent, returned, completed, failed or skipped")
-	f.IntVar(&filter.Limit, "limit", 100, "items per page, 1 to 1000")
+	pageFlag(cmd, &filter.Limit, 100, "items per page")
 	f.StringVar(&filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
-	offer(cmd, "state", deadletters.ItemPending, deadletters.ItemSending, deadletters.ItemSent, deadletters.ItemReturned,
+	choose(cmd, "state", deadletters.ItemPending, deadletters.ItemSending, deadletters.ItemSent, deadletters.ItemReturned,
 		deadletters.ItemCompleted, deadletters.ItemFailed, deadletters.ItemSkipped)
 	return cmd
 }
@@ -95,9 +95,9 @@ func newRedriveList(s *session) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&filter.Namespace, "namespace", "", "filter by namespace")
 	f.StringSliceVar(&states, "state", nil, "filter by state; repeatable")
-	f.IntVar(&filter.Limit, "limit", 50, "redrives per page, 1 to 1000")
+	pageFlag(cmd, &filter.Limit, 50, "redrives per page")
 	f.StringVar(&filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
-	offer(cmd, "state", deadletters.RedriveDraft, deadletters.RedriveRunning, deadletters.RedriveObserving,
+	choose(cmd, "state", deadletters.RedriveDraft, deadletters.RedriveRunning, deadletters.RedriveObserving,
 		deadletters.RedrivePaused, deadletters.RedriveHalted, deadletters.RedriveDone, deadletters.RedriveCancelled)
 	return cmd
 }

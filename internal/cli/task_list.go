@@ -42,11 +42,11 @@ func newTaskList(s *session) *cobra.Command {
 	f.StringVar(&c.filter.Initiator, "initiator", "", "filter by initiator")
 	f.StringVar(&c.priority, "priority", "", "filter by priority")
 	c.created.register(cmd)
-	f.IntVar(&c.filter.Limit, "limit", 50, "tasks per page, 1 to 1000")
+	pageFlag(cmd, &c.filter.Limit, 50, "tasks per page")
 	f.StringVar(&c.filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
 	f.BoolVar(&c.all, "all", false, "print all pages")
 	f.BoolVar(&c.filter.WithContext, "context", false, "with --json: include the contexts of the tasks")
-	offer(cmd, "state", taskStates()...)
+	choose(cmd, "state", taskStates()...)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return c.prepare() }
 	return cmd
 }

@@ -22,7 +22,7 @@ func newTemplateList(s *session) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&filter.Namespace, "namespace", "", "filter by namespace")
 	f.StringVar(&filter.Name, "name", "", "filter by template name")
-	f.IntVar(&filter.Limit, "limit", 50, "templates per page, 1 to 1000")
+	pageFlag(cmd, &filter.Limit, 50, "templates per page")
 	f.StringVar(&filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
 	f.BoolVar(&all, "all", false, "print all pages")
 	cmd.RunE = s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {

@@ -3,8 +3,6 @@ package config
 import (
 	"reflect"
 	"time"
-
-	"github.com/taskerhq/tasker/internal/webhook"
 )
 
 // Setting is one effective setting, without secrets.
@@ -42,10 +40,6 @@ func plain(path string, v reflect.Value) any {
 		return RedactDSN(v.String())
 	case path == "sha256":
 		return Redacted
-	case path == "secrets":
-		return Redacted
-	case path == "url": // of a webhook
-		return webhook.ShowURL(v.String())
 	case v.Type() == durationType:
 		return formatDuration(time.Duration(v.Int()))
 	}

@@ -75,6 +75,8 @@ type Letter struct {
 	Occurrences int // times that it died
 	Attempts    int // attempts of its consumers, in all
 	Replays     int // times that it was sent back
+	// FailedSends are the sends by a policy that have failed since it died or was sent last.
+	FailedSends int
 	// Parked letters have been sent back too often: no operation on many takes them unless told to.
 	Parked bool
 

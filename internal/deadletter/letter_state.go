@@ -93,6 +93,7 @@ func (l *Letter) Sent(now task.Instant, retention time.Duration) error {
 		return err
 	}
 	l.Replays++
+	l.FailedSends = 0
 	l.PurgeAt = now.Add(retention)
 	return nil
 }
@@ -119,6 +120,7 @@ func (l *Letter) Return(o Occurrence, maxReplays int, now task.Instant) (Occurre
 	if unrecorded {
 		l.Replays++
 	}
+	l.FailedSends = 0
 	l.Occurrences++
 	o.Letter, o.No, o.Redrive = l.ID, l.Occurrences, l.Redrive
 	l.Group, l.Failure, l.Stack = o.Group, o.Failure, o.Stack
@@ -154,7 +156,13 @@ func (l *Letter) Discard(reason string, now task.Instant, retention time.Duratio
 }
 
 // Restore opens a discarded letter again.
-func (l *Letter) Restore(now task.Instant) error { return l.move(Open, now, "restored", Discarded) }
+func (l *Letter) Restore(now task.Instant) error {
+	if err := l.move(Open, now, "restored", Discarded); err != nil {
+		return err
+	}
+	l.FailedSends = 0
+	return nil
+}
 
 // Edit sets what is sent in place of the original; nil sends the original again. The state does not change.
 func (l *Letter) Edit(to *Content) error {

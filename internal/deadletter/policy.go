@@ -1,10 +1,6 @@
 package deadletter
 
-import (
-	"time"
-
-	"github.com/taskerhq/tasker/internal/task"
-)
+import "time"
 
 // Strategy is how a policy sends letters back.
 type Strategy string
@@ -59,8 +55,5 @@ type Source struct {
 	// MaxOpen bounds the open letters: above it nothing more is captured, and nothing dropped. 0: no bound.
 	MaxOpen int
 	Paused  bool
-	// LostAt is since when it cannot be read, and LostFor why; 0 and "" while it can.
-	LostAt  task.Instant
-	LostFor string
 	Version int64
 }

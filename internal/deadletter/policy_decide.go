@@ -51,11 +51,13 @@ type Decision struct {
 
 // Decide decides about an open letter. chance is a random number in [0,1) that places the jitter.
 //
-//   - Left to an operator: what is parked, was cut or has a type that the policy does not name.
-//   - Given up, or left with KeepExhausted: what is older than MaxAge, or was sent back MaxRetries times.
+//   - Left to an operator: what was cut or has a type that the policy does not name.
+//   - Given up, or left with KeepExhausted: what is older than MaxAge, or was sent back MaxRetries times. A send that
+//     failed counts as one of them, until one succeeds.
+//   - Left to an operator: what is parked and not given up.
 //   - Everything else is sent at a time, counted from now.
 func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
-	switch why, sends := l.Sends(false); {
+	switch why, sends := l.Sends(true); {
 	case p.Strategy == Manual || p.Strategy == "":
 		return Decision{Verdict: VerdictLeave}
 	case !sends:
@@ -64,13 +66,24 @@ func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
 		return Decision{Verdict: VerdictLeave, Reason: "the policy does not name its error type"}
 	case p.MaxAge > 0 && now.Sub(l.FirstAt) > p.MaxAge:
 		return p.exhausted(fmt.Sprintf("it died more than %s ago, the greatest age of the policy", p.MaxAge))
-	case l.Replays >= p.MaxRetries:
-		return p.exhausted(fmt.Sprintf("it was sent back %d times; the policy allows %d", l.Replays, p.MaxRetries))
+	case l.Replays+l.FailedSends >= p.MaxRetries:
+		return p.exhausted(p.tried(l))
 	}
-	return Decision{Verdict: VerdictSend, At: p.due(l.Replays, now, chance)}
+	if why, sends := l.Sends(false); !sends {
+		return Decision{Verdict: VerdictLeave, Reason: why}
+	}
+	return Decision{Verdict: VerdictSend, At: p.due(l, now, chance)}
 }
 
-// exhausted is the decision about a letter that the policy may not send any more.
+// tried says how often a letter was tried.
+func (p *Policy) tried(l *Letter) string {
+	failed := ""
+	if l.FailedSends > 0 {
+		failed = fmt.Sprintf(", and %d sends failed", l.FailedSends)
+	}
+	return fmt.Sprintf("it was sent back %d times%s; the policy allows %d", l.Replays, failed, p.MaxRetries)
+}
+
 func (p *Policy) exhausted(reason string) Decision {
 	if p.KeepExhausted {
 		return Decision{Verdict: VerdictLeave, Reason: reason}
@@ -78,15 +91,19 @@ func (p *Policy) exhausted(reason string) Decision {
 	return Decision{Verdict: VerdictDiscard, Reason: reason}
 }
 
-// due is when a letter is sent that was sent back replays times already. The result is never in the past, and at most
-// MaxDelay away, whatever the fields are.
-func (p *Policy) due(replays int, now task.Instant, chance float64) task.Instant {
-	delay := 0.0
+// due is when a letter is sent. After a send that failed an immediate policy waits as an exponential one does by
+// default: a broker that is down for a minute must not cost all retries.
+func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
+	delay, tries := 0.0, float64(l.Replays+l.FailedSends)
 	switch p.Strategy {
+	case Immediate:
+		if l.FailedSends > 0 {
+			delay = growing(DefaultBase, DefaultMultiplier, float64(l.FailedSends-1), DefaultCap)
+		}
 	case Fixed:
 		delay = float64(p.Base)
 	case Exponential:
-		delay = math.Min(float64(p.Base)*math.Pow(p.Multiplier, float64(replays)), float64(p.Cap))
+		delay = growing(p.Base, p.Multiplier, tries, p.Cap)
 	case ScheduledAt:
 		delay = float64(p.untilTimeOfDay(now))
 	}
@@ -97,6 +114,11 @@ func (p *Policy) due(replays int, now task.Instant, chance float64) task.Instant
 		delay += p.Jitter * chance * float64(p.Base)
 	}
 	return now.Add(time.Duration(math.Min(max(delay, 0), float64(MaxDelay))))
+}
+
+// growing is a delay that is multiplied for each try, up to a cap.
+func growing(base time.Duration, multiplier, tries float64, most time.Duration) float64 {
+	return math.Min(float64(base)*math.Pow(multiplier, tries), float64(most))
 }
 
 // untilTimeOfDay is the time until the next At after now, more than 0 and at most a day. Days are those of UTC, which

@@ -6,4 +6,7 @@
 //
 // [Run] runs the whole demo against any Backend, and counts accepted, settled, lost and doubly settled work
 // itself. [Work] only runs steps; it keeps repaired reports moving while the demo stays up.
+//
+// Read run.go first: it submits (submit.go), works (handlers.go), waits (wait.go, states.go) and sums up (summary.go,
+// failures.go, text.go). observer.go counts what the worker was told; repair.go proposes what an operator could type.
 package demo

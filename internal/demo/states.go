@@ -13,8 +13,8 @@ import (
 // pageSize is the largest page that a Backend gives.
 const pageSize = 1000
 
-// finalStates asks the Backend for the state of every task of the run, and
-// returns those that have settled. Ten thousand tasks are ten pages.
+// finalStates asks the Backend for the state of every task of the run, and returns those that have settled. Ten
+// thousand tasks are ten pages. since bounds the search; it may be too early, never too late.
 func finalStates(ctx context.Context, client *tasker.Client, correlationID string,
 	since time.Time,
 ) (map[uuid.UUID]tasker.TaskState, error) {

@@ -43,7 +43,7 @@ type Summary struct {
 	rows      []Row // to propose a repair
 }
 
-// summary counts what is known.
+// summary counts what is known. A task without a final state is lost; rates leave those out.
 func (r *run) summary(settled map[uuid.UUID]tasker.TaskState, seconds float64) Summary {
 	s := Summary{
 		Records: len(r.rows), Duplicates: r.got.duplicates, Tasks: len(r.got.accepted),

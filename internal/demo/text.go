@@ -20,7 +20,7 @@ func (s Summary) WriteText(w io.Writer) error {
 	return err
 }
 
-// writeCounts writes what became of the reports.
+// writeCounts writes what became of the reports. The lines that must be 0 are always there.
 func (s Summary) writeCounts(b *strings.Builder) {
 	fmt.Fprintf(
 		b,
@@ -89,8 +89,8 @@ func (s Summary) writeFailures(b *strings.Builder) {
 	}
 }
 
-// writeNext writes the commands that show one failure and repair it, with the identifiers of the most
-// frequent cause.
+// writeNext writes the commands that show one failure and repair it, with the identifiers of the most frequent cause,
+// so that they can be copied as they are.
 func (s Summary) writeNext(b *strings.Builder) {
 	if len(s.Failures) == 0 {
 		return
@@ -121,7 +121,7 @@ func (s Summary) repair(g FailureGroup) (repair, bool) {
 	return proposeRepair(g.Step, s.rows[g.Example.Record-1])
 }
 
-// spell writes one command of the noun task.
+// spell writes one command of the noun task, with the server if the demo keeps it running.
 func (s Summary) spell(args string) string {
 	if s.serverURL == "" {
 		return s.command + " task " + args

@@ -58,8 +58,8 @@ type looks struct {
 	allEnded           bool
 }
 
-// due reports whether to look now: at once when the last task has ended as far
-// as the observer can tell, else after a pause.
+// due reports whether to look now: at once when the last task has ended as far as the observer can tell, else after a
+// pause. Looking costs ten pages, so it is not done at every tick.
 func (l *looks) due(now time.Time, ended, total int) bool {
 	if ended != l.ended {
 		l.ended, l.lastMove = ended, now
@@ -72,7 +72,7 @@ func (l *looks) due(now time.Time, ended, total int) bool {
 	return first || now.Sub(l.lastLook) >= recheckEvery
 }
 
-// found books what a look has found.
+// found notes what a look has found: fewer open tasks are progress, which renews the patience.
 func (l *looks) found(now time.Time, open int) {
 	l.lastLook = now
 	if open < l.open {

@@ -63,10 +63,25 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 		out.Retryable, out.Class = true, c.stalledClass(o.task.ID)
 	}
 	out.Cause = o.cause
-	out.Group = c.u.cases.groups.join(def.Namespace, deadletter.PrintOfCase(&task.Case{Reason: out.Reason,
-		Fingerprint: out.Fingerprint, Message: out.Message}, handler, def.Name, stack))
+	if out.Group, err = c.group(&out, def, handler, stack); err != nil {
+		return out, err
+	}
 	out.Snapshot, err = c.snapshot(o, def)
 	return out, err
+}
+
+// group counts an occurrence in its group, and returns the group.
+func (c *snapshotter) group(o *task.Occurrence, def *task.Template, handler, stack string) (int64, error) {
+	of := &task.Case{Reason: o.Reason, Fingerprint: o.Fingerprint, Message: o.Message, Class: o.Class,
+		Retryable: o.Retryable, Step: o.Step}
+	groups, print := &c.u.cases.groups, deadletter.PrintOfCase(of, handler, def.Name, stack)
+	print, err := groups.print(def.Namespace, print, func() deadletter.Facts {
+		return deadletter.FactsOfCase(of, handler, def.Name, print)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return groups.join(def.Namespace, print), nil
 }
 
 // stalledClass is the class of the problem of a task without a failure: a step takes too long, or no worker takes one.

@@ -31,6 +31,7 @@ type Engine struct {
 	stepped func(since time.Time) time.Duration
 	roll    func() float64
 	schemas SchemaCompiler
+	grouper Grouper
 
 	observer    Observer     // the meter, followed by the observer of Options
 	transitions *transitions // nil: the observer does not want single transitions
@@ -131,6 +132,8 @@ type Options struct {
 	Roll func() float64
 	// Schemas compiles input schemas. Without it, templates with an input schema are refused.
 	Schemas SchemaCompiler
+	// Grouper puts failures into groups by rules. Without it, a fingerprint alone decides.
+	Grouper Grouper
 	// Observer receives the effects of transactions. Defaults to none.
 	Observer Observer
 	// Transitions reports each single transition of a task or step to the Observer.
@@ -162,7 +165,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 			Err: err}
 	}
 	e := &Engine{store: db, domains: domainsOf(db), cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll,
-		schemas: opts.Schemas}
+		schemas: opts.Schemas, grouper: opts.Grouper}
 	if e.queue = (storeQueue{e}); opts.Dispatcher != nil {
 		e.dispatch = newDispatchQueue(e, opts.Dispatcher)
 		e.queue = e.dispatch

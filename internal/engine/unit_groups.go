@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // groupChanges holds what a unit changes about the groups of the inbox. It only adds rows, so that thousands of
@@ -10,6 +13,24 @@ import (
 type groupChanges struct {
 	u     *unit
 	tally deadletter.Tally
+}
+
+// Grouper applies rules to the fingerprints of failures. It is called in the transaction that stores a failure.
+type Grouper interface {
+	// Print returns the fingerprint by which a failure is grouped: print, or what a rule of the namespace makes of it.
+	// facts is called only where there are rules. An error is one of the database.
+	Print(ctx context.Context, tx Tx, namespace string, print failure.Print, facts func() deadletter.Facts,
+		now task.Instant) (failure.Print, error)
+}
+
+// print applies the rules of a namespace to the fingerprint of a failure.
+func (gc *groupChanges) print(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print,
+	error,
+) {
+	if gc.u.e.grouper == nil {
+		return print, nil
+	}
+	return gc.u.e.grouper.Print(gc.u.ctx, gc.u.tx, namespace, print, facts, gc.u.now)
 }
 
 // join counts a failure in the group of its fingerprint, and returns the group.

@@ -83,7 +83,8 @@ var overloaded = map[string]bool{
 	"TEMPORARILY_UNAVAILABLE": true,
 }
 
-// Overloaded reports whether the code of a failure means that there were already too many requests.
+// Overloaded reports whether the code of a failure means that there were already too many requests. Such a failure is
+// transient, and a caller may wait longer before the next.
 func Overloaded(r Report) bool { return overloaded[canonical(r.Code)] }
 
 // canonical returns a word in the spelling of the tables.

@@ -16,6 +16,7 @@ const maxFingerprint = 120
 // It is coarser than a Print and older: cases are counted and filtered by it, and clients know it as error_pattern.
 func Fingerprint(r Report) string {
 	switch {
+	// A program chose the code for exactly this purpose.
 	case r.Code != "":
 		return Cut(oneLine(r.Code), maxFingerprint)
 	case r.Type == "panic":

@@ -32,6 +32,25 @@ type Print struct {
 	Where string
 	// Rule is the name of the rule that decided; then the other parts only explain. "" when none did.
 	Rule string
+	// RuleVersion is the version of the rule that decided first by the present condition and keys.
+	RuleVersion int64
+	// RuleKeys are the values of the rule's keys, one a line, each in one line of at most 200 bytes.
+	RuleKeys string
+	// Heading is the title that the rule gives; "" derives one. It identifies nothing.
+	Heading string
+}
+
+// Ruled returns the fingerprint that a rule decided: its keys take the place of all that identified p, which stays as
+// an explanation.
+func (p Print) Ruled(rule string, version int64, keys []string, heading string) Print {
+	p.Rule, p.RuleVersion, p.RuleKeys, p.Heading = rule, version, "", Cut(plain(heading), maxTitle)
+	for i, key := range keys {
+		if i > 0 {
+			p.RuleKeys += "\n"
+		}
+		p.RuleKeys += plain(key)
+	}
+	return p
 }
 
 // PrintOf returns the fingerprint of a failure. stack is the text of its stack, "" for none; where is the handler, or
@@ -53,6 +72,9 @@ func PrintOf(r Report, stack, where string) Print {
 // Title returns a line of at most 240 bytes for a list of fingerprints: what is most telling of what is known. It is
 // for people; two causes may have the same title.
 func (p Print) Title() string {
+	if p.Rule != "" {
+		return p.ruleTitle()
+	}
 	title := p.Message
 	switch {
 	case p.Type != "" && p.Type != "error" && title != "":
@@ -65,21 +87,30 @@ func (p Print) Title() string {
 		title = p.Frame
 	}
 	if title == "" {
-		title = p.Rule
-	}
-	if title == "" {
 		return "(nothing is known)"
 	}
 	return Cut(title, maxTitle)
 }
 
+// ruleTitle is the title of what a rule decided.
+func (p Print) ruleTitle() string {
+	if p.Heading != "" {
+		return p.Heading
+	}
+	title := p.Rule
+	if p.RuleKeys != "" {
+		title += ": " + strings.ReplaceAll(p.RuleKeys, "\n", ", ")
+	}
+	return Cut(title, maxTitle)
+}
+
 // Key returns what identifies the fingerprint: two have the same key exactly if they are of one cause. Each part
-// stands behind its length, so that parts cannot be confused. A rule takes the place of type, message and frame.
+// stands behind its length, so that parts cannot be confused. A rule takes the place of all other parts.
 func (p Print) Key() string {
 	// The word in front keeps a rule from having the key of a print.
 	parts := []string{"print", p.Type, p.Message, p.Frame, p.Where}
 	if p.Rule != "" {
-		parts = []string{"rule", p.Rule, p.Where}
+		parts = []string{"rule", p.Rule, strconv.FormatInt(p.RuleVersion, 10), p.RuleKeys}
 	}
 	var b strings.Builder
 	b.WriteString("v" + strconv.Itoa(p.Version))
@@ -94,7 +125,7 @@ func (p Print) Key() string {
 
 // Part is one part of a fingerprint, and the text that it was derived from.
 type Part struct {
-	Name  string // type, message, frame, where or rule
+	Name  string // type, message, frame, where, rule or key
 	Value string
 	// From is the beginning of the text, in one line of at most 200 bytes; "" where nothing was given.
 	From string
@@ -114,8 +145,20 @@ func (p Print) Why(r Report, stack, where string) []Part {
 		{"frame", p.Frame, plain(line)},
 		{"where", p.Where, plain(where)},
 	}
-	if p.Rule != "" {
-		return []Part{{"rule", p.Rule, p.Title()}, parts[3]}
+	if p.Rule == "" {
+		return parts
+	}
+	parts = []Part{{"rule", p.Rule + " version " + strconv.FormatInt(p.RuleVersion, 10), ""}}
+	for _, key := range p.Keys() {
+		parts = append(parts, Part{"key", key, ""})
 	}
 	return parts
+}
+
+// Keys returns the values of the rule's keys; none where it has no keys, or where no rule decided.
+func (p Print) Keys() []string {
+	if p.RuleKeys == "" {
+		return nil
+	}
+	return strings.Split(p.RuleKeys, "\n")
 }

@@ -2,6 +2,7 @@ package failure_test
 
 import (
 	"bytes"
+
 	"strings"
 	"testing"
 	"time"
@@ -196,15 +197,35 @@ func TestPrintKey(t *testing.T) {
 	if a.Key() == b.Key() || a.Key() != "v1 5:print 1:a 5:b 1:c 0: 1:w" {
 		t.Errorf("%q and %q", a.Key(), b.Key())
 	}
-	ruled := a
-	ruled.Rule = "mail"
-	same := b
-	same.Rule = "mail"
+	ruled, same := a.Ruled("mail", 2, []string{"acme"}, "one title"), b.Ruled("mail", 2, []string{"acme"}, "another")
 	if ruled.Key() != same.Key() || ruled.Key() == a.Key() {
 		t.Errorf("by a rule: %q and %q", ruled.Key(), same.Key())
 	}
-	if same.Where = "x"; ruled.Key() == same.Key() {
-		t.Error("a rule joins what is at two places")
+	for _, other := range []failure.Print{a.Ruled("mail", 3, []string{"acme"}, ""), a.Ruled("mail", 2, []string{"b"}, ""),
+		a.Ruled("mai", 2, []string{"acme"}, ""), a.Ruled("mail", 2, []string{"acme", ""}, ""),
+		a.Ruled("mail", 2, []string{"ac", "me"}, "")} {
+		if other.Key() == ruled.Key() {
+			t.Errorf("%+v has the key of %+v", other, ruled)
+		}
+	}
+}
+
+// A rule's keys come from messages: whatever they contain, each is one bounded line.
+func TestPrintRuled(t *testing.T) {
+	t.Parallel()
+	p := failure.PrintOf(failure.Report{Type: "E"}, "", "mail").Ruled("tenant", 4,
+		[]string{"a\nb\x00\x1b[31m", strings.Repeat("x", 1000)}, "")
+	if keys := p.Keys(); len(keys) != 2 || strings.ContainsAny(p.RuleKeys, "\x00\x1b") || len(keys[1]) > 200 {
+		t.Errorf("the keys are %q", keys)
+	}
+	if title := p.Title(); !strings.HasPrefix(title, "tenant: a b") || len(title) > 240 {
+		t.Errorf("the title is %q", title)
+	}
+	if why := p.Why(failure.Report{}, "", ""); len(why) != 3 || why[0].Value != "tenant version 4" || why[1].Name != "key" {
+		t.Errorf("why: %v", why)
+	}
+	if p = p.Ruled("tenant", 4, nil, "Tenants\nare down"); p.Title() != "Tenants are down" {
+		t.Errorf("the title is %q", p.Title())
 	}
 }
 

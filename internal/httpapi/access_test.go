@@ -49,10 +49,11 @@ var needs = map[string]string{
 	"list-sources": "read dead-letters:read sources:admin", "save-source": "sources:admin",
 	"remove-source": "sources:admin",
 	"test-source":   "sources:admin", "pause-source": "sources:admin", "resume-source": "sources:admin",
-	"list-webhooks": "admin", "test-webhook": "admin",
 	"list-policies": "read dead-letters:read sources:admin", "save-policy": "sources:admin",
 	"remove-policy": "sources:admin",
-	"live":          "", "ready": "", "version": "",
+	"list-rules":    "read dead-letters:read sources:admin", "get-rule": "read dead-letters:read sources:admin",
+	"save-rule": "sources:admin", "remove-rule": "sources:admin", "test-rule": "sources:admin",
+	"live": "", "ready": "", "version": "",
 }
 
 // ringOf makes a ring of one key and returns the header that shows it.

@@ -32,7 +32,27 @@ func newAPI(t *testing.T, backend httpapi.Backend, opts httpapi.Options) *api {
 		opts.DeadLetters = fakeInbox{f}
 	}
 	h := httpapi.New(backend, opts)
-	return &api{t: t, handler: h, doc: loadDocument(t, h)}
+	return &api{t: t, handler: h, doc: documentOf(t, h, opts)}
+}
+
+// documents are those that tests have loaded, by what makes a difference to them. To encode one and to read it takes
+// longer than most tests.
+var documents = struct {
+	mu sync.Mutex
+	of map[string]document
+}{of: map[string]document{}}
+
+func documentOf(t *testing.T, h http.Handler, opts httpapi.Options) document {
+	t.Helper()
+	key := fmt.Sprint(opts.Limits, opts.Version, opts.DeadLetters != nil, opts.Front != nil, opts.Metrics != nil)
+	documents.mu.Lock()
+	defer documents.mu.Unlock()
+	d, known := documents.of[key]
+	if !known {
+		d = loadDocument(t, h)
+		documents.of[key] = d
+	}
+	return d
 }
 
 // response is an answer, read.

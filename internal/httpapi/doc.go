@@ -12,4 +12,8 @@
 // The families: package queue is /api/v1, package workers is /internal/workers. They do not know each other. Both speak
 // of workers with the verbs of package taskworker, where a worker knows only tasks, and of package stepworker, the
 // worker protocol's own words.
+//
+// Handlers contain no rules of the domain. They check what concerns the request: permissions, namespaces that it names,
+// preconditions that come in two places, and defaults that depend on the key, such as the actor. Everything else is the
+// Backend's, so that the engine in process behaves in the same way.
 package httpapi

@@ -205,11 +205,29 @@ func (b fakeInbox) Policies(_ context.Context, namespace string) ([]deadletters.
 	return []deadletters.Policy{{Source: "billing", Strategy: deadletters.Manual}}, b.f.note(namespace)
 }
 
-func (b fakeInbox) Webhooks(context.Context) ([]deadletters.Webhook, error) {
-	return []deadletters.Webhook{{Name: "ops", URL: "https://hooks.example/...", Secrets: 1,
-		Events: []deadletters.WebhookType{deadletters.WebhookGroupNew}}}, b.f.note("webhooks")
+func cannedRule() *deadletters.SavedRule {
+	return &deadletters.SavedRule{Rule: deadletters.Rule{Namespace: "default", Name: "tenants", When: "true",
+		GroupBy: []string{"code"}}, Version: 2, Since: 1, SavedAt: noon, ETag: "2", Failed: 3, LastError: "when: at 1:1: no"}
 }
 
-func (b fakeInbox) TestWebhook(_ context.Context, name string) (*deadletters.WebhookAnswer, error) {
-	return &deadletters.WebhookAnswer{Name: name, MessageID: "m", Delivered: true, Status: 204}, b.f.note(name)
+func (b fakeInbox) SaveRule(_ context.Context, req deadletters.RuleRequest) (*deadletters.SavedRule, error) {
+	return cannedRule(), b.f.note(req)
+}
+
+func (b fakeInbox) DropRule(_ context.Context, _, _ string, act deadletters.Act) error {
+	return b.f.note(act)
+}
+
+func (b fakeInbox) Rules(_ context.Context, namespace string) ([]deadletters.SavedRule, error) {
+	return []deadletters.SavedRule{*cannedRule()}, b.f.note(namespace)
+}
+
+func (b fakeInbox) Rule(_ context.Context, namespace, name string) (*deadletters.RuleStory, error) {
+	return &deadletters.RuleStory{SavedRule: *cannedRule(), Versions: []deadletters.SavedRule{*cannedRule()}},
+		b.f.note(namespace + "/" + name)
+}
+
+func (b fakeInbox) TestRule(_ context.Context, test deadletters.RuleTest) (*deadletters.RuleTrial, error) {
+	return &deadletters.RuleTrial{Tried: 1, Matched: 1, Items: []deadletters.RuleItem{{Kind: deadletters.KindLetter,
+		ID: &letterID, Matched: true, GroupID: groupID, Title: "tenants: acme", Keys: []string{"acme"}}}}, b.f.note(test)
 }

@@ -90,6 +90,10 @@ func TestInboxRefused(t *testing.T) {
 		"Strategy":         {"POST", "/v1/policies", `{"source":"a","strategy":"often"}`, "/strategy"},
 		"Jitter":           {"POST", "/v1/policies", `{"source":"a","strategy":"fixed","jitter":1.1}`, "/jitter"},
 		"PolicyNoSource":   {"DELETE", "/v1/policies", "", "query.source"},
+		"RuleNoWhen":       {"POST", "/v1/rules", `{"name":"a"}`, "/when"},
+		"RulePosition":     {"POST", "/v1/rules", `{"name":"a","when":"true","position":1000001}`, "/position"},
+		"RuleKeys":         {"POST", "/v1/rules", `{"name":"a","when":"true","group_by":["1","2","3","4","5","6","7","8","9"]}`, "/group_by"},
+		"RuleTestClass":    {"POST", "/v1/rules/test", `{"rule":{"name":"a","when":"true"},"failure":{"class":"odd"}}`, "/failure/class"},
 		"TwoPreconditions": {"PATCH", group, `{"owner":"ann","if_match":"1"}`, "/if_match"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,7 +229,8 @@ func TestInboxNamespaces(t *testing.T) {
 		}
 	}
 	for _, r := range [][2]string{{"/v1/sources", `{"name":"a","driver":"http"}`},
-		{"/v1/policies", `{"source":"a","strategy":"manual"}`}} {
+		{"/v1/policies", `{"source":"a","strategy":"manual"}`}, {"/v1/rules", `{"name":"a","when":"true"}`},
+		{"/v1/rules/test", `{"rule":{"name":"a","when":"true"},"failure":{}}`}} {
 		if got := a.do(t, "POST", r[0], r[1], key); got.status != 403 {
 			t.Errorf("%s for the default namespace is answered %d", r[0], got.status)
 		}
@@ -240,7 +245,7 @@ func TestWithoutInbox(t *testing.T) {
 	t.Parallel()
 	h := httpapi.New(&fake{}, httpapi.Options{})
 	for _, path := range []string{"/v1/groups", "/v1/dead-letters", "/v1/dead-letters/export", "/v1/redrives",
-		"/v1/sources", "/v1/policies"} {
+		"/v1/sources", "/v1/policies", "/v1/rules"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != 503 || !strings.Contains(w.Body.String(), "SQL store") {

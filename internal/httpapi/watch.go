@@ -17,7 +17,8 @@ type StreamWatcher interface {
 	WatchStream() (ended func(why string))
 }
 
-// inTrace puts tasks without a trace context into that of the request.
+// inTrace puts tasks without a trace context into that of the request, so that the spans of a task are part of its
+// caller's trace.
 func inTrace(ctx context.Context, tasks []tasker.TaskRequest) {
 	traceparent := web.TraceParent(ctx)
 	for i := range tasks {

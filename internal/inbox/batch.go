@@ -342,7 +342,11 @@ func sent(o outgoing, err error, now task.Instant) result {
 
 // recordSends stores results in items and letters. A letter that is not as it was marked has come back, or another
 // process has recorded it; its item says so.
-func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result, now task.Instant) error {
+//
+// failed, if it is not nil, decides about a letter that is open again because its send failed.
+func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result, now task.Instant,
+	failed func(*deadletter.Letter),
+) error {
 	// Letters are locked before their items are stored, in the order that mark and capture use; another order could
 	// deadlock with them.
 	var marked []deadletter.Item
@@ -372,7 +376,10 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result
 			err = l.Sent(now, deadletter.Retention)
 			// The send failed for certain, so the letter opens again and counts as open.
 		} else if err = l.Unmark(r.item.Message, now); err == nil {
-			tally.Of(l.Group).OpenLetters++
+			if failed != nil {
+				failed(l)
+			}
+			tally.Of(l.Group).OpenLetters += opened(l.State)
 		}
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -257,7 +258,10 @@ func (c *capture) take(a *Arrival, identity string) (Receipt, error) {
 	if c.full != nil {
 		return Receipt{}, c.full
 	}
-	print, group := c.print(a)
+	print, group, err := c.print(a)
+	if err != nil {
+		return Receipt{}, err
+	}
 	if l != nil {
 		return c.back(l, a, identity, print, group)
 	}
@@ -318,14 +322,14 @@ func sentBack(l *deadletter.Letter) bool {
 	return l.State == deadletter.Redriven || l.State == deadletter.Redriving
 }
 
-// print returns the fingerprint of a message's failure, and its group.
-func (c *capture) print(a *Arrival) (failure.Print, deadletter.GroupID) {
-	where := a.Handler
-	if where == "" {
-		where = c.source.Name
-	}
-	print := failure.PrintOf(a.Failure, a.Stack, where)
-	return print, deadletter.GroupOf(c.source.Namespace, print)
+// print returns the fingerprint of a message's failure by the rules, and its group.
+func (c *capture) print(a *Arrival) (failure.Print, deadletter.GroupID, error) {
+	print := failure.PrintOf(a.Failure, a.Stack, cmp.Or(a.Handler, c.source.Name))
+	print, err := c.in.opts.Ruler.Print(c.ctx, c.tx, c.source.Namespace, print, func() deadletter.Facts {
+		return deadletter.FactsOfLetter(&deadletter.Letter{Source: c.source.Name, Origin: a.Origin, Original: a.Content},
+			a.Failure, a.Handler, a.Stack)
+	}, c.now)
+	return print, deadletter.GroupOf(c.source.Namespace, print), err
 }
 
 // letter makes the letter of a message that is new.
@@ -405,19 +409,8 @@ func (c *capture) count(id deadletter.GroupID, print failure.Print, l *deadlette
 
 // decide applies the policy of a letter's origin.
 func (c *capture) decide(l *deadletter.Letter) {
-	p := policyFor(c.policies, l.Origin)
-	if p == nil || l.Parked {
-		return
-	}
-	switch d := p.Decide(l, c.now, c.in.roll()); d.Verdict {
-	case deadletter.VerdictDiscard:
-		if l.Discard("policy: "+d.Reason, c.now, deadletter.Retention) == nil {
-			c.tally.Of(l.Group).OpenLetters--
-		}
-	case deadletter.VerdictSend:
-		_ = l.Schedule(d.At, c.now) // an open letter can be scheduled
-	default:
-		l.Reason = d.Reason
+	if c.in.decide(c.policies, l, "", c.now); l.State == deadletter.Discarded {
+		c.tally.Of(l.Group).OpenLetters--
 	}
 }
 

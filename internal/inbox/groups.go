@@ -54,9 +54,6 @@ func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*Gro
 	if page.Hours, err = in.store.Hours(ctx, ids, in.now().Add(-24*time.Hour)); err != nil {
 		return nil, err
 	}
-	if page.Resolved, err = in.store.Resolutions(ctx, namespace); err != nil {
-		return nil, err
-	}
 	if len(page.Groups) == f.Limit {
 		last := page.Groups[len(page.Groups)-1]
 		page.Next = fmt.Sprintf("%d.%x", f.Value(last), int64(last.ID))
@@ -123,7 +120,8 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	} else {
 		s.Why = g.Print.Why(failure.Report{}, "", "")
 	}
-	return s, nil
+	s.Why, err = in.whyRule(ctx, g, s.Why)
+	return s, err
 }
 
 // withMerged adds the groups that are merged into groups: they are shown, and acted on, together.
@@ -343,16 +341,12 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 		if err != nil {
 			return err
 		}
-		was := g.State
-		a := act{kind: "change_group", by: by, key: key, from: string(was)}
+		a := act{kind: "change_group", by: by, key: key, from: string(g.State)}
 		if err := fn(g, &a); err != nil {
 			return err
 		}
 		a.to, changed = string(g.State), g
-		if err := in.saveGroup(ctx, tx, g, a, note); err != nil || g.State == was {
-			return err
-		}
-		return in.tell(ctx, tx, deadletter.GroupHappened(deadletter.EventGroupState, g, was, a.kind, in.now()))
+		return in.saveGroup(ctx, tx, g, a, note)
 	})
 	if err != nil {
 		return nil, err

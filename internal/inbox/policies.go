@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 
@@ -105,13 +106,18 @@ func (in *Inbox) policiesOf(ctx context.Context, s *deadletter.Source) ([]*deadl
 	if err != nil {
 		return nil, err
 	}
+	return policiesFor(all, s.Namespace, s.Name), nil
+}
+
+// policiesFor returns those of a source.
+func policiesFor(all []*deadletter.Policy, namespace, source string) []*deadletter.Policy {
 	var of []*deadletter.Policy
 	for _, p := range all {
-		if p.Source == s.Name {
+		if p.Namespace == namespace && p.Source == source {
 			of = append(of, p)
 		}
 	}
-	return of, nil
+	return of
 }
 
 // policyFor returns the policy for an origin: its own, else that of the source, else nil. The order of the list does
@@ -130,6 +136,29 @@ func policyFor(policies []*deadletter.Policy, origin string) *deadletter.Policy 
 }
 
 // policyName names a policy in the audit trail: the source, and the origin behind a slash if it has one.
+// decide applies the policies of a source to an open letter of it: it is scheduled, discarded, or left with a reason.
+// failed is why the last send failed, "" where none did.
+func (in *Inbox) decide(policies []*deadletter.Policy, l *deadletter.Letter, failed string, now task.Instant) {
+	p := policyFor(policies, l.Origin)
+	if p == nil {
+		return
+	}
+	d := p.Decide(l, now, in.roll())
+	if d.Reason != "" && failed != "" {
+		d.Reason += "; the last send: " + failed
+	}
+	// An open letter can be discarded and scheduled: there is no error.
+	switch d.Verdict {
+	case deadletter.VerdictDiscard:
+		_ = l.Discard("policy: "+d.Reason, now, deadletter.Retention)
+	case deadletter.VerdictSend:
+		_ = l.Schedule(d.At, now)
+		l.Reason = failed
+	default:
+		l.Reason = cmp.Or(d.Reason, failed)
+	}
+}
+
 func policyName(p *deadletter.Policy) string {
 	if p.Origin == "" {
 		return p.Source

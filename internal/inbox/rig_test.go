@@ -21,7 +21,6 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
-	"github.com/taskerhq/tasker/internal/webhook"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -31,19 +30,17 @@ type rig struct {
 	t *testing.T
 	*inbox.Inbox
 	node    *node.Node
+	db      engine.Database
 	client  *tasker.Client
 	broker  *broker
 	commits commits
-	// carriers are those of the node.
-	carriers map[string]inbox.Carrier
-	webhooks []webhook.Endpoint
 
 	mu  sync.Mutex
 	now time.Time
 }
 
 // onEveryDatabase runs a script on SQLite and on PostgreSQL.
-func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig), options ...func(*node.Options)) {
+func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig)) {
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
@@ -51,7 +48,7 @@ func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig), options ..
 		if err != nil {
 			t.Fatal(err)
 		}
-		script(t, newRig(t, s, options...))
+		script(t, newRig(t, s))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
@@ -59,19 +56,15 @@ func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig), options ..
 		if err != nil {
 			t.Fatal(err)
 		}
-		script(t, newRig(t, s, options...))
+		script(t, newRig(t, s))
 	})
 }
 
-func newRig(t *testing.T, s engine.Database, options ...func(*node.Options)) *rig {
+func newRig(t *testing.T, s engine.Database) *rig {
 	t.Helper()
-	r := &rig{t: t, now: noon, broker: newBroker()}
-	opts := node.Options{Now: r.clock, Observer: &r.commits,
-		Carriers: map[string]inbox.Carrier{"memory": r.broker}}
-	for _, set := range options {
-		set(&opts)
-	}
-	n, err := node.New(t.Context(), s, opts)
+	r := &rig{t: t, db: s, now: noon, broker: newBroker()}
+	n, err := node.New(t.Context(), s, node.Options{Now: r.clock, Observer: &r.commits,
+		Carriers: map[string]inbox.Carrier{"memory": r.broker}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +73,6 @@ func newRig(t *testing.T, s engine.Database, options ...func(*node.Options)) *ri
 			t.Errorf("close: %v", err)
 		}
 	})
-	r.carriers, r.webhooks = opts.Carriers, opts.Webhooks
 	r.node, r.Inbox, r.client = n, n.Inbox(), tasker.NewClient(n)
 	r.source(deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq"})
 	return r

@@ -5,6 +5,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -22,7 +23,8 @@ type Store interface {
 	RedriveReader
 	SourceRows
 	PolicyRows
-	EventRows
+	RuleRows
+	RuleReader
 }
 
 // LetterRows are letters in a transaction.
@@ -95,8 +97,8 @@ type GroupRows interface {
 	// one for each group, and whether there are more.
 	FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.Delta, bool, error)
 	// Regroup puts up to limit cases that are in no group into theirs, and returns how many: cases of older databases,
-	// and those that were opened by SQL.
-	Regroup(ctx context.Context, tx engine.Tx, limit int) (int, error)
+	// and those that were opened by SQL. by applies the rules to their fingerprints.
+	Regroup(ctx context.Context, tx engine.Tx, limit int, by PrintFunc) (int, error)
 }
 
 // GroupReader answers queries about groups.
@@ -112,8 +114,6 @@ type GroupReader interface {
 	// Hours returns the failures of groups by the hour, since a time, the earliest first.
 	Hours(ctx context.Context, groups []deadletter.GroupID, since task.Instant) (map[deadletter.GroupID][]deadletter.Hour,
 		error)
-	// Resolutions adds up how often the groups of a namespace, or of all (""), were resolved.
-	Resolutions(ctx context.Context, namespace string) (deadletter.Resolutions, error)
 	// Timed returns ignored groups whose time is up.
 	Timed(ctx context.Context, now task.Instant, limit int) ([]deadletter.GroupID, error)
 }
@@ -199,9 +199,6 @@ type SourceRows interface {
 	// TakeSource gives a node the right to read a source until a time, and reports whether it has it: not while another
 	// node has it, nor when there is no such source.
 	TakeSource(ctx context.Context, tx engine.Tx, namespace, name, node string, now, until task.Instant) (bool, error)
-	// MarkSource stores since when a source cannot be read, and why; 0 when it can be. It reports whether that changes
-	// anything: a source that is lost already stays lost since then.
-	MarkSource(ctx context.Context, tx engine.Tx, namespace, name string, lost task.Instant, why string) (bool, error)
 }
 
 // PolicyRows are policies, by namespace, source and origin.
@@ -214,16 +211,32 @@ type PolicyRows interface {
 	Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error)
 }
 
-// EventRows are events that webhooks are to receive.
-type EventRows interface {
-	// AddEvents stores events. They have IDs.
-	AddEvents(ctx context.Context, tx engine.Tx, events []deadletter.Event) error
-	// WaitingEvents returns up to limit events of which no delivery was submitted, the oldest first.
-	WaitingEvents(ctx context.Context, limit int) ([]deadletter.Event, error)
-	// EventsSubmitted records that the deliveries of events are submitted.
-	EventsSubmitted(ctx context.Context, tx engine.Tx, ids []task.ID) error
-	// FindEvent returns an event, or nil.
-	FindEvent(ctx context.Context, id task.ID) (*deadletter.Event, error)
-	// PurgeEvents deletes up to limit events from before a time, and returns how many.
-	PurgeEvents(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error)
+// PrintFunc returns the fingerprint of a failure by the rules of a namespace, from its fingerprint without rules.
+type PrintFunc func(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error)
+
+// RuleRows are rules in a transaction.
+type RuleRows interface {
+	// RulesInForce returns the rules of a namespace that are in force, in the order in which they are tried.
+	RulesInForce(ctx context.Context, tx engine.Tx, namespace string) ([]*deadletter.Rule, error)
+	// LatestRule returns the latest version of a rule, locked, also one that removed the rule; or nil.
+	LatestRule(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Rule, error)
+	// AddRule stores a version of a rule, which is in force from then on in place of the one before, unless it removes
+	// the rule. Conflict: that version exists.
+	AddRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule) error
+}
+
+// RuleReader answers queries about rules.
+type RuleReader interface {
+	// Rules returns the rules of a namespace that are in force, or of all (""), in the order in which they are tried.
+	Rules(ctx context.Context, namespace string) ([]*deadletter.Rule, error)
+	// RuleVersions returns up to limit versions of a rule from a version downwards; 0 begins at the latest.
+	RuleVersions(ctx context.Context, namespace, name string, from int64, limit int) ([]*deadletter.Rule, error)
+	// CaseMembers returns up to limit cases of a group behind an ID, in the order of their IDs.
+	CaseMembers(ctx context.Context, group deadletter.GroupID, after task.ID, limit int) ([]CaseMember, error)
+}
+
+// CaseMember is a case of a group, as rules see it.
+type CaseMember struct {
+	ID, Task task.ID
+	Facts    deadletter.Facts
 }

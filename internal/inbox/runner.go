@@ -113,13 +113,6 @@ func (r *runner) run(ctx context.Context) (more bool, err error) {
 // apply stores a decision about the redrive itself: a new wave, a halt, the end. An operator who acted in the meantime
 // comes first. A new wave is no act; halting and ending are, by the system.
 func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
-	var counts *deadletter.Counts
-	if step.Act != deadletter.ActWave {
-		var err error
-		if counts, err = r.in.countsOf(ctx, r.redrive.ID); err != nil {
-			return err
-		}
-	}
 	return r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		now, err := r.reload(ctx, tx)
 		if err != nil || !r.redrive.State.Active() {
@@ -133,18 +126,14 @@ func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
 			return err
 		}
 		if step.Act == deadletter.ActWave {
-			return r.in.tellRedrive(ctx, tx, r.redrive, was, nil)
+			return nil
 		}
 		kind := "end_redrive"
 		if step.Act == deadletter.ActHalt {
 			kind = "halt_redrive"
 		}
-		if err := r.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: step.Reason},
-			namespace: r.redrive.Namespace, of: r.redrive.ID.String(), from: string(was),
-			to: string(r.redrive.State)}); err != nil {
-			return err
-		}
-		return r.in.tellRedrive(ctx, tx, r.redrive, was, counts)
+		return r.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: step.Reason},
+			namespace: r.redrive.Namespace, of: r.redrive.ID.String(), from: string(was), to: string(r.redrive.State)})
 	})
 }
 
@@ -205,7 +194,7 @@ func behind(items, left []deadletter.Item) int {
 // record stores results, and that the items up to the number last are decided. Without results it only counts anew.
 func (r *runner) record(ctx context.Context, results []result, last int) error {
 	return r.update(ctx, func(ctx context.Context, tx engine.Tx, now task.Instant) (int, error) {
-		if err := r.in.recordSends(ctx, tx, results, now); err != nil {
+		if err := r.in.recordSends(ctx, tx, results, now, nil); err != nil {
 			return 0, err
 		}
 		// The items say what is decided, not this process: another one may have counted some of them already.
@@ -229,14 +218,10 @@ func (r *runner) update(ctx context.Context, fn func(context.Context, engine.Tx,
 		if err != nil {
 			return err
 		}
-		was := r.redrive.State
 		if n, err = fn(ctx, tx, now); err != nil {
 			return err
 		}
-		if err := r.in.store.SaveRedrive(ctx, tx, r.redrive); err != nil {
-			return err
-		}
-		return r.in.tellRedrive(ctx, tx, r.redrive, was, nil)
+		return r.in.store.SaveRedrive(ctx, tx, r.redrive)
 	})
 	if err == nil {
 		r.decided += max(n, 0)

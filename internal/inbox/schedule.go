@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -35,8 +36,9 @@ func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 	return n, more, nil
 }
 
-// sendLetters sends letters for their policies, as a batch without a redrive: nothing is stored for the items. Letters
-// that cannot be sent are opened in the transaction that records the others.
+// sendLetters sends letters for their policies, as a batch without a redrive: nothing is stored for the items. Policies
+// decide again about letters whose send has failed. Letters that cannot be sent are opened in the transaction that
+// records the others.
 func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) error {
 	b := &batch{runner: &runner{in: in, redrive: &deadletter.Redrive{Operation: deadletter.OpRedrive}}, again: again}
 	for i, id := range ids {
@@ -46,12 +48,44 @@ func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) err
 		return err
 	}
 	results := b.send(ctx)
+	policies, err := in.store.Policies(ctx, "")
+	if err != nil {
+		return err
+	}
 	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		if err := in.recordSends(ctx, tx, results, in.now()); err != nil {
+		now := in.now()
+		if err := in.recordSends(ctx, tx, results, now, func(l *deadletter.Letter) {
+			l.FailedSends++
+			in.decide(policiesFor(policies, l.Namespace, l.Source), l, l.Reason, now)
+		}); err != nil {
+			return err
+		}
+		if err := in.reportUncertain(ctx, tx, b.sending, results); err != nil {
 			return err
 		}
 		return in.leave(ctx, tx, results)
 	})
+}
+
+// reportUncertain records in the audit trail that letters may have been sent twice: a policy's sends have no items.
+func (in *Inbox) reportUncertain(ctx context.Context, tx engine.Tx, sending []outgoing, results []result) error {
+	of := map[task.ID]*deadletter.Letter{}
+	for _, o := range sending {
+		of[o.item.ID] = o.out.Letter
+	}
+	for _, r := range results {
+		l := of[r.item.ID]
+		if l == nil || !r.item.Uncertain || r.item.State != deadletter.ItemSent {
+			continue
+		}
+		reason := cmp.Or(r.item.Message, "a process ended between the send and its record")
+		err := in.act(ctx, tx, act{kind: "send_letter_again", by: By{Actor: engine.System,
+			Reason: "it may have been sent twice: " + reason}, namespace: l.Namespace, of: l.ID.String()})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // leave opens scheduled letters that cannot be sent, so that an operator sees them and no policy tries for ever.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -27,17 +28,14 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 			return err
 		}
 		n = len(sums)
-		var events []deadletter.Event
 		for _, d := range sums {
 			if d.Failures > 0 {
-				happened, err := in.failed(ctx, tx, d)
-				if err != nil {
+				if err := in.failed(ctx, tx, d); err != nil {
 					return err
 				}
-				events = append(events, happened...)
 			}
 		}
-		return in.tell(ctx, tx, events...)
+		return nil
 	})
 	if err != nil || more {
 		return n, more, err
@@ -45,76 +43,23 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 	return n, false, in.elapsed(ctx)
 }
 
-// failed tells a group of its failures, and then the group that shows it: both may be resolved or ignored. It returns
-// what that means.
-func (in *Inbox) failed(ctx context.Context, tx engine.Tx, d deadletter.Delta) (events []deadletter.Event, err error) {
+// failed tells a group of its failures, and then the group that shows it: both may be resolved or ignored.
+func (in *Inbox) failed(ctx context.Context, tx engine.Tx, d deadletter.Delta) error {
 	for id := d.Group; id != 0; {
 		g, err := in.store.Group(ctx, tx, id)
 		if err != nil || g == nil {
-			return events, err
+			return err
 		}
-		happened, err := in.failedIn(ctx, tx, g, d)
+		hour, err := in.thisHour(ctx, g)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		events = append(events, happened...)
+		if err := in.noticed(ctx, tx, g, g.Failed(d, hour, in.now())); err != nil {
+			return err
+		}
 		id = g.MergedInto
 	}
-	return events, nil
-}
-
-// failedIn tells one group of failures, and stores what changes.
-func (in *Inbox) failedIn(ctx context.Context, tx engine.Tx, g *deadletter.Group, d deadletter.Delta) (
-	events []deadletter.Event, err error,
-) {
-	hour, err := in.thisHour(ctx, g)
-	if err != nil {
-		return nil, err
-	}
-	now, told := in.now(), g.ToldAt
-	if g.First(d, now) {
-		events = append(events, deadletter.GroupHappened(deadletter.EventGroupNew, g, "", "", now))
-	}
-	if was := g.State; was != deadletter.GroupOpen {
-		e, err := in.noticed(ctx, tx, g, was, g.Failed(d, hour, now))
-		if err != nil || e != nil {
-			return append(events, nonNil(e)...), err
-		}
-	}
-	burst, err := in.burst(ctx, g)
-	if err != nil {
-		return nil, err
-	}
-	if events = append(events, nonNil(burst)...); burst == nil && told == g.ToldAt {
-		return events, nil
-	}
-	return events, in.store.SaveGroup(ctx, tx, g)
-}
-
-func nonNil(e *deadletter.Event) []deadletter.Event {
-	if e == nil {
-		return nil
-	}
-	return []deadletter.Event{*e}
-}
-
-// burst returns the event of a burst, or nil. Like thisHour it reads the committed state.
-func (in *Inbox) burst(ctx context.Context, g *deadletter.Group) (*deadletter.Event, error) {
-	now := in.now()
-	if !g.MayBurst(now) {
-		return nil, nil
-	}
-	hours, err := in.shownHours(ctx, g, now.Add(-25*time.Hour))
-	if err != nil {
-		return nil, err
-	}
-	hour, usual, burst := g.Burst(hours, now)
-	if !burst {
-		return nil, nil
-	}
-	e := deadletter.GroupHappened(deadletter.EventBurst, g, "", "", now)
-	e.Hour, e.Usual = hour, usual
-	return &e, nil
+	return nil
 }
 
 // thisHour returns the failures of the current clock hour in an ignored group and those that are merged into it. It
@@ -123,37 +68,28 @@ func (in *Inbox) thisHour(ctx context.Context, g *deadletter.Group) (n int64, er
 	if g.State != deadletter.GroupIgnored || g.Ignore.PerHour == 0 {
 		return 0, nil
 	}
-	now := in.now()
-	hours, err := in.shownHours(ctx, g, now-now%task.Instant(time.Hour.Microseconds()))
-	for _, h := range hours {
-		n += h.Failures
-	}
-	return n, err
-}
-
-// shownHours returns the failures by the hour of a group and those that are merged into it.
-func (in *Inbox) shownHours(ctx context.Context, g *deadletter.Group, since task.Instant) ([]deadletter.Hour, error) {
 	merged, err := in.store.MergedGroups(ctx, g.ID)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	ids := []deadletter.GroupID{g.ID}
 	for _, m := range merged {
 		ids = append(ids, m.ID)
 	}
-	hours, err := in.store.Hours(ctx, ids, since)
-	return addHours(hours), err
+	now := in.now()
+	hours, err := in.store.Hours(ctx, ids, now-now%task.Instant(time.Hour.Microseconds()))
+	for _, h := range addHours(hours) {
+		n += h.Failures
+	}
+	return n, err
 }
 
-// noticed stores a change that failures or time brought about, and notes it in the thread of the group. It returns the
-// event, nil if nothing changed.
-func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group, was deadletter.GroupState,
-	e deadletter.GroupEvent,
-) (*deadletter.Event, error) {
-	text, kind := "", deadletter.EventGroupState
+// noticed stores a change that failures or time brought about, and notes it in the thread of the group. Events that
+// change nothing, such as the first failure of a group, are not stored.
+func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group, e deadletter.GroupEvent) error {
+	text := ""
 	switch e {
 	case deadletter.Regressed:
-		kind = deadletter.EventRegression
 		text = "failed again after it was resolved"
 		if g.ResolvedIn != "" {
 			text += " in " + g.ResolvedIn
@@ -161,14 +97,10 @@ func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group,
 	case deadletter.IgnoreEnded:
 		text = "is no longer ignored: a bound was reached"
 	default:
-		return nil, nil
+		return nil
 	}
 	by := By{Actor: engine.System, Reason: text}
-	if err := in.saveGroup(ctx, tx, g, act{kind: string(e), by: by, to: string(g.State)}, ""); err != nil {
-		return nil, err
-	}
-	happened := deadletter.GroupHappened(kind, g, was, text, in.now())
-	return &happened, nil
+	return in.saveGroup(ctx, tx, g, act{kind: string(e), by: by, to: string(g.State)}, "")
 }
 
 // elapsed opens ignored groups whose time is up, up to 500 in one call. The others follow with the next turn.
@@ -178,7 +110,6 @@ func (in *Inbox) elapsed(ctx context.Context) error {
 		return err
 	}
 	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		var events []deadletter.Event
 		for _, id := range ids {
 			g, err := in.store.Group(ctx, tx, id)
 			if err != nil {
@@ -187,19 +118,16 @@ func (in *Inbox) elapsed(ctx context.Context) error {
 			if g == nil {
 				continue
 			}
-			was := g.State
-			e, err := in.noticed(ctx, tx, g, was, g.Elapsed(in.now()))
-			if err != nil {
+			if err := in.noticed(ctx, tx, g, g.Elapsed(in.now())); err != nil {
 				return err
 			}
-			events = append(events, nonNil(e)...)
 		}
-		return in.tell(ctx, tx, events...)
+		return nil
 	})
 }
 
-// Tidy deletes letters and events whose time has come, and puts cases into groups that have none: those of an older
-// database, and those that SQL opened. It must run in one process at a time.
+// Tidy deletes letters whose time has come, and puts cases into groups that have none: those of an older database, and
+// those that SQL opened. It must run in one process at a time.
 //
 // One call is one small transaction, because capture and redrives use the same database.
 func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
@@ -208,13 +136,12 @@ func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
 		if err != nil {
 			return err
 		}
-		events, err := in.store.PurgeEvents(ctx, tx, in.now().Add(-eventRetention), tidyBatch)
-		if err != nil {
-			return err
+		now := in.now()
+		by := func(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error) {
+			return in.opts.Ruler.Print(ctx, tx, namespace, print, facts, now)
 		}
-		regrouped, err := in.store.Regroup(ctx, tx, tidyBatch)
-		n = purged + events + regrouped
-		more = purged == tidyBatch || events == tidyBatch || regrouped == tidyBatch
+		regrouped, err := in.store.Regroup(ctx, tx, tidyBatch, by)
+		n, more = purged+regrouped, purged == tidyBatch || regrouped == tidyBatch
 		return err
 	})
 	return n, more, err

@@ -7,12 +7,13 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/post"
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
-	"github.com/taskerhq/tasker/internal/local"
+	"github.com/taskerhq/tasker/internal/rule"
+	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
-	"github.com/taskerhq/tasker/internal/webhook"
 )
 
 // The intervals of the loops of dead letters. Each of them runs on one node at a time.
@@ -25,14 +26,11 @@ const (
 
 // openInbox returns the use cases of dead letters, their loops, and what to close after them; nil for a store without
 // rows for them.
-func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, opts Options) (*inbox.Inbox, []upkeep.Loop,
+func openInbox(s engine.Database, e *engine.Engine, ruler *inbox.Ruler, opts Options) (*inbox.Inbox, []upkeep.Loop,
 	[]io.Closer,
 ) {
 	db, ok := s.(inbox.Database)
 	if !ok {
-		if len(opts.Webhooks) > 0 {
-			opts.Logger.Warn("webhooks receive nothing: they need a store of sqlite: or postgres:")
-		}
 		return nil, nil, nil
 	}
 	limits := e.Config().Limits
@@ -45,17 +43,25 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, opts Optio
 		carriers[name], closers = c, append(closers, c)
 	}
 	maps.Copy(carriers, opts.Carriers)
-	sender := webhook.NewSender()
-	in := inbox.New(db, e, inbox.Options{Carriers: carriers, Webhooks: webhooks(b, opts.Webhooks, sender),
+	in := inbox.New(db, e, inbox.Options{Carriers: carriers, Ruler: ruler,
 		PayloadBytes: limits.PayloadBytes, PageItems: limits.PageItems})
-	loops := []upkeep.Loop{
+	return in, []upkeep.Loop{
 		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage},
 		{Name: "inbox_redrives", Every: redriveEvery, Once: in.Advance},
 		{Name: "inbox_due", Every: dueEvery, Once: in.SendDue},
 		{Name: "inbox_tidy", Every: tidyEvery, Once: in.Tidy, Polite: true},
-	}
-	if len(opts.Webhooks) > 0 {
-		loops = append(loops, upkeep.Loop{Name: "inbox_webhooks", Every: deliverEvery, Once: in.SubmitDeliveries})
-	}
-	return in, loops, append(closers, sender)
+	}, closers
 }
+
+// openRuler returns what applies rules to fingerprints; nil for a store without rows for dead letters. The second value
+// is the same for the engine: an interface with nil in it is not nil.
+func openRuler(s engine.Database) (*inbox.Ruler, engine.Grouper) {
+	db, ok := s.(inbox.Database)
+	if !ok {
+		return nil, nil
+	}
+	r := inbox.NewRuler(db, compileRule)
+	return r, r
+}
+
+func compileRule(r *deadletter.Rule) (inbox.RuleProgram, []task.Problem) { return rule.Compile(r) }

@@ -26,10 +26,10 @@ const (
   l.canonical, l.state, l.state_at, l.due_at, l.reason, l.redrive_id, l.purge_at, l.group_id, l.error_type,
   l.error_code, l.error_class, l.retryable, l.handler, l.occurrences, l.attempts, l.replays, l.parked, l.first_at,
   l.last_at, l.captured_at, l.payload_bytes, l.kept_bytes, l.cut, l.edited, l.version, l.undecoded, l.error_message,
-  l.message_key, l.head`
+  l.message_key, l.failed_sends, l.head`
 	wholeLetter = listedLetter + `, l.headers`
 	bareLetter  = listedLetter + `, NULL`
-	letterWidth = 38
+	letterWidth = 39
 )
 
 var (
@@ -62,7 +62,7 @@ func (s letterRows) scanLetter(row Row) (r letterRow, err error) {
 		&l.StateAt, &l.Due, (*Text)(&l.Reason), s.ScanID(&l.Redrive), &l.PurgeAt, &group, (*Text)(&l.Failure.Type),
 		(*Text)(&l.Failure.Code), (*Text)(&l.Failure.Class), &retryable, (*Text)(&l.Handler), &l.Occurrences, &l.Attempts,
 		&l.Replays, &parked, &l.FirstAt, &l.LastAt, &l.CapturedAt, &l.Size, &r.kept, &cut, &edited, &l.Version,
-		(*Text)(&l.Undecoded), (*Text)(&l.Failure.Message), &key, &head, &headers)
+		(*Text)(&l.Undecoded), (*Text)(&l.Failure.Message), &key, &l.FailedSends, &head, &headers)
 	if err != nil {
 		return r, err
 	}
@@ -88,7 +88,7 @@ func (s letterRows) letterValues(l *deadletter.Letter) []any {
 		clean(l.Failure.Code), clean(string(l.Failure.Class)), flag(l.Failure.Retryable), clean(l.Handler), l.Occurrences,
 		l.Attempts, l.Replays, flag(l.Parked), int64(l.FirstAt), int64(l.LastAt), int64(l.CapturedAt), l.Size, len(payload),
 		flag(l.Cut), flag(l.Edited != nil), l.Version, clean(l.Undecoded), clean(l.Failure.Message),
-		binary(l.Original.Key), binary(head), binary(encodeHeaders(l.Original.Headers))}
+		binary(l.Original.Key), l.FailedSends, binary(head), binary(encodeHeaders(l.Original.Headers))}
 }
 
 // AddLetters stores new letters; see inbox.LetterRows. It inserts them in the order of their identities, so that two
@@ -305,7 +305,7 @@ func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*dead
   due_at = $7, reason = $8, redrive_id = $9, purge_at = $10, group_id = $11, error_type = $12, error_code = $13,
   error_class = $14, retryable = $15, error_message = $16, handler = $17, occurrences = $18, attempts = $19,
   replays = $20, parked = $21, first_at = $22, last_at = $23, edited = $24, version = $25,
-  identity = $26 WHERE letter_id = $1`
+  identity = $26, failed_sends = $27 WHERE letter_id = $1`
 		edit = `INSERT INTO tasker_letter_bodies (letter_id, edited) VALUES ($1, $2) ON CONFLICT (letter_id)
   DO UPDATE SET edited = excluded.edited WHERE tasker_letter_bodies.edited IS DISTINCT FROM excluded.edited`
 	)
@@ -317,7 +317,7 @@ func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*dead
 			int64(l.StateAt), int64(l.Due), clean(l.Reason), s.optional(l.Redrive), int64(l.PurgeAt), int64(l.Group),
 			clean(l.Failure.Type), clean(l.Failure.Code), clean(string(l.Failure.Class)), flag(l.Failure.Retryable),
 			clean(l.Failure.Message), clean(l.Handler), l.Occurrences, l.Attempts, l.Replays, flag(l.Parked),
-			int64(l.FirstAt), int64(l.LastAt), flag(l.Edited != nil), l.Version, clean(l.Identity))
+			int64(l.FirstAt), int64(l.LastAt), flag(l.Edited != nil), l.Version, clean(l.Identity), l.FailedSends)
 		if err != nil || l.Edited == nil { // the column says that what is stored no longer counts
 			if err != nil {
 				return err

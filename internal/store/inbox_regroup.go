@@ -6,13 +6,14 @@ import (
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Regroup puts cases that are in no group into theirs; see inbox.GroupRows. A case that another transaction groups at
 // the same time waits for it, and is then left as that one decided. These are cases from before groups existed, and
 // cases opened by SQL. It returns the number of cases examined; 0 means that none are left.
-func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int) (int, error) {
+func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int, by inbox.PrintFunc) (int, error) {
 	s := letterRows{In(tx)}
 	query := `SELECT ` + caseColumns + failureColumns + `, NULL FROM tasker_tasks_dlq c WHERE c.group_id IS NULL
  ORDER BY c.dlq_entry_uuid LIMIT $1` + s.Lock
@@ -30,7 +31,13 @@ func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int) (int, er
 		if of == nil { // cannot be: templates stay while tasks of them do
 			of = &task.Template{}
 		}
-		print := deadletter.PrintOfCase(c, handlerOf(of, c.Step), of.Name, "")
+		handler := handlerOf(of, c.Step)
+		print := deadletter.PrintOfCase(c, handler, of.Name, "")
+		if print, err = by(of.Namespace, print, func() deadletter.Facts {
+			return deadletter.FactsOfCase(c, handler, of.Name, print)
+		}); err != nil {
+			return 0, err
+		}
 		g := deadletter.GroupOfCase(of.Namespace, c, print)
 		g.LastAt = 0 // the deltas set it
 		first := tally.Join(g)

@@ -82,7 +82,8 @@ func (m *message) fields() (map[string]json.RawMessage, error) {
 	return m.object, m.err
 }
 
-// mentions reports whether the payload may be a JSON object with members of all these names, without parsing it.
+// mentions reports whether the payload may be a JSON object with members of all these names, without parsing it. It is
+// true for too many, never for too few: a name with escapes is not expected of a program.
 func (m *message) mentions(names ...string) bool {
 	if !bytes.HasPrefix(bytes.TrimLeft(m.Payload, " \t\r\n"), []byte("{")) {
 		return false

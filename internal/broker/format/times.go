@@ -34,7 +34,8 @@ func instant(s string) task.Instant {
 	return 0
 }
 
-// since1970 reads a number of seconds (below the year 5138), milliseconds (from 1973), microseconds or nanoseconds.
+// since1970 reads a number of seconds (below the year 5138), milliseconds (from 1973), microseconds or nanoseconds. The
+// ranges do not overlap for times that a program of today can have written.
 func since1970(n int64) task.Instant {
 	switch {
 	case n <= 0:

@@ -62,7 +62,8 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// parse reads the URL of a target.
+// parse reads the URL of a target. Only http and https are sent to. The error shows no part of it, which may be a
+// secret.
 func parse(target string) (*url.URL, error) {
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

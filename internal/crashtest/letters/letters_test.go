@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 const (
 	perKill   = 30 // messages that die first, for each kill
 	runLimit  = time.Hour
-	drainTime = 2 * time.Minute
+	drainTime = 5 * time.Minute
 )
 
 // TestKillLetters kills nodes at every stage of capture and redrive, and checks that each message that went in is one
@@ -225,12 +225,23 @@ func (r *run) operate(ctx context.Context, quiet <-chan struct{}, rng *rand.Rand
 			code != tasker.CodeWrongState && ctx.Err() == nil {
 			return fmt.Errorf("create a redrive: %w", err)
 		}
-		select {
-		case <-quiet:
-			return nil
-		case <-ctx.Done():
-			return nil
-		case <-time.After(time.Duration(100+rng.IntN(400)) * time.Millisecond):
+		for range 1 + rng.IntN(8) { // now and then without a look at what the last one does
+			select {
+			case <-quiet:
+				return nil
+			case <-ctx.Done():
+				return nil
+			case <-time.After(time.Duration(100+rng.IntN(400)) * time.Millisecond):
+			}
+			if made == nil {
+				break
+			}
+			now, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Redrive, error) {
+				return b.Redrive(ctx, made.RedriveUUID)
+			})
+			if err != nil || now.State.Ended() {
+				break
+			}
 		}
 	}
 }

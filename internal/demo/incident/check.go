@@ -51,6 +51,7 @@ func (n *night) check(ctx context.Context, seconds float64) (Summary, error) {
 		known[l.MessageID] = append(known[l.MessageID], l)
 	}
 	s.Letters = len(letters)
+	// Report by report, and not letter by letter: a report without a letter could be lost.
 	for i := range n.rows {
 		n.checkMessage(&s, messageID(n.rows[i]), known[messageID(n.rows[i])])
 	}

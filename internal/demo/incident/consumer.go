@@ -78,9 +78,11 @@ func (a *application) consume(ctx context.Context, r release) (err error) {
 	if err != nil {
 		return err
 	}
+	// A release that is replaced still sends and acknowledges what it has received.
 	finishing := context.WithoutCancel(ctx)
 	for {
 		batch, err := in.Receive(ctx, 200)
+		// The end of the release, not a fault of the broker.
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -118,6 +118,7 @@ func (n *night) sendCanary(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Without this the story would go on as if it had been true.
 	if redrive.State != deadletters.RedriveHalted {
 		return fmt.Errorf("the redrive %s is %s: its canary did not find the wrong fix", redrive.RedriveUUID, redrive.State)
 	}

@@ -16,4 +16,7 @@
 // Bodies are decoded once, into the handler's type, and checked against the schema of the OpenAPI document. huma's own
 // validation decodes a second time into maps, which costs more than the rest of the server on the routes with batches;
 // see BenchmarkSubmitBatch of package httpapi.
+//
+// A handler returns an [Answer] or an error; it never touches the HTTP response. The exceptions are streams: see
+// [AddStream].
 package endpoint

@@ -2,5 +2,8 @@
 // /v1/policies. It serves a deadletters.Backend; a server without one answers every route with unavailable.
 //
 // routes.go shows the family on one screen, with the permissions of each route. What a permission allows depends on the
-// content of some requests: permissions.go has those rules.
+// content of some requests: permissions.go has those rules. export.go is the one route that does not answer with JSON.
+//
+// Handlers check what concerns the request: the key's permissions and namespaces, repeated parameters, preconditions in
+// two places. All rules about letters, groups and redrives are the backend's.
 package inbox

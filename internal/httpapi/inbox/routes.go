@@ -22,7 +22,7 @@ func Routes(api *endpoint.API, backend deadletters.Backend) {
 	f.groupRoutes()
 	f.redriveRoutes()
 	f.sourceRoutes()
-	f.webhookRoutes()
+	f.ruleRoutes()
 }
 
 // may is a list of permissions, one of which suffices.
@@ -112,13 +112,20 @@ func (f *family) sourceRoutes() {
 	add(f, del("/v1/policies", "remove-policy", "Remove a policy", admin, conflicts|finds), f.dropPolicy)
 }
 
-// webhookRoutes are for whoever configures the server: webhooks receive events of all namespaces.
-func (f *family) webhookRoutes() {
-	admin := may(access.Admin)
-	add(f, endpoint.Get("/v1/webhooks", "list-webhooks", "List the configured webhooks, without their secrets", admin, 0),
-		f.webhooks)
-	add(f, endpoint.Post("/v1/webhooks/{name}/test", "test-webhook", "Send a signed test event to a webhook, once", admin,
-		endpoint.BodyOptional), f.testWebhook)
+func (f *family) ruleRoutes() {
+	const creates, conflicts, finds, limited = endpoint.Creates, endpoint.Conflicts, endpoint.Finds, endpoint.Limited
+	get, post, del := endpoint.Get, endpoint.Post, endpoint.Delete
+	read, admin := may(access.Read, access.DeadLettersRead, access.SourcesAdmin), may(access.SourcesAdmin)
+
+	add(f, get("/v1/rules", "list-rules", "List rules that put failures into groups, in the order in which they are tried",
+		read, 0), f.rules)
+	add(f, post("/v1/rules", "save-rule", "Add a rule, or a new version of one", admin, creates|conflicts|limited),
+		f.saveRule)
+	add(f, post("/v1/rules/test", "test-rule", "Show what a rule would decide about a failure or a group", admin,
+		finds), f.testRule)
+	add(f, get("/v1/rules/{namespace}/{name}", "get-rule", "Get a rule with its versions", read, 0), f.rule)
+	add(f, del("/v1/rules/{namespace}/{name}", "remove-rule", "Take a rule out of force; its groups and versions stay",
+		admin, conflicts), f.dropRule)
 }
 
 // add registers an operation that is answered only where there is a Backend.

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
-	"github.com/taskerhq/tasker/internal/webhook"
 )
 
 // Inbox is the use cases of dead letters, as *inbox.Inbox implements them; see there for their contracts. They limit
@@ -17,7 +16,7 @@ type Inbox interface {
 	Groups
 	Redrives
 	Sources
-	Webhooks
+	Rules
 }
 
 // Letters are the use cases of single letters.
@@ -88,10 +87,13 @@ type Sources interface {
 	Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error)
 }
 
-// Webhooks are the use cases of webhooks.
-type Webhooks interface {
-	Endpoints(ctx context.Context) []webhook.Endpoint
-	TestWebhook(ctx context.Context, name string) (*inbox.WebhookTest, error)
+// Rules are the use cases of rules that put failures into groups.
+type Rules interface {
+	SaveRule(ctx context.Context, r *deadletter.Rule, by inbox.By) (*deadletter.Rule, error)
+	RemoveRule(ctx context.Context, namespace, name string, by inbox.By) error
+	Rules(ctx context.Context, namespace string) ([]inbox.RuleStatus, error)
+	Rule(ctx context.Context, namespace, name string) (*inbox.RuleStory, error)
+	TestRule(ctx context.Context, t inbox.RuleTest) (*inbox.RuleTrial, error)
 }
 
 // Backend is a deadletters.Backend on an Inbox. It has no state and is safe for concurrent use.

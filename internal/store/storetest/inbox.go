@@ -36,7 +36,7 @@ func RunInbox(t *testing.T, open func(t *testing.T) InboxStore) {
 		{"Groups", groupCases()},
 		{"Redrives", redriveCases()},
 		{"Sources", sourceCases()},
-		{"Events", eventCases()},
+		{"Rules", ruleCases()},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {

@@ -288,7 +288,7 @@ func regroupedCases(f *inboxFixture) {
 	regroup := func(limit, want int) {
 		f.Helper()
 		f.write(func(ctx context.Context, tx engine.Tx) error {
-			n, err := f.inbox.Regroup(ctx, tx, limit)
+			n, err := f.inbox.Regroup(ctx, tx, limit, noRules)
 			f.same("regrouped", n, want)
 			return err
 		})

@@ -28,7 +28,7 @@ func letterCases() []inboxCase {
 func lettersRoundTrip(f *inboxFixture) {
 	full := f.letter(1, func(l *deadletter.Letter) {
 		l.State, l.Due, l.Reason, l.PurgeAt = deadletter.Scheduled, f.now+5, "because", f.now+6
-		l.Redrive, l.Replays, l.Parked, l.Cut, l.Size = f.id(), 2, true, true, 1<<30
+		l.Redrive, l.Replays, l.FailedSends, l.Parked, l.Cut, l.Size = f.id(), 2, 4, true, true, 1<<30
 		l.Undecoded, l.Version = "no JSON", 9
 		l.Edited = &deadletter.Content{Key: []byte{},
 			Headers: []deadletter.Header{{Name: "b"}, {Name: "b", Value: []byte{0, 1, 2, 3, 255}}},
@@ -136,6 +136,7 @@ func savedLetters(f *inboxFixture) {
 	}
 	l.State, l.StateAt, l.Due, l.Reason, l.Redrive, l.PurgeAt = deadletter.Discarded, f.now+1, f.now+2, "r", f.id(),
 		f.now+3
+	l.FailedSends = 3
 	l.Group, l.Failure, l.Handler, l.Attempts, l.Replays, l.Parked = 8, f.letter(2, nil).Failure, "h", 5, 6, true
 	l.Origin, l.Position, l.Canonical, l.FirstAt, l.LastAt, l.Version = "o", "p", "c", f.now-1, f.now+9, 2
 	save()

@@ -136,7 +136,7 @@ func frozenItems(f *inboxFixture) {
 	late, _ := f.openCase("disk 9 is full", f.now.Add(time.Minute))
 	other, group2 := f.openCase("no route", f.now.Add(time.Hour))
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		n, err := f.inbox.Regroup(ctx, tx, 10)
+		n, err := f.inbox.Regroup(ctx, tx, 10, noRules)
 		f.same("cases put into groups", n, 3)
 		return err
 	})

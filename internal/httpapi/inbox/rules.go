@@ -1,0 +1,73 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+)
+
+// ruleList is the answer with rules.
+type ruleList struct {
+	Rules []deadletters.SavedRule `json:"rules"`
+}
+
+func (f *family) rules(ctx context.Context, params *namespaceQuery, _ *endpoint.None,
+) (endpoint.Answer[ruleList], error) {
+	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
+	if err != nil {
+		return endpoint.Answer[ruleList]{}, err
+	}
+	list, err := f.backend.Rules(ctx, namespace)
+	return endpoint.OK(ruleList{endpoint.List(list)}), err
+}
+
+func (f *family) saveRule(ctx context.Context, params *endpoint.Match, body *deadletters.RuleRequest,
+) (endpoint.Answer[*deadletters.SavedRule], error) {
+	var no endpoint.Answer[*deadletters.SavedRule]
+	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
+		return no, err
+	}
+	var err error
+	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
+		return no, err
+	}
+	saved, err := f.backend.SaveRule(ctx, *body)
+	if err != nil {
+		return no, err
+	}
+	return endpoint.Stored(saved.ETag == firstVersion, "/v1/rules", saved), nil
+}
+
+func (f *family) rule(ctx context.Context, params *SourcePath, _ *endpoint.None,
+) (endpoint.Answer[*deadletters.RuleStory], error) {
+	story, err := f.backend.Rule(ctx, params.Namespace, params.Name)
+	return endpoint.OK(story), err
+}
+
+func (f *family) dropRule(ctx context.Context, params *sourceRemoval, _ *endpoint.None,
+) (endpoint.Answer[removal], error) {
+	act, err := params.act()
+	if err == nil {
+		err = f.backend.DropRule(ctx, params.Namespace, params.Name, act)
+	}
+	return endpoint.OK(removal{true}), err
+}
+
+// testRule tries a rule. On members of a group it could show any part of a letter as a key, so it needs the permission
+// to read letters as well.
+func (f *family) testRule(ctx context.Context, _ *endpoint.None, body *deadletters.RuleTest,
+) (endpoint.Answer[*deadletters.RuleTrial], error) {
+	var no endpoint.Answer[*deadletters.RuleTrial]
+	if err := endpoint.ReachNamespace(ctx, body.Rule.Namespace, "/rule/namespace"); err != nil {
+		return no, err
+	}
+	if body.GroupID != "" {
+		if err := require(ctx, "read letters", access.DeadLettersRead); err != nil {
+			return no, err
+		}
+	}
+	trial, err := f.backend.TestRule(ctx, *body)
+	return endpoint.OK(trial), err
+}

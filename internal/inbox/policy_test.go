@@ -1,0 +1,129 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
+)
+
+// policy sets the policy of the source "orders".
+func (r *rig) policy(p deadletter.Policy) {
+	r.t.Helper()
+	p.Namespace, p.Source = "default", "orders"
+	if _, err := r.SavePolicy(r.t.Context(), &p, inbox.By{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// stands wants the state of a letter, and a part of its reason.
+func (r *rig) stands(id task.ID, state deadletter.State, reason string) {
+	r.t.Helper()
+	l := r.letter(id)
+	if l.State != state || !strings.Contains(l.Reason, reason) || (reason == "") != (l.Reason == "") {
+		r.t.Fatalf("the letter is %s (%q), want %s (%q)", l.State, l.Reason, state, reason)
+	}
+}
+
+// TestPolicyExhausted: a policy sends a letter back as often as it says; then the letter is discarded for that reason,
+// though it is parked by the defaults of its source. An operator restores it.
+func TestPolicyExhausted(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		r.policy(deadletter.Policy{Strategy: deadletter.Exponential, Base: time.Minute})
+		got := r.die(dead(1, "Timeout"))[0]
+		for replay, after := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
+			r.stands(got.Letter, deadletter.Scheduled, "")
+			r.pass(after - time.Second)
+			r.want("sent too early", len(r.broker.sent), replay)
+			r.pass(time.Second)
+			r.want("sent", len(r.broker.sent), replay+1)
+			r.die(back(r.letter(got.Letter), "Timeout"))
+		}
+		r.stands(got.Letter, deadletter.Discarded, "policy: it was sent back 3 times; the policy allows 3")
+		r.pass(time.Second)
+		r.want("groups", joined(r.groups()), "Timeout open 0")
+		if _, err := r.RestoreLetter(t.Context(), got.Letter, inbox.By{Actor: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		r.pass(time.Hour)
+		r.stands(got.Letter, deadletter.Open, "")
+		r.want("groups", joined(r.groups()), "Timeout open 1")
+		r.want("sent", len(r.broker.sent), 3)
+	})
+}
+
+// TestPolicySendFails: a send of a policy that fails is tried again by the schedule of the policy, until its retries or
+// its age are exhausted. One that succeeds begins anew.
+func TestPolicySendFails(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		down := func(inbox.Outgoing) error { return errors.New("the broker is down") }
+		r.policy(deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 3})
+		r.broker.fails = down
+		got := r.die(dead(1, "Timeout"))[0]
+		r.pass(time.Second)
+		r.stands(got.Letter, deadletter.Scheduled, "the broker is down")
+		r.pass(time.Minute)
+		r.stands(got.Letter, deadletter.Scheduled, "the broker is down")
+		r.want("failed", r.letter(got.Letter).FailedSends, 2)
+		r.broker.fails = nil
+		r.pass(2 * time.Minute)
+		r.stands(got.Letter, deadletter.Redriven, "")
+		r.want("failed and sent", []int{r.letter(got.Letter).FailedSends, r.letter(got.Letter).Replays}, "[0 1]")
+
+		r.die(back(r.letter(got.Letter), "Timeout"))
+		r.broker.fails = down
+		r.pass(time.Second)
+		r.pass(time.Minute)
+		r.stands(got.Letter, deadletter.Discarded, "1 times, and 2 sends failed; the policy allows 3; "+
+			"the last send: the broker is down")
+		r.pass(time.Second)
+		r.want("groups", joined(r.groups()), "Timeout open 0")
+		if _, err := r.RestoreLetter(t.Context(), got.Letter, inbox.By{Actor: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		r.want("failed", r.letter(got.Letter).FailedSends, 0)
+
+		r.policy(deadletter.Policy{Strategy: deadletter.Fixed, Base: time.Minute, MaxRetries: 99, MaxAge: time.Hour,
+			KeepExhausted: true})
+		kept := r.die(dead(2, "Timeout"))[0]
+		for range 70 {
+			r.pass(time.Minute)
+		}
+		r.stands(kept.Letter, deadletter.Open, "it died more than 1h0m0s ago")
+	})
+}
+
+// TestPolicySendsAgain: a process ends between a send of a policy and its record. The letter is sent again under the
+// same ID, and the audit trail says that it may have been sent twice.
+func TestPolicySendsAgain(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		r.policy(deadletter.Policy{Strategy: deadletter.Immediate})
+		got := r.die(dead(1, "Timeout"))[0]
+		ctx, cancel := context.WithCancel(t.Context())
+		r.broker.during = cancel
+		if _, _, err := r.SendDue(ctx); err == nil {
+			t.Fatal("the process has not ended")
+		}
+		r.pass(time.Second)
+		r.want("sent while another process may be sending", len(r.broker.sent), 1)
+		r.pass(15 * time.Second)
+		r.want("sent", r.broker.deliveries()[got.Letter.String()], 2)
+		r.stands(got.Letter, deadletter.Redriven, "")
+		acts, err := operate.Of(r.client).Audit(t.Context(), operate.AuditFilter{Kind: "send_letter_again"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(acts) != 1 || !strings.Contains(string(acts[0].Data), got.Letter.String()) {
+			t.Errorf("reported: %+v", acts)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package public
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/inbox"
+)
+
+// SaveRule implements deadletters.RuleBackend.
+func (b *Backend) SaveRule(ctx context.Context, req deadletters.RuleRequest) (*deadletters.SavedRule, error) {
+	var r reader
+	rule, by := r.rule(&req.Rule), r.by(req.Act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	saved, err := b.inbox.SaveRule(ctx, rule, by)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	if saved == nil {
+		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a rule")
+	}
+	shown := shownRule(inbox.RuleStatus{Rule: saved})
+	return &shown, nil
+}
+
+// DropRule implements deadletters.RuleBackend.
+func (b *Backend) DropRule(ctx context.Context, namespace, name string, act deadletters.Act) error {
+	var r reader
+	by := r.by(act)
+	if err := r.err(); err != nil {
+		return err
+	}
+	return shownError(b.inbox.RemoveRule(ctx, cmp.Or(namespace, defaultNamespace), name, by))
+}
+
+// Rules implements deadletters.RuleBackend.
+func (b *Backend) Rules(ctx context.Context, namespace string) ([]deadletters.SavedRule, error) {
+	list, err := b.inbox.Rules(ctx, namespace)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := []deadletters.SavedRule{}
+	for _, r := range list {
+		out = append(out, shownRule(r))
+	}
+	return out, nil
+}
+
+// Rule implements deadletters.RuleBackend.
+func (b *Backend) Rule(ctx context.Context, namespace, name string) (*deadletters.RuleStory, error) {
+	story, err := b.inbox.Rule(ctx, cmp.Or(namespace, defaultNamespace), name)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := &deadletters.RuleStory{SavedRule: shownRule(story.RuleStatus), Versions: []deadletters.SavedRule{}}
+	for _, v := range story.Versions {
+		out.Versions = append(out.Versions, shownRule(inbox.RuleStatus{Rule: v}))
+	}
+	return out, nil
+}
+
+// TestRule implements deadletters.RuleBackend.
+func (b *Backend) TestRule(ctx context.Context, test deadletters.RuleTest) (*deadletters.RuleTrial, error) {
+	var r reader
+	t := inbox.RuleTest{Rule: r.rule(&test.Rule)}
+	if test.GroupID != "" {
+		t.Group = r.group("/group_id", test.GroupID)
+	}
+	if test.Failure != nil {
+		t.Facts = r.facts("/failure", test.Failure)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	trial, err := b.inbox.TestRule(ctx, t)
+	if err != nil {
+		for _, field := range []string{"/when", "/group_by", "/name", "/title", "/position", "/namespace"} {
+			err = relocated(err, field, "/rule"+field)
+		}
+		return nil, shownError(err)
+	}
+	out := &deadletters.RuleTrial{Tried: trial.Tried, Matched: trial.Matched, Failed: trial.Failed,
+		Items: []deadletters.RuleItem{}}
+	for _, item := range trial.Items {
+		shown := deadletters.RuleItem{Kind: deadletters.Kind(item.Kind), ID: optionalID(item.ID), Matched: item.Matched,
+			GroupID: shownGroupID(item.Group), Error: item.Error}
+		if item.Matched {
+			shown.Title, shown.Keys = item.Print.Title(), item.Print.Keys()
+		}
+		out.Items = append(out.Items, shown)
+	}
+	return out, nil
+}
+
+func (r *reader) rule(in *deadletters.Rule) *deadletter.Rule {
+	return &deadletter.Rule{Namespace: cmp.Or(in.Namespace, defaultNamespace), Name: in.Name, Position: in.Position,
+		When: in.When, Keys: in.GroupBy, Title: in.Title}
+}
+
+func (r *reader) facts(at string, in *deadletters.RuleSample) *deadletter.Facts {
+	if in.Class != "" && !failure.Class(in.Class).Known() {
+		r.bad(at+"/class", "must be transient, resource, logic or worker")
+	}
+	kind := cmp.Or(in.Kind, deadletters.KindLetter)
+	if kind != deadletters.KindLetter && kind != deadletters.KindCase {
+		r.bad(at+"/kind", "must be letter or case")
+	}
+	return &deadletter.Facts{Kind: deadletter.Kind(kind), Failure: failure.Report{Type: in.ErrorType, Code: in.Code,
+		Message: in.Message, Class: failure.Class(in.Class), Retryable: in.Retryable}, Frame: in.Frame,
+		Handler: in.Handler, Source: in.Source, Origin: in.Origin, Template: in.Template, Step: in.Step,
+		Reason: in.Reason, Headers: r.headers(at+"/headers", in.Headers)}
+}
+
+func shownRule(s inbox.RuleStatus) deadletters.SavedRule {
+	r := s.Rule
+	return deadletters.SavedRule{Rule: deadletters.Rule{Namespace: r.Namespace, Name: r.Name, Position: r.Position,
+		When: r.When, GroupBy: r.Keys, Title: r.Title}, Splits: shownGroupID(r.Within), Version: r.Version,
+		Since: r.Since, SavedAt: r.SavedAt.Time(), Actor: r.Actor, KeyName: r.Key, Reason: r.Reason, Removed: r.Removed,
+		Failed: s.Faults.Count, LastError: s.Faults.Last, ETag: etag(r.Version)}
+}

@@ -1,0 +1,221 @@
+package inbox
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// RuleCompiler compiles the expressions of a rule. The problems are at JSON pointers, with line and column.
+type RuleCompiler func(r *deadletter.Rule) (RuleProgram, []task.Problem)
+
+// RuleProgram is a compiled rule. It is safe for concurrent use, and its results depend on the facts alone.
+type RuleProgram interface {
+	// Decide reports whether the rule's condition holds, and the values of its keys.
+	Decide(f *deadletter.Facts) (matched bool, keys []string, err error)
+	// Cost is how much the program can do at most; see maxRuleCost.
+	Cost() int
+}
+
+const (
+	// rulesFresh is how long the rules of a namespace are used before they are read again.
+	rulesFresh = time.Second
+	// maxRuleSets bounds the namespaces whose rules are kept.
+	maxRuleSets = 1000
+	// maxSplits bounds how often a failure goes on from a group to a split of it.
+	maxSplits = 8
+)
+
+// Ruler applies rules to fingerprints. It is safe for concurrent use.
+//
+// It keeps rules for a second, and then reads all of a namespace again and compares them whole: another node's change,
+// a failover, and a database that was restored to an earlier time are noticed within that second. Compiled rules are
+// kept as long as their text is the same.
+type Ruler struct {
+	rows    RuleRows
+	compile RuleCompiler
+
+	mu   sync.Mutex
+	sets map[string]*ruleSet
+}
+
+var _ engine.Grouper = (*Ruler)(nil)
+
+// NewRuler returns a Ruler on a database.
+func NewRuler(db Database, compile RuleCompiler) *Ruler {
+	return &Ruler{rows: db.Inbox(), compile: compile, sets: map[string]*ruleSet{}}
+}
+
+// ruleSet is the rules of a namespace in the order in which they are tried. It is never changed.
+type ruleSet struct {
+	readAt task.Instant
+	rules  []*compiledRule
+	splits bool // some rule is within a group
+}
+
+// compiledRule is a rule that is ready; its program is nil if it cannot be compiled.
+type compiledRule struct {
+	rule    *deadletter.Rule
+	program RuleProgram
+
+	mu     sync.Mutex
+	faults RuleFaults
+}
+
+// RuleFaults are the evaluations of a rule that failed in this process, since its start or the rule's last change.
+type RuleFaults struct {
+	Count int64
+	Last  string // "" for none
+}
+
+// Print implements engine.Grouper. A rule that fails is passed over, and its failure counted: it never keeps a failure
+// from being stored.
+func (r *Ruler) Print(ctx context.Context, tx engine.Tx, namespace string, print failure.Print,
+	facts func() deadletter.Facts, now task.Instant,
+) (failure.Print, error) {
+	set, err := r.set(ctx, tx, namespace, now)
+	if err != nil || len(set.rules) == 0 {
+		return print, err
+	}
+	f := facts()
+	return set.print(namespace, print, &f), nil
+}
+
+// print applies the first rule that decides, and then the splits of the group that this gives.
+func (s *ruleSet) print(namespace string, print failure.Print, f *deadletter.Facts) failure.Print {
+	if ruled, ok := s.first(0, print, f); ok {
+		print = ruled
+	}
+	for range maxSplits {
+		if !s.splits {
+			break
+		}
+		ruled, ok := s.first(deadletter.GroupOf(namespace, print), print, f)
+		if !ok {
+			break
+		}
+		print = ruled
+	}
+	return print
+}
+
+// first applies the first rule that decides, of those within a group; 0: of those for all.
+func (s *ruleSet) first(within deadletter.GroupID, print failure.Print, f *deadletter.Facts) (failure.Print, bool) {
+	for _, c := range s.rules {
+		if c.rule.Within != within {
+			continue
+		}
+		if ruled, ok := c.apply(print, f); ok {
+			return ruled, true
+		}
+	}
+	return print, false
+}
+
+// apply returns what a rule makes of a fingerprint, if it decides.
+func (c *compiledRule) apply(print failure.Print, f *deadletter.Facts) (failure.Print, bool) {
+	if c.program == nil {
+		return print, false
+	}
+	matched, keys, err := c.program.Decide(f)
+	if err != nil {
+		c.failed(err.Error())
+	}
+	if err != nil || !matched {
+		return print, false
+	}
+	return print.Ruled(c.rule.Name, c.rule.Since, keys, c.rule.Title), true
+}
+
+func (c *compiledRule) failed(message string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults.Count++
+	c.faults.Last = message
+}
+
+// set returns the rules of a namespace, which it reads if they may have changed. A clock that goes back, as that of a
+// database after a failover, makes it read them, too.
+func (r *Ruler) set(ctx context.Context, tx engine.Tx, namespace string, now task.Instant) (*ruleSet, error) {
+	r.mu.Lock()
+	known := r.sets[namespace]
+	r.mu.Unlock()
+	if known != nil && known.readAt > 0 && now >= known.readAt && now < known.readAt.Add(rulesFresh) {
+		return known, nil
+	}
+	rules, err := r.rows.RulesInForce(ctx, tx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	next := r.prepare(known, rules)
+	next.readAt = now
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.sets) >= maxRuleSets {
+		clear(r.sets)
+	}
+	r.sets[namespace] = next
+	return next, nil
+}
+
+// prepare compiles rules, except those that are as they were.
+func (r *Ruler) prepare(known *ruleSet, rules []*deadletter.Rule) *ruleSet {
+	next := &ruleSet{}
+	for _, rule := range rules {
+		c := known.find(rule)
+		if c == nil {
+			c = &compiledRule{rule: rule}
+			program, problems := r.compile(rule)
+			if len(problems) == 0 {
+				c.program = program
+			} else { // a newer version of Tasker has stored it
+				c.failed("the rule cannot be compiled by this node: " + problems[0].Location + " " + problems[0].Message)
+			}
+		}
+		next.rules, next.splits = append(next.rules, c), next.splits || rule.Within != 0
+	}
+	return next
+}
+
+// find returns the compiled form of a rule that is exactly as given; nil for none.
+func (s *ruleSet) find(rule *deadletter.Rule) *compiledRule {
+	if s == nil {
+		return nil
+	}
+	for _, c := range s.rules {
+		if reflect.DeepEqual(c.rule, rule) {
+			return c
+		}
+	}
+	return nil
+}
+
+// faults returns the failed evaluations of a rule in this process.
+func (r *Ruler) faults(of *deadletter.Rule) RuleFaults {
+	r.mu.Lock()
+	c := r.sets[of.Namespace].find(of)
+	r.mu.Unlock()
+	if c == nil {
+		return RuleFaults{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.faults
+}
+
+// forget makes the next failure of a namespace read the rules again.
+func (r *Ruler) forget(namespace string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if set := r.sets[namespace]; set != nil {
+		stale := *set
+		stale.readAt = 0
+		r.sets[namespace] = &stale
+	}
+}

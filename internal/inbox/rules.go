@@ -1,0 +1,228 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// maxRuleCost bounds what all rules of a namespace can cost together: their regular expressions are run on the
+	// message of every failure.
+	maxRuleCost = 5000
+	// shownVersions bounds the versions of a RuleStory.
+	shownVersions = 100
+)
+
+// RuleStatus is a rule in force and how it does.
+type RuleStatus struct {
+	Rule   *deadletter.Rule
+	Faults RuleFaults
+}
+
+// RuleStory is a rule with its versions.
+type RuleStory struct {
+	RuleStatus
+	Versions []*deadletter.Rule // the latest first, at most 100; the one in force is the first of them
+}
+
+// SaveRule adds a rule, or a new version of one. It decides about failures from then on, on other nodes within a
+// second; what is in groups stays there. Invalid: the rule, with line and column in its expressions. Conflict: somebody
+// else has changed it. Exhausted: the namespace has as many rules as it may have.
+func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*deadletter.Rule, error) {
+	if err := reach(ctx, r.Namespace); err != nil {
+		return nil, err
+	}
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	next := *r
+	next.Within = 0 // SplitGroup makes the others
+	next.SavedAt, next.Actor, next.Key, next.Reason = in.now(), by.Actor, key, by.Reason
+	if err := in.checkRule(&next); err != nil {
+		return nil, err
+	}
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		latest, err := in.store.LatestRule(ctx, tx, r.Namespace, r.Name)
+		if err != nil {
+			return err
+		}
+		if latest != nil && latest.Within != 0 {
+			return &task.Error{Code: task.Conflict, Message: fmt.Sprintf("the name %q is that of a split of group %s",
+				r.Name, latest.Within), Hint: "choose another name"}
+		}
+		version := int64(0)
+		if latest != nil && !latest.Removed {
+			version = latest.Version
+		}
+		if err := by.expected("the rule", version); err != nil {
+			return err
+		}
+		next.Follow(latest)
+		if err := in.roomForRule(ctx, tx, &next); err != nil {
+			return err
+		}
+		return in.addRule(ctx, tx, &next, "save_rule", by, key)
+	})
+	if err != nil {
+		return nil, err
+	}
+	in.opts.Ruler.forget(r.Namespace)
+	return &next, nil
+}
+
+// checkRule refuses a rule that breaks a bound or does not compile, and notes what it can cost.
+func (in *Inbox) checkRule(r *deadletter.Rule) error {
+	problems := r.Validate()
+	if len(problems) == 0 {
+		var program RuleProgram
+		if program, problems = in.opts.Ruler.compile(r); len(problems) == 0 {
+			r.Cost = program.Cost()
+			return nil
+		}
+	}
+	return &task.Error{Code: task.Invalid, Message: "the rule was not saved", Problems: problems}
+}
+
+// roomForRule refuses a rule more than a namespace may have, and rules that together can cost too much.
+func (in *Inbox) roomForRule(ctx context.Context, tx engine.Tx, next *deadletter.Rule) error {
+	rules, err := in.store.RulesInForce(ctx, tx, next.Namespace)
+	if err != nil {
+		return err
+	}
+	n, cost := 1, next.Cost
+	for _, r := range rules {
+		if r.Name != next.Name {
+			n, cost = n+1, cost+r.Cost
+		}
+	}
+	switch {
+	case n > deadletter.MaxRules:
+		return &task.Error{Code: task.Exhausted, Message: fmt.Sprintf("the namespace has %d rules, as many as it may have",
+			deadletter.MaxRules), Hint: "remove a rule, or join several in one condition"}
+	case cost > maxRuleCost:
+		return &task.Error{Code: task.Exhausted, Message: fmt.Sprintf(
+			"the regular expressions of the namespace's rules would have the size %d; the limit is %d", cost, maxRuleCost),
+			Hint: "use contains, startsWith and endsWith where they suffice"}
+	}
+	return nil
+}
+
+// addRule stores a version of a rule, and the act.
+func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, kind string, by By, key string) error {
+	if err := in.store.AddRule(ctx, tx, r); err != nil {
+		return err
+	}
+	return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: r.Namespace, of: r.Name, data: struct {
+		Version int64    `json:"version"`
+		When    string   `json:"when,omitempty"`
+		Keys    []string `json:"group_by,omitempty"`
+	}{r.Version, r.When, r.Keys}})
+}
+
+// RemoveRule takes a rule out of force. Its groups and its versions stay. WrongState: the rule is a split, which
+// UnsplitGroup undoes.
+func (in *Inbox) RemoveRule(ctx context.Context, namespace, name string, by By) error {
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return err
+	}
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		r, err := in.ruleInForce(ctx, tx, namespace, name)
+		if err != nil {
+			return err
+		}
+		if err := by.expected("the rule", r.Version); err != nil {
+			return err
+		}
+		if r.Within != 0 {
+			return &task.Error{Code: task.WrongState, Message: fmt.Sprintf("the rule %q splits group %s", name, r.Within),
+				Hint: "undo the split: tasker group unsplit"}
+		}
+		return in.endRule(ctx, tx, r, "remove_rule", by, key)
+	})
+	if err == nil {
+		in.opts.Ruler.forget(namespace)
+	}
+	return err
+}
+
+// endRule takes a rule out of force.
+func (in *Inbox) endRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, kind string, by By, key string) error {
+	end := *r
+	end.Version, end.Removed = r.Version+1, true
+	end.SavedAt, end.Actor, end.Key, end.Reason = in.now(), by.Actor, key, by.Reason
+	return in.addRule(ctx, tx, &end, kind, by, key)
+}
+
+// ruleInForce returns a rule that is in force, locked, or NotFound.
+func (in *Inbox) ruleInForce(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Rule, error) {
+	if !reaches(ctx, namespace) || task.TextFault(namespace, maxName)+task.TextFault(name, maxName) != "" {
+		return nil, noRule(name)
+	}
+	r, err := in.store.LatestRule(ctx, tx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil || r.Removed {
+		return nil, noRule(name)
+	}
+	return r, nil
+}
+
+func noRule(name string) error { return task.Errorf(task.NotFound, "there is no rule %q", name) }
+
+// Rules returns the rules in force of a namespace, or of all that the request reaches (""), in the order in which they
+// are tried.
+func (in *Inbox) Rules(ctx context.Context, namespace string) ([]RuleStatus, error) {
+	namespace, err := narrow(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := in.store.Rules(ctx, namespace)
+	var out []RuleStatus
+	for _, r := range rules {
+		out = append(out, RuleStatus{r, in.opts.Ruler.faults(r)})
+	}
+	return out, err
+}
+
+// Rule returns a rule with its versions, also one that was removed; or NotFound.
+func (in *Inbox) Rule(ctx context.Context, namespace, name string) (*RuleStory, error) {
+	if !reaches(ctx, namespace) || task.TextFault(namespace, maxName)+task.TextFault(name, maxName) != "" {
+		return nil, noRule(name)
+	}
+	versions, err := in.store.RuleVersions(ctx, namespace, name, 0, shownVersions)
+	if err == nil && len(versions) == 0 {
+		err = noRule(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &RuleStory{RuleStatus{versions[0], in.opts.Ruler.faults(versions[0])}, versions}, nil
+}
+
+// whyRule adds the expressions of the rule that made a group to its parts.
+func (in *Inbox) whyRule(ctx context.Context, g *deadletter.Group, parts []failure.Part) ([]failure.Part, error) {
+	if g.Print.Rule == "" {
+		return parts, nil
+	}
+	of, err := in.store.RuleVersions(ctx, g.Namespace, g.Print.Rule, g.Print.RuleVersion, 1)
+	if err != nil || len(of) == 0 || of[0].Version != g.Print.RuleVersion {
+		return parts, err
+	}
+	parts = slices.Clone(parts)
+	parts[0].From = of[0].When
+	for i, key := range of[0].Keys {
+		if i+1 < len(parts) {
+			parts[i+1].From = key
+		}
+	}
+	return parts, nil
+}

@@ -1,0 +1,132 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// testedMembers bounds the letters, and the cases, of a group that a rule is tried on.
+const testedMembers = 100
+
+// RuleTest asks what a rule would decide, without saving it: about a failure, or about recent members of a group.
+type RuleTest struct {
+	Rule  *deadletter.Rule
+	Facts *deadletter.Facts // nil with Group
+	Group deadletter.GroupID
+}
+
+// RuleTrial is what a rule decides about the failures of a RuleTest.
+type RuleTrial struct {
+	Tried, Matched, Failed int
+	Items                  []RuleItem
+}
+
+// RuleItem is what a rule decides about one failure.
+type RuleItem struct {
+	Kind    deadletter.Kind
+	ID      task.ID // zero for a failure that is not stored
+	Matched bool
+	Group   deadletter.GroupID // that the rule gives
+	Print   failure.Print
+	Error   string // why the rule cannot be evaluated
+}
+
+// TestRule tries a rule, alone and as it would be after it was saved. It stores nothing.
+func (in *Inbox) TestRule(ctx context.Context, t RuleTest) (*RuleTrial, error) {
+	if err := reach(ctx, t.Rule.Namespace); err != nil {
+		return nil, err
+	}
+	rule := *t.Rule
+	if rule.Within = 0; (t.Facts == nil) == (t.Group == 0) {
+		return nil, &task.Error{Code: task.Invalid, Message: "the rule was not tried", Problems: []task.Problem{
+			{Location: "", Message: "give one of failure and group_id"}}}
+	}
+	if err := in.checkRule(&rule); err != nil {
+		return nil, err
+	}
+	latest, err := in.store.RuleVersions(ctx, rule.Namespace, rule.Name, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	var before *deadletter.Rule
+	if len(latest) > 0 {
+		before = latest[0]
+	}
+	rule.Follow(before)
+	program, _ := in.opts.Ruler.compile(&rule)
+	trial := &ruleTrial{rule: &rule, program: program}
+	if t.Facts != nil {
+		trial.item(t.Facts.Kind, task.ID{}, failure.PrintOf(t.Facts.Failure, "", cmp.Or(t.Facts.Handler, t.Facts.Source)),
+			t.Facts)
+		return &trial.RuleTrial, nil
+	}
+	g, err := in.store.FindGroup(ctx, t.Group)
+	if err != nil {
+		return nil, err
+	}
+	if g == nil || !reaches(ctx, g.Namespace) || g.Namespace != rule.Namespace {
+		return nil, noGroup(t.Group)
+	}
+	return &trial.RuleTrial, in.tryOnGroup(ctx, trial, g)
+}
+
+// ruleTrial is a RuleTrial in progress.
+type ruleTrial struct {
+	RuleTrial
+	rule    *deadletter.Rule
+	program RuleProgram
+}
+
+func (t *ruleTrial) item(kind deadletter.Kind, id task.ID, print failure.Print, f *deadletter.Facts) {
+	item := RuleItem{Kind: kind, ID: id}
+	matched, keys, err := t.program.Decide(f)
+	t.Tried++
+	switch {
+	case err != nil:
+		item.Error = err.Error()
+		t.Failed++
+	case matched:
+		item.Matched, item.Print = true, print.Ruled(t.rule.Name, t.rule.Since, keys, t.rule.Title)
+		item.Group = deadletter.GroupOf(t.rule.Namespace, item.Print)
+		t.Matched++
+	}
+	t.Items = append(t.Items, item)
+}
+
+// tryOnGroup tries a rule on recent members of a group and of those that are merged into it.
+func (in *Inbox) tryOnGroup(ctx context.Context, t *ruleTrial, g *deadletter.Group) error {
+	ids, err := in.withMerged(ctx, []deadletter.GroupID{g.ID})
+	if err != nil {
+		return err
+	}
+	page, err := in.store.ListLetters(ctx, LetterFilter{Selection: deadletter.Selection{Namespace: g.Namespace,
+		Groups: ids}, Limit: testedMembers})
+	if err != nil {
+		return err
+	}
+	for _, listed := range page.Letters {
+		l, err := in.store.FindLetter(ctx, listed.ID) // with headers and stack
+		if err != nil {
+			return err
+		}
+		if l == nil {
+			continue
+		}
+		facts := deadletter.FactsOfLetter(l, l.Failure, l.Handler, l.Stack)
+		t.item(deadletter.KindLetter, l.ID, g.Print, &facts)
+	}
+	for _, id := range ids {
+		members, err := in.store.CaseMembers(ctx, id, task.ID{}, testedMembers)
+		if err != nil {
+			return err
+		}
+		for _, m := range members[:min(len(members), 2*testedMembers-t.Tried)] {
+			t.item(deadletter.KindCase, m.ID, g.Print, &m.Facts)
+		}
+	}
+	return nil
+}
