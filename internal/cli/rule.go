@@ -32,7 +32,8 @@ part out. docs/dead-letters.md describes the language.`,
 	return cmd
 }
 
-// ruleFlags describe a rule.
+// ruleFlags adds the flags that describe a rule, which `rule add` saves and `rule test` only tries: with the same flags
+// both mean the same rule. The server compiles the expressions and reports faults with line and column.
 func ruleFlags(cmd *cobra.Command, r *deadletters.Rule) {
 	f := cmd.Flags()
 	f.StringVar(&r.Namespace, "namespace", "default", "namespace")
@@ -42,6 +43,8 @@ func ruleFlags(cmd *cobra.Command, r *deadletters.Rule) {
 	f.StringVar(&r.Title, "title", "", "title of the groups (default: the name and the values of the keys)")
 }
 
+// newRuleAdd builds `rule add`. A rule of that name gets a new version with exactly the given flags; an omitted --key
+// removes all keys. Earlier versions are kept. --json prints a list with the deadletters.SavedRule.
 func newRuleAdd(s *session) *cobra.Command {
 	var req deadletters.RuleRequest
 	cmd := &cobra.Command{
@@ -70,6 +73,7 @@ func newRuleAdd(s *session) *cobra.Command {
 	return cmd
 }
 
+// newRuleList builds `rule list`. --json prints a list of deadletters.SavedRule.
 func newRuleList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -89,6 +93,8 @@ func newRuleList(s *session) *cobra.Command {
 	return cmd
 }
 
+// newRuleShow builds `rule show`. It also shows a rule that was removed, since its groups are still there. --json
+// prints a deadletters.RuleStory.
 func newRuleShow(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -111,6 +117,8 @@ func newRuleShow(s *session) *cobra.Command {
 	return cmd
 }
 
+// newRuleTest builds `rule test`. The rule is tried alone: what other rules would decide before it does not matter.
+// --json prints a deadletters.RuleTrial.
 func newRuleTest(s *session) *cobra.Command {
 	var (
 		test    deadletters.RuleTest
@@ -129,6 +137,7 @@ about a failure that the other flags describe.`,
 			if test.Rule.When == "" {
 				return usagef("--when is required")
 			}
+			// The members of the group are the failures then; flags that describe one have no effect.
 			if test.GroupID != "" {
 				return groupArgs(test.GroupID)
 			}
@@ -152,8 +161,10 @@ about a failure that the other flags describe.`,
 	}
 	ruleFlags(cmd, &test.Rule)
 	f := cmd.Flags()
+	// The name is part of a group's ID, so give that of the rule to see the groups that it would really make.
 	f.StringVar(&test.Rule.Name, "rule", "test", "name of the rule")
 	f.StringVar(&test.GroupID, "group", "", "group whose recent letters and cases the rule is tried on")
+	// The failure to try it on. Each flag is a variable of the expressions; an omitted one is empty.
 	f.StringVar((*string)(&sample.Kind), "kind", "", "letter or case")
 	f.StringVar(&sample.ErrorType, "error-type", "", "type of the error")
 	f.StringVar(&sample.Code, "code", "", "code of the error")
@@ -169,6 +180,8 @@ about a failure that the other flags describe.`,
 	return cmd
 }
 
+// newRuleRemove builds `rule remove`. Failures that come afterwards are grouped by the next rule that decides, or by
+// their fingerprints.
 func newRuleRemove(s *session) *cobra.Command {
 	var (
 		namespace string
@@ -196,6 +209,8 @@ func newRuleRemove(s *session) *cobra.Command {
 	return cmd
 }
 
+// printRules prints one row per rule. SPLITS is the group that a rule splits, empty for a rule about all failures;
+// FAILED counts evaluations that failed on the node that answers, since its start or the last change of the rule.
 func (s *session) printRules(list []deadletters.SavedRule) error {
 	if s.json {
 		return s.printJSON(list)
@@ -212,6 +227,7 @@ func (s *session) printRules(list []deadletters.SavedRule) error {
 	return t.flush()
 }
 
+// printRuleStory prints a rule as it is in force, and its versions, the latest first.
 func (s *session) printRuleStory(r *deadletters.RuleStory) error {
 	f := fields{indent: "  "}
 	f.add("Rule", qualified(r.Namespace, r.Name))
@@ -242,6 +258,8 @@ func (s *session) printRuleStory(r *deadletters.RuleStory) error {
 	return t.flush()
 }
 
+// printTrial prints the counts of a trial and a row per failure. A failure about which the rule does not decide has no
+// group.
 func (s *session) printTrial(r *deadletters.RuleTrial) error {
 	if s.json {
 		return s.printJSON(r)

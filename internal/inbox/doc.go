@@ -11,4 +11,7 @@
 // sources.go and policies.go are one object each. A redrive begins in preview.go and redrives.go; runner.go carries it
 // on, batch.go sends its letters, change.go discards or restores them, cases.go acts on cases. triage.go and
 // schedule.go are the other loops, reading.go reads the brokers. Package carrier joins them, package public is the API.
+//
+// Failures are put into groups by their fingerprints, unless a rule decides: rules.go saves rules, ruler.go applies
+// them, and ruletest.go tries them. Package rule has the language.
 package inbox

@@ -87,7 +87,8 @@ func (r *Ruler) Print(ctx context.Context, tx engine.Tx, namespace string, print
 	return set.print(namespace, print, &f), nil
 }
 
-// print applies the first rule that decides, and then the splits of the group that this gives.
+// print applies the first rule that decides, and then the splits of the group that this gives, and the splits of those.
+// The number of rounds is bounded, in case a split leads back to a group that is split.
 func (s *ruleSet) print(namespace string, print failure.Print, f *deadletter.Facts) failure.Print {
 	if ruled, ok := s.first(0, print, f); ok {
 		print = ruled
@@ -133,6 +134,7 @@ func (c *compiledRule) apply(print failure.Print, f *deadletter.Facts) (failure.
 	return print.Ruled(c.rule.Name, c.rule.Since, keys, c.rule.Title), true
 }
 
+// failed notes an evaluation that failed.
 func (c *compiledRule) failed(message string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,6 +151,7 @@ func (r *Ruler) set(ctx context.Context, tx engine.Tx, namespace string, now tas
 	if known != nil && known.readAt > 0 && now >= known.readAt && now < known.readAt.Add(rulesFresh) {
 		return known, nil
 	}
+	// In the transaction of the failure, so that the rules are those that its commit sees.
 	rules, err := r.rows.RulesInForce(ctx, tx, namespace)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ const (
 	shownVersions = 100
 )
 
-// RuleStatus is a rule in force and how it does.
+// RuleStatus is a rule in force, and how often it failed on this node.
 type RuleStatus struct {
 	Rule   *deadletter.Rule
 	Faults RuleFaults
@@ -53,10 +53,12 @@ func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*dead
 		if err != nil {
 			return err
 		}
+		// Rules and splits share one space of names, since the name is part of the IDs of groups.
 		if latest != nil && latest.Within != 0 {
 			return &task.Error{Code: task.Conflict, Message: fmt.Sprintf("the name %q is that of a split of group %s",
 				r.Name, latest.Within), Hint: "choose another name"}
 		}
+		// A rule that was removed counts as none: with an expected version it is a conflict.
 		version := int64(0)
 		if latest != nil && !latest.Removed {
 			version = latest.Version
@@ -73,11 +75,13 @@ func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*dead
 	if err != nil {
 		return nil, err
 	}
+	// This node uses the new version at once; the others read the rules anew within a second.
 	in.opts.Ruler.forget(r.Namespace)
 	return &next, nil
 }
 
-// checkRule refuses a rule that breaks a bound or does not compile, and notes what it can cost.
+// checkRule refuses a rule that breaks a bound or does not compile, and notes what it can cost. Bounds come first: the
+// compiler gets no text that is too long.
 func (in *Inbox) checkRule(r *deadletter.Rule) error {
 	problems := r.Validate()
 	if len(problems) == 0 {
@@ -90,7 +94,8 @@ func (in *Inbox) checkRule(r *deadletter.Rule) error {
 	return &task.Error{Code: task.Invalid, Message: "the rule was not saved", Problems: problems}
 }
 
-// roomForRule refuses a rule more than a namespace may have, and rules that together can cost too much.
+// roomForRule refuses a rule more than a namespace may have, and rules that together can cost too much. The version
+// that next replaces does not count.
 func (in *Inbox) roomForRule(ctx context.Context, tx engine.Tx, next *deadletter.Rule) error {
 	rules, err := in.store.RulesInForce(ctx, tx, next.Namespace)
 	if err != nil {
@@ -153,7 +158,8 @@ func (in *Inbox) RemoveRule(ctx context.Context, namespace, name string, by By) 
 	return err
 }
 
-// endRule takes a rule out of force.
+// endRule takes a rule out of force by a last version that is marked as removed: rules are never deleted, because
+// groups name them.
 func (in *Inbox) endRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, kind string, by By, key string) error {
 	end := *r
 	end.Version, end.Removed = r.Version+1, true
@@ -176,6 +182,7 @@ func (in *Inbox) ruleInForce(ctx context.Context, tx engine.Tx, namespace, name 
 	return r, nil
 }
 
+// noRule is the error for an unknown rule, and for one that the key does not reach.
 func noRule(name string) error { return task.Errorf(task.NotFound, "there is no rule %q", name) }
 
 // Rules returns the rules in force of a namespace, or of all that the request reaches (""), in the order in which they
@@ -208,7 +215,8 @@ func (in *Inbox) Rule(ctx context.Context, namespace, name string) (*RuleStory, 
 	return &RuleStory{RuleStatus{versions[0], in.opts.Ruler.faults(versions[0])}, versions}, nil
 }
 
-// whyRule adds the expressions of the rule that made a group to its parts.
+// whyRule adds the expressions of the rule that made a group to its parts: those of the version that decided, not of
+// the latest. A part of which nothing is known any more keeps its value alone.
 func (in *Inbox) whyRule(ctx context.Context, g *deadletter.Group, parts []failure.Part) ([]failure.Part, error) {
 	if g.Print.Rule == "" {
 		return parts, nil

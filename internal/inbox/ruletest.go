@@ -19,7 +19,8 @@ type RuleTest struct {
 	Group deadletter.GroupID
 }
 
-// RuleTrial is what a rule decides about the failures of a RuleTest.
+// RuleTrial is what a rule decides about the failures of a RuleTest. Matched and Failed are among Tried; Items has one
+// entry per failure, in the order in which they were tried.
 type RuleTrial struct {
 	Tried, Matched, Failed int
 	Items                  []RuleItem
@@ -35,7 +36,8 @@ type RuleItem struct {
 	Error   string // why the rule cannot be evaluated
 }
 
-// TestRule tries a rule, alone and as it would be after it was saved. It stores nothing.
+// TestRule tries a rule, alone and as it would be after it was saved. It stores nothing. Invalid for a rule that could
+// not be saved, with the same problems; NotFound for a group of another namespace.
 func (in *Inbox) TestRule(ctx context.Context, t RuleTest) (*RuleTrial, error) {
 	if err := reach(ctx, t.Rule.Namespace); err != nil {
 		return nil, err
@@ -56,6 +58,7 @@ func (in *Inbox) TestRule(ctx context.Context, t RuleTest) (*RuleTrial, error) {
 	if len(latest) > 0 {
 		before = latest[0]
 	}
+	// The version decides about the IDs of groups, so the trial needs the next one.
 	rule.Follow(before)
 	program, _ := in.opts.Ruler.compile(&rule)
 	trial := &ruleTrial{rule: &rule, program: program}
@@ -81,6 +84,7 @@ type ruleTrial struct {
 	program RuleProgram
 }
 
+// item tries the rule on one failure and adds the result. print is the fingerprint without rules.
 func (t *ruleTrial) item(kind deadletter.Kind, id task.ID, print failure.Print, f *deadletter.Facts) {
 	item := RuleItem{Kind: kind, ID: id}
 	matched, keys, err := t.program.Decide(f)
@@ -97,7 +101,8 @@ func (t *ruleTrial) item(kind deadletter.Kind, id task.ID, print failure.Print, 
 	t.Items = append(t.Items, item)
 }
 
-// tryOnGroup tries a rule on recent members of a group and of those that are merged into it.
+// tryOnGroup tries a rule on recent members of a group and of those that are merged into it: up to 100 letters, then as
+// many cases as make 200 in all.
 func (in *Inbox) tryOnGroup(ctx context.Context, t *ruleTrial, g *deadletter.Group) error {
 	ids, err := in.withMerged(ctx, []deadletter.GroupID{g.ID})
 	if err != nil {

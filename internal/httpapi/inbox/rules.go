@@ -13,6 +13,7 @@ type ruleList struct {
 	Rules []deadletters.SavedRule `json:"rules"`
 }
 
+// rules serves GET /v1/rules. The list has no pages: a namespace has a bounded number of rules.
 func (f *family) rules(ctx context.Context, params *namespaceQuery, _ *endpoint.None,
 ) (endpoint.Answer[ruleList], error) {
 	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
@@ -23,6 +24,7 @@ func (f *family) rules(ctx context.Context, params *namespaceQuery, _ *endpoint.
 	return endpoint.OK(ruleList{endpoint.List(list)}), err
 }
 
+// saveRule serves POST /v1/rules: 201 for a new rule, 200 for a new version of one.
 func (f *family) saveRule(ctx context.Context, params *endpoint.Match, body *deadletters.RuleRequest,
 ) (endpoint.Answer[*deadletters.SavedRule], error) {
 	var no endpoint.Answer[*deadletters.SavedRule]
@@ -40,12 +42,14 @@ func (f *family) saveRule(ctx context.Context, params *endpoint.Match, body *dea
 	return endpoint.Stored(saved.ETag == firstVersion, "/v1/rules", saved), nil
 }
 
+// rule serves GET /v1/rules/{namespace}/{name}.
 func (f *family) rule(ctx context.Context, params *SourcePath, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.RuleStory], error) {
 	story, err := f.backend.Rule(ctx, params.Namespace, params.Name)
 	return endpoint.OK(story), err
 }
 
+// dropRule serves DELETE /v1/rules/{namespace}/{name}. Its act is in the query, as for sources.
 func (f *family) dropRule(ctx context.Context, params *sourceRemoval, _ *endpoint.None,
 ) (endpoint.Answer[removal], error) {
 	act, err := params.act()

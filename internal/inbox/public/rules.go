@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 )
 
-// SaveRule implements deadletters.RuleBackend.
+// SaveRule implements deadletters.RuleBackend. The answer has no faults: a saved version has not been evaluated yet.
 func (b *Backend) SaveRule(ctx context.Context, req deadletters.RuleRequest) (*deadletters.SavedRule, error) {
 	var r reader
 	rule, by := r.rule(&req.Rule), r.by(req.Act)
@@ -29,7 +29,7 @@ func (b *Backend) SaveRule(ctx context.Context, req deadletters.RuleRequest) (*d
 	return &shown, nil
 }
 
-// DropRule implements deadletters.RuleBackend.
+// DropRule implements deadletters.RuleBackend. The namespace defaults to "default".
 func (b *Backend) DropRule(ctx context.Context, namespace, name string, act deadletters.Act) error {
 	var r reader
 	by := r.by(act)
@@ -39,7 +39,7 @@ func (b *Backend) DropRule(ctx context.Context, namespace, name string, act dead
 	return shownError(b.inbox.RemoveRule(ctx, cmp.Or(namespace, defaultNamespace), name, by))
 }
 
-// Rules implements deadletters.RuleBackend.
+// Rules implements deadletters.RuleBackend. The namespace "" means all that the key reaches.
 func (b *Backend) Rules(ctx context.Context, namespace string) ([]deadletters.SavedRule, error) {
 	list, err := b.inbox.Rules(ctx, namespace)
 	if err != nil {
@@ -52,7 +52,7 @@ func (b *Backend) Rules(ctx context.Context, namespace string) ([]deadletters.Sa
 	return out, nil
 }
 
-// Rule implements deadletters.RuleBackend.
+// Rule implements deadletters.RuleBackend. Faults are those of the version in force; earlier ones have none.
 func (b *Backend) Rule(ctx context.Context, namespace, name string) (*deadletters.RuleStory, error) {
 	story, err := b.inbox.Rule(ctx, cmp.Or(namespace, defaultNamespace), name)
 	if err != nil {
@@ -65,7 +65,7 @@ func (b *Backend) Rule(ctx context.Context, namespace, name string) (*deadletter
 	return out, nil
 }
 
-// TestRule implements deadletters.RuleBackend.
+// TestRule implements deadletters.RuleBackend. Faults of the rule are relocated: in the request it is a member.
 func (b *Backend) TestRule(ctx context.Context, test deadletters.RuleTest) (*deadletters.RuleTrial, error) {
 	var r reader
 	t := inbox.RuleTest{Rule: r.rule(&test.Rule)}
@@ -98,11 +98,13 @@ func (b *Backend) TestRule(ctx context.Context, test deadletters.RuleTest) (*dea
 	return out, nil
 }
 
+// rule converts a rule. What it splits is not read: only a split sets that.
 func (r *reader) rule(in *deadletters.Rule) *deadletter.Rule {
 	return &deadletter.Rule{Namespace: cmp.Or(in.Namespace, defaultNamespace), Name: in.Name, Position: in.Position,
 		When: in.When, Keys: in.GroupBy, Title: in.Title}
 }
 
+// facts converts a failure that somebody describes. Its kind defaults to letter.
 func (r *reader) facts(at string, in *deadletters.RuleSample) *deadletter.Facts {
 	if in.Class != "" && !failure.Class(in.Class).Known() {
 		r.bad(at+"/class", "must be transient, resource, logic or worker")
@@ -117,6 +119,7 @@ func (r *reader) facts(at string, in *deadletters.RuleSample) *deadletter.Facts 
 		Reason: in.Reason, Headers: r.headers(at+"/headers", in.Headers)}
 }
 
+// shownRule converts a rule with its faults. Splits is "" for a rule about all failures.
 func shownRule(s inbox.RuleStatus) deadletters.SavedRule {
 	r := s.Rule
 	return deadletters.SavedRule{Rule: deadletters.Rule{Namespace: r.Namespace, Name: r.Name, Position: r.Position,
