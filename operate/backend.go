@@ -13,6 +13,7 @@ import (
 type Backend interface {
 	CaseBackend
 	FailureBackend
+	ChainBackend
 	// Audit returns the acts of operators, newest first.
 	Audit(ctx context.Context, filter AuditFilter) ([]AuditRecord, error)
 }

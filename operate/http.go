@@ -104,6 +104,23 @@ func (s server) Audit(ctx context.Context, f AuditFilter) ([]AuditRecord, error)
 	return fetchList[AuditRecord](ctx, s.client, "get audit trail", "/v1/audit", q)
 }
 
+// AuditChain implements ChainBackend.
+func (s server) AuditChain(ctx context.Context, f AuditChainFilter) (*AuditChain, error) {
+	q := query.Values{}
+	q.SetInt("above", int(f.Above))
+	q.SetInt("limit", f.Limit)
+	return fetch[AuditChain](ctx, s.client, tasker.Request{Verb: "get audit chain", Method: http.MethodGet,
+		Path: "/v1/audit/chain", Query: url.Values(q)})
+}
+
+// LooseActs implements ChainBackend.
+func (s server) LooseActs(ctx context.Context, above int64) (*LooseActs, error) {
+	q := query.Values{}
+	q.SetInt("above", int(above))
+	return fetch[LooseActs](ctx, s.client, tasker.Request{Verb: "get loose acts", Method: http.MethodGet,
+		Path: "/v1/audit/loose", Query: url.Values(q)})
+}
+
 // query returns the filter as query parameters.
 func (f CaseFilter) query() query.Values {
 	q := query.Values{}

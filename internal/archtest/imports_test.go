@@ -27,6 +27,8 @@ var layers = map[string]struct {
 		"internal/httpapi", "internal/migration", "internal/node", "internal/telemetry", "internal/web"},
 		"it wires; nobody below it knows the whole"},
 	"internal/archtest": {nil, "it looks at the tree from outside"},
+	"internal/audit": {[]string{"internal/chain", "internal/engine", "internal/task"},
+		"it seals acts through roles of its own; it knows no SQL and no HTTP"},
 	"internal/bench": {[]string{".", "deadletters", "embedded", "internal/broker/driver", "internal/broker/memory",
 		"internal/deadletter", "internal/dispatch/redis", "internal/failure", "internal/node", "internal/store/postgres"},
 		"what is measured is what a user of the public API gets; past it goes only what makes a schema, finds a process " +
@@ -45,6 +47,7 @@ var layers = map[string]struct {
 	"internal/broker/post": {[]string{"internal/broker/driver"}, "a driver knows the seam, and no other driver"},
 	"internal/broker/memory": {[]string{"internal/broker/driver", "internal/clock", "internal/deadletter"},
 		"a driver knows the seam, and no other driver"},
+	"internal/chain":    {nil, "hashes are computed alike in a server and in a client that does not trust it"},
 	"internal/clock":    {nil, "it reads the machine's clocks and knows nothing of what time is for"},
 	"internal/coalesce": {nil, "it knows nothing of what it gathers"},
 	"internal/config": {[]string{".", "internal/access", "internal/document", "internal/settings", "internal/wording"},
@@ -99,15 +102,15 @@ var layers = map[string]struct {
 		"it joins the inbox and the brokers, which know nothing of each other"},
 	"internal/inbox/public": {[]string{".", "deadletters", "internal/deadletter", "internal/failure", "internal/inbox",
 		"internal/pointer", "internal/task"}, "it turns the public types into the inbox's and back, and opens nothing"},
-	"internal/local": {[]string{".", "internal/engine", "internal/failure", "internal/feed", "internal/pointer",
-		"internal/queueapi", "internal/task", "internal/template", "internal/wording", "operate"},
+	"internal/local": {[]string{".", "internal/audit", "internal/engine", "internal/failure", "internal/feed",
+		"internal/pointer", "internal/queueapi", "internal/task", "internal/template", "internal/wording", "operate"},
 		"it turns the public types into the engine's and back, and opens nothing"},
 	"internal/migration": {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
-	"internal/node": {[]string{".", "deadletters", "internal/broker/driver", "internal/broker/post", "internal/clock",
-		"internal/deadletter", "internal/dispatch/redis", "internal/engine", "internal/inbox", "internal/inbox/carrier",
-		"internal/inbox/public", "internal/local", "internal/migration", "internal/rule", "internal/settings",
-		"internal/store/memstore", "internal/store/postgres", "internal/store/sqlite", "internal/task",
-		"internal/template", "internal/upkeep"},
+	"internal/node": {[]string{".", "deadletters", "internal/audit", "internal/broker/driver", "internal/broker/post",
+		"internal/chain", "internal/clock", "internal/deadletter", "internal/dispatch/redis", "internal/engine",
+		"internal/inbox", "internal/inbox/carrier", "internal/inbox/public", "internal/local", "internal/migration",
+		"internal/rule", "internal/settings", "internal/store/memstore", "internal/store/postgres",
+		"internal/store/sqlite", "internal/task", "internal/template", "internal/upkeep"},
 		"it wires an engine: the one place that picks the store, the dispatcher and the clock"},
 	"internal/pointer":  {nil, "it moves pointers, whatever they point at; a worker binary carries it"},
 	"internal/mutation": {nil, "it runs a tool over packages, and knows nothing of them"},
@@ -122,8 +125,8 @@ var layers = map[string]struct {
 		"it compiles expressions about facts, and knows neither where they come from nor where rules are kept"},
 	"internal/settings": {[]string{"internal/failure", "internal/task"},
 		"what can be configured is known without the engine"},
-	"internal/store": {[]string{"internal/deadletter", "internal/engine", "internal/feed",
-		"internal/inbox", "internal/settings", "internal/task"},
+	"internal/store": {[]string{"internal/audit", "internal/chain", "internal/deadletter", "internal/engine",
+		"internal/feed", "internal/inbox", "internal/settings", "internal/task"},
 		"portable SQL knows no database engine"},
 	"internal/store/memstore": {[]string{"internal/deadletter", "internal/engine", "internal/feed",
 		"internal/settings", "internal/task"},
@@ -151,7 +154,7 @@ var layers = map[string]struct {
 		"it stands before any handler, and knows no route and no backend"},
 	"deadletters": {[]string{".", "internal/query"},
 		"the public API of dead letters is as light as the root package"},
-	"operate": {[]string{".", "internal/query"},
+	"operate": {[]string{".", "internal/chain", "internal/query"},
 		"the public API of operators is as light as the root package"},
 	"internal/vitals":  {nil, "it measures the process, whatever that does; a worker binary carries it"},
 	"internal/wording": {nil, "it knows words, and not what they are about"},
@@ -218,8 +221,8 @@ func TestLayersAreNoWider(t *testing.T) {
 }
 
 // light is all that a worker binary gets with the public packages.
-var light = []string{"github.com/google/uuid", module + "/internal/pointer", module + "/internal/query",
-	module + "/internal/vitals"}
+var light = []string{"github.com/google/uuid", module + "/internal/chain", module + "/internal/pointer",
+	module + "/internal/query", module + "/internal/vitals"}
 
 func TestPublicPackagesAreLight(t *testing.T) {
 	t.Parallel()

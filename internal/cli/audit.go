@@ -66,6 +66,7 @@ append-only and is kept when the task itself is deleted.`,
 	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually,
 		"open_case", "update_case", "reopen_case", "replay", "replay_step", "edit_context", "give_up_step",
 		"drain_worker", "resume_worker", "register_template", "use_key")
+	cmd.AddCommand(newAuditVerify(s), newAuditArchive(s))
 	return cmd
 }
 

@@ -28,6 +28,7 @@ var needs = map[string]string{
 	"replay-task": "operate", "get-failure-report": "read",
 	"stream-events": "read",
 	"list-audit":    "read", "list-task-audit": "read", "list-case-audit": "read",
+	"list-audit-chain": "read", "list-loose-acts": "read",
 	"register-template": "operate", "list-templates": "read", "get-template": "read", "get-template-version": "read",
 	"register-worker": "work", "list-workers": "read", "poll": "work", "start": "work", "progress": "work",
 	"result": "work", "heartbeat": "work", "drain": "work operate", "get-worker": "read", "resume-worker": "operate",

@@ -17,7 +17,7 @@ import (
 type AuditQuery struct {
 	Actor   string    `query:"actor" maxLength:"255" doc:"Actor, as claimed."`
 	KeyName string    `query:"key_name" maxLength:"255" doc:"Name of the API key of the request."`
-	Kind    string    `query:"kind" enum:"cancel,reset_for_retry,resolve_manually,complete_manually,open_case,update_case,reopen_case,replay,replay_step,edit_context,give_up_step,drain_worker,resume_worker,register_template,use_key"`
+	Kind    string    `query:"kind" maxLength:"64" pattern:"^[a-z_]+$" doc:"Kind of act, such as cancel or merge_groups."`
 	After   time.Time `query:"after" doc:"Done at or after this time."`
 	Before  time.Time `query:"before" doc:"Done before this time."`
 	Limit   int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
@@ -155,4 +155,44 @@ func (s *server) listCaseAudit(ctx context.Context, params *caseAuditFilter,
 		_, err = s.backend.Case(ctx, params.UUID)
 	}
 	return endpoint.OK(endpoint.List(records)), err
+}
+
+// chainQuery is an operate.AuditChainFilter as a query.
+type chainQuery struct {
+	Above int64 `query:"above" minimum:"0" doc:"Continue above this seq: the last one of the previous page."`
+	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size. A page may have fewer links; only the end has none."`
+}
+
+// auditChain answers with a page of the hash chain, from which a client computes every hash itself.
+func (s *server) auditChain(ctx context.Context, params *chainQuery, _ *endpoint.None,
+) (endpoint.Answer[*operate.AuditChain], error) {
+	if err := wholeTrail(ctx); err != nil {
+		return endpoint.Answer[*operate.AuditChain]{}, err
+	}
+	page, err := s.backend.AuditChain(ctx, operate.AuditChainFilter{Above: params.Above, Limit: params.Limit})
+	return endpoint.OK(page), err
+}
+
+// looseQuery is the query of acts outside of the chain.
+type looseQuery struct {
+	Above int64 `query:"above" minimum:"0" doc:"Continue above this number: next of the previous page."`
+}
+
+// looseActs answers with acts that are in no link of the chain.
+func (s *server) looseActs(ctx context.Context, params *looseQuery, _ *endpoint.None,
+) (endpoint.Answer[*operate.LooseActs], error) {
+	if err := wholeTrail(ctx); err != nil {
+		return endpoint.Answer[*operate.LooseActs]{}, err
+	}
+	page, err := s.backend.LooseActs(ctx, params.Above)
+	return endpoint.OK(page), err
+}
+
+// wholeTrail refuses a key limited to namespaces: the chain covers the acts of all of them.
+func wholeTrail(ctx context.Context) error {
+	p := access.From(ctx)
+	if !p.Limited() {
+		return nil
+	}
+	return endpoint.OutsideNamespaces(p, tasker.Detail{Message: "the chain covers the acts on all namespaces"})
 }

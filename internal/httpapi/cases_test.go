@@ -86,7 +86,7 @@ func TestCaseParametersRefused(t *testing.T) {
 		"Health":          {"GET", "/v1/dlq/staleness?health_status=bad", "", "query.health_status"},
 		"Task":            {"GET", "/v1/dlq/task/abc", "", "path.task_uuid"},
 		"Case":            {"PATCH", "/v1/dlq/entry/abc", `{"reopen":true}`, "path.dlq_entry_uuid"},
-		"Kind":            {"GET", "/v1/audit?kind=reset", "", "query.kind"},
+		"Kind":            {"GET", "/v1/audit?kind=Reset", "", "query.kind"},
 		"AuditTask":       {"GET", "/v1/audit?task_uuid=abc", "", "query.task_uuid"},
 		"AuditBelow":      {"GET", "/v1/audit?below=0", "", "query.below"},
 		"OpenNoReason":    {"POST", "/v1/dlq/task/" + taskID.String(), `{"opened_by":"ann"}`, "/reason"},

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -179,4 +180,28 @@ func (f *fake) Audit(ctx context.Context, filter operate.AuditFilter) ([]operate
 		Reason: "fixed", TaskUUID: taskID,
 		StepUUID: &stepID, CaseUUID: &caseID, Before: "pending", After: "manually_resolved",
 		Data: json.RawMessage(`{"root_cause":"disk"}`)}}, nil
+}
+
+// AuditChain answers with the one act that there is, sealed.
+func (f *fake) AuditChain(_ context.Context, filter operate.AuditChainFilter) (*operate.AuditChain, error) {
+	err := f.note(filter)
+	if err != nil {
+		return nil, err
+	}
+	return &operate.AuditChain{
+		Archives: []operate.AuditArchive{{Seq: 8, Head: "8-" + strings.Repeat("0a", 32), At: noon, Acts: 8}},
+		Links: []operate.AuditLink{{Seq: 9, ActNo: 9, SealedAt: noon, Content: strings.Repeat("0b", 32),
+			Hash: strings.Repeat("0c", 32), Act: &operate.AuditRecord{No: 9, At: noon, Kind: "cancel", Actor: "ann",
+				Authenticated: operate.NotAuthenticated}}},
+	}, nil
+}
+
+// LooseActs answers with one act in each state.
+func (f *fake) LooseActs(_ context.Context, above int64) (*operate.LooseActs, error) {
+	err := f.note(above)
+	if err != nil {
+		return nil, err
+	}
+	return &operate.LooseActs{Acts: []operate.LooseAct{{No: 3, State: operate.ActRemoved},
+		{No: 4, State: operate.ActInserted}, {No: 10, State: operate.ActWaiting}}, Next: 10}, nil
 }

@@ -80,6 +80,10 @@ func (s *server) routes() {
 
 	// The audit trail, of everything and of one object. It outlives the object.
 	endpoint.Add(api, get("/v1/audit", "list-audit", "List acts of operators, newest first", read, finds), s.listAudit)
+	endpoint.Add(api, get("/v1/audit/chain", "list-audit-chain", "List the hash chain of the audit trail, with its acts",
+		read, 0), s.auditChain)
+	endpoint.Add(api, get("/v1/audit/loose", "list-loose-acts", "List acts outside of the hash chain", read, 0),
+		s.looseActs)
 	endpoint.Add(api, get("/v1/tasks/{uuid}/audit", "list-task-audit", "List acts on a task, its steps and its cases",
 		read, 0), s.listTaskAudit)
 	endpoint.Add(api, get("/v1/dlq/entry/{dlq_entry_uuid}/audit", "list-case-audit", "List acts on a case", read, 0),

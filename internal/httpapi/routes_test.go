@@ -73,6 +73,8 @@ func examples() []example {
 		{"detect-staleness", "POST", "/v1/dlq/staleness/detect", `{"dry_run":true}`, 200,
 			`"action_taken":"would_transition_to_dlq_and_error"`},
 		{"stream-events", "GET", "/v1/events?task=" + taskID.String() + "&until=settled", "", 200, `"to_state":"complete"`},
+		{"list-audit-chain", "GET", "/v1/audit/chain?above=8&limit=1000", "", 200, `{"archives":[{"seq":8`},
+		{"list-loose-acts", "GET", "/v1/audit/loose?above=0", "", 200, `{"acts":[{"no":3`},
 		{"list-audit", "GET", "/v1/audit?actor=ann", "", 200, `[{"no":9`},
 		{"list-task-audit", "GET", task + "/audit", "", 200, `"kind":"update_case"`},
 		{"list-case-audit", "GET", "/v1/dlq/entry/" + caseID.String() + "/audit", "", 200, `"kind":"update_case"`},

@@ -46,17 +46,20 @@ func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.A
 	}
 	out := make([]operate.AuditRecord, len(acts))
 	for i := range acts {
-		a, damage := acts[i].Shown()
-		// A record written before the field existed must not look authenticated.
-		auth := cmp.Or(operate.Authentication(a.Auth), operate.AuthenticationLost)
-		out[i] = operate.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor,
-			Authenticated: auth, KeyName: a.Key,
-			Reason: a.Reason, TaskUUID: toUUID(a.TaskID), StepUUID: optionalUUID(a.StepID), CaseUUID: optionalUUID(a.CaseID),
-			WorkerID: optionalUUID(a.WorkerID), Namespace: a.Namespace, Template: a.Template, Before: a.From, After: a.To,
-			Data:        a.Data,
-			DataOmitted: a.DataOmitted}
+		out[i] = toRecord(&acts[i])
 	}
 	return out, nil
+}
+
+// toRecord returns an act as it is shown.
+func toRecord(stored *task.Act) operate.AuditRecord {
+	a, damage := stored.Shown()
+	// A record written before the field existed must not look authenticated.
+	return operate.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor,
+		Authenticated: cmp.Or(operate.Authentication(a.Auth), operate.AuthenticationLost), KeyName: a.Key,
+		Reason: a.Reason, TaskUUID: toUUID(a.TaskID), StepUUID: optionalUUID(a.StepID), CaseUUID: optionalUUID(a.CaseID),
+		WorkerID: optionalUUID(a.WorkerID), Namespace: a.Namespace, Template: a.Template, Before: a.From, After: a.To,
+		Data: a.Data, DataOmitted: a.DataOmitted}
 }
 
 // NoteKeyUse records the use of the request's key on this machine. It is not part of tasker.Backend: the HTTP API calls

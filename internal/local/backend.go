@@ -12,6 +12,8 @@ import (
 // Its methods are safe for concurrent use, and return *tasker.Error for what a caller can act
 // on. The contract of each is that of the interface that it implements.
 type Backend struct {
+	Chain
+
 	engine *engine.Engine
 	rows   Rows
 }
@@ -25,7 +27,9 @@ type Rows interface {
 }
 
 // New returns a Backend on an engine whose store has the rows.
-func New(e *engine.Engine, rows Rows) *Backend { return &Backend{engine: e, rows: rows} }
+func New(e *engine.Engine, rows Rows) *Backend {
+	return &Backend{Chain: chainOf(e, rows), engine: e, rows: rows}
+}
 
 // SubmitIn is SubmitTasks inside a caller's transaction: within calls its argument with the
 // store's side of that transaction. It takes no namespace scope: the caller is the program

@@ -117,6 +117,7 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 		return nil, local.ToError(err)
 	}
 	in, loops, closers := openInbox(s, e, ruler, opts)
+	loops = append(loops, sealing(s, e)...)
 	return &Node{Backend: local.New(e, s), engine: e, store: s, dispatcher: d, inbox: in, closers: closers,
 		name: uuid.NewString(), log: opts.Logger, upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
 }

@@ -104,5 +104,8 @@ func (s SQL) ListActs(ctx context.Context, f engine.ActFilter) ([]task.Act, erro
 	for i := range acts {
 		page[i] = documentOf{acts[i].No, &acts[i].Data, &acts[i].DataOmitted}
 	}
-	return acts, s.addLarge(ctx, `SELECT data FROM tasker_acts WHERE id = $1`, page, f.Bytes)
+	return acts, s.addLarge(ctx, dataOfAct, page, f.Bytes)
 }
+
+// dataOfAct reads the data of one act.
+const dataOfAct = `SELECT data FROM tasker_acts WHERE id = $1`

@@ -1,0 +1,58 @@
+package chain
+
+import "fmt"
+
+// Finding is the kind of a fault.
+type Finding string
+
+// The findings.
+const (
+	Changed     Finding = "changed"      // the act is not the one that was sealed
+	Removed     Finding = "removed"      // the act was sealed, or was waiting for it, and does not exist
+	Inserted    Finding = "inserted"     // the act exists, was not sealed, and is not waiting for it
+	LinkChanged Finding = "link_changed" // the link does not follow from the one before it
+	LinkRemoved Finding = "link_removed" // a number is missing among the links
+	HeadMissing Finding = "head_missing" // the chain does not contain a head that was noted
+)
+
+// Fault is the first difference between a chain and its acts.
+type Fault struct {
+	Finding Finding
+	Seq     int64 // of the link; 0 for an act without one
+	Act     int64 // number of the act; 0 if it is not known
+	Message string
+}
+
+// Error implements error.
+func (f *Fault) Error() string { return f.Message }
+
+// Verifier checks links in their order. It uses the same memory for any number of them.
+type Verifier struct{ at Head }
+
+// From returns a Verifier that starts behind a head.
+func From(h Head) *Verifier { return &Verifier{h} }
+
+// Head returns the head of what was checked so far.
+func (v *Verifier) Head() Head { return v.at }
+
+// Add checks the next link and its act, nil if the act does not exist. It returns nil, or the fault; then the
+// Verifier stays where it was.
+func (v *Verifier) Add(l *Link, a *Act) *Fault {
+	fault := func(f Finding, format string, args ...any) *Fault {
+		return &Fault{Finding: f, Seq: l.Seq, Act: l.Act, Message: fmt.Sprintf(format, args...)}
+	}
+	switch next := v.at.Seq + 1; {
+	case l.Seq != next:
+		return &Fault{Finding: LinkRemoved, Seq: next,
+			Message: fmt.Sprintf("link %d was removed: link %d is followed by link %d", next, v.at.Seq, l.Seq)}
+	case l.Sum(v.at.Hash) != l.Hash:
+		return fault(LinkChanged, "link %d, of act %d, was changed: its hash does not follow from the link before it",
+			l.Seq, l.Act)
+	case a == nil:
+		return fault(Removed, "act %d was removed: link %d has sealed it", l.Act, l.Seq)
+	case a.No != l.Act || a.Sum() != l.Content:
+		return fault(Changed, "act %d was changed: it is not what link %d has sealed", l.Act, l.Seq)
+	}
+	v.at = l.Head()
+	return nil
+}

@@ -1,0 +1,89 @@
+-- +goose Up
+-- The hash chain of the audit trail: each link seals one act. A loop adds links behind the acts, so that no
+-- transaction waits for another one to add its act.
+CREATE TABLE tasker_act_links (
+    seq       bigint PRIMARY KEY CHECK (seq > 0),
+    act_id    bigint NOT NULL,
+    sealed_at bigint NOT NULL,
+    content   bytea  NOT NULL, -- hash of the act
+    hash      bytea  NOT NULL  -- of the link and the hash before it
+);
+CREATE UNIQUE INDEX tasker_act_links_by_act ON tasker_act_links (act_id);
+
+-- Acts without a link yet. The row commits with its act, so that an act that commits late is not missed.
+CREATE TABLE tasker_act_unsealed (
+    act_id bigint PRIMARY KEY
+);
+INSERT INTO tasker_act_unsealed (act_id) SELECT id FROM tasker_acts;
+
+-- Heads up to which acts and links were archived: these may be deleted, and the chain starts behind the last one.
+CREATE TABLE tasker_act_archives (
+    seq  bigint PRIMARY KEY CHECK (seq > 0),
+    hash bytea  NOT NULL,
+    at   bigint NOT NULL,
+    acts bigint NOT NULL
+);
+
+-- +goose StatementBegin
+CREATE FUNCTION tasker_seal_later() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    -- a copy of a database brings the links before the acts
+    INSERT INTO tasker_act_unsealed (act_id) SELECT NEW.id
+     WHERE NOT EXISTS (SELECT 1 FROM tasker_act_links l WHERE l.act_id = NEW.id) ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER tasker_acts_are_sealed AFTER INSERT ON tasker_acts FOR EACH ROW EXECUTE FUNCTION tasker_seal_later();
+
+-- +goose StatementBegin
+CREATE OR REPLACE FUNCTION tasker_keep_acts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION '% is only ever added to: % is refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'TK002';
+END $$;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE FUNCTION tasker_keep_unarchived() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    archived bigint := (SELECT coalesce(max(seq), 0) FROM tasker_act_archives);
+    linked   bigint;
+BEGIN
+    IF TG_TABLE_NAME = 'tasker_acts' THEN
+        SELECT l.seq INTO linked FROM tasker_act_links l WHERE l.act_id = OLD.id;
+    ELSE
+        linked := OLD.seq;
+    END IF;
+    IF linked IS NULL OR linked > archived THEN
+        RAISE EXCEPTION '% is only ever added to: DELETE is refused', TG_TABLE_NAME USING ERRCODE = 'TK002';
+    END IF;
+    RETURN OLD;
+END $$;
+-- +goose StatementEnd
+-- The functions find our tables whatever the search_path of the session is.
+-- +goose StatementBegin
+DO $$
+DECLARE
+    name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY['tasker_seal_later', 'tasker_keep_unarchived'] LOOP
+        EXECUTE format('ALTER FUNCTION %I.%I SET search_path = pg_catalog, %I, pg_temp', current_schema(), name,
+            current_schema());
+    END LOOP;
+END $$;
+-- +goose StatementEnd
+
+DROP TRIGGER tasker_acts_are_kept ON tasker_acts;
+CREATE TRIGGER tasker_acts_are_kept BEFORE UPDATE OR TRUNCATE ON tasker_acts
+    FOR EACH STATEMENT EXECUTE FUNCTION tasker_keep_acts();
+CREATE TRIGGER tasker_acts_are_archived BEFORE DELETE ON tasker_acts
+    FOR EACH ROW EXECUTE FUNCTION tasker_keep_unarchived();
+CREATE TRIGGER tasker_act_links_are_kept BEFORE UPDATE OR TRUNCATE ON tasker_act_links
+    FOR EACH STATEMENT EXECUTE FUNCTION tasker_keep_acts();
+CREATE TRIGGER tasker_act_links_are_archived BEFORE DELETE ON tasker_act_links
+    FOR EACH ROW EXECUTE FUNCTION tasker_keep_unarchived();
+CREATE TRIGGER tasker_act_archives_are_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON tasker_act_archives
+    FOR EACH STATEMENT EXECUTE FUNCTION tasker_keep_acts();
+ALTER TABLE tasker_acts ENABLE ALWAYS TRIGGER tasker_acts_are_kept;
+ALTER TABLE tasker_acts ENABLE ALWAYS TRIGGER tasker_acts_are_archived;
+ALTER TABLE tasker_act_links ENABLE ALWAYS TRIGGER tasker_act_links_are_kept;
+ALTER TABLE tasker_act_links ENABLE ALWAYS TRIGGER tasker_act_links_are_archived;
+ALTER TABLE tasker_act_archives ENABLE ALWAYS TRIGGER tasker_act_archives_are_kept;
