@@ -17,10 +17,11 @@ const (
 	plotWidth, plotHeight  = width - left - right, height - top - foot
 	// highest is where the axis of waits ends; what waits longer leaves the plot.
 	highest   = 90 * time.Minute
-	perLabel  = 15 * time.Minute
-	perColumn = time.Hour
+	perLabel  = 15 * time.Minute // between two labels of the axis of waits
+	perColumn = time.Hour        // between two labels of the axis of time
 )
 
+// style has a class for the line (l0 to l3) and one for the name (n0 to n3) of each curve, in the order of Plot.
 const style = `
   .back { fill: #ffffff } .grid { stroke: #e3e6ea; stroke-width: 1 } .axis { stroke: #8a929c; stroke-width: 1 }
   text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; fill: #57606a }
@@ -35,7 +36,8 @@ const style = `
   }
 `
 
-// Plot draws the curves, no more than four.
+// Plot draws the curves, no more than four: style has no colour for a fifth. The same curves give the same
+// bytes. Names are written as they are: a name must hold nothing that XML reserves.
 func Plot(w io.Writer, curves []Curve) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b,
@@ -67,6 +69,8 @@ func describe(curves []Curve) string {
 	return "Longest wait of a step of low priority by mode. " + strings.Join(parts, "; ")
 }
 
+// label is the longest wait in whole minutes; "no end" where the mode has no bound, since the longest wait is
+// then only as long as the simulation.
 func label(c Curve) string {
 	if c.Bound == 0 {
 		return "no end"
@@ -74,10 +78,12 @@ func label(c Curve) string {
 	return fmt.Sprintf("%.0f min", c.Longest.Minutes())
 }
 
+// text writes s with its baseline at y and its left end at x, unescaped.
 func text(b *bytes.Buffer, x, y float64, class, s string) {
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" class="%s">%s</text>`+"\n", x, y, class, s)
 }
 
+// axes draws a line across the plot for each label of waits, and labels of time below.
 func axes(b *bytes.Buffer) {
 	for wait := time.Duration(0); wait <= highest; wait += perLabel {
 		class := "grid"
@@ -113,11 +119,14 @@ func path(points []Point) string {
 	return strings.Join(words, " ")
 }
 
+// straight reports whether b lies on the line from a to c. It compares products of whole seconds: exact, and far
+// from an overflow.
 func straight(a, b, c Point) bool {
 	return (b.Wait-a.Wait)/time.Second*((c.At-b.At)/time.Second) == (c.Wait-b.Wait)/time.Second*((b.At-a.At)/time.Second)
 }
 
-// names stand beside the ends of the curves, not over each other.
+// names stand beside the ends of the curves, not over each other: from top to bottom, each at least 36 below the
+// one before.
 func names(b *bytes.Buffer, curves []Curve) {
 	type name struct {
 		y float64
@@ -139,6 +148,7 @@ func names(b *bytes.Buffer, curves []Curve) {
 	}
 }
 
+// xOf and yOf give the place of a time and of a wait in the file. y grows downwards, so a wait of 0 is lowest.
 func xOf(at time.Duration) float64 { return left + plotWidth*at.Hours()/Lasts.Hours() }
 
 func yOf(wait time.Duration) float64 {

@@ -13,6 +13,9 @@ import (
 
 // The situation: there is always more high work than the workers can do, and now
 // and then a step of low priority. Whatever is done takes as long as a round.
+//
+// Round divides LowEach and the default interval of promotions: the simulation acts at multiples of Round only.
+// LowEach is no multiple of that interval of 60 s, so the low steps become ready at all moments of it.
 const (
 	Workers = 4
 	Backlog = 20                // steps of high priority that wait, at the end of each round
@@ -97,6 +100,8 @@ type simulation struct {
 	curve     Curve
 }
 
+// newSimulation opens an engine on an empty store, with the simulation's clock and one worker that has the
+// capacity of all. It works out the bound of the curve from the engine's own order.
 func newSimulation(ctx context.Context, cfg settings.Config) (*simulation, error) {
 	s := &simulation{ctx: ctx, begin: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	s.now = s.begin
@@ -122,6 +127,8 @@ func newSimulation(ctx context.Context, cfg settings.Config) (*simulation, error
 	return s, nil
 }
 
+// run simulates Lasts, round by round. The first round takes Workers steps, which is why that many more are
+// submitted than wait afterwards.
 func (s *simulation) run() (Curve, error) {
 	if err := s.submit("high", Backlog+Workers); err != nil {
 		return Curve{}, err
@@ -136,7 +143,9 @@ func (s *simulation) run() (Curve, error) {
 	return s.curve, nil
 }
 
-// round is what happens in one round: what was begun is done, and the workers take more.
+// round is what happens in one round: what was begun is done, and the workers take more. The promotion precedes
+// the poll, so that a step that is overdue now can be taken now; the backlog is filled last, so that every poll finds
+// at least Backlog high steps.
 func (s *simulation) round() error {
 	since := s.now.Sub(s.begin)
 	if since%LowEach == 0 {
@@ -158,6 +167,7 @@ func (s *simulation) round() error {
 	return s.submit("high", short)
 }
 
+// submit makes n steps of a priority ready, now; none if n is not positive.
 func (s *simulation) submit(priority string, n int) error {
 	if n <= 0 {
 		return nil
@@ -181,7 +191,9 @@ func (s *simulation) promote() error {
 	return err
 }
 
-// take lets the workers take what is first, and notes who has waited.
+// take lets the workers take what is first, and settles it at once. The point of the curve is the wait of the
+// oldest low step before the poll, whether or not the poll takes it. Fewer steps than workers are an error: the
+// workers would not be saturated, and the curve would show nothing.
 func (s *simulation) take() error {
 	longest := time.Duration(0)
 	if len(s.waitsLow) > 0 {

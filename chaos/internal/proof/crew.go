@@ -110,13 +110,14 @@ func (r *run) hireGhosts(ctx context.Context, stop context.CancelCauseFunc) erro
 	return nil
 }
 
+// producer returns a producer with random numbers of its own: part must differ between the producers of a run.
 func (r *run) producer(name string, part uint64, client *tasker.Client) *load.Producer {
 	return &load.Producer{Name: name, Rand: r.rand(part), Client: client, Retry: r.retry, Journal: r.journal,
 		Handlers: r.handlers}
 }
 
 // crowd lets n more producers loose on a node. The function that it returns sends
-// them away and waits for them.
+// them away and waits for them; a second call returns the same error. Faults call it one at a time.
 func (r *run) crowd(ctx context.Context, n int, node *cluster.Node) func() error {
 	var all errgroup.Group
 	stop := make(chan struct{})

@@ -13,4 +13,8 @@
 //   - ghosts, whose reports stall on the way and arrive when the lease was given
 //     away;
 //   - probes: how long after a fault is a task accepted, and carried out.
+//
+// Begin with Run (run.go): it opens the cluster, lets the crew work (crew.go) while strike.go picks one fault after
+// the other, and reads what is there in the end. RunFailovers (failover.go) replaces the database instead, with a
+// smaller crew. Both return a Report: a run without violations counts only if Weak is empty too.
 package proof

@@ -75,6 +75,7 @@ func RunFailovers(ctx context.Context, o Options) (*Report, error) {
 	return whole, nil
 }
 
+// merge adds a setback's report. Logs are those of the last setback: a run ends with the first that breaks.
 func (r *Report) merge(other *Report) {
 	r.Violations, r.Weak = append(r.Violations, other.Violations...), append(r.Weak, other.Weak...)
 	for kind, n := range other.ByKind {
@@ -84,6 +85,9 @@ func (r *Report) merge(other *Report) {
 	r.Logs = other.Logs
 }
 
+// runSetback is setback n: a new pair of databases with new nodes, in a directory of its own below o.Dir. The
+// tasks are read back before the cluster is closed. With an error, the report holds what is known by then; it is
+// nil if the cluster could not be opened.
 func runSetback(ctx context.Context, o Options, binary string, kind setbackKind, n int) (*Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, setbackLimit)
 	defer cancel()
@@ -113,6 +117,8 @@ func runSetback(ctx context.Context, o Options, binary string, kind setbackKind,
 	return s.report(found, err), err
 }
 
+// connect makes a balanced client, and one client and one prober for each node. All requests pass the balancer
+// and the witness, and all clients write to the same journal.
 func (s *setback) connect() error {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 256
@@ -145,6 +151,7 @@ func (s *setback) producer(name string, client *tasker.Client) *load.Producer {
 		Journal: s.journal}
 }
 
+// retry waits as run.retry does.
 func (s *setback) retry(ctx context.Context, _ error) error {
 	return clock.Sleep(ctx, 20*time.Millisecond+rand.N(100*time.Millisecond))
 }
@@ -197,7 +204,8 @@ func (s *setback) run(ctx context.Context) error {
 	return err
 }
 
-// strike replaces the database, and waits until every node has carried out a task again.
+// strike replaces the database, and waits until every node has carried out a task again. The time counts from the
+// moment at which the database was there, as the kind of setback reports it.
 func (s *setback) strike(ctx context.Context) error {
 	if err := clock.Sleep(ctx, calmLoad); err != nil {
 		return err
@@ -232,7 +240,8 @@ func (s *setback) strike(ctx context.Context) error {
 	return clock.Sleep(ctx, calmLoad/2)
 }
 
-// wentBack notes that the database is as it was at a time of the journal.
+// wentBack notes that the database is as it was at a time of the journal. An unsafe run leaves it out: the checker
+// then has to report what is gone as lost.
 func (s *setback) wentBack(since int64) {
 	if !s.options.Unsafe {
 		s.journal.WentBack(since)

@@ -36,7 +36,8 @@ type ghost struct {
 // when they are settled by hand, for example.
 const stallLimit = 10 * time.Second
 
-// run haunts until stop is closed.
+// run haunts until stop is closed. It restores the link after each turn, since a turn may end with the link held.
+// A lost answer is tried again; every other error ends the run.
 func (g *ghost) run(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
@@ -56,6 +57,7 @@ func (g *ghost) run(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
+// turn stalls one answer (a third of the turns) or one report. It registers the ghost first, until that succeeds.
 func (g *ghost) turn(ctx context.Context, stop <-chan struct{}) error {
 	if g.me == uuid.Nil {
 		w, err := g.backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: g.name, Handlers: load.Names()})
@@ -74,6 +76,7 @@ func (g *ghost) turn(ctx context.Context, stop <-chan struct{}) error {
 	return g.lateReport(ctx, stop, resp.Steps)
 }
 
+// poll asks for one to three steps, and waits up to a second for them. The steps start with the poll.
 func (g *ghost) poll(ctx context.Context) (*tasker.PollResponse, error) {
 	return g.backend.Poll(ctx, tasker.PollRequest{WorkerID: g.me, Capacity: 1 + g.rng.IntN(3), WaitMS: 1000, Start: true})
 }
@@ -138,7 +141,8 @@ func (g *ghost) lateReport(ctx context.Context, stop <-chan struct{}, steps []ta
 	return nil
 }
 
-// await waits until others have the steps, and says of which that is known.
+// await waits until others have the steps, and says of which that is known: a result was
+// accepted, or the step was handed out again. It gives up after stallLimit.
 func (g *ghost) await(ctx context.Context, stop <-chan struct{}, steps []tasker.Assignment) []bool {
 	ctx, cancel := until(ctx, stop, stallLimit)
 	defer cancel()
@@ -157,6 +161,7 @@ func (g *ghost) await(ctx context.Context, stop <-chan struct{}, steps []tasker.
 	}
 }
 
+// settle reports the steps in one request. A result names the ghost, so the checker sees whose report counts.
 func (g *ghost) settle(ctx context.Context, steps []tasker.Assignment) ([]tasker.SettleAnswer, error) {
 	req := tasker.SettleRequest{WorkerID: g.me}
 	for _, s := range steps {

@@ -25,12 +25,13 @@ type inquiry struct {
 	redis bool      // the nodes dispatch through one
 
 	mu     sync.Mutex
-	asked  int
-	took   []time.Duration
-	runs   int
+	asked  int                         // requests sent by ask
+	took   []time.Duration             // how long each of them took
+	runs   int                         // nodes asked, over all outages
 	worker map[*cluster.Node]uuid.UUID // one that is registered with the node
 }
 
+// newInquiry returns an inquiry that knows no worker and no task yet: run.hire sets both before faults strike.
 func newInquiry(client *http.Client, notes *notes, redis bool) *inquiry {
 	return &inquiry{http: client, notes: notes, redis: redis, worker: map[*cluster.Node]uuid.UUID{}}
 }
@@ -117,6 +118,8 @@ type got struct {
 	body   []byte
 }
 
+// do sends a request and reads at most 1 KiB of the answer. An error means no answer within answerLimit, or one that
+// broke off.
 func (q *inquiry) do(ctx context.Context, method, url, body string) (got, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()

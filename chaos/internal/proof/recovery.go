@@ -20,6 +20,7 @@ type recovery struct {
 	told     time.Duration // until a caller knew who waited for it
 }
 
+// max takes the longer time of each kind: the three may come from different nodes.
 func (a recovery) max(b recovery) recovery {
 	return recovery{max(a.accepted, b.accepted), max(a.complete, b.complete), max(a.told, b.told)}
 }
@@ -47,7 +48,8 @@ func (r *run) recover(ctx context.Context, nodes []*cluster.Node, healed time.Ti
 }
 
 // probe submits a task to a node and follows it there: by looking often, and by
-// waiting.
+// waiting. Both run at the same time: the first measures when the task is complete, the second when a caller that
+// waits is told.
 func (r *run) probe(ctx context.Context, p *load.Producer, healed time.Time) (back recovery, err error) {
 	id, err := p.One(ctx)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 // Report is what came of a run.
 type Report struct {
 	Violations []string // of which five of each kind are listed
-	ByKind     map[string]int
+	// ByKind counts all violations, the unlisted ones too, by the checker's rule or by the kind of the note.
+	ByKind map[string]int
 	// Weak says why the run proves nothing; empty when it does.
 	Weak []string
 	// Text is for people.
@@ -77,6 +78,7 @@ func (r *run) weaknesses(v *crashtest.Verdict) []string {
 	return weak
 }
 
+// text is the table of recoveries by kind of fault, and the counts of the run.
 func (r *run) text(v *crashtest.Verdict) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -123,6 +125,7 @@ func (r *run) text(v *crashtest.Verdict) string {
 	return b.String()
 }
 
+// half is the median in milliseconds (of an even count, the upper one); 0 of none.
 func half(d []time.Duration) time.Duration {
 	if len(d) == 0 {
 		return 0

@@ -20,7 +20,8 @@ type log struct {
 	settling time.Duration
 }
 
-// strike lets faults strike one after the other.
+// strike lets faults strike one after the other. The first round is always whole, so each kind strikes at least
+// once; later rounds end as soon as there was load and were kills enough.
 func (r *run) strike(ctx context.Context) error {
 	rng := r.rand(4)
 	r.log.times, r.log.begun = map[string][]recovery{}, time.Now()
@@ -44,7 +45,8 @@ func (r *run) strike(ctx context.Context) error {
 	return nil
 }
 
-// once lets one fault strike, heals it, and waits for the recovery.
+// once lets one fault strike, heals it, and waits for the recovery. It heals even if ctx ended, so
+// that the cluster can be closed. The inquiry of blind nodes ends before the fault is healed.
 func (r *run) once(ctx context.Context, n int, f *fault.Fault) error {
 	w, hold, err := f.Strike(ctx, r.scene)
 	if err != nil {

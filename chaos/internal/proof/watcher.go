@@ -41,6 +41,7 @@ const (
 	fullStock = 120
 )
 
+// newWatcher returns a watcher of a node. Its handler has its name, so that no other worker takes the stock.
 func newWatcher(n *cluster.Node, client *tasker.Client, retry load.Retry, notes *notes) *watcher {
 	name := fmt.Sprintf("watcher%d", n.Index)
 	return &watcher{node: n, client: client, retry: retry, notes: notes, name: name, handler: "stock-of-" + name}
@@ -154,6 +155,7 @@ func (w *watcher) look(ctx context.Context, quiet bool) error {
 	return w.settle(ctx, resp.Steps)
 }
 
+// settle completes the steps and takes them off the stock.
 func (w *watcher) settle(ctx context.Context, steps []tasker.Assignment) error {
 	if len(steps) == 0 {
 		return nil
