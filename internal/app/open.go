@@ -36,6 +36,7 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Dispatch: cfg.Dispatch, Observer: tel,
 		Drivers:     drivers,
+		Sources:     cfg.DeadLetterSources(),
 		Transitions: cfg.Log.Transitions && log.Enabled(ctx, slog.LevelInfo)})
 	if err != nil {
 		return nil, err // not b: an interface that holds a nil pointer is not nil

@@ -21,7 +21,11 @@ type Config struct {
 	// Keys are the API keys: name, sha256 (the hash of the key), permissions (at least one; access.Permissions
 	// lists them) and namespaces (defaults to all). `tasker key generate` makes a key and its entry.
 	// Defaults to none: the API is open to every caller that reaches it.
-	Keys      []access.Key
+	Keys []access.Key
+	// Sources are the sources of dead letters that a node knows from the beginning: name, driver, url, queue, format,
+	// targets, max_replays, max_open and namespace. Each is saved at the first start with it, and again when it has
+	// changed here. Defaults to none.
+	Sources   []Source
 	Log       Log
 	Telemetry Telemetry
 

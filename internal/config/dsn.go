@@ -87,6 +87,11 @@ func RedactDSN(dsn string) string {
 	if parsed, err := ParseDSN(dsn); err == nil && parsed.Engine != "postgres" {
 		return secretParam.ReplaceAllString(dsn, "${1}"+mask) // a path may hold an @
 	}
+	return redactURL(dsn)
+}
+
+// redactURL masks the passwords in a URL.
+func redactURL(dsn string) string {
 	u, err := url.Parse(dsn)
 	if err != nil || u.Host == "" || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
 		return userPart.ReplaceAllString(secretParam.ReplaceAllString(dsn, "${1}"+mask), "${1}"+mask+"@")

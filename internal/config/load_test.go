@@ -256,6 +256,14 @@ func TestLoadProblems(t *testing.T) {
 			"tasker.yaml:3:13: keys[1].sha256 is the hash of keys[0] too",
 			"tasker.yaml:3:121: keys[1].namespaces[0] must not be empty",
 		}},
+		{"Sources", "sources:\n  - {name: a, driver: http, targets: ['x*y'], max_open: -1}\n  - driver: http\n" +
+			"  - {name: a, driver: ''}\n", nil, []string{
+			"tasker.yaml:2:39: sources[0].targets[0] may have one *, at its end",
+			"tasker.yaml:2:47: sources[0].max_open must be from 0 to 100000000",
+			"tasker.yaml:3:5: sources[1].name must not be empty",
+			"tasker.yaml:4:15: sources[2].driver must not be empty",
+			"tasker.yaml:4:6: sources[2].name is the name of sources[0] too",
+		}},
 		{"UnknownKeyInAnItem", "keys:\n  - name: a\n    permision: [read]\n", nil, []string{
 			"tasker.yaml:3:5: keys[0].permision is an unknown key; known are name, sha256, permissions, namespaces",
 		}},

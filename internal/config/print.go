@@ -40,6 +40,8 @@ func plain(path string, v reflect.Value) any {
 		return RedactDSN(v.String())
 	case path == "sha256":
 		return Redacted
+	case path == "url": // of a broker
+		return redactURL(v.String())
 	case v.Type() == durationType:
 		return formatDuration(time.Duration(v.Int()))
 	}

@@ -13,13 +13,14 @@ func TestSettingsHideSecrets(t *testing.T) {
 	t.Parallel()
 	cfg := load(t, config.Sources{Environ: []string{
 		`TASKER_KEYS=[{name: a, sha256: ` + hashA + `, permissions: [admin]}]`,
+		`TASKER_SOURCES=[{name: a, driver: x, url: "x://ann:hunter4@broker"}]`,
 	}})
 	cfg.DB.DSN = "postgres://bob:hunter2@db/tasker?sslpassword=hunter3"
 	out, err := json.Marshal(cfg.Settings())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, secret := range []string{"hunter2", "hunter3", hashA} {
+	for _, secret := range []string{"hunter2", "hunter3", "hunter4", hashA} {
 		if strings.Contains(string(out), secret) {
 			t.Errorf("%s is shown in %s", secret, out)
 		}

@@ -47,6 +47,7 @@ func (l *loader) validate() {
 		check("telemetry.sample_ratio", fmt.Errorf("must be from 0 to 1, not %v", r))
 	}
 	l.validateKeys()
+	l.validateSources()
 	for _, err := range unjoin(c.Engine.Validate()) {
 		// The engine begins each problem with the key, below its section.
 		key, _, _ := strings.Cut(err.Error(), " ")

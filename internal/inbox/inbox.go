@@ -19,6 +19,8 @@ type Database interface {
 	IDs() *task.Source
 	// ActStore is the audit trail.
 	ActStore() engine.ActStore
+	// NoteStore keeps what was declared by configurations.
+	NoteStore() engine.NoteStore
 	// Inbox returns the rows of dead letters.
 	Inbox() Store
 }

@@ -31,6 +31,13 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 	if err != nil {
 		return nil, err
 	}
+	return in.saveSource(ctx, s, by, key, func(context.Context, engine.Tx) error { return nil })
+}
+
+// saveSource is SaveSource for a request that is checked. also runs in the same transaction.
+func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By, key string,
+	also func(context.Context, engine.Tx) error,
+) (*deadletter.Source, error) {
 	next := withDefaults(s)
 	problems := next.Validate()
 	if s.Driver != HTTP && in.opts.Carriers[s.Driver] == nil {
@@ -39,7 +46,7 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 	if len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the source was not saved", Problems: problems}
 	}
-	err = in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
+	err := in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
 		known, err := in.store.FindSource(ctx, s.Namespace, s.Name)
 		if err != nil {
 			return err
@@ -53,6 +60,9 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 			kind, next.Version = "change_source", known.Version+1
 		}
 		if err := in.store.SaveSource(ctx, tx, next); err != nil {
+			return err
+		}
+		if err := also(ctx, tx); err != nil {
 			return err
 		}
 		return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: s.Namespace, of: s.Name})

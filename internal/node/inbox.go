@@ -1,16 +1,19 @@
 package node
 
 import (
+	"context"
 	"io"
 	"maps"
 	"time"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/post"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
+	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/rule"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
@@ -65,3 +68,16 @@ func openRuler(s engine.Database) (*inbox.Ruler, engine.Grouper) {
 }
 
 func compileRule(r *deadletter.Rule) (inbox.RuleProgram, []task.Problem) { return rule.Compile(r) }
+
+// declareSources saves the sources of the configuration.
+func declareSources(ctx context.Context, in *inbox.Inbox, sources []*deadletter.Source) error {
+	if len(sources) == 0 {
+		return nil
+	}
+	if in == nil {
+		return &tasker.Error{Code: tasker.CodeInvalid,
+			Message: "the database keeps no dead letters, and sources are configured",
+			Hint:    "name another database than memory:, or remove sources from the configuration"}
+	}
+	return local.ToError(in.Declare(ctx, sources))
+}

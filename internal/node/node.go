@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/dispatch/redis"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -48,6 +49,8 @@ type Options struct {
 	Dispatch string
 	// Drivers connect to brokers of dead letters, by their names, in addition to those that a node has.
 	Drivers driver.Registry
+	// Sources are the sources of dead letters of the configuration: each is saved when it is new or has changed.
+	Sources []*deadletter.Source
 	// Carriers connect sources of dead letters with brokers, by the names of their drivers. They are used in addition to
 	// those that a node has, and in place of one of the same name.
 	Carriers map[string]inbox.Carrier
@@ -118,6 +121,9 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	}
 	in, loops, closers := openInbox(s, e, ruler, opts)
 	loops = append(loops, sealing(s, e)...)
+	if err := declareSources(ctx, in, opts.Sources); err != nil {
+		return nil, err
+	}
 	return &Node{Backend: local.New(e, s), engine: e, store: s, dispatcher: d, inbox: in, closers: closers,
 		name: uuid.NewString(), log: opts.Logger, upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
 }
