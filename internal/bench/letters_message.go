@@ -10,20 +10,35 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// letterMessage is dead letter n, in the headers of Spring for Apache Kafka: with error, stack and origin.
-func letterMessage(n int, opts Options) driver.Message {
-	of := n % opts.Groups
+// letterCause is what the letters of one group have in common.
+type letterCause struct {
+	kind, stack, consumer string
+}
+
+// letterCauses returns the causes of groups. Stacks are made once: what makes letters is not to be measured.
+func letterCauses(groups int) []letterCause {
+	causes := make([]letterCause, groups)
+	for i := range causes {
+		kind := errorType(i)
+		causes[i] = letterCause{kind: kind, stack: letterStack(kind), consumer: fmt.Sprintf("consumer-%d", i%10)}
+	}
+	return causes
+}
+
+// message is dead letter n, in the headers of Spring for Apache Kafka: with error, stack and origin.
+func (r *letterRig) message(n int) driver.Message {
+	of := r.causes[n%len(r.causes)]
 	header := func(name, value string) deadletter.Header { return deadletter.Header{Name: name, Value: []byte(value)} }
 	return driver.Message{
 		MessageID: fmt.Sprintf("m-%010d", n),
-		Payload:   letterPayload(n, opts.PayloadBytes),
+		Payload:   letterPayload(n, r.opts.PayloadBytes),
 		Headers: []deadletter.Header{
 			header("content-type", "application/json"),
 			header("kafka_dlt-original-topic", letterWork),
-			header("kafka_dlt-original-consumer-group", fmt.Sprintf("consumer-%d", of%10)),
-			header("kafka_dlt-exception-fqcn", errorType(of)),
+			header("kafka_dlt-original-consumer-group", of.consumer),
+			header("kafka_dlt-exception-fqcn", of.kind),
 			header("kafka_dlt-exception-message", errorMessage(n)),
-			header("kafka_dlt-exception-stacktrace", letterStack(of)),
+			header("kafka_dlt-exception-stacktrace", of.stack),
 		},
 	}
 }
@@ -49,12 +64,12 @@ func errorMessage(n int) string {
 		n%5000)
 }
 
-// letterStack is the stack of a group's exceptions.
-func letterStack(group int) string {
+// letterStack is the stack of an exception, of about 1.5 KiB.
+func letterStack(kind string) string {
 	var b strings.Builder
-	b.WriteString(errorType(group) + ": refused\n")
+	b.WriteString(kind + ": refused\n")
 	b.WriteString("\tat java.base/java.util.HashMap.computeIfAbsent(HashMap.java:1220)\n")
-	for i := range 8 {
+	for i := range 24 {
 		fmt.Fprintf(&b, "\tat com.example.orders.Step%d.apply(Step%d.java:%d)\n", i, i, 40+i)
 	}
 	return b.String()

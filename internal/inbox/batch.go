@@ -25,7 +25,8 @@ type batch struct {
 
 	// By name; nil for one that was removed. Each is read once for the batch.
 	sources map[string]*deadletter.Source
-	decided []result // without being sent
+	at      task.Instant // of the mark: the same for all, so that equal changes are stored together
+	decided []result     // without being sent
 	sending []outgoing
 }
 
@@ -34,15 +35,15 @@ type outgoing struct {
 	item        deadletter.Item
 	source      *deadletter.Source
 	destination string
-	version     int64 // of the marked letter
 	out         Outgoing
 }
 
-// result is what became of one item. The version is compared with the stored letter when the result is recorded.
+// result is what became of one item. The version of the letter is compared with the stored one when the result is
+// recorded.
 type result struct {
-	item    deadletter.Item
-	version int64 // of the letter as it was marked, so that it was sent or opens again; 0: it is not marked
-	err     error
+	item   deadletter.Item
+	letter *deadletter.Letter // as it was marked, so that it was sent or opens again; nil: it is not marked
+	err    error
 }
 
 // mark stores that the letters are being sent, before they are. Letters that changed since the freeze are skipped.
@@ -50,7 +51,7 @@ type result struct {
 func (b *batch) mark(ctx context.Context) error {
 	return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		// The store may run this function again after a conflict.
-		b.decided, b.sending = nil, nil
+		b.decided, b.sending, b.at = nil, nil, b.in.now()
 		if active, err := b.active(ctx, tx); err != nil || !active {
 			return err
 		}
@@ -92,7 +93,11 @@ func (b *batch) mark(ctx context.Context) error {
 		if err := b.in.saveItems(ctx, tx, marked); err != nil {
 			return err
 		}
-		if err := b.in.store.SaveLetters(ctx, tx, changed); err != nil {
+		save := b.in.store.SaveStates
+		if b.redrive.Edit != nil {
+			save = b.in.store.SaveLetters
+		}
+		if err := save(ctx, tx, changed); err != nil {
 			return err
 		}
 		return b.in.store.AddDeltas(ctx, tx, tally.Deltas())
@@ -137,7 +142,7 @@ func (in *Inbox) lettersOf(ctx context.Context, tx engine.Tx, items []deadletter
 	if len(ids) == 0 {
 		return of, nil
 	}
-	letters, err := in.store.Letters(ctx, tx, sortIDs(ids))
+	letters, err := in.store.LettersToSend(ctx, tx, sortIDs(ids))
 	for _, l := range letters {
 		of[l.ID] = l
 	}
@@ -148,7 +153,7 @@ func (in *Inbox) lettersOf(ctx context.Context, tx engine.Tx, items []deadletter
 // not sent and returns nil. The checks go from the letter to its way: deleted, changed or parked since the freeze, no
 // source or destination, an edit that does not apply. Only the letter is changed; mark stores it.
 func (b *batch) prepare(ctx context.Context, i deadletter.Item, l *deadletter.Letter) (*outgoing, error) {
-	now, r := b.in.now(), b.redrive
+	now, r := b.at, b.redrive
 	i.At = now
 	if b.again {
 		return b.prepareAgain(ctx, i, l)
@@ -196,7 +201,7 @@ func (b *batch) prepareAgain(ctx context.Context, i deadletter.Item, l *deadlett
 	}
 	if why != "" {
 		i.State, i.Message = deadletter.ItemFailed, why
-		b.decided = append(b.decided, result{item: i, version: l.Version, err: errors.New(why)})
+		b.decided = append(b.decided, result{item: i, letter: l, err: errors.New(why)})
 		return nil, nil
 	}
 	return b.outgoing(i, l, s), nil
@@ -238,7 +243,7 @@ func (b *batch) edit(l *deadletter.Letter) (why string) {
 // outgoing is a marked letter with its item.
 func (b *batch) outgoing(i deadletter.Item, l *deadletter.Letter, s *deadletter.Source) *outgoing {
 	i.State = deadletter.ItemSending
-	return &outgoing{item: i, source: s, destination: destination(b.redrive.Destination, l), version: l.Version,
+	return &outgoing{item: i, source: s, destination: destination(b.redrive.Destination, l),
 		out: Outgoing{Letter: l, Content: lineage(l.Outgoing(), l)}}
 }
 
@@ -315,8 +320,9 @@ func (b *batch) send(ctx context.Context) []result {
 			run = append(run, o.out)
 		}
 		errs := b.in.opts.Carriers[first.source.Driver].Send(ctx, first.source, first.destination, run)
+		now := b.in.now()
 		for k, o := range b.sending[from:to] {
-			results = append(results, sent(o, errs[k], b.in.now()))
+			results = append(results, sent(o, errs[k], now))
 		}
 		from = to
 	}
@@ -337,7 +343,7 @@ func sent(o outgoing, err error, now task.Instant) result {
 	default:
 		i.State, i.Message = deadletter.ItemFailed, itemMessage(err)
 	}
-	return result{item: i, version: o.version, err: err}
+	return result{item: i, letter: o.out.Letter, err: err}
 }
 
 // recordSends stores results in items and letters. A letter that is not as it was marked has come back, or another
@@ -349,13 +355,13 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result
 ) error {
 	// Letters are locked before their items are stored, in the order that mark and capture use; another order could
 	// deadlock with them.
-	var marked []deadletter.Item
+	var ids []task.ID
 	for _, r := range results {
-		if r.version != 0 {
-			marked = append(marked, r.item)
+		if r.letter != nil {
+			ids = append(ids, r.letter.ID)
 		}
 	}
-	of, err := in.lettersOf(ctx, tx, marked)
+	as, err := in.store.Marks(ctx, tx, sortIDs(ids))
 	if err != nil {
 		return err
 	}
@@ -363,33 +369,34 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result
 	var items []deadletter.Item
 	var changed []*deadletter.Letter
 	for _, r := range results {
-		l := of[r.item.ID]
-		if r.version != 0 && (l == nil || l.State != deadletter.Redriving || l.Version != r.version) {
+		if r.letter == nil {
+			items = append(items, r.item)
+			continue
+		}
+		if version, marked := as[r.letter.ID]; !marked || version != r.letter.Version {
 			continue
 		}
 		items = append(items, r.item)
-		if r.version == 0 {
-			continue
-		}
+		l := *r.letter // the store may run this function again after a conflict
 		var err error
 		if r.err == nil {
 			err = l.Sent(now, deadletter.Retention)
 			// The send failed for certain, so the letter opens again and counts as open.
 		} else if err = l.Unmark(r.item.Message, now); err == nil {
 			if failed != nil {
-				failed(l)
+				failed(&l)
 			}
 			tally.Of(l.Group).OpenLetters += opened(l.State)
 		}
 		if err != nil {
 			return err
 		}
-		changed = append(changed, l)
+		changed = append(changed, &l)
 	}
 	if err := in.saveItems(ctx, tx, items); err != nil {
 		return err
 	}
-	if err := in.store.SaveLetters(ctx, tx, changed); err != nil {
+	if err := in.store.SaveStates(ctx, tx, changed); err != nil {
 		return err
 	}
 	return in.store.AddDeltas(ctx, tx, tally.Deltas())

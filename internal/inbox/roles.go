@@ -16,6 +16,7 @@ import (
 // items and groups; letters in the order of their IDs.
 type Store interface {
 	LetterRows
+	SendRows
 	LetterReader
 	GroupRows
 	GroupReader
@@ -44,6 +45,17 @@ type LetterRows interface {
 	// letter is that of its latest occurrence, which AddOccurrences stores.
 	SaveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
 	AddOccurrences(ctx context.Context, tx engine.Tx, occurrences []deadletter.Occurrence) error
+}
+
+// SendRows are letters in a transaction that marks them or records what was sent: many of them, as fast as possible.
+type SendRows interface {
+	// LettersToSend is LetterRows.Letters without stacks.
+	LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
+	// Marks returns the versions of those letters that are redriving, locked in the order of the IDs.
+	Marks(ctx context.Context, tx engine.Tx, ids []task.ID) (map[task.ID]int64, error)
+	// SaveStates stores what a change of the state changes: state, reason, times, redrive, replays, failed sends, parked
+	// and version.
+	SaveStates(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
 }
 
 // LetterReader answers queries about letters.

@@ -94,7 +94,7 @@ func (in *Inbox) leave(ctx context.Context, tx engine.Tx, results []result) erro
 	var ids []task.ID
 	for _, r := range results {
 		// Not marked: it was decided without being sent.
-		if r.version == 0 {
+		if r.letter == nil {
 			why[r.item.ID] = r.item.Message
 			ids = append(ids, r.item.ID)
 		}

@@ -45,6 +45,12 @@ func scanGroup(row Row) (*deadletter.Group, error) {
 // with the same ones do not wait for each other in a circle.
 // A group that exists stays as it is. Whether it was new is not asked for here: folding its deltas shows that.
 func (letterRows) AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error {
+	if len(groups) >= fewRows { // to look is cheaper than to insert in vain
+		var err error
+		if groups, err = In(tx).unknownGroups(ctx, groups); err != nil {
+			return err
+		}
+	}
 	sorted := slices.SortedFunc(slices.Values(groups), func(a, b *deadletter.Group) int { return cmp.Compare(a.ID, b.ID) })
 	rows := make([][]any, len(sorted))
 	for i, g := range sorted {
@@ -56,6 +62,23 @@ func (letterRows) AddGroups(ctx context.Context, tx engine.Tx, groups []*deadlet
 			g.Print.RuleVersion, clean(g.Print.RuleKeys), int64(g.LastAt), g.Failures, g.OpenLetters, g.OpenCases}
 	}
 	return insertGroups.send(ctx, In(tx), rows)
+}
+
+// unknownGroups leaves out groups that are stored.
+func (s SQL) unknownGroups(ctx context.Context, groups []*deadletter.Group) ([]*deadletter.Group, error) {
+	known := map[int64]bool{}
+	for part := range slices.Chunk(groups, fetched) {
+		w := where{}
+		ids, err := collect(ctx, s, scanInt, `SELECT group_id FROM tasker_groups WHERE group_id IN `+
+			list(&w, part, func(g *deadletter.Group) any { return int64(g.ID) }), w.args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			known[id] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(groups), func(g *deadletter.Group) bool { return known[int64(g.ID)] }), nil
 }
 
 // AddDeltas adds changes of counts; see inbox.GroupRows.

@@ -53,22 +53,33 @@ func (s letterRows) ListItems(ctx context.Context, id task.ID, state deadletter.
 }
 
 // SaveItems stores the changeable fields of items; see inbox.RedriveRows.
-// They are written in one order, so that two transactions do not wait for each other in a circle.
+// Items that follow each other and change alike, as those of a batch do, are stored by one statement.
 func (letterRows) SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
 	s := In(tx)
-	const query = `UPDATE tasker_redrive_items SET state = $3, wave = $4, at = $5, group_id = $6, uncertain = $7,
-  message = $8 WHERE redrive_id = $1 AND no = $2`
+	const query = `UPDATE tasker_redrive_items SET state = $4, wave = $5, at = $6, group_id = $7, uncertain = $8,
+  message = $9 WHERE redrive_id = $1 AND no >= $2 AND no <= $3`
 	sorted := slices.SortedFunc(slices.Values(items), func(a, b deadletter.Item) int {
 		return cmp.Or(compareIDs(a.Redrive, b.Redrive), cmp.Compare(a.No, b.No))
 	})
-	for _, i := range sorted {
-		err := s.Send(ctx, query, s.id(i.Redrive), i.No, string(i.State), i.Wave, int64(i.At), int64(i.Group),
+	for len(sorted) > 0 {
+		i, n := sorted[0], 1
+		for n < len(sorted) && sorted[n] == following(i, sorted[n], n) {
+			n++
+		}
+		err := s.Send(ctx, query, s.id(i.Redrive), i.No, i.No+n-1, string(i.State), i.Wave, int64(i.At), int64(i.Group),
 			flag(i.Uncertain), clean(i.Message))
 		if err != nil {
 			return err
 		}
+		sorted = sorted[n:]
 	}
 	return nil
+}
+
+// following is the item that is stored together with item i, n numbers behind it; its kind and ID do not change.
+func following(i, of deadletter.Item, n int) deadletter.Item {
+	i.No, i.Kind, i.ID = i.No+n, of.Kind, of.ID
+	return i
 }
 
 // ItemOf returns the item of a letter or a case, or nil; see inbox.RedriveReader.

@@ -34,7 +34,7 @@ const (
 
 var (
 	insertLetters = insertOf(`INSERT INTO tasker_letters (`+strings.ReplaceAll(wholeLetter, "l.", "")+`)`, letterWidth,
-		` ON CONFLICT (namespace, source, identity) DO NOTHING RETURNING letter_id`)
+		` ON CONFLICT (namespace, source, identity) DO NOTHING`)
 	insertBodies      = insertOf(`INSERT INTO tasker_letter_bodies (letter_id, payload, edited)`, 3, ``)
 	insertOccurrences = insertOf(`INSERT INTO tasker_letter_occurrences (letter_id, no, at, group_id, error_type,
   error_code, error_class, retryable, handler, origin, position, attempts, redrive_id, error_message, stack, payload)`,
@@ -107,25 +107,45 @@ func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadl
 		rows[i] = s.letterValues(l)
 	}
 	// RETURNING lists only the rows that were inserted, which is how a conflict is noticed.
-	stored := make(map[task.ID]bool, len(letters))
+	var count int64
 	err := insertLetters.run(s.Dialect, rows, func(query string, args []any) error {
-		ids, err := collect(ctx, s, s.scanID, query, args...)
-		for _, id := range ids {
-			stored[id] = true
-		}
+		n, err := s.Exec(ctx, query, args...)
+		count += n
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	added := make([]bool, len(letters))
-	var fresh []*deadletter.Letter
+	added, fresh := make([]bool, len(letters)), letters
+	if count == int64(len(letters)) {
+		for i := range added {
+			added[i] = true
+		}
+	} else if added, fresh, err = s.storedOf(ctx, letters); err != nil {
+		return nil, err
+	}
+	return added, s.addHistories(ctx, tx, fresh)
+}
+
+// storedOf returns which of the letters that were to be added are stored, and those.
+func (s letterRows) storedOf(ctx context.Context, letters []*deadletter.Letter) (added []bool,
+	fresh []*deadletter.Letter, err error,
+) {
+	ids := make([]task.ID, len(letters))
 	for i, l := range letters {
-		if added[i] = stored[l.ID]; added[i] {
+		ids[i] = l.ID
+	}
+	found, err := collectByIDs(ctx, s.SQL, ids, s.scanID, `SELECT letter_id FROM tasker_letters WHERE letter_id IN `, ``)
+	if err != nil {
+		return nil, nil, err
+	}
+	added = make([]bool, len(letters))
+	for i, l := range letters {
+		if added[i] = slices.Contains(found, l.ID); added[i] {
 			fresh = append(fresh, l)
 		}
 	}
-	return added, s.addHistories(ctx, tx, fresh)
+	return added, fresh, nil
 }
 
 // addHistories stores the large parts and the first occurrences of new letters.
@@ -184,17 +204,22 @@ func (letterRows) AddOccurrences(ctx context.Context, tx engine.Tx, occurrences 
 // Unknown IDs are left out. The result is in the order of the IDs, not of the argument.
 func (letterRows) Letters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error) {
 	s := letterRows{In(tx)}
-	ids = slices.SortedFunc(slices.Values(ids), compareIDs) // locks are taken in the order of the IDs
-	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
-		`SELECT `+wholeLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ` ORDER BY l.letter_id`+s.Lock)
+	rows, err := s.locked(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	rows = slices.DeleteFunc(rows, func(r letterRow) bool { // an engine may keep a part of the ID
+	return s.whole(ctx, rows)
+}
+
+// locked returns the rows of letters, locked in the order of their IDs.
+func (s letterRows) locked(ctx context.Context, ids []task.ID) ([]letterRow, error) {
+	ids = slices.SortedFunc(slices.Values(ids), compareIDs)
+	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
+		`SELECT `+wholeLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ` ORDER BY l.letter_id`+s.Lock)
+	return slices.DeleteFunc(rows, func(r letterRow) bool { // an engine may keep a part of the ID
 		_, asked := slices.BinarySearchFunc(ids, r.ID, compareIDs)
 		return !asked
-	})
-	return s.whole(ctx, rows)
+	}), err
 }
 
 // Identified returns the letters with one of the identities; see inbox.LetterRows.
@@ -253,27 +278,31 @@ func (letterRows) Returning(ctx context.Context, tx engine.Tx, namespace string,
 // locked, so they belong to them.
 // It takes two queries for any number of letters: bodies of the large ones, and the stacks of the latest failures.
 func (s letterRows) whole(ctx context.Context, rows []letterRow) ([]*deadletter.Letter, error) {
-	letters, byID := make([]*deadletter.Letter, len(rows)), make(map[task.ID]letterRow, len(rows))
-	var all, large []task.ID
+	letters, err := s.withBodies(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	return letters, s.each(ctx, rows, `SELECT o.letter_id, o.stack, NULL FROM tasker_letters l
+ JOIN tasker_letter_occurrences o ON o.letter_id = l.letter_id AND o.no = l.occurrences
+ WHERE o.stack IS NOT NULL AND l.letter_id IN `,
+		func(r letterRow, packed, _ []byte) error {
+			stack, err := unpack(packed)
+			r.Stack = string(stack)
+			return err
+		})
+}
+
+// withBodies adds the large payloads and the edited contents to letters, and returns the letters.
+func (s letterRows) withBodies(ctx context.Context, rows []letterRow) ([]*deadletter.Letter, error) {
+	letters := make([]*deadletter.Letter, len(rows))
+	var large []letterRow
 	for i, r := range rows {
-		letters[i], byID[r.ID] = r.Letter, r
-		all = append(all, r.ID)
+		letters[i] = r.Letter
 		if r.large() {
-			large = append(large, r.ID)
+			large = append(large, r)
 		}
 	}
-	each := func(ids []task.ID, query, behind string, set func(r letterRow, a, b []byte) error) error {
-		_, err := collectByIDs(ctx, s.SQL, ids, func(row Row) (none struct{}, err error) {
-			var id task.ID
-			var a, b blob
-			if err := row.Scan(s.ScanID(&id), &a, &b); err != nil {
-				return none, err
-			}
-			return none, set(byID[id], a, b)
-		}, query, behind)
-		return err
-	}
-	err := each(large, `SELECT letter_id, payload, edited FROM tasker_letter_bodies WHERE letter_id IN `, ``,
+	return letters, s.each(ctx, large, `SELECT letter_id, payload, edited FROM tasker_letter_bodies WHERE letter_id IN `,
 		func(r letterRow, payload, edited []byte) (err error) {
 			if r.kept > inbox.SmallPayload {
 				r.Original.Payload, err = unpack(payload)
@@ -283,17 +312,25 @@ func (s letterRows) whole(ctx context.Context, rows []letterRow) ([]*deadletter.
 			}
 			return err
 		})
-	if err != nil {
-		return nil, err
+}
+
+// each runs a query that ends with a list of letters, and returns their IDs with two more columns.
+func (s letterRows) each(ctx context.Context, rows []letterRow, query string,
+	set func(r letterRow, a, b []byte) error,
+) error {
+	ids, byID := make([]task.ID, len(rows)), make(map[task.ID]letterRow, len(rows))
+	for i, r := range rows {
+		ids[i], byID[r.ID] = r.ID, r
 	}
-	err = each(all, `SELECT o.letter_id, o.stack, NULL FROM tasker_letters l JOIN tasker_letter_occurrences o
- ON o.letter_id = l.letter_id AND o.no = l.occurrences WHERE o.stack IS NOT NULL AND l.letter_id IN `, ``,
-		func(r letterRow, packed, _ []byte) error {
-			stack, err := unpack(packed)
-			r.Stack = string(stack)
-			return err
-		})
-	return letters, err
+	_, err := collectByIDs(ctx, s.SQL, ids, func(row Row) (none struct{}, err error) {
+		var id task.ID
+		var a, b blob
+		if err := row.Scan(s.ScanID(&id), &a, &b); err != nil {
+			return none, err
+		}
+		return none, set(byID[id], a, b)
+	}, query, ``)
+	return err
 }
 
 // SaveLetters stores the changeable fields of letters; see inbox.LetterRows.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -69,6 +70,15 @@ const (
 	packedDeflate = 1
 )
 
+// deflaters are used again: each has tables of more than a hundred KiB.
+var deflaters = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return w
+}}
+
 // pack encodes bytes for a column: compressed if they are more than inbox.SmallPayload and that makes them shorter. nil
 // stays nil.
 // BestSpeed is chosen because a message is packed once, in the transaction that captures it, and seldom read.
@@ -82,10 +92,9 @@ func pack(b []byte) ([]byte, error) {
 	}
 	out := bytes.NewBuffer(make([]byte, 0, len(b)/2))
 	out.WriteByte(packedDeflate)
-	w, err := flate.NewWriter(out, flate.BestSpeed)
-	if err != nil {
-		return nil, fmt.Errorf("compress a message: %w", err)
-	}
+	w := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(w)
+	w.Reset(out)
 	if _, err := w.Write(b); err != nil {
 		return nil, fmt.Errorf("compress a message: %w", err)
 	}

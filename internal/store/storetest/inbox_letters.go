@@ -1,13 +1,16 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -18,6 +21,7 @@ func letterCases() []inboxCase {
 		{"Large", largeLetters},
 		{"KnownIdentity", knownIdentities},
 		{"Save", savedLetters},
+		{"States", savedStates},
 		{"Histories", letterHistories},
 		{"Returning", returningLetters},
 		{"Due", dueLetters},
@@ -146,6 +150,58 @@ func savedLetters(f *inboxFixture) {
 	save()
 	l.Edited, l.Redrive = nil, task.ID{}
 	save()
+}
+
+// savedStates: what a change of state changes is stored, for letters that change alike and for one that does not, and
+// nothing else; a letter that is not redriving has no mark.
+func savedStates(f *inboxFixture) {
+	redrive := f.id()
+	letters := f.letters(12, func(i int, l *deadletter.Letter) {
+		l.State, l.Redrive, l.Version = deadletter.Redriving, redrive, 4
+		if i == 3 {
+			l.Original.Payload = bytes.Repeat([]byte("x"), 3*inbox.SmallPayload)
+		}
+	})
+	f.add(letters...)
+	for i, l := range letters {
+		l.State, l.StateAt, l.Replays, l.PurgeAt, l.Version = deadletter.Redriven, f.now+9, 1, f.now+99, 5
+		switch i {
+		case 2:
+			l.State, l.Reason, l.Replays, l.PurgeAt, l.Parked = deadletter.Open, "a\x00b", 0, 0, true
+			l.FailedSends = 3
+		case 5:
+			l.State, l.Due, l.Redrive = deadletter.Redriving, f.now+7, task.ID{}
+		}
+	}
+	ids := make([]task.ID, len(letters))
+	for i, l := range letters {
+		ids[i] = l.ID
+	}
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		changed := slices.Clone(letters)
+		slices.Reverse(changed)
+		if err := f.inbox.SaveStates(ctx, tx, changed); err != nil {
+			return err
+		}
+		marks, err := f.inbox.Marks(ctx, tx, append(slices.Clone(ids), f.id()))
+		f.same("Marks", marks, map[task.ID]int64{ids[5]: 5})
+		return err
+	})
+	letters[2].Reason = "a\uFFFDb"
+	for _, l := range letters {
+		f.same("FindLetter", f.find(l.ID), l)
+	}
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := f.inbox.LettersToSend(ctx, tx, ids)
+		for i, l := range letters {
+			bare := *l
+			bare.Stack = ""
+			if err == nil {
+				f.same("LettersToSend", got[i], &bare)
+			}
+		}
+		return errors.Join(err, f.inbox.SaveStates(ctx, tx, nil))
+	})
 }
 
 func letterHistories(f *inboxFixture) {
