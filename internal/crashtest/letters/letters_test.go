@@ -46,7 +46,7 @@ const (
 
 // TestKillLetters kills nodes at every stage of capture and redrive, and checks that each message that went in is one
 // letter, that each delivery is reported, and that none came twice that is not reported as uncertain. CRASH_KILLS sets
-// how often (12 on SQLite and 2 on PostgreSQL, half of that with -short), CRASH_SEED repeats the choices of a run.
+// how often (9 on SQLite and 2 on PostgreSQL, half of that with -short), CRASH_SEED repeats the choices of a run.
 func TestKillLetters(t *testing.T) {
 	t.Parallel()
 	seed := uint64(number(t, "CRASH_SEED", int(time.Now().UnixNano()>>20)))
@@ -56,7 +56,7 @@ func TestKillLetters(t *testing.T) {
 		kills       int
 		noPositions bool
 	}{
-		"SQLite":     {func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "tasker.db") }, 1, 12, true},
+		"SQLite":     {func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "tasker.db") }, 1, 9, true},
 		"PostgreSQL": {func(t *testing.T) string { return pgtest.DSN(t) }, 2, 2, false},
 	} {
 		t.Run(name, func(t *testing.T) {
