@@ -4,10 +4,11 @@
 // command line of Tasker with one more driver, which talks to a broker in the test process. So the broker survives the
 // node. It sees each message that is received, acknowledged or sent, and kills the node before or after its answer.
 //
-//	producer -> dlq -> [node, killed again and again] -> letters -> redrives -> orders -> consumer
-//	             ^                                                                            |
-//	             +----------------------------------- dies again -----------------------------+
+//	producer -> dlq -> [node, killed again and again] -> letters -> redrives, policy -> orders -> consumer
+//	             ^                                                                                    |
+//	             +--------------------------------------- dies again ---------------------------------+
 //
 // In the end every message that went in is one letter. What the consumer got is compared with what the items of the
-// redrives say: each delivery is reported, and one that came twice is reported as uncertain.
+// redrives say: each delivery is reported, and one that came twice is reported as uncertain. What a policy may have
+// sent twice is in the audit trail.
 package letters

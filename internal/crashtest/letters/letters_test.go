@@ -24,6 +24,7 @@ import (
 	"github.com/taskerhq/tasker/internal/cli"
 	"github.com/taskerhq/tasker/internal/crashtest/process"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // TestMain is the program under test where a broker is named; see the documentation of the package.
@@ -103,6 +104,7 @@ type run struct {
 	world   *world
 	servers []*process.Server
 	clients []deadletters.Backend
+	trail   operate.Backend
 	logs    []string
 
 	found map[string]int // what was found wrong, by kind
@@ -130,7 +132,7 @@ func newRun(t *testing.T, dsn string, nodes int, seed uint64, noPositions bool) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.bridge.ln.Close() })
-	r.bridge.Declare("dlq", "orders")
+	r.bridge.Declare(queues...)
 	r.world = newWorld(r.bridge, rand.New(rand.NewPCG(seed, 2)))
 	for i, address := range addresses {
 		log, err := os.Create(filepath.Join(t.TempDir(), "server.log"))
@@ -148,6 +150,7 @@ func newRun(t *testing.T, dsn string, nodes int, seed uint64, noPositions bool) 
 		}
 		t.Cleanup(func() { client.Close() })
 		r.servers, r.clients = append(r.servers, s), append(r.clients, deadletters.Of(client))
+		r.trail = operate.Of(client)
 		r.killer.servers[name] = s
 	}
 	return r
@@ -187,6 +190,9 @@ func (r *run) load(ctx context.Context, kills int) error {
 	}); err != nil {
 		return err
 	}
+	if err := r.automatic(ctx, source); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all errgroup.Group
@@ -205,6 +211,20 @@ func (r *run) load(ctx context.Context, kills int) error {
 	if werr := all.Wait(); err == nil {
 		err = werr
 	}
+	return err
+}
+
+// automatic adds a source like another one, whose letters a policy sends back.
+func (r *run) automatic(ctx context.Context, source deadletters.SourceRequest) error {
+	source.Name, source.Queue = "automatic", "dlq2"
+	if _, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Source, error) {
+		return b.SaveSource(ctx, source)
+	}); err != nil {
+		return err
+	}
+	policy := deadletters.PolicyRequest{Policy: deadletters.Policy{Source: source.Name,
+		Strategy: deadletters.Immediate, MaxRetries: 1000}}
+	_, err := ask(ctx, r, func(b deadletters.Backend) (*deadletters.Policy, error) { return b.SavePolicy(ctx, policy) })
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -16,7 +17,15 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/operate"
 )
+
+// queues are those of the broker: of letters that operators redrive, of letters that a policy sends back, and of the
+// consumer.
+var queues = []string{"dlq", "dlq2", "orders"}
+
+// origin says where a message of the second queue came from: a policy sends it there.
+var origin = deadletter.Header{Name: "kafka_dlt-original-topic", Value: []byte("orders")}
 
 // world is what is outside of Tasker: messages that die, and their consumer.
 type world struct {
@@ -48,13 +57,20 @@ func newWorld(b *bridge, rng *rand.Rand) *world {
 func (w *world) die(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var batch []driver.Message
+	batches := map[string][]driver.Message{}
 	for range n {
 		w.messages++
-		batch = append(batch, driver.Message{MessageID: fmt.Sprint("m", w.messages), Key: []byte{byte(w.messages % 7)},
+		queue, headers := "dlq", []deadletter.Header(nil)
+		if w.messages%3 == 0 {
+			queue, headers = "dlq2", []deadletter.Header{origin}
+		}
+		batches[queue] = append(batches[queue], driver.Message{Headers: headers,
+			MessageID: fmt.Sprint("m", w.messages), Key: []byte{byte(w.messages % 7)},
 			Payload: fmt.Appendf(nil, `{"order":%d}`, w.messages)})
 	}
-	w.send("dlq", batch)
+	for queue, batch := range batches {
+		w.send(queue, batch)
+	}
 }
 
 // send puts messages into a queue of the broker, which takes everything.
@@ -90,7 +106,7 @@ func (w *world) waiting(ctx context.Context) string {
 		return err.Error()
 	}
 	defer d.Close()
-	for _, queue := range []string{"dlq", "orders"} {
+	for _, queue := range queues {
 		if _, depth, err := d.Stat(ctx, queue); depth > 0 || err != nil {
 			return fmt.Sprintf("%d messages wait in %s", depth, queue)
 		}
@@ -127,7 +143,7 @@ func (w *world) consume(ctx context.Context) error {
 func (w *world) process(batch []driver.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var again []driver.Message
+	again := map[string][]driver.Message{}
 	for _, m := range batch {
 		of := delivery{}
 		for _, h := range m.Headers {
@@ -143,12 +159,17 @@ func (w *world) process(batch []driver.Message) {
 		of.message = orderOf(m.Payload)
 		w.deliveries = append(w.deliveries, of)
 		if !w.healthy && w.rng.IntN(4) == 0 {
-			w.returned[send{of.redrive, of.letter}] = true
-			again = append(again, driver.Message{MessageID: m.MessageID, Key: m.Key, Payload: m.Payload, Headers: m.Headers})
+			w.returned[of.send()] = true
+			queue, headers := "dlq", m.Headers
+			if of.redrive == "" {
+				queue, headers = "dlq2", append(slices.Clone(headers), origin)
+			}
+			again[queue] = append(again[queue], driver.Message{MessageID: m.MessageID, Key: m.Key, Payload: m.Payload,
+				Headers: headers})
 		}
 	}
-	if len(again) > 0 {
-		w.send("dlq", again)
+	for queue, batch := range again {
+		w.send(queue, batch)
 	}
 }
 
@@ -189,22 +210,68 @@ func (r *run) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.checkSends(items, byID)
+	acts, err := r.acts(ctx)
+	if err != nil {
+		return err
+	}
+	r.checkSends(items, acts, byID)
 	return nil
 }
 
-// send is one letter of one redrive.
-type send struct{ redrive, letter string }
+// send is one letter of one redrive, or of one turn of a policy.
+type send struct {
+	redrive, letter string
+	replays         int // of a policy
+}
+
+func (d delivery) send() send {
+	if d.redrive == "" {
+		return send{letter: d.letter, replays: d.replays}
+	}
+	return send{redrive: d.redrive, letter: d.letter}
+}
+
+// acts returns how often each letter is in the audit trail because a policy may have sent it twice.
+func (r *run) acts(ctx context.Context) (map[string]int, error) {
+	of := map[string]int{}
+	for below := int64(0); ; {
+		page, err := r.trail.Audit(ctx, operate.AuditFilter{Limit: 1000, Below: below})
+		if err != nil || len(page) == 0 {
+			return of, err
+		}
+		for _, a := range page {
+			below = a.No
+			if a.Kind != "send_letter_again" {
+				continue
+			}
+			var data struct{ Object string }
+			if err := json.Unmarshal(a.Data, &data); err != nil {
+				return of, err
+			}
+			of[data.Object]++
+		}
+	}
+}
 
 // checkSends compares each send with its item.
-func (r *run) checkSends(items map[send]deadletters.Item, letters map[string]deadletters.Letter) {
+func (r *run) checkSends(items map[send]deadletters.Item, acts map[string]int,
+	letters map[string]deadletters.Letter,
+) {
 	got, replays := map[send]int{}, map[string]int{}
 	for _, d := range r.world.deliveries {
-		at := send{d.redrive, d.letter}
+		at := d.send()
 		if got[at]++; got[at] == 1 {
 			replays[d.letter]++
 		} else {
 			r.world.twice++
+		}
+		if d.redrive == "" {
+			if got[at] > 1 {
+				if acts[d.letter]--; acts[d.letter] < 0 {
+					r.wrong("sent twice", "%+v was delivered again and is not in the audit trail", d)
+				}
+			}
+			continue
 		}
 		item, ok := items[at]
 		switch sent := item.State == deadletters.ItemSent || item.State == deadletters.ItemReturned; {
@@ -254,7 +321,7 @@ func (r *run) items(ctx context.Context) (map[send]deadletters.Item, error) {
 			return nil, err
 		}
 		for _, i := range of {
-			at := send{d.RedriveUUID.String(), uuid.UUID(i.ID).String()}
+			at := send{redrive: d.RedriveUUID.String(), letter: uuid.UUID(i.ID).String()}
 			if _, twice := all[at]; twice {
 				r.wrong("items", "letter %s is twice in the redrive %s", at.letter, at.redrive)
 			}
