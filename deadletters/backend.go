@@ -64,6 +64,11 @@ type GroupBackend interface {
 	// MergeGroups makes a group show the failures of others as its own. UnmergeGroup takes one of them out again.
 	MergeGroups(ctx context.Context, into string, req MergeRequest) (*Group, error)
 	UnmergeGroup(ctx context.Context, id string, act Act) (*Group, error)
+	// SplitGroup divides a group by a rule within it, and returns the rule. What comes follows it at once; members are
+	// moved within seconds. UnsplitGroup undoes the split that made a group, and returns the group that was split.
+	// CodeWrongState: no split in force made it.
+	SplitGroup(ctx context.Context, id string, req SplitRequest) (*SavedRule, error)
+	UnsplitGroup(ctx context.Context, id string, act Act) (*Group, error)
 }
 
 // RedriveBackend is the part of a Backend about operations on many letters and cases.

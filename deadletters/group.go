@@ -135,3 +135,13 @@ type MergeRequest struct {
 	Groups []string `json:"groups" minItems:"1" maxItems:"100"`
 	Act
 }
+
+// SplitRequest takes failures out of a group: those for which a condition holds, into one group for each combination of
+// the values of GroupBy.
+type SplitRequest struct {
+	Name    string   `json:"name,omitempty" maxLength:"255" doc:"Name of the rule that splits. Defaults to one made of the group."`
+	When    string   `json:"when,omitempty" maxLength:"2048" doc:"Condition, as of a rule. Defaults to every failure of the group."`
+	GroupBy []string `json:"group_by,omitempty" maxItems:"8" doc:"Expressions: failures with the same values go into one group."`
+	Title   string   `json:"title,omitempty" maxLength:"240" doc:"Title of the groups. Defaults to the name and the values of group_by."`
+	Act
+}

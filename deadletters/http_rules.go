@@ -47,3 +47,21 @@ func (s server) Rule(ctx context.Context, namespace, name string) (*RuleStory, e
 func (s server) TestRule(ctx context.Context, test RuleTest) (*RuleTrial, error) {
 	return send[RuleTrial](ctx, s, "test rule", http.MethodPost, "/v1/rules/test", test)
 }
+
+// SplitGroup implements GroupBackend.
+func (s server) SplitGroup(ctx context.Context, id string, req SplitRequest) (*SavedRule, error) {
+	path, err := named("/v1/groups", id)
+	if err != nil {
+		return nil, err
+	}
+	return send[SavedRule](ctx, s, "split group", http.MethodPost, path+"/split", req)
+}
+
+// UnsplitGroup implements GroupBackend.
+func (s server) UnsplitGroup(ctx context.Context, id string, act Act) (*Group, error) {
+	path, err := named("/v1/groups", id)
+	if err != nil {
+		return nil, err
+	}
+	return send[Group](ctx, s, "undo split", http.MethodPost, path+"/unsplit", act)
+}

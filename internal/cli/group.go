@@ -27,6 +27,8 @@ regression.`,
 		newGroupReopen(s),
 		newGroupMerge(s),
 		newGroupUnmerge(s),
+		newGroupSplit(s),
+		newGroupUnsplit(s),
 	)
 	return cmd
 }

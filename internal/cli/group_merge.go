@@ -59,3 +59,65 @@ func newGroupUnmerge(s *session) *cobra.Command {
 	actFlags(cmd, &act)
 	return cmd
 }
+
+func newGroupSplit(s *session) *cobra.Command {
+	var req deadletters.SplitRequest
+	cmd := &cobra.Command{
+		Use:   "split GROUP_ID",
+		Short: "Take failures out of a group into groups of their own",
+		Long: `Take the failures for which a condition holds out of a group, into one group for each
+combination of the values of the keys. The split is a rule within the group: what comes
+follows it at once, and the members of the group are moved within seconds. "rule test
+--group" shows which ones, and "group unsplit" undoes it. Conditions and keys are those of
+rules; see "tasker rule".`,
+		Example: `  tasker group split 3f1c2d5e6f700042 --when 'header("tenant") == "acme"' --title 'Acme'
+  tasker group split 3f1c2d5e6f700042 --key origin`,
+		Args: cobra.ExactArgs(1),
+		PreRunE: func(*cobra.Command, []string) error {
+			if req.When == "" && len(req.GroupBy) == 0 {
+				return usagef("give --when, --key or both")
+			}
+			return nil
+		},
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			if err := groupArgs(args...); err != nil {
+				return err
+			}
+			req.Act = signed(req.Act)
+			rule, err := deadletters.Of(c).SplitGroup(ctx, args[0], req)
+			if err != nil {
+				return err
+			}
+			return s.printRules([]deadletters.SavedRule{*rule})
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&req.Name, "rule", "", "name of the rule that splits (default: one made of the group)")
+	f.StringVar(&req.When, "when", "", "condition (default: every failure of the group)")
+	f.StringArrayVar(&req.GroupBy, "key", nil, "expression whose value is part of the key; repeatable")
+	f.StringVar(&req.Title, "title", "", "title of the groups (default: the rule and the values of the keys)")
+	actFlags(cmd, &req.Act)
+	return cmd
+}
+
+func newGroupUnsplit(s *session) *cobra.Command {
+	var act deadletters.Act
+	cmd := &cobra.Command{
+		Use:     "unsplit GROUP_ID",
+		Short:   "Undo the split that made a group: all its groups give their failures back",
+		Example: `  tasker group unsplit 8a4e3f1c2d5e6f70 --reason 'one cause after all'`,
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			if err := groupArgs(args...); err != nil {
+				return err
+			}
+			g, err := deadletters.Of(c).UnsplitGroup(ctx, args[0], signed(act))
+			if err != nil {
+				return err
+			}
+			return s.printChangedGroups([]deadletters.Group{*g})
+		}),
+	}
+	actFlags(cmd, &act)
+	return cmd
+}

@@ -21,7 +21,8 @@ func newRedrivePlan(s *session) *cobra.Command {
 		Short: "Show what a redrive would do, and change nothing",
 		Long: `Show what "redrive start" with the same flags would do: how many letters and cases it
 selects, samples with what an edit changes, whether the destinations exist and are
-allowed, and the plan of the waves. The exit code is 7 if the redrive would be refused.`,
+allowed, and the plan of the waves. The exit code is 7 if the redrive would be refused,
+and 4 if it selects nothing.`,
 		Example: `  tasker redrive plan --group 3f1c2d5e6f700042
   tasker redrive plan --source billing --patch '{"currency": "EUR"}'`,
 		Args:    cobra.NoArgs,
@@ -46,6 +47,10 @@ func (s *session) preview(ctx context.Context, c *tasker.Client, req deadletters
 		err = s.printJSON(p)
 	} else {
 		err = s.printPreview(p)
+	}
+	if err == nil && p.Total == 0 {
+		return &tasker.Error{Code: tasker.CodeConflict, Message: "the redrive would be refused: it selects nothing",
+			Hint: "see tasker inbox"}
 	}
 	if err != nil || len(p.Problems) == 0 {
 		return err

@@ -61,8 +61,11 @@ type Group struct {
 
 	FirstAt, LastAt task.Instant
 	Failures        int64 // in all
-	OpenLetters     int64 // open or scheduled now
-	OpenCases       int64 // pending now
+	// Shown are the failures of the groups that are merged into it. They are not part of its row: who decides about a
+	// group that is ignored up to a number of failures sets them before.
+	Shown       int64
+	OpenLetters int64 // open or scheduled now
+	OpenCases   int64 // pending now
 
 	Notes   int
 	Version int64

@@ -80,7 +80,7 @@ func (g *Group) IgnoreFor(bounds Ignore, now task.Instant) error {
 	if err := g.move(GroupIgnored, now); err != nil {
 		return err
 	}
-	g.Ignore, g.IgnoredFrom = bounds, g.Failures
+	g.Ignore, g.IgnoredFrom = bounds, g.Failures+g.Shown
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (g *Group) Failed(d Delta, hour int64, now task.Instant) GroupEvent {
 
 // overrun reports whether failures have reached a bound of ignoring.
 func (g *Group) overrun(hour int64) bool {
-	return g.Ignore.Count > 0 && g.Failures-g.IgnoredFrom >= g.Ignore.Count ||
+	return g.Ignore.Count > 0 && g.Failures+g.Shown-g.IgnoredFrom >= g.Ignore.Count ||
 		g.Ignore.PerHour > 0 && hour >= g.Ignore.PerHour
 }
 
@@ -197,6 +197,20 @@ func (g *Group) Merge(into *Group, members int) error {
 	g.MergedInto = into.ID
 	g.Version++
 	return nil
+}
+
+// Shows tells an ignored group that another one was merged into it: failures from before are none since it was ignored.
+func (g *Group) Shows(m *Group) {
+	if g.State == GroupIgnored {
+		g.IgnoredFrom += m.Failures
+	}
+}
+
+// ShowsNoMore tells an ignored group that a merge was undone.
+func (g *Group) ShowsNoMore(m *Group) {
+	if g.State == GroupIgnored {
+		g.IgnoredFrom -= m.Failures
+	}
 }
 
 // Unmerge undoes a merge: the group stands in the list again, in the state that it had.

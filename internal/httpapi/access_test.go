@@ -43,6 +43,7 @@ var needs = map[string]string{
 	"restore-dead-letter": "dead-letters:discard", "list-groups": "read dead-letters:read",
 	"get-group": "read dead-letters:read", "change-group": "operate dead-letters:redrive",
 	"merge-groups": "operate dead-letters:redrive", "unmerge-group": "operate dead-letters:redrive",
+	"split-group": "operate dead-letters:redrive", "unsplit-group": "operate dead-letters:redrive",
 	// of the operation redrive on letters; see TestOperationsNeedTheirPermission
 	"preview-redrive": "dead-letters:redrive", "create-redrive": "dead-letters:redrive",
 	"act-on-redrive": "dead-letters:redrive", "list-redrives": "read dead-letters:read",

@@ -231,3 +231,13 @@ func (b fakeInbox) TestRule(_ context.Context, test deadletters.RuleTest) (*dead
 	return &deadletters.RuleTrial{Tried: 1, Matched: 1, Items: []deadletters.RuleItem{{Kind: deadletters.KindLetter,
 		ID: &letterID, Matched: true, GroupID: groupID, Title: "tenants: acme", Keys: []string{"acme"}}}}, b.f.note(test)
 }
+
+func (b fakeInbox) SplitGroup(_ context.Context, _ string, req deadletters.SplitRequest) (*deadletters.SavedRule,
+	error,
+) {
+	return cannedRule(), b.f.note(req)
+}
+
+func (b fakeInbox) UnsplitGroup(_ context.Context, _ string, act deadletters.Act) (*deadletters.Group, error) {
+	return cannedGroup(), b.f.note(act)
+}

@@ -135,6 +135,8 @@ func examples() []example {
 			`"group_id":"00000000000000ab"`},
 		{"merge-groups", "POST", group + "/merge", `{"groups":["00000000000000ac"]}`, 200, `"group_id"`},
 		{"unmerge-group", "POST", group + "/unmerge", "", 200, `"group_id"`},
+		{"split-group", "POST", group + "/split", `{"group_by":["handler"]}`, 200, `"since_version":1`},
+		{"unsplit-group", "POST", group + "/unsplit", "", 200, `"group_id"`},
 		{"preview-redrive", "POST", "/v1/redrives/preview", redrives, 200, `"samples":[{"kind":"letter"`},
 		{"create-redrive", "POST", "/v1/redrives", redrives, 201, `"state":"draft"`},
 		{"list-redrives", "GET", "/v1/redrives?state=running&state=observing", "", 200, `{"redrives":[`},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -37,9 +39,8 @@ func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*Gro
 	}
 	f.Namespace = namespace
 	if cursor != "" {
-		if n, err := fmt.Sscanf(cursor, "%d.%x", &f.AfterValue, &f.After); n != 2 || err != nil {
-			return nil, &task.Error{Code: task.Invalid, Message: "the cursor is not one of this list",
-				Problems: []task.Problem{{Location: "cursor", Message: "use next_cursor of the page before"}}}
+		if f.AfterValue, f.After, err = groupCursor(cursor); err != nil {
+			return nil, err
 		}
 	}
 	page := &GroupPage{}
@@ -59,6 +60,18 @@ func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*Gro
 		page.Next = fmt.Sprintf("%d.%x", f.Value(last), int64(last.ID))
 	}
 	return page, nil
+}
+
+// groupCursor reads the cursor of a list of groups: a value and a group.
+func groupCursor(cursor string) (value int64, after deadletter.GroupID, err error) {
+	before, behind, _ := strings.Cut(cursor, ".")
+	value, err = strconv.ParseInt(before, 10, 64)
+	id, err2 := strconv.ParseInt(behind, 16, 64)
+	if err != nil || err2 != nil || fmt.Sprintf("%d.%x", value, id) != cursor {
+		return 0, 0, &task.Error{Code: task.Invalid, Message: "the cursor is not one of this list",
+			Problems: []task.Problem{{Location: "cursor", Message: "use next_cursor of the page before"}}}
+	}
+	return value, deadletter.GroupID(id), nil
 }
 
 // Value is the value by which a filter orders a group. It must agree with the ORDER BY of the store: a cursor is made
@@ -268,9 +281,10 @@ func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []
 		return nil, &task.Error{Code: task.Invalid, Message: "nothing was merged", Problems: []task.Problem{
 			{Location: "/groups", Message: fmt.Sprintf("must name 1 to %d groups", maxMerged)}}}
 	}
+	// Sorted and without repetitions: a group that is named twice is merged once.
+	of = slices.Compact(slices.Sorted(slices.Values(of)))
 	return in.regroup(ctx, into, by, "merge_groups", func(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
-		// Sorted and without repetitions: a group that is named twice is merged once.
-		for _, id := range slices.Compact(slices.Sorted(slices.Values(of))) {
+		for _, id := range of {
 			m, err := in.store.Group(ctx, tx, id)
 			if err != nil {
 				return err
@@ -285,24 +299,44 @@ func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []
 			if err := m.Merge(g, len(inner)); err != nil {
 				return err
 			}
+			g.Shows(m)
 			if err := in.store.SaveGroup(ctx, tx, m); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, fmt.Sprintf("merged %s into this group", of))
+	}, fmt.Sprintf("merged %s into this group", of), of...)
 }
 
 // UnmergeGroup makes a group that was merged into another stand on its own again.
 func (in *Inbox) UnmergeGroup(ctx context.Context, id deadletter.GroupID, by By) (*deadletter.Group, error) {
-	return in.regroup(ctx, id, by, "unmerge_group", func(_ context.Context, _ engine.Tx, g *deadletter.Group) error {
-		return g.Unmerge()
-	}, "stands on its own again")
+	known, err := in.store.FindGroup(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if known == nil || !reaches(ctx, known.Namespace) {
+		return nil, noGroup(id)
+	}
+	into := known.MergedInto
+	return in.regroup(ctx, id, by, "unmerge_group", func(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
+		if g.MergedInto != into {
+			return task.Errorf(task.Conflict, "the group %s has just been merged or unmerged by somebody else", id)
+		}
+		if err := g.Unmerge(); err != nil {
+			return err
+		}
+		by, err := in.store.Group(ctx, tx, into)
+		if err != nil || by == nil {
+			return err
+		}
+		by.ShowsNoMore(g)
+		return in.store.SaveGroup(ctx, tx, by)
+	}, "stands on its own again", into)
 }
 
 // regroup changes how a group is shown, in one transaction with the act and a note in the thread.
 func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind string,
-	fn func(context.Context, engine.Tx, *deadletter.Group) error, note string,
+	fn func(context.Context, engine.Tx, *deadletter.Group) error, note string, others ...deadletter.GroupID,
 ) (*deadletter.Group, error) {
 	by, key, err := signed(ctx, by)
 	if err != nil {
@@ -310,6 +344,9 @@ func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind
 	}
 	var changed *deadletter.Group
 	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := in.lockGroups(ctx, tx, append(others, id)); err != nil {
+			return err
+		}
 		g, err := in.reachedGroup(ctx, tx, id, by)
 		if err != nil {
 			return err
@@ -341,6 +378,9 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 		if err != nil {
 			return err
 		}
+		if err := in.sumShown(ctx, g); err != nil {
+			return err
+		}
 		a := act{kind: "change_group", by: by, key: key, from: string(g.State)}
 		if err := fn(g, &a); err != nil {
 			return err
@@ -352,6 +392,17 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 		return nil, err
 	}
 	return changed, nil
+}
+
+// lockGroups locks groups in the order of their IDs, so that two acts on the same groups do not wait for each other in
+// a circle.
+func (in *Inbox) lockGroups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID) error {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		if _, err := in.store.Group(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reachedGroup loads a group, locked, that the request may change. A group that the key does not reach is answered as

@@ -49,6 +49,8 @@ type Options struct {
 	// Carriers read sources and send letters back, by the names of their drivers. The letters of a source whose driver
 	// has none cannot be sent back.
 	Carriers map[string]Carrier
+	// Formats are the names of the formats that a source may have.
+	Formats []string
 	// Ruler applies rules to fingerprints. It is the one of the engine, so that both follow a change at the same time.
 	Ruler *Ruler
 	// PayloadBytes bounds the payload of a letter; what is above is cut with a mark. Defaults to 1 MiB.

@@ -98,7 +98,13 @@ type previewer struct {
 	req    *RedriveRequest
 	out    *Preview
 	checks map[[2]string]*DestinationCheck
+	// manyPlaces: there are more destinations than are asked for, which refuses the operation.
+	manyPlaces bool
 }
+
+// askedDestinations bounds the destinations that a preview asks brokers for: the origins of letters are the words of
+// their senders, and each may be another one.
+const askedDestinations = 200
 
 // run looks at letters and cases, unless the selection leaves one of them out, and turns destinations that cannot be
 // used into problems.
@@ -218,6 +224,14 @@ func (v *previewer) check(l *deadletter.Letter, destination string) error {
 	at := [2]string{l.Source, destination}
 	if c := v.checks[at]; c != nil {
 		c.Letters++
+		return nil
+	}
+	if len(v.checks) >= askedDestinations {
+		if !v.manyPlaces {
+			v.refuse(fmt.Sprintf("the letters have more than %d destinations: name one, or restrict the selection",
+				askedDestinations))
+		}
+		v.manyPlaces = true
 		return nil
 	}
 	c := &DestinationCheck{Source: l.Source, Destination: destination, Letters: 1}

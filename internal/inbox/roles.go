@@ -26,6 +26,7 @@ type Store interface {
 	PolicyRows
 	RuleRows
 	RuleReader
+	MoveRows
 }
 
 // LetterRows are letters in a transaction.
@@ -251,4 +252,47 @@ type RuleReader interface {
 type CaseMember struct {
 	ID, Task task.ID
 	Facts    deadletter.Facts
+}
+
+// Move is a split of a group that is being carried out, or undone: its members are moved batch by batch.
+type Move struct {
+	ID        task.ID
+	Namespace string
+	Group     deadletter.GroupID // that is split
+	Rule      string
+	Since     int64 // see deadletter.Rule
+	Undo      bool
+	Begun     task.Instant
+	// AfterLetter and AfterCase are how far a split is; an undone one has no need of them.
+	AfterLetter, AfterCase task.ID
+}
+
+// MovedCase is a case that was moved: when it failed last, and whether it is pending.
+type MovedCase struct {
+	At      task.Instant
+	Pending bool
+}
+
+// MoveRows move members between groups.
+type MoveRows interface {
+	AddMove(ctx context.Context, tx engine.Tx, m *Move) error
+	SaveMove(ctx context.Context, tx engine.Tx, m *Move) error
+	DropMove(ctx context.Context, tx engine.Tx, id task.ID) error
+	// Moves returns up to limit moves that are not done, the oldest first.
+	Moves(ctx context.Context, limit int) ([]*Move, error)
+	MemberRows
+}
+
+// MemberRows change the groups of letters and cases.
+type MemberRows interface {
+	// MoveLetters puts letters of a group, with their occurrences in it, into another one. It leaves out those that are
+	// not in the group, and returns the times of the occurrences.
+	MoveLetters(ctx context.Context, tx engine.Tx, ids []task.ID, from, to deadletter.GroupID) ([]task.Instant, error)
+	// MoveCases puts cases of a group into another one. It leaves out those that are not in the group.
+	MoveCases(ctx context.Context, tx engine.Tx, cases []CaseMember, from, to deadletter.GroupID) ([]MovedCase, error)
+	// MoveCounts changes the counts of groups and hours at once. Unlike AddDeltas it locks the rows of the groups, and
+	// is no news to Triage.
+	MoveCounts(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error
+	// GroupOfRule returns a group that has members and was made by a rule; 0 for none.
+	GroupOfRule(ctx context.Context, namespace, rule string, since int64) (deadletter.GroupID, error)
 }

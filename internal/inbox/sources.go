@@ -3,6 +3,8 @@ package inbox
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -43,6 +45,7 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By, ke
 	if s.Driver != HTTP && in.opts.Carriers[s.Driver] == nil {
 		problems = append(problems, task.Problem{Location: "/driver", Message: "is not known to this server"})
 	}
+	problems = append(problems, in.formatFaults(s)...)
 	if len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the source was not saved", Problems: problems}
 	}
@@ -85,6 +88,26 @@ func (in *Inbox) versioned(ctx context.Context, by By, fn func(context.Context, 
 		}
 	}
 	return err
+}
+
+// formatFaults refuses a format that does not exist, and what a source that is not read from a broker has no use for.
+func (in *Inbox) formatFaults(s *deadletter.Source) []task.Problem {
+	var problems []task.Problem
+	if s.Driver == HTTP {
+		for at, value := range map[string]string{"/format": s.Format, "/queue": s.Queue, "/url": s.URL} {
+			if value != "" {
+				problems = append(problems, task.Problem{Location: at,
+					Message: "does not go with the driver http, whose letters programs report"})
+			}
+		}
+		slices.SortFunc(problems, func(a, b task.Problem) int { return strings.Compare(a.Location, b.Location) })
+		return problems
+	}
+	if s.Format != "" && !slices.Contains(in.opts.Formats, s.Format) {
+		problems = append(problems, task.Problem{Location: "/format",
+			Message: "is not known to this server: it must be one of " + strings.Join(in.opts.Formats, ", ")})
+	}
+	return problems
 }
 
 // DropSource removes a source. Its letters stay, and can be discarded, but not sent back. The node that reads it stops

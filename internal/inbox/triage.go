@@ -50,6 +50,9 @@ func (in *Inbox) failed(ctx context.Context, tx engine.Tx, d deadletter.Delta) e
 		if err != nil || g == nil {
 			return err
 		}
+		if err := in.countShown(ctx, g); err != nil {
+			return err
+		}
 		hour, err := in.thisHour(ctx, g)
 		if err != nil {
 			return err
@@ -60,6 +63,24 @@ func (in *Inbox) failed(ctx context.Context, tx engine.Tx, d deadletter.Delta) e
 		id = g.MergedInto
 	}
 	return nil
+}
+
+// countShown sets the failures of the groups that are merged into an ignored one.
+func (in *Inbox) countShown(ctx context.Context, g *deadletter.Group) error {
+	if g.State != deadletter.GroupIgnored || g.Ignore.Count == 0 {
+		return nil
+	}
+	return in.sumShown(ctx, g)
+}
+
+// sumShown sets the failures of the groups that are merged into a group.
+func (in *Inbox) sumShown(ctx context.Context, g *deadletter.Group) error {
+	merged, err := in.store.MergedGroups(ctx, g.ID)
+	g.Shown = 0
+	for _, m := range merged {
+		g.Shown += m.Failures
+	}
+	return err
 }
 
 // thisHour returns the failures of the current clock hour in an ignored group and those that are merged into it. It

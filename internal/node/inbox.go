@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/broker/format"
 	"github.com/taskerhq/tasker/internal/broker/post"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -24,6 +25,7 @@ const (
 	triageEvery  = 250 * time.Millisecond
 	redriveEvery = 200 * time.Millisecond
 	dueEvery     = time.Second
+	movesEvery   = time.Second
 	tidyEvery    = 30 * time.Second
 )
 
@@ -46,12 +48,13 @@ func openInbox(s engine.Database, e *engine.Engine, ruler *inbox.Ruler, opts Opt
 		carriers[name], closers = c, append(closers, c)
 	}
 	maps.Copy(carriers, opts.Carriers)
-	in := inbox.New(db, e, inbox.Options{Carriers: carriers, Ruler: ruler,
+	in := inbox.New(db, e, inbox.Options{Carriers: carriers, Formats: format.Names(), Ruler: ruler,
 		PayloadBytes: limits.PayloadBytes, PageItems: limits.PageItems})
 	return in, []upkeep.Loop{
 		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage},
 		{Name: "inbox_redrives", Every: redriveEvery, Once: in.Advance},
 		{Name: "inbox_due", Every: dueEvery, Once: in.SendDue},
+		{Name: "inbox_moves", Every: movesEvery, Once: in.AdvanceMoves},
 		{Name: "inbox_tidy", Every: tidyEvery, Once: in.Tidy, Polite: true},
 	}, closers
 }

@@ -191,6 +191,14 @@ func (letterRows) FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]de
 		return nil, false, err
 	}
 	sums, hours := sumDeltas(deltas)
+	if err := s.count(ctx, sums, hours); err != nil {
+		return nil, false, err
+	}
+	return sums, len(deltas) == limit, nil
+}
+
+// count adds sums to the counts of groups, and failures to their hours.
+func (s SQL) count(ctx context.Context, sums, hours []deadletter.Delta) error {
 	const (
 		count = `UPDATE tasker_groups SET failures = failures + $2, open_letters = open_letters + $3,
   open_cases = open_cases + $4, last_at = CASE WHEN last_at < $5 THEN $5 ELSE last_at END WHERE group_id = $1`
@@ -200,20 +208,20 @@ func (letterRows) FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]de
 	)
 	for _, d := range sums {
 		if err := s.Send(ctx, count, int64(d.Group), d.Failures, d.OpenLetters, d.OpenCases, int64(d.At)); err != nil {
-			return nil, false, err
+			return err
 		}
 	}
 	for _, h := range hours {
 		if err := s.Send(ctx, hour, int64(h.Group), int64(h.At), h.Failures); err != nil {
-			return nil, false, err
+			return err
 		}
 	}
 	for _, d := range sums {
 		if err := s.Send(ctx, drop, int64(d.Group), int64(d.At)-hoursKept); err != nil {
-			return nil, false, err
+			return err
 		}
 	}
-	return sums, len(deltas) == limit, nil
+	return nil
 }
 
 // sumDeltas adds deltas up: by group, and their failures by group and hour; both in the order of the groups.

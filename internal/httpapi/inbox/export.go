@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/web"
@@ -20,6 +21,8 @@ const (
 	linesDoc  = "JSON lines: one Letter a line, whole. The connection is cut if the export cannot be completed."
 	// lineTimeout bounds a client's time to receive a letter.
 	lineTimeout = 30 * time.Second
+	// maxExports bounds the exports that run at a time: each holds a connection of the database most of the time.
+	maxExports = 4
 )
 
 // exportFilter is a deadletters.LetterFilter as a query, without a page: an export has none.
@@ -44,6 +47,15 @@ func (f *family) export(ctx context.Context, hc huma.Context, params *exportFilt
 	selection, err := params.selection(ctx)
 	if err != nil {
 		f.api.Refuse(hc, err)
+		return
+	}
+	select {
+	case f.exports <- struct{}{}:
+		defer func() { <-f.exports }()
+	default:
+		f.api.Refuse(hc, &tasker.Error{Code: tasker.CodeExhausted,
+			Message: "as many exports are running as may run at a time",
+			Hint:    "try again when one of them has ended", RetryAfter: time.Second})
 		return
 	}
 	patient, _, cancel := web.Patient(ctx) // a server that stops does not wait for an export

@@ -81,3 +81,17 @@ func (f *family) unmergeGroup(ctx context.Context, params *groupAct, body *deadl
 		return f.backend.UnmergeGroup(ctx, params.ID, *body)
 	})
 }
+
+func (f *family) splitGroup(ctx context.Context, params *groupAct, body *deadletters.SplitRequest,
+) (endpoint.Answer[*deadletters.SavedRule], error) {
+	return acted(params.Match, &body.Act, func() (*deadletters.SavedRule, error) {
+		return f.backend.SplitGroup(ctx, params.ID, *body)
+	})
+}
+
+func (f *family) unsplitGroup(ctx context.Context, params *groupAct, body *deadletters.Act,
+) (endpoint.Answer[*deadletters.Group], error) {
+	return acted(params.Match, body, func() (*deadletters.Group, error) {
+		return f.backend.UnsplitGroup(ctx, params.ID, *body)
+	})
+}

@@ -12,12 +12,13 @@ import (
 // family are the handlers of the family.
 type family struct {
 	api     *endpoint.API
+	exports chan struct{}       // one for each export that runs
 	backend deadletters.Backend // nil on a server whose store keeps no dead letters
 }
 
 // Routes adds the routes of the family to an API. A nil backend makes every route answer unavailable.
 func Routes(api *endpoint.API, backend deadletters.Backend) {
-	f := &family{api, backend}
+	f := &family{api: api, exports: make(chan struct{}, maxExports), backend: backend}
 	f.letterRoutes()
 	f.groupRoutes()
 	f.redriveRoutes()
@@ -40,7 +41,7 @@ func (f *family) letterRoutes() {
 		endpoint.Hot|endpoint.Batch|finds|limited|conflicts), f.report)
 	add(f, get("/v1/dead-letters", "list-dead-letters", "List dead letters, newest first", read, 0), f.letters)
 	f.exportRoute(get("/v1/dead-letters/export", "export-dead-letters",
-		"Export dead letters whole, one a line, newest first", read, 0))
+		"Export dead letters whole, one a line, newest first", read, limited))
 	add(f, get("/v1/dead-letters/{letter_uuid}", "get-dead-letter", "Get a dead letter with its occurrences", read, 0),
 		f.letter)
 	add(f, patch("/v1/dead-letters/{letter_uuid}", "edit-dead-letter",
@@ -66,6 +67,10 @@ func (f *family) groupRoutes() {
 		triage, conflicts), f.mergeGroups)
 	add(f, post("/v1/groups/{group_id}/unmerge", "unmerge-group", "Take a merged group out again", triage,
 		optional|conflicts), f.unmergeGroup)
+	add(f, post("/v1/groups/{group_id}/split", "split-group", "Divide a group by a rule within it", triage,
+		conflicts|endpoint.Limited), f.splitGroup)
+	add(f, post("/v1/groups/{group_id}/unsplit", "unsplit-group", "Undo the split that made a group", triage,
+		optional|conflicts), f.unsplitGroup)
 }
 
 // redriveRoutes adds the routes of operations on many. The permissions here are the least that any operation needs;

@@ -48,6 +48,8 @@ type Groups interface {
 		error)
 	// UnmergeGroup undoes that for one of them.
 	UnmergeGroup(ctx context.Context, id deadletter.GroupID, by inbox.By) (*deadletter.Group, error)
+	SplitGroup(ctx context.Context, id deadletter.GroupID, req inbox.SplitRequest) (*deadletter.Rule, error)
+	UnsplitGroup(ctx context.Context, id deadletter.GroupID, by inbox.By) (*deadletter.Group, error)
 }
 
 // Redrives are the use cases of operations on many.

@@ -18,7 +18,33 @@ func (b *Backend) SaveRule(ctx context.Context, req deadletters.RuleRequest) (*d
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	saved, err := b.inbox.SaveRule(ctx, rule, by)
+	return answeredRule(b.inbox.SaveRule(ctx, rule, by))
+}
+
+// SplitGroup implements deadletters.GroupBackend.
+func (b *Backend) SplitGroup(ctx context.Context, id string, req deadletters.SplitRequest) (*deadletters.SavedRule,
+	error,
+) {
+	var r reader
+	group, by := r.group("path.group_id", id), r.by(req.Act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredRule(b.inbox.SplitGroup(ctx, group, inbox.SplitRequest{By: by, Name: req.Name, When: req.When,
+		Keys: req.GroupBy, Title: req.Title}))
+}
+
+// UnsplitGroup implements deadletters.GroupBackend.
+func (b *Backend) UnsplitGroup(ctx context.Context, id string, act deadletters.Act) (*deadletters.Group, error) {
+	var r reader
+	group, by := r.group("path.group_id", id), r.by(act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredGroup(b.inbox.UnsplitGroup(ctx, group, by))
+}
+
+func answeredRule(saved *deadletter.Rule, err error) (*deadletters.SavedRule, error) {
 	if err != nil {
 		return nil, shownError(err)
 	}

@@ -1,0 +1,186 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// mover is one step of a Move.
+type mover struct {
+	in   *Inbox
+	ctx  context.Context
+	move *Move
+
+	rule  *compiledRule      // of a split
+	print failure.Print      // of the group that is split
+	from  deadletter.GroupID // that members leave
+	done  bool
+}
+
+// members are the next members of a group: cases or letters.
+type members struct {
+	cases   []CaseMember
+	letters []task.ID
+	next    task.ID // of letters
+}
+
+// members reads cases behind the move's place, or, when there are no more, letters below it.
+func (m *mover) members() (list members, err error) {
+	list.cases, err = m.in.store.CaseMembers(m.ctx, m.from, m.move.AfterCase, movedAtOnce)
+	if err != nil || len(list.cases) > 0 {
+		return list, err
+	}
+	page, err := m.in.store.ListLetters(m.ctx, LetterFilter{Selection: deadletter.Selection{Namespace: m.move.Namespace,
+		Groups: []deadletter.GroupID{m.from}}, Below: m.move.AfterLetter, Limit: movedAtOnce})
+	for _, l := range page.Letters {
+		list.letters = append(list.letters, l.ID)
+	}
+	list.next = page.Next
+	return list, err
+}
+
+// split moves the next members for which the rule holds. Members that come while it runs are in their groups already.
+func (m *mover) split() (int, error) {
+	g, err := m.in.store.FindGroup(m.ctx, m.move.Group)
+	if err != nil {
+		return 0, err
+	}
+	versions, err := m.in.store.RuleVersions(m.ctx, m.move.Namespace, m.move.Rule, m.move.Since, 1)
+	if err != nil || g == nil || len(versions) == 0 {
+		return 0, m.end(err)
+	}
+	m.from, m.print, m.rule = g.ID, g.Print, &compiledRule{rule: versions[0]}
+	program, problems := m.in.opts.Ruler.compile(versions[0])
+	if len(problems) > 0 { // a newer version of Tasker has stored it
+		return 0, m.end(nil)
+	}
+	m.rule.program = program
+	list, err := m.members()
+	if err != nil {
+		return 0, err
+	}
+	err = m.in.db.Write(m.ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := m.moveAll(ctx, tx, &list); err != nil {
+			return err
+		}
+		switch n := len(list.cases); {
+		case n > 0:
+			m.move.AfterCase = list.cases[n-1].ID
+		case list.next.IsZero():
+			m.done = true
+			return m.in.store.DropMove(ctx, tx, m.move.ID)
+		default:
+			m.move.AfterLetter = list.next
+		}
+		return m.in.store.SaveMove(ctx, tx, m.move)
+	})
+	return len(list.cases) + len(list.letters), err
+}
+
+// undo moves the next members of a group of the split back.
+func (m *mover) undo() (n int, err error) {
+	if m.from, err = m.in.store.GroupOfRule(m.ctx, m.move.Namespace, m.move.Rule, m.move.Since); err != nil {
+		return 0, err
+	}
+	if m.from == 0 {
+		return 0, m.end(nil)
+	}
+	list, err := m.members()
+	if err != nil {
+		return 0, err
+	}
+	return len(list.cases) + len(list.letters), m.in.db.Write(m.ctx, func(ctx context.Context, tx engine.Tx) error {
+		return m.moveAll(ctx, tx, &list)
+	})
+}
+
+// end removes the move unless reading failed.
+func (m *mover) end(err error) error {
+	if err != nil {
+		return err
+	}
+	m.done = true
+	return m.in.db.Write(m.ctx, func(ctx context.Context, tx engine.Tx) error {
+		return m.in.store.DropMove(ctx, tx, m.move.ID)
+	})
+}
+
+// target returns the group that a member goes to; 0 if it stays.
+func (m *mover) target(tally *deadletter.Tally, f *deadletter.Facts, first task.Instant) deadletter.GroupID {
+	if m.move.Undo {
+		return m.move.Group
+	}
+	print, ok := m.rule.apply(m.print, f)
+	if !ok {
+		return 0
+	}
+	g := deadletter.NewGroup(m.move.Namespace, print, m.in.now())
+	g.LastAt = 0 // the counts set it
+	g = tally.Join(g)
+	g.FirstAt = min(g.FirstAt, first)
+	return g.ID
+}
+
+// moveAll moves members with what they counted. It locks letters and tasks before groups, as a capture does.
+func (m *mover) moveAll(ctx context.Context, tx engine.Tx, list *members) error {
+	tally := &deadletter.Tally{}
+	letters, open := map[deadletter.GroupID][]task.ID{}, map[deadletter.GroupID]int64{}
+	locked, err := m.in.store.Letters(ctx, tx, list.letters)
+	if err != nil {
+		return err
+	}
+	for _, l := range locked {
+		if l.Group != m.from {
+			continue // it has died of something else since
+		}
+		facts := deadletter.FactsOfLetter(l, l.Failure, l.Handler, l.Stack)
+		if to := m.target(tally, &facts, l.FirstAt); to != 0 {
+			letters[to] = append(letters[to], l.ID)
+			open[to] += opened(l.State)
+		}
+	}
+	cases := map[deadletter.GroupID][]CaseMember{}
+	for _, c := range list.cases {
+		if to := m.target(tally, &c.Facts, m.in.now()); to != 0 {
+			cases[to] = append(cases[to], c)
+		}
+	}
+	if err := m.in.store.AddGroups(ctx, tx, tally.Groups()); err != nil {
+		return err
+	}
+	var deltas []deadletter.Delta
+	count := func(to deadletter.GroupID, d deadletter.Delta) {
+		d.Group = to
+		deltas = append(deltas, d)
+		d.Group, d.Failures, d.OpenLetters, d.OpenCases = m.from, -d.Failures, -d.OpenLetters, -d.OpenCases
+		deltas = append(deltas, d)
+	}
+	for to, ids := range letters {
+		died, err := m.in.store.MoveLetters(ctx, tx, ids, m.from, to)
+		if err != nil {
+			return err
+		}
+		count(to, deadletter.Delta{OpenLetters: open[to]})
+		for _, at := range died {
+			count(to, deadletter.Delta{Failures: 1, At: at})
+		}
+	}
+	for to, list := range cases {
+		moved, err := m.in.store.MoveCases(ctx, tx, list, m.from, to)
+		if err != nil {
+			return err
+		}
+		for _, c := range moved {
+			d := deadletter.Delta{Failures: 1, At: c.At}
+			if c.Pending {
+				d.OpenCases = 1
+			}
+			count(to, d)
+		}
+	}
+	return m.in.store.MoveCounts(ctx, tx, deltas)
+}

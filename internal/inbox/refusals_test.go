@@ -1,0 +1,112 @@
+package inbox_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TestGroupCursor: only what a page has given continues a list.
+func TestGroupCursor(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		r.die(dead(1, "Timeout"), dead(2, "Schema"))
+		page, err := r.Groups(t.Context(), inbox.GroupFilter{Limit: 1}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = r.Groups(t.Context(), inbox.GroupFilter{Limit: 1}, page.Next); err != nil {
+			t.Errorf("the cursor %s: %v", page.Next, err)
+		}
+		for _, cursor := range []string{page.Next + " ", page.Next + ".1", "1", "1.", ".1", "+1.1", "1.0x1",
+			"99999999999999999999.1"} {
+			_, err := r.Groups(t.Context(), inbox.GroupFilter{Limit: 1}, cursor)
+			r.refused(err, task.Invalid)
+		}
+	})
+}
+
+// TestIgnoreCountsMergedGroups: a group that is ignored up to a number of failures counts those of its members, and
+// merging a group with many failures is not as if they had just happened.
+func TestIgnoreCountsMergedGroups(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		into := r.die(dead(1, "Timeout"))[0].Group
+		var of deadletter.GroupID
+		for n := range 20 {
+			of = r.die(dead(100+n, "Schema"))[0].Group
+		}
+		r.pass(time.Second)
+		if _, err := r.ChangeGroup(t.Context(), into, inbox.GroupChange{State: deadletter.GroupIgnored,
+			Ignore: deadletter.Ignore{Count: 5}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.MergeGroups(t.Context(), into, []deadletter.GroupID{of, of}, inbox.By{}); err != nil {
+			t.Fatal(err)
+		}
+		state := func() deadletter.GroupState {
+			r.pass(time.Second)
+			return r.group(into).Group.State
+		}
+		r.die(dead(200, "Schema"), dead(201, "Schema"), dead(202, "Timeout"), dead(203, "Schema"))
+		r.want("after 4 failures", state(), deadletter.GroupIgnored)
+		if _, err := r.UnmergeGroup(t.Context(), of, inbox.By{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.MergeGroups(t.Context(), into, []deadletter.GroupID{of}, inbox.By{}); err != nil {
+			t.Fatal(err)
+		}
+		r.want("after another merge", state(), deadletter.GroupIgnored)
+		r.die(dead(204, "Schema"))
+		r.want("after 5 failures", state(), deadletter.GroupOpen)
+	})
+}
+
+// TestSourceFormats: a source names a format that exists, and one whose letters are reported has nothing to be read.
+func TestSourceFormats(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		for name, s := range map[string]deadletter.Source{
+			"unknown format": {Driver: "memory", Queue: "q", Format: "odd"},
+			"format":         {Driver: inbox.HTTP, Format: "raw"},
+			"url":            {Driver: inbox.HTTP, URL: "redis://localhost"},
+			"queue":          {Driver: inbox.HTTP, Queue: "q"},
+		} {
+			s.Namespace, s.Name = "default", "s"
+			_, err := r.SaveSource(t.Context(), &s, inbox.By{})
+			if task.CodeOf(err) != task.Invalid {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		r.source(deadletter.Source{Namespace: "default", Name: "s", Driver: "memory", Queue: "q", Format: "raw"})
+	})
+}
+
+// TestManyDestinations: a preview asks brokers for a bounded number of places, and refuses what has more.
+func TestManyDestinations(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		var batch []inbox.Arrival
+		for n := range 201 {
+			a := dead(n, "Timeout")
+			a.Origin = fmt.Sprint("orders", n)
+			r.broker.queues[a.Origin] = true
+			batch = append(batch, a)
+		}
+		r.die(batch...)
+		req := inbox.RedriveRequest{Operation: deadletter.OpRedrive, Selection: deadletter.Selection{Namespace: "default"}}
+		p, err := r.PreviewRedrive(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("places and problems", fmt.Sprint(len(p.Destinations), len(p.Problems), p.Total), "200 1 201")
+		req.Selection.Origin = "orders7"
+		if p, err = r.PreviewRedrive(t.Context(), req); err != nil || len(p.Problems) > 0 {
+			t.Errorf("a narrower selection: %v %v", p, err)
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package inbox_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// counts of a group: failures, open letters, pending cases, and failures of its hours.
+func (r *rig) counts(id deadletter.GroupID) string {
+	r.t.Helper()
+	g := r.group(id)
+	hours := int64(0)
+	for _, h := range g.Hours {
+		hours += h.Failures
+	}
+	return fmt.Sprint(g.Group.Failures, g.Group.OpenLetters, g.Group.OpenCases, hours)
+}
+
+// TestSplit: a split moves the members for which its condition holds, with what they counted, and later failures follow
+// it; to undo it moves all of them back.
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		var whole deadletter.GroupID
+		for n := range 250 { // more than one batch
+			whole = r.die(tenant(n, "Timeout", []string{"acme", "globex"}[n%2]))[0].Group
+		}
+		r.fail("Timeout") // a case, with the message Timeout
+		r.pass(time.Second)
+		late := r.one(tenant(500, "Timeout", "acme")).Group.ID // counted by no fold yet
+		r.want("one group", late, whole)
+		before := r.counts(whole)
+
+		rule, err := r.SplitGroup(t.Context(), whole, inbox.SplitRequest{By: inbox.By{Actor: "ann"},
+			When: `header("tenant") == "acme"`, Title: "Acme"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := r.one(tenant(501, "Timeout", "acme"))
+		r.want("what comes follows", part.Group.Title, "Acme")
+		r.want("nothing is moved yet", r.counts(part.Group.ID), "1 1 0 1")
+		for range 4 {
+			r.pass(2 * time.Second)
+		}
+		r.want("the part", r.counts(part.Group.ID), "127 127 0 127")
+		r.want("the rest", r.counts(whole)[:8], "125 125 ")
+		r.want("why", r.group(part.Group.ID).Why[0].Value, rule.Name+" version 1")
+		r.want("noted", r.group(whole).Notes[0].Kind, "split_group")
+		r.want("another tenant", r.one(tenant(502, "Timeout", "globex")).Group.ID, whole)
+
+		_, err = r.UnsplitGroup(t.Context(), whole, inbox.By{})
+		r.refused(err, task.WrongState)
+		r.refused(r.RemoveRule(t.Context(), "default", rule.Name, inbox.By{}), task.WrongState)
+		back, err := r.UnsplitGroup(t.Context(), part.Group.ID, inbox.By{Reason: "one cause"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("undone", back.ID, whole)
+		for range 4 {
+			r.pass(2 * time.Second)
+		}
+		r.want("the part is empty", r.counts(part.Group.ID), "0 0 0 0")
+		r.want("before", before[:8], "251 251 ")
+		r.want("the whole", r.counts(whole)[:8], "253 253 ")
+		r.want("what comes", r.one(tenant(503, "Timeout", "acme")).Group.ID, whole)
+		_, err = r.UnsplitGroup(t.Context(), part.Group.ID, inbox.By{})
+		r.refused(err, task.WrongState)
+	})
+}
+
+// TestSplitByKeys: a split by a fact makes a group for each of its values, of cases too; a split of a split works.
+func TestSplitByKeys(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		whole := r.die(dead(7, "Timeout"), dead(8, "Timeout"))[0].Group
+		r.save("timeouts", `error_type == "Timeout"`) // letters and cases together
+		whole = r.die(dead(9, "Timeout"))[0].Group
+		r.fail("Timeout")
+		r.pass(time.Second)
+		r.want("together", r.counts(whole), "2 1 1 2")
+		if _, err := r.SplitGroup(t.Context(), whole, inbox.SplitRequest{Name: "kinds", Keys: []string{"kind"}}); err != nil {
+			t.Fatal(err)
+		}
+		r.pass(4 * time.Second)
+		r.pass(2 * time.Second)
+		r.want("nothing is left", r.counts(whole), "0 0 0 0")
+		letters := r.one(dead(10, "Timeout")).Group
+		r.want("letters", letters.Title+" "+r.counts(letters.ID), "kinds: letter 2 2 0 2")
+		if _, err := r.SplitGroup(t.Context(), letters.ID, inbox.SplitRequest{When: `message contains "order 11"`}); err != nil {
+			t.Fatal(err)
+		}
+		r.want("a split of a split", r.one(dead(11, "Timeout")).Group.Print.Rule[:6], "split-")
+
+		_, err := r.SplitGroup(t.Context(), whole, inbox.SplitRequest{Name: "kinds", When: "true"})
+		r.refused(err, task.Conflict)
+		_, err = r.SplitGroup(t.Context(), whole, inbox.SplitRequest{When: "tru"})
+		r.refused(err, task.Invalid)
+		_, err = r.SplitGroup(t.Context(), whole, inbox.SplitRequest{})
+		r.refused(err, task.Invalid)
+		_, err = r.SplitGroup(t.Context(), 12345, inbox.SplitRequest{When: "true"})
+		r.refused(err, task.NotFound)
+		_, err = r.SaveRule(t.Context(), &deadletter.Rule{Namespace: "default", Name: "kinds", When: "true"}, inbox.By{})
+		r.refused(err, task.Conflict)
+	})
+}
