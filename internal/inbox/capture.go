@@ -69,10 +69,11 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 		return nil, err
 	}
 	var receipts []Receipt
-	for range captureRuns {
+	for run := range captureRuns {
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.
-			c := &capture{in: in, ctx: ctx, tx: tx, source: of, full: full, policies: policies, now: in.now()}
+			c := &capture{in: in, ctx: ctx, tx: tx, source: of, full: full, policies: policies, now: in.now(),
+				look: run > 0 || full != nil}
 			if known == nil {
 				if err := in.introduce(ctx, tx, of); err != nil {
 					return err
@@ -101,9 +102,10 @@ func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Sour
 	return in.store.SaveSource(ctx, tx, withDefaults(s))
 }
 
-// captureRuns is how often a capture is tried when others capture the same messages. The second run finds what they
-// have stored, so one retry is enough unless a third process takes part.
-const captureRuns = 3
+// captureRuns is how often a capture is tried. The first run takes messages that nothing connects with a letter for new
+// ones; a unique index finds out if they are not. The second run looks for all of them first, so one more is enough
+// unless a third process takes part.
+const captureRuns = 4
 
 // maxSources bounds the sources of a namespace: whoever may report failures adds sources by their names.
 const maxSources = 1000
@@ -148,6 +150,7 @@ type capture struct {
 	full     error // why the source takes no letter that opens; nil while it does
 	policies []*deadletter.Policy
 	now      task.Instant
+	look     bool // for the identity of every message; else for those only that may be of a letter that was sent back
 
 	byIdentity  map[string]*deadletter.Letter
 	byID        map[task.ID]*deadletter.Letter
@@ -202,7 +205,13 @@ func (c *capture) load(arrivals []Arrival, identities []string) error {
 			}
 		}
 	}
-	letters, err := rows.Identified(c.ctx, c.tx, c.source.Namespace, c.source.Name, identities)
+	var sought []string
+	for i := range arrivals {
+		if c.look || !arrivals[i].Letter.IsZero() || arrivals[i].bare() {
+			sought = append(sought, identities[i])
+		}
+	}
+	letters, err := rows.Identified(c.ctx, c.tx, c.source.Namespace, c.source.Name, sought)
 	if err != nil {
 		return err
 	}
