@@ -194,7 +194,7 @@ func TestWaveOfCases(t *testing.T) {
 func TestManyRedrives(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		const many = 102
+		const many = 26
 		for n := range many + 1 {
 			r.die(dead(n, "Timeout"))
 			if n < many {

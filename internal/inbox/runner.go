@@ -17,7 +17,7 @@ const (
 	// sendTime bounds one send, and orphanAfter is when a mark without a record was left by a process that has ended.
 	sendTime, orphanAfter = 8 * time.Second, 10 * time.Second
 	// redrivePage bounds the redrives that are read together, and turnTime the time that one turn gives to each.
-	redrivePage = 100
+	redrivePage = 25
 	turnTime    = time.Second
 )
 
