@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"context"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -273,5 +275,49 @@ func TestExportThatFailsIsCut(t *testing.T) {
 	}
 	if tasker.ErrorCode(err) != tasker.CodeUnavailable || read > 1 {
 		t.Errorf("%d letters, then %v", read, err)
+	}
+}
+
+// slowExports is a Backend whose exports wait.
+type slowExports struct {
+	fakeInbox
+	begun, release chan struct{}
+}
+
+func (b slowExports) ExportLetters(context.Context, deadletters.LetterFilter) iter.Seq2[*deadletters.Letter, error] {
+	return func(func(*deadletters.Letter, error) bool) {
+		b.begun <- struct{}{}
+		<-b.release
+	}
+}
+
+// TestExportsAreBounded: a fifth export at a time is refused, and one after them is not.
+func TestExportsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := slowExports{fakeInbox{&fake{}}, make(chan struct{}), make(chan struct{})}
+	h := httpapi.New(&fake{}, httpapi.Options{DeadLetters: b})
+	export := func() int {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/dead-letters/export", nil))
+		return w.Code
+	}
+	ended := make(chan int)
+	for range 4 {
+		go func() { ended <- export() }()
+		<-b.begun
+	}
+	if code := export(); code != http.StatusTooManyRequests {
+		t.Errorf("the fifth export is answered %d", code)
+	}
+	close(b.release)
+	for range 4 {
+		if code := <-ended; code != http.StatusOK {
+			t.Errorf("an export is answered %d", code)
+		}
+	}
+	go func() { ended <- export() }()
+	<-b.begun
+	if code := <-ended; code != http.StatusOK {
+		t.Errorf("an export after them is answered %d", code)
 	}
 }
