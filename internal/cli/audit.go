@@ -65,7 +65,11 @@ append-only and is kept when the task itself is deleted.`,
 	f.BoolVar(&c.all, "all", false, "with --json: print all acts that match the filters, one per line")
 	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually,
 		"open_case", "update_case", "reopen_case", "replay", "replay_step", "edit_context", "give_up_step",
-		"drain_worker", "resume_worker", "register_template", "use_key")
+		"drain_worker", "resume_worker", "register_template", "use_key", "archive_audit", "discard_letter", "restore_letter",
+		"edit_letter", "change_group", "acknowledge_group", "resolve_group", "ignore_group", "reopen_group", "merge_groups",
+		"unmerge_group", "create_redrive", "start_redrive", "pause_redrive", "resume_redrive", "cancel_redrive",
+		"halt_redrive", "end_redrive", "add_source", "change_source", "pause_source", "resume_source", "remove_source",
+		"set_policy", "remove_policy", "policy_schedule", "policy_discard")
 	cmd.AddCommand(newAuditVerify(s), newAuditArchive(s))
 	return cmd
 }
@@ -157,7 +161,7 @@ func (c *auditTrail) export(ctx context.Context, client *tasker.Client) error {
 	}
 }
 
-// subject names the step, case, worker or template that an act was about.
+// subject names what an act was about: step, case, worker, template, or an object of the inbox.
 func subject(r *operate.AuditRecord) string {
 	for _, id := range []*uuid.UUID{r.StepUUID, r.CaseUUID, r.WorkerID} {
 		if id != nil {
@@ -167,7 +171,14 @@ func subject(r *operate.AuditRecord) string {
 	if r.Template != "" && r.TaskUUID == uuid.Nil {
 		return qualified(r.Namespace, r.Template)
 	}
-	return ""
+	// An act on a dead letter, a group, a redrive, a source or a policy names it in its data.
+	var data struct {
+		Object string `json:"object"`
+	}
+	if r.TaskUUID != uuid.Nil || json.Unmarshal(r.Data, &data) != nil { // other data is the operator's, or was omitted
+		return ""
+	}
+	return data.Object
 }
 
 // taskOf returns the task of an act, "" for an act on a worker or a template.

@@ -20,6 +20,8 @@ type act struct {
 	of        string // the object
 	from, to  string // its states; "" where they do not matter
 	data      any    // what the operator gave; nil for nothing
+	// before and after are the object, as far as the act changes it; nil where the states say it all.
+	before, after any
 }
 
 // act stores an act in the audit trail, in the transaction of what was done: there is no change without its act, and no
@@ -29,7 +31,9 @@ func (in *Inbox) act(ctx context.Context, tx engine.Tx, a act) error {
 	data, err := json.Marshal(struct {
 		Object string `json:"object"`
 		Input  any    `json:"input,omitempty"`
-	}{a.of, a.data})
+		Before any    `json:"before,omitempty"`
+		After  any    `json:"after,omitempty"`
+	}{a.of, a.data, a.before, a.after})
 	if err != nil {
 		return fmt.Errorf("encode act: %w", err)
 	}

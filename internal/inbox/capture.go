@@ -73,7 +73,7 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.
 			c := &capture{in: in, ctx: ctx, tx: tx, source: of, full: full, policies: policies, now: in.now(),
-				look: run > 0 || full != nil}
+				look: run > 0 || full != nil, decisions: decisions{}}
 			if known == nil {
 				if err := in.introduce(ctx, tx, of); err != nil {
 					return err
@@ -99,7 +99,13 @@ func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Sour
 	if err != nil || known != nil { // added in the meantime
 		return err
 	}
-	return in.store.SaveSource(ctx, tx, withDefaults(s))
+	added := withDefaults(s)
+	if err := in.store.SaveSource(ctx, tx, added); err != nil {
+		return err
+	}
+	by := By{Actor: engine.System, Reason: "a program reports its first failure under this name"}
+	return in.act(ctx, tx, act{kind: "add_source", by: by, namespace: s.Namespace, of: s.Name,
+		after: recordOfSource(added)})
 }
 
 // captureRuns is how often a capture is tried. The first run takes messages that nothing connects with a letter for new
@@ -159,6 +165,7 @@ type capture struct {
 	changed     []*deadletter.Letter
 	occurrences []deadletter.Occurrence
 	tally       deadletter.Tally
+	decisions   decisions
 }
 
 // run captures the messages in their order.
@@ -418,7 +425,7 @@ func (c *capture) count(id deadletter.GroupID, print failure.Print, l *deadlette
 
 // decide applies the policy of a letter's origin.
 func (c *capture) decide(l *deadletter.Letter) {
-	if c.in.decide(c.policies, l, "", c.now); l.State == deadletter.Discarded {
+	if c.in.decide(c.policies, l, "", c.now, c.decisions); l.State == deadletter.Discarded {
 		c.tally.Of(l.Group).OpenLetters--
 	}
 }
@@ -446,6 +453,9 @@ func (c *capture) save() error {
 		if err := rows.AddOccurrences(c.ctx, c.tx, c.occurrences); err != nil {
 			return err
 		}
+	}
+	if err := c.decisions.store(c.ctx, c.tx, c.in); err != nil {
+		return err
 	}
 	return rows.AddDeltas(c.ctx, c.tx, c.tally.Deltas())
 }

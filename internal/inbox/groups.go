@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -355,7 +356,7 @@ func (in *Inbox) regroup(ctx context.Context, id deadletter.GroupID, by By, kind
 			return err
 		}
 		changed = g
-		return in.saveGroup(ctx, tx, g, act{kind: kind, by: by, key: key}, note)
+		return in.saveGroup(ctx, tx, g, act{kind: kind, by: by, key: key, data: note}, note)
 	})
 	if err != nil {
 		return nil, err
@@ -382,10 +383,14 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 			return err
 		}
 		a := act{kind: "change_group", by: by, key: key, from: string(g.State)}
+		before := recordOfGroup(g)
 		if err := fn(g, &a); err != nil {
 			return err
 		}
 		a.to, changed = string(g.State), g
+		if after := recordOfGroup(g); !reflect.DeepEqual(before, after) {
+			a.before, a.after = before, after
+		}
 		return in.saveGroup(ctx, tx, g, a, note)
 	})
 	if err != nil {

@@ -124,6 +124,7 @@ func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 			return err
 		}
 		was := l.State
+		before := recordOfContent(l)
 		if err := fn(l, by); err != nil {
 			return err
 		}
@@ -134,8 +135,12 @@ func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 		if err := in.counted(ctx, tx, l, was); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: l.Namespace, of: id.String(),
-			from: string(was), to: string(l.State)})
+		a := act{kind: kind, by: by, key: key, namespace: l.Namespace, of: id.String(), from: string(was),
+			to: string(l.State)}
+		if after := recordOfContent(l); after != before {
+			a.before, a.after = before, after
+		}
+		return in.act(ctx, tx, a)
 	})
 	if err != nil {
 		return nil, err

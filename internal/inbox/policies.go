@@ -41,7 +41,7 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 			return err
 		}
 		return in.act(ctx, tx, act{kind: "set_policy", by: by, key: key, namespace: p.Namespace, of: policyName(p),
-			data: string(p.Strategy)})
+			before: recordOfPolicy(known), after: recordOfPolicy(&next)})
 	})
 	if err != nil {
 		return nil, err
@@ -73,7 +73,8 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 		if err := in.store.DropPolicy(ctx, tx, known); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: "remove_policy", by: by, key: key, namespace: namespace, of: policyName(known)})
+		return in.act(ctx, tx, act{kind: "remove_policy", by: by, key: key, namespace: namespace, of: policyName(known),
+			before: recordOfPolicy(known)})
 	})
 }
 
@@ -135,10 +136,11 @@ func policyFor(policies []*deadletter.Policy, origin string) *deadletter.Policy 
 	return of
 }
 
-// policyName names a policy in the audit trail: the source, and the origin behind a slash if it has one.
 // decide applies the policies of a source to an open letter of it: it is scheduled, discarded, or left with a reason.
-// failed is why the last send failed, "" where none did.
-func (in *Inbox) decide(policies []*deadletter.Policy, l *deadletter.Letter, failed string, now task.Instant) {
+// failed is why the last send failed, "" where none did. The decision is noted in made, for the audit trail.
+func (in *Inbox) decide(policies []*deadletter.Policy, l *deadletter.Letter, failed string, now task.Instant,
+	made decisions,
+) {
 	p := policyFor(policies, l.Origin)
 	if p == nil {
 		return
@@ -157,8 +159,10 @@ func (in *Inbox) decide(policies []*deadletter.Policy, l *deadletter.Letter, fai
 	default:
 		l.Reason = cmp.Or(d.Reason, failed)
 	}
+	made.note(p, l)
 }
 
+// policyName names a policy in the audit trail: the source, and the origin behind a slash if it has one.
 func policyName(p *deadletter.Policy) string {
 	if p.Origin == "" {
 		return p.Source

@@ -53,11 +53,14 @@ func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) err
 		return err
 	}
 	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		now := in.now()
+		now, made := in.now(), decisions{}
 		if err := in.recordSends(ctx, tx, results, now, func(l *deadletter.Letter) {
 			l.FailedSends++
-			in.decide(policiesFor(policies, l.Namespace, l.Source), l, l.Reason, now)
+			in.decide(policiesFor(policies, l.Namespace, l.Source), l, l.Reason, now, made)
 		}); err != nil {
+			return err
+		}
+		if err := made.store(ctx, tx, in); err != nil {
 			return err
 		}
 		if err := in.reportUncertain(ctx, tx, b.sending, results); err != nil {

@@ -68,7 +68,8 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By, ke
 		if err := also(ctx, tx); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: s.Namespace, of: s.Name})
+		return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: s.Namespace, of: s.Name,
+			before: recordOfSource(known), after: recordOfSource(next)})
 	})
 	if err != nil {
 		return nil, err
@@ -155,10 +156,15 @@ func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, 
 		if err := by.expected("the source", s.Version); err != nil {
 			return err
 		}
+		a := act{kind: kind, by: by, key: key, namespace: namespace, of: name, from: sourceState(s),
+			before: recordOfSource(s)}
 		if err := fn(ctx, tx, s); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: namespace, of: name})
+		if kind != "remove_source" {
+			a.to, a.after = sourceState(s), recordOfSource(s)
+		}
+		return in.act(ctx, tx, a)
 	})
 }
 
