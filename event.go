@@ -20,6 +20,16 @@ const (
 	EventCaseResolved  EventType = "case.resolved"
 	EventQueueStats    EventType = "queue.stats" // only with EventFilter.Queue
 
+	// About the inbox: groups of failures, redrives and sources of dead letters (package deadletters). A stream
+	// about tasks, or with a filter on name, tag or correlation ID, leaves them out.
+	EventGroupNew        EventType = "group.new"        // its first failure
+	EventGroupRegression EventType = "group.regression" // it was resolved, and has failed since
+	EventGroupBurst      EventType = "group.burst"      // it fails at least ten times as often as usual
+	EventGroupState      EventType = "group.state"      // an operator, or a bound of ignoring, changed its state
+	EventRedriveState    EventType = "redrive.state"    // it entered a state: running, observing, halted, done
+	EventSourceLost      EventType = "source.lost"      // it could not be read for 30 seconds
+	EventSourceFound     EventType = "source.found"     // it is read again
+
 	// EventStreamOpen is the first event of a stream that does not resume another. The stream contains every
 	// later event.
 	EventStreamOpen EventType = "stream.open"
@@ -32,12 +42,12 @@ const (
 	EventStreamEnd EventType = "stream.end"
 )
 
-// Event is one change, of a task, a step, a case, a queue or the stream itself. Events are
+// Event is one change, of a task, a case, a queue, the inbox or the stream itself. Events are
 // notifications, not a log: to know the state of a task, read the Task. Which fields are set
 // depends on Type.
 type Event struct {
 	ID   string    `json:"id" doc:"ID to resume after this event, as Last-Event-ID."`
-	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,stream.open,stream.gap,stream.alive,stream.end"`
+	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,source.lost,source.found,stream.open,stream.gap,stream.alive,stream.end"`
 	At   time.Time `json:"at"`
 
 	TaskUUID      *uuid.UUID `json:"task_uuid,omitempty"`
@@ -55,6 +65,10 @@ type Event struct {
 	ResolutionStatus CaseResolution `json:"resolution_status,omitempty"`
 
 	Queue *QueueDepth `json:"queue,omitempty" doc:"Present in queue.stats."`
+
+	Group   *GroupEvent   `json:"group,omitempty" doc:"Present in events of groups."`
+	Redrive *RedriveEvent `json:"redrive,omitempty" doc:"Present in events of redrives."`
+	Source  *SourceEvent  `json:"source,omitempty" doc:"Present in events of sources."`
 }
 
 // QueueDepth counts the ready steps that wait for a worker. Counting stops at a bound, so that
@@ -78,7 +92,7 @@ type EventFilter struct {
 	Types         []EventType
 	Namespaces    []string
 	Name          string      // of the template, or the task type
-	States        []TaskState // new states of tasks; events of cases always pass
+	States        []TaskState // new states of tasks; events of cases and of the inbox always pass
 	Tag           string
 	CorrelationID string
 	// Queue adds EventQueueStats: one at the start, then one after each change, at most once a second.

@@ -19,6 +19,7 @@ type Backend interface {
 	RedriveBackend
 	SourceBackend
 	RuleBackend
+	WebhookBackend
 }
 
 // Of returns the Backend of a client: that of the server to which the client is connected, or that of the engine in
@@ -120,6 +121,14 @@ type RuleBackend interface {
 	Rule(ctx context.Context, namespace, name string) (*RuleStory, error)
 	// TestRule returns what a rule would decide, and stores nothing.
 	TestRule(ctx context.Context, test RuleTest) (*RuleTrial, error)
+}
+
+// WebhookBackend is the part of a Backend about webhooks, which are configuration.
+type WebhookBackend interface {
+	// Webhooks returns the configured webhooks.
+	Webhooks(ctx context.Context) ([]Webhook, error)
+	// TestWebhook sends a signed test event to a webhook, once, and returns how it answered.
+	TestWebhook(ctx context.Context, name string) (*WebhookAnswer, error)
 }
 
 // Act says who acts and why, and on which state of the object.

@@ -114,8 +114,12 @@ type GroupFilter struct {
 
 // GroupPage is a page of groups.
 type GroupPage struct {
-	Groups     []Group `json:"groups"`
-	NextCursor string  `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end."`
+	Groups []Group `json:"groups"`
+	// Resolutions and MeanOpenSeconds are about all groups of the namespace, or of all namespaces without a filter; not
+	// only those of the page.
+	Resolutions     int64   `json:"resolutions" doc:"How often groups of the namespace were resolved."`
+	MeanOpenSeconds float64 `json:"mean_open_seconds,omitempty" doc:"Mean time from opening to resolution, of all groups of the namespace."`
+	NextCursor      string  `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end."`
 }
 
 // GroupChange changes a group. Fields that are left out keep their value.

@@ -100,3 +100,23 @@ func (s server) Policies(ctx context.Context, namespace string) ([]Policy, error
 	}
 	return out.Policies, nil
 }
+
+// Webhooks implements WebhookBackend.
+func (s server) Webhooks(ctx context.Context) ([]Webhook, error) {
+	out, err := fetch[struct {
+		Webhooks []Webhook `json:"webhooks"`
+	}](ctx, s, "list webhooks", "/v1/webhooks", nil)
+	if err != nil {
+		return nil, err
+	}
+	return out.Webhooks, nil
+}
+
+// TestWebhook implements WebhookBackend.
+func (s server) TestWebhook(ctx context.Context, name string) (*WebhookAnswer, error) {
+	path, err := named("/v1/webhooks", name)
+	if err != nil {
+		return nil, err
+	}
+	return send[WebhookAnswer](ctx, s, "test webhook", http.MethodPost, path+"/test", nil)
+}

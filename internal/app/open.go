@@ -34,7 +34,8 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 	tel *telemetry.Telemetry,
 ) (backend, error) {
 	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
-		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Dispatch: cfg.Dispatch, Observer: tel,
+		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),
+		Dispatch: cfg.Dispatch, Observer: tel,
 		Drivers:     drivers,
 		Sources:     cfg.DeadLetterSources(),
 		Transitions: cfg.Log.Transitions && log.Enabled(ctx, slog.LevelInfo)})

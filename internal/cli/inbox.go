@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // newInbox builds `inbox`: the list of groups, where an operator begins. --json prints a deadletters.GroupPage.
@@ -76,6 +78,13 @@ func (s *session) printGroups(page *deadletters.GroupPage) error {
 	}
 	if err := t.flush(); err != nil {
 		return err
+	}
+	if page.Resolutions > 0 {
+		mean := time.Duration(page.MeanOpenSeconds * float64(time.Second)).Round(time.Second)
+		if err := s.printf("\nMean time to resolve: %s, of %s\n", mean,
+			wording.Count(int(page.Resolutions), "resolution")); err != nil {
+			return err
+		}
 	}
 	return s.nextCursor(page.NextCursor)
 }

@@ -25,11 +25,28 @@ type Config struct {
 	// Sources are the sources of dead letters that a node knows from the beginning: name, driver, url, queue, format,
 	// targets, max_replays, max_open and namespace. Each is saved at the first start with it, and again when it has
 	// changed here. Defaults to none.
-	Sources   []Source
+	Sources []Source
+	// Webhooks receive events of the inbox, signed. Defaults to none.
+	Webhooks  []Webhook
 	Log       Log
 	Telemetry Telemetry
 
 	origins map[string]Origin
+}
+
+// Webhook is a receiver of events of the inbox.
+type Webhook struct {
+	// Name identifies it: letters, digits, and - _ . between them, at most 64.
+	Name string
+	// URL begins with https:// or http://. What follows the host counts as a secret.
+	URL string
+	// Secrets sign each request, the newest first: whsec_ and 24 to 64 bytes in base64. One to five; a second one is for
+	// the time in which receivers change to it.
+	Secrets []string
+	// Events are the types of events that it receives: see deadletter.HookTypes. Defaults to all.
+	Events []string
+	// Namespaces are those of the events. Defaults to all.
+	Namespaces []string
 }
 
 // DB locates the database. In a file, `db: DSN` is short for `db: {dsn: DSN}`; in the environment, TASKER_DB

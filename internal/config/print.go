@@ -3,6 +3,8 @@ package config
 import (
 	"reflect"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/webhook"
 )
 
 // Setting is one effective setting, without secrets.
@@ -42,6 +44,10 @@ func plain(path string, v reflect.Value) any {
 		return Redacted
 	case path == "url": // of a broker
 		return redactURL(v.String())
+	case path == "webhook.secrets":
+		return Redacted
+	case path == "webhook.url":
+		return webhook.ShowURL(v.String())
 	case v.Type() == durationType:
 		return formatDuration(time.Duration(v.Int()))
 	}
@@ -56,7 +62,11 @@ func plain(path string, v reflect.Value) any {
 		item := map[string]any{}
 		for i := range v.NumField() {
 			name := snake(v.Type().Field(i).Name)
-			item[name] = plain(name, v.Field(i))
+			of := name
+			if v.Type() == reflect.TypeFor[Webhook]() { // its URL is more of a secret than that of a broker
+				of = "webhook." + name
+			}
+			item[name] = plain(of, v.Field(i))
 		}
 		return item
 	case reflect.String:

@@ -48,6 +48,7 @@ func (l *loader) validate() {
 	}
 	l.validateKeys()
 	l.validateSources()
+	l.validateWebhooks()
 	for _, err := range unjoin(c.Engine.Validate()) {
 		// The engine begins each problem with the key, below its section.
 		key, _, _ := strings.Cut(err.Error(), " ")

@@ -1,6 +1,8 @@
 package deadletter
 
 import (
+	"time"
+
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -59,6 +61,9 @@ type Group struct {
 	// MergedInto is the group that shows this one's failures as its own; 0: none.
 	MergedInto GroupID
 
+	ToldAt  task.Instant // when its first failure was noticed; 0: it was not yet
+	BurstAt task.Instant // of the last burst
+
 	FirstAt, LastAt task.Instant
 	Failures        int64 // in all
 	// Shown are the failures of the groups that are merged into it. They are not part of its row: who decides about a
@@ -87,6 +92,20 @@ type Note struct {
 type Hour struct {
 	At       task.Instant // its beginning
 	Failures int64
+}
+
+// Resolutions are how often groups were resolved, and for how long they had been unresolved in all, in microseconds.
+type Resolutions struct {
+	Times   int64
+	OpenFor int64
+}
+
+// Mean is the mean time to resolve; 0 if nothing was resolved.
+func (r Resolutions) Mean() time.Duration {
+	if r.Times == 0 {
+		return 0
+	}
+	return time.Duration(r.OpenFor/r.Times) * time.Microsecond
 }
 
 // Delta is a change of the counts of a group. Transactions add deltas, which never conflict; a loop adds them up.

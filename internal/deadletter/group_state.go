@@ -101,10 +101,9 @@ type GroupEvent string
 
 // The events of groups.
 const (
-	NoEvent      GroupEvent = ""
-	NewGroupSeen GroupEvent = "new"          // its first failure
-	Regressed    GroupEvent = "regression"   // it was resolved
-	IgnoreEnded  GroupEvent = "ignore_ended" // it was ignored, up to a bound that is reached
+	NoEvent     GroupEvent = ""
+	Regressed   GroupEvent = "regression"   // it was resolved
+	IgnoreEnded GroupEvent = "ignore_ended" // it was ignored, up to a bound that is reached
 )
 
 // Failed tells a group of failures; g.Failures includes them already. hour is the number of failures in the current
@@ -128,8 +127,6 @@ func (g *Group) Failed(d Delta, hour int64, now task.Instant) GroupEvent {
 			return NoEvent
 		}
 		return IgnoreEnded
-	case d.Group == g.ID && g.Failures == d.Failures:
-		return NewGroupSeen
 	}
 	return NoEvent
 }

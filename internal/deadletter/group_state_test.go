@@ -96,7 +96,6 @@ func TestGroupFailed(t *testing.T) {
 		hour     int64
 		want     deadletter.GroupEvent
 	}{
-		"First":  {deadletter.GroupOpen, 4, deadletter.Delta{Failures: 4}, 4, deadletter.NewGroupSeen},
 		"Second": {deadletter.GroupOpen, 5, deadletter.Delta{Failures: 4}, 4, deadletter.NoEvent},
 		"OnlyCounts": {deadletter.GroupResolved, 5, deadletter.Delta{OpenLetters: -1, At: now + 99}, 0,
 			deadletter.NoEvent},

@@ -1,6 +1,10 @@
 package deadletter
 
-import "time"
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
 
 // Strategy is how a policy sends letters back.
 type Strategy string
@@ -55,5 +59,8 @@ type Source struct {
 	// MaxOpen bounds the open letters: above it nothing more is captured, and nothing dropped. 0: no bound.
 	MaxOpen int
 	Paused  bool
+	// LostAt is since when it cannot be read, and LostFor why; 0 and "" while it can.
+	LostAt  task.Instant
+	LostFor string
 	Version int64
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -20,7 +21,7 @@ const (
 // ChangeKind is the kind of a Change.
 type ChangeKind string
 
-// The kinds. The last four concern the stream, not tasks.
+// The kinds, besides those of deadletter.EventKinds. The last four concern the stream, not tasks.
 const (
 	TaskSubmitted ChangeKind = "task.submitted"
 	TaskMoved     ChangeKind = "task.state"
@@ -32,8 +33,8 @@ const (
 	StreamAlive   ChangeKind = "stream.alive"
 )
 
-// Change is the effect of a transaction on a task, as listeners see it. A change of kind StreamGap stands for missing
-// changes; its Cause is the reason.
+// Change is the effect of a transaction on a task, or on the inbox, as listeners see it. A change of kind StreamGap
+// stands for missing changes; its Cause is the reason.
 type Change struct {
 	Kind          ChangeKind
 	At            task.Instant
@@ -48,6 +49,9 @@ type Change struct {
 	// of a case
 	Case           task.ID
 	Reason, Status string
+
+	// Inbox is an event of the inbox, whose kind is Kind; nil for any other change.
+	Inbox *deadletter.Event
 
 	Foreign bool // from another process; only the feed sets it
 }
@@ -90,6 +94,11 @@ type Feed struct {
 func New(run string, now func() task.Instant) *Feed {
 	return &Feed{run: run, now: now, first: 1, next: 1, listeners: map[*Listener]struct{}{},
 		about: map[task.ID]map[*Listener]struct{}{}}
+}
+
+// InboxChange returns the change that is an event of the inbox.
+func InboxChange(e deadletter.Event) Change {
+	return Change{Kind: ChangeKind(e.Kind), At: e.At, Cause: e.Cause, Inbox: &e}
 }
 
 // InFlight is one transaction passing the feed.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -254,6 +255,8 @@ func (l *Listener) wants(ctx context.Context, c *Change) (bool, error) {
 		f.Tag != "" && !slices.Contains(c.Tags, f.Tag),
 		f.CorrelationID != "" && c.CorrelationID != f.CorrelationID:
 		return false, nil
+	case c.Inbox != nil:
+		return f.passesInbox(c.Inbox), nil
 	case len(f.Namespaces) == 0 && f.Name == "":
 		return true, nil
 	}
@@ -263,6 +266,12 @@ func (l *Listener) wants(ctx context.Context, c *Change) (bool, error) {
 	}
 	return (len(f.Namespaces) == 0 || slices.Contains(f.Namespaces, t.Namespace)) && (f.Name == "" || t.Name == f.Name),
 		nil
+}
+
+// passesInbox reports whether an event of the inbox passes. What restricts a filter to some tasks leaves it out.
+func (f *Filter) passesInbox(e *deadletter.Event) bool {
+	return f.Name == "" && f.Tag == "" && f.CorrelationID == "" &&
+		(len(f.Namespaces) == 0 || slices.Contains(f.Namespaces, e.Namespace))
 }
 
 // countQueue returns the number of ready steps that pass the filter, if it has changed.

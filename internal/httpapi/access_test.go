@@ -51,6 +51,7 @@ var needs = map[string]string{
 	"list-sources": "read dead-letters:read sources:admin", "save-source": "sources:admin",
 	"remove-source": "sources:admin",
 	"test-source":   "sources:admin", "pause-source": "sources:admin", "resume-source": "sources:admin",
+	"list-webhooks": "admin", "test-webhook": "admin",
 	"list-policies": "read dead-letters:read sources:admin", "save-policy": "sources:admin",
 	"remove-policy": "sources:admin",
 	"list-rules":    "read dead-letters:read sources:admin", "get-rule": "read dead-letters:read sources:admin",

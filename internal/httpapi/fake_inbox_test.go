@@ -241,3 +241,12 @@ func (b fakeInbox) SplitGroup(_ context.Context, _ string, req deadletters.Split
 func (b fakeInbox) UnsplitGroup(_ context.Context, _ string, act deadletters.Act) (*deadletters.Group, error) {
 	return cannedGroup(), b.f.note(act)
 }
+
+func (b fakeInbox) Webhooks(context.Context) ([]deadletters.Webhook, error) {
+	return []deadletters.Webhook{{Name: "ops", URL: "https://hooks.example/...", Secrets: 1,
+		Events: []deadletters.WebhookType{deadletters.WebhookGroupNew}}}, b.f.note("webhooks")
+}
+
+func (b fakeInbox) TestWebhook(_ context.Context, name string) (*deadletters.WebhookAnswer, error) {
+	return &deadletters.WebhookAnswer{Name: name, MessageID: "m", Delivered: true, Status: 204}, b.f.note(name)
+}

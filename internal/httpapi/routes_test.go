@@ -150,6 +150,8 @@ func examples() []example {
 		{"test-source", "POST", source + "/test", "", 200, `"state":"lost"`},
 		{"pause-source", "POST", source + "/pause", `{"reason":"upgrade"}`, 200, `"paused":true`},
 		{"resume-source", "POST", source + "/resume", "", 200, `"name":"billing"`},
+		{"list-webhooks", "GET", "/v1/webhooks", "", 200, `{"webhooks":[`},
+		{"test-webhook", "POST", "/v1/webhooks/ops/test", "", 200, `"delivered":true`},
 		{"list-policies", "GET", "/v1/policies", "", 200, `{"policies":[`},
 		{"save-policy", "POST", "/v1/policies", `{"source":"billing","strategy":"scheduled","time_of_day":"03:30"}`, 200,
 			`"strategy":"scheduled"`},

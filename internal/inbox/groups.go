@@ -56,6 +56,9 @@ func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*Gro
 	if page.Hours, err = in.store.Hours(ctx, ids, in.now().Add(-24*time.Hour)); err != nil {
 		return nil, err
 	}
+	if page.Resolved, err = in.store.Resolutions(ctx, namespace); err != nil {
+		return nil, err
+	}
 	if len(page.Groups) == f.Limit {
 		last := page.Groups[len(page.Groups)-1]
 		page.Next = fmt.Sprintf("%d.%x", f.Value(last), int64(last.ID))
@@ -382,7 +385,8 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 		if err := in.sumShown(ctx, g); err != nil {
 			return err
 		}
-		a := act{kind: "change_group", by: by, key: key, from: string(g.State)}
+		was := g.State
+		a := act{kind: "change_group", by: by, key: key, from: string(was)}
 		before := recordOfGroup(g)
 		if err := fn(g, &a); err != nil {
 			return err
@@ -391,7 +395,10 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 		if after := recordOfGroup(g); !reflect.DeepEqual(before, after) {
 			a.before, a.after = before, after
 		}
-		return in.saveGroup(ctx, tx, g, a, note)
+		if err := in.saveGroup(ctx, tx, g, a, note); err != nil || g.State == was {
+			return err
+		}
+		return in.tell(ctx, tx, deadletter.GroupHappened(deadletter.EventGroupState, g, was, a.kind, in.now()))
 	})
 	if err != nil {
 		return nil, err

@@ -42,6 +42,11 @@ type Tasks interface {
 	UpdateCaseIn(ctx context.Context, tx engine.Tx, id task.ID, ch task.CaseChange) (*task.Case, error)
 	// Case returns a case, or NotFound.
 	Case(ctx context.Context, id task.ID) (*task.Case, error)
+	// SubmitWithin submits tasks in a transaction that write begins.
+	SubmitWithin(ctx context.Context, subs []engine.Submission,
+		write func(submit func(context.Context, engine.Tx) error) error) ([]engine.Receipt, error)
+	// Announce tells listeners of events once the transaction is committed.
+	Announce(tx engine.Tx, events ...deadletter.Event)
 }
 
 // Options configure an Inbox.
@@ -55,6 +60,8 @@ type Options struct {
 	Ruler *Ruler
 	// PayloadBytes bounds the payload of a letter; what is above is cut with a mark. Defaults to 1 MiB.
 	PayloadBytes int
+	// Webhooks receive events. Defaults to none.
+	Webhooks Webhooks
 	// PageItems bounds a page. Defaults to 1,000.
 	PageItems int
 }

@@ -2,12 +2,14 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -19,10 +21,17 @@ type Carrier interface {
 	// after errors, which it reports, and blocks until ctx ends.
 	//
 	// capture is called with one batch at a time. After an error of capture the messages stay with the broker and are
-	// delivered again. report gets nil when the source answers again.
+	// delivered again. report gets nil when the source answers again. An error that wraps ErrBlocked is none of the
+	// broker: its messages cannot be stored now.
 	Read(ctx context.Context, source *deadletter.Source, capture func(context.Context, []Arrival) error,
 		report func(error))
 }
+
+// ErrBlocked is why a source is not read further although its broker answers.
+var ErrBlocked = errors.New("messages of the source cannot be captured now")
+
+// lostAfter is how long a source must fail before it counts as lost: a broker that restarts is no news.
+const lostAfter = 30 * time.Second
 
 const (
 	// readEvery is how often a node looks for sources to read, and readLease how long it may read one without looking
@@ -65,8 +74,11 @@ type reading struct {
 	stop   context.CancelFunc
 	done   chan struct{}
 
-	mu   sync.Mutex
-	last string // the last error that was logged
+	mu    sync.Mutex
+	last  string       // the last error that was logged
+	heard bool         // something was reported
+	since task.Instant // since when it fails; 0: it does not
+	why   string
 }
 
 // look takes sources that are free, keeps those that it has, and stops reading those that are paused, changed or lost.
@@ -99,9 +111,38 @@ func (r *readers) look(ctx context.Context) error {
 			r.end(name)
 		case r.running[name] == nil:
 			r.begin(ctx, name, s)
+		default:
+			if err := r.judge(ctx, s, r.running[name]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// judge stores that a source is lost, or found again, and tells.
+func (r *readers) judge(ctx context.Context, s *deadletter.Source, run *reading) error {
+	since, why, heard := run.trouble()
+	now := r.in.now()
+	switch {
+	case why != "" && s.LostAt == 0 && now.Sub(since) >= lostAfter:
+		return r.in.markSource(ctx, s, now, why)
+	case heard && why == "" && s.LostAt != 0:
+		return r.in.markSource(ctx, s, 0, "")
+	}
+	return nil
+}
+
+// markSource stores since when a source cannot be read, or 0, and tells if another node has not.
+func (in *Inbox) markSource(ctx context.Context, s *deadletter.Source, lost task.Instant, why string) error {
+	why = failure.Cut(why, deadletter.MaxCause)
+	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		changed, err := in.store.MarkSource(ctx, tx, s.Namespace, s.Name, lost, why)
+		if err != nil || !changed {
+			return err
+		}
+		return in.tell(ctx, tx, deadletter.SourceHappened(s, why, in.now()))
+	})
 }
 
 // take asks for the right to read a source for a time, or renews it; a hold of 0 gives it back. It reports whether this
@@ -143,8 +184,33 @@ func (r *readers) begin(ctx context.Context, name string, s *deadletter.Source) 
 				run.report(r.log, err)
 			}
 			return err
-		}, func(err error) { run.report(r.log, err) })
+		}, func(err error) {
+			run.note(err, r.in.now())
+			run.report(r.log, err)
+		})
 	}()
+}
+
+// note remembers whether the broker of a source fails, and since when.
+func (run *reading) note(err error, now task.Instant) {
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	run.heard = true
+	switch {
+	case err == nil, errors.Is(err, ErrBlocked), task.CodeOf(err) == task.Exhausted:
+		run.since, run.why = 0, ""
+	case run.why == "":
+		run.since, run.why = now, err.Error()
+	default:
+		run.why = err.Error()
+	}
+}
+
+// trouble returns since when and why a source fails, "" if it does not, and whether anything is known of it.
+func (run *reading) trouble() (since task.Instant, why string, heard bool) {
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	return run.since, run.why, run.heard
 }
 
 // report logs an error of a source, unless it is the same as the last one: a broker that is down for a night is one

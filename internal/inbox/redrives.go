@@ -60,12 +60,15 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 		if err := in.store.AddRedrive(ctx, tx, r); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: "create_redrive", by: by, key: key, namespace: r.Namespace, of: r.ID.String(),
+		if err := in.act(ctx, tx, act{kind: "create_redrive", by: by, key: key, namespace: r.Namespace, of: r.ID.String(),
 			to: string(r.State), data: struct {
 				Operation   deadletter.Operation `json:"operation"`
 				Items       int                  `json:"items"`
 				Destination string               `json:"destination,omitempty"`
-			}{r.Operation, n, r.Destination}})
+			}{r.Operation, n, r.Destination}}); err != nil {
+			return err
+		}
+		return in.tellRedrive(ctx, tx, r, "", &deadletter.Counts{Pending: n})
 	})
 	if err != nil {
 		return nil, err
@@ -78,6 +81,10 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 // until then. WrongState for an action that the state does not allow.
 func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what RedriveAct, by By) (*deadletter.Redrive, error) {
 	by, key, err := signed(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := in.countsOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +108,11 @@ func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what RedriveAct, 
 		if err := in.store.SaveRedrive(ctx, tx, r); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: string(what) + "_redrive", by: by, key: key, namespace: r.Namespace,
-			of: id.String(), from: string(was), to: string(r.State)})
+		if err := in.act(ctx, tx, act{kind: string(what) + "_redrive", by: by, key: key, namespace: r.Namespace,
+			of: id.String(), from: string(was), to: string(r.State)}); err != nil {
+			return err
+		}
+		return in.tellRedrive(ctx, tx, r, was, counts)
 	})
 	if err != nil {
 		return nil, err

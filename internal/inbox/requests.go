@@ -75,7 +75,9 @@ type GroupStory struct {
 type GroupPage struct {
 	Groups []*deadletter.Group
 	Hours  map[deadletter.GroupID][]deadletter.Hour // of the last 24 hours
-	Next   string                                   // cursor; "" at the end
+	// Resolved is how long the groups of the namespace were unresolved, of all of them and not only of the page.
+	Resolved deadletter.Resolutions
+	Next     string // cursor; "" at the end
 }
 
 // GroupChange changes a group; nil fields keep what is. Several changes are one act.

@@ -21,6 +21,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/webhook"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -34,13 +35,16 @@ type rig struct {
 	client  *tasker.Client
 	broker  *broker
 	commits commits
+	// carriers are those of the node.
+	carriers map[string]inbox.Carrier
+	webhooks []webhook.Endpoint
 
 	mu  sync.Mutex
 	now time.Time
 }
 
 // onEveryDatabase runs a script on SQLite and on PostgreSQL.
-func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig)) {
+func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig), options ...func(*node.Options)) {
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
@@ -48,7 +52,7 @@ func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		script(t, newRig(t, s))
+		script(t, newRig(t, s, options...))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
@@ -56,15 +60,19 @@ func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		script(t, newRig(t, s))
+		script(t, newRig(t, s, options...))
 	})
 }
 
-func newRig(t *testing.T, s engine.Database) *rig {
+func newRig(t *testing.T, s engine.Database, options ...func(*node.Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, db: s, now: noon, broker: newBroker()}
-	n, err := node.New(t.Context(), s, node.Options{Now: r.clock, Observer: &r.commits,
-		Carriers: map[string]inbox.Carrier{"memory": r.broker}})
+	opts := node.Options{Now: r.clock, Observer: &r.commits,
+		Carriers: map[string]inbox.Carrier{"memory": r.broker}}
+	for _, set := range options {
+		set(&opts)
+	}
+	n, err := node.New(t.Context(), s, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +81,7 @@ func newRig(t *testing.T, s engine.Database) *rig {
 			t.Errorf("close: %v", err)
 		}
 	})
+	r.carriers, r.webhooks = opts.Carriers, opts.Webhooks
 	r.node, r.Inbox, r.client = n, n.Inbox(), tasker.NewClient(n)
 	r.source(deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq"})
 	return r

@@ -27,6 +27,7 @@ type Store interface {
 	RuleRows
 	RuleReader
 	MoveRows
+	EventRows
 }
 
 // LetterRows are letters in a transaction.
@@ -127,6 +128,8 @@ type GroupReader interface {
 	// Hours returns the failures of groups by the hour, since a time, the earliest first.
 	Hours(ctx context.Context, groups []deadletter.GroupID, since task.Instant) (map[deadletter.GroupID][]deadletter.Hour,
 		error)
+	// Resolutions adds up how often the groups of a namespace, or of all (""), were resolved.
+	Resolutions(ctx context.Context, namespace string) (deadletter.Resolutions, error)
 	// Timed returns ignored groups whose time is up.
 	Timed(ctx context.Context, now task.Instant, limit int) ([]deadletter.GroupID, error)
 }
@@ -212,6 +215,9 @@ type SourceRows interface {
 	// TakeSource gives a node the right to read a source until a time, and reports whether it has it: not while another
 	// node has it, nor when there is no such source.
 	TakeSource(ctx context.Context, tx engine.Tx, namespace, name, node string, now, until task.Instant) (bool, error)
+	// MarkSource stores since when a source cannot be read, and why; 0 when it can be. It reports whether that changes
+	// anything: a source that is lost already stays lost since then.
+	MarkSource(ctx context.Context, tx engine.Tx, namespace, name string, lost task.Instant, why string) (bool, error)
 }
 
 // PolicyRows are policies, by namespace, source and origin.
@@ -295,4 +301,18 @@ type MemberRows interface {
 	MoveCounts(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error
 	// GroupOfRule returns a group that has members and was made by a rule; 0 for none.
 	GroupOfRule(ctx context.Context, namespace, rule string, since int64) (deadletter.GroupID, error)
+}
+
+// EventRows are events that webhooks are to receive.
+type EventRows interface {
+	// AddEvents stores events. They have IDs.
+	AddEvents(ctx context.Context, tx engine.Tx, events []deadletter.Event) error
+	// WaitingEvents returns up to limit events of which no delivery was submitted, the oldest first.
+	WaitingEvents(ctx context.Context, limit int) ([]deadletter.Event, error)
+	// EventsSubmitted records that the deliveries of events are submitted.
+	EventsSubmitted(ctx context.Context, tx engine.Tx, ids []task.ID) error
+	// FindEvent returns an event, or nil.
+	FindEvent(ctx context.Context, id task.ID) (*deadletter.Event, error)
+	// PurgeEvents deletes up to limit events from before a time, and returns how many.
+	PurgeEvents(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error)
 }

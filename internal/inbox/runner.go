@@ -113,6 +113,13 @@ func (r *runner) run(ctx context.Context) (more bool, err error) {
 // apply stores a decision about the redrive itself: a new wave, a halt, the end. An operator who acted in the meantime
 // comes first. A new wave is no act; halting and ending are, by the system.
 func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
+	var counts *deadletter.Counts
+	if step.Act != deadletter.ActWave {
+		var err error
+		if counts, err = r.in.countsOf(ctx, r.redrive.ID); err != nil {
+			return err
+		}
+	}
 	return r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		now, err := r.reload(ctx, tx)
 		if err != nil || !r.redrive.State.Active() {
@@ -126,14 +133,18 @@ func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
 			return err
 		}
 		if step.Act == deadletter.ActWave {
-			return nil
+			return r.in.tellRedrive(ctx, tx, r.redrive, was, nil)
 		}
 		kind := "end_redrive"
 		if step.Act == deadletter.ActHalt {
 			kind = "halt_redrive"
 		}
-		return r.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: step.Reason},
-			namespace: r.redrive.Namespace, of: r.redrive.ID.String(), from: string(was), to: string(r.redrive.State)})
+		if err := r.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: step.Reason},
+			namespace: r.redrive.Namespace, of: r.redrive.ID.String(), from: string(was),
+			to: string(r.redrive.State)}); err != nil {
+			return err
+		}
+		return r.in.tellRedrive(ctx, tx, r.redrive, was, counts)
 	})
 }
 
@@ -218,10 +229,14 @@ func (r *runner) update(ctx context.Context, fn func(context.Context, engine.Tx,
 		if err != nil {
 			return err
 		}
+		was := r.redrive.State
 		if n, err = fn(ctx, tx, now); err != nil {
 			return err
 		}
-		return r.in.store.SaveRedrive(ctx, tx, r.redrive)
+		if err := r.in.store.SaveRedrive(ctx, tx, r.redrive); err != nil {
+			return err
+		}
+		return r.in.tellRedrive(ctx, tx, r.redrive, was, nil)
 	})
 	if err == nil {
 		r.decided += max(n, 0)

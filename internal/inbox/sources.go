@@ -217,6 +217,8 @@ func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (SourceStatus
 		st.State = "reported"
 	case s.Paused:
 		st.State = "paused"
+	case s.LostAt != 0:
+		st.State, st.Error, st.Since = "lost", s.LostFor, s.LostAt
 	case s.MaxOpen > 0 && st.Open >= s.MaxOpen:
 		st.State, st.Error = "waiting", fmt.Sprintf("it has %d open letters, as many as it may have", st.Open)
 	}

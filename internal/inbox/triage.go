@@ -28,14 +28,17 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 			return err
 		}
 		n = len(sums)
+		var events []deadletter.Event
 		for _, d := range sums {
 			if d.Failures > 0 {
-				if err := in.failed(ctx, tx, d); err != nil {
+				happened, err := in.failed(ctx, tx, d)
+				if err != nil {
 					return err
 				}
+				events = append(events, happened...)
 			}
 		}
-		return nil
+		return in.tell(ctx, tx, events...)
 	})
 	if err != nil || more {
 		return n, more, err
@@ -43,26 +46,79 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 	return n, false, in.elapsed(ctx)
 }
 
-// failed tells a group of its failures, and then the group that shows it: both may be resolved or ignored.
-func (in *Inbox) failed(ctx context.Context, tx engine.Tx, d deadletter.Delta) error {
+// failed tells a group of its failures, and then the group that shows it: both may be resolved or ignored. It returns
+// what that means.
+func (in *Inbox) failed(ctx context.Context, tx engine.Tx, d deadletter.Delta) (events []deadletter.Event, err error) {
 	for id := d.Group; id != 0; {
 		g, err := in.store.Group(ctx, tx, id)
 		if err != nil || g == nil {
-			return err
+			return events, err
 		}
 		if err := in.countShown(ctx, g); err != nil {
-			return err
+			return nil, err
 		}
-		hour, err := in.thisHour(ctx, g)
+		happened, err := in.failedIn(ctx, tx, g, d)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := in.noticed(ctx, tx, g, g.Failed(d, hour, in.now())); err != nil {
-			return err
-		}
+		events = append(events, happened...)
 		id = g.MergedInto
 	}
-	return nil
+	return events, nil
+}
+
+// failedIn tells one group of failures, and stores what changes.
+func (in *Inbox) failedIn(ctx context.Context, tx engine.Tx, g *deadletter.Group, d deadletter.Delta) (
+	events []deadletter.Event, err error,
+) {
+	hour, err := in.thisHour(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	now, told := in.now(), g.ToldAt
+	if g.First(d, now) {
+		events = append(events, deadletter.GroupHappened(deadletter.EventGroupNew, g, "", "", now))
+	}
+	if was := g.State; was != deadletter.GroupOpen {
+		e, err := in.noticed(ctx, tx, g, was, g.Failed(d, hour, now))
+		if err != nil || e != nil {
+			return append(events, nonNil(e)...), err
+		}
+	}
+	burst, err := in.burst(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	if events = append(events, nonNil(burst)...); burst == nil && told == g.ToldAt {
+		return events, nil
+	}
+	return events, in.store.SaveGroup(ctx, tx, g)
+}
+
+func nonNil(e *deadletter.Event) []deadletter.Event {
+	if e == nil {
+		return nil
+	}
+	return []deadletter.Event{*e}
+}
+
+// burst returns the event of a burst, or nil. Like thisHour it reads the committed state.
+func (in *Inbox) burst(ctx context.Context, g *deadletter.Group) (*deadletter.Event, error) {
+	now := in.now()
+	if !g.MayBurst(now) {
+		return nil, nil
+	}
+	hours, err := in.shownHours(ctx, g, now.Add(-25*time.Hour))
+	if err != nil {
+		return nil, err
+	}
+	hour, usual, burst := g.Burst(hours, now)
+	if !burst {
+		return nil, nil
+	}
+	e := deadletter.GroupHappened(deadletter.EventBurst, g, "", "", now)
+	e.Hour, e.Usual = hour, usual
+	return &e, nil
 }
 
 // countShown sets the failures of the groups that are merged into an ignored one.
@@ -89,28 +145,37 @@ func (in *Inbox) thisHour(ctx context.Context, g *deadletter.Group) (n int64, er
 	if g.State != deadletter.GroupIgnored || g.Ignore.PerHour == 0 {
 		return 0, nil
 	}
-	merged, err := in.store.MergedGroups(ctx, g.ID)
-	if err != nil {
-		return 0, err
-	}
-	ids := []deadletter.GroupID{g.ID}
-	for _, m := range merged {
-		ids = append(ids, m.ID)
-	}
 	now := in.now()
-	hours, err := in.store.Hours(ctx, ids, now-now%task.Instant(time.Hour.Microseconds()))
-	for _, h := range addHours(hours) {
+	hours, err := in.shownHours(ctx, g, now-now%task.Instant(time.Hour.Microseconds()))
+	for _, h := range hours {
 		n += h.Failures
 	}
 	return n, err
 }
 
-// noticed stores a change that failures or time brought about, and notes it in the thread of the group. Events that
-// change nothing, such as the first failure of a group, are not stored.
-func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group, e deadletter.GroupEvent) error {
-	text := ""
+// shownHours returns the failures by the hour of a group and those that are merged into it.
+func (in *Inbox) shownHours(ctx context.Context, g *deadletter.Group, since task.Instant) ([]deadletter.Hour, error) {
+	merged, err := in.store.MergedGroups(ctx, g.ID)
+	if err != nil {
+		return nil, err
+	}
+	ids := []deadletter.GroupID{g.ID}
+	for _, m := range merged {
+		ids = append(ids, m.ID)
+	}
+	hours, err := in.store.Hours(ctx, ids, since)
+	return addHours(hours), err
+}
+
+// noticed stores a change that failures or time brought about, and notes it in the thread of the group. It returns the
+// event, nil if nothing changed.
+func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group, was deadletter.GroupState,
+	e deadletter.GroupEvent,
+) (*deadletter.Event, error) {
+	text, kind := "", deadletter.EventGroupState
 	switch e {
 	case deadletter.Regressed:
+		kind = deadletter.EventRegression
 		text = "failed again after it was resolved"
 		if g.ResolvedIn != "" {
 			text += " in " + g.ResolvedIn
@@ -118,10 +183,14 @@ func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group,
 	case deadletter.IgnoreEnded:
 		text = "is no longer ignored: a bound was reached"
 	default:
-		return nil
+		return nil, nil
 	}
 	by := By{Actor: engine.System, Reason: text}
-	return in.saveGroup(ctx, tx, g, act{kind: string(e), by: by, to: string(g.State)}, "")
+	if err := in.saveGroup(ctx, tx, g, act{kind: string(e), by: by, to: string(g.State)}, ""); err != nil {
+		return nil, err
+	}
+	happened := deadletter.GroupHappened(kind, g, was, text, in.now())
+	return &happened, nil
 }
 
 // elapsed opens ignored groups whose time is up, up to 500 in one call. The others follow with the next turn.
@@ -131,6 +200,7 @@ func (in *Inbox) elapsed(ctx context.Context) error {
 		return err
 	}
 	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		var events []deadletter.Event
 		for _, id := range ids {
 			g, err := in.store.Group(ctx, tx, id)
 			if err != nil {
@@ -139,16 +209,19 @@ func (in *Inbox) elapsed(ctx context.Context) error {
 			if g == nil {
 				continue
 			}
-			if err := in.noticed(ctx, tx, g, g.Elapsed(in.now())); err != nil {
+			was := g.State
+			e, err := in.noticed(ctx, tx, g, was, g.Elapsed(in.now()))
+			if err != nil {
 				return err
 			}
+			events = append(events, nonNil(e)...)
 		}
-		return nil
+		return in.tell(ctx, tx, events...)
 	})
 }
 
-// Tidy deletes letters whose time has come, and puts cases into groups that have none: those of an older database, and
-// those that SQL opened. It must run in one process at a time.
+// Tidy deletes letters and events whose time has come, and puts cases into groups that have none: those of an older
+// database, and those that SQL opened. It must run in one process at a time.
 //
 // One call is one small transaction, because capture and redrives use the same database.
 func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
@@ -161,8 +234,13 @@ func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
 		by := func(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error) {
 			return in.opts.Ruler.Print(ctx, tx, namespace, print, facts, now)
 		}
+		events, err := in.store.PurgeEvents(ctx, tx, in.now().Add(-eventRetention), tidyBatch)
+		if err != nil {
+			return err
+		}
 		regrouped, err := in.store.Regroup(ctx, tx, tidyBatch, by)
-		n, more = purged+regrouped, purged == tidyBatch || regrouped == tidyBatch
+		n = purged + events + regrouped
+		more = purged == tidyBatch || events == tidyBatch || regrouped == tidyBatch
 		return err
 	})
 	return n, more, err

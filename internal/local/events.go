@@ -5,11 +5,14 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/feed"
+	"github.com/taskerhq/tasker/internal/inbox/news"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -80,7 +83,7 @@ func knownEvent(t tasker.EventType) bool {
 		tasker.EventQueueStats:
 		return true
 	}
-	return false
+	return slices.Contains(deadletter.EventKinds, deadletter.EventKind(t))
 }
 
 // fromNotices converts changes to events. The feed carries IDs and levels; names of templates
@@ -98,6 +101,11 @@ func (b *Backend) fromNotices(ctx context.Context, notices []feed.Notice) ([]tas
 			for level, steps := range n.Queue.ByLevel {
 				e.Queue.ByPriority[b.engine.PriorityName(level)] = steps
 			}
+		}
+		if n.Inbox != nil {
+			*e = news.Event(n.Inbox)
+			e.ID = n.Position
+			continue
 		}
 		// Only the statistics of the queue belong to no task.
 		if n.Task.IsZero() {

@@ -18,6 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/rule"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
+	"github.com/taskerhq/tasker/internal/webhook"
 )
 
 // The intervals of the loops of dead letters. Each of them runs on one node at a time.
@@ -31,11 +32,14 @@ const (
 
 // openInbox returns the use cases of dead letters, their loops, and what to close after them; nil for a store without
 // rows for them.
-func openInbox(s engine.Database, e *engine.Engine, ruler *inbox.Ruler, opts Options) (*inbox.Inbox, []upkeep.Loop,
-	[]io.Closer,
+func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inbox.Ruler, opts Options) (
+	*inbox.Inbox, []upkeep.Loop, []io.Closer,
 ) {
 	db, ok := s.(inbox.Database)
 	if !ok {
+		if len(opts.Webhooks) > 0 {
+			opts.Logger.Warn("webhooks receive nothing: they need a store of sqlite: or postgres:")
+		}
 		return nil, nil, nil
 	}
 	limits := e.Config().Limits
@@ -48,15 +52,21 @@ func openInbox(s engine.Database, e *engine.Engine, ruler *inbox.Ruler, opts Opt
 		carriers[name], closers = c, append(closers, c)
 	}
 	maps.Copy(carriers, opts.Carriers)
+	sender := webhook.NewSender()
 	in := inbox.New(db, e, inbox.Options{Carriers: carriers, Formats: format.Names(), Ruler: ruler,
+		Webhooks:     webhooks(b, opts.Webhooks, sender),
 		PayloadBytes: limits.PayloadBytes, PageItems: limits.PageItems})
-	return in, []upkeep.Loop{
+	loops := []upkeep.Loop{
 		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage},
 		{Name: "inbox_redrives", Every: redriveEvery, Once: in.Advance},
 		{Name: "inbox_due", Every: dueEvery, Once: in.SendDue},
 		{Name: "inbox_moves", Every: movesEvery, Once: in.AdvanceMoves},
 		{Name: "inbox_tidy", Every: tidyEvery, Once: in.Tidy, Polite: true},
-	}, closers
+	}
+	if len(opts.Webhooks) > 0 {
+		loops = append(loops, upkeep.Loop{Name: "inbox_webhooks", Every: deliverEvery, Once: in.SubmitDeliveries})
+	}
+	return in, loops, append(closers, sender)
 }
 
 // openRuler returns what applies rules to fingerprints; nil for a store without rows for dead letters. The second value

@@ -24,6 +24,7 @@ import (
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/template"
 	"github.com/taskerhq/tasker/internal/upkeep"
+	"github.com/taskerhq/tasker/internal/webhook"
 )
 
 // Options configures Open and New. A zero field selects the default.
@@ -54,6 +55,9 @@ type Options struct {
 	// Carriers connect sources of dead letters with brokers, by the names of their drivers. They are used in addition to
 	// those that a node has, and in place of one of the same name.
 	Carriers map[string]inbox.Carrier
+	// Webhooks receive events of the inbox. They need a SQL store. All nodes of a database must have the same. Defaults
+	// to none.
+	Webhooks []webhook.Endpoint
 }
 
 // Node is an engine with its store and its loops. It is a tasker.Backend.
@@ -64,7 +68,8 @@ type Node struct {
 	store      engine.Store
 	dispatcher engine.Dispatcher // nil: the store is the queue
 	inbox      *inbox.Inbox      // nil: the store has no rows for dead letters
-	closers    []io.Closer       // connections to brokers
+	closers    []io.Closer       // connections to brokers and webhooks
+	hooked     bool              // webhooks are configured
 	upkeep     *upkeep.Upkeep
 	name       string // of this process among those that share the store
 	log        *slog.Logger
@@ -119,13 +124,15 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	if err := e.KeepSettings(ctx); err != nil {
 		return nil, local.ToError(err)
 	}
-	in, loops, closers := openInbox(s, e, ruler, opts)
+	b := local.New(e, s)
+	in, loops, closers := openInbox(s, e, b, ruler, opts)
 	loops = append(loops, sealing(s, e)...)
 	if err := declareSources(ctx, in, opts.Sources); err != nil {
 		return nil, err
 	}
-	return &Node{Backend: local.New(e, s), engine: e, store: s, dispatcher: d, inbox: in, closers: closers,
-		name: uuid.NewString(), log: opts.Logger, upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
+	return &Node{Backend: b, engine: e, store: s, dispatcher: d, inbox: in, closers: closers,
+		hooked: len(opts.Webhooks) > 0, name: uuid.NewString(), log: opts.Logger,
+		upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
 }
 
 // openDispatcher opens the dispatcher that the options name; nil for none. An unreachable server is no error.
@@ -169,6 +176,9 @@ func (n *Node) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	var reading sync.WaitGroup
 	reading.Go(func() { n.inbox.Read(ctx, n.name, n.log) })
+	if n.hooked {
+		reading.Go(func() { n.deliver(ctx, n.log) })
+	}
 	err := n.upkeep.Run(ctx)
 	stop()
 	reading.Wait()

@@ -117,6 +117,18 @@ func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
 	return out, nil
 }
 
+// Resolutions adds up how often groups were resolved; see inbox.GroupReader. An index has all of it.
+func (s letterRows) Resolutions(ctx context.Context, namespace string) (deadletter.Resolutions, error) {
+	w := where{}
+	w.add("resolutions > 0")
+	w.addIf(namespace != "", "namespace = ?", namespace)
+	return first(ctx, s, func(row Row) (r deadletter.Resolutions, err error) {
+		err = row.Scan(&r.Times, &r.OpenFor)
+		return r, err
+	}, `SELECT CAST(coalesce(sum(resolutions), 0) AS bigint), CAST(coalesce(sum(open_for), 0) AS bigint)
+ FROM tasker_groups`+w.text(), w.args...)
+}
+
 // Timed returns ignored groups whose time is up.
 // The earliest come first; the loop reads up to limit at a time.
 func (s letterRows) Timed(ctx context.Context, now task.Instant, limit int) ([]deadletter.GroupID, error) {

@@ -14,7 +14,7 @@ const (
 	groupFields = `g.group_id, g.namespace, g.print_version, g.error_type, g.error_message, g.frame, g.place, g.rule,
   g.title, g.state, g.state_at, g.resolved_in, g.ignore_until, g.ignore_count, g.ignore_rate, g.ignored_from,
   g.regression, g.regressions, g.resolved_at, g.open_for, g.resolutions, g.opened_at, g.owner, g.runbook, g.due_at,
-  g.merged_into, g.first_at, g.notes, g.version, g.rule_version, g.rule_keys`
+  g.merged_into, g.told_at, g.burst_at, g.first_at, g.notes, g.version, g.rule_version, g.rule_keys`
 	groupCounts = `, g.last_at, g.failures, g.open_letters, g.open_cases`
 	groupWidth  = 35
 )
@@ -35,8 +35,8 @@ func scanGroup(row Row) (*deadletter.Group, error) {
 		(*Text)(&g.Print.Frame), (*Text)(&g.Print.Where), (*Text)(&g.Print.Rule), (*Text)(&g.Title), (*Text)(&g.State),
 		&g.StateAt, (*Text)(&g.ResolvedIn), &g.Ignore.Until, &g.Ignore.Count, &g.Ignore.PerHour, &g.IgnoredFrom,
 		&regression, &g.Regressions, &g.ResolvedAt, &g.OpenFor, &g.Resolutions, &g.OpenedAt, (*Text)(&g.Owner),
-		(*Text)(&g.Runbook), &g.DueAt, &merged, &g.FirstAt, &g.Notes, &g.Version, &g.Print.RuleVersion,
-		(*Text)(&g.Print.RuleKeys), &g.LastAt, &g.Failures, &g.OpenLetters, &g.OpenCases)
+		(*Text)(&g.Runbook), &g.DueAt, &merged, &g.ToldAt, &g.BurstAt, &g.FirstAt, &g.Notes, &g.Version,
+		&g.Print.RuleVersion, (*Text)(&g.Print.RuleKeys), &g.LastAt, &g.Failures, &g.OpenLetters, &g.OpenCases)
 	g.ID, g.MergedInto, g.Regression = deadletter.GroupID(id), deadletter.GroupID(merged), regression != 0
 	return g, err
 }
@@ -141,11 +141,11 @@ func (letterRows) SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Gro
 	const query = `UPDATE tasker_groups SET title = $2, state = $3, state_at = $4, resolved_in = $5, ignore_until = $6,
   ignore_count = $7, ignore_rate = $8, ignored_from = $9, regression = $10, regressions = $11, resolved_at = $12,
   open_for = $13, resolutions = $14, opened_at = $15, owner = $16, runbook = $17, due_at = $18, merged_into = $19,
-  version = $20 WHERE group_id = $1`
+  version = $20, told_at = $21, burst_at = $22 WHERE group_id = $1`
 	return In(tx).Send(ctx, query, int64(g.ID), clean(g.Title), string(g.State), int64(g.StateAt), clean(g.ResolvedIn),
 		int64(g.Ignore.Until), g.Ignore.Count, g.Ignore.PerHour, g.IgnoredFrom, flag(g.Regression), g.Regressions,
 		int64(g.ResolvedAt), g.OpenFor, g.Resolutions, int64(g.OpenedAt), clean(g.Owner), clean(g.Runbook),
-		int64(g.DueAt), int64(g.MergedInto), g.Version)
+		int64(g.DueAt), int64(g.MergedInto), g.Version, int64(g.ToldAt), int64(g.BurstAt))
 }
 
 // AddGroupNotes appends to the threads of groups; see inbox.GroupRows. The row of the group gives out the numbers.

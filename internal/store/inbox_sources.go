@@ -11,13 +11,17 @@ import (
 
 const sourceColumns = `namespace, name, driver, url, queue, format, targets, max_replays, max_open, paused, version`
 
-// scanSource reads sourceColumns.
+// sourceFields are all columns of a source that are read; SaveSource stores those of sourceColumns.
+const sourceFields = sourceColumns + `, lost_at, lost_for`
+
+// scanSource reads sourceFields.
 func scanSource(row Row) (*deadletter.Source, error) {
 	r := &deadletter.Source{}
 	var targets JSON
 	var paused int64
 	err := row.Scan((*Text)(&r.Namespace), (*Text)(&r.Name), (*Text)(&r.Driver), (*Text)(&r.URL), (*Text)(&r.Queue),
-		(*Text)(&r.Format), &targets, &r.MaxReplays, &r.MaxOpen, &paused, &r.Version)
+		(*Text)(&r.Format), &targets, &r.MaxReplays, &r.MaxOpen, &paused, &r.Version, &r.LostAt,
+		(*Text)(&r.LostFor))
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +61,7 @@ func (letterRows) DropSource(ctx context.Context, tx engine.Tx, r *deadletter.So
 
 // FindSource returns a source, or nil.
 func (s letterRows) FindSource(ctx context.Context, namespace, name string) (*deadletter.Source, error) {
-	return first(ctx, s, scanSource, `SELECT `+sourceColumns+` FROM tasker_sources WHERE namespace = $1 AND name = $2`,
+	return first(ctx, s, scanSource, `SELECT `+sourceFields+` FROM tasker_sources WHERE namespace = $1 AND name = $2`,
 		namespace, name)
 }
 
@@ -66,7 +70,7 @@ func (s letterRows) FindSource(ctx context.Context, namespace, name string) (*de
 func (s letterRows) Sources(ctx context.Context, namespace string) ([]*deadletter.Source, error) {
 	w := where{}
 	w.addIf(namespace != "", "namespace = ?", namespace)
-	return collect(ctx, s, scanSource, `SELECT `+sourceColumns+` FROM tasker_sources`+w.text()+
+	return collect(ctx, s, scanSource, `SELECT `+sourceFields+` FROM tasker_sources`+w.text()+
 		` ORDER BY namespace, name`, w.args...)
 }
 
@@ -79,6 +83,18 @@ func (letterRows) TakeSource(ctx context.Context, tx engine.Tx, namespace, name,
 	const query = `UPDATE tasker_sources SET reader = $3, reader_until = $5 WHERE namespace = $1 AND name = $2
   AND (reader = $3 OR reader_until <= $4)`
 	n, err := In(tx).Exec(ctx, query, namespace, name, node, int64(now), int64(until))
+	return n > 0, err
+}
+
+// MarkSource stores since when a source cannot be read; see inbox.SourceRows.
+func (letterRows) MarkSource(ctx context.Context, tx engine.Tx, namespace, name string, lost task.Instant,
+	why string,
+) (bool, error) {
+	query := `UPDATE tasker_sources SET lost_at = $3, lost_for = $4 WHERE namespace = $1 AND name = $2 AND lost_at = 0`
+	if lost == 0 {
+		query = `UPDATE tasker_sources SET lost_at = $3, lost_for = $4 WHERE namespace = $1 AND name = $2 AND lost_at <> 0`
+	}
+	n, err := In(tx).Exec(ctx, query, namespace, name, int64(lost), clean(why))
 	return n > 0, err
 }
 

@@ -24,6 +24,7 @@ func Routes(api *endpoint.API, backend deadletters.Backend) {
 	f.redriveRoutes()
 	f.sourceRoutes()
 	f.ruleRoutes()
+	f.webhookRoutes()
 }
 
 // may is a list of permissions, one of which suffices.
@@ -131,6 +132,15 @@ func (f *family) ruleRoutes() {
 	add(f, get("/v1/rules/{namespace}/{name}", "get-rule", "Get a rule with its versions", read, 0), f.rule)
 	add(f, del("/v1/rules/{namespace}/{name}", "remove-rule", "Take a rule out of force; its groups and versions stay",
 		admin, conflicts), f.dropRule)
+}
+
+// webhookRoutes are for whoever configures the server: webhooks receive events of all namespaces.
+func (f *family) webhookRoutes() {
+	admin := may(access.Admin)
+	add(f, endpoint.Get("/v1/webhooks", "list-webhooks", "List the configured webhooks, without their secrets", admin, 0),
+		f.webhooks)
+	add(f, endpoint.Post("/v1/webhooks/{name}/test", "test-webhook", "Send a signed test event to a webhook, once", admin,
+		endpoint.BodyOptional), f.testWebhook)
 }
 
 // add registers an operation that is answered only where there is a Backend.

@@ -138,8 +138,10 @@ func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 		switch st := s.Status(); st.State {
 		case broker.Connected:
 			report(nil)
-		case broker.Lost, broker.Blocked:
+		case broker.Lost:
 			report(errors.New(st.LastError))
+		case broker.Blocked:
+			report(fmt.Errorf("%w: %s", inbox.ErrBlocked, st.LastError))
 		}
 	}
 }

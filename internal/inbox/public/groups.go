@@ -19,7 +19,8 @@ func (b *Backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadl
 	if err != nil {
 		return nil, relocated(err, "cursor", "query.cursor")
 	}
-	out := &deadletters.GroupPage{Groups: []deadletters.Group{}, NextCursor: page.Next}
+	out := &deadletters.GroupPage{Groups: []deadletters.Group{}, NextCursor: page.Next,
+		Resolutions: page.Resolved.Times, MeanOpenSeconds: page.Resolved.Mean().Seconds()}
 	for _, g := range page.Groups {
 		shown := shownGroup(g)
 		shown.Hours = shownHours(page.Hours[g.ID])

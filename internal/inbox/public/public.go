@@ -7,6 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/webhook"
 )
 
 // Inbox is the use cases of dead letters, as *inbox.Inbox implements them; see there for their contracts. They limit
@@ -17,6 +18,7 @@ type Inbox interface {
 	Redrives
 	Sources
 	Rules
+	Webhooks
 }
 
 // Letters are the use cases of single letters.
@@ -96,6 +98,12 @@ type Rules interface {
 	Rules(ctx context.Context, namespace string) ([]inbox.RuleStatus, error)
 	Rule(ctx context.Context, namespace, name string) (*inbox.RuleStory, error)
 	TestRule(ctx context.Context, t inbox.RuleTest) (*inbox.RuleTrial, error)
+}
+
+// Webhooks are the use cases of webhooks.
+type Webhooks interface {
+	Endpoints(ctx context.Context) []webhook.Endpoint
+	TestWebhook(ctx context.Context, name string) (*inbox.WebhookTest, error)
 }
 
 // Backend is a deadletters.Backend on an Inbox. It has no state and is safe for concurrent use.

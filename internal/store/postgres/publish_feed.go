@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/feed"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
@@ -48,7 +49,7 @@ type feedMessage struct {
 type changeMessage struct {
 	Kind        feed.ChangeKind `json:"k"`
 	At          task.Instant    `json:"a"`
-	Task        string          `json:"t"`
+	Task        string          `json:"t,omitempty"`
 	Def         int64           `json:"d"`
 	Priority    int             `json:"p,omitempty"`
 	Correlation string          `json:"r,omitempty"`
@@ -59,6 +60,8 @@ type changeMessage struct {
 	Case        string          `json:"e,omitempty"`
 	Reason      string          `json:"y,omitempty"`
 	Status      string          `json:"x,omitempty"`
+	// Inbox is an event of the inbox; Task is then empty.
+	Inbox *deadletter.Event `json:"i,omitempty"`
 }
 
 // maxPayload is the maximum bytes of changes in one notification, whose length is limited to 8,000 bytes; the rest is
@@ -111,6 +114,9 @@ func (s *Store) split(t feed.Batch) ([]string, error) {
 
 // changeMessageOf encodes a change.
 func changeMessageOf(c *feed.Change) changeMessage {
+	if c.Inbox != nil {
+		return changeMessage{Kind: c.Kind, Inbox: c.Inbox}
+	}
 	t := changeMessage{Kind: c.Kind, At: c.At, Task: c.Task.String(), Def: c.DefID, Priority: c.Priority,
 		Correlation: c.CorrelationID, Tags: c.Tags,
 		From: c.From, To: c.To, Cause: c.Cause, Reason: c.Reason, Status: c.Status}
@@ -127,6 +133,10 @@ func (b *peerMessage) feedBatch() *feed.Batch {
 	}
 	t := &feed.Batch{From: b.Node, Number: b.Feed.Number, Lost: b.Feed.Lost}
 	for _, c := range b.Feed.Changes {
+		if c.Inbox != nil {
+			t.Changes = append(t.Changes, feed.InboxChange(*c.Inbox))
+			continue
+		}
 		change := feed.Change{Kind: c.Kind, At: c.At, DefID: c.Def, Priority: c.Priority, CorrelationID: c.Correlation,
 			Tags: c.Tags,
 			From: c.From, To: c.To, Cause: c.Cause, Reason: c.Reason, Status: c.Status}

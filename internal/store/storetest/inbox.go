@@ -37,6 +37,7 @@ func RunInbox(t *testing.T, open func(t *testing.T) InboxStore) {
 		{"Redrives", redriveCases()},
 		{"Sources", sourceCases()},
 		{"Rules", ruleCases()},
+		{"Events", eventCases()},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {

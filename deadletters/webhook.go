@@ -1,0 +1,57 @@
+package deadletters
+
+import (
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// WebhookType is the type of an event that webhooks receive.
+type WebhookType string
+
+// The types of events that webhooks receive.
+const (
+	WebhookGroupNew        WebhookType = "group.new"
+	WebhookGroupRegression WebhookType = "group.regression"
+	WebhookGroupBurst      WebhookType = "group.burst"
+	WebhookRedriveHalted   WebhookType = "redrive.halted"
+	WebhookSourceLost      WebhookType = "source.lost"
+	WebhookTest            WebhookType = "webhook.test" // of TestWebhook; it has no data
+)
+
+// WebhookEvent is the body of a request to a webhook. The request is signed as the Standard Webhooks specification
+// says; its header webhook-id is the same in every attempt to deliver one event.
+type WebhookEvent struct {
+	Type      WebhookType `json:"type"`
+	Timestamp time.Time   `json:"timestamp"`
+	Data      WebhookData `json:"data"`
+}
+
+// WebhookData is what an event is about.
+type WebhookData struct {
+	Namespace string               `json:"namespace,omitempty"`
+	Cause     string               `json:"cause,omitempty"`
+	Group     *tasker.GroupEvent   `json:"group,omitempty"`
+	Redrive   *tasker.RedriveEvent `json:"redrive,omitempty"`
+	Source    *tasker.SourceEvent  `json:"source,omitempty"`
+}
+
+// Webhook is a configured receiver of events.
+type Webhook struct {
+	Name string `json:"name"`
+	// URL has no more than scheme and host: the rest may be a secret.
+	URL        string        `json:"url" doc:"Scheme and host; the rest may be a secret."`
+	Events     []WebhookType `json:"events"`
+	Namespaces []string      `json:"namespaces,omitempty" doc:"Missing for all."`
+	Secrets    int           `json:"secrets" doc:"Number of secrets that sign."`
+}
+
+// WebhookAnswer is how a webhook answered a test event.
+type WebhookAnswer struct {
+	Name      string  `json:"name"`
+	MessageID string  `json:"message_id" doc:"The header webhook-id of the request."`
+	Delivered bool    `json:"delivered" doc:"Whether the status was 2xx."`
+	Status    int     `json:"status,omitempty" doc:"HTTP status; missing if there was no answer."`
+	Seconds   float64 `json:"seconds"`
+	Error     string  `json:"error,omitempty"`
+}

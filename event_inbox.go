@@ -1,0 +1,48 @@
+package tasker
+
+import "github.com/google/uuid"
+
+// GroupEvent is the group of failures that an event is about.
+type GroupEvent struct {
+	GroupID   string `json:"group_id" doc:"16 hexadecimal digits."`
+	Title     string `json:"title" doc:"Cut to 300 bytes."`
+	Where     string `json:"where,omitempty" doc:"Handler or source."`
+	FromState string `json:"from_state,omitempty"`
+	State     string `json:"state"`
+	Failures  int64  `json:"failures" doc:"In all."`
+	// ThisHour and UsualPerHour are set in a burst: the failures of the current clock hour, and their mean number in an
+	// hour of the day before.
+	ThisHour     int64   `json:"this_hour,omitempty" doc:"Of a burst: failures of the current clock hour."`
+	UsualPerHour float64 `json:"usual_per_hour,omitempty" doc:"Of a burst: mean number of failures in an hour of the day before."`
+}
+
+// RedriveEvent is the redrive that an event is about, and its progress.
+type RedriveEvent struct {
+	RedriveUUID uuid.UUID `json:"redrive_uuid"`
+	FromState   string    `json:"from_state,omitempty"`
+	State       string    `json:"state"`
+	HaltReason  string    `json:"halt_reason,omitempty"`
+	Total       int       `json:"total" doc:"Items."`
+	Decided     int       `json:"decided" doc:"Items that have a result."`
+	Wave        int       `json:"wave,omitempty"`
+	// Counts are missing while waves are under way, of which there may be thousands.
+	Counts *RedriveCounts `json:"counts,omitempty" doc:"Missing in events of the states running and observing that a wave causes."`
+}
+
+// RedriveCounts counts the items of a redrive by their states; see deadletters.ItemCounts.
+type RedriveCounts struct {
+	Pending   int `json:"pending"`
+	Sending   int `json:"sending"`
+	Sent      int `json:"sent"`
+	Returned  int `json:"returned"`
+	Completed int `json:"completed"`
+	Failed    int `json:"failed"`
+	Skipped   int `json:"skipped"`
+	Uncertain int `json:"uncertain" doc:"Among the others: they may have been sent twice, under the same ID."`
+}
+
+// SourceEvent is the source of dead letters that an event is about.
+type SourceEvent struct {
+	Name  string `json:"name"`
+	Error string `json:"error,omitempty" doc:"Why it cannot be read; without secrets."`
+}

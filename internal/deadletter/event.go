@@ -1,0 +1,167 @@
+package deadletter
+
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// EventKind is a kind of event of the inbox.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventGroupNew   EventKind = "group.new"        // its first failure
+	EventRegression EventKind = "group.regression" // it was resolved, and has failed since
+	EventBurst      EventKind = "group.burst"      // it fails much more often than usual
+	EventGroupState EventKind = "group.state"      // an operator, or a bound of ignoring, changed its state
+	EventRedrive    EventKind = "redrive.state"    // a redrive entered a state, a draft included
+	EventLost       EventKind = "source.lost"      // a source cannot be read
+	EventFound      EventKind = "source.found"     // a source that was lost is read again
+)
+
+// EventKinds lists the kinds.
+var EventKinds = []EventKind{EventGroupNew, EventRegression, EventBurst, EventGroupState, EventRedrive, EventLost,
+	EventFound}
+
+// MaxCause bounds the cause of an event, in bytes.
+const MaxCause = 500
+
+// Event says that something happened in the inbox. It is small, because other nodes receive it in a notification; names
+// in JSON are those in the database.
+type Event struct {
+	ID        task.ID      `json:"-"` // zero for one that is not stored
+	Kind      EventKind    `json:"kind"`
+	Namespace string       `json:"namespace"`
+	At        task.Instant `json:"at"`
+	// Object is the ID of the group, the UUID of the redrive or the name of the source.
+	Object string `json:"object"`
+	// From and To are states of the group or the redrive; From is "" for a new one.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Cause is an act, the reason of a halt, or why a source cannot be read; cut to MaxCause.
+	Cause string `json:"cause,omitempty"`
+
+	// of a group
+
+	Title    string  `json:"title,omitempty"`
+	Where    string  `json:"where,omitempty"` // handler or source
+	Failures int64   `json:"failures,omitempty"`
+	Hour     int64   `json:"hour,omitempty"`  // of a burst: failures of the current clock hour
+	Usual    float64 `json:"usual,omitempty"` // of a burst: mean number in an hour of the day before
+
+	// of a redrive
+
+	Total   int `json:"total,omitempty"`
+	Decided int `json:"decided,omitempty"` // items that have a result
+	Wave    int `json:"wave,omitempty"`
+	// Counts are known when no wave is under way: they cost a look at every item. nil: not known.
+	Counts *Counts `json:"counts,omitempty"`
+}
+
+// maxEventTitle bounds the title of a group in an event, in bytes.
+const maxEventTitle = 300
+
+// GroupHappened returns an event of a group.
+func GroupHappened(kind EventKind, g *Group, from GroupState, cause string, now task.Instant) Event {
+	return Event{Kind: kind, Namespace: g.Namespace, At: now, Object: g.ID.String(), From: string(from),
+		To: string(g.State), Cause: failure.Cut(cause, MaxCause), Title: failure.Cut(g.Title, maxEventTitle),
+		Where: g.Print.Where, Failures: g.Failures}
+}
+
+// RedriveHappened returns the event of a redrive that has entered a state. counts may be nil.
+func RedriveHappened(r *Redrive, from RedriveState, counts *Counts, now task.Instant) Event {
+	e := Event{Kind: EventRedrive, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
+		To: string(r.State), Cause: failure.Cut(r.Halt, MaxCause), Total: r.Total, Decided: r.Behind, Wave: r.Wave,
+		Counts: counts}
+	if counts != nil {
+		e.Decided = counts.Decided()
+	}
+	return e
+}
+
+// SourceHappened returns the event of a source that was lost, because of cause, or found again ("").
+func SourceHappened(s *Source, cause string, now task.Instant) Event {
+	e := Event{Kind: EventFound, Namespace: s.Namespace, At: now, Object: s.Name}
+	if cause != "" {
+		e.Kind, e.Cause = EventLost, failure.Cut(cause, MaxCause)
+	}
+	return e
+}
+
+const (
+	// newsAge is how old a failure may be to make its group news. The groups of an older database are not.
+	newsAge = time.Hour
+	// burstLeast is the number of failures in a clock hour below which there is no burst, and burstFactor how many times
+	// the usual number a burst has at least.
+	burstLeast, burstFactor = 50, 10
+	// burstDay is the time over which the usual number is the mean, and burstPause the least time between two bursts.
+	burstDay, burstPause = 24 * time.Hour, 6 * time.Hour
+)
+
+// First notices the first failures of a group, once. It reports false for
+// failures that are older than an hour, and for those that another group shows.
+func (g *Group) First(d Delta, now task.Instant) bool {
+	if g.ToldAt != 0 || d.Failures <= 0 || d.Group != g.ID {
+		return false
+	}
+	g.ToldAt = now
+	return g.MergedInto == 0 && d.At >= now.Add(-newsAge)
+}
+
+// MayBurst reports whether Burst can find a burst, without the counts by the hour.
+func (g *Group) MayBurst(now task.Instant) bool {
+	return g.Failures >= burstLeast && g.MergedInto == 0 && (g.State == GroupOpen || g.State == GroupAcknowledged) &&
+		now.Sub(g.FirstAt) >= time.Hour && (g.BurstAt == 0 || now.Sub(g.BurstAt) >= burstPause)
+}
+
+// Burst reports whether the group fails at least ten times as often as usual: 50 failures or more in this clock hour,
+// compared with the mean of the hours of a day before it, or of those since its first failure. hours are its failures
+// by the hour. There is at most one burst in six hours; a group that is resolved, ignored, or younger than an hour has
+// none. Burst records the time of a burst.
+func (g *Group) Burst(hours []Hour, now task.Instant) (hour int64, usual float64, burst bool) {
+	if !g.MayBurst(now) {
+		return 0, 0, false
+	}
+	begin := now - now%task.Instant(time.Hour.Microseconds())
+	from := max(begin.Add(-burstDay), g.FirstAt-g.FirstAt%task.Instant(time.Hour.Microseconds()))
+	var before int64
+	for _, h := range hours {
+		switch {
+		case h.At >= begin:
+			hour += h.Failures
+		case h.At >= from:
+			before += h.Failures
+		}
+	}
+	usual = float64(before) / max(begin.Sub(from).Hours(), 1)
+	if hour < burstLeast || float64(hour) < burstFactor*usual {
+		return hour, usual, false
+	}
+	g.BurstAt = now
+	return hour, usual, true
+}
+
+// SystemNamespace is the namespace of the tasks that deliver events.
+const SystemNamespace = "tasker-system"
+
+// HookTypes are the types of events that webhooks may receive.
+var HookTypes = []string{string(EventGroupNew), string(EventRegression), string(EventBurst), hookHalted,
+	string(EventLost)}
+
+const hookHalted = "redrive.halted"
+
+// Hook returns the type under which webhooks receive the event; "" if they do not. They receive nothing of
+// SystemNamespace: a delivery that fails must not cause the next one.
+func (e *Event) Hook() string {
+	switch {
+	case e.Namespace == SystemNamespace:
+		return ""
+	case e.Kind == EventRedrive && e.To == string(RedriveHalted):
+		return hookHalted
+	case e.Kind == EventGroupNew, e.Kind == EventRegression, e.Kind == EventBurst, e.Kind == EventLost:
+		return string(e.Kind)
+	}
+	return ""
+}

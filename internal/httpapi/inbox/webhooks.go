@@ -1,0 +1,30 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+)
+
+// webhookList is the answer to a list of webhooks.
+type webhookList struct {
+	Webhooks []deadletters.Webhook `json:"webhooks"`
+}
+
+func (f *family) webhooks(ctx context.Context, _ *endpoint.None, _ *endpoint.None,
+) (endpoint.Answer[*webhookList], error) {
+	list, err := f.backend.Webhooks(ctx)
+	return endpoint.OK(&webhookList{list}), err
+}
+
+// WebhookPath names a webhook, to embed.
+type WebhookPath struct {
+	Name string `path:"name" minLength:"1" maxLength:"64" doc:"The webhook."`
+}
+
+func (f *family) testWebhook(ctx context.Context, params *WebhookPath, _ *nothing,
+) (endpoint.Answer[*deadletters.WebhookAnswer], error) {
+	answer, err := f.backend.TestWebhook(ctx, params.Name)
+	return endpoint.OK(answer), err
+}

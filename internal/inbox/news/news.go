@@ -1,0 +1,61 @@
+// Package news gives events of the inbox their public form: in streams, and in what webhooks receive.
+package news
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// Event returns an event as a stream shows it, without a position.
+func Event(e *deadletter.Event) tasker.Event {
+	out := tasker.Event{Type: tasker.EventType(e.Kind), At: e.At.Time(), Namespace: e.Namespace, Cause: e.Cause}
+	switch e.Kind {
+	case deadletter.EventRedrive:
+		out.Redrive = redrive(e)
+	case deadletter.EventLost, deadletter.EventFound:
+		out.Source = &tasker.SourceEvent{Name: e.Object, Error: e.Cause}
+	default:
+		out.Group = &tasker.GroupEvent{GroupID: e.Object, Title: e.Title, Where: e.Where, FromState: e.From, State: e.To,
+			Failures: e.Failures, ThisHour: e.Hour, UsualPerHour: e.Usual}
+	}
+	return out
+}
+
+func redrive(e *deadletter.Event) *tasker.RedriveEvent {
+	id, _ := uuid.Parse(e.Object) // it was made from one
+	out := &tasker.RedriveEvent{RedriveUUID: id, FromState: e.From, State: e.To, HaltReason: e.Cause, Total: e.Total,
+		Decided: e.Decided, Wave: e.Wave}
+	if e.Counts != nil {
+		counts := tasker.RedriveCounts(*e.Counts)
+		out.Counts = &counts
+	}
+	return out
+}
+
+// Payload returns what a webhook receives of an event: a deadletters.WebhookEvent in JSON.
+func Payload(e *deadletter.Event) ([]byte, error) {
+	shown := Event(e)
+	return encode(deadletters.WebhookEvent{Type: deadletters.WebhookType(e.Hook()), Timestamp: shown.At,
+		Data: deadletters.WebhookData{Namespace: shown.Namespace, Cause: shown.Cause, Group: shown.Group,
+			Redrive: shown.Redrive, Source: shown.Source}})
+}
+
+// Test returns the payload of a test.
+func Test(now time.Time) ([]byte, error) {
+	return encode(deadletters.WebhookEvent{Type: deadletters.WebhookTest, Timestamp: now})
+}
+
+func encode(e deadletters.WebhookEvent) ([]byte, error) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("encode event for a webhook: %w", err)
+	}
+	return body, nil
+}

@@ -1,0 +1,55 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// tell reports events: to listeners after the commit, and to webhooks by rows in the same transaction. It must be the
+// last thing that a transaction does; see engine.Announce.
+func (in *Inbox) tell(ctx context.Context, tx engine.Tx, events ...deadletter.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	var stored []deadletter.Event
+	for _, e := range events {
+		if in.hooked(&e) {
+			e.ID = in.newID()
+			stored = append(stored, e)
+		}
+	}
+	if len(stored) > 0 {
+		if err := in.store.AddEvents(ctx, tx, stored); err != nil {
+			return err
+		}
+	}
+	in.tasks.Announce(tx, events...)
+	return nil
+}
+
+// tellRedrive reports that a redrive has entered a state, if it has left the one before. Only its counts cost a look at
+// every item, so that waves, of which there may be thousands, go without.
+func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive,
+	was deadletter.RedriveState, counts *deadletter.Counts,
+) error {
+	if r.State == was {
+		return nil
+	}
+	return in.tell(ctx, tx, deadletter.RedriveHappened(r, was, counts, in.now()))
+}
+
+// countsOf returns the counts of the items of a redrive as they are committed; nil if there is no such redrive.
+func (in *Inbox) countsOf(ctx context.Context, id task.ID) (*deadletter.Counts, error) {
+	r, err := in.store.FindRedrive(ctx, id)
+	if err != nil || r == nil {
+		return nil, err
+	}
+	c, err := in.store.CountItems(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &c, nil
+}

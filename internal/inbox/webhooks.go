@@ -1,0 +1,208 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/webhook"
+)
+
+// Webhooks are the endpoints that receive events. Events are rows, written with what they tell of; a loop submits a
+// task for each endpoint that wants one; the node runs these tasks. See docs/design/0033-webhooks.md.
+type Webhooks struct {
+	Endpoints []webhook.Endpoint
+	// Sender sends to them.
+	Sender Poster
+	// Payload and Test return what they receive of an event, and of a test.
+	Payload func(*deadletter.Event) ([]byte, error)
+	Test    func(now time.Time) ([]byte, error)
+	// Register makes sure that the template of deliveries exists, in its present version.
+	Register func(context.Context) error
+}
+
+// Poster sends messages to endpoints; see webhook.Sender.
+type Poster interface {
+	Send(ctx context.Context, to *webhook.Endpoint, m webhook.Message) (status int, err error)
+}
+
+const (
+	// DeliveryTemplate is the template of deliveries, in deadletter.SystemNamespace, and DeliveryVersion its version:
+	// another content needs another version.
+	DeliveryTemplate, DeliveryVersion = "webhook-delivery", "1"
+	// submitEvents bounds the events of one turn, eventRetention is when they are deleted.
+	submitEvents, eventRetention = 50, 30 * 24 * time.Hour
+)
+
+// Delivery is the context of a task that delivers an event. It names the event and no content, so that whoever may
+// submit tasks cannot have anything else signed.
+type Delivery struct {
+	EventUUID string `json:"event_uuid"`
+	Webhook   string `json:"webhook"`
+	Event     string `json:"event"` // type, for people
+}
+
+// hooked reports whether a webhook receives the event.
+func (in *Inbox) hooked(e *deadletter.Event) bool {
+	return slices.ContainsFunc(in.opts.Webhooks.Endpoints, func(to webhook.Endpoint) bool {
+		return to.Wants(e.Hook(), e.Namespace)
+	})
+}
+
+// SubmitDeliveries submits the tasks that deliver waiting events, each in the transaction that marks its event. It must
+// run in one process at a time. It returns the number of events, and whether more are waiting.
+func (in *Inbox) SubmitDeliveries(ctx context.Context) (n int, more bool, err error) {
+	events, err := in.store.WaitingEvents(ctx, submitEvents)
+	if err != nil || len(events) == 0 {
+		return 0, false, err
+	}
+	if register := in.opts.Webhooks.Register; register != nil {
+		if err := register(ctx); err != nil {
+			return 0, false, err
+		}
+	}
+	for i := range events {
+		if err := in.submitDeliveries(ctx, &events[i]); err != nil {
+			return n, false, err
+		}
+		n++
+	}
+	return n, n == submitEvents, nil
+}
+
+// submitDeliveries submits the tasks of one event. A process without the endpoint of another one drops the event for
+// it: all processes must have the same configuration.
+func (in *Inbox) submitDeliveries(ctx context.Context, e *deadletter.Event) error {
+	var subs []engine.Submission
+	for i := range in.opts.Webhooks.Endpoints {
+		to := &in.opts.Webhooks.Endpoints[i]
+		if !to.Wants(e.Hook(), e.Namespace) {
+			continue
+		}
+		d := Delivery{EventUUID: e.ID.String(), Webhook: to.Name, Event: e.Hook()}
+		body, err := json.Marshal(d)
+		if err != nil {
+			return fmt.Errorf("encode delivery: %w", err)
+		}
+		subs = append(subs, engine.Submission{Name: DeliveryTemplate, Version: DeliveryVersion,
+			Namespace: deadletter.SystemNamespace, Context: body,
+			IdempotencyKey: "webhook:" + d.EventUUID + ":" + to.Name, Meta: task.Meta{Initiator: engine.System}})
+	}
+	mark := func(ctx context.Context, tx engine.Tx) error {
+		return in.store.EventsSubmitted(ctx, tx, []task.ID{e.ID})
+	}
+	if len(subs) == 0 {
+		return in.db.Write(ctx, mark)
+	}
+	_, err := in.tasks.SubmitWithin(ctx, subs, func(submit func(context.Context, engine.Tx) error) error {
+		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			if err := submit(ctx, tx); err != nil {
+				return err
+			}
+			return mark(ctx, tx)
+		})
+	})
+	return err
+}
+
+// Deliver sends an event to an endpoint. It returns the status of the answer; 0 when the endpoint does not want the
+// event any more. A *webhook.Refusal says whether to try again; NotFound: there is no such event or endpoint.
+func (in *Inbox) Deliver(ctx context.Context, d Delivery) (status int, err error) {
+	to := in.endpoint(d.Webhook)
+	if to == nil {
+		return 0, noWebhook(d.Webhook)
+	}
+	id, err := task.ParseID(d.EventUUID)
+	if err != nil {
+		return 0, task.Errorf(task.NotFound, "there is no event %q", d.EventUUID)
+	}
+	e, err := in.store.FindEvent(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	if e == nil {
+		return 0, task.Errorf(task.NotFound, "there is no event %s: events are kept for 30 days", d.EventUUID)
+	}
+	if !to.Wants(e.Hook(), e.Namespace) {
+		return 0, nil
+	}
+	payload, err := in.opts.Webhooks.Payload(e)
+	if err != nil {
+		return 0, err
+	}
+	return in.opts.Webhooks.Sender.Send(ctx, to, webhook.Message{ID: d.EventUUID, At: in.now().Time(), Payload: payload})
+}
+
+// endpoint returns the endpoint of a name, or nil.
+func (in *Inbox) endpoint(name string) *webhook.Endpoint {
+	for i := range in.opts.Webhooks.Endpoints {
+		if in.opts.Webhooks.Endpoints[i].Name == name {
+			return &in.opts.Webhooks.Endpoints[i]
+		}
+	}
+	return nil
+}
+
+func noWebhook(name string) error {
+	return &task.Error{Code: task.NotFound, Message: fmt.Sprintf("there is no webhook %q", name),
+		Hint: "see tasker webhook list"}
+}
+
+// Endpoints returns the endpoints that the request reaches: for a key that is limited to namespaces, those that receive
+// events of these only.
+func (in *Inbox) Endpoints(ctx context.Context) []webhook.Endpoint {
+	var out []webhook.Endpoint
+	for _, to := range in.opts.Webhooks.Endpoints {
+		if reachesEndpoint(ctx, &to) {
+			out = append(out, to)
+		}
+	}
+	return out
+}
+
+func reachesEndpoint(ctx context.Context, to *webhook.Endpoint) bool {
+	if !access.From(ctx).Limited() {
+		return true
+	}
+	return len(to.Namespaces) > 0 && !slices.ContainsFunc(to.Namespaces, func(namespace string) bool {
+		return !reaches(ctx, namespace)
+	})
+}
+
+// WebhookTest is how an endpoint answered a test.
+type WebhookTest struct {
+	MessageID string
+	Status    int // 0: there was no answer
+	Took      time.Duration
+	Error     string // why the test was not accepted; "" if it was
+}
+
+// TestWebhook sends a test event to an endpoint, once and at once.
+func (in *Inbox) TestWebhook(ctx context.Context, name string) (*WebhookTest, error) {
+	to := in.endpoint(name)
+	if to == nil || !reachesEndpoint(ctx, to) {
+		return nil, noWebhook(name)
+	}
+	now := in.now()
+	payload, err := in.opts.Webhooks.Test(now.Time())
+	if err != nil {
+		return nil, err
+	}
+	test := &WebhookTest{MessageID: in.newID().String()}
+	test.Status, err = in.opts.Webhooks.Sender.Send(ctx, to,
+		webhook.Message{ID: test.MessageID, At: now.Time(), Payload: payload})
+	test.Took = in.now().Sub(now)
+	var refusal *webhook.Refusal
+	if errors.As(err, &refusal) {
+		test.Error = cmp.Or(refusal.Error(), "refused")
+	}
+	return test, ctx.Err()
+}

@@ -1,0 +1,61 @@
+package webhook
+
+import (
+	"net/url"
+	"slices"
+)
+
+// Bounds of the configuration.
+const (
+	// MaxEndpoints bounds the endpoints, MaxSecrets the secrets of one.
+	MaxEndpoints, MaxSecrets = 20, 5
+	// MaxName and MaxURL bound the length of a name and a URL, in bytes.
+	MaxName, MaxURL = 64, 2048
+)
+
+// Endpoint is a receiver of messages.
+type Endpoint struct {
+	Name string
+	// URL begins with http:// or https://. All but its host may be a secret.
+	URL string
+	// Secrets sign each message, so that a receiver that knows one of them can verify it. The first is the newest.
+	Secrets []Secret
+	// Events are the types of events that it receives, and Namespaces those of which; empty means all.
+	Events, Namespaces []string
+}
+
+// Wants reports whether the endpoint receives events of a type in a namespace.
+func (e *Endpoint) Wants(event, namespace string) bool {
+	return event != "" && (len(e.Events) == 0 || slices.Contains(e.Events, event)) &&
+		(len(e.Namespaces) == 0 || slices.Contains(e.Namespaces, namespace))
+}
+
+// Shown returns scheme and host of the URL: what follows may be a secret.
+func (e *Endpoint) Shown() string { return ShowURL(e.URL) }
+
+// ShowURL returns scheme and host of a URL, without user, path and query.
+func ShowURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	shown := u.Scheme + "://" + u.Host
+	if u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.User != nil {
+		shown += "/..."
+	}
+	return shown
+}
+
+// URLFault returns why a text is no URL of an endpoint, or "". It does not repeat the text, which may be a secret.
+func URLFault(text string) string {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return "must be a URL that begins with https:// or http://"
+	case len(text) > MaxURL:
+		return "is too long: at most 2,048 bytes"
+	case u.Fragment != "":
+		return "must not have a fragment (#): it is not sent"
+	}
+	return ""
+}
