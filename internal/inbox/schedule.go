@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -47,6 +46,18 @@ func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) err
 	if err := b.mark(ctx); err != nil {
 		return err
 	}
+	if again { // before the send: this process may end during it, too
+		if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			for _, o := range b.sending {
+				if err := in.reportAgain(ctx, tx, o, "a process ended between the send and its record"); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
 	results := b.send(ctx)
 	policies, err := in.store.Policies(ctx, "")
 	if err != nil {
@@ -63,32 +74,28 @@ func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) err
 		if err := made.store(ctx, tx, in); err != nil {
 			return err
 		}
-		if err := in.reportUncertain(ctx, tx, b.sending, results); err != nil {
-			return err
+		unclear := map[task.ID]string{} // why the broker's answer left the outcome open
+		for _, r := range results {
+			if r.item.Uncertain && r.item.State == deadletter.ItemSent {
+				unclear[r.item.ID] = r.item.Message
+			}
+		}
+		for _, o := range b.sending {
+			if why := unclear[o.item.ID]; why != "" {
+				if err := in.reportAgain(ctx, tx, o, why); err != nil {
+					return err
+				}
+			}
 		}
 		return in.leave(ctx, tx, results)
 	})
 }
 
-// reportUncertain records in the audit trail that letters may have been sent twice: a policy's sends have no items.
-func (in *Inbox) reportUncertain(ctx context.Context, tx engine.Tx, sending []outgoing, results []result) error {
-	of := map[task.ID]*deadletter.Letter{}
-	for _, o := range sending {
-		of[o.item.ID] = o.out.Letter
-	}
-	for _, r := range results {
-		l := of[r.item.ID]
-		if l == nil || !r.item.Uncertain || r.item.State != deadletter.ItemSent {
-			continue
-		}
-		reason := cmp.Or(r.item.Message, "a process ended between the send and its record")
-		err := in.act(ctx, tx, act{kind: "send_letter_again", by: By{Actor: engine.System,
-			Reason: "it may have been sent twice: " + reason}, namespace: l.Namespace, of: l.ID.String()})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// reportAgain records in the audit trail that a letter may be sent twice: a policy's sends have no items.
+func (in *Inbox) reportAgain(ctx context.Context, tx engine.Tx, o outgoing, why string) error {
+	l := o.out.Letter
+	return in.act(ctx, tx, act{kind: "send_letter_again", by: By{Actor: engine.System,
+		Reason: "it may be sent twice: " + why}, namespace: l.Namespace, of: l.ID.String()})
 }
 
 // leave opens scheduled letters that cannot be sent, so that an operator sees them and no policy tries for ever.
