@@ -142,15 +142,13 @@ func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string)
 // export are newer than the first page, so the export neither misses nor repeats an act. An
 // error leaves the lines that were written before.
 func (c *auditTrail) export(ctx context.Context, client *tasker.Client) error {
-	out := json.NewEncoder(c.s.Out)
-	out.SetEscapeHTML(false)
 	for {
 		records, err := operate.Of(client).Audit(ctx, c.filter)
 		if err != nil {
 			return err
 		}
 		for i := range records {
-			if err := out.Encode(&records[i]); err != nil {
+			if err := c.s.printJSONLine(&records[i]); err != nil {
 				return fmt.Errorf("write act %d: %w", records[i].No, err)
 			}
 		}

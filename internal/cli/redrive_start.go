@@ -5,13 +5,14 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 )
 
 // newRedriveStart builds `redrive start`. It has two forms: with flags it creates a redrive, with a UUID it starts a
-// draft. A draft has its plan and its selection already, so flags for them have no effect on it.
+// draft. A draft has its plan and its selection already, so flags for them are refused with it.
 func newRedriveStart(s *session) *cobra.Command {
 	var (
 		flags                redriveFlags
@@ -32,6 +33,9 @@ opens discarded letters again.`,
 		PreRunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && (dryRun || draft) {
 				return usagef("a redrive that exists takes neither --dry-run nor --draft")
+			}
+			if name := frozenFlag(cmd); len(args) > 0 && name != "" {
+				return usagef("a redrive that exists has its selection and its plan: leave out --%s", name)
 			}
 			flags.req.Start, flags.req.Act = !draft, signed(flags.req.Act)
 			return flags.prepare(s, cmd)
@@ -57,6 +61,18 @@ opens discarded letters again.`,
 	f.BoolVar(&draft, "draft", false, "freeze the selection and do not start")
 	f.BoolVar(&watch, "watch", false, "then show the progress until it ends or halts")
 	return cmd
+}
+
+// frozenFlag returns a flag of the selection or the plan that is set, "" for none.
+func frozenFlag(cmd *cobra.Command) (name string) {
+	var frozen cobra.Command
+	new(redriveFlags).add(&frozen)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if frozen.Flags().Lookup(f.Name) != nil {
+			name = f.Name
+		}
+	})
+	return name
 }
 
 // startRedrive starts the draft that the argument names or, without arguments, creates a redrive from req. Creating is
