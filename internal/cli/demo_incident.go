@@ -18,7 +18,7 @@ type incidentCommand struct {
 	listen  string
 	letters int
 	exit    bool
-	lines   <-chan error // one for each line of the input; nil before it is read
+	lines <-chan struct{} // one for each line of the input; nil before it is read
 }
 
 // newDemoIncident builds `demo incident`. Like `demo` it needs neither a database nor a configuration and ignores both,
@@ -106,11 +106,11 @@ func (c *incidentCommand) play(ctx context.Context, played *incident.Incident, n
 // enter waits until the reader presses Enter, or for the end of ctx. The end of the input goes on at once.
 func (c *incidentCommand) enter(ctx context.Context) error {
 	if c.lines == nil {
-		lines := make(chan error)
+		lines := make(chan struct{})
 		go func() { // it ends with the process: reading a terminal cannot be interrupted
 			in := bufio.NewScanner(c.s.In)
 			for in.Scan() {
-				lines <- nil
+				lines <- struct{}{}
 			}
 			close(lines)
 		}()
