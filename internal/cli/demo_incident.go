@@ -18,7 +18,7 @@ type incidentCommand struct {
 	listen  string
 	letters int
 	exit    bool
-	lines <-chan struct{} // one for each line of the input; nil before it is read
+	lines   <-chan struct{} // one for each line of the input; nil before it is read
 }
 
 // newDemoIncident builds `demo incident`. Like `demo` it needs neither a database nor a configuration and ignores both,
