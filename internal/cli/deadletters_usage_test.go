@@ -17,7 +17,8 @@ func TestMistakesInDeadLetterCommands(t *testing.T) {
 		"letter list --limit 0", "letter show zz", "redrive list --state running,zz", "redrive report zz",
 		"redrive plan --kind zz",
 		"redrive start 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --canary 3",
-		"redrive start 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --group " + groupID, "redrive plan --operation zz", "policy set billing --strategy zz", "rule add a",
+		"redrive start 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --group " + groupID, "redrive plan --operation zz",
+		"policy set billing --strategy zz", "rule add a",
 		"rule test --when true --group zz", "rule test --when true --header a", "task list --limit 0"} {
 		c := &canned{}
 		code, _, errs := c.tasker(t, false, strings.Fields(args)...)
