@@ -43,6 +43,8 @@ type LetterBackend interface {
 	Letters(ctx context.Context, filter LetterFilter) (*LetterPage, error)
 	// Letter returns a letter whole, with its occurrences.
 	Letter(ctx context.Context, id uuid.UUID) (*LetterStory, error)
+	// ExplainLetter tells in sentences why a letter is in its state, and what changes it.
+	ExplainLetter(ctx context.Context, id uuid.UUID) (*StateExplanation, error)
 	// ExportLetters returns every letter that a filter selects, whole, the newest first. It reads as it goes: what
 	// changes meanwhile may be in it or not. An error ends it.
 	ExportLetters(ctx context.Context, filter LetterFilter) iter.Seq2[*Letter, error]
@@ -81,6 +83,8 @@ type RedriveBackend interface {
 	// ActOnRedrive starts, pauses, resumes or cancels a redrive. CodeWrongState: its state does not allow that.
 	ActOnRedrive(ctx context.Context, id uuid.UUID, act RedriveAct) (*Redrive, error)
 	Redrive(ctx context.Context, id uuid.UUID) (*Redrive, error)
+	// ExplainRedrive tells in sentences why a redrive is in its state, and what changes it.
+	ExplainRedrive(ctx context.Context, id uuid.UUID) (*StateExplanation, error)
 	// Redrives returns a page of redrives, the newest first.
 	Redrives(ctx context.Context, filter RedriveFilter) (*RedrivePage, error)
 	// RedriveItems returns a page of the items of a redrive, in the order in which they are sent.

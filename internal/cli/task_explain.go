@@ -24,31 +24,36 @@ func newTaskExplain(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if s.json {
-				return s.printJSON(why)
-			}
-			if err := s.printf("%s\n", why.Summary); err != nil {
-				return err
-			}
-			// A limit is a sentence about a time limit of the whole task.
-			for _, limit := range why.Limits {
-				if err := s.printf("%s\n", limit); err != nil {
-					return err
-				}
-			}
-			for _, step := range why.Steps {
-				f := fields{indent: "    "}
-				f.add("Why", step.Why)
-				f.add("Next", step.Next)
-				if err := s.printf("\n  Step: %s (%s)\n    State: %s\n",
-					step.Name, step.StepUUID.String(), step.State); err != nil {
-					return err
-				}
-				if err := s.write([]byte(f.b.String())); err != nil {
-					return err
-				}
-			}
-			return nil
+			return s.printTaskExplanation(why)
 		}),
 	}
+}
+
+// printTaskExplanation prints why a task and its steps are in their states.
+func (s *session) printTaskExplanation(why *tasker.Explanation) error {
+	if s.json {
+		return s.printJSON(why)
+	}
+	if err := s.printf("%s\n", why.Summary); err != nil {
+		return err
+	}
+	// A limit is a sentence about a time limit of the whole task.
+	for _, limit := range why.Limits {
+		if err := s.printf("%s\n", limit); err != nil {
+			return err
+		}
+	}
+	for _, step := range why.Steps {
+		f := fields{indent: "    "}
+		f.add("Why", step.Why)
+		f.add("Next", step.Next)
+		if err := s.printf("\n  Step: %s (%s)\n    State: %s\n",
+			step.Name, step.StepUUID.String(), step.State); err != nil {
+			return err
+		}
+		if err := s.write([]byte(f.b.String())); err != nil {
+			return err
+		}
+	}
+	return nil
 }

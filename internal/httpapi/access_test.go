@@ -39,6 +39,7 @@ var needs = map[string]string{
 	"drain-queue-worker": "work operate", "dismiss-queue-worker": "work operate",
 	"report-dead-letters": "submit work", "list-dead-letters": "dead-letters:read",
 	"export-dead-letters": "dead-letters:read", "get-dead-letter": "dead-letters:read",
+	"explain-dead-letter": "dead-letters:read", "explain-redrive": "read dead-letters:read",
 	"edit-dead-letter": "dead-letters:edit", "discard-dead-letter": "dead-letters:discard",
 	"restore-dead-letter": "dead-letters:discard", "list-groups": "read dead-letters:read",
 	"get-group": "read dead-letters:read", "change-group": "operate dead-letters:redrive",

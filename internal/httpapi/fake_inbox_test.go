@@ -79,6 +79,14 @@ func (b fakeInbox) Letter(_ context.Context, id uuid.UUID) (*deadletters.LetterS
 		{No: 1, At: noon, GroupID: groupID, Failure: cannedLetter().Failure}}}, b.f.note(id)
 }
 
+func (b fakeInbox) ExplainLetter(_ context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
+	return &deadletters.StateExplanation{Kind: "letter", UUID: id, State: "open", Summary: "The letter waits."}, b.f.note(id)
+}
+
+func (b fakeInbox) ExplainRedrive(_ context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
+	return &deadletters.StateExplanation{Kind: "redrive", UUID: id, State: "halted", Summary: "It is halted."}, b.f.note(id)
+}
+
 // ExportLetters answers with two letters, or with an error: at once, or after a letter if the fake has an item's error.
 func (b fakeInbox) ExportLetters(_ context.Context, f deadletters.LetterFilter) iter.Seq2[*deadletters.Letter, error] {
 	return func(yield func(*deadletters.Letter, error) bool) {

@@ -125,6 +125,8 @@ func examples() []example {
 			`{"letters":[{"letter_uuid"`},
 		{"export-dead-letters", "GET", "/v1/dead-letters/export?source=billing", "", 200, `"source":"billing"`},
 		{"get-dead-letter", "GET", letter, "", 200, `"history":[{"no":1`},
+		{"explain-dead-letter", "GET", letter + "/explain", "", 200, `"summary":"The letter waits."`},
+		{"explain-redrive", "GET", redrive + "/explain", "", 200, `"summary":"It is halted."`},
 		{"edit-dead-letter", "PATCH", letter, `{"patch":{"n":2},"set_headers":[{"name":"a","value":"b"}],"reason":"typo"}`,
 			200, `"edited":{`},
 		{"discard-dead-letter", "POST", letter + "/discard", `{"reason":"old"}`, 200, `"letter_uuid"`},

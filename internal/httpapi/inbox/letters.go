@@ -114,6 +114,13 @@ func (f *family) letter(ctx context.Context, params *LetterPath, _ *endpoint.Non
 	return endpoint.OK(story), err
 }
 
+// explainLetter serves GET /v1/dead-letters/{letter_uuid}/explain.
+func (f *family) explainLetter(ctx context.Context, params *LetterPath, _ *endpoint.None,
+) (endpoint.Answer[*deadletters.StateExplanation], error) {
+	why, err := f.backend.ExplainLetter(ctx, params.UUID)
+	return endpoint.OK(why), err
+}
+
 // letterAct names a letter to change.
 type letterAct struct {
 	LetterPath

@@ -74,6 +74,13 @@ func (f *family) redrive(ctx context.Context, params *RedrivePath, _ *endpoint.N
 	return endpoint.OK(redrive), err
 }
 
+// explainRedrive serves GET /v1/redrives/{redrive_uuid}/explain.
+func (f *family) explainRedrive(ctx context.Context, params *RedrivePath, _ *endpoint.None,
+) (endpoint.Answer[*deadletters.StateExplanation], error) {
+	why, err := f.backend.ExplainRedrive(ctx, params.UUID)
+	return endpoint.OK(why), err
+}
+
 // actOnRedrive serves PATCH /v1/redrives/{redrive_uuid}. It needs the permission for what the redrive does, which only
 // the stored redrive tells; so the redrive is read first. An edit was permitted when the redrive was created.
 func (f *family) actOnRedrive(ctx context.Context, params *redriveAct, body *deadletters.RedriveAct,

@@ -45,6 +45,8 @@ func (f *family) letterRoutes() {
 		"Export dead letters whole, one a line, newest first", read, limited))
 	add(f, get("/v1/dead-letters/{letter_uuid}", "get-dead-letter", "Get a dead letter with its occurrences", read, 0),
 		f.letter)
+	add(f, get("/v1/dead-letters/{letter_uuid}/explain", "explain-dead-letter",
+		"Explain the state of a dead letter and what would change it", read, 0), f.explainLetter)
 	add(f, patch("/v1/dead-letters/{letter_uuid}", "edit-dead-letter",
 		"Change what is sent in place of a dead letter's original", edit, conflicts), f.editLetter)
 	add(f, post("/v1/dead-letters/{letter_uuid}/discard", "discard-dead-letter", "Give a dead letter up", discard,
@@ -89,6 +91,8 @@ func (f *family) redriveRoutes() {
 	add(f, get("/v1/redrives", "list-redrives", "List redrives, newest first, without the counts of their items", read,
 		0), f.redrives)
 	add(f, get("/v1/redrives/{redrive_uuid}", "get-redrive", "Get a redrive and its progress", read, 0), f.redrive)
+	add(f, get("/v1/redrives/{redrive_uuid}/explain", "explain-redrive",
+		"Explain the state of a redrive and what would change it", read, 0), f.explainRedrive)
 	add(f, patch("/v1/redrives/{redrive_uuid}", "act-on-redrive", "Start, pause, resume or cancel a redrive", redrive,
 		conflicts), f.actOnRedrive)
 	add(f, get("/v1/redrives/{redrive_uuid}/items", "list-redrive-items", "List the items of a redrive with their results",

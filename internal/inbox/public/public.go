@@ -29,6 +29,8 @@ type Letters interface {
 	Letters(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error)
 	// Letter returns a letter with its history, or NotFound.
 	Letter(ctx context.Context, id task.ID) (*inbox.LetterStory, error)
+	// ExplainLetter returns a letter and why it is in its state, or NotFound.
+	ExplainLetter(ctx context.Context, id task.ID) (*deadletter.Letter, deadletter.Explanation, error)
 	// EditLetter changes what is sent in place of the original.
 	EditLetter(ctx context.Context, id task.ID, edit inbox.LetterEdit) (*deadletter.Letter, error)
 	// DiscardLetter gives a letter up, for a reason.
@@ -64,6 +66,8 @@ type Redrives interface {
 	ActOnRedrive(ctx context.Context, id task.ID, what inbox.RedriveAct, by inbox.By) (*deadletter.Redrive, error)
 	// Redrive returns a redrive with its counts, or NotFound.
 	Redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error)
+	// ExplainRedrive returns a redrive and why it is in its state, or NotFound.
+	ExplainRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, deadletter.Explanation, error)
 	// Redrives returns a page, the newest first, without counts.
 	Redrives(ctx context.Context, f inbox.RedriveFilter) ([]*deadletter.Redrive, error)
 	// RedriveItems returns items above a number, with their results.

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+// newExplain builds `explain`, for an operator who has an ID from a log and does not know of what. --json prints a
+// tasker.Explanation or a deadletters.StateExplanation.
+func newExplain(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "explain UUID",
+		Short:   "Explain the state of a task, a dead letter or a redrive, and what would change it",
+		Example: "  tasker explain 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70",
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := uuid.Parse(args[0])
+			if err != nil {
+				return usagef("%q is not a UUID", args[0])
+			}
+			return s.explain(ctx, c, id)
+		}),
+	}
+}
+
+// explain asks for a task, then for a letter, then for a redrive of this ID. A key that may not read one of them learns
+// of the others, and hears what it lacks when none of them is found.
+func (s *session) explain(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
+	why, first := c.ExplainTask(ctx, id)
+	if first == nil {
+		return s.printTaskExplanation(why)
+	}
+	letters := deadletters.Of(c)
+	for _, ask := range []func(context.Context, uuid.UUID) (*deadletters.StateExplanation, error){
+		letters.ExplainLetter, letters.ExplainRedrive,
+	} {
+		if !elsewhere(first) {
+			return first
+		}
+		found, err := ask(ctx, id)
+		if err == nil {
+			return s.printExplanation(found)
+		}
+		if tasker.ErrorCode(err) != tasker.CodeNotFound {
+			first = err
+		}
+	}
+	if tasker.ErrorCode(first) == tasker.CodeNotFound {
+		return tasker.Errorf(tasker.CodeNotFound, "there is no task, dead letter or redrive %s", id)
+	}
+	return first
+}
+
+// elsewhere reports whether an ID that was answered with an error may be that of another kind of object.
+func elsewhere(err error) bool {
+	switch tasker.ErrorCode(err) {
+	case tasker.CodeNotFound, tasker.CodeForbidden:
+		return true
+	default:
+		return false
+	}
+}
+
+// printExplanation prints what led to the state of a letter or a redrive.
+func (s *session) printExplanation(e *deadletters.StateExplanation) error {
+	if s.json {
+		return s.printJSON(e)
+	}
+	if err := s.printf("%s\n", e.Summary); err != nil {
+		return err
+	}
+	for _, why := range e.Why {
+		if err := s.printf("  %s\n", why); err != nil {
+			return err
+		}
+	}
+	if e.Next == "" {
+		return nil
+	}
+	return s.printf("Next: %s\n", e.Next)
+}

@@ -1,0 +1,97 @@
+package deadletter
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// TestExplainLetter: each state has its own summary, and the reason why nothing sends a letter back is named.
+func TestExplainLetter(t *testing.T) {
+	t.Parallel()
+	noon := task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	source := &Source{Name: "billing", MaxReplays: 3}
+	for name, c := range map[string]struct {
+		letter  Letter
+		source  *Source
+		policy  *Policy
+		summary string
+		says    []string
+	}{
+		"NoPolicy": {Letter{State: Open}, source, nil, "waits for an operator", []string{"No policy", "redrive start"}},
+		"NoSource": {Letter{State: Open, Source: "gone"}, nil, nil, "waits for an operator",
+			[]string{"gone has been removed"}},
+		"Manual": {Letter{State: Open}, source, &Policy{Strategy: Manual}, "waits",
+			[]string{"leaves letters to an operator"}},
+		"Left": {Letter{State: Open, Reason: "too old"}, source, &Policy{Strategy: Fixed}, "waits", []string{"too old"}},
+		"Parked": {Letter{State: Open, Parked: true, Replays: 3}, source, nil, "is parked",
+			[]string{"3 times", "--include-parked"}},
+		"Scheduled": {Letter{State: Scheduled, Due: noon}, source, nil, "at 2026-03-01T12:00:00Z",
+			[]string{"letter discard"}},
+		"Redriving": {Letter{State: Redriving, StateAt: noon}, source, nil, "Its policy is sending", []string{"uncertain"}},
+		"Redriven": {Letter{State: Redriven, Redrive: task.ID{1}, StateAt: noon, PurgeAt: noon}, source, nil, "The redrive",
+			[]string{"opens again"}},
+		"Discarded": {Letter{State: Discarded, Reason: "test order"}, source, nil, "test order", []string{"letter restore"}},
+		"Facts": {Letter{State: Open, Undecoded: "no JSON", Replays: 1, FailedSends: 2, Edited: &Content{}, Cut: true,
+			Occurrences: 2,
+			Handler:     "charge", Failure: failure.Report{Type: "Timeout", Message: strings.Repeat("x", 1000)}, LastAt: noon},
+			source, nil,
+			"waits", []string{"no JSON", "sent back once", "2 times a send", "An edit", "cut", "died 2 times", "in charge",
+				"of Timeout: xxx"}},
+		"NoError": {Letter{State: Open}, source, nil, "waits", []string{"an error that its message does not tell"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.letter.Namespace = "default"
+			e := ExplainLetter(&c.letter, c.source, c.policy)
+			if !strings.Contains(e.Summary, c.summary) || e.Next == "" {
+				t.Errorf("summary %q, next %q", e.Summary, e.Next)
+			}
+			all := strings.Join(e.Why, " ") + e.Next
+			for _, word := range c.says {
+				if !strings.Contains(all, word) {
+					t.Errorf("does not say %q: %q, %q", word, e.Why, e.Next)
+				}
+			}
+			if len(all) > 2000 {
+				t.Errorf("%d bytes", len(all))
+			}
+		})
+	}
+}
+
+// TestExplainRedrive: each state has a summary and a next step.
+func TestExplainRedrive(t *testing.T) {
+	t.Parallel()
+	noon := task.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	for state, want := range map[RedriveState][2]string{
+		RedriveDraft:     {"draft with 7 items", "redrive start"},
+		RedriveRunning:   {"Wave 2 is under way: 3 of its 4", "observes 1m0s"},
+		RedriveObserving: {"until 2026-03-01T12:01:00Z", "20 % of a wave came back, or 25 items"},
+		RedrivePaused:    {"paused", "redrive resume"},
+		RedriveHalted:    {"half of it came back", "--state returned"},
+		RedriveDone:      {"has ended", "redrive report"},
+		RedriveCancelled: {"was cancelled", "redrive report"},
+	} {
+		r := &Redrive{State: state, StateAt: noon, Total: 7, Wave: 2, WaveSize: 4, WaveSent: 3, Halt: "half of it came back",
+			Plan: Plan{Observe: time.Minute}, Stop: StopRule{ReturnedShare: 0.2, SamePrint: 25},
+			Counts: Counts{Sent: 2, Returned: 1, Failed: 1, Skipped: 1, Uncertain: 1}}
+		e := ExplainRedrive(r)
+		if !strings.Contains(e.Summary, want[0]) || !strings.Contains(e.Next, want[1]) {
+			t.Errorf("%s: %q, %q", state, e.Summary, e.Next)
+		}
+		if state != RedriveDraft && !strings.HasPrefix(e.Why[0], "5 of 7 items are decided: 2 sent") || len(e.Why) < 4 {
+			t.Errorf("%s: %q", state, e.Why)
+		}
+	}
+	if e := ExplainRedrive(&Redrive{State: RedriveRunning, Plan: Plan{Observe: NoObservation}}); !strings.Contains(e.Next,
+		"at once") {
+		t.Errorf("without observation: %q", e.Next)
+	}
+	if e := ExplainRedrive(&Redrive{State: RedriveObserving}); !strings.Contains(e.Next, "it has none") {
+		t.Errorf("without a stop rule: %q", e.Next)
+	}
+}

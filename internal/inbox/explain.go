@@ -1,0 +1,39 @@
+package inbox
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// ExplainLetter returns a letter and tells in sentences how it came to its state, and what changes it. NotFound when
+// there is no such letter.
+func (in *Inbox) ExplainLetter(ctx context.Context, id task.ID) (*deadletter.Letter, deadletter.Explanation, error) {
+	var none deadletter.Explanation
+	l, err := in.store.FindLetter(ctx, id)
+	if err != nil {
+		return nil, none, err
+	}
+	if l == nil || !reaches(ctx, l.Namespace) {
+		return nil, none, noLetter(id)
+	}
+	s, err := in.store.FindSource(ctx, l.Namespace, l.Source)
+	if err != nil || s == nil {
+		return l, deadletter.ExplainLetter(l, nil, nil), err
+	}
+	policies, err := in.policiesOf(ctx, s)
+	if err != nil {
+		return nil, none, err
+	}
+	return l, deadletter.ExplainLetter(l, s, policyFor(policies, l.Origin)), nil
+}
+
+// ExplainRedrive is ExplainLetter for a redrive.
+func (in *Inbox) ExplainRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, deadletter.Explanation, error) {
+	r, err := in.Redrive(ctx, id)
+	if err != nil {
+		return nil, deadletter.Explanation{}, err
+	}
+	return r, deadletter.ExplainRedrive(r), nil
+}
