@@ -20,6 +20,11 @@ var lettersOf = map[string]base{
 	"patch /v1/groups/{group_id}":                 {"", `{"note":"x"}`},
 	"post /v1/groups/{group_id}/merge":            {"", `{"groups":["{other_group}"]}`},
 	"post /v1/groups/{group_id}/unmerge":          {"", `{}`},
+	"post /v1/groups/{group_id}/split":            {"", `{"when":"code == \"X\""}`},
+	"post /v1/groups/{group_id}/unsplit":          {"", `{}`},
+	"post /v1/rules":                              {"", `{"name":"t","when":"false"}`},
+	"post /v1/rules/test":                         {"", `{"rule":{"name":"t","when":"true"},"failure":{"message":"m"}}`},
+	"post /v1/webhooks/{name}/test":               {"", `{}`},
 	"post /v1/redrives/preview":                   {"", discardAll},
 	"post /v1/redrives":                           {"", discardAll},
 	"patch /v1/redrives/{redrive_uuid}":           {"", `{"action":"start"}`},
@@ -43,11 +48,12 @@ func (h *attacker) prepareLetters() {
 	h.t.Helper()
 	if !strings.HasPrefix(h.path, "/v1/dead-letters") && !strings.HasPrefix(h.path, "/v1/groups") &&
 		!strings.HasPrefix(h.path, "/v1/redrives") && !strings.HasPrefix(h.path, "/v1/sources") &&
-		!strings.HasPrefix(h.path, "/v1/policies") {
+		!strings.HasPrefix(h.path, "/v1/policies") && !strings.HasPrefix(h.path, "/v1/rules") {
 		return
 	}
 	h.made("/v1/sources", `{"name":"t","driver":"http"}`, nil)
 	h.made("/v1/policies", `{"source":"t","strategy":"manual"}`, nil)
+	h.made("/v1/rules", `{"name":"t","when":"false"}`, nil)
 	var reported struct {
 		Results []struct {
 			LetterUUID string `json:"letter_uuid"`
@@ -67,6 +73,11 @@ func (h *attacker) prepareLetters() {
 	switch {
 	case strings.HasSuffix(h.path, "/restore"):
 		h.made("/v1/dead-letters/"+letter+"/discard", `{"reason":"x"}`, nil)
+	case strings.HasSuffix(h.path, "/unsplit"): // what comes after the split is in the group that it makes
+		h.made("/v1/groups/"+group+"/split", `{"when":"true"}`, nil)
+		h.made("/v1/dead-letters", `{"source":"t","reports":[`+
+			`{"message_id":"3`+some+`","payload":{},"failure":{"error_type":"A`+kind+`","message":"m"}}]}`, &reported)
+		group = reported.Results[0].GroupID
 	case strings.HasSuffix(h.path, "/unmerge"):
 		h.made("/v1/groups/"+other+"/merge", `{"groups":["`+group+`"]}`, nil)
 	}

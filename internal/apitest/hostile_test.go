@@ -3,23 +3,39 @@ package apitest_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/webhook"
 )
 
 // TestHostileValues sends every parameter, header and property of every operation of
 // the OpenAPI document what it should not be. Whatever comes, the server refuses it or
 // takes it: no answer is a server error, and what was taken breaks no list.
-func TestHostileValues(t *testing.T) { onEveryStore(t, testHostileValues) }
+func TestHostileValues(t *testing.T) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
+	secret, err := webhook.ParseSecret("whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	onEveryDatabase(t, func(t *testing.T, dsn string) {
+		testHostileValues(t, serve(t, dsn, node.Options{Webhooks: []webhook.Endpoint{
+			{Name: "t", URL: receiver.URL, Secrets: []webhook.Secret{secret}}}}))
+	})
+}
 
 func testHostileValues(t *testing.T, s *server) {
 	h := &attacker{server: s, t: t}

@@ -40,6 +40,13 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 	}
 	const selected = `{"operation":"discard","reason":"a test","selection":{"namespace":"default","source":"still"}}`
 	ask("/v1/redrives", selected, &redrive)
+	ask("/v1/rules", `{"name":"spare","when":"false"}`, nil)
+	ask("/v1/rules", `{"name":"web","when":"false"}`, nil)
+	const third = `{"source":"web","reports":[{"payload":{},"failure":{"error_type":"C","message":"c"}}]}`
+	part := reported
+	ask("/v1/dead-letters", third, &part)
+	ask("/v1/groups/"+part.Results[0].GroupID+"/split", `{"when":"true"}`, nil)
+	ask("/v1/dead-letters", third, &part) // what comes now is in the group that the split makes
 	letter := "/v1/dead-letters/" + reported.Results[0].LetterUUID
 	group, other := "/v1/groups/"+reported.Results[0].GroupID, reported.Results[1].GroupID
 	at, web, spare := "/v1/redrives/"+redrive.RedriveUUID, "/v1/sources/default/web", "/v1/sources/default/spare"
@@ -56,20 +63,30 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 		"PATCH /v1/groups/{group_id}":                 {group, `{"note":"looked at"}`},
 		"POST /v1/groups/{group_id}/merge":            {group + "/merge", `{"groups":["` + other + `"]}`},
 		"POST /v1/groups/{group_id}/unmerge":          {"/v1/groups/" + other + "/unmerge", ""},
-		"POST /v1/redrives/preview":                   {"/v1/redrives/preview", selected},
-		"POST /v1/redrives":                           {"/v1/redrives", selected},
-		"GET /v1/redrives":                            {"/v1/redrives", ""},
-		"GET /v1/redrives/{redrive_uuid}":             {at, ""},
-		"PATCH /v1/redrives/{redrive_uuid}":           {at, `{"action":"start"}`},
-		"GET /v1/redrives/{redrive_uuid}/items":       {at + "/items", ""},
-		"GET /v1/sources":                             {"/v1/sources", ""},
-		"POST /v1/sources":                            {"/v1/sources", `{"name":"more","driver":"http"}`},
-		"DELETE /v1/sources/{namespace}/{name}":       {spare, ""},
-		"POST /v1/sources/{namespace}/{name}/test":    {web + "/test", ""},
-		"POST /v1/sources/{namespace}/{name}/pause":   {web + "/pause", ""},
-		"POST /v1/sources/{namespace}/{name}/resume":  {web + "/resume", ""},
-		"GET /v1/policies":                            {"/v1/policies", ""},
-		"POST /v1/policies":                           {"/v1/policies", `{"source":"web","strategy":"manual"}`},
-		"DELETE /v1/policies":                         {"/v1/policies?source=web&origin=spare", ""},
+		"POST /v1/groups/{group_id}/unsplit":          {"/v1/groups/" + part.Results[0].GroupID + "/unsplit", ""},
+		"POST /v1/groups/{group_id}/split":            {group + "/split", `{"when":"true"}`},
+		"GET /v1/rules":                               {"/v1/rules", ""},
+		"POST /v1/rules":                              {"/v1/rules", `{"name":"more","when":"false"}`},
+		"POST /v1/rules/test": {"/v1/rules/test",
+			`{"rule":{"name":"x","when":"true"},"failure":{"message":"m"}}`},
+		"GET /v1/rules/{namespace}/{name}":           {"/v1/rules/default/web", ""},
+		"DELETE /v1/rules/{namespace}/{name}":        {"/v1/rules/default/spare", ""},
+		"GET /v1/dead-letters/{letter_uuid}/explain": {letter + "/explain", ""},
+		"GET /v1/redrives/{redrive_uuid}/explain":    {at + "/explain", ""},
+		"POST /v1/redrives/preview":                  {"/v1/redrives/preview", selected},
+		"POST /v1/redrives":                          {"/v1/redrives", selected},
+		"GET /v1/redrives":                           {"/v1/redrives", ""},
+		"GET /v1/redrives/{redrive_uuid}":            {at, ""},
+		"PATCH /v1/redrives/{redrive_uuid}":          {at, `{"action":"start"}`},
+		"GET /v1/redrives/{redrive_uuid}/items":      {at + "/items", ""},
+		"GET /v1/sources":                            {"/v1/sources", ""},
+		"POST /v1/sources":                           {"/v1/sources", `{"name":"more","driver":"http"}`},
+		"DELETE /v1/sources/{namespace}/{name}":      {spare, ""},
+		"POST /v1/sources/{namespace}/{name}/test":   {web + "/test", ""},
+		"POST /v1/sources/{namespace}/{name}/pause":  {web + "/pause", ""},
+		"POST /v1/sources/{namespace}/{name}/resume": {web + "/resume", ""},
+		"GET /v1/policies":                           {"/v1/policies", ""},
+		"POST /v1/policies":                          {"/v1/policies", `{"source":"web","strategy":"manual"}`},
+		"DELETE /v1/policies":                        {"/v1/policies?source=web&origin=spare", ""},
 	}
 }

@@ -165,7 +165,9 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 			`{"reason":"odd","opened_by":"ann"}`},
 		"PATCH /v1/dlq/entry/{dlq_entry_uuid}":     {entry, `{"resolution_notes":"looked at"}`},
 		"GET /v1/dlq/entry/{dlq_entry_uuid}/audit": {entry + "/audit", ""},
-		"GET /v1/audit":  {"/v1/audit", ""},
+		"GET /v1/audit":       {"/v1/audit", ""},
+		"GET /v1/audit/chain": {"/v1/audit/chain", ""},
+		"GET /v1/audit/loose": {"/v1/audit/loose", ""},
 		"GET /v1/events": {"/v1/events?until=settled&task=" + over.TaskUUID.String(), ""},
 		"POST /v1/templates": {"/v1/templates",
 			`{"yaml":"name: export\nversion: 1.0.0\nsteps:\n- {name: save, handler: save}\n"}`},
@@ -231,7 +233,9 @@ func (n *node) documented(t *testing.T) []string {
 }
 
 // withoutDatabase are the operations that do without the database.
-var withoutDatabase = []string{"GET /health/live", "GET /version", "GET /metrics"}
+// Webhooks are configuration, and a test of one stores nothing.
+var withoutDatabase = []string{"GET /health/live", "GET /version", "GET /metrics", "GET /v1/webhooks",
+	"POST /v1/webhooks/{name}/test"}
 
 // remembered are operations that a server may answer from memory, and what such an
 // answer has: a template's version never changes, and of a worker a server believes

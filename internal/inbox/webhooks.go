@@ -35,9 +35,10 @@ type Poster interface {
 }
 
 const (
-	// DeliveryTemplate is the template of deliveries, in deadletter.SystemNamespace, and DeliveryVersion its version:
-	// another content needs another version.
-	DeliveryTemplate, DeliveryVersion = "webhook-delivery", "1"
+	// DeliveryTemplate is the template of deliveries, in deadletter.SystemNamespace.
+	DeliveryTemplate = "webhook-delivery"
+	// DeliveryVersion is the version of DeliveryTemplate: another content needs another version.
+	DeliveryVersion = "1"
 	// submitEvents bounds the events of one turn, eventRetention is when they are deleted.
 	submitEvents, eventRetention = 50, 30 * 24 * time.Hour
 )

@@ -154,10 +154,10 @@ func (r *rig) receiver(n int) *receiver {
 	return of.(*receiver)
 }
 
-func (of *receiver) take(t *testing.T) received {
+func (r *receiver) take(t *testing.T) received {
 	t.Helper()
 	select {
-	case got := <-of.got:
+	case got := <-r.got:
 		return got
 	case <-time.After(30 * time.Second):
 		t.Fatal("nothing arrives")

@@ -7,10 +7,14 @@ import (
 
 // Bounds of the configuration.
 const (
-	// MaxEndpoints bounds the endpoints, MaxSecrets the secrets of one.
-	MaxEndpoints, MaxSecrets = 20, 5
-	// MaxName and MaxURL bound the length of a name and a URL, in bytes.
-	MaxName, MaxURL = 64, 2048
+	// MaxEndpoints bounds the endpoints of a configuration.
+	MaxEndpoints = 20
+	// MaxSecrets bounds the secrets of an endpoint.
+	MaxSecrets = 5
+	// MaxName bounds the name of an endpoint, in bytes.
+	MaxName = 64
+	// MaxURL bounds the URL of an endpoint, in bytes.
+	MaxURL = 2048
 )
 
 // Endpoint is a receiver of messages.
