@@ -168,7 +168,7 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 		"GET /v1/audit":       {"/v1/audit", ""},
 		"GET /v1/audit/chain": {"/v1/audit/chain", ""},
 		"GET /v1/audit/loose": {"/v1/audit/loose", ""},
-		"GET /v1/events": {"/v1/events?until=settled&task=" + over.TaskUUID.String(), ""},
+		"GET /v1/events":      {"/v1/events?until=settled&task=" + over.TaskUUID.String(), ""},
 		"POST /v1/templates": {"/v1/templates",
 			`{"yaml":"name: export\nversion: 1.0.0\nsteps:\n- {name: save, handler: save}\n"}`},
 		"GET /v1/templates":                              {"/v1/templates", ""},
