@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// StateExplanation tells in sentences how a letter or a redrive came to its state, and what changes it. The sentences are for
-// people, and change between versions.
+// StateExplanation tells in sentences how a letter or a redrive came to its state, and what changes it. The sentences
+// are for people, and change between versions.
 type StateExplanation struct {
 	Kind    string    `json:"kind" enum:"letter,redrive"`
 	UUID    uuid.UUID `json:"uuid"`

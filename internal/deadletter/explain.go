@@ -37,8 +37,8 @@ func ExplainLetter(l *Letter, s *Source, p *Policy) Explanation {
 		e.Next = "Nothing needs to be done. To prevent it: tasker letter discard " + l.ID.String() + "."
 	case Redriving:
 		e.Summary = sender(l, "is sending the letter back") + ", since " + at(l.StateAt) + "."
-		e.Next = "The result is recorded when the send is confirmed. If its node stops before, another one sends the letter " +
-			"again under the same ID and reports it as uncertain."
+		e.Next = "The result is recorded when the send is confirmed. If its node stops before, another one sends the " +
+			"letter again under the same ID and reports it as uncertain."
 	case Redriven:
 		e.Summary = sender(l, "sent the letter back") + " at " + at(l.StateAt) + ", and it has not come back since."
 		e.Next = "If it dies again, the same letter opens again. Otherwise it is deleted at " + at(l.PurgeAt) + "."
@@ -83,8 +83,8 @@ func ExplainRedrive(r *Redrive) Explanation {
 	e.addIf(c.Returned > 0, fmt.Sprintf("%d of the items that were sent died again.", c.Returned))
 	e.addIf(c.Failed > 0, fmt.Sprintf("%d items could not be sent or changed; they are as they were before.", c.Failed))
 	e.addIf(c.Skipped > 0, fmt.Sprintf("%d items were left out, because they had changed since the freeze.", c.Skipped))
-	e.addIf(c.Uncertain > 0, fmt.Sprintf("%d items may have been sent twice, under the same ID: a process ended between a "+
-		"send and its record.", c.Uncertain))
+	e.addIf(c.Uncertain > 0, fmt.Sprintf("%d items may have been sent twice, under the same ID: a process ended between "+
+		"a send and its record.", c.Uncertain))
 	id := r.ID.String()
 	switch r.State {
 	case RedriveDraft:
