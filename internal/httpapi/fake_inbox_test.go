@@ -80,11 +80,13 @@ func (b fakeInbox) Letter(_ context.Context, id uuid.UUID) (*deadletters.LetterS
 }
 
 func (b fakeInbox) ExplainLetter(_ context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
-	return &deadletters.StateExplanation{Kind: "letter", UUID: id, State: "open", Summary: "The letter waits."}, b.f.note(id)
+	return &deadletters.StateExplanation{Kind: "letter", UUID: id, State: "open", Summary: "The letter waits."},
+		b.f.note(id)
 }
 
 func (b fakeInbox) ExplainRedrive(_ context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
-	return &deadletters.StateExplanation{Kind: "redrive", UUID: id, State: "halted", Summary: "It is halted."}, b.f.note(id)
+	return &deadletters.StateExplanation{Kind: "redrive", UUID: id, State: "halted", Summary: "It is halted."},
+		b.f.note(id)
 }
 
 // ExportLetters answers with two letters, or with an error: at once, or after a letter if the fake has an item's error.
