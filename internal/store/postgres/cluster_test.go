@@ -40,6 +40,7 @@ func TestRaces(t *testing.T) {
 
 func TestClusterPgBouncer(t *testing.T) {
 	t.Parallel()
+	notWhenShort(t)
 	pooled := pgtest.PgBouncer(t, pgtest.DSN(t))
 	pair := func(t *testing.T) (a, b storetest.Node) {
 		dsn := pgtest.Schema(t, pooled)

@@ -29,8 +29,18 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) engine.Database { return open(t, pgtest.DSN(t)) })
 }
 
+// notWhenShort skips a suite that has run without PgBouncer already: with the race detector it takes minutes, and finds
+// no more.
+func notWhenShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("the suite runs through PgBouncer without -short")
+	}
+}
+
 func TestConformancePgBouncer(t *testing.T) {
 	t.Parallel()
+	notWhenShort(t)
 	pooled := pgtest.PgBouncer(t, pgtest.DSN(t))
 	storetest.Run(t, func(t *testing.T) engine.Database { return open(t, pgtest.Schema(t, pooled)) })
 }
@@ -42,6 +52,7 @@ func TestInbox(t *testing.T) {
 
 func TestInboxPgBouncer(t *testing.T) {
 	t.Parallel()
+	notWhenShort(t)
 	pooled := pgtest.PgBouncer(t, pgtest.DSN(t))
 	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore { return open(t, pgtest.Schema(t, pooled)) })
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -96,7 +97,11 @@ func hostileLetters(f *inboxFixture) {
 }
 
 func largeLetters(f *inboxFixture) {
-	for _, size := range []int{1023, 1024, 1025, 10 << 20} {
+	largest := 10 << 20
+	if testing.Short() {
+		largest = 1 << 20
+	}
+	for _, size := range []int{1023, 1024, 1025, largest} {
 		l := f.letter(size, func(l *deadletter.Letter) {
 			l.Original.Payload = []byte(noise(size))
 			l.Stack = noise(min(size, 1<<20))
