@@ -40,7 +40,7 @@ check: ## Check formatting, vet, lint and test; run it before a commit
 # Not for the race detector: packages whose tests start programs or read the tree, one thing
 # at a time. SQLite itself, in Go from C, is not instrumented: it is guarded by one lock, has
 # its own tests, and would take half of the time.
-NOT_RACED := archtest|bench|cli|crashtest|crashtest/letters|crashtest/process|demo|deploytest|doctest|doctor|mutation|transfer
+NOT_RACED := archtest|bench|cli|crashtest|crashtest/letters|crashtest/process|demo|deploytest|doctest|doctor|migration|mutation|transfer
 RACEFLAGS := -race -short -timeout 30m -gcflags=modernc.org/...=-race=false
 
 race: ## Run shortened tests with the race detector; needs a C compiler
