@@ -9,12 +9,12 @@ import (
 // StateExplanation tells in sentences how a letter or a redrive came to its state, and what changes it. The sentences
 // are for people, and change between versions.
 type StateExplanation struct {
-	Kind    string    `json:"kind" enum:"letter,redrive"`
-	UUID    uuid.UUID `json:"uuid"`
-	State   string    `json:"state"`
-	Summary string    `json:"summary" doc:"One sentence."`
-	Why     []string  `json:"why,omitempty" doc:"Sentences about what led to it."`
-	Next    string    `json:"next,omitempty" doc:"What would change the state, automatically or by an operator."`
+	LetterUUID  *uuid.UUID `json:"letter_uuid,omitempty" doc:"The letter that is explained."`
+	RedriveUUID *uuid.UUID `json:"redrive_uuid,omitempty" doc:"The redrive that is explained."`
+	State       string     `json:"state"`
+	Summary     string     `json:"summary" doc:"One sentence."`
+	Why         []string   `json:"why,omitempty" doc:"Sentences about what led to it."`
+	Next        string     `json:"next,omitempty" doc:"What would change the state, automatically or by an operator."`
 }
 
 // ExplainLetter implements LetterBackend.

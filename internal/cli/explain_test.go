@@ -11,7 +11,7 @@ import (
 func TestExplainAnyID(t *testing.T) {
 	t.Parallel()
 	const id = "0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70"
-	why := deadletters.StateExplanation{Kind: "letter", State: "open", Summary: "It waits.\x1b[2J",
+	why := deadletters.StateExplanation{State: "open", Summary: "It waits.\x1b[2J",
 		Why: []string{"No policy."}, Next: "Send it."}
 	for path, asked := range map[string]int{"/v1/dead-letters/" + id + "/explain": 2,
 		"/v1/redrives/" + id + "/explain": 3} {

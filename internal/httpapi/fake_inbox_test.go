@@ -80,12 +80,12 @@ func (b fakeInbox) Letter(_ context.Context, id uuid.UUID) (*deadletters.LetterS
 }
 
 func (b fakeInbox) ExplainLetter(_ context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
-	return &deadletters.StateExplanation{Kind: "letter", UUID: id, State: "open", Summary: "The letter waits."},
+	return &deadletters.StateExplanation{LetterUUID: &id, State: "open", Summary: "The letter waits."},
 		b.f.note(id)
 }
 
 func (b fakeInbox) ExplainRedrive(_ context.Context, id uuid.UUID) (*deadletters.StateExplanation, error) {
-	return &deadletters.StateExplanation{Kind: "redrive", UUID: id, State: "halted", Summary: "It is halted."},
+	return &deadletters.StateExplanation{RedriveUUID: &id, State: "halted", Summary: "It is halted."},
 		b.f.note(id)
 }
 

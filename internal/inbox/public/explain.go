@@ -16,7 +16,9 @@ func (b *Backend) ExplainLetter(ctx context.Context, id uuid.UUID) (*deadletters
 	if err != nil {
 		return nil, shownError(err)
 	}
-	return shownExplanation(deadletters.KindLetter, id, string(l.State), e), nil
+	out := shownExplanation(string(l.State), e)
+	out.LetterUUID = &id
+	return out, nil
 }
 
 // ExplainRedrive implements deadletters.RedriveBackend.
@@ -25,11 +27,11 @@ func (b *Backend) ExplainRedrive(ctx context.Context, id uuid.UUID) (*deadletter
 	if err != nil {
 		return nil, shownError(err)
 	}
-	return shownExplanation("redrive", id, string(r.State), e), nil
+	out := shownExplanation(string(r.State), e)
+	out.RedriveUUID = &id
+	return out, nil
 }
 
-func shownExplanation(kind deadletters.Kind, id uuid.UUID, state string, e deadletter.Explanation,
-) *deadletters.StateExplanation {
-	return &deadletters.StateExplanation{Kind: string(kind), UUID: id, State: state, Summary: e.Summary, Why: e.Why,
-		Next: e.Next}
+func shownExplanation(state string, e deadletter.Explanation) *deadletters.StateExplanation {
+	return &deadletters.StateExplanation{State: state, Summary: e.Summary, Why: e.Why, Next: e.Next}
 }

@@ -26,15 +26,16 @@ func open(t *testing.T, dsn string) *postgres.Store {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	notWhenShort(t)
 	storetest.Run(t, func(t *testing.T) engine.Database { return open(t, pgtest.DSN(t)) })
 }
 
-// notWhenShort skips a suite that has run without PgBouncer already: with the race detector it takes minutes, and finds
-// no more.
+// notWhenShort skips a suite that takes minutes with the race detector. It calls the store from one goroutine; what is
+// concurrent here runs under the detector in the tests of clusters and races, and above the store.
 func notWhenShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("the suite runs through PgBouncer without -short")
+		t.Skip("the suite runs on PostgreSQL without -short")
 	}
 }
 
@@ -47,6 +48,7 @@ func TestConformancePgBouncer(t *testing.T) {
 
 func TestInbox(t *testing.T) {
 	t.Parallel()
+	notWhenShort(t)
 	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore { return open(t, pgtest.DSN(t)) })
 }
 
