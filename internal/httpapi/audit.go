@@ -17,7 +17,7 @@ import (
 type AuditQuery struct {
 	Actor   string    `query:"actor" maxLength:"255" doc:"Actor, as claimed."`
 	KeyName string    `query:"key_name" maxLength:"255" doc:"Name of the API key of the request."`
-	Kind    string    `query:"kind" maxLength:"64" pattern:"^[a-z_]+$" doc:"Kind of act, such as cancel or merge_groups."`
+	Kind    string    `query:"kind" maxLength:"64" pattern:"^[a-z_]*$" doc:"Kind of act, such as cancel or merge_groups."`
 	After   time.Time `query:"after" doc:"Done at or after this time."`
 	Before  time.Time `query:"before" doc:"Done before this time."`
 	Limit   int       `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
