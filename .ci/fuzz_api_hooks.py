@@ -40,6 +40,9 @@ TIES = [
     r" (name|give|say) ",  # name a template or a handler; give one of two; say which, or why
     r"must not be empty|an entry is empty",
     r"there is nothing to change",
+    r"^/(edit/)?patch|^/(rule/)?(when|group_by/\d+) ",  # languages: JSON Patch, expressions of rules
+    r"only a redrive can|restricts (letters|cases)|must not be zero|may repeat at most",
+    r"payload (would be|is empty|of the letter was cut)|the edited payload|regular expressions? ",
     r"^/destination ",  # it exists, it is allowed, its broker answers: the state of things beside the request
     r"cannot be merged into itself|is of another namespace|must be one ETag",
     r"give one of failure and group_id",
