@@ -127,6 +127,8 @@ type Task struct {
 	CancelledByKey      string   `json:"cancelled_by_key,omitempty" doc:"Name of the API key that cancelled it."`
 	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context of the submission."`
 
+	Intake *TaskIntake `json:"intake,omitempty" doc:"Message of a broker that the task was made of."`
+
 	ContextVersion  int        `json:"context_version,omitempty" doc:"Number of edits of the context since submission."`
 	ContextEditedAt *time.Time `json:"context_edited_at,omitempty"`
 	ContextEditedBy string     `json:"context_edited_by,omitempty"`
@@ -142,6 +144,14 @@ type Task struct {
 	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and progress of the task. An act with If-Match is refused if it has changed."`
+}
+
+// TaskIntake is the message that a task was made of, by the intake of a source of the task's namespace.
+type TaskIntake struct {
+	Source   string     `json:"source"`
+	Queue    string     `json:"queue"`
+	Position string     `json:"position,omitempty" doc:"Of the message in its queue."`
+	SentAt   *time.Time `json:"sent_at,omitempty"`
 }
 
 // TaskFilter selects tasks, newest first. A zero field does not restrict.
@@ -212,6 +222,7 @@ type Explanation struct {
 	TaskUUID uuid.UUID         `json:"task_uuid"`
 	State    TaskState         `json:"state"`
 	Summary  string            `json:"summary" doc:"One sentence."`
+	Origin   string            `json:"origin,omitempty" doc:"One sentence on the message of a broker that the task was made of; empty for a task that was submitted."`
 	Limits   []string          `json:"limits,omitempty" doc:"One sentence for each time limit of the task, with its reason."`
 	Steps    []StepExplanation `json:"steps,omitempty" doc:"One entry per step that is unsettled or failed."`
 }

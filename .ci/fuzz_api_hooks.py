@@ -48,15 +48,19 @@ TIES = [
     r"give one of failure and group_id",
     r"must be the etag of an answer",
     r"must be what the header [A-Za-z-]+ says",
-    r"must be later than after|needs header_name",
+    r"must be later than (after|first_after)|needs header_name|excludes what min_replays|are for (selections of the kind|the operation)",
     r"must not be (shorter than base|smaller than canary)",
     r"goes with the state|is for the operation|for this operation|only letters are restored",
     r"is in drop_headers|in base64, not both|give its type, code or message",
     r"excludes patch|changes nothing",
     r"stays within one namespace",  # a key of one namespace may leave it out
-    r"goes with a retry only",
+    r"goes with(out)? ",  # fields that need or exclude each other
+    r"must have at least one field",  # filters that would select everything
+    r"^/intake/delay |must differ between messages|no JSON pointer|JSON pointer of more than|must name a header|"
+    r"must be message:id|is the queue of the source|there is nothing to take in",  # values of an intake
     r"is about one thing",
     r"does not go with",
+    r"must begin with https:// or http://",  # targets of a source whose driver is http
     r"a case that is opened again is pending",
     r"only complete_manually takes a result",
     r"a failed step needs its error",

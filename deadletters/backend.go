@@ -64,6 +64,9 @@ type GroupBackend interface {
 	Group(ctx context.Context, id string) (*GroupStory, error)
 	// ChangeGroup changes state, owner, runbook or due time of a group, and adds to its thread.
 	ChangeGroup(ctx context.Context, id string, change GroupChange) (*Group, error)
+	// ChangeGroups does that to up to 1,000 groups, named or selected by a filter, and tells what became of each.
+	// CodeConflict: the filter selects more.
+	ChangeGroups(ctx context.Context, req GroupsChange) (*ChangedGroups, error)
 	// MergeGroups makes a group show the failures of others as its own. UnmergeGroup takes one of them out again.
 	MergeGroups(ctx context.Context, into string, req MergeRequest) (*Group, error)
 	UnmergeGroup(ctx context.Context, id string, act Act) (*Group, error)

@@ -1,6 +1,10 @@
 package deadletters
 
-import "time"
+import (
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
 
 // GroupState is the state of a group.
 type GroupState string
@@ -44,7 +48,7 @@ type Group struct {
 	// Hours are failures by the hour, the earliest first; hours without any are left out.
 	Hours []Hour `json:"hours,omitempty" doc:"Failures by the hour: of 24 hours in a list, of 14 days for one group. Hours without any are left out."`
 
-	ETag string `json:"etag,omitempty" doc:"Changes with every change that an operator makes. A change with If-Match is refused if it has changed."`
+	ETag string `json:"etag,omitempty" doc:"Changes with its state, owner, runbook, due time and ignoring; a note alone leaves it. A change with If-Match is refused if it has changed."`
 }
 
 // Fingerprint is what the failures of a group have in common. A part that is not known is "".
@@ -59,7 +63,7 @@ type Fingerprint struct {
 
 // Ignore bounds how long a group is ignored. Whichever bound is reached first opens it again.
 type Ignore struct {
-	Until   *time.Time `json:"until,omitempty"`
+	Until   *time.Time `json:"until,omitempty" doc:"Time in the future."`
 	Count   int64      `json:"count,omitempty" doc:"Number of failures from now on." minimum:"0"`
 	PerHour int64      `json:"per_hour,omitempty" doc:"Number of failures within a clock hour." minimum:"0"`
 }
@@ -122,16 +126,50 @@ type GroupPage struct {
 	NextCursor      string  `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end."`
 }
 
-// GroupChange changes a group. Fields that are left out keep their value.
+// GroupChange changes a group. Fields that are left out keep their value. A due time is removed by NoDueAt.
 type GroupChange struct {
 	State      GroupState `json:"state,omitempty" enum:"open,acknowledged,resolved,ignored"`
 	ResolvedIn string     `json:"resolved_in,omitempty" doc:"Version that fixes it, with state resolved." maxLength:"255"`
-	Ignore     *Ignore    `json:"ignore,omitempty" doc:"Bounds, with state ignored."`
+	Ignore     *Ignore    `json:"ignore,omitempty" doc:"Bounds, with state ignored. Without any, the group is ignored until an operator changes that."`
 	Owner      *string    `json:"owner,omitempty" doc:"Empty removes the owner." maxLength:"255"`
 	Runbook    *string    `json:"runbook,omitempty" doc:"URL; empty removes it." maxLength:"2048"`
 	DueAt      *time.Time `json:"due_at,omitempty"`
+	NoDueAt    bool       `json:"no_due_at,omitempty" doc:"Removes the due time."`
 	Note       string     `json:"note,omitempty" doc:"Added to the thread." maxLength:"16384"`
 	Act
+}
+
+// GroupsChange changes many groups alike: those that are named, or those that a filter selects. Each group is changed
+// in a transaction of its own, so a group that refuses does not keep the others from their change.
+type GroupsChange struct {
+	Groups []string        `json:"groups,omitempty" maxItems:"1000" doc:"Groups to change, instead of a filter."`
+	Filter *GroupSelection `json:"filter,omitempty" doc:"Changes the groups that the list with this filter shows, at most 1,000."`
+	DryRun bool            `json:"dry_run,omitempty" doc:"Changes nothing, and answers which groups would be changed."`
+	GroupChange
+}
+
+// GroupSelection selects groups as the list of groups does. Empty fields do not restrict; at least one must be given.
+type GroupSelection struct {
+	Namespace string     `json:"namespace,omitempty" maxLength:"255"`
+	State     GroupState `json:"state,omitempty" enum:"open,acknowledged,resolved,ignored"`
+	Owner     string     `json:"owner,omitempty" maxLength:"255"`
+	Where     string     `json:"where,omitempty" maxLength:"255" doc:"Handler or source."`
+	Text      string     `json:"text,omitempty" maxLength:"255" doc:"Literal part of the title."`
+	OpenOnly  bool       `json:"open_only,omitempty" doc:"Only groups with open letters or pending cases."`
+}
+
+// GroupResult tells what became of one group of a GroupsChange.
+type GroupResult struct {
+	GroupID string        `json:"group_id"`
+	Title   string        `json:"title,omitempty"`
+	State   GroupState    `json:"state,omitempty" enum:"open,acknowledged,resolved,ignored" doc:"After the change."`
+	Error   *tasker.Error `json:"error,omitempty" doc:"Why it was not changed."`
+}
+
+// ChangedGroups answers a GroupsChange, in the order of the request or of the list.
+type ChangedGroups struct {
+	Results []GroupResult `json:"results"`
+	DryRun  bool          `json:"dry_run,omitempty" doc:"Nothing was changed."`
 }
 
 // MergeRequest names the groups to merge into another.

@@ -100,6 +100,11 @@ func (s server) ChangeGroup(ctx context.Context, id string, change GroupChange) 
 	return send[Group](ctx, s, "change group", http.MethodPatch, path, change)
 }
 
+// ChangeGroups implements GroupBackend.
+func (s server) ChangeGroups(ctx context.Context, req GroupsChange) (*ChangedGroups, error) {
+	return send[ChangedGroups](ctx, s, "change groups", http.MethodPatch, "/v1/groups", req)
+}
+
 // MergeGroups implements GroupBackend.
 func (s server) MergeGroups(ctx context.Context, into string, req MergeRequest) (*Group, error) {
 	path, err := named("/v1/groups", into)

@@ -25,7 +25,7 @@ type Letter struct {
 	Namespace  string    `json:"namespace"`
 	Source     string    `json:"source"`
 	Origin     string    `json:"origin,omitempty" doc:"Queue or topic that its consumer took it from."`
-	Format     string    `json:"format,omitempty" doc:"Convention in which the message told of its failure; raw if none was recognised."`
+	Format     string    `json:"format,omitempty" doc:"Convention in which the message told of its failure; http for a report, raw if none was recognised."`
 	Position   string    `json:"position,omitempty" doc:"Place of the message on its broker."`
 	MessageID  string    `json:"message_id,omitempty"`
 
@@ -50,6 +50,8 @@ type Letter struct {
 	CapturedAt time.Time `json:"captured_at"`
 
 	Original Content `json:"original"`
+	// PayloadOmitted says that the payload of Original was left out, so that it is not taken for an empty one.
+	PayloadOmitted bool `json:"payload_omitted,omitempty" doc:"The payload is above 1 KiB and was left out of the list: the letter by its UUID has it."`
 	// Edited is what is sent in place of the original.
 	Edited    *Content `json:"edited,omitempty" doc:"What is sent in place of the original."`
 	SizeBytes int      `json:"size_bytes" doc:"Size of the payload, before it was cut."`
@@ -93,7 +95,8 @@ type LetterFilter struct {
 // LetterPage is a page of letters. A page may be shorter than its limit, or empty, and have a next one all the same: a
 // search in texts reads a bounded number of letters at a time.
 type LetterPage struct {
-	Letters []Letter `json:"letters"`
+	// Letters lack what may be large: payloads above 1 KiB, headers, edited contents and stack traces.
+	Letters []Letter `json:"letters" doc:"Without payloads above 1 KiB, headers, edited contents and stack traces, which a letter by its UUID has."`
 	// NextCursor is the start of the next page; "" marks the end.
 	NextCursor string `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end. A page may be short, or empty, and have a next one."`
 }

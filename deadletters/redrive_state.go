@@ -44,7 +44,7 @@ type Redrive struct {
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 
 	Total    int        `json:"total"`
-	Counts   ItemCounts `json:"counts"`
+	Counts   ItemCounts `json:"counts,omitzero" doc:"Missing in a list."`
 	Wave     int        `json:"wave" doc:"Number of the wave under way; 0 before the first."`
 	WaveSize int        `json:"wave_size"`
 	WaveSent int        `json:"wave_sent" doc:"Items of the wave that are decided."`

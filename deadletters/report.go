@@ -15,8 +15,9 @@ import (
 type ReportRequest struct {
 	Namespace string `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
 	Source    string `json:"source" doc:"Name of the source. It is added, with the driver http, if it does not exist." minLength:"1" maxLength:"255"`
-	// IdempotencyKey identifies the batch: a report of it without a message ID is identified by the key and its place.
-	IdempotencyKey string   `json:"idempotency_key,omitempty" doc:"Identifies the batch: a report without a message_id is identified by the key and its place, so that the batch can be sent again." maxLength:"200"`
+	// IdempotencyKey identifies the batch: a report of it without a message ID is identified by the key, its place and
+	// its content.
+	IdempotencyKey string   `json:"idempotency_key,omitempty" doc:"Identifies the batch: a report without a message_id is identified by the key, its place and its content, so that the batch can be sent again." maxLength:"200"`
 	Reports        []Report `json:"reports" minItems:"1" maxItems:"1000"`
 }
 
@@ -40,8 +41,8 @@ type Report struct {
 type LetterFailure struct {
 	Type      string              `json:"error_type,omitempty" doc:"Class of the error." maxLength:"255"`
 	Code      string              `json:"code,omitempty" doc:"The application's own code." maxLength:"255"`
-	Message   string              `json:"message" doc:"Truncated to 8 KiB."`
-	Stack     string              `json:"stack_trace,omitempty" doc:"Truncated to 32 KiB."`
+	Message   string              `json:"message" doc:"Truncated to 4 KiB."`
+	Stack     string              `json:"stack_trace,omitempty" doc:"Truncated to 16 KiB. Missing in a list."`
 	Class     tasker.FailureClass `json:"class,omitempty" enum:"transient,resource,logic,worker" doc:"Class of the failure."`
 	Retryable *bool               `json:"retryable,omitempty" doc:"False if a retry cannot help. Defaults to true."`
 }

@@ -16,7 +16,9 @@ type Source struct {
 	MaxReplays int      `json:"max_replays,omitempty" minimum:"0" maximum:"1000" doc:"A letter that was sent back that often is parked. Defaults to 3."`
 	MaxOpen    int      `json:"max_open,omitempty" minimum:"0" maximum:"100000000" doc:"Open letters at which nothing more is captured. Defaults to no bound."`
 	Paused     bool     `json:"paused,omitempty"`
-	ETag       string   `json:"etag,omitempty" doc:"Changes with every change of the source."`
+	// Intake makes messages tasks; nil: they become letters.
+	Intake *Intake `json:"intake,omitempty" doc:"Makes messages tasks. Without it they become letters."`
+	ETag   string  `json:"etag,omitempty" doc:"Changes with every change of the source. Ignored in a request: if_match names the expected one."`
 }
 
 // SourceRequest makes or changes a source. Its ETag is ignored; Act.IfMatch names the expected one.
@@ -43,6 +45,8 @@ type SourceStatus struct {
 	Error string      `json:"error,omitempty" doc:"The last one."`
 	Since time.Time   `json:"since,omitzero" doc:"When it entered the state."`
 	Open  int         `json:"open" doc:"Open letters, up to 10,000."`
+	// Preview is in the answer to a test of a source with an intake.
+	Preview []IntakePreview `json:"preview,omitempty" doc:"What the first messages would become; in the answer to a test of a source with an intake, where its broker can show messages."`
 }
 
 // Strategy is how a policy sends letters back.
@@ -64,16 +68,16 @@ type Policy struct {
 	Origin    string   `json:"origin,omitempty" maxLength:"255" doc:"Defaults to every origin of the source without a policy of its own."`
 	Strategy  Strategy `json:"strategy" enum:"manual,immediate,fixed,exponential,scheduled"`
 	// MaxRetries bounds the replays of a letter; then it is discarded with that reason, unless KeepExhausted.
-	MaxRetries    int      `json:"max_retries,omitempty" minimum:"0" maximum:"1000" doc:"Replays after which a letter is discarded with that reason."`
-	KeepExhausted bool     `json:"keep_exhausted,omitempty" doc:"Leave such letters open instead."`
+	MaxRetries    int      `json:"max_retries,omitempty" minimum:"0" maximum:"1000" doc:"Replays, failed sends included, after which a letter is discarded with that reason. Defaults to 3."`
+	KeepExhausted bool     `json:"keep_exhausted,omitempty" doc:"Leave letters beyond max_retries or max_age_seconds open, and discard none."`
 	BaseSeconds   float64  `json:"base_seconds,omitempty" minimum:"0" maximum:"2592000" doc:"Wait before the first replay, at most 30 days. Defaults to 60."`
 	CapSeconds    float64  `json:"cap_seconds,omitempty" minimum:"0" maximum:"2592000" doc:"Longest wait of strategy exponential, at most 30 days. Defaults to 3600."`
 	Multiplier    float64  `json:"multiplier,omitempty" minimum:"0" maximum:"100" doc:"Growth of the wait with strategy exponential, 1 to 100. Defaults to 2."`
-	Jitter        float64  `json:"jitter,omitempty" minimum:"0" maximum:"1" doc:"Share of the delay."`
-	TimeOfDay     string   `json:"time_of_day,omitempty" maxLength:"5" doc:"HH:MM in UTC, with strategy scheduled."`
-	MaxAgeSeconds float64  `json:"max_age_seconds,omitempty" minimum:"0" maximum:"315360000" doc:"Older letters are left to an operator."`
+	Jitter        float64  `json:"jitter,omitempty" minimum:"0" maximum:"1" doc:"Share by which a delay varies in both directions. Defaults to 0."`
+	TimeOfDay     string   `json:"time_of_day,omitempty" maxLength:"5" doc:"HH:MM in UTC, with strategy scheduled. Defaults to 00:00."`
+	MaxAgeSeconds float64  `json:"max_age_seconds,omitempty" minimum:"0" maximum:"315360000" doc:"Letters that died first before that are discarded with that reason. Defaults to no limit."`
 	OnlyTypes     []string `json:"only_error_types,omitempty" maxItems:"100" doc:"Restricts the policy to these error types."`
-	ETag          string   `json:"etag,omitempty" doc:"Changes with every change of the policy."`
+	ETag          string   `json:"etag,omitempty" doc:"Changes with every change of the policy. Ignored in a request: if_match names the expected one."`
 }
 
 // PolicyRequest makes or changes a policy. Its ETag is ignored; Act.IfMatch names the expected one.

@@ -316,6 +316,10 @@ type StaleTask struct {
 type DetectRequest struct {
 	DryRun    bool `json:"dry_run,omitempty"`                                // report what would be done, without doing it
 	BatchSize int  `json:"batch_size,omitempty" minimum:"1" maximum:"10000"` // defaults to the configuration's
+
+	// Actor and Reason are recorded with the act detect_staleness, unless it is a dry run.
+	Actor  string `json:"actor,omitempty" doc:"Name recorded with the act. Defaults to the name of the API key." maxLength:"255"`
+	Reason string `json:"reason,omitempty" doc:"Reason of the act." maxLength:"4096"`
 }
 
 // DetectionAction is the act of the detector on a stale task.

@@ -305,6 +305,11 @@ func testActsWithoutTask(t *testing.T, s *server) {
 	if _, err := key.Drain(s.ctx, tasker.DrainRequest{WorkerID: id, Final: true}); err != nil { // its own good-bye
 		t.Fatal(err)
 	}
+	for _, req := range []operate.DetectRequest{{DryRun: true, Reason: "no act"}, {Actor: "eve", Reason: "a look"}} {
+		if _, err := operate.Of(key).DetectStaleness(s.ctx, req); err != nil {
+			t.Fatal(err)
+		}
+	}
 	records, err := s.Audit(s.ctx, operate.AuditFilter{})
 	if err != nil {
 		t.Fatal(err)
@@ -316,7 +321,8 @@ func testActsWithoutTask(t *testing.T, s *server) {
 		}
 		got = append(got, r.Kind+" by "+r.Actor+": "+r.Reason+" ("+r.Before+" -> "+r.After+")")
 	}
-	want := []string{"resume_worker by the-key: no reason given (draining -> active)",
+	want := []string{"detect_staleness by eve: a look ( -> )",
+		"resume_worker by the-key: no reason given (draining -> active)",
 		"drain_worker by bob: the disk (active -> draining)",
 		"register_template by ann: a new cut ( -> 2)", "use_key by the-key: first use of the day on this node ( -> )"}
 	if !slices.Equal(got, want) {

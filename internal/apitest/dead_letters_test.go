@@ -2,6 +2,7 @@ package apitest_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -199,6 +200,66 @@ func testDeadLettersOfOneNamespace(t *testing.T, s *server) {
 	}
 }
 
+// TestChangeGroups changes groups by a filter and by name: a group of another namespace is out of reach and is answered
+// in its place, a dry run changes nothing, and a request that says nothing is refused whole.
+func TestChangeGroups(t *testing.T) { onEveryStore(t, testChangeGroups) }
+
+func testChangeGroups(t *testing.T, s *server) {
+	own, other := reported(t, s, "video", "a")[0], reported(t, s, "audio", "a")[0]
+	key, owner := deadletters.Of(s.keyed(t, []string{"admin"}, "video")), "payments"
+	assign := deadletters.GroupChange{Owner: &owner}
+	change := func(c deadletters.GroupsChange) []deadletters.GroupResult {
+		t.Helper()
+		out, err := key.ChangeGroups(s.ctx, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Results
+	}
+	owned := func(id, want string) {
+		t.Helper()
+		if g, err := deadletters.Of(s.Client).Group(s.ctx, id); err != nil || g.Owner != want {
+			t.Errorf("%v: the group belongs to %q, want %q", err, g.Owner, want)
+		}
+	}
+	open := &deadletters.GroupSelection{State: deadletters.GroupOpen}
+	if r := change(deadletters.GroupsChange{Filter: open, DryRun: true, GroupChange: assign}); len(r) != 1 ||
+		r[0].GroupID != own.GroupID || r[0].Error != nil {
+		t.Errorf("a dry run answers %+v", r)
+	}
+	owned(own.GroupID, "")
+	r := change(deadletters.GroupsChange{Groups: []string{own.GroupID, other.GroupID, own.GroupID}, GroupChange: assign})
+	if len(r) != 2 || r[0].Error != nil || r[1].Error == nil || r[1].Error.Code != tasker.CodeNotFound {
+		t.Errorf("named groups: answered %+v", r)
+	}
+	owned(own.GroupID, owner)
+	owned(other.GroupID, "")
+	ack := deadletters.GroupChange{State: deadletters.GroupAcknowledged}
+	byOwner := &deadletters.GroupSelection{Owner: owner}
+	for i, code := range []tasker.Code{"", tasker.CodeWrongState} {
+		r := change(deadletters.GroupsChange{Filter: byOwner, GroupChange: ack})
+		if len(r) != 1 || (r[0].Error != nil) != (code != "") || r[0].Error != nil && r[0].Error.Code != code {
+			t.Errorf("change %d by a filter: answered %+v", i, r)
+		}
+	}
+	for name, c := range map[string]deadletters.GroupsChange{
+		"Nothing":  {GroupChange: ack},
+		"Both":     {Groups: []string{own.GroupID}, Filter: open, GroupChange: ack},
+		"Empty":    {Filter: &deadletters.GroupSelection{}, GroupChange: ack},
+		"NoChange": {Filter: open},
+		"Match":    {Filter: open, GroupChange: deadletters.GroupChange{Note: "x", Act: deadletters.Act{IfMatch: `"1"`}}},
+		"BadID":    {Groups: []string{"x"}, GroupChange: ack},
+	} {
+		if _, err := key.ChangeGroups(s.ctx, c); tasker.ErrorCode(err) != tasker.CodeInvalid {
+			t.Errorf("%s: answered %v", name, err)
+		}
+	}
+	foreign := &deadletters.GroupSelection{Namespace: "audio"}
+	if _, err := key.ChangeGroups(s.ctx, deadletters.GroupsChange{Filter: foreign, GroupChange: ack}); err == nil {
+		t.Error("a filter of another namespace is not refused")
+	}
+}
+
 // TestHostileLetters: whatever a message consists of, it becomes a letter, and the letter can be read.
 func TestHostileLetters(t *testing.T) { onEveryStore(t, testHostileLetters) }
 
@@ -268,5 +329,36 @@ func testReportsAtOnce(t *testing.T, s *server) {
 	}
 	if captured != 2 || len(letters) != 2 {
 		t.Errorf("%d letters were captured, %d are known; want the two of the batch", captured, len(letters))
+	}
+}
+
+// TestOmittedPayloads: a list says where it leaves a payload out, so that nobody takes it for an empty one.
+func TestOmittedPayloads(t *testing.T) { onEveryStore(t, testOmittedPayloads) }
+
+func testOmittedPayloads(t *testing.T, s *server) {
+	b := deadletters.Of(s.Client)
+	req := deadletters.ReportRequest{Source: "billing"}
+	sizes := []int{0, 1024, 1025}
+	for _, n := range sizes {
+		r := deadletters.Report{MessageID: strconv.Itoa(n), Failure: deadletters.LetterFailure{Message: "no"}}
+		r.SetPayload([]byte(strings.Repeat("x", n)))
+		req.Reports = append(req.Reports, r)
+	}
+	if _, err := b.Report(s.ctx, req); err != nil {
+		t.Fatal(err)
+	}
+	page, err := b.Letters(s.ctx, deadletters.LetterFilter{})
+	if err != nil || len(page.Letters) != len(sizes) {
+		t.Fatalf("%v: %d letters", err, len(page.Letters))
+	}
+	for _, l := range page.Letters {
+		if want := l.SizeBytes > 1024; l.PayloadOmitted != want || want != (len(l.Original.PayloadBase64) != l.SizeBytes) {
+			t.Errorf("in the list, of %d bytes: omitted %t, %d bytes", l.SizeBytes, l.PayloadOmitted,
+				len(l.Original.PayloadBase64))
+		}
+		whole, err := b.Letter(s.ctx, l.LetterUUID)
+		if err != nil || whole.PayloadOmitted || len(whole.Original.PayloadBase64) != whole.SizeBytes {
+			t.Errorf("alone, of %d bytes: %v, omitted %t", l.SizeBytes, err, whole.PayloadOmitted)
+		}
 	}
 }

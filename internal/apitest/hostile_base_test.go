@@ -69,7 +69,7 @@ func (h *attacker) plain(method, path string) {
 		return // the answer does not end
 	}
 	taken := h.taken
-	h.send(method, h.fill(path)+queryOf[method+" "+path], h.fill(baseOf[method+" "+path].body), nil)
+	h.send(method, h.fill(path+queryOf[method+" "+path]), h.fill(baseOf[method+" "+path].body), nil)
 	if h.taken == taken {
 		h.t.Errorf("%s %s is not taken without anything hostile in it", method, path)
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 
 	"github.com/google/uuid"
@@ -18,6 +19,7 @@ var lettersOf = map[string]base{
 	"post /v1/dead-letters/{letter_uuid}/discard": {"", `{"reason":"x"}`},
 	"post /v1/dead-letters/{letter_uuid}/restore": {"", `{}`},
 	"patch /v1/groups/{group_id}":                 {"", `{"note":"x"}`},
+	"patch /v1/groups":                            {"", `{"groups":["{other_group}"],"note":"x"}`},
 	"post /v1/groups/{group_id}/merge":            {"", `{"groups":["{other_group}"]}`},
 	"post /v1/groups/{group_id}/unmerge":          {"", `{}`},
 	"post /v1/groups/{group_id}/split":            {"", `{"when":"code == \"X\""}`},
@@ -38,7 +40,11 @@ var lettersOf = map[string]base{
 const discardAll = `{"operation":"discard","reason":"x","selection":{"namespace":"default","source":"t"}}`
 
 // queryOf has the query of operations that need one.
-var queryOf = map[string]string{"delete /v1/policies": "?source=t"}
+var queryOf = map[string]string{
+	"delete /v1/policies":                      "?source=t",
+	"post /api/dlq/move/{queue_name}":          "?target_queue={target}",
+	"post /api/dlq/move/{queue_name}/{job_id}": "?target_queue={target}",
+}
 
 func init() { maps.Copy(baseOf, lettersOf) }
 
@@ -48,10 +54,12 @@ func (h *attacker) prepareLetters() {
 	h.t.Helper()
 	if !strings.HasPrefix(h.path, "/v1/dead-letters") && !strings.HasPrefix(h.path, "/v1/groups") &&
 		!strings.HasPrefix(h.path, "/v1/redrives") && !strings.HasPrefix(h.path, "/v1/sources") &&
-		!strings.HasPrefix(h.path, "/v1/policies") && !strings.HasPrefix(h.path, "/v1/rules") {
+		!strings.HasPrefix(h.path, "/v1/policies") && !strings.HasPrefix(h.path, "/v1/rules") &&
+		!strings.HasPrefix(h.path, "/api/dlq/") {
 		return
 	}
-	h.made("/v1/sources", `{"name":"t","driver":"http"}`, nil)
+	target := h.consumer()
+	h.made("/v1/sources", `{"name":"t","driver":"http","targets":["`+target+`"]}`, nil)
 	h.made("/v1/policies", `{"source":"t","strategy":"manual"}`, nil)
 	h.made("/v1/rules", `{"name":"t","when":"false"}`, nil)
 	var reported struct {
@@ -63,14 +71,16 @@ func (h *attacker) prepareLetters() {
 	some := uuid.NewString()
 	kind := strings.Map(func(r rune) rune { return 'a' + r%16 }, some) // letters only: numbers do not make a group
 	h.made("/v1/dead-letters", `{"source":"t","reports":[`+
-		`{"message_id":"1`+some+`","payload":{},"failure":{"error_type":"A`+kind+`","message":"m"}},`+
-		`{"message_id":"2`+some+`","payload":{},"failure":{"error_type":"B`+kind+`","message":"m"}}]}`, &reported)
+		`{"message_id":"1`+some+`","origin":"`+target+`","payload":{},"failure":{"error_type":"A`+kind+`","message":"m"}},`+
+		`{"message_id":"2`+some+`","origin":"`+target+`","payload":{},"failure":{"error_type":"B`+kind+`","message":"m"}}]}`, &reported)
 	letter, group, other := reported.Results[0].LetterUUID, reported.Results[0].GroupID, reported.Results[1].GroupID
 	var redrive struct {
 		RedriveUUID string `json:"redrive_uuid"`
 	}
 	h.made("/v1/redrives", discardAll, &redrive)
 	switch {
+	case strings.HasPrefix(h.path, "/api/dlq/restore/"):
+		h.made("/v1/dead-letters/"+letter+"/discard", `{"reason":"x"}`, nil)
 	case strings.HasSuffix(h.path, "/restore"):
 		h.made("/v1/dead-letters/"+letter+"/discard", `{"reason":"x"}`, nil)
 	case strings.HasSuffix(h.path, "/unsplit"): // what comes after the split is in the group that it makes
@@ -82,7 +92,17 @@ func (h *attacker) prepareLetters() {
 		h.made("/v1/groups/"+other+"/merge", `{"groups":["`+group+`"]}`, nil)
 	}
 	maps.Copy(h.known, map[string]any{"letter_uuid": letter, "group_id": group, "other_group": other,
-		"redrive_uuid": redrive.RedriveUUID})
+		"redrive_uuid": redrive.RedriveUUID, "queue_name": "t", "job_id": letter, "target": target})
+}
+
+// consumer returns the URL of a program that takes every letter. There is one for the attack.
+func (h *attacker) consumer() string {
+	if h.takes == "" {
+		s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		h.t.Cleanup(s.Close)
+		h.takes = s.URL
+	}
+	return h.takes
 }
 
 // made sends a request that has to be taken.

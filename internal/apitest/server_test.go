@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,10 +18,14 @@ import (
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/sqlitetest"
 	"github.com/taskerhq/tasker/operate"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// rueidis refreshes what it knows of its servers at most once a second, and sleeps for the rest of it.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+}
 
 // patience bounds what a test waits for; nothing here takes a tenth of it.
 const patience = time.Minute
@@ -53,7 +56,7 @@ func onEveryDatabase(t *testing.T, test func(t *testing.T, dsn string)) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		test(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"))
+		test(t, "sqlite:"+sqlitetest.File(t))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
@@ -72,7 +75,7 @@ func serve(t *testing.T, dsn string, opts node.Options) *server {
 	looped := make(chan error, 1)
 	loops, endLoops := context.WithCancel(context.Background())
 	go func() { looped <- b.Run(loops) }()
-	h := httptest.NewServer(httpapi.New(b, httpapi.Options{DeadLetters: b.DeadLetters()}))
+	h := httptest.NewServer(httpapi.New(b, httpapi.Options{DeadLetters: b.DeadLetters(), Jobs: b.Jobs()}))
 	client, err := tasker.Dial(h.URL, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,9 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/dlqapi"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/telemetry"
@@ -22,6 +24,8 @@ type backend interface {
 	web.KeyUse
 	// DeadLetters returns the use cases of dead letters; nil for a store without them.
 	DeadLetters() deadletters.Backend
+	// Jobs returns them as failed jobs in queues; nil likewise.
+	Jobs() dlqapi.Backend
 	// Run runs the background loops until ctx ends. It blocks.
 	Run(ctx context.Context) error
 	// Ready returns the reason why the store does not answer or refuses writes, or nil.
@@ -36,12 +40,17 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),
 		Dispatch: cfg.Dispatch, Observer: tel,
-		Drivers:     drivers,
-		Sources:     cfg.DeadLetterSources(),
+		Drivers: drivers,
+		Sources: cfg.DeadLetterSources(),
+		Intaken: func(namespace, source string, of inbox.Intaken) {
+			tel.TookIn(namespace, source, of.Tasks, of.Known, of.Letters)
+		},
 		Transitions: cfg.Log.Transitions && log.Enabled(ctx, slog.LevelInfo)})
 	if err != nil {
 		return nil, err // not b: an interface that holds a nil pointer is not nil
 	}
 	tel.Watch(b.Census)
+	tel.WatchSources(SourceCounter(b))
+	tel.WatchIntakeFailures(FailureCounter(b))
 	return b, nil
 }

@@ -33,6 +33,9 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 		`{"message_id":"2","payload":{},"failure":{"error_type":"B","message":"b"}}]}`
 	ask("/v1/dead-letters", report, &reported)
 	ask("/v1/dead-letters", strings.Replace(report, "web", "still", 1), nil) // nothing is done to these
+	queued := reported
+	ask("/v1/dead-letters", strings.Replace(report, "web", "queued", 1), &queued)
+	job := "/queued/" + queued.Results[0].LetterUUID
 	ask("/v1/sources", `{"name":"spare","driver":"http"}`, nil)
 	ask("/v1/policies", `{"source":"web","origin":"spare","strategy":"manual"}`, nil)
 	var redrive struct {
@@ -51,6 +54,17 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 	group, other := "/v1/groups/"+reported.Results[0].GroupID, reported.Results[1].GroupID
 	at, web, spare := "/v1/redrives/"+redrive.RedriveUUID, "/v1/sources/default/web", "/v1/sources/default/spare"
 	return map[string][2]string{
+		"GET /api/dlq/stats":                          {"/api/dlq/stats", ""},
+		"GET /api/dlq/jobs/{queue_name}":              {"/api/dlq/jobs/queued", ""},
+		"POST /api/dlq/requeue/{queue_name}":          {"/api/dlq/requeue/queued", ""},
+		"POST /api/dlq/requeue/{queue_name}/{job_id}": {"/api/dlq/requeue" + job, ""},
+		"POST /api/dlq/requeue-all/{queue_name}":      {"/api/dlq/requeue-all/queued", ""},
+		"POST /api/dlq/move/{queue_name}":             {"/api/dlq/move/queued?target_queue=x", ""},
+		"POST /api/dlq/move/{queue_name}/{job_id}":    {"/api/dlq/move" + job + "?target_queue=x", ""},
+		"DELETE /api/dlq/{queue_name}":                {"/api/dlq/queued", ""},
+		"DELETE /api/dlq/jobs/{queue_name}/{job_id}":  {"/api/dlq/jobs" + job, ""},
+		"POST /api/dlq/restore/{queue_name}":          {"/api/dlq/restore/queued", ""},
+		"POST /api/dlq/restore/{queue_name}/{job_id}": {"/api/dlq/restore" + job, ""},
 		"POST /v1/dead-letters":                       {"/v1/dead-letters", report},
 		"GET /v1/dead-letters":                        {"/v1/dead-letters", ""},
 		"GET /v1/dead-letters/export":                 {"/v1/dead-letters/export", ""},
@@ -61,6 +75,7 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 		"GET /v1/groups":                              {"/v1/groups", ""},
 		"GET /v1/groups/{group_id}":                   {group, ""},
 		"PATCH /v1/groups/{group_id}":                 {group, `{"note":"looked at"}`},
+		"PATCH /v1/groups":                            {"/v1/groups", `{"filter":{"state":"open"},"note":"seen"}`},
 		"POST /v1/groups/{group_id}/merge":            {group + "/merge", `{"groups":["` + other + `"]}`},
 		"POST /v1/groups/{group_id}/unmerge":          {"/v1/groups/" + other + "/unmerge", ""},
 		"POST /v1/groups/{group_id}/unsplit":          {"/v1/groups/" + part.Results[0].GroupID + "/unsplit", ""},

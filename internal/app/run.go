@@ -178,6 +178,8 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 	return httpapi.New(store, httpapi.Options{
 		Front:        front,
 		DeadLetters:  store.DeadLetters(),
+		Jobs:         store.Jobs(),
+		DLQ:          httpapi.DLQOptions{MaxRequeue: cfg.DLQ.MaxRequeueIterations, KeyInQuery: cfg.DLQ.APIKeyParameter},
 		LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
 		Ready:        (&readiness{ask: store.Ready}).within,
 		Version:      version,

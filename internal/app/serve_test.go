@@ -15,7 +15,10 @@ import (
 	"github.com/taskerhq/tasker/internal/config"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// rueidis refreshes what it knows of its servers at most once a second, and sleeps for the rest of it.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+}
 
 // loops is a store of which only the background loops matter.
 type loops struct {

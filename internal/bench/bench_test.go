@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/redistest"
 )
 
 // Every phase runs and counts; what it measures is not judged here.
@@ -38,8 +39,31 @@ func TestLatency(t *testing.T) {
 // TestLetters: every letter is captured, and as many as are sent back arrive; the run itself checks both.
 func TestLetters(t *testing.T) {
 	t.Parallel()
+	redis := redistest.Start(t)
+	for broker, url := range map[string]string{"memory": "", "redis-list": redis.URL(), "redis-stream": redis.URL()} {
+		t.Run(broker, func(t *testing.T) { testLetters(t, broker, url) })
+	}
+	if keys, err := redistest.Do(redis.URL(), "KEYS", "*"); err != nil || len(keys.([]any)) > 0 {
+		t.Errorf("%v: afterwards Redis has %v", err, keys)
+	}
+}
+
+// TestIntake: every message becomes one task; the run itself checks that.
+func TestIntake(t *testing.T) {
+	t.Parallel()
+	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Mode: bench.Intake,
+		Tasks: 1200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Intake == nil || r.Intake.PerSecond <= 0 {
+		t.Errorf("the report is %+v", r)
+	}
+}
+
+func testLetters(t *testing.T, broker, url string) {
 	r, err := bench.Run(t.Context(), bench.Options{DB: filepath.Join(t.TempDir(), "b.db"), Mode: bench.Letters,
-		Letters: 600, Groups: 7})
+		Letters: 600, Groups: 7, Broker: broker, BrokerURL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +98,9 @@ func TestRefusesNonsense(t *testing.T) {
 		"TooManyLetters":   {DB: "x", Mode: bench.Letters, Letters: 1_000_001},
 		"NegativeLetters":  {DB: "x", Mode: bench.Letters, Letters: -1},
 		"MoreGroups":       {DB: "x", Mode: bench.Letters, Letters: 10, Groups: 11},
+		"UnknownBroker":    {DB: "x", Mode: bench.Letters, Broker: "pigeon"},
+		"BrokerWithoutURL": {DB: "x", Mode: bench.Letters, Broker: "redis-list"},
+		"URLWithoutBroker": {DB: "x", Mode: bench.Letters, BrokerURL: "redis://h"},
 		"TooManyNodes":     {DB: "postgres://h/d", Via: bench.ViaHTTP, Nodes: 1000, Workers: 1000},
 		"FewerWorkersThan": {DB: "postgres://h/d", Via: bench.ViaHTTP, Nodes: 3, Workers: 2},
 	} {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,16 +12,12 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/broker/memory"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/node"
 )
 
-// The queues and the source of the letters.
-const (
-	letterWork, letterQueue = "bench", "bench.dlq"
-	letterSource            = "bench"
-)
+// The queue of the work, on a broker of this process, and the source of the letters.
+const letterWork, letterSource = "bench", "bench"
 
 // queued bounds the messages that wait in the broker, so that it does not count for the memory of the measurement.
 const queued = 20_000
@@ -31,18 +28,21 @@ const pollEvery = 50 * time.Millisecond
 // redriven bounds the letters that are sent back.
 const redriven = 100_000
 
-// letterRig is a node that captures letters of a broker in this process, and sends them back to it.
+// letterRig is a node that captures letters of a broker, and sends them back to it.
 type letterRig struct {
 	opts   Options
 	causes []letterCause
-	broker *memory.Broker
 	conn   driver.Driver
+	work   string // the queue of the consumers
+	dead   string // that of the letters
+	forget func() error
 	node   *node.Node
 	inbox  deadletters.Backend
 	meter  *Meter
 	ended  chan error
 	stop   context.CancelFunc
 	drop   func() error
+	taken  intakeCount
 }
 
 // runLetters measures dead letters, phase by phase, on one node: what capture stores is what the other phases work on.
@@ -72,23 +72,22 @@ func runLetters(ctx context.Context, opts Options) (report Report, err error) {
 	return report, err
 }
 
-// mountLetters starts a node on the database, in a schema of its own on PostgreSQL. The broker is in this process, so
-// that no phase waits for one. Close what it returns; after an error nothing is left behind.
+// mountLetters starts a node on the database, in a schema of its own on PostgreSQL. Close what it
+// returns; after an error nothing is left behind.
 func mountLetters(ctx context.Context, opts Options) (r *letterRig, err error) {
 	own, drop, err := ownSchema(ctx, opts.DB)
 	if err != nil {
 		return nil, err
 	}
 	opts.DB = own
-	r = &letterRig{opts: opts, causes: letterCauses(opts.Groups), broker: memory.New(nil), drop: drop,
-		ended: make(chan error, 1)}
-	r.broker.Declare(letterWork, letterQueue)
-	if r.conn, err = r.broker.Open(ctx, ""); err != nil {
-		return nil, errors.Join(err, drop())
-	}
-	r.node, err = node.Open(ctx, own, node.Options{Drivers: driver.Registry{"memory": r.broker.Open}})
+	r = &letterRig{opts: opts, causes: letterCauses(opts.Groups), drop: drop, ended: make(chan error, 1)}
+	drivers, err := r.openBroker(ctx)
 	if err != nil {
 		return nil, errors.Join(err, drop())
+	}
+	r.node, err = node.Open(ctx, own, node.Options{Drivers: drivers, Engine: unlimited(), Intaken: r.taken.add})
+	if err != nil {
+		return nil, errors.Join(err, r.conn.Close(), r.forget(), drop())
 	}
 	r.inbox = deadletters.Of(tasker.NewClient(r.node))
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -107,7 +106,7 @@ func (r *letterRig) close() error {
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	return errors.Join(err, r.conn.Close(), r.node.Close(), r.drop())
+	return errors.Join(err, r.conn.Close(), r.node.Close(), r.forget(), r.drop())
 }
 
 // fingerprint measures the fingerprint of one failure, in microseconds: the best of several rounds, because a machine
@@ -136,7 +135,7 @@ func (r *letterRig) capture(ctx context.Context) (*Phase, error) {
 	load := Load{Meter: r.meter}
 	return load.Measure(r.opts.Letters, func() error {
 		if _, err := r.inbox.SaveSource(ctx, deadletters.SourceRequest{Source: deadletters.Source{Name: letterSource,
-			Driver: "memory", URL: "memory:", Queue: letterQueue}}); err != nil {
+			Driver: r.opts.Broker, URL: cmp.Or(r.opts.BrokerURL, "memory:"), Queue: r.dead}}); err != nil {
 			return err
 		}
 		for from := 0; from < r.opts.Letters; from += BulkSize {
@@ -147,7 +146,7 @@ func (r *letterRig) capture(ctx context.Context) (*Phase, error) {
 			for i := range batch {
 				batch[i] = r.message(from + i)
 			}
-			if err := errors.Join(r.conn.Send(ctx, letterQueue, batch)...); err != nil {
+			if err := errors.Join(r.conn.Send(ctx, r.dead, batch)...); err != nil {
 				return err
 			}
 		}
@@ -161,7 +160,7 @@ func (r *letterRig) capture(ctx context.Context) (*Phase, error) {
 // room waits until not more than a number of messages wait in the queue of dead letters.
 func (r *letterRig) room(ctx context.Context, most int) error {
 	return r.until(ctx, func() (int, error) {
-		_, depth, err := r.conn.Stat(ctx, letterQueue)
+		_, depth, err := r.conn.Stat(ctx, r.dead)
 		return -int(depth), err
 	}, -most)
 }
@@ -247,7 +246,7 @@ func (r *letterRig) redrive(ctx context.Context) (*Phase, int, error) {
 	defer stop()
 	made, err := r.inbox.CreateRedrive(ctx, deadletters.RedriveRequest{Operation: deadletters.OpRedrive, Selection: sel,
 		Plan: deadletters.Plan{Canary: redriven, Largest: redriven, ObserveSeconds: 0.001},
-		Stop: deadletters.StopRule{ReturnedShare: 1}})
+		Stop: deadletters.StopRule{ReturnedShare: 1, SamePrint: 100_000, Failed: 100_000}})
 	if err != nil {
 		return nil, 0, err
 	}

@@ -25,8 +25,11 @@ func letterCauses(groups int) []letterCause {
 	return causes
 }
 
-// message is dead letter n, in the headers of Spring for Apache Kafka: with error, stack and origin.
+// message is dead letter n, in the headers of Spring for Apache Kafka: with error, stack and origin; in a list as JSON.
 func (r *letterRig) message(n int) driver.Message {
+	if r.opts.Broker == brokerList {
+		return r.jobFailure(n)
+	}
 	of := r.causes[n%len(r.causes)]
 	header := func(name, value string) deadletter.Header { return deadletter.Header{Name: name, Value: []byte(value)} }
 	return driver.Message{
@@ -34,7 +37,7 @@ func (r *letterRig) message(n int) driver.Message {
 		Payload:   letterPayload(n, r.opts.PayloadBytes),
 		Headers: []deadletter.Header{
 			header("content-type", "application/json"),
-			header("kafka_dlt-original-topic", letterWork),
+			header("kafka_dlt-original-topic", r.work),
 			header("kafka_dlt-original-consumer-group", of.consumer),
 			header("kafka_dlt-exception-fqcn", of.kind),
 			header("kafka_dlt-exception-message", errorMessage(n)),
@@ -82,7 +85,7 @@ func (r *letterRig) drain(ctx context.Context) (received *atomic.Int64, stop fun
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		in, err := r.conn.Open(ctx, letterWork)
+		in, err := r.conn.Open(ctx, r.work)
 		if err != nil {
 			return // the caller misses what does not arrive
 		}

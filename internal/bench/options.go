@@ -31,6 +31,9 @@ type Options struct {
 	// Letters and Groups are the number of dead letters, and of their causes, in letters mode. They default to 100,000
 	// and 500.
 	Letters, Groups int
+	// Broker is where the letters come from and go to: "memory", in this process, or "redis-list" or "redis-stream", on
+	// the server of BrokerURL. Defaults to "memory".
+	Broker, BrokerURL string
 	// Executable is the tasker binary that serves, for ViaHTTP.
 	Executable string
 }
@@ -52,9 +55,10 @@ const (
 	Throughput Mode = "throughput" // tasks per second in, through and out
 	Latency    Mode = "latency"    // of an idle system
 	Letters    Mode = "letters"    // dead letters in, on pages and back
+	Intake     Mode = "intake"     // messages of a broker that become tasks
 )
 
-var modes = []Mode{Throughput, Latency, Letters}
+var modes = []Mode{Throughput, Latency, Letters, Intake}
 
 // maxLetters is what one redrive takes.
 const maxLetters = 1_000_000
@@ -77,6 +81,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Mode == Latency {
 		def(&o.Tasks, 300)
+	}
+	if o.Broker == "" {
+		o.Broker = brokerMemory
 	}
 	def(&o.Tasks, 20_000)
 	def(&o.Workers, 100)
@@ -112,12 +119,16 @@ func (o Options) Validate() error {
 		return fmt.Errorf("producers must be positive")
 	case o.PayloadBytes < 2:
 		return fmt.Errorf("payload must be at least 2, the shortest JSON text")
-	case o.Mode == Letters && o.Via != InProcess:
-		return fmt.Errorf("via must be %s with mode %s: the broker is in the process", InProcess, Letters)
+	case (o.Mode == Letters || o.Mode == Intake) && o.Via != InProcess:
+		return fmt.Errorf("via must be %s with mode %s: the broker is in the process", InProcess, o.Mode)
 	case o.Letters < 1 || o.Letters > maxLetters:
 		return fmt.Errorf("letters must be 1 to %d", maxLetters)
 	case o.Groups < 1 || o.Groups > o.Letters:
 		return fmt.Errorf("groups must be 1 to the number of letters")
+	case !slices.Contains(brokers, o.Broker):
+		return fmt.Errorf("broker must be one of %s, not %q", strings.Join(brokers, ", "), o.Broker)
+	case (o.Broker == brokerMemory) != (o.BrokerURL == ""):
+		return fmt.Errorf("broker-url goes with the brokers %s and %s, which need it", brokerList, brokerStream)
 	case o.Nodes < 1 || o.Nodes > maxNodes:
 		return fmt.Errorf("nodes must be 1 to %d", maxNodes)
 	case o.Nodes > 1 && o.Via != ViaHTTP:

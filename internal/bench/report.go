@@ -18,7 +18,8 @@ type Report struct {
 	SubmitToStart *Percentiles `json:"submit_to_start,omitempty"`
 	Workflow      *Percentiles `json:"workflow_4_steps,omitempty"`
 
-	Dead *LettersReport `json:"dead_letters,omitempty"`
+	Dead   *LettersReport `json:"dead_letters,omitempty"`
+	Intake *Phase         `json:"intake,omitempty"` // from a full queue of a broker until each message is a task
 
 	Outcome
 }

@@ -9,9 +9,12 @@ import (
 // Run measures. It blocks for as long as that takes. An error is also a broken guarantee: then the numbers of the
 // report must not be used.
 func Run(ctx context.Context, opts Options) (report Report, err error) {
-	if opts = opts.withDefaults(); opts.Mode == Letters {
+	if opts = opts.withDefaults(); opts.Mode == Letters || opts.Mode == Intake {
 		if err := opts.Validate(); err != nil {
 			return report, err
+		}
+		if opts.Mode == Intake {
+			return runIntake(ctx, opts)
 		}
 		return runLetters(ctx, opts)
 	}

@@ -3,6 +3,8 @@ package broker
 import (
 	"sync"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // breaker stops sends to a broker that fails: after a number of failures in a row it is open for a time, then lets one
@@ -53,6 +55,19 @@ func (b *breaker) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.testing = false
+}
+
+// state returns the state: half-open once a send may test the broker, until that send has ended.
+func (b *breaker) state(now time.Time) task.BreakerState {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.until.IsZero():
+		return task.BreakerClosed
+	case now.Before(b.until):
+		return task.BreakerOpen
+	}
+	return task.BreakerHalfOpen
 }
 
 // closed reports whether the breaker lets all sends through.

@@ -18,6 +18,8 @@ type sending struct {
 	results     []Result
 	// held has the keys of which nothing more is sent.
 	held map[string]bool
+	// doubtful are the messages, by their places, that may have been sent and can be sent again.
+	doubtful map[int]bool
 }
 
 // batch sends the messages from begin to end, and tries again those that fail for a moment. A message whose turn did
@@ -43,7 +45,7 @@ func (s *sending) batch(ctx context.Context, begin, end int) {
 		if tries >= s.target.opts.Tries || errors.Is(err, ErrOpen) || errors.Is(err, driver.ErrClosed) ||
 			pause(ctx, tries, s.target.opts.MaxPause) != nil {
 			for _, i := range open {
-				s.decide(i, Unavailable, s.results[i].Err)
+				s.decide(i, s.left(i), s.results[i].Err)
 			}
 			return
 		}
@@ -60,7 +62,7 @@ func (s *sending) dropHeld(open []int) []int {
 	kept := open[:0]
 	for _, i := range open {
 		if key := s.messages[i].Key; key != nil && s.held[string(key)] {
-			s.decide(i, Unavailable, driver.ErrBehind)
+			s.decide(i, s.left(i), driver.ErrBehind)
 		} else {
 			kept = append(kept, i)
 		}
@@ -76,7 +78,13 @@ func (s *sending) try(ctx context.Context, open []int) ([]int, error) {
 		return s.failed(open, err)
 	}
 	if ok, wait := t.breaker.allow(t.opts.Now()); !ok {
-		return s.failed(open, fmt.Errorf("%w for another %v", ErrOpen, wait.Round(time.Millisecond)))
+		err := fmt.Errorf("%w for another %v", ErrOpen, wait.Round(time.Millisecond))
+		for _, i := range open {
+			if s.results[i].Err == nil { // else it was tried, and why that failed says more
+				s.results[i].Err = err
+			}
+		}
+		return open, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, t.opts.Timeout)
 	defer cancel()
@@ -121,18 +129,31 @@ func (s *sending) take(open []int, errs []error) (rest []int, sent int, answered
 			sent++
 			answered = true
 			continue
+		case driver.Permanent(err) && s.doubtful[i]:
+			s.decide(i, Uncertain, err)
+			answered = true
 		case driver.Permanent(err):
 			s.decide(i, Failed, err)
 			answered = true
-		case uncertain(err):
+		case uncertain(err) && !errors.Is(err, driver.ErrRepeatable):
 			s.decide(i, Uncertain, err)
 		default:
+			s.doubtful[i] = s.doubtful[i] || uncertain(err)
 			s.results[i].Err = err
 			rest = append(rest, i)
 		}
 		last = err
 	}
 	return rest, sent, answered, last
+}
+
+// left is the outcome of a message that is not decided after the last try. One that may have been sent by any try stays
+// uncertain, whatever the later ones failed with.
+func (s *sending) left(i int) Outcome {
+	if s.doubtful[i] {
+		return Uncertain
+	}
+	return Unavailable
 }
 
 // uncertain reports whether a message may have been sent, in spite of the error. A driver that was interrupted and does
@@ -152,7 +173,7 @@ func (s *sending) failed(open []int, err error) ([]int, error) {
 
 // decide decides a message.
 func (s *sending) decide(i int, o Outcome, err error) {
-	s.results[i] = Result{Outcome: o, Err: err}
+	s.results[i] = Result{Outcome: o, Err: err, Repeated: o == Sent && s.doubtful[i]}
 	if key := s.messages[i].Key; key != nil && (o == Unavailable || o == Uncertain) {
 		s.held[string(key)] = true
 	}

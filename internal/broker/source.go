@@ -5,15 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/clock"
 )
 
-// CaptureFunc stores a batch of messages, all or nothing, and returns once that is durable. A message may come again: a
-// broker delivers at least once. An error stores nothing; the batch, or its messages in other batches, come again.
-type CaptureFunc func(ctx context.Context, batch []driver.Message) error
+// CaptureFunc decodes a batch of messages, and returns a function that stores it: all or nothing, and it returns once
+// that is durable. A message may come again: a broker delivers at least once. An error stores nothing; the function is
+// called again, or the messages come again in other batches. A batch may be decoded while the one before it is stored.
+type CaptureFunc func(batch []driver.Message) (store func(ctx context.Context) error)
+
+// ErrNotStored is wrapped by an error of a CaptureFunc's store after which certainly nothing is stored. After another
+// one the batch may be: the answer to the commit may have been lost.
+var ErrNotStored = errors.New("nothing was stored")
 
 // SourceOptions configures a source. Zero fields have defaults.
 type SourceOptions struct {
@@ -62,10 +68,10 @@ func NewSource(dial Dial, queue string, o *SourceOptions) *Source {
 // Status returns how the source is doing. It may be called at any time.
 func (s *Source) Status() Status { return s.monitor.get() }
 
-// Run receives batches and gives them to capture, one at a time, until ctx ends; then it returns nil. A batch is
-// acknowledged after its capture, and never without. When a capture fails Run receives nothing more, and tries again
-// with growing pauses. When the connection is lost, or the queue does not exist, Run connects again with growing
-// pauses.
+// Run receives batches and captures them, in their order, until ctx ends; then it returns nil. One batch is stored at a
+// time; if it is full, the next one is received meanwhile. A batch is acknowledged after it is stored, never without.
+// When that fails Run receives nothing more, and tries again with growing pauses. When the connection is lost, or the
+// queue does not exist, Run connects again with growing pauses.
 //
 // When ctx ends, a capture that is under way may end, its batch is acknowledged, and all else goes back to the broker.
 // Run is not called twice at a time.
@@ -101,8 +107,11 @@ func (s *Source) Run(ctx context.Context, capture CaptureFunc) error {
 	return nil
 }
 
-// errCapture marks the end of a session whose batch could not be captured.
-var errCapture = errors.New("capture")
+// errCapture marks the end of a session whose batch could not be captured; errUnsure that it may have been stored.
+var (
+	errCapture = errors.New("capture")
+	errUnsure  = fmt.Errorf("%w", errCapture)
+)
 
 // session connects and receives until something fails or ctx ends. Work goes on a little longer than ctx.
 func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
@@ -119,30 +128,61 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	}
 	defer func() { _ = r.Close() }()
 	s.monitor.enter(Connected)
+	var next decoded
 	for {
-		batch, err := s.receive(ctx, r)
-		if err != nil {
-			return fmt.Errorf("receive from %q: %w", s.queue, err)
+		if len(next.batch) == 0 {
+			if next, err = s.receive(ctx, r, capture); err != nil {
+				return fmt.Errorf("receive from %q: %w", s.queue, err)
+			}
 		}
-		if err := s.capture(ctx, work, capture, batch); err != nil {
-			_ = r.Release(work, batch) // if it fails, closing gives back as well
+		now := next
+		if next, err = s.captureAhead(ctx, work, r, now, capture); err != nil {
+			if k, ok := r.(driver.Keeper); ok && errors.Is(err, errUnsure) {
+				k.Keep(now.batch)
+			}
+			_ = r.Release(work, slices.Concat(now.batch, next.batch)) // if it fails, closing gives back as well
 			return err
 		}
-		if err := r.Ack(work, batch); err != nil {
-			return fmt.Errorf("acknowledge %d messages from %q: %w", len(batch), s.queue, err)
+		if err := r.Ack(work, now.batch); err != nil {
+			return fmt.Errorf("acknowledge %d messages from %q: %w", len(now.batch), s.queue, err)
 		}
-		s.monitor.done(len(batch))
+		s.monitor.done(len(now.batch))
 	}
 }
 
+// decoded is a batch that was received, with what stores it.
+type decoded struct {
+	batch []driver.Message
+	store func(context.Context) error
+}
+
+// captureAhead stores a batch. If the batch is full, more messages wait: it receives and decodes the next one in the
+// meantime, and returns it, also with an error. Only this goroutine uses the receiver.
+func (s *Source) captureAhead(ctx, work context.Context, r driver.Receiver, now decoded, capture CaptureFunc) (
+	next decoded, err error,
+) {
+	if len(now.batch) < s.opts.Batch && sizeOf(now.batch) < driver.BatchBytes {
+		return next, s.capture(ctx, work, now)
+	}
+	ahead, enough := context.WithCancel(ctx)
+	stored := make(chan error, 1)
+	go func() {
+		defer enough()
+		stored <- s.capture(ctx, work, now)
+	}()
+	// If it is more than the end of the wait, the next call says so again.
+	next, _ = s.receive(ahead, r, capture)
+	return next, <-stored
+}
+
 // receive returns the next batch: it waits for a first message, and then a moment for more.
-func (s *Source) receive(ctx context.Context, r driver.Receiver) ([]driver.Message, error) {
+func (s *Source) receive(ctx context.Context, r driver.Receiver, capture CaptureFunc) (decoded, error) {
 	batch, err := r.Receive(ctx, s.opts.Batch)
 	if err != nil {
-		return nil, err
+		return decoded{}, err
 	}
 	if len(batch) == 0 {
-		return nil, errors.New("the driver returned neither a message nor an error")
+		return decoded{}, errors.New("the driver returned neither a message nor an error")
 	}
 	linger, cancel := context.WithTimeout(ctx, s.opts.Linger)
 	defer cancel()
@@ -153,22 +193,26 @@ func (s *Source) receive(ctx context.Context, r driver.Receiver) ([]driver.Messa
 		}
 		batch = append(batch, more...)
 	}
-	return batch, nil
+	return decoded{batch, capture(batch)}, nil
 }
 
 // capture captures a batch, and tries again until it succeeds, ctx ends or the batch was held long enough.
-func (s *Source) capture(ctx, work context.Context, capture CaptureFunc, batch []driver.Message) error {
+func (s *Source) capture(ctx, work context.Context, of decoded) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	held, cancel := context.WithTimeout(ctx, s.opts.Hold)
 	defer cancel()
+	kind := errCapture
 	for failures := 1; ; failures++ {
-		err := capture(work, batch)
+		err := of.store(work)
 		if err == nil {
 			return nil
 		}
-		err = fmt.Errorf("%w %d messages from %q: %w", errCapture, len(batch), s.queue, err)
+		if !errors.Is(err, ErrNotStored) {
+			kind = errUnsure
+		}
+		err = fmt.Errorf("%w %d messages from %q: %w", kind, len(of.batch), s.queue, err)
 		s.monitor.fail(Blocked, err)
 		if pause(held, failures, maxPause) != nil {
 			return err

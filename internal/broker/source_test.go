@@ -28,6 +28,7 @@ type rig struct {
 	stop   func()
 
 	mu       sync.Mutex
+	decoded  int // batches
 	captured []string
 	batches  []int
 	err      error         // of captures
@@ -60,7 +61,14 @@ func (r *rig) run() {
 	})
 }
 
-func (r *rig) capture(ctx context.Context, batch []driver.Message) error {
+func (r *rig) capture(batch []driver.Message) func(context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.decoded++
+	return func(ctx context.Context) error { return r.store(ctx, batch) }
+}
+
+func (r *rig) store(ctx context.Context, batch []driver.Message) error {
 	r.mu.Lock()
 	takes, err := r.takes, r.err
 	r.mu.Unlock()
@@ -193,6 +201,40 @@ func TestNothingIsAcknowledgedBeforeCapture(t *testing.T) {
 		}
 		r.wantDepth(0)
 		r.wantState(broker.Connected, "")
+		r.stop()
+	})
+}
+
+// While a full batch is stored, one more is received and decoded, and no third. All stay in order, also when they have
+// to go back.
+func TestOneBatchAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &broker.SourceOptions{Batch: 5, Hold: time.Minute})
+		wantDecoded := func(n int) {
+			t.Helper()
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.decoded != n {
+				t.Fatalf("%d batches are decoded, want %d", r.decoded, n)
+			}
+		}
+		r.set(2*time.Second, nil)
+		r.send(1, 22)
+		r.run()
+		time.Sleep(time.Second)
+		wantDecoded(2)
+		r.want(0, 12)
+		time.Sleep(2 * time.Second)
+		wantDecoded(3)
+		r.want(5, 7)
+		r.set(0, errors.New("the database is down"))
+		time.Sleep(30 * time.Second)
+		wantDecoded(4)
+		r.want(10, 2)
+		time.Sleep(40 * time.Second) // both batches go back, and come again
+		r.set(0, nil)
+		time.Sleep(5 * time.Minute)
+		r.want(22, 0)
 		r.stop()
 	})
 }
@@ -368,11 +410,13 @@ func BenchmarkSource(b *testing.B) {
 		d.Send(b.Context(), "q", messages)
 		ctx, cancel := context.WithCancel(b.Context())
 		left := batch
-		if err := s.Run(ctx, func(_ context.Context, got []driver.Message) error {
-			if left -= len(got); left == 0 {
-				cancel()
+		if err := s.Run(ctx, func(got []driver.Message) func(context.Context) error {
+			return func(context.Context) error {
+				if left -= len(got); left == 0 {
+					cancel()
+				}
+				return nil
 			}
-			return nil
 		}); err != nil {
 			b.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Outcome is what became of a message that was to be sent.
@@ -24,6 +25,9 @@ const (
 type Result struct {
 	Outcome Outcome
 	Err     error
+	// Repeated: an earlier try of a message that is Sent had no answer. Its broker remembers what was sent, unless it has
+	// lost that in the meantime: then the message was added twice.
+	Repeated bool
 }
 
 // ErrOpen is why nothing is sent while the circuit breaker of a target is open.
@@ -77,6 +81,9 @@ func NewTarget(dial Dial, o *TargetOptions) *Target {
 // Status returns how the target is doing; Blocked means that its circuit breaker is open.
 func (t *Target) Status() Status { return t.monitor.get() }
 
+// Breaker returns the state of the circuit breaker of sends.
+func (t *Target) Breaker() task.BreakerState { return t.breaker.state(t.opts.Now()) }
+
 // Close closes the connection. Sends that are under way fail.
 func (t *Target) Close() error { return t.link.close() }
 
@@ -98,7 +105,7 @@ func (t *Target) Stat(ctx context.Context, destination string) (exists bool, dep
 // Unavailable or Uncertain, no later message of its key is sent, so that the order within a key stays.
 func (t *Target) Send(ctx context.Context, destination string, messages []driver.Message) []Result {
 	s := &sending{target: t, destination: destination, messages: messages, results: make([]Result, len(messages)),
-		held: map[string]bool{}}
+		held: map[string]bool{}, doubtful: map[int]bool{}}
 	for begin := 0; begin < len(messages); {
 		end, size := begin, 0
 		for end < len(messages) && end-begin < t.opts.Batch && (size == 0 || size < driver.BatchBytes) {

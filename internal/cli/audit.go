@@ -24,17 +24,19 @@ type auditTrail struct {
 	after, before string
 }
 
-// newAudit builds `audit`, the only view of acts across tasks. It pages with the number of the
-// last act instead of an offset, because new acts arrive at the front of the list.
+// newAudit builds `audit`, the only view of acts across tasks. It pages with the number of the last act instead of an
+// offset, because new acts arrive at the front of the list. It sends GET /v1/audit, which needs read; a key that is
+// limited to namespaces sees acts on those only. Payloads and passwords are in no act.
 func newAudit(s *session) *cobra.Command {
 	c := &auditTrail{s: s}
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show what operators did, newest first",
-		Long: `Show the acts of operators on tasks, steps, cases, workers and templates, newest
-first: actor, API key, time, reason, and the state before and after. ACTOR is the
-claimed name; KEY is the API key of the request, - without one. The audit trail is
-append-only and is kept when the task itself is deleted.`,
+		Long: `Show the acts of operators on tasks, steps, cases, workers and templates, and on the
+letters, groups, redrives, rules, sources and policies of the inbox, newest first: actor,
+API key, time, reason, and the state before and after. ACTOR is the claimed name; KEY is
+the API key of the request, - without one. The audit trail is append-only. Acts remain
+when what they are about is deleted.`,
 		Example: `  tasker audit --task-uuid TASK_UUID
   tasker audit --actor ops@example.com --after 24h --json`,
 		Args:    cobra.NoArgs,
@@ -65,7 +67,8 @@ append-only and is kept when the task itself is deleted.`,
 	f.BoolVar(&c.all, "all", false, "with --json: print all acts that match the filters, one per line")
 	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually,
 		"open_case", "update_case", "reopen_case", "replay", "replay_step", "edit_context", "give_up_step",
-		"drain_worker", "resume_worker", "register_template", "use_key", "archive_audit", "discard_letter", "restore_letter",
+		"drain_worker", "resume_worker", "register_template", "use_key", "detect_staleness", "archive_audit",
+		"discard_letter", "restore_letter",
 		"edit_letter", "change_group", "acknowledge_group", "resolve_group", "ignore_group", "reopen_group", "merge_groups",
 		"unmerge_group", "create_redrive", "start_redrive", "pause_redrive", "resume_redrive", "cancel_redrive",
 		"halt_redrive", "end_redrive", "add_source", "change_source", "pause_source", "resume_source", "remove_source",

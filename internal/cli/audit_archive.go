@@ -26,7 +26,9 @@ type auditArchive struct {
 	until         time.Time
 }
 
-// newAuditArchive builds `audit archive`. It opens the database itself: no API key and no server may delete acts.
+// newAuditArchive builds `audit archive`. It opens the database itself: no API key and no server may delete acts. The
+// acts in the file are gone from `audit` and from the API; the head of the archive stays in the database, so that the
+// chain is still one.
 func newAuditArchive(s *session) *cobra.Command {
 	c := &auditArchive{s: s}
 	cmd := &cobra.Command{
@@ -64,6 +66,8 @@ type archived struct {
 	Deleted int    `json:"deleted"`
 }
 
+// run checks the flags, opens the database and archives. It deletes nothing unless the file is complete and verified,
+// and it prints what was deleted even if nothing was new to archive.
 func (c *auditArchive) run(ctx context.Context) error {
 	at, err := databaseFlag("--db", c.db)
 	if err != nil {
@@ -131,6 +135,7 @@ func (c *auditArchive) archive(ctx context.Context, trail *app.AuditTrail) (*arc
 	return out, nil
 }
 
+// verifyFile checks the hashes of an archive from its first line to its last, without a database.
 func verifyFile(ctx context.Context, path string) (*operate.AuditReport, error) {
 	f := &auditFile{path: path}
 	report, err := operate.VerifyAudit(ctx, f, operate.VerifyOptions{})
@@ -138,7 +143,8 @@ func verifyFile(ctx context.Context, path string) (*operate.AuditReport, error) 
 }
 
 // export writes the beginning of the chain, up to the first act that was not done before the time, and returns the
-// number of acts. Without acts there is no file.
+// number of acts. Without acts there is no file. The file is created, never overwritten, with mode 0600, and is on the
+// disk (fsync) when export returns.
 func (c *auditArchive) export(ctx context.Context, trail operate.ChainBackend) (n int64, err error) {
 	file, err := os.OpenFile(c.file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -159,7 +165,8 @@ func (c *auditArchive) export(ctx context.Context, trail operate.ChainBackend) (
 	return n, err
 }
 
-// lines writes the lines of the archive.
+// lines writes the lines of the archive. It reads 500 links at a time and stops at the first act that is too young: the
+// chain is archived from its beginning, without holes.
 func (c *auditArchive) lines(ctx context.Context, trail operate.ChainBackend, to *json.Encoder) (n int64, err error) {
 	to.SetEscapeHTML(false)
 	filter := operate.AuditChainFilter{Limit: 1}

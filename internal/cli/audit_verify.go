@@ -20,7 +20,8 @@ type auditVerify struct {
 }
 
 // newAuditVerify builds `audit verify`. The hashes are computed here, not in the server: what it answers need not be
-// trusted.
+// trusted. From a server it reads GET /v1/audit/chain page by page, which needs read and a key without a limit to
+// namespaces. --from skips what was verified before.
 func newAuditVerify(s *session) *cobra.Command {
 	c := &auditVerify{s: s}
 	cmd := &cobra.Command{
@@ -80,7 +81,8 @@ func (c *auditVerify) run(ctx context.Context) error {
 	return nil
 }
 
-// open returns what the flags name: a server, a database or an archive.
+// open returns what the flags name: a server, a database or an archive. The second result closes what was opened.
+// Errors of the database exit as those of a start, since no server is asked.
 func (c *auditVerify) open(ctx context.Context) (operate.ChainBackend, func() error, error) {
 	switch {
 	case c.db != "":
@@ -104,7 +106,8 @@ func (c *auditVerify) open(ctx context.Context) (operate.ChainBackend, func() er
 	return operate.Of(client), client.Close, nil
 }
 
-// printVerified prints a report.
+// printVerified prints a report. A fault is printed in place of the counts: what follows a broken link proves nothing.
+// Acts that were sealed late are a remark, not a fault.
 func (s *session) printVerified(r *operate.AuditReport) error {
 	if s.json {
 		return s.printJSON(r)

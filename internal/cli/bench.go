@@ -25,6 +25,7 @@ selects the measurement:
   throughput  submitted, processed and finished tasks per second
   latency     time from submission to start in an idle system
   letters     dead letters captured and sent back per second, time of the pages
+  intake      messages of a broker that become tasks per second
 
 With --via http, callers and workers run in this process and the engine runs in a
 second one. --nodes starts several engines on one PostgreSQL and spreads callers
@@ -37,7 +38,9 @@ names one (schema=NAME).`,
   tasker bench --db sqlite:bench.db --producers 256 --via http --json
   tasker bench --db postgres://tasker@localhost/bench --via http --nodes 3
   tasker bench --mode latency
-  tasker bench --mode letters --letters 1000000 --groups 500`,
+  tasker bench --mode letters --letters 1000000 --groups 500
+  tasker bench --mode letters --broker redis-list --broker-url redis://127.0.0.1:6379
+  tasker bench --mode intake --broker redis-list --broker-url redis://127.0.0.1:6379`,
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
@@ -50,9 +53,12 @@ names one (schema=NAME).`,
 	f.IntVar(&opts.PayloadBytes, "payload", 100, "size of a task's context in bytes")
 	f.StringVar(&via, "via", string(bench.InProcess), "inproc: engine in this process; http: server in another process")
 	f.IntVar(&opts.Nodes, "nodes", 1, "servers that share the database; more than one requires --via http and PostgreSQL")
-	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency or letters")
+	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency, letters or intake")
 	f.IntVar(&opts.Letters, "letters", 0, "dead letters, with --mode letters (default 100000)")
 	f.IntVar(&opts.Groups, "groups", 0, "causes of the dead letters, with --mode letters (default 500)")
+	f.StringVar(&opts.Broker, "broker", "",
+		"broker of --mode letters and intake: memory, redis-list or redis-stream (default memory)")
+	f.StringVar(&opts.BrokerURL, "broker-url", "", "Redis of that broker, redis://HOST:PORT")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		opts.Via, opts.Mode = bench.Via(via), bench.Mode(mode)
 		if err := checkBench(cmd, &opts); err != nil {

@@ -26,7 +26,7 @@ func (s *session) printBench(r *bench.Report) error {
 	}
 	// Each mode has measurements of its own.
 	show := map[bench.Mode]func(*bench.Report) error{bench.Throughput: s.printPhases,
-		bench.Latency: s.printLatencies}[r.Mode]
+		bench.Latency: s.printLatencies, bench.Intake: s.printIntake}[r.Mode]
 	if err := show(r); err != nil {
 		return err
 	}
@@ -83,6 +83,13 @@ func latencyRow(t *table, name string, v *bench.Percentiles) {
 
 // micros formats microseconds as milliseconds, the unit in which latencies are compared.
 func micros(us int64) string { return fmt.Sprintf("%.2f ms", float64(us)/1000) }
+
+// printIntake prints how fast messages became tasks.
+func (s *session) printIntake(r *bench.Report) error {
+	t := newTable(s.Out, "PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
+	phaseRow(t, "intake", r.Intake)
+	return t.flush()
+}
 
 // printDeadLetters prints the measurements of dead letters.
 func (s *session) printDeadLetters(r *bench.Report) error {

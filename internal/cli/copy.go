@@ -21,7 +21,8 @@ type copying struct {
 }
 
 // newCopy builds `copy`. Both DSNs are flags, not arguments, so that source and target cannot be swapped by their
-// order. --json prints a transfer.Report.
+// order. --json prints a transfer.Report. It reads the source and writes the target without a server; stop the servers
+// of both first. Interrupted, it is run again with the same flags.
 func newCopy(s *session) *cobra.Command {
 	c := &copying{s: s}
 	cmd := &cobra.Command{

@@ -163,7 +163,7 @@ func TestRedriveStart(t *testing.T) {
 	if code, out, errs := c.tasker(t, false, append(args, "--patch", `{"a": 1}`)...); code != 0 {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
-	want := `{"operation":"redrive","selection":{"namespace":"default","groups":["` + groupID + `"],"parked":false},` +
+	want := `{"operation":"redrive","selection":{"groups":["` + groupID + `"],"parked":false},` +
 		`"edit":{"patch":{"a":1}},"plan":{"canary":2,"observe_seconds":60},"stop":{"returned_share":0.5},"start":true,` +
 		`"actor":"a"}`
 	if !strings.HasSuffix(c.last(), want) {

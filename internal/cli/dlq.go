@@ -11,7 +11,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQ groups the commands about cases.
+// newDLQ groups the commands about cases. Those that read need the permission read, those that change need operate. A
+// case is about one task; `inbox` shows cases and letters by their causes.
 func newDLQ(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dlq",

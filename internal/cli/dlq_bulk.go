@@ -118,8 +118,9 @@ func (s *session) showBulk(r *operate.BulkResult) error {
 	return s.printf("%d %s, %d refused%s\n", r.Succeeded, done, r.Failed, more)
 }
 
-// newDLQAct builds `dlq act`. It requires --all and --reason: an act on many tasks must be
-// deliberate, and the audit trail must say why.
+// newDLQAct builds `dlq act`. It requires --all and --reason: an act on many tasks must be deliberate, and the audit
+// trail must say why. It sends POST /v1/dlq/act, one page of cases after the other. Interrupted, it can be run again: a
+// step that is repaired is no longer in error.
 func newDLQAct(s *session) *cobra.Command {
 	var (
 		bulk             bulkFlags

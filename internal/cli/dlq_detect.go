@@ -11,7 +11,7 @@ import (
 
 // newDLQDetect builds `dlq detect`. It exits with 1 if any stale task could not be set to error, although the other
 // tasks were. It may run beside the detector of a server: a task is given up once. --json prints a list of
-// operate.Detection.
+// operate.Detection. It sends POST /v1/dlq/staleness/detect, which needs operate.
 func newDLQDetect(s *session) *cobra.Command {
 	var req operate.DetectRequest
 	cmd := &cobra.Command{
@@ -22,6 +22,7 @@ the task to error. Servers run the detector periodically. --dry-run lists the st
 tasks and changes nothing.`,
 		Args: cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			req.Actor = actor(req.Actor)
 			found, err := operate.Of(c).DetectStaleness(ctx, req)
 			if err != nil {
 				return err
@@ -45,6 +46,8 @@ tasks and changes nothing.`,
 		0,
 		"maximum number of tasks to act on (default: the server's setting)",
 	)
+	cmd.Flags().StringVar(&req.Actor, "actor", "", "name recorded with the act (default: the current user)")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
 	return cmd
 }
 

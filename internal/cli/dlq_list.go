@@ -12,7 +12,7 @@ import (
 
 // newDLQList builds `dlq list`. The API pages cases with an offset; the flag is called --cursor as everywhere else. A
 // case that is opened between two pages shifts them, so a case may appear twice. --json prints a list of operate.Case
-// without snapshots.
+// without snapshots. It sends GET /v1/dlq.
 func newDLQList(s *session) *cobra.Command {
 	var (
 		flags  caseFlags

@@ -10,7 +10,8 @@ import (
 )
 
 // newDLQOpen builds `dlq open`, for a task that a person finds suspicious before the detector does. A task with a
-// pending case exits with 4. --json prints the operate.Case.
+// pending case exits with 4. --json prints the operate.Case. It sends POST /v1/dlq/task/{task_uuid}. The task goes on
+// as before: a case is an investigation, not a state of its task.
 func newDLQOpen(s *session) *cobra.Command {
 	var (
 		req      operate.OpenCaseRequest

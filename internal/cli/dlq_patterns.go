@@ -12,7 +12,8 @@ import (
 
 // newDLQPatterns builds `dlq patterns`. It prints a stored report and computes nothing, so it is cheap on a large
 // database; the first line says how old the report is. Before the first analysis it exits with 3. --json prints an
-// operate.FailureReport.
+// operate.FailureReport. It sends GET /api/v1/dlq/patterns; one node of the cluster makes the report once an hour by
+// default.
 func newDLQPatterns(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{

@@ -12,7 +12,8 @@ import (
 )
 
 // newDLQQueue builds `dlq queue`, the list from which an operator takes the next case. It has no pages: the order
-// changes every minute, so a second page would skip and repeat cases. --json prints a list of operate.QueuedCase.
+// changes every minute, so a second page would skip and repeat cases. --json prints a list of operate.QueuedCase. It
+// sends GET /v1/dlq/investigation-queue.
 func newDLQQueue(s *session) *cobra.Command {
 	var flags caseFlags
 	cmd := &cobra.Command{

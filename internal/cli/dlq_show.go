@@ -13,7 +13,7 @@ import (
 )
 
 // newDLQShow builds `dlq show`. It takes the task, not the case, because an alert names the task. --json prints an
-// operate.Case with its snapshot and notes.
+// operate.Case with its snapshot and notes. It sends GET /v1/dlq/task/{task_uuid}.
 func newDLQShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show TASK_UUID",

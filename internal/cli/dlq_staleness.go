@@ -11,7 +11,8 @@ import (
 )
 
 // newDLQStaleness builds `dlq staleness`. It reads what the detector would decide now and changes nothing. --json
-// prints a list of operate.StaleTask.
+// prints a list of operate.StaleTask. It sends GET /v1/dlq/staleness. Run again a minute later it may differ, since
+// tasks grow older.
 func newDLQStaleness(s *session) *cobra.Command {
 	var (
 		filter operate.StalenessFilter

@@ -11,7 +11,8 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// newDLQStats builds `dlq stats`. It accepts the filters of `dlq list`. --json prints a list of operate.CaseStats.
+// newDLQStats builds `dlq stats`. It accepts the filters of `dlq list`. --json prints a list of operate.CaseStats. It
+// sends GET /v1/dlq/stats once.
 func newDLQStats(s *session) *cobra.Command {
 	var flags caseFlags
 	cmd := &cobra.Command{

@@ -36,24 +36,19 @@ func (l *failedTaskFlags) add(cmd *cobra.Command) {
 	offer(cmd, "retryable", "true", "false")
 }
 
-// prepare converts the values of the flags into the filter. --retryable is a string, not a
-// boolean flag, because its absence means both.
+// prepare converts the values of the flags into the filter.
 func (l *failedTaskFlags) prepare(s *session) error {
 	l.filter.Reason = tasker.CaseReason(l.reason)
-	if l.retryable != "" {
-		retryable, err := strconv.ParseBool(l.retryable)
-		if err != nil {
-			return usagef("--retryable must be true or false, not %q", l.retryable)
-		}
-		l.filter.Retryable = &retryable
-	}
 	var err error
+	if l.filter.Retryable, err = boolFlag("--retryable", l.retryable); err != nil {
+		return err
+	}
 	l.filter.After, l.filter.Before, err = s.timeFlags(l.after, l.before)
 	return err
 }
 
 // newDLQTasks builds `dlq tasks`: the tasks that `dlq replay --all` would find with the same filters. --json prints an
-// operate.FailedTaskPage.
+// operate.FailedTaskPage. It sends GET /api/v1/dlq, one page at a time.
 func newDLQTasks(s *session) *cobra.Command {
 	var (
 		flags  failedTaskFlags

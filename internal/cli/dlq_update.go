@@ -10,7 +10,9 @@ import (
 )
 
 // newDLQUpdate builds `dlq update`. An omitted --notes leaves the field out of the request, which is not the same as an
-// empty note; Changed tells them apart. --json prints an operate.CaseUpdated, with --all an operate.BulkResult.
+// empty note; Changed tells them apart. --json prints an operate.CaseUpdated, with --all an operate.BulkResult. It
+// sends PATCH /v1/dlq/entry/{dlq_entry_uuid}, or with --all POST /v1/dlq/update. It changes the case and not its task:
+// to resolve a case repairs nothing.
 func newDLQUpdate(s *session) *cobra.Command {
 	var (
 		bulk                    bulkFlags
@@ -71,8 +73,8 @@ stop the others.`,
 	return cmd
 }
 
-// newDLQReopen builds `dlq reopen`. It is a command of its own, because a resolution is final
-// for `dlq update`.
+// newDLQReopen builds `dlq reopen`. It is a command of its own, because a resolution is final for `dlq update`. A case
+// whose task has another pending case is refused with conflict, exit code 4.
 func newDLQReopen(s *session) *cobra.Command {
 	var (
 		update operate.CaseUpdate

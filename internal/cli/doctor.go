@@ -10,14 +10,16 @@ import (
 	"github.com/taskerhq/tasker/internal/doctor"
 )
 
-// newDoctor builds `doctor`. It opens the database itself: it must work when no server starts.
+// newDoctor builds `doctor`. It opens the database itself: it must work when no server starts. It holds no lock and
+// creates no table. Each check has its own time limit, so that one which hangs does not hide the others.
 func newDoctor(s *session) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check a database and suggest fixes",
 		Long: `Check the database and suggest fixes. The checks cover the schema and its indexes,
-settings that can lose data, obstacles to vacuum, and unattended work.
+settings that can lose data, obstacles to vacuum, unattended work, and the Redis of
+sources of dead letters.
 
 The command changes nothing, and can run beside servers and through PgBouncer. Its
 role only needs read access; with pg_read_all_stats it also sees the sessions of

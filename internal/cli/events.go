@@ -23,15 +23,16 @@ type eventsCommand struct {
 }
 
 // newEvents builds `events`. It runs until it is interrupted, unless --until-settled is given. --json prints a
-// tasker.Event per line.
+// tasker.Event per line. It opens GET /v1/events, which needs read, and holds one connection; a server accepts 1,000 of
+// them. Events older than about a minute, or of a server that has restarted, are not repeated: the gap says so.
 func newEvents(s *session) *cobra.Command {
 	c := &eventsCommand{s: s}
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Stream events of tasks, cases and the queue",
-		Long: `Stream events of tasks, cases and the queue, one per line, until interrupted. After
-a lost connection the command reconnects and resumes the stream. A "stream.gap" line
-marks a place where events may be missing.
+		Short: "Stream events of tasks, cases, the inbox and the queue",
+		Long: `Stream events of tasks, cases, the inbox of failures and the queue, one per line, until
+interrupted. After a lost connection the command reconnects and resumes the stream. A
+"stream.gap" line marks a place where events may be missing.
 
 With --json each line is one event. To resume after an event, pass its id to
 --last-event-id.`,

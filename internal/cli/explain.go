@@ -11,7 +11,8 @@ import (
 )
 
 // newExplain builds `explain`, for an operator who has an ID from a log and does not know of what. --json prints a
-// tasker.Explanation or a deadletters.StateExplanation.
+// tasker.Explanation or a deadletters.StateExplanation. It sends up to three requests, GET /v1/tasks/{uuid}/explain
+// first: most IDs in logs are those of tasks. It changes nothing.
 func newExplain(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "explain UUID",

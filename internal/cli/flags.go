@@ -122,3 +122,16 @@ func (s *session) nextPage(shown, limit int, cursor int64) error {
 	}
 	return s.printf("\nMore: --cursor %d\n", cursor)
 }
+
+// boolFlag parses the value of a flag that selects by a boolean. It is a string, not a boolean flag, because its
+// absence means both: then boolFlag returns nil.
+func boolFlag(name, value string) (*bool, error) {
+	if value == "" {
+		return nil, nil
+	}
+	b, err := strconv.ParseBool(value)
+	if err != nil {
+		return nil, usagef("%s must be true or false, not %q", name, value)
+	}
+	return &b, nil
+}

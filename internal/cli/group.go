@@ -6,7 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newGroup groups the commands about groups of failures.
+// newGroup groups the commands about groups of failures. Changes need operate or dead-letters:redrive. Each is one act
+// in the audit trail, with actor and reason.
 func newGroup(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "group",

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,25 +11,71 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// changeGroups builds the body of a command that makes one change to each group that is named. The command fills in
-// change through its flags before the body runs. The groups are changed one by one, each in a transaction of its own:
-// the first refusal ends the command without output, and the groups before it stay changed.
-func (s *session) changeGroups(change *deadletters.GroupChange) func(*cobra.Command, []string) error {
-	return s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+// groupCommand returns a command that changes groups alike: those that are named, or that its filter flags select. It
+// sends PATCH /v1/groups/{group_id} for each group that is named, and PATCH /v1/groups otherwise. A command
+// that changes the state also takes --note, which saves the second command; `group note` and `group assign` do not,
+// since they say something already.
+func (s *session) groupCommand(use, short, example string, change *deadletters.GroupChange) *cobra.Command {
+	var req deadletters.GroupsChange
+	var of deadletters.GroupSelection
+	var state string
+	cmd := &cobra.Command{Use: use + " [GROUP_ID...]", Short: short, Example: example,
+		Long: short + `. Name the groups, or select them by filter flags: --where, --title, --in-state,
+--of-owner, --open-only, --namespace. --dry-run only shows which groups would be changed. At most
+1,000 groups are changed at once, each in a transaction of its own.`}
+	actFlags(cmd, &change.Act)
+	f := cmd.Flags()
+	f.StringVar(&of.Namespace, "namespace", "", "select groups of a namespace")
+	f.StringVar(&of.Where, "where", "", "select groups of a handler or source")
+	f.StringVar(&of.Text, "title", "", "select groups with this text in their title")
+	f.StringVar(&state, "in-state", "", "select groups in a state: open, acknowledged, resolved or ignored")
+	f.StringVar(&of.Owner, "of-owner", "", "select groups of an owner")
+	f.BoolVar(&of.OpenOnly, "open-only", false, "select groups with open letters or pending cases")
+	f.BoolVar(&req.DryRun, "dry-run", false, "change nothing, and show the groups")
+	choose(cmd, "in-state", deadletters.GroupOpen, deadletters.GroupAcknowledged, deadletters.GroupResolved,
+		deadletters.GroupIgnored)
+	if change.State != "" {
+		f.StringVar(&change.Note, "note", "", "note to add to the thread")
+	}
+	cmd.RunE = s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 		if err := groupArgs(args...); err != nil {
 			return err
 		}
-		change.Act = signed(change.Act)
-		var changed []deadletters.Group
-		for _, id := range args {
-			g, err := deadletters.Of(c).ChangeGroup(ctx, id, *change)
-			if err != nil {
-				return err
-			}
-			changed = append(changed, *g)
+		of.State = deadletters.GroupState(state)
+		if req.Groups = args; of != (deadletters.GroupSelection{}) {
+			req.Filter = &of
 		}
-		return s.printChangedGroups(changed)
+		if (req.Filter != nil) == (len(args) > 0) {
+			return usagef("name groups, or select them by a filter such as --where, and not both")
+		}
+		change.Act = signed(change.Act)
+		if req.Filter == nil && !req.DryRun {
+			return s.changeGroups(ctx, deadletters.Of(c), args, change)
+		}
+		req.GroupChange = *change
+		changed, err := deadletters.Of(c).ChangeGroups(ctx, req)
+		if err != nil {
+			return err
+		}
+		return s.printGroupResults(changed)
 	})
+	return cmd
+}
+
+// changeGroups changes the groups that are named, one by one, each in a transaction of its own: the first refusal ends
+// the command without output, and the groups before it stay changed.
+func (s *session) changeGroups(ctx context.Context, b deadletters.GroupBackend, ids []string,
+	change *deadletters.GroupChange,
+) error {
+	var changed []deadletters.Group
+	for _, id := range ids {
+		g, err := b.ChangeGroup(ctx, id, *change)
+		if err != nil {
+			return err
+		}
+		changed = append(changed, *g)
+	}
+	return s.printChangedGroups(changed)
 }
 
 // printChangedGroups prints a line for each group with its new state.
@@ -45,20 +92,41 @@ func (s *session) printChangedGroups(changed []deadletters.Group) error {
 	return nil
 }
 
-// groupCommand returns a command that changes groups. They share the arguments and the flags of an act. A command that
-// changes the state also takes --note, which saves the second command; `group note` and `group assign` do not, since
-// they say something already.
-func (s *session) groupCommand(use, short, example string, change *deadletters.GroupChange) *cobra.Command {
-	cmd := &cobra.Command{Use: use + " GROUP_ID...", Short: short, Example: example, Args: cobra.MinimumNArgs(1),
-		RunE: s.changeGroups(change)}
-	actFlags(cmd, &change.Act)
-	if change.State != "" {
-		cmd.Flags().StringVar(&change.Note, "note", "", "note to add to the thread")
+// printGroupResults prints a line for each group with its new state, or why it was not changed. The first refusal is
+// the error of the command; the other groups are changed all the same.
+func (s *session) printGroupResults(changed *deadletters.ChangedGroups) error {
+	var refused error
+	mark := "✓"
+	if changed.DryRun {
+		mark = "would change:"
 	}
-	return cmd
+	for _, r := range changed.Results {
+		if r.Error != nil && refused == nil {
+			refused = r.Error
+		}
+		var err error
+		switch {
+		case s.json:
+		case r.Error != nil:
+			err = s.printf("✗ Group %s: %s\n", r.GroupID, r.Error.Message)
+		default:
+			err = s.printf("%s Group %s: %s  %s\n", mark, r.GroupID, r.State, headline(r.Title))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if s.json {
+		return errors.Join(s.printJSON(changed), refused)
+	}
+	if len(changed.Results) == 0 {
+		return s.printf("No groups.\n")
+	}
+	return refused
 }
 
-// newGroupAck builds `group ack`.
+// newGroupAck builds `group ack`. It changes the state alone: the failures of the group stay open, and an owner is set
+// by `group assign`. A group that is acknowledged already is refused with wrong_state, exit code 4.
 func newGroupAck(s *session) *cobra.Command {
 	return s.groupCommand("ack", "Acknowledge groups: somebody is working on them",
 		`  tasker group ack 3f1c2d5e6f700042 --note 'on it'`,
@@ -66,13 +134,15 @@ func newGroupAck(s *session) *cobra.Command {
 }
 
 // newGroupReopen builds `group reopen`. Opening a resolved group by hand begins its next time to resolve; only a
-// failure counts as a regression.
+// failure counts as a regression. It also ends ignoring before its bounds.
 func newGroupReopen(s *session) *cobra.Command {
 	return s.groupCommand("reopen", "Open groups again", `  tasker group reopen 3f1c2d5e6f700042`,
 		&deadletters.GroupChange{State: deadletters.GroupOpen})
 }
 
-// newGroupResolve builds `group resolve`. --in is a label for people; the server does not compare versions.
+// newGroupResolve builds `group resolve`. --in is a label for people; the server does not compare versions. The server
+// notes the time, from which the mean time to resolve is computed. Open letters of the group stay open: they are not
+// redriven or discarded by this.
 func newGroupResolve(s *session) *cobra.Command {
 	change := &deadletters.GroupChange{State: deadletters.GroupResolved}
 	cmd := s.groupCommand("resolve", "Resolve groups; a new failure opens them again, as a regression",
@@ -114,7 +184,8 @@ is ignored until somebody reopens it.`
 	return cmd
 }
 
-// newGroupNote builds `group note`. The thread of a group is append-only.
+// newGroupNote builds `group note`. The thread of a group is append-only. A note changes neither the state nor the ETag
+// of the group, so it never conflicts with an act of somebody else. Sent twice, it is in the thread twice.
 func newGroupNote(s *session) *cobra.Command {
 	change := &deadletters.GroupChange{}
 	cmd := s.groupCommand("note", "Add a note to the thread of groups",
@@ -136,11 +207,12 @@ func newGroupAssign(s *session) *cobra.Command {
 	change := &deadletters.GroupChange{}
 	cmd := s.groupCommand("assign", "Set the owner, the runbook or the due time of groups",
 		`  tasker group assign 3f1c2d5e6f700042 --owner payments --runbook https://wiki/cards
-  tasker group assign 3f1c2d5e6f700042 --owner ''`, change)
+  tasker group assign --where charge-card --in-state open --owner payments --dry-run
+  tasker group assign 3f1c2d5e6f700042 --owner '' --due ''`, change)
 	f := cmd.Flags()
 	f.StringVar(&owner, "owner", "", "person or team; empty removes the owner")
 	f.StringVar(&runbook, "runbook", "", "URL; empty removes it")
-	f.StringVar(&due, "due", "", "time by which it should be resolved, such as 2026-03-01T08:00:00Z")
+	f.StringVar(&due, "due", "", "time by which it should be resolved, such as 2026-03-01T08:00:00Z; empty removes it")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if f.Changed("owner") {
 			change.Owner = &owner
@@ -155,7 +227,8 @@ func newGroupAssign(s *session) *cobra.Command {
 			}
 			change.DueAt = &at
 		}
-		if change.Owner == nil && change.Runbook == nil && change.DueAt == nil {
+		change.NoDueAt = due == "" && f.Changed("due")
+		if change.Owner == nil && change.Runbook == nil && change.DueAt == nil && !change.NoDueAt {
 			return usagef("nothing to change: give --owner, --runbook or --due")
 		}
 		return nil

@@ -12,7 +12,8 @@ import (
 )
 
 // newGroupShow builds `group show`. One request answers with the group, its thread, its merged groups and a letter.
-// --json prints a deadletters.GroupStory.
+// --json prints a deadletters.GroupStory. It needs read or dead-letters:read; the letter is there only with
+// dead-letters:read, because its payload belongs to another program.
 func newGroupShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show GROUP_ID",
@@ -114,8 +115,9 @@ func groupState(g *deadletters.Group) string {
 	return state
 }
 
-// newGroupWhy builds `group why`. VALUE is stored with the group, so it is what decided when the group was made. FROM is
-// the text of a recent letter and is empty if the group has only cases.
+// newGroupWhy builds `group why`. VALUE is stored with the group, so it is what decided when the group was made. FROM
+// is the text of a recent letter and is empty if the group has only cases. Parts are those of the version of the
+// fingerprint, or of the rule, that made the group: a later change of a rule does not change them.
 func newGroupWhy(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "why GROUP_ID",

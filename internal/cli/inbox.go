@@ -12,7 +12,9 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// newInbox builds `inbox`: the list of groups, where an operator begins. --json prints a deadletters.GroupPage.
+// newInbox builds `inbox`: the list of groups, where an operator begins. --json prints a deadletters.GroupPage. It
+// sends GET /v1/groups once, which needs read or dead-letters:read. Counts are as fresh as the last fold of the server,
+// about a second. A merged group has no row: the group that shows it has.
 func newInbox(s *session) *cobra.Command {
 	var (
 		filter deadletters.GroupFilter

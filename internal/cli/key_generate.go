@@ -10,8 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/document"
 )
 
-// newKeyGenerate builds `key generate`. It needs no server: a key becomes valid when its hash
-// is added to the server's configuration. The secret exists only in the output of this command.
+// newKeyGenerate builds `key generate`. It needs no server: a key becomes valid when its hash is added to the server's
+// configuration. The secret exists only in the output of this command. Run twice, it prints two different keys. The
+// server stores SHA-256 hashes only, so a lost key cannot be shown again, and is replaced.
 func newKeyGenerate(s *session) *cobra.Command {
 	var permissions, namespaces []string
 	cmd := &cobra.Command{
@@ -20,9 +21,19 @@ func newKeyGenerate(s *session) *cobra.Command {
 		Long: `Generate a random API key. The command prints the key once and stores it nowhere;
 the configuration of the server holds its hash.
 
-Permissions: submit (submit tasks), read (read everything), operate (register
-templates, repair steps, cancel tasks), work (use the worker protocol), admin (all of
-these).`,
+Permissions:
+  submit                submit tasks, report dead letters
+  read                  read everything but dead letters
+  operate               register templates, repair steps, cancel tasks, change groups,
+                        redrive cases
+  work                  use the worker protocol, report dead letters
+  dead-letters:read     read groups, redrives, sources, and letters with their payloads
+  dead-letters:redrive  change groups, redrive letters and cases
+  dead-letters:edit     edit letters
+  dead-letters:discard  discard and restore letters
+  sources:admin         change sources, policies and rules
+  admin                 all of these, and webhooks
+Except for the two named so, none includes reading.`,
 		Example: `  tasker key generate ci --permission submit,read
   tasker key generate video-worker --permission work --namespace video`,
 		Args: cobra.ExactArgs(1),

@@ -7,7 +7,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newLetter groups the commands about dead letters.
+// newLetter groups the commands about dead letters. Those that read need dead-letters:read, since they show payloads; a
+// key with read only is refused with exit code 6.
 func newLetter(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "letter",

@@ -46,7 +46,9 @@ func (s *session) eachLetter(dryRun *bool,
 }
 
 // newLetterDiscard builds `letter discard`. It requires a reason, because a discarded letter is purged after a time and
-// the audit trail is what then remains.
+// the audit trail is what then remains. It needs dead-letters:discard, and dead-letters:read for the look before it. A
+// letter that a redrive is sending is refused with wrong_state. Run again after a lost answer, it is refused in the
+// same way.
 func newLetterDiscard(s *session) *cobra.Command {
 	var (
 		act    deadletters.Act
@@ -75,7 +77,8 @@ see "tasker redrive start --operation discard".`,
 	return cmd
 }
 
-// newLetterRestore builds `letter restore`. It needs no reason: it only undoes a discard.
+// newLetterRestore builds `letter restore`. It needs no reason: it only undoes a discard. The letter is open again at
+// once, and policies leave it alone: only a new failure makes them decide again. What was purged is gone, exit code 3.
 func newLetterRestore(s *session) *cobra.Command {
 	var (
 		act    deadletters.Act

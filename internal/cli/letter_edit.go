@@ -47,7 +47,9 @@ func (e *editFlags) prepare(s *session) (bool, error) {
 }
 
 // newLetterEdit builds `letter edit`. An edit applies to what would be sent now, so a second edit adds to the first.
-// --clear and an edit exclude each other.
+// --clear and an edit exclude each other. It sends one PATCH /v1/dead-letters/{letter_uuid}, which needs
+// dead-letters:edit. Nothing is sent to the consumer: the edited form goes out with the next redrive. Without
+// --if-match the last of two editors wins.
 func newLetterEdit(s *session) *cobra.Command {
 	var (
 		flags editFlags

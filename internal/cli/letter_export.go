@@ -10,7 +10,9 @@ import (
 )
 
 // newLetterExport builds `letter export`. The letters arrive as a stream and each is written as soon as it arrives, so
-// an export of any size needs memory for one letter. The output is JSON with and without --json.
+// an export of any size needs memory for one letter. The output is JSON with and without --json. A server runs at most
+// four exports at a time on each node and answers exhausted to another one. A connection that is cut means that the
+// export is not complete, and the exit code is not 0 then.
 func newLetterExport(s *session) *cobra.Command {
 	var flags selectionFlags
 	cmd := &cobra.Command{

@@ -11,7 +11,8 @@ import (
 )
 
 // newLetterList builds `letter list`. --json prints a deadletters.LetterPage, whose letters lack large payloads and
-// stacks; `letter show` and `letter export` have them.
+// stacks; `letter show` and `letter export` have them. It sends one GET /v1/dead-letters for a page; --cursor
+// continues. A letter that changes its state between two pages may be in both or in neither.
 func newLetterList(s *session) *cobra.Command {
 	var (
 		flags  selectionFlags

@@ -13,7 +13,8 @@ import (
 	"github.com/taskerhq/tasker/internal/wording"
 )
 
-// newLetterShow builds `letter show`. --json prints a deadletters.LetterStory, in which binary values are in base64.
+// newLetterShow builds `letter show`. --json prints a deadletters.LetterStory, in which binary values are in base64. It
+// has up to 100 occurrences, the latest ones. Showing a letter changes nothing, and is no act in the audit trail.
 func newLetterShow(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show LETTER_UUID",

@@ -10,8 +10,9 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 )
 
-// newMigrate builds `migrate` and its subcommands. Without a subcommand it prints help, or with
-// --show-sql the pending SQL: a bare `migrate` changes nothing.
+// newMigrate builds `migrate` and its subcommands. Without a subcommand it prints help, or with --show-sql the pending
+// SQL: a bare `migrate` changes nothing. They need a role that may change the schema, which a server does not need with
+// --migrate=never.
 func newMigrate(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",

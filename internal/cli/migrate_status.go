@@ -9,8 +9,8 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 )
 
-// newMigrateStatus builds `migrate status`, which a deployment can run before it replaces a
-// binary. Pending migrations are no error; conflicts are.
+// newMigrateStatus builds `migrate status`, which a deployment can run before it replaces a binary. Pending migrations
+// are no error; conflicts are. It only reads, and can run beside servers.
 func newMigrateStatus(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newPolicy groups the commands about policies.
+// newPolicy groups the commands about policies. Changes need sources:admin.
 func newPolicy(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
@@ -25,7 +25,8 @@ an operator, and when.`,
 }
 
 // newPolicySet builds `policy set`. Like `source add` it saves the policy whole: an omitted flag takes its default.
-// Durations are sent as seconds with a fraction.
+// Durations are sent as seconds with a fraction. It sends POST /v1/policies. It decides about letters that arrive or
+// come back from then on; those in the inbox stay as they are. An unknown source is exit code 3.
 func newPolicySet(s *session) *cobra.Command {
 	var (
 		req                 deadletters.PolicyRequest
@@ -70,7 +71,8 @@ func newPolicySet(s *session) *cobra.Command {
 	return cmd
 }
 
-// newPolicyList builds `policy list`. --json prints a list of deadletters.Policy.
+// newPolicyList builds `policy list`. --json prints a list of deadletters.Policy. A source without a row leaves all its
+// letters to operators.
 func newPolicyList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -91,7 +93,8 @@ func newPolicyList(s *session) *cobra.Command {
 }
 
 // newPolicyRemove builds `policy remove`. Without --origin it removes the policy for every origin, and no policy of a
-// single origin. Letters that were scheduled already keep their time.
+// single origin. Letters that were scheduled already keep their time. Removing a policy that is not there is exit code
+// 3, so a repetition after a lost answer fails harmlessly.
 func newPolicyRemove(s *session) *cobra.Command {
 	var (
 		namespace, origin string

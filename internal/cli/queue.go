@@ -24,7 +24,8 @@ func newQueue(s *session) *cobra.Command {
 	return cmd
 }
 
-// newQueuePosition builds `queue position`. --json prints a queueapi.QueueTask.
+// newQueuePosition builds `queue position`. --json prints a queueapi.QueueTask. It sends GET /api/v1/tasks/{id}. The
+// position is of now: a more urgent submission moves the task back.
 func newQueuePosition(s *session) *cobra.Command {
 	var history bool
 	cmd := &cobra.Command{

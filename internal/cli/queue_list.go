@@ -20,7 +20,7 @@ type queueList struct {
 }
 
 // newQueueList builds `queue list`: the tasks of `task list` in the statuses of the queue API. --json prints a
-// queueapi.QueueTaskPage.
+// queueapi.QueueTaskPage. It sends GET /api/v1/tasks, one page at a time.
 func newQueueList(s *session) *cobra.Command {
 	c := &queueList{s: s}
 	cmd := &cobra.Command{

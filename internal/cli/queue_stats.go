@@ -15,7 +15,8 @@ import (
 )
 
 // newQueueStats builds `queue stats`. --json prints a queueapi.QueueStats. The numbers of the last minute and hour are
-// those of the server that answers.
+// those of the server that answers. It sends GET /api/v1/queue/stats. The command does not fail when a queue is long:
+// alerts belong to the metrics.
 func newQueueStats(s *session) *cobra.Command {
 	var filter queueapi.QueueFilter
 	cmd := &cobra.Command{

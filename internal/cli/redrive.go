@@ -9,10 +9,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newRedrive groups the commands about operations on many letters and cases.
+// newRedrive groups the commands about operations on many letters and cases. All of them talk to one server; the
+// redrive itself runs in whichever node has the turn, so it goes on when this command, or that server, ends.
 func newRedrive(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "redrive",
@@ -45,6 +47,11 @@ type redriveFlags struct {
 	operation string
 	kind      string
 	observe   time.Duration
+	// These select cases, and say how their tasks are replayed.
+	reason, retryable, taskState string
+	replayed                     bool
+	firstAfter, firstBefore      string
+	priority                     string
 }
 
 // add defines the flags on cmd.
@@ -53,9 +60,16 @@ func (r *redriveFlags) add(cmd *cobra.Command) {
 	r.editFlags.add(cmd)
 	f := cmd.Flags()
 	// What is selected, besides the flags of selectionFlags.
-	f.StringVar(&r.selection.Namespace, "namespace", "default", "namespace of the letters and cases")
+	f.StringVar(&r.selection.Namespace, "namespace", "",
+		"namespace of the letters and cases (default: that of --group or --id, else default)")
 	f.StringVar(&r.selection.Template, "name", "", "filter by the template of cases")
 	f.StringVar(&r.kind, "kind", "", "letter or case (default: both)")
+	f.StringVar(&r.reason, "dlq-reason", "", "filter by the reason of cases")
+	f.StringVar(&r.taskState, "task-state", "", "filter by the state of the tasks of cases")
+	f.StringVar(&r.retryable, "retryable", "", "filter by whether a retry may help: true or false")
+	f.BoolVar(&r.replayed, "replayed", false, "filter by sent back or replayed before (--replayed=false: never)")
+	f.StringVar(&r.firstAfter, "first-after", "", "died first, or case opened, at or after: a time, or an age such as 24h")
+	f.StringVar(&r.firstBefore, "first-before", "", "died first, or case opened, before: a time, or an age such as 24h")
 	// What is done with it, and where letters are sent.
 	f.StringVar(&r.operation, "operation", "redrive", "redrive, discard or restore")
 	f.StringVar(&r.req.Destination, "destination", "", "where letters are sent (default: their origins)")
@@ -65,13 +79,19 @@ func (r *redriveFlags) add(cmd *cobra.Command) {
 	f.IntVar(&r.req.Plan.Largest, "largest", 0, "size of the largest wave (default: the server's)")
 	f.DurationVar(&r.observe, "observe", 0, "time to watch for returns after each wave (default: the server's)")
 	f.Float64Var(&r.req.Plan.Rate, "rate", 0, "items per second (default: no limit)")
-	// The stop rule. A bound that is given replaces all three defaults.
+	f.IntVar(&r.req.Plan.Limit, "limit", 0, "maximum number of items, the oldest (default: all)")
+	f.BoolVar(&r.req.Plan.KeepAttempts, "keep-attempts", false,
+		"of cases: failed steps have only the attempts left, at least one")
+	f.StringVar(&r.priority, "priority", "", "of cases: new priority of the tasks and their open steps")
+	// The stop rule. Each bound that is not given has the server's default.
 	f.Float64Var(&r.req.Stop.ReturnedShare, "stop-share", 0, "halt when this share of a wave came back, above 0 to 1")
 	f.IntVar(&r.req.Stop.SamePrint, "stop-same", 0, "halt when that many of a wave came back with one fingerprint")
 	f.IntVar(&r.req.Stop.Failed, "stop-failed", 0, "halt when that many sends of a wave failed")
 	f.BoolVar(&r.req.IncludeParked, "include-parked", false, "take letters that were sent back too often as well")
 	choose(cmd, "operation", deadletters.OpRedrive, deadletters.OpDiscard, deadletters.OpRestore)
 	choose(cmd, "kind", deadletters.KindLetter, deadletters.KindCase)
+	offer(cmd, "dlq-reason", tasker.ReasonStaleness, tasker.ReasonMaxRetries, tasker.ReasonCycle, tasker.ReasonManual)
+	offer(cmd, "retryable", "true", "false")
 }
 
 // prepare parses the flags into req. It fills in only what was given; the server supplies the rest and validates all of
@@ -89,6 +109,21 @@ func (r *redriveFlags) prepare(s *session, cmd *cobra.Command) error {
 	}
 	if r.observe < 0 {
 		return usagef("--observe must not be negative")
+	}
+	if r.selection.Retryable, err = boolFlag("--retryable", r.retryable); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("replayed") {
+		r.selection.Replayed = &r.replayed
+	}
+	r.selection.CaseReason, r.selection.TaskState = tasker.CaseReason(r.reason), tasker.TaskState(r.taskState)
+	if r.selection.FirstAfter, r.selection.FirstBefore, err = s.timeFlags(r.firstAfter, r.firstBefore); err != nil {
+		return err
+	}
+	r.req.Plan.Priority = tasker.Priority(r.priority)
+	// The server finds the namespace of a group, or of a letter.
+	if r.selection.Namespace == "" && len(r.selection.Groups)+len(r.selection.IDs) == 0 {
+		r.selection.Namespace = "default"
 	}
 	r.selection.Kind, r.req.Operation = deadletters.Kind(r.kind), deadletters.Operation(r.operation)
 	r.req.Selection, r.req.Plan.ObserveSeconds = r.selection, r.observe.Seconds()

@@ -13,7 +13,8 @@ import (
 )
 
 // newRedrivePlan builds `redrive plan`. It takes the flags of `redrive start`, so that replacing the word plan by start
-// does what was shown.
+// does what was shown. It sends POST /v1/redrives/preview, which stores nothing, and needs the permissions of the
+// redrive itself. What arrives between plan and start is selected by the start.
 func newRedrivePlan(s *session) *cobra.Command {
 	var flags redriveFlags
 	cmd := &cobra.Command{

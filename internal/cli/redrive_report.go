@@ -11,7 +11,8 @@ import (
 )
 
 // newRedriveReport builds `redrive report`: the result of each item, in the order in which the items are sent, the
-// earliest death first.
+// earliest death first. It sends GET /v1/redrives/{redrive_uuid}/items for one page, which needs read or
+// dead-letters:read. Items of a running redrive change between pages; their numbers do not, so no item is missed.
 func newRedriveReport(s *session) *cobra.Command {
 	var (
 		filter deadletters.ItemFilter
@@ -70,7 +71,8 @@ func (s *session) printItems(page *deadletters.ItemPage) error {
 	return s.nextCursor(page.NextCursor)
 }
 
-// newRedriveList builds `redrive list`. --json prints a deadletters.RedrivePage, whose redrives have no counts.
+// newRedriveList builds `redrive list`. --json prints a deadletters.RedrivePage, whose redrives have no counts. It
+// sends one GET /v1/redrives. An operator who asks what was sent back, when and by whom begins here.
 func newRedriveList(s *session) *cobra.Command {
 	var (
 		filter deadletters.RedriveFilter

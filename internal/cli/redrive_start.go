@@ -12,7 +12,9 @@ import (
 )
 
 // newRedriveStart builds `redrive start`. It has two forms: with flags it creates a redrive, with a UUID it starts a
-// draft. A draft has its plan and its selection already, so flags for them are refused with it.
+// draft. A draft has its plan and its selection already, so flags for them are refused with it. Creating is not
+// idempotent: sent again after a lost answer, the same flags freeze a second redrive, whose items are skipped once the
+// first one has sent them. Look at `redrive list` before a second try.
 func newRedriveStart(s *session) *cobra.Command {
 	var (
 		flags                redriveFlags
@@ -97,7 +99,9 @@ func actOnRedrive(ctx context.Context, c *tasker.Client, id uuid.UUID, action de
 	return deadletters.Of(c).ActOnRedrive(ctx, id, deadletters.RedriveAct{Action: action, Act: signed(act)})
 }
 
-// newRedriveAct builds `redrive pause`, `resume` and `cancel`. The action is the name of the command.
+// newRedriveAct builds `redrive pause`, `resume` and `cancel`. The action is the name of the command. A pause or a
+// cancellation lets the sends that are under way end, up to one batch. An act that the state does not allow is refused
+// with wrong_state, exit code 4.
 func newRedriveAct(s *session, action deadletters.RedriveAction, short string) *cobra.Command {
 	var act deadletters.Act
 	cmd := &cobra.Command{

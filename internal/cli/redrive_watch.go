@@ -16,8 +16,9 @@ import (
 // watchInterval is the time between two looks at a redrive.
 const watchInterval = 500 * time.Millisecond
 
-// newRedriveWatch builds `redrive watch`. It polls: each answer has the whole state, so one that is lost costs a
-// look and no information.
+// newRedriveWatch builds `redrive watch`. It polls: each answer has the whole state, so one that is lost costs a look
+// and no information. Ctrl-C ends the watching only. The exit code is 0 for a redrive that is done, and not 0 for one
+// that is halted, paused or cancelled, so that a script can wait for the end and know it.
 func newRedriveWatch(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch REDRIVE_UUID",
@@ -40,33 +41,48 @@ is a line. The exit code is 0 when the redrive is done, and 1 when it is not.`,
 // watchRedrive shows progress until there is no more without an operator. It stops at a state in which only an operator
 // can continue: draft, paused or halted, or at an end. An interrupt ends the watching and not the redrive.
 func (s *session) watchRedrive(ctx context.Context, c *tasker.Client, id uuid.UUID) error {
+	r, err := s.followRedrive(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	return s.endWatch(r)
+}
+
+// followRedrive shows progress as watchRedrive does, and returns the redrive as it was seen last; nil if it was never
+// seen.
+func (s *session) followRedrive(ctx context.Context, c *tasker.Client, id uuid.UUID) (*deadletters.Redrive, error) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	var shown string
+	var last *deadletters.Redrive
+	// The line of progress is not part of what is printed after it.
+	defer func() {
+		if s.ErrTerminal && !s.json {
+			fmt.Fprint(s.Err, "\r\x1b[K")
+		}
+	}()
 	for {
 		r, err := deadletters.Of(c).Redrive(ctx, id)
 		if err != nil {
-			return err
+			return last, err
 		}
+		last = r
 		shown = s.showProgress(r, shown)
 		if r.State.Ended() || r.State == deadletters.RedriveHalted || r.State == deadletters.RedrivePaused ||
 			r.State == deadletters.RedriveDraft {
-			return s.endWatch(r)
+			return r, nil
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return last, ctx.Err()
 		case <-tick.C:
 		}
 	}
 }
 
-// endWatch removes the line of progress and prints the redrive as it is. Any state except done makes the command fail
+// endWatch prints the redrive as it is. Any state except done makes the command fail
 // with code 1, so that a script that starts and watches needs no second request.
 func (s *session) endWatch(r *deadletters.Redrive) error {
-	if s.ErrTerminal && !s.json {
-		fmt.Fprint(s.Err, "\r\x1b[K")
-	}
 	if err := s.printRedrive(r); err != nil {
 		return err
 	}

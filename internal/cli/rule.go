@@ -12,7 +12,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newRule groups the commands about rules.
+// newRule groups the commands about rules. Saving, testing and removing need sources:admin, reading needs read: a rule
+// decides about the failures of every program of its namespace.
 func newRule(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rule",
@@ -44,7 +45,9 @@ func ruleFlags(cmd *cobra.Command, r *deadletters.Rule) {
 }
 
 // newRuleAdd builds `rule add`. A rule of that name gets a new version with exactly the given flags; an omitted --key
-// removes all keys. Earlier versions are kept. --json prints a list with the deadletters.SavedRule.
+// removes all keys. Earlier versions are kept. --json prints a list with the deadletters.SavedRule. It sends POST
+// /v1/rules. A faulty expression is refused with line and column, exit code 7, and nothing is stored. All nodes decide
+// by the new version within a second; what is in groups is not moved.
 func newRuleAdd(s *session) *cobra.Command {
 	var req deadletters.RuleRequest
 	cmd := &cobra.Command{
@@ -73,7 +76,8 @@ func newRuleAdd(s *session) *cobra.Command {
 	return cmd
 }
 
-// newRuleList builds `rule list`. --json prints a list of deadletters.SavedRule.
+// newRuleList builds `rule list`. --json prints a list of deadletters.SavedRule. It has the rules in force, splits
+// included. FAILED is of the node that answers: each node counts its own evaluations.
 func newRuleList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -94,7 +98,7 @@ func newRuleList(s *session) *cobra.Command {
 }
 
 // newRuleShow builds `rule show`. It also shows a rule that was removed, since its groups are still there. --json
-// prints a deadletters.RuleStory.
+// prints a deadletters.RuleStory. It shows at most the latest 100 versions.
 func newRuleShow(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -118,7 +122,9 @@ func newRuleShow(s *session) *cobra.Command {
 }
 
 // newRuleTest builds `rule test`. The rule is tried alone: what other rules would decide before it does not matter.
-// --json prints a deadletters.RuleTrial.
+// --json prints a deadletters.RuleTrial. The server tries at most 100 letters and 100 cases of a group, the latest
+// ones, and stores nothing. On a group it needs dead-letters:read as well as sources:admin, since the answer tells of
+// letters.
 func newRuleTest(s *session) *cobra.Command {
 	var (
 		test    deadletters.RuleTest
@@ -181,7 +187,8 @@ about a failure that the other flags describe.`,
 }
 
 // newRuleRemove builds `rule remove`. Failures that come afterwards are grouped by the next rule that decides, or by
-// their fingerprints.
+// their fingerprints. A rule is never deleted: a last version marks it as removed, because groups name it. A split is
+// removed by `group unsplit` instead, which also moves its members back.
 func newRuleRemove(s *session) *cobra.Command {
 	var (
 		namespace string

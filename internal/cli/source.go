@@ -10,7 +10,8 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 )
 
-// newSource groups the commands about sources of dead letters.
+// newSource groups the commands about sources of dead letters. Changes need sources:admin: a source tells this server
+// which hosts it connects and sends to.
 func newSource(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "source",
@@ -25,15 +26,24 @@ reports its failures over HTTP (driver http).`,
 }
 
 // newSourceAdd builds `source add`. It saves the settings whole: a flag that is omitted takes its default, also if the
-// source exists. Without --if-match the last writer wins.
+// source exists. Without --if-match the last writer wins. It sends POST /v1/sources and does not connect: `source test`
+// does, and nodes read the source within a second. Faults are refused together, each with its JSON pointer, exit code
+// 7.
 func newSourceAdd(s *session) *cobra.Command {
 	var req deadletters.SourceRequest
+	var intake []string
 	cmd := &cobra.Command{
-		Use:     "add NAME",
-		Short:   "Add a source, or replace the settings of one",
-		Example: `  tasker source add billing --driver http --target 'https://billing.example/*' --max-open 100000`,
-		Args:    cobra.ExactArgs(1),
+		Use:   "add NAME",
+		Short: "Add a source, or replace the settings of one",
+		Example: `  tasker source add billing --driver http --target 'https://billing.example/*' --max-open 100000
+  tasker source add jobs --driver redis-list --url redis://redis.internal --queue jobs \
+    --intake task_type=/type --intake priority=/priority --intake on_failure.write=dlq:jobs`,
+		Args: cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			var err error
+			if req.Intake, err = intakeOf(intake); err != nil {
+				return err
+			}
 			req.Name, req.Act = args[0], signed(req.Act)
 			saved, err := deadletters.Of(c).SaveSource(ctx, req)
 			if err != nil {
@@ -56,6 +66,10 @@ func newSourceAdd(s *session) *cobra.Command {
 	f.StringArrayVar(&req.Targets, "target", nil,
 		"destination that letters may be sent to; a final * matches any rest; repeatable")
 	f.IntVar(&req.MaxReplays, "max-replays", 0, "park letters that were sent back that often (default 3)")
+	// What its messages become.
+	f.StringArrayVar(&intake, "intake", nil,
+		"make messages tasks: FIELD=VALUE, where a value is a constant, a JSON pointer into the payload, header:NAME or "+
+			"message:FIELD; repeatable")
 	// When it captures.
 	f.IntVar(&req.MaxOpen, "max-open", 0, "open letters at which nothing more is captured (default: no bound)")
 	f.BoolVar(&req.Paused, "paused", false, "do not read it yet")
@@ -64,7 +78,8 @@ func newSourceAdd(s *session) *cobra.Command {
 }
 
 // newSourceList builds `source list`. The states follow from stored settings and counts, so the command is cheap and
-// connects to no broker. `source test` does. --json prints a list of deadletters.SourceStatus.
+// connects to no broker. `source test` does. --json prints a list of deadletters.SourceStatus. OPEN counts up to 10,000
+// letters, so that the list stays cheap with millions of them.
 func newSourceList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{

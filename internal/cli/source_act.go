@@ -10,7 +10,9 @@ import (
 )
 
 // newSourceTest builds `source test`. A broker that does not answer is no error of the request: the command prints the
-// state lost with the broker's error and exits with 1.
+// state lost with the broker's error and exits with 1. It sends POST /v1/sources/{namespace}/{name}/test, which needs
+// sources:admin and waits for the broker. It takes no message; of a source with an intake it shows what the first ones
+// would become. A source of reports has no broker and is always fine.
 func newSourceTest(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -26,6 +28,9 @@ func newSourceTest(s *session) *cobra.Command {
 			if err := s.printSources([]deadletters.SourceStatus{*status}); err != nil {
 				return err
 			}
+			if err := s.printIntakePreview(status); err != nil {
+				return err
+			}
 			if status.State == deadletters.SourceLost {
 				return exitError(exitFailure)
 			}
@@ -37,7 +42,8 @@ func newSourceTest(s *session) *cobra.Command {
 }
 
 // newSourcePause builds `source pause` and `source resume`. A paused source keeps its letters, and they can be sent
-// back; only reading stops.
+// back; only reading stops. The node that reads the source stops within a second. A source of reports is not read, so a
+// pause keeps no reports away; --max-open does. Pausing twice is fine.
 func newSourcePause(s *session, paused bool) *cobra.Command {
 	var (
 		namespace string
@@ -69,7 +75,8 @@ func newSourcePause(s *session, paused bool) *cobra.Command {
 }
 
 // newSourceRemove builds `source remove`. The letters of the source stay, but cannot be sent back without its settings:
-// they name the broker.
+// they name the broker. A program that goes on reporting under the name makes the source again, with default settings
+// and without its targets.
 func newSourceRemove(s *session) *cobra.Command {
 	var (
 		namespace string

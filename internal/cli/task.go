@@ -11,7 +11,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTask groups the commands about tasks and their steps.
+// newTask groups the commands about tasks and their steps. Those that read need the permission read, submissions
+// submit, acts on steps operate; a cancellation needs submit or operate.
 func newTask(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task",

@@ -9,7 +9,8 @@ import (
 )
 
 // newTaskCancel builds `task cancel`. All IDs are parsed before any task is cancelled. --json prints a receipt per
-// task, in the order of the arguments.
+// task, in the order of the arguments. It sends one POST /v1/tasks/cancel. Each task is decided for itself, so a
+// repetition after a lost answer changes nothing.
 func newTaskCancel(s *session) *cobra.Command {
 	req := tasker.CancelRequest{}
 	cmd := &cobra.Command{

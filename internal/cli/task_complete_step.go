@@ -6,8 +6,9 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskCompleteStep builds `task complete-step`. It requires a result, even null, since that
-// is its difference to resolve-step.
+// newTaskCompleteStep builds `task complete-step`. It requires a result, even null, since that is its difference to
+// resolve-step. The result is stored as if a worker had sent it, with the operator's name beside it; it is bounded like
+// any result.
 func newTaskCompleteStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "complete-step TASK_UUID STEP",

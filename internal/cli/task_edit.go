@@ -11,7 +11,8 @@ import (
 )
 
 // newTaskEdit builds `task edit`. --expect-version is an int whose zero is a valid version, so only Changed tells
-// whether it was given. --json prints a tasker.EditedContext.
+// whether it was given. --json prints a tasker.EditedContext. It sends PATCH /v1/tasks/{uuid}/context. Run again with
+// the same context it changes nothing and succeeds.
 func newTaskEdit(s *session) *cobra.Command {
 	var (
 		req            tasker.EditContextRequest

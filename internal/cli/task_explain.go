@@ -9,7 +9,7 @@ import (
 )
 
 // newTaskExplain builds `task explain`. The server composes the sentences, because only it knows workers, limits and
-// timers; the command prints them. --json prints a tasker.Explanation.
+// timers; the command prints them. --json prints a tasker.Explanation. It sends GET /v1/tasks/{uuid}/explain.
 func newTaskExplain(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain TASK_UUID",
@@ -36,6 +36,11 @@ func (s *session) printTaskExplanation(why *tasker.Explanation) error {
 	}
 	if err := s.printf("%s\n", why.Summary); err != nil {
 		return err
+	}
+	if why.Origin != "" {
+		if err := s.printf("%s\n", why.Origin); err != nil {
+			return err
+		}
 	}
 	// A limit is a sentence about a time limit of the whole task.
 	for _, limit := range why.Limits {

@@ -10,7 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskGet builds `task get`. --json prints a tasker.Task. A task that does not exist exits with 3.
+// newTaskGet builds `task get`. --json prints a tasker.Task. A task that does not exist exits with 3. It sends GET
+// /v1/tasks/{uuid} once, and does not wait: `task wait` does.
 func newTaskGet(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "get TASK_UUID",

@@ -11,7 +11,8 @@ import (
 )
 
 // newTaskHistory builds `task history`: transitions, attempts and edits of the context, each oldest first. --json
-// prints a tasker.TaskHistory, in which large results and contexts may be omitted.
+// prints a tasker.TaskHistory, in which large results and contexts may be omitted. It sends GET
+// /v1/tasks/{uuid}/history once.
 func newTaskHistory(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "history TASK_UUID",

@@ -21,7 +21,8 @@ type taskList struct {
 	all      bool
 }
 
-// newTaskList builds `task list`. --json prints a tasker.TaskPage; with --all it has all tasks and no cursor.
+// newTaskList builds `task list`. --json prints a tasker.TaskPage; with --all it has all tasks and no cursor. It sends
+// GET /v1/tasks, with --all page after page.
 func newTaskList(s *session) *cobra.Command {
 	c := &taskList{s: s}
 	cmd := &cobra.Command{

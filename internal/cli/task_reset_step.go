@@ -6,7 +6,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskResetStep builds `task reset-step`, the act to choose once the cause of a failure is fixed.
+// newTaskResetStep builds `task reset-step`, the act to choose once the cause of a failure is fixed. It sends PATCH
+// /v1/tasks/{uuid}/workflow_steps/{step_uuid} with the act reset_for_retry; so do its siblings with theirs.
 func newTaskResetStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "reset-step TASK_UUID STEP",

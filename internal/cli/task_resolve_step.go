@@ -6,7 +6,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskResolveStep builds `task resolve-step`, for a step whose result nobody needs.
+// newTaskResolveStep builds `task resolve-step`, for a step whose result nobody needs. Steps that depend on it run, and
+// find no result of it.
 func newTaskResolveStep(s *session) *cobra.Command {
 	a := &stepAct{
 		use:   "resolve-step TASK_UUID STEP",

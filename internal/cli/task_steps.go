@@ -8,8 +8,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTaskSteps builds `task steps`: the steps in the order of the template. --json prints a list of tasker.Step; beyond the
-// server's limit of bytes the later ones lack their results.
+// newTaskSteps builds `task steps`: the steps in the order of the template. --json prints a list of tasker.Step; beyond
+// the server's limit of bytes the later ones lack their results. It sends GET /v1/tasks/{uuid}/workflow_steps once.
 func newTaskSteps(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "steps TASK_UUID",

@@ -26,7 +26,8 @@ type taskSubmit struct {
 }
 
 // newTaskSubmit builds `task submit`. It is safe to repeat after a lost answer only with --idempotency-key. --json
-// prints a tasker.TaskReceipt, with --wait the settled tasker.Task, with --file a submitted.
+// prints a tasker.TaskReceipt, with --wait the settled tasker.Task, with --file a submitted. It sends POST /v1/tasks,
+// and with --file batches to POST /v1/tasks/batch. When it returns, the task is on disk.
 func newTaskSubmit(s *session) *cobra.Command {
 	c := &taskSubmit{s: s}
 	cmd := &cobra.Command{

@@ -13,7 +13,7 @@ import (
 )
 
 // newTaskWait builds `task wait`. --json prints the settled tasker.Task, whatever its state; the exit code tells the
-// state.
+// state. It holds an event stream and asks again when that breaks, so a restart of the server does not end the wait.
 func newTaskWait(s *session) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{

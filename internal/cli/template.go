@@ -9,7 +9,7 @@ import (
 )
 
 // newTemplate groups the commands about templates. `template validate` is one of them although it uses no server, and
-// ignores the flags of the connection.
+// ignores the flags of the connection. Registering needs the permission operate, the others read.
 func newTemplate(s *session) *cobra.Command {
 	cmd := &cobra.Command{Use: "template", Short: "Validate, register and show workflow templates"}
 	s.connectFlags(cmd)

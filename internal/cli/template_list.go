@@ -10,7 +10,7 @@ import (
 )
 
 // newTemplateList builds `template list`. Each version of a template is a row of its own. --json prints a
-// tasker.TemplatePage.
+// tasker.TemplatePage. It sends GET /v1/templates, one page at a time.
 func newTemplateList(s *session) *cobra.Command {
 	var filter tasker.TemplateFilter
 	var all bool

@@ -8,8 +8,9 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTemplateRegister builds `template register`. Files are registered one by one; the first
-// error ends the command, and the templates before it stay registered.
+// newTemplateRegister builds `template register`. Files are registered one by one; the first error ends the command,
+// and the templates before it stay registered. It sends POST /v1/templates for each. The same document again is a
+// success; another document under a version that exists is refused with conflict: a version never changes.
 func newTemplateRegister(s *session) *cobra.Command {
 	var by, reason string
 	cmd := &cobra.Command{

@@ -10,7 +10,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// newTemplateShow builds `template show`. --json prints a tasker.Template, --yaml its source.
+// newTemplateShow builds `template show`. --json prints a tasker.Template, --yaml its source. Without a version it asks
+// for the latest one.
 func newTemplateShow(s *session) *cobra.Command {
 	var version string
 	var source bool

@@ -26,8 +26,9 @@ type workerCommand struct {
 	opts        tasker.WorkerOptions
 }
 
-// newWorker builds `worker`, both a command that runs a worker and the group of commands about
-// workers. package script runs the programs and defines their protocol.
+// newWorker builds `worker`, both a command that runs a worker and the group of commands about workers. package script
+// runs the programs and defines their protocol. The worker runs until it is interrupted; then it drains: it takes no
+// more steps and finishes the current ones.
 func newWorker(s *session) *cobra.Command {
 	c := &workerCommand{s: s}
 	cmd := &cobra.Command{

@@ -27,11 +27,25 @@ type Config struct {
 	// changed here. Defaults to none.
 	Sources []Source
 	// Webhooks receive events of the inbox, signed. Defaults to none.
-	Webhooks  []Webhook
+	Webhooks []Webhook
+	// DLQ configures the compatibility family /api/dlq.
+	DLQ       DLQ
 	Log       Log
 	Telemetry Telemetry
 
 	origins map[string]Origin
+}
+
+// DLQ configures the compatibility family /api/dlq.
+type DLQ struct {
+	// APIKeyEnabled demands that requests which change something need an API key: a server without keys refuses to
+	// start with it. A server with keys always demands them. Defaults to false.
+	APIKeyEnabled bool
+	// APIKeyParameter accepts the key of such a request as the parameter api_key, too. Proxies and browsers store URLs, so
+	// a key in a URL is less of a secret. Defaults to false.
+	APIKeyParameter bool
+	// MaxRequeueIterations bounds the jobs of one requeue-all, 1 to 100,000. Defaults to 10,000.
+	MaxRequeueIterations int
 }
 
 // Webhook is a receiver of events of the inbox.
@@ -118,6 +132,7 @@ func Default() Config {
 			MaxConnections: 10_000, MaxStreams: 1000, MaxStreamsPerKey: 250, DrainTimeout: 15 * time.Second},
 		Engine: settings.Config{}.WithDefaults(),
 		Log:    Log{Level: "info", Format: "text"},
+		DLQ:    DLQ{MaxRequeueIterations: 10_000},
 	}
 }
 
@@ -137,6 +152,7 @@ func (c Config) withDefaults() Config {
 	c.Server.MaxStreamsPerKey = cmp.Or(c.Server.MaxStreamsPerKey, d.Server.MaxStreamsPerKey)
 	c.Server.MaxStreams = cmp.Or(c.Server.MaxStreams, d.Server.MaxStreams)
 	c.Server.DrainTimeout = cmp.Or(c.Server.DrainTimeout, d.Server.DrainTimeout)
+	c.DLQ.MaxRequeueIterations = cmp.Or(c.DLQ.MaxRequeueIterations, d.DLQ.MaxRequeueIterations)
 	c.Log.Level = cmp.Or(c.Log.Level, d.Log.Level)
 	c.Log.Format = cmp.Or(c.Log.Format, d.Log.Format)
 	c.Engine = c.Engine.WithDefaults()

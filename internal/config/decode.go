@@ -58,6 +58,9 @@ func (d decoder) decode(path string, n *document.Node, dst reflect.Value) {
 		d.list(path, n, dst)
 	case reflect.Struct:
 		d.item(path, n, dst)
+	case reflect.Pointer: // to tell what is given from what is not
+		dst.Set(reflect.New(dst.Type().Elem()))
+		d.decode(path, n, dst.Elem())
 	default:
 		d.report(path, "cannot be set") // a Config field of a kind that no test knows
 	}

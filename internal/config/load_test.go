@@ -264,6 +264,12 @@ func TestLoadProblems(t *testing.T) {
 			"tasker.yaml:4:15: sources[2].driver must not be empty",
 			"tasker.yaml:4:6: sources[2].name is the name of sources[0] too",
 		}},
+		{"Intake", "sources:\n  - name: a\n    driver: memory\n    queue: q\n    intake:\n      template: t\n" +
+			"      max_retries: 3\n      tags: ['']\n      on_failure: {write: q}\n", nil, []string{
+			"tasker.yaml:7:7: sources[0].intake.max_retries goes with task_type only: a template has its own",
+			"tasker.yaml:8:14: sources[0].intake.tags[0] must not be empty",
+			"tasker.yaml:9:20: sources[0].intake.on_failure.write is the queue of the source: failures would become tasks again",
+		}},
 		{"UnknownKeyInAnItem", "keys:\n  - name: a\n    permision: [read]\n", nil, []string{
 			"tasker.yaml:3:5: keys[0].permision is an unknown key; known are name, sha256, permissions, namespaces",
 		}},

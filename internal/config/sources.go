@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
@@ -19,6 +20,43 @@ type Source struct {
 	Targets    []string
 	MaxReplays int
 	MaxOpen    int
+	Intake     *Intake
+}
+
+// Intake is the intake of a source; see deadletter.Intake.
+type Intake struct {
+	TaskType        string
+	Template        string
+	TemplateVersion string
+	Priority        string
+	MinPriority     string
+	MaxPriority     string
+	IdempotencyKey  string
+	CorrelationID   string
+	Delay           string
+	Input           string
+	MaxRetries      *int
+	TimeoutSeconds  float64
+	Tags            []string
+	OnFailure       IntakeFailure
+}
+
+// IntakeFailure says what happens when a task that was taken in fails for good.
+type IntakeFailure struct {
+	Write string
+}
+
+// domain converts an intake; nil for none.
+func (in *Intake) domain() *deadletter.Intake {
+	if in == nil {
+		return nil
+	}
+	return &deadletter.Intake{TaskType: in.TaskType, Template: in.Template, TemplateVersion: in.TemplateVersion,
+		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority,
+		IdempotencyKey: in.IdempotencyKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
+		Input: deadletter.IntakeInput(in.Input), MaxRetries: in.MaxRetries,
+		Timeout: time.Duration(in.TimeoutSeconds * float64(time.Second)), Tags: in.Tags,
+		WriteFailures: in.OnFailure.Write}
 }
 
 // DeadLetterSources returns the configured sources as the domain knows them, with the defaults filled in.
@@ -29,7 +67,8 @@ func (c *Config) DeadLetterSources() []*deadletter.Source {
 			s.Namespace = "default"
 		}
 		of := deadletter.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: s.URL, Queue: s.Queue,
-			Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen}.WithDefaults()
+			Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen,
+			Intake: s.Intake.domain()}.WithDefaults()
 		out[i] = &of
 	}
 	return out

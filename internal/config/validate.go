@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -40,6 +41,10 @@ func (l *loader) validate() {
 	check("server.max_streams_per_key", positive(int64(c.Server.MaxStreamsPerKey)))
 	check("server.max_streams", positive(int64(c.Server.MaxStreams)))
 	check("server.drain_timeout", positive(int64(c.Server.DrainTimeout)))
+	check("dlq.max_requeue_iterations", between(c.DLQ.MaxRequeueIterations, 1, 100_000))
+	if c.DLQ.APIKeyEnabled && len(c.Keys) == 0 {
+		check("dlq.api_key_enabled", errors.New("needs at least one entry in keys"))
+	}
 	check("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
 	check("log.format", oneOf(c.Log.Format, "text", "json"))
 	check("telemetry.otlp_endpoint", checkEndpoint(c.Telemetry.OTLPEndpoint))

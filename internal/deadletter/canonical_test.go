@@ -22,7 +22,8 @@ func TestCanonical(t *testing.T) {
 		{`{"a":1,"b":[true,null]}`, " {\n\"b\" : [ true , null ],\t\"a\" : 1 } ", `{"b":[true,null],"a":1.0}`,
 			`{"\u0061":10e-1,"b":[true,null]}`, `{"a":0.1E+1,"b":[true,null]}`},
 		{`"é"`, `"\u00e9"`}, {`"/"`, `"\/"`}, {`0`, `-0`, `0.00`, `0e5`}, {`1e400`, `10e399`, `0.001e403`},
-		{`100`, `1e2`, `1.00E2`}, {`-12.50`, `-125e-1`}, {`[]`, ` [ ] `}, {`{}`, `{ }`},
+		{`100`, `1e2`, `1.00E2`}, {`9.0`, `90e-1`}, {`" "`, `"\u0020"`},
+		{`10`, "1e" + strings.Repeat("0", 99) + "1"}, {`-12.50`, `-125e-1`}, {`[]`, ` [ ] `}, {`{}`, `{ }`},
 		{`"<&>"`, `"\u003c\u0026\u003e"`}, {`"\n\t\b\f\r"`, `"\u000a\u0009\u0008\u000C\u000d"`},
 		{`"\"\\"`, `"\u0022\u005C"`}, {`"🚀"`, `"\ud83d\ude80"`}, {`"\ud800"`, `"\ufffd"`, `"\uD83D"`},
 		{`"\ud83d\u0041"`, `"\ud83dA"`}, {`1e+20`, `1e020`, `100000000000000000000`},
@@ -48,6 +49,9 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 	a := deadletter.Content{Payload: []byte("1"), Key: []byte("k"), Headers: []deadletter.Header{{Name: "h"}}}
+	if nothing := (deadletter.Content{}); deadletter.Canonical(nothing) == canonical("") {
+		t.Error("no payload and an empty one are the same")
+	}
 	if deadletter.Canonical(a) != canonical("1") {
 		t.Error("key and headers count")
 	}
@@ -154,10 +158,15 @@ func TestDiff(t *testing.T) {
 		"Members": {deadletter.Content{Payload: []byte(`{"a/b":{"c":[1,2]},"gone":null,"s":"x"}`)},
 			deadletter.Content{Payload: []byte(`{"a/b":{"c":[1,3,4]},"new":{"y":1},"s":"x"}`)},
 			`[{/a~1b/c/1 2 3} {/a~1b/c/2  4} {/gone null } {/new  {"y":1}}]`},
-		"Kinds":  {deadletter.Content{Payload: []byte(`{}`)}, deadletter.Content{Payload: []byte(`[]`)}, "[{payload {} []}]"},
-		"Text":   {deadletter.Content{Payload: []byte("abc")}, deadletter.Content{Payload: []byte(`1`)}, "[{payload abc 1}]"},
-		"Binary": {deadletter.Content{Payload: []byte("\xff\x00")}, deadletter.Content{}, `[{payload "\xff\x00" }]`},
-		"NoKey":  {deadletter.Content{}, deadletter.Content{Key: []byte{}}, "[{key  }]"},
+		"Kinds":     {deadletter.Content{Payload: []byte(`{}`)}, deadletter.Content{Payload: []byte(`[]`)}, "[{payload {} []}]"},
+		"Text":      {deadletter.Content{Payload: []byte("abc")}, deadletter.Content{Payload: []byte(`1`)}, "[{payload abc 1}]"},
+		"Binary":    {deadletter.Content{Payload: []byte("\xff\x00")}, deadletter.Content{}, `[{payload "\xff\x00" }]`},
+		"Invalid":   {deadletter.Content{Payload: []byte("\xffa")}, deadletter.Content{}, `[{payload "\xffa" }]`},
+		"Replaced":  {deadletter.Content{Payload: []byte("\ufffda")}, deadletter.Content{}, "[{payload \ufffda }]"},
+		"NoPayload": {deadletter.Content{Payload: []byte("1")}, deadletter.Content{}, "[{payload 1 }]"},
+		"EmptyHeader": {deadletter.Content{}, deadletter.Content{Headers: []deadletter.Header{h("a", "")}},
+			"[{header a  }]"},
+		"NoKey": {deadletter.Content{}, deadletter.Content{Key: []byte{}}, "[{key  }]"},
 		"Headers": {deadletter.Content{Headers: []deadletter.Header{h("a", "1"), h("a", "2"), h("b", "3"), h("c", "")}},
 			deadletter.Content{Headers: []deadletter.Header{h("b", "3"), h("a", "4"), h("d", "\x1b[1m")}},
 			`[{header a 1 4} {header a 2 } {header c  } {header d  "\x1b[1m"}]`},
@@ -171,6 +180,10 @@ func TestDiff(t *testing.T) {
 	if d := deadletter.Diff(deadletter.Content{Payload: []byte("[]")}, deadletter.Content{Payload: long}); len(d) !=
 		deadletter.MaxChanges {
 		t.Errorf("%d changes", len(d))
+	}
+	bell := deadletter.Content{Payload: append(bytes.Repeat([]byte("x"), 511), 7)} // the last byte that is shown
+	if d := deadletter.Diff(bell, deadletter.Content{}); len(d) != 1 || strings.Contains(d[0].Before, "\a") {
+		t.Errorf("%q", d)
 	}
 	d := deadletter.Diff(deadletter.Content{Payload: bytes.Repeat([]byte("ä"), 5000)}, deadletter.Content{})
 	if len(d) != 1 || len(d[0].Before) > 512 {

@@ -30,6 +30,11 @@ func TestApplyPatch(t *testing.T) {
 		{`{}`, `{"z":12345678901234567890.10,"a":{"b/c": [1, 2, 3], "~": null},"é":"\u00e9"}`},
 		{`{"a":{"~":null,"b/c":null,"new":{"x":null,"y":9007199254740993}},"é":null,"none":null}`,
 			`{"z":12345678901234567890.10,"a":{"new":{"y":9007199254740993}}}`},
+		{`[{"value":7,"op":"add","path":"/z"}]`, `{"z":7,"a":{"b/c": [1, 2, 3], "~": null},"é":"\u00e9"}`},
+		{`[{"op":"replace","path":"/z","value":7}]`, `{"z":7,"a":{"b/c": [1, 2, 3], "~": null},"é":"\u00e9"}`},
+		{`[{"op":"add","path":"/a/b~1c/3","value":4}]`,
+			`{"z":12345678901234567890.10,"a":{"b/c":[1,2,3,4],"~":null},"é":"\u00e9"}`},
+		{`{"z":7}`, `{"z":7,"a":{"b/c": [1, 2, 3], "~": null},"é":"\u00e9"}`},
 		{`{"a":[null]}`, `{"z":12345678901234567890.10,"a":[null],"é":"\u00e9"}`},
 	} {
 		e := deadletter.Edit{Patch: []byte(c.patch)}
@@ -95,6 +100,24 @@ func TestApplyIsBounded(t *testing.T) {
 		"larger than") {
 		t.Errorf("it grew: %v", err)
 	}
+	if testing.Short() {
+		return // documents of the largest size take seconds under the race detector
+	}
+	for _, more := range []int{0, 1} { // bytes above the limit
+		doc := `{"a":"` + strings.Repeat("x", deadletter.MaxPayload-len(`{"a":"","b":1}`)+more) + `"}`
+		e := deadletter.Edit{Patch: []byte(`[{"op":"add","path":"/b","value":1}]`)}
+		if got, err := e.Apply(deadletter.Content{Payload: []byte(doc)}); (more == 0) != (err == nil) {
+			t.Errorf("%d bytes grew to %d: %v", len(doc), len(got.Payload), err)
+		}
+	}
+	for _, more := range []int{0, 1} {
+		doc := `"` + strings.Repeat("x", deadletter.MaxPayload-2+more) + `"`
+		e := deadletter.Edit{Patch: []byte(`[{"op":"replace","path":"","value":1},{"op":"test","path":"","value":1}]`)}
+		got, err := e.Apply(deadletter.Content{Payload: []byte(doc)})
+		if (more == 0) != (err == nil && string(got.Payload) == "1") {
+			t.Errorf("%d bytes: %v", len(doc), err)
+		}
+	}
 }
 
 func TestApplyHeadersAndKey(t *testing.T) {
@@ -116,6 +139,12 @@ func TestApplyHeadersAndKey(t *testing.T) {
 	if len(in.Headers) != 5 || in.Key != nil {
 		t.Errorf("the original is %v", in)
 	}
+	swap := deadletter.Edit{SetHeaders: h("new", "z"), DropHeaders: []string{"c"}}
+	got, err = swap.Apply(in)
+	if want := h("a", "1", "b", "2", "b", "4", "d", "5", "new", "z"); err != nil || len(swap.Validate()) > 0 ||
+		fmt.Sprint(got.Headers) != fmt.Sprint(want) {
+		t.Errorf("one for another: %v, %v, %v", got.Headers, err, swap.Validate())
+	}
 	if got, _ := (&deadletter.Edit{Key: []byte{}}).Apply(in); got.Key == nil || len(got.Key) != 0 ||
 		fmt.Sprint(got.Headers) != fmt.Sprint(in.Headers) {
 		t.Errorf("with an empty key: %v", got)
@@ -135,6 +164,7 @@ func TestEditValidate(t *testing.T) {
 		"/patch/0/path: is missing":   {Patch: []byte(`[{"op":"remove"}]`)},
 		"/patch/0/path: is not":       {Patch: []byte(`[{"op":"remove","path":"a"}]`)},
 		"/patch/1/from: is missing":   {Patch: []byte(`[{"op":"remove","path":"/a"},{"op":"move","path":"/a"}]`)},
+		"/patch/0/path: is not a J":   {Patch: []byte(`[{"op":"remove","path":"/a~"}]`)},
 		"/patch/0/path: is not a":     {Patch: []byte(`[{"op":"remove","path":"/a~2"}]`)},
 		"/patch/0/value: is missing":  {Patch: []byte(`[{"op":"test","path":"/a"}]`)},
 		"/patch: has 101 entries": {Patch: []byte("[" + strings.Repeat(`{"op":"remove","path":"/a"},`, 100) +

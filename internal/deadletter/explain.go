@@ -26,7 +26,7 @@ func ExplainLetter(l *Letter, s *Source, p *Policy) Explanation {
 	e := Explanation{Why: []string{died(l)}}
 	e.addIf(l.Undecoded != "", "It could not be decoded, and is kept as raw bytes: "+l.Undecoded+".")
 	e.addIf(l.Replays > 0, "It has been sent back "+times(l.Replays)+".")
-	e.addIf(l.FailedSends > 0, "Since then "+times(l.FailedSends)+" a send by its policy has failed.")
+	e.addIf(l.FailedSends > 0, "Its policy has tried to send it "+times(l.FailedSends)+" since, and failed.")
 	e.addIf(l.Edited != nil, "An edit is sent in place of its original, which is kept.")
 	e.addIf(l.Cut, "Its payload was larger than the limit and was cut, so it cannot be sent back as it was.")
 	switch l.State {
@@ -105,7 +105,11 @@ func ExplainRedrive(r *Redrive) Explanation {
 		e.Next = "tasker redrive resume " + id + " continues, tasker redrive cancel " + id + " ends it."
 	case RedriveHalted:
 		e.Summary = "The stop rule has halted the redrive at " + at(r.StateAt) + ": " + r.Halt + "."
-		e.Next = "Look at what came back: tasker redrive report " + id + " --state returned. When the cause is fixed, " +
+		look := "Look at what came back: tasker redrive report " + id + " --state returned."
+		if r.Counts.Returned == 0 && r.Counts.Failed > 0 {
+			look = "Look at what could not be sent: tasker redrive report " + id + " --state failed."
+		}
+		e.Next = look + " When the cause is fixed, " +
 			"tasker redrive resume " + id + " continues; tasker redrive cancel " + id + " leaves the rest as it is."
 	case RedriveDone:
 		e.Summary = "The redrive has ended at " + at(r.EndedAt) + "."

@@ -39,7 +39,7 @@ func TestExplainLetter(t *testing.T) {
 			Occurrences: 2,
 			Handler:     "charge", Failure: failure.Report{Type: "Timeout", Message: strings.Repeat("x", 1000)}, LastAt: noon},
 			source, nil,
-			"waits", []string{"no JSON", "sent back once", "2 times a send", "An edit", "cut", "died 2 times", "in charge",
+			"waits", []string{"no JSON", "sent back once", "send it 2 times", "An edit", "cut", "died 2 times", "in charge",
 				"of Timeout: xxx"}},
 		"NoError": {Letter{State: Open}, source, nil, "waits", []string{"an error that its message does not tell"}},
 	} {
@@ -90,6 +90,12 @@ func TestExplainRedrive(t *testing.T) {
 	if e := ExplainRedrive(&Redrive{State: RedriveRunning, Plan: Plan{Observe: NoObservation}}); !strings.Contains(e.Next,
 		"at once") {
 		t.Errorf("without observation: %q", e.Next)
+	}
+	if e := ExplainRedrive(&Redrive{State: RedriveRunning}); !strings.Contains(e.Next, "at once") || len(e.Why) != 1 {
+		t.Errorf("without results: %q, %q", e.Next, e.Why)
+	}
+	if e := ExplainLetter(&Letter{State: Discarded}, nil, nil); len(e.Why) != 1 {
+		t.Errorf("a letter that was never sent back: %q", e.Why)
 	}
 	if e := ExplainRedrive(&Redrive{State: RedriveObserving}); !strings.Contains(e.Next, "it has none") {
 		t.Errorf("without a stop rule: %q", e.Next)

@@ -1,6 +1,7 @@
 package deadletter_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -21,6 +22,12 @@ func groupIn(s deadletter.GroupState) *deadletter.Group {
 		g.Ignore, g.IgnoredFrom = deadletter.Ignore{Count: 5, PerHour: 100, Until: now + 50}, 10
 	}
 	return g
+}
+
+func hintOf(err error) string {
+	var e *task.Error
+	errors.As(err, &e)
+	return e.Hint
 }
 
 // Every act in every state: it leads where the table says, or is refused and changes nothing.
@@ -46,6 +53,8 @@ func TestGroupTransitions(t *testing.T) {
 				if to != deadletter.GroupIgnored && (g.Ignore != deadletter.Ignore{} || g.IgnoredFrom != 0) {
 					t.Errorf("from %s to %s it is ignored until %+v", from, to, g.Ignore)
 				}
+			} else if hintOf(err) != "" != (from == deadletter.GroupResolved) {
+				t.Errorf("from %s to %s: %+v", from, to, err)
 			} else if task.CodeOf(err) != task.WrongState || fmt.Sprintf("%+v", *g) != before {
 				t.Errorf("from %s to %s: %v, %+v", from, to, err, g)
 			}
@@ -142,6 +151,48 @@ func TestGroupElapsed(t *testing.T) {
 	}
 }
 
+// A group that shows others is ignored from what all of them had, and for as many failures as come to any.
+func TestGroupIgnoresWhatItShows(t *testing.T) {
+	t.Parallel()
+	g := groupIn(deadletter.GroupOpen)
+	g.Shown = 3
+	if err := g.IgnoreFor(deadletter.Ignore{Count: 5}, now); err != nil || g.IgnoredFrom != 13 {
+		t.Fatalf("it is ignored from %d, %v", g.IgnoredFrom, err)
+	}
+	other := groupIn(deadletter.GroupOpen)
+	g.Shows(other)
+	if g.IgnoredFrom != 23 {
+		t.Errorf("with another one it is ignored from %d", g.IgnoredFrom)
+	}
+	g.ShowsNoMore(other)
+	g.Shown = 7 // 4 more
+	if e := g.Failed(deadletter.Delta{Failures: 0, At: now + 1}, 0, now); e != deadletter.NoEvent {
+		t.Errorf("after 4 failures: %q", e)
+	}
+	g.Shown = 8
+	if e := g.Failed(deadletter.Delta{Failures: 1, At: now + 1}, 0, now); e != deadletter.IgnoreEnded {
+		t.Errorf("after 5 failures: %q", e)
+	}
+	open := groupIn(deadletter.GroupOpen)
+	open.Shows(other)
+	if open.ShowsNoMore(other); open.IgnoredFrom != 0 {
+		t.Errorf("a group that is not ignored: %+v", open)
+	}
+	if open.Shows(other); open.IgnoredFrom != 0 {
+		t.Errorf("a group that is not ignored: %+v", open)
+	}
+}
+
+func TestResolutionsMean(t *testing.T) {
+	t.Parallel()
+	if got := (deadletter.Resolutions{}).Mean(); got != 0 {
+		t.Errorf("of none: %s", got)
+	}
+	if got := (deadletter.Resolutions{Times: 3, OpenFor: 6_000_000}).Mean(); got != 2*time.Second {
+		t.Errorf("of three: %s", got)
+	}
+}
+
 func TestGroupAssign(t *testing.T) {
 	t.Parallel()
 	g := groupIn(deadletter.GroupOpen)
@@ -180,7 +231,8 @@ func TestGroupMerge(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := a.Unmerge(); err != nil || a.MergedInto != 0 || task.CodeOf(a.Unmerge()) != task.WrongState {
+	if err := a.Unmerge(); err != nil || a.MergedInto != 0 || a.Version != 3 ||
+		task.CodeOf(a.Unmerge()) != task.WrongState {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -31,7 +31,8 @@ func ParseGroupID(s string) (GroupID, error) {
 	if id := GroupID(n); err == nil && n > 0 && id.String() == s {
 		return id, nil
 	}
-	return 0, fmt.Errorf("%q is not the ID of a group: it has 16 hexadecimal digits in lower case", bounded(s))
+	return 0, fmt.Errorf("%q is not the ID of a group: it has 16 hexadecimal digits in lower case, the first 0 to 7",
+		bounded(s))
 }
 
 // bounded returns the beginning of a text for an error message.

@@ -52,7 +52,8 @@ type Letter struct {
 	Position string
 	// MessageID is the sender's identifier of the message; "" for none.
 	MessageID string
-	// Identity makes a repeated delivery recognisable: two letters of a source never share one. See Identify.
+	// Identity makes a repeated delivery recognisable: that of the latest death that the letter's own source has brought.
+	// Two letters of a source never share one. See Identify, and Alias for those of its other deaths.
 	Identity string
 	// Canonical is the hash of the canonical content, by which a message without headers is recognised as one that was
 	// sent back.
@@ -71,6 +72,8 @@ type Letter struct {
 	Failure failure.Report
 	Handler string // the consumer; "" when not known
 	Stack   string
+	// Details are what else the message of the latest occurrence told.
+	Details []Detail
 
 	Occurrences int // times that it died
 	Attempts    int // attempts of its consumers, in all
@@ -96,12 +99,28 @@ type Letter struct {
 	Version int64 // incremented by every change
 }
 
+// Detail is one more thing that a message tells of its failure: a header, a member of its envelope.
+type Detail struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
 // Outgoing returns the content that a redrive sends.
 func (l *Letter) Outgoing() Content {
 	if l.Edited != nil {
 		return *l.Edited
 	}
 	return l.Original
+}
+
+// Alias is an identity by which deliveries of a letter are recognised besides the letter's own: that of an earlier
+// death, or of one that another source has brought. It lasts as long as its letter: a broker may deliver a message
+// again long after its letter was sent back.
+type Alias struct {
+	Namespace string
+	Source    string // whose deliveries have the identity
+	Identity  string
+	Letter    task.ID
 }
 
 // Occurrence is one time that a letter died.
@@ -113,6 +132,7 @@ type Occurrence struct {
 	Failure  failure.Report
 	Handler  string
 	Stack    string
+	Details  []Detail
 	Origin   string
 	Position string
 	Attempts int

@@ -124,25 +124,27 @@ func (l *Letter) Return(o Occurrence, maxReplays int, now task.Instant) (Occurre
 	l.Occurrences++
 	o.Letter, o.No, o.Redrive = l.ID, l.Occurrences, l.Redrive
 	l.Group, l.Failure, l.Stack = o.Group, o.Failure, o.Stack
-	l.Handler = o.Handler
+	l.Handler, l.Details = o.Handler, o.Details
 	l.Attempts += o.Attempts
 	l.LastAt = o.At
 	if o.Origin != "" {
 		l.Origin = o.Origin
 	}
 	l.Position = o.Position
-	l.Identity = Identify(l.Position, l.MessageID, l.died(o))
 	l.Parked = maxReplays > 0 && l.Replays >= maxReplays
 	return o, nil
 }
 
-// died is the content of the letter as it died in an occurrence.
-func (l *Letter) died(o Occurrence) Content {
-	c := l.Outgoing()
-	if o.Payload != nil {
-		c.Payload = o.Payload
+// Identified records the identity of a delivery by which the letter has returned, through a source of its namespace. It
+// returns what must be stored besides the letter, so that deliveries of all its deaths stay known; ok is false if that
+// is nothing. The letter itself keeps identities of its own source only: a position means something in one queue.
+func (l *Letter) Identified(source, identity string) (a Alias, ok bool) {
+	if source != l.Source {
+		return Alias{Namespace: l.Namespace, Source: source, Identity: identity, Letter: l.ID}, true
 	}
-	return c
+	a = Alias{Namespace: l.Namespace, Source: source, Identity: l.Identity, Letter: l.ID}
+	l.Identity = identity
+	return a, a.Identity != identity
 }
 
 // Discard gives an open or scheduled letter up, for a reason. It can be restored until it is deleted.

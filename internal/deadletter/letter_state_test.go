@@ -130,11 +130,18 @@ func TestLetterFields(t *testing.T) {
 	}
 }
 
+// TestRetention: the documentation promises 30 days.
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	if deadletter.Retention != 720*time.Hour {
+		t.Errorf("letters are kept for %s", deadletter.Retention)
+	}
+}
+
 // A letter that comes back has one more occurrence, and the counts of all of them.
 func TestLetterReturn(t *testing.T) {
 	t.Parallel()
 	l := letterIn(deadletter.Redriven)
-	identity := l.Identity
 	died := deadletter.Occurrence{At: now + 7, Group: 4, Attempts: 3, Position: "p2", Origin: "mails.v2", Handler: "send",
 		Stack: "at f", Failure: failure.Report{Type: "E"}, Payload: []byte("x")}
 	o, err := l.Return(died, 2, now+8)
@@ -143,7 +150,7 @@ func TestLetterReturn(t *testing.T) {
 	}
 	if l.Occurrences != 2 || l.Attempts != 5 || l.Group != 4 || l.LastAt != now+7 || l.FirstAt != now || l.Parked ||
 		l.Origin != "mails.v2" || l.Handler != "send" || l.Failure.Type != "E" || l.Stack != "at f" ||
-		l.Position != "p2" || l.Identity == identity || l.Replays != 1 || l.StateAt != now+8 {
+		l.Position != "p2" || l.Replays != 1 || l.StateAt != now+8 {
 		t.Errorf("the letter is %+v", l)
 	}
 	// a second delivery of the same death
@@ -163,6 +170,29 @@ func TestLetterReturn(t *testing.T) {
 	never.Replays = 999
 	if _, _ = never.Return(deadletter.Occurrence{}, 0, now); never.Parked {
 		t.Error("it is parked without a bound")
+	}
+}
+
+// All identities of a letter stay known: the letter has the latest of its own source, aliases have the others.
+func TestLetterIdentified(t *testing.T) {
+	t.Parallel()
+	l := letterIn(deadletter.Redriven)
+	first := l.Identity
+	for _, c := range []struct {
+		source, identity string
+		own              string // the letter's own afterwards
+		alias            deadletter.Alias
+	}{
+		{"mail", first, first, deadletter.Alias{}},
+		{"mail", "p2", "p2", deadletter.Alias{Source: "mail", Identity: first}},
+		{"other", "p2", "p2", deadletter.Alias{Source: "other", Identity: "p2"}},
+		{"mail", "p3", "p3", deadletter.Alias{Source: "mail", Identity: "p2"}},
+	} {
+		want := c.alias != deadletter.Alias{}
+		c.alias.Namespace, c.alias.Letter = l.Namespace, l.ID
+		if got, ok := l.Identified(c.source, c.identity); ok != want || l.Identity != c.own || ok && got != c.alias {
+			t.Errorf("%s by %s: %+v, %v, and the letter has %s", c.identity, c.source, got, ok, l.Identity)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -65,16 +66,19 @@ func (p Plan) Validate() []task.Problem {
 	if p.Rate != 0 {
 		list.between("/rate", p.Rate, MinRate, MaxRate)
 	}
+	list.between("/limit", float64(p.Limit), 0, MaxItems)
+	list.text("/priority", p.Priority, task.MaxName)
 	return list
 }
 
-// WithDefaults returns the default rule for the zero rule. Fields of a rule that has any are kept: zero ones do not
-// halt.
+// Replays reports whether a plan says how tasks are replayed.
+func (p Plan) Replays() bool { return p.KeepAttempts || p.Priority != "" }
+
+// WithDefaults returns the rule with a default for each zero field: a tighter share must not switch the other bounds
+// off. A share of 1, and MaxWave for the others, never halt.
 func (s StopRule) WithDefaults() StopRule {
-	if s == (StopRule{}) {
-		return StopRule{ReturnedShare: DefaultReturnedShare, SamePrint: DefaultSamePrint, Failed: DefaultFailed}
-	}
-	return s
+	return StopRule{ReturnedShare: cmp.Or(s.ReturnedShare, DefaultReturnedShare),
+		SamePrint: cmp.Or(s.SamePrint, DefaultSamePrint), Failed: cmp.Or(s.Failed, DefaultFailed)}
 }
 
 // Validate returns the problems of a stop rule, each at a JSON pointer within it.

@@ -59,6 +59,8 @@ type Source struct {
 	// MaxOpen bounds the open letters: above it nothing more is captured, and nothing dropped. 0: no bound.
 	MaxOpen int
 	Paused  bool
+	// Intake makes messages tasks; nil: they become letters.
+	Intake *Intake `json:",omitempty"`
 	// LostAt is since when it cannot be read, and LostFor why; 0 and "" while it can.
 	LostAt  task.Instant
 	LostFor string

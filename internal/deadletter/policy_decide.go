@@ -220,5 +220,8 @@ func (s *Source) Validate() []task.Problem {
 	}
 	p.between("/max_replays", float64(s.MaxReplays), 1, MaxReplayCount)
 	p.between("/max_open", float64(s.MaxOpen), 0, MaxOpenLimit)
+	if s.Intake != nil {
+		s.Intake.validate(s, &p)
+	}
 	return p
 }

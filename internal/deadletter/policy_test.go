@@ -45,11 +45,13 @@ func TestPolicyDecides(t *testing.T) {
 		"Daily":     {daily, nil, midnight.Add(time.Hour), 0, send, 2 * time.Hour, ""},
 		"DailyNow":  {daily, nil, midnight.Add(3 * time.Hour), 0, send, 24 * time.Hour, ""},
 		"DailyPast": {daily, nil, midnight.Add(4 * time.Hour), 0, send, 23 * time.Hour, ""},
-		"Exhausted": {fixed, func(l *deadletter.Letter) { l.Replays = 3 }, now, 0, discard, 0, "sent back 3 times"},
+		"Exhausted": {fixed, func(l *deadletter.Letter) { l.Replays = 3 }, now, 0, discard, 0,
+			"it was sent back 3 times; the policy allows 3"},
 		"Kept": {with(func(p *deadletter.Policy) { p.KeepExhausted = true }),
 			func(l *deadletter.Letter) { l.Replays = 3 }, now, 0, leave, 0, "sent back 3 times"},
 		"AsOldAsAllowed": {with(func(p *deadletter.Policy) { p.MaxAge = time.Hour }), nil, now.Add(time.Hour), 0, send,
 			time.Minute, ""},
+		"AnyAge": {fixed, nil, now.Add(1000 * day), 0, send, time.Minute, ""},
 		"TooOld": {with(func(p *deadletter.Policy) { p.MaxAge = time.Hour }), nil, now.Add(time.Hour) + 1, 0, discard, 0,
 			"more than 1h0m0s ago"},
 		"Named": {with(func(p *deadletter.Policy) {
@@ -111,6 +113,11 @@ func TestPolicyDefaultsAndBounds(t *testing.T) {
 		3*time.Hour {
 		t.Errorf("%+v", got)
 	}
+	steady := deadletter.Policy{Strategy: deadletter.Exponential, Source: "mail", MaxRetries: 1, Base: time.Minute,
+		Cap: time.Minute, Multiplier: 1, MaxAge: 87_600 * time.Hour} // ten years
+	expect(t, steady.Validate(), "")
+	steady.MaxAge++
+	expect(t, steady.Validate(), "/max_age: must be from 0s to 87600h")
 	for want, change := range map[string]func(p *deadletter.Policy){
 		"/source: must not be empty":             func(p *deadletter.Policy) { p.Source = " " },
 		"/origin: contains":                      func(p *deadletter.Policy) { p.Origin = "\x00" },

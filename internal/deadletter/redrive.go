@@ -33,8 +33,17 @@ type Selection struct {
 	HeaderName, HeaderValue string
 	After                   task.Instant // died last at or after
 	Before                  task.Instant // died last before
+	FirstAfter              task.Instant // died first, or the case was opened, at or after
+	FirstBefore             task.Instant // died first, or the case was opened, before
 	MinReplays              int
-	Parked                  *bool
+	// Replayed selects what was sent back before, or was not; of cases, those whose tasks were replayed before, also
+	// under an earlier case.
+	Replayed  *bool
+	Retryable *bool // whether a retry may help
+	Parked    *bool
+	// Reason is why a case was opened, and TaskState the state in which its task is now: both select cases only.
+	Reason    task.CaseReason
+	TaskState task.State
 }
 
 // Operation is what a redrive does with its items.
@@ -68,13 +77,19 @@ const (
 var RedriveStates = []RedriveState{RedriveDraft, RedriveRunning, RedriveObserving, RedrivePaused, RedriveHalted,
 	RedriveDone, RedriveCancelled}
 
-// Plan says in which waves a redrive sends.
+// Plan says how many items a redrive takes, in which waves it sends them, and how it replays the tasks of cases.
 type Plan struct {
 	Canary  int           // size of the first wave
 	Factor  float64       // each wave is that many times the size of the one before
 	Largest int           // size of the largest wave
 	Observe time.Duration // after each wave
 	Rate    float64       // items per second; 0: no limit
+	// Limit bounds the items: of more, those that died first are taken. 0: all, or none of more than MaxItems.
+	Limit int
+	// KeepAttempts leaves failed steps the attempts that they have left, at least one; otherwise they have all again.
+	KeepAttempts bool
+	// Priority is the name or number of the new level of tasks; "" keeps the level.
+	Priority string
 }
 
 // StopRule says when a redrive halts. Zero fields do not.

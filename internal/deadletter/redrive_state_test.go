@@ -3,6 +3,7 @@ package deadletter_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -171,6 +172,64 @@ func TestRate(t *testing.T) {
 	_ = r.Continue(at)
 	if n := send(at.Add(10 * time.Second)); n < 199 || n > 201 {
 		t.Errorf("%d in the 10 s after a pause", n)
+	}
+}
+
+// TestRateIsExact: a token is there at the very microsecond, although a rate is a fraction.
+func TestRateIsExact(t *testing.T) {
+	t.Parallel()
+	r := redriveIn(deadletter.RedriveRunning)
+	r.Total, r.WaveSize, r.WaveSent, r.WaveBegan, r.Plan.Rate = 100, 100, 3, now, 10
+	if s := r.Next(now+300_000, deadletter.Outcome{}); s.Act != deadletter.ActSend || s.N != 1 {
+		t.Errorf("at its time: %+v", s)
+	}
+	r.Plan.Rate, r.WaveSent, r.WaveSize = 1000, 1, 1000
+	if s := r.Next(now, deadletter.Outcome{}); s.Act != deadletter.ActWait || s.Until != now+100_000 {
+		t.Errorf("a fast one waits for the tokens of 100 ms: %+v", s)
+	}
+	r.Plan.Rate, r.WaveSent, r.WaveSize = 10, 3, 100
+	if s := r.Next(now+299_999, deadletter.Outcome{}); s.Act != deadletter.ActWait || s.Until != now+300_000 {
+		t.Errorf("before: %+v", s)
+	}
+}
+
+// TestWithoutRate: a wave begins when it is begun, whatever was sent before it.
+func TestWithoutRate(t *testing.T) {
+	t.Parallel()
+	r := redriveIn(deadletter.RedriveDraft)
+	if err := r.Start(now); err != nil || r.StartedAt != now {
+		t.Fatalf("started at %d, %v", r.StartedAt, err)
+	}
+	r.WaveSent, r.WaveBegan = 10, now
+	version := r.Version
+	if err := r.Apply(deadletter.Step{Act: deadletter.ActWave, N: 5}, now+7); err != nil || r.WaveBegan != now+7 {
+		t.Errorf("the wave begins at %d, %v", r.WaveBegan, err)
+	}
+	if r.Version != version+1 {
+		t.Errorf("the version is %d", r.Version)
+	}
+	if err := r.Decided(0, 9, now); err != nil || r.Version != version+1 || r.Behind == 9 {
+		t.Errorf("nothing was decided: %+v, %v", r, err)
+	}
+	if err := r.Decided(2, 2, now); err != nil || r.Version != version+2 {
+		t.Errorf("the version is %d, %v", r.Version, err)
+	}
+}
+
+// TestHaltNamesOneGroup: of groups with the same number, the reason names the one with the lowest ID.
+func TestHaltNamesOneGroup(t *testing.T) {
+	t.Parallel()
+	r := redriveIn(deadletter.RedriveRunning)
+	r.Wave, r.WaveSize, r.Stop = 1, 100, deadletter.StopRule{SamePrint: 5}
+	o := deadletter.Outcome{Counts: deadletter.Counts{Returned: 30}, ByGroup: map[deadletter.GroupID]int{}}
+	for g := range deadletter.GroupID(6) {
+		o.ByGroup[g+1] = 5
+	}
+	o.ByGroup[0] = 1
+	for range 50 { // a map has another order each time
+		if s := r.Next(now, o); !strings.Contains(s.Reason, "5 items of the wave came back in group 0000000000000001") {
+			t.Fatalf("%+v", s)
+		}
 	}
 }
 

@@ -21,18 +21,28 @@ const (
 )
 
 // Matches reports whether a selection selects a letter. Texts are compared byte for byte: names whole, Text as a part
-// of the error message or of the first KiB of the original payload. A selection of a template selects cases only. A
-// store answers by a query, which must mean the same.
+// of the error message or of the first KiB of the original payload. A selection by what only cases have selects no
+// letter. A store answers by a query, which must mean the same.
 func (s *Selection) Matches(l *Letter) bool {
-	return is(s.Namespace, l.Namespace) && s.Kind != KindCase && s.Template == "" &&
+	return is(s.Namespace, l.Namespace) && s.SelectsLetters() &&
 		among(s.IDs, l.ID) && among(s.Groups, l.Group) &&
 		is(s.Source, l.Source) && is(s.Origin, l.Origin) && is(s.State, l.State) && is(s.Type, l.Failure.Type) &&
 		(s.Text == "" || strings.Contains(l.Failure.Message, s.Text) ||
 			bytes.Contains(l.Original.Payload[:min(len(l.Original.Payload), SearchedPayload)], []byte(s.Text))) &&
 		s.header(l.Original.Headers) &&
 		(s.After == 0 || l.LastAt >= s.After) && (s.Before == 0 || l.LastAt < s.Before) &&
-		l.Replays >= s.MinReplays && (s.Parked == nil || l.Parked == *s.Parked)
+		(s.FirstAfter == 0 || l.FirstAt >= s.FirstAfter) && (s.FirstBefore == 0 || l.FirstAt < s.FirstBefore) &&
+		l.Replays >= s.MinReplays && maybe(s.Replayed, l.Replays > 0) && maybe(s.Retryable, l.Failure.Retryable) &&
+		maybe(s.Parked, l.Parked)
 }
+
+// SelectsLetters reports whether a selection can select letters: they belong to no template, and have no task.
+func (s *Selection) SelectsLetters() bool {
+	return s.Kind != KindCase && s.Template == "" && s.Reason == "" && s.TaskState == ""
+}
+
+// maybe reports whether a field that restricts, unless it is nil, has a value.
+func maybe(want *bool, got bool) bool { return want == nil || *want == got }
 
 // among reports whether a list that restricts contains a value.
 func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
@@ -75,7 +85,14 @@ func (s *Selection) Validate() []task.Problem {
 	p.time("/after", s.After)
 	p.time("/before", s.Before)
 	p.when(s.After != 0 && s.Before != 0 && s.Before <= s.After, "/before", "must be later than after")
+	p.time("/first_after", s.FirstAfter)
+	p.time("/first_before", s.FirstBefore)
+	p.when(s.FirstAfter != 0 && s.FirstBefore != 0 && s.FirstBefore <= s.FirstAfter, "/first_before",
+		"must be later than first_after")
 	p.between("/min_replays", float64(s.MinReplays), 0, MaxReplayCount)
+	p.when(s.MinReplays > 0 && s.Replayed != nil && !*s.Replayed, "/replayed", "excludes what min_replays selects")
+	p.oneOf("/reason", string(s.Reason), words(task.CaseReasons)...)
+	p.oneOf("/task_state", string(s.TaskState), words(task.States)...)
 	s.cross(&p)
 	return p
 }
@@ -87,12 +104,17 @@ func (s *Selection) cross(p *problems) {
 		p.when(s.Origin != "", "/origin", "restricts letters, and kind is case")
 		p.when(s.HeaderName != "", "/header_name", "restricts letters, and kind is case")
 	}
-	p.when(s.Kind == KindLetter && s.Template != "", "/template", "restricts cases, and kind is letter")
+	if s.Kind == KindLetter {
+		p.when(s.Template != "", "/template", "restricts cases, and kind is letter")
+		p.when(s.Reason != "", "/reason", "restricts cases, and kind is letter")
+		p.when(s.TaskState != "", "/task_state", "restricts cases, and kind is letter")
+	}
 }
 
 // Restricts reports whether a selection selects less than everything in its namespace.
 func (s *Selection) Restricts() bool {
 	return s.Kind != "" || len(s.IDs) > 0 || len(s.Groups) > 0 || s.Source != "" || s.Origin != "" || s.Template != "" ||
 		s.State != "" || s.Type != "" || s.Text != "" || s.HeaderName != "" || s.After != 0 || s.Before != 0 ||
-		s.MinReplays > 0 || s.Parked != nil
+		s.FirstAfter != 0 || s.FirstBefore != 0 || s.MinReplays > 0 || s.Replayed != nil || s.Retryable != nil ||
+		s.Parked != nil || s.Reason != "" || s.TaskState != ""
 }

@@ -17,7 +17,7 @@ func selected() *deadletter.Letter {
 	l.Original.Payload = []byte("head" + strings.Repeat(" ", 1020) + "tail")
 	l.Original.Headers = []deadletter.Header{{Name: "a", Value: []byte("1")}, {Name: "b", Value: nil},
 		{Name: "a", Value: []byte("2")}}
-	l.Replays = 2
+	l.Replays, l.FirstAt = 2, now
 	return l
 }
 
@@ -61,6 +61,16 @@ func TestSelectionMatches(t *testing.T) {
 		"BeforeIt":          {deadletter.Selection{Before: now}, false},
 		"Replays":           {deadletter.Selection{MinReplays: 2}, true},
 		"MoreReplays":       {deadletter.Selection{MinReplays: 3}, false},
+		"FirstAfter":        {deadletter.Selection{FirstAfter: now}, true},
+		"FirstAfterIt":      {deadletter.Selection{FirstAfter: now + 1}, false},
+		"FirstBefore":       {deadletter.Selection{FirstBefore: now + 1}, true},
+		"FirstBeforeIt":     {deadletter.Selection{FirstBefore: now}, false},
+		"Replayed":          {deadletter.Selection{Replayed: &yes}, true},
+		"NotReplayed":       {deadletter.Selection{Replayed: &no}, false},
+		"Retryable":         {deadletter.Selection{Retryable: &yes}, false},
+		"NotRetryable":      {deadletter.Selection{Retryable: &no}, true},
+		"CaseReason":        {deadletter.Selection{Reason: task.ReasonManual}, false},
+		"TaskState":         {deadletter.Selection{TaskState: task.Errored}, false},
 		"Parked":            {deadletter.Selection{Parked: &yes}, false},
 		"NotParked":         {deadletter.Selection{Parked: &no}, true},
 		"OneIsWrong":        {deadletter.Selection{Source: "mail", Origin: "mails", Type: "x"}, false},
@@ -97,6 +107,14 @@ func TestSelectionValidate(t *testing.T) {
 		"/before: must be later":        {After: 5, Before: 5},
 		"/min_replays: must be from 0":  {MinReplays: -1},
 		"/min_replays: must be from 0 ": {MinReplays: 1001},
+		"/first_after: must be after":   {FirstAfter: -1},
+		"/first_before: must be after":  {FirstBefore: math.MaxInt64},
+		"/first_before: must be later":  {FirstAfter: 5, FirstBefore: 5},
+		"/replayed: excludes":           {MinReplays: 1, Replayed: new(bool)},
+		"/reason: must be one":          {Reason: "boredom"},
+		"/task_state: must be one":      {TaskState: "asleep"},
+		"/reason: restricts":            {Kind: deadletter.KindLetter, Reason: task.ReasonManual},
+		"/task_state: restricts":        {Kind: deadletter.KindLetter, TaskState: task.Errored},
 		"/source: restricts letters":    {Kind: deadletter.KindCase, Source: "a"},
 		"/origin: restricts letters":    {Kind: deadletter.KindCase, Origin: "a"},
 		"/header_name: restricts":       {Kind: deadletter.KindCase, HeaderName: "a"},
@@ -147,6 +165,7 @@ func TestPlan(t *testing.T) {
 		change(&p)
 		expect(t, p.Validate(), want)
 	}
+	expect(t, deadletter.Plan{Canary: 7, Factor: 1, Largest: 7, Observe: deadletter.MaxObserve}.Validate(), "")
 	expect(t, deadletter.Plan{Observe: deadletter.NoObservation, Rate: 0.001}.WithDefaults().Validate(), "")
 }
 
@@ -156,8 +175,9 @@ func TestStopRule(t *testing.T) {
 		Failed: 10}) {
 		t.Errorf("%+v", got)
 	}
-	some := deadletter.StopRule{Failed: 1}
-	if got := some.WithDefaults(); got != some {
+	// One bound leaves the defaults of the others.
+	if got := (deadletter.StopRule{Failed: 1}).WithDefaults(); got != (deadletter.StopRule{ReturnedShare: 0.2,
+		SamePrint: 25, Failed: 1}) {
 		t.Errorf("%+v", got)
 	}
 	expect(t, deadletter.StopRule{ReturnedShare: 1, SamePrint: 100_000, Failed: 100_000}.Validate(), "")

@@ -53,7 +53,7 @@ func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 	switch {
 	case !r.State.Active():
 		return Step{Act: ActRest}
-	case r.Wave > 0 && r.WaveSize > 0:
+	case r.WaveSize > 0:
 		if reason := r.Stop.violated(o, r.State == RedriveObserving && r.observed(now, o)); reason != "" {
 			return Step{Act: ActHalt, Reason: reason}
 		}
@@ -190,7 +190,7 @@ func (o Outcome) most() (GroupID, int) {
 	var group GroupID
 	most := 0
 	for g, n := range o.ByGroup {
-		if n > most || n == most && n > 0 && g < group {
+		if n > most || n == most && g < group {
 			group, most = g, n
 		}
 	}

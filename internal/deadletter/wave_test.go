@@ -244,6 +244,10 @@ func TestObservation(t *testing.T) {
 	if s := r.Next(now+1, sending); s.Act != deadletter.ActWait {
 		t.Errorf("%+v", s)
 	}
+	both := deadletter.Outcome{Counts: deadletter.Counts{Sent: 1, Sending: 1, Completed: 8}}
+	if s := r.Next(now+1, both); s.Act != deadletter.ActWait {
+		t.Errorf("%+v", s)
+	}
 	r.Total = 10
 	if s := r.Next(end, sent); s.Act != deadletter.ActDone {
 		t.Errorf("%+v", s)

@@ -30,13 +30,18 @@ type rule struct {
 }
 
 // ruleFiles are the files with alert rules, without ".yml".
-var ruleFiles = []string{"alerts", "queue"}
+var ruleFiles = []string{"alerts", "queue", "letters", "redisqueue"}
 
 // rules reads the alert rules.
 func rules(t *testing.T) []rule {
 	t.Helper()
+	return rulesOf(t, ruleFiles)
+}
+
+func rulesOf(t *testing.T, files []string) []rule {
+	t.Helper()
 	var all []rule
-	for _, name := range ruleFiles {
+	for _, name := range files {
 		raw, err := os.ReadFile(deploy + "/prometheus/" + name + ".yml")
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +111,8 @@ func TestAlerts(t *testing.T) {
 	t.Run("MetricsExist", func(t *testing.T) {
 		t.Parallel()
 		there := everything(t)
-		for _, r := range rules(t) {
+		// A test of package redisqueue has the metrics of applications.
+		for _, r := range rulesOf(t, []string{"alerts", "queue", "letters"}) {
 			there.has(t, "alert "+r.Alert, r.Expr)
 		}
 	})

@@ -42,7 +42,7 @@ func TestDocumentation(t *testing.T) {
 	}
 	for name := range there {
 		base := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(name, "")
-		ours := strings.HasPrefix(name, "tasker_") || strings.HasPrefix(name, "http_")
+		ours := strings.HasPrefix(name, "tasker_") || strings.HasPrefix(name, "hsi_") || strings.HasPrefix(name, "http_")
 		if ours && !documented[name] && !documented[base] {
 			t.Errorf("docs/metrics.md does not have %s", name)
 		}

@@ -32,7 +32,7 @@ func everything(t *testing.T) series {
 }
 
 var (
-	selector  = regexp.MustCompile(`\b((?:tasker|http_server|process|go)_\w+)(?:\{([^}]*)\})?`)
+	selector  = regexp.MustCompile(`\b((?:tasker|hsi|http_server|process|go)_\w+)(?:\{([^}]*)\})?`)
 	labelTest = regexp.MustCompile(`(\w+)(?:=~|!=|=)"`)
 	grouping  = regexp.MustCompile(`\b(?:by|without) \(([^)]*)\)`)
 )

@@ -15,6 +15,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/app"
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/broker/memory"
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/node"
@@ -70,9 +74,12 @@ func serve(t *testing.T, open func(*testing.T) (engine.Database, error)) *server
 	s.must(err)
 	// so that steps of the story are promoted
 	config := settings.Config{Scheduling: settings.Scheduling{MaxWait: 10 * time.Minute}}
+	letters := memory.New(nil)
+	letters.Declare("dlq:detection_queue")
 	s.engine, err = node.New(s.ctx, s.store, node.Options{Engine: config, Observer: tel, Now: func() time.Time {
 		return time.Now().Add(time.Duration(s.ahead.Load()))
-	}})
+	}, Drivers: driver.Registry{"memory": letters.Open}, Sources: []*deadletter.Source{
+		{Namespace: "default", Name: "detection", Driver: "memory", URL: "memory:", Queue: "dlq:detection_queue"}}})
 	s.must(err)
 	s.tel = tel
 	s.recount()
@@ -102,6 +109,9 @@ func (s *server) recount() {
 		}
 		return c, err
 	})
+	s.tel.WatchSources(app.SourceCounter(s.engine))
+	s.tel.WatchIntakeFailures(app.FailureCounter(s.engine))
+	s.tel.TookIn("default", "jobs", 1, 1, 1) // as a source with an intake does
 }
 
 func (s *server) must(err error) {

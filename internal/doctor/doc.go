@@ -7,7 +7,8 @@
 //
 // Read doctor.go first: an examination is a list of exams, each of which returns checks. postgres.go and sqlite.go put
 // the list together for their engine; the files postgres_*.go hold exams of the server, its storage, and what holds
-// back vacuum; work.go those of tasks and steps, for both engines; schema.go compares migrations and indexes. An exam
+// back vacuum; work.go those of tasks and steps, for both engines; schema.go compares migrations and indexes; redis.go
+// looks at the servers of Redis from which sources of dead letters read, with the inspector of that driver. An exam
 // that is added needs a name that programs can rely on, and advice that an operator can follow without reading the
 // source.
 package doctor

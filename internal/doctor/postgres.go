@@ -54,6 +54,11 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 		exams = append(exams, s.workExams("a server runs on this database")...)
 	}
 	more, err := s.examine(ctx, exams)
+	if there && err == nil {
+		var found []Check
+		found, err = s.redis(ctx)
+		more = append(more, found...)
+	}
 	return report(at.String(), append(checks, more...)), err
 }
 

@@ -77,6 +77,11 @@ func examineFile(ctx context.Context, path string, calm bool, opts Options) (*Re
 		exams = append(exams, f.workExams("a server runs on this file")...)
 	}
 	more, err := f.examine(ctx, exams)
+	if there && err == nil {
+		var found []Check
+		found, err = f.redis(ctx)
+		more = append(more, found...)
+	}
 	return report("sqlite:"+path, append(checks, more...)), err
 }
 

@@ -9,7 +9,7 @@ import "time"
 func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	e.restoreRoutes(u.wake.queued)
 	e.queue.committed(u)
-	e.freed(u.wake.endedLeases)
+	e.freed(u.wake.endedLeases, u.wake.count)
 	e.publishBreakers(u)
 	if u.observed.commit != nil {
 		u.observed.commit.Repeats = repeats

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -51,11 +52,9 @@ type Detected struct {
 // run; see survey. It may run in several processes at once: each transaction checks again under
 // the tasks' locks that they are still stale. Invalid: batch is out of bounds.
 func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([]Detected, error) {
-	if batch == 0 {
-		batch = e.cfg.StalenessDetection.BatchSize
-	}
-	if batch < 1 || batch > settings.MaxDetections {
-		return nil, task.Errorf(task.Invalid, "the batch must be 1 to %d tasks, not %d", settings.MaxDetections, batch)
+	batch, err := e.detectionBatch(batch)
+	if err != nil {
+		return nil, err
 	}
 	began := e.now()
 	found, err := e.detect(ctx, batch, dryRun)
@@ -63,6 +62,40 @@ func (e *Engine) DetectStaleness(ctx context.Context, batch int, dryRun bool) ([
 		e.observer.Detected(detection(began, e.now(), e.cfg.StalenessDetection.DetectionInterval, dryRun, found, err))
 	}
 	return found, err
+}
+
+// detectionBatch returns the number of tasks that one detection acts on at most.
+func (e *Engine) detectionBatch(batch int) (int, error) {
+	if batch == 0 {
+		batch = e.cfg.StalenessDetection.BatchSize
+	}
+	if batch < 1 || batch > settings.MaxDetections {
+		return 0, task.Errorf(task.Invalid, "the batch must be 1 to %d tasks, not %d", settings.MaxDetections, batch)
+	}
+	return batch, nil
+}
+
+// DetectByHand is DetectStaleness for an operator, and an act unless it is a dry run. The act is stored before the
+// tasks are changed: their cases say what was found, the act says who looked. Invalid: actor or reason breaks a rule.
+func (e *Engine) DetectByHand(ctx context.Context, actor, reason string, batch int, dryRun bool) ([]Detected, error) {
+	if problems := CheckActor(actor, reason); len(problems) > 0 {
+		return nil, &task.Error{Code: task.Invalid, Message: "the detector was not started", Problems: problems}
+	}
+	batch, err := e.detectionBatch(batch)
+	if err != nil {
+		return nil, err
+	}
+	if !dryRun {
+		err := e.write(ctx, "note_detection", func(u *unit) error {
+			u.records.acts = append(u.records.acts, task.Act{At: u.now, Kind: task.ActDetectStaleness,
+				Actor: ActorOf(ctx, actor), Reason: cmp.Or(reason, NoReason), Data: fmt.Appendf(nil, `{"batch_size":%d}`, batch)})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return e.DetectStaleness(ctx, batch, dryRun)
 }
 
 // detection summarises a run for the observer.

@@ -135,7 +135,7 @@ func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err err
 	if err != nil {
 		return r, id, false, err
 	}
-	if t == nil || u.e.keyIsFree(t.State) {
+	if t == nil || u.e.keyIsFree(t.State) && !d.in.Meta.Intake.Same(t.Meta.Intake) {
 		// the task was deleted, or its key may be reused: bind the key anew
 		id = u.e.store.IDs().Take(u.now.Time(), len(d.steps)+1)
 		*held = heldKey{bound: Binding{Task: id, Hash: d.hash}, owner: d}
@@ -151,6 +151,9 @@ func (e *Engine) keyIsFree(s task.State) bool { return s.Terminal() && e.cfg.Res
 // submission twice: the receipt then names the task with Created false.
 func (e *Engine) known(d *draft, t *task.Task, bound Binding) Receipt {
 	r := Receipt{ID: t.ID, State: t.State}
+	if d.in.Meta.Intake.Same(t.Meta.Intake) { // settings of the intake may have changed since
+		return r
+	}
 	if e.cfg.IdempotencyMismatch == settings.MismatchConflict && bound.Hash != "" && bound.Hash != d.hash {
 		at := fmt.Sprintf("/tasks/%d/idempotency_key", d.place)
 		r.Err = &task.Error{Code: task.Conflict, Message: "the idempotency key was used for another submission",

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/settings"
@@ -14,14 +15,31 @@ import (
 // Where there are others, it counts again at the interval at which it reads their changes, and sooner when a poll would
 // get less than it requested.
 //
-// An error is always on the safe side, fewer steps than there are slots, and lasts until the next count.
+// A count and what happens here meanwhile do not mix: it may or may not include a step whose end is being stored. So
+// the count of a worker that moved meanwhile is not adopted, unless its last one is old; then what is not sure counts
+// as held. An error is always on the safe side, fewer steps than there are slots, and lasts until the next count. Only
+// what other processes have handed out since the last count is not seen.
 type occupancy struct {
 	counting sync.Mutex // held during a count; never together with mu
+	counts   atomic.Int64
 
 	mu      sync.Mutex
 	counted task.Instant // 0: never
 	took    time.Duration
 	workers map[int64]*workerSlots // by number; no entry: holds nothing
+	arrived map[heldLease]struct{} // results that are being stored: one that is reported twice frees one slot
+}
+
+// heldLease names what a result ends.
+type heldLease struct {
+	step  task.ID
+	token int64
+}
+
+// arrival is a result that has arrived, and its place in the call.
+type arrival struct {
+	heldLease
+	no int
 }
 
 // workerSlots are the slots of one worker.
@@ -31,6 +49,15 @@ type workerSlots struct {
 	asked   int // promised to polls under way
 	recent  int // of held: taken since the count under way began
 	blocked int // polls that wait for a free slot
+
+	moved   bool         // results arrived, or leases ended, since the count under way began, or were under way then
+	count   int64        // the last count that was adopted; 0: none
+	adopted task.Instant // when that was
+}
+
+// idle reports whether nothing would be forgotten with the entry.
+func (p *workerSlots) idle() bool {
+	return p.held == 0 && p.leaving == 0 && p.asked == 0 && p.blocked == 0
 }
 
 // slotsOf returns the slots of a worker. The caller holds mu.
@@ -52,7 +79,7 @@ func (o *occupancy) ask(w *task.Worker, want int, block bool) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p := o.slotsOf(w.No)
-	n := min(want, max(w.Capacity-p.held+p.leaving-p.asked, 0))
+	n := min(want, max(w.Capacity-max(p.held-p.leaving, 0)-p.asked, 0))
 	p.asked += n
 	if n == 0 && block {
 		p.blocked++
@@ -82,8 +109,9 @@ func (o *occupancy) answer(worker int64, promised, taken int) {
 	}
 }
 
-// free records steps that workers no longer hold, and returns the workers whose polls wait for a free slot.
-func (o *occupancy) free(ended map[int64]int) (blocked []int64) {
+// free records steps that workers no longer hold, and returns the workers whose polls wait for a free slot. since is
+// the number of the last count before they ended; a later one may have left them out already.
+func (o *occupancy) free(ended map[int64]int, since int64) (blocked []int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for worker, n := range ended {
@@ -91,7 +119,13 @@ func (o *occupancy) free(ended map[int64]int) (blocked []int64) {
 		if p == nil {
 			continue // it polls another process
 		}
-		p.held, p.leaving = max(p.held-n, 0), max(p.leaving-n, 0)
+		p.moved = true
+		expected := min(n, p.leaving) // done has left these in
+		p.leaving -= expected
+		if p.count > since {
+			n = expected
+		}
+		p.held = max(p.held-n, 0)
 		if p.blocked > 0 {
 			blocked = append(blocked, worker)
 		}
@@ -100,22 +134,38 @@ func (o *occupancy) free(ended map[int64]int) (blocked []int64) {
 }
 
 // leave records steps whose results have arrived. No worker processes them any more, so the next steps are handed out
-// while the results are stored. It reports whether polls wait for that.
-func (o *occupancy) leave(worker int64, n int) (blocked bool) {
+// while the results are stored. It returns which of them had not arrived before, and whether polls wait for that.
+func (o *occupancy) leave(worker int64, results []arrival) (fresh []arrival, blocked bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.arrived == nil {
+		o.arrived = map[heldLease]struct{}{}
+	}
+	for _, a := range results {
+		if _, known := o.arrived[a.heldLease]; !known {
+			o.arrived[a.heldLease] = struct{}{}
+			fresh = append(fresh, a)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil, false
+	}
 	p := o.slotsOf(worker)
-	p.leaving += n
-	return p.blocked > 0
+	p.leaving += len(fresh)
+	p.moved = true
+	return fresh, p.blocked > 0
 }
 
-// stay reverts leave for steps whose results were not stored. Steps that are no longer held were reverted when their
-// leases ended.
-func (o *occupancy) stay(worker int64, n int) {
+// stay ends leave. Results that were not stored, kept of them, free nothing; the others did when their leases ended.
+func (o *occupancy) stay(worker int64, results []arrival, kept int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for _, a := range results {
+		delete(o.arrived, a.heldLease)
+	}
 	p := o.slotsOf(worker)
-	p.leaving = max(p.leaving-n, 0)
+	p.leaving = max(p.leaving-kept, 0)
+	p.moved = true
 }
 
 // due reports whether the last count is older than age, and so old that another one costs little.
@@ -137,22 +187,28 @@ func (o *occupancy) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, p := range o.workers {
-		p.recent = 0
+		p.recent, p.moved = 0, p.leaving > 0
 	}
 }
 
-// done adopts a count that began at begin. Entries of workers that hold nothing, and that no
-// poll waits for, are removed.
-func (o *occupancy) done(counts map[int64]int, now task.Instant, took time.Duration) {
+// done adopts a count that began at begin, but for workers that moved meanwhile and whose last count is younger than
+// patience. Entries of workers that hold nothing, and that no poll waits for, are removed.
+func (o *occupancy) done(counts map[int64]int, now task.Instant, took, patience time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	number := o.counts.Add(1)
 	for worker := range counts {
 		o.slotsOf(worker)
 	}
 	for worker, p := range o.workers {
-		// the count may or may not include what was taken in the meantime
-		p.held = counts[worker] + p.recent
-		if *p == (workerSlots{}) {
+		if p.moved && p.count != 0 && now.Sub(p.adopted) < patience {
+			continue
+		}
+		// The count may or may not include what was taken in the meantime, and what leaves. Both count as held: free takes
+		// away what leaves.
+		p.held = counts[worker] + p.recent + p.leaving
+		p.count, p.adopted = number, now
+		if p.idle() {
 			delete(o.workers, worker)
 		}
 	}
@@ -211,7 +267,7 @@ func (e *Engine) recount(ctx context.Context, since task.Instant) {
 	began := e.instant()
 	if counts, err := e.Loads(ctx); err == nil {
 		now := e.instant()
-		o.done(counts, now, now.Sub(began))
+		o.done(counts, now, now.Sub(began), e.cfg.PollInterval)
 	}
 }
 
@@ -221,35 +277,40 @@ func (e *Engine) leaving(results []Result) func([]Answer) {
 	if e.cfg.Leases.EnforceCapacity == settings.Off {
 		return func([]Answer) {}
 	}
-	worker, n := results[0].Worker, 0
-	for i := range results {
-		if r := &results[i]; r.Worker == worker && r.Token != 0 {
-			n++
-		}
-	}
-	if worker == 0 || n == 0 {
+	worker := results[0].Worker
+	if worker == 0 {
 		return func([]Answer) {}
 	}
-	if e.occupancy.leave(worker, n) {
+	arrived := make([]arrival, 0, len(results))
+	for i := range results {
+		if r := &results[i]; r.Worker == worker && r.Token != 0 {
+			arrived = append(arrived, arrival{heldLease{r.Step, r.Token}, i})
+		}
+	}
+	fresh, blocked := e.occupancy.leave(worker, arrived)
+	if len(fresh) == 0 {
+		return func([]Answer) {}
+	}
+	if blocked {
 		e.waiters.recheck(worker)
 	}
 	return func(answers []Answer) {
-		kept := n
-		for i := range answers {
-			if r := &results[i]; r.Worker == worker && r.Token != 0 && answers[i].Err == nil {
-				kept--
+		kept := 0
+		for _, a := range fresh {
+			if answers == nil || answers[a.no].Err != nil {
+				kept++
 			}
 		}
-		e.occupancy.stay(worker, kept)
+		e.occupancy.stay(worker, fresh, kept)
 	}
 }
 
-// freed records leases that have ended.
-func (e *Engine) freed(ended map[int64]int) {
+// freed records leases that have ended. since is the number of the last count before that.
+func (e *Engine) freed(ended map[int64]int, since int64) {
 	if len(ended) == 0 {
 		return
 	}
-	for _, worker := range e.occupancy.free(ended) {
+	for _, worker := range e.occupancy.free(ended, since) {
 		e.waiters.recheck(worker)
 	}
 }

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -32,28 +34,94 @@ func TestOccupancy(t *testing.T) {
 
 	o.begin()
 	o.take(w.No, 1) // may be in what is counted already
-	o.done(map[int64]int{w.No: 3, 8: 4}, 1, 0)
+	o.done(map[int64]int{w.No: 3, 8: 4}, 1, 0, 0)
 	want("after a count beside a claim", 1)
 	o.begin()
-	o.done(map[int64]int{w.No: 3}, 2, 0)
+	o.done(map[int64]int{w.No: 3}, 2, 0, 0)
 	want("after another count", 2)
 
-	o.leave(w.No, 2)
+	both, _ := o.leave(w.No, arrivals(1, 2))
 	want("with two results on their way", 4)
-	o.free(map[int64]int{w.No: 1, 99: 1})
+	if again, _ := o.leave(w.No, arrivals(1, 2)); again != nil {
+		t.Errorf("results that are reported again leave again: %v", again)
+	}
+	want("with both reported twice", 4)
+	o.free(map[int64]int{w.No: 1, 99: 1}, 2)
 	want("with one of them stored", 4)
-	o.stay(w.No, 1)
+	o.stay(w.No, both, 1)
 	want("with the other refused", 3)
 
 	o.ask(w, 3, false)
 	if n := o.ask(w, 1, true); n != 0 {
 		t.Errorf("a poll is promised %d places of a worker that has none", n)
 	}
-	if blocked := o.free(map[int64]int{w.No: 1}); len(blocked) != 1 || blocked[0] != w.No {
+	if blocked := o.free(map[int64]int{w.No: 1}, 2); len(blocked) != 1 || blocked[0] != w.No {
 		t.Errorf("notified of a free place are %v", blocked)
 	}
 	o.answer(w.No, 0, 0)
-	if blocked := o.free(map[int64]int{w.No: 1}); len(blocked) != 0 {
+	if blocked := o.free(map[int64]int{w.No: 1}, 2); len(blocked) != 0 {
 		t.Errorf("though nobody waits, notified of a free place are %v", blocked)
+	}
+}
+
+// arrivals are results of steps that are told apart by their tokens.
+func arrivals(tokens ...int64) (all []arrival) {
+	for i, token := range tokens {
+		all = append(all, arrival{heldLease{token: token}, i})
+	}
+	return all
+}
+
+// TestOccupancyCount: a step ends while all is counted, so the count has it or has it not. Never are there more free
+// slots than steps that have ended, and a count with nothing under way finds them all.
+func TestOccupancyCount(t *testing.T) {
+	t.Parallel()
+	w := &task.Worker{No: 7, Capacity: 3}
+	for _, settled := range []bool{true, false} { // by a result, or its lease was lost
+		for _, counted := range []int{2, 3} {
+			for _, last := range []task.Instant{0, 1, 1 - task.Instant(time.Minute)} { // 0: no earlier count
+				t.Run(fmt.Sprintf("settled %v counted %d last %d", settled, counted, last), func(t *testing.T) {
+					t.Parallel()
+					var o occupancy
+					o.take(w.No, 3)
+					if last != 0 {
+						o.begin()
+						o.done(map[int64]int{w.No: 3}, last, 0, time.Second)
+					}
+					free := func(when string, least int) {
+						t.Helper()
+						n := o.ask(w, 100, false)
+						if n > 0 {
+							o.answer(w.No, n, 0)
+						}
+						if n > 1 || n < least {
+							t.Errorf("%s: %d slots are free, want %d to 1", when, n, least)
+						}
+					}
+					since := o.counts.Load() // the unit begins
+					var left []arrival
+					if settled {
+						left, _ = o.leave(w.No, arrivals(1))
+						free("with the result on its way", 1)
+					}
+					o.begin()
+					o.done(map[int64]int{w.No: counted}, 2, 0, time.Second)
+					free("counted while it ends", 0)
+					o.free(map[int64]int{w.No: 1}, since)
+					least := 0
+					if settled && last == 1 {
+						least = 1 // what this process knows is exact
+					}
+					free("after its end", least)
+					if settled {
+						o.stay(w.No, left, 0)
+						free("after the answer", least)
+					}
+					o.begin()
+					o.done(map[int64]int{w.No: 2}, 3, 0, time.Second)
+					free("counted in peace", 1)
+				})
+			}
+		}
 	}
 }

@@ -44,7 +44,8 @@ type Writer interface {
 	// Write runs fn in one transaction and commits it; fn's changes are durable when Write returns nil, and rolled back
 	// when it returns an error. fn may run more than once (a serialization failure, or a neighbour in the same group
 	// commit that failed), so it starts from scratch each time and changes nothing but tx and its own variables. It
-	// uses the ctx that it receives for everything in the transaction.
+	// uses the ctx that it receives for everything in the transaction. A method without the Tx is another transaction,
+	// which fn must not wait for: it is refused with that ctx, as is another Write. See package nesting.
 	Write(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error
 }
 

@@ -130,6 +130,44 @@ func (e *Engine) drafts(ctx context.Context, subs []Submission,
 	return receipts, drafts, nil
 }
 
+// CheckSubmissions returns for each submission why Submit would refuse it, nil if it would not; back-pressure,
+// idempotency keys and the number of routes aside. It stores nothing.
+func (e *Engine) CheckSubmissions(ctx context.Context, subs []Submission) []error {
+	errs := make([]error, len(subs))
+	for i := range subs {
+		in, at := &subs[i], "/tasks/"+strconv.Itoa(i)
+		problems, err := e.checkSubmission(ctx, in, at)
+		switch {
+		case err != nil:
+			errs[i] = err
+		case len(problems) > 0:
+			errs[i] = refusal("the task is not valid", problems)
+		}
+	}
+	return errs
+}
+
+func (e *Engine) checkSubmission(ctx context.Context, in *Submission, at string) ([]task.Problem, error) {
+	if problems := e.checkFields(in, at); len(problems) > 0 {
+		return problems, nil
+	}
+	t := &task.Template{} // of a task type: it has no rules
+	if in.TaskType == "" {
+		var problem *task.Problem
+		var err error
+		if t, problem, err = e.findTemplate(ctx, in, at); err != nil || problem != nil {
+			return one(problem), err
+		}
+	}
+	if _, problem := e.levelOf(in, t, at); problem != nil {
+		return one(problem), nil
+	}
+	if in.TaskType != "" {
+		return nil, nil
+	}
+	return e.checkSchema(t, in.Context, at)
+}
+
 // maxProblems bounds how many problems one answer lists.
 const maxProblems = 50
 

@@ -12,6 +12,7 @@ import (
 type PreparedSubmit struct {
 	entry    *reservation
 	receipts []Receipt // of the last run of the transaction
+	refused  []Receipt // of all submissions: those that break a rule have their errors
 }
 
 // PrepareSubmit checks submissions, stores the templates and routes that they need, and counts
@@ -19,7 +20,12 @@ type PreparedSubmit struct {
 // transaction itself. One submission that breaks a rule refuses all. Its errors are those of
 // Submit.
 func (e *Engine) PrepareSubmit(ctx context.Context, subs []Submission) (*PreparedSubmit, error) {
-	_, drafts, err := e.drafts(ctx, subs, false)
+	return e.prepareSubmit(ctx, subs, false)
+}
+
+// prepareSubmit is PrepareSubmit. With itemErrors a submission that breaks a rule refuses itself alone.
+func (e *Engine) prepareSubmit(ctx context.Context, subs []Submission, itemErrors bool) (*PreparedSubmit, error) {
+	refused, drafts, err := e.drafts(ctx, subs, itemErrors)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +33,7 @@ func (e *Engine) PrepareSubmit(ctx context.Context, subs []Submission) (*Prepare
 	if err != nil {
 		return nil, err
 	}
-	return &PreparedSubmit{entry: entry}, nil
+	return &PreparedSubmit{entry: entry, refused: refused}, nil
 }
 
 // Release ends a call of PrepareSubmit, once; err is the result of the transaction.
@@ -45,6 +51,9 @@ func (p *PreparedSubmit) Release(err error) {
 // transaction, because the caller's transaction is open anyway.
 func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Receipt, error) {
 	drafts := p.entry.admitted
+	if len(drafts) == 0 {
+		return nil, nil
+	}
 	receipts := make([]Receipt, len(drafts))
 	err := e.in(tx)(ctx, "submit", func(u *unit) error {
 		b := &builder{u: u}
@@ -107,4 +116,39 @@ func (e *Engine) submitWithin(ctx context.Context, subs []Submission,
 		return nil, err
 	}
 	return receipts, nil
+}
+
+// SubmitEachWithin is SubmitWithin where a submission that breaks a rule, or whose key was used for another one, is
+// answered in its receipt, and the others are stored. submit returns a receipt for each submission, in the transaction.
+// Back-pressure refuses all or none: then write is not called.
+func (e *Engine) SubmitEachWithin(ctx context.Context, subs []Submission,
+	write func(submit func(context.Context, Tx) ([]Receipt, error)) error,
+) error {
+	err := e.submitEachWithin(ctx, subs, write)
+	if errors.Is(err, ErrReplaced) {
+		e.forget()
+		err = e.submitEachWithin(ctx, subs, write)
+	}
+	return err
+}
+
+func (e *Engine) submitEachWithin(ctx context.Context, subs []Submission,
+	write func(submit func(context.Context, Tx) ([]Receipt, error)) error,
+) (err error) {
+	prepared, err := e.prepareSubmit(ctx, subs, true)
+	if err != nil {
+		return err
+	}
+	defer func() { prepared.Release(err) }()
+	return write(func(ctx context.Context, tx Tx) ([]Receipt, error) {
+		stored, err := e.SubmitIn(ctx, tx, prepared)
+		if err != nil {
+			return nil, err
+		}
+		receipts := slices.Clone(prepared.refused)
+		for i, d := range prepared.entry.admitted {
+			receipts[d.place] = stored[i]
+		}
+		return receipts, nil
+	})
 }

@@ -45,7 +45,7 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	u.cases = caseChanges{u: u, forcedErrors: map[*task.Task]struct{}{}, groups: groupChanges{u: u}}
 	u.ready = readySteps{u: u, vacant: map[int64]bool{}}
 	u.leases.u = u
-	u.wake.queued = map[int64]int{}
+	u.wake.queued, u.wake.count = map[int64]int{}, e.occupancy.counts.Load()
 	u.observed = observed{u: u, commit: e.newCommit()}
 	e.queue.attach(u)
 	return u
@@ -228,6 +228,9 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 	ev := task.Event{TaskID: t.ID, At: u.now, From: was, To: t.State, Cause: cause}
 	if !ev.Derivable() {
 		u.records.events = append(u.records.events, ev)
+	}
+	if t.State == task.Errored {
+		u.records.failed(t)
 	}
 	if t.State.Settled() {
 		u.wake.settled = append(u.wake.settled, t.ID)

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/taskerhq/tasker/internal/task"
+import (
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
+)
 
 // newRecords holds rows that a unit only adds.
 // Their order is that of the changes, and readers rely on it.
@@ -11,6 +14,7 @@ type newRecords struct {
 	events   []task.Event
 	acts     []task.Act
 	contexts []*task.Task // tasks whose contexts were edited
+	failures []deadletter.IntakeFailure
 }
 
 // save stores the records. Acts come last, because signing them may load templates.
@@ -22,6 +26,11 @@ func (nr *newRecords) save() error {
 	}
 	if len(nr.events) > 0 {
 		if err := nr.u.tx.AddEvents(nr.u.ctx, nr.events); err != nil {
+			return err
+		}
+	}
+	if len(nr.failures) > 0 {
+		if err := nr.u.e.groupRows.AddIntakeFailures(nr.u.ctx, nr.u.tx, nr.failures); err != nil {
 			return err
 		}
 	}
@@ -64,6 +73,14 @@ func SignAct(a *task.Act, key string) {
 		a.Auth, a.Key = task.AuthKey, key
 	default:
 		a.Auth, a.Key = task.AuthNone, ""
+	}
+}
+
+// failed records that a task is in error, if it was made of a message: the broker may want to know.
+func (nr *newRecords) failed(t *task.Task) {
+	if t.Meta.Intake != nil {
+		nr.failures = append(nr.failures, deadletter.IntakeFailure{
+			ID: nr.u.e.store.IDs().Take(nr.u.now.Time(), 1), Task: t.ID, At: nr.u.now, NextAt: nr.u.now})
 	}
 }
 

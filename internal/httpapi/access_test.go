@@ -43,7 +43,8 @@ var needs = map[string]string{
 	"edit-dead-letter": "dead-letters:edit", "discard-dead-letter": "dead-letters:discard",
 	"restore-dead-letter": "dead-letters:discard", "list-groups": "read dead-letters:read",
 	"get-group": "read dead-letters:read", "change-group": "operate dead-letters:redrive",
-	"merge-groups": "operate dead-letters:redrive", "unmerge-group": "operate dead-letters:redrive",
+	"change-groups": "operate dead-letters:redrive",
+	"merge-groups":  "operate dead-letters:redrive", "unmerge-group": "operate dead-letters:redrive",
 	"split-group": "operate dead-letters:redrive", "unsplit-group": "operate dead-letters:redrive",
 	// of the operation redrive on letters; see TestOperationsNeedTheirPermission
 	"preview-redrive": "dead-letters:redrive", "create-redrive": "dead-letters:redrive",
@@ -57,7 +58,13 @@ var needs = map[string]string{
 	"remove-policy": "sources:admin",
 	"list-rules":    "read dead-letters:read sources:admin", "get-rule": "read dead-letters:read sources:admin",
 	"save-rule": "sources:admin", "remove-rule": "sources:admin", "test-rule": "sources:admin",
-	"live": "", "ready": "", "version": "",
+	"get-dlq-stats": "read dead-letters:read", "list-dlq-jobs": "dead-letters:read",
+	"requeue-dlq-job": "dead-letters:redrive", "requeue-dlq-job-by-id": "dead-letters:redrive",
+	"requeue-dlq-jobs": "dead-letters:redrive", "move-dlq-job": "dead-letters:redrive",
+	"move-dlq-job-by-id": "dead-letters:redrive", "clear-dlq": "dead-letters:discard",
+	"discard-dlq-job": "dead-letters:discard", "restore-dlq": "dead-letters:discard",
+	"restore-dlq-job": "dead-letters:discard",
+	"live":            "", "ready": "", "version": "",
 }
 
 // ringOf makes a ring of one key and returns the header that shows it.

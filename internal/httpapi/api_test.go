@@ -30,6 +30,7 @@ func newAPI(t *testing.T, backend httpapi.Backend, opts httpapi.Options) *api {
 	t.Helper()
 	if f, is := backend.(*fake); is && opts.DeadLetters == nil {
 		opts.DeadLetters = fakeInbox{f}
+		opts.Jobs = fakeJobs{f}
 	}
 	h := httpapi.New(backend, opts)
 	return &api{t: t, handler: h, doc: documentOf(t, h, opts)}

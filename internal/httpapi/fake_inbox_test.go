@@ -135,6 +135,11 @@ func (b fakeInbox) ChangeGroup(_ context.Context, _ string, ch deadletters.Group
 	return cannedGroup(), b.f.note(ch)
 }
 
+func (b fakeInbox) ChangeGroups(_ context.Context, req deadletters.GroupsChange) (*deadletters.ChangedGroups, error) {
+	return &deadletters.ChangedGroups{Results: []deadletters.GroupResult{{GroupID: cannedGroup().GroupID,
+		State: deadletters.GroupOpen}}}, b.f.note(req)
+}
+
 func (b fakeInbox) MergeGroups(_ context.Context, _ string, req deadletters.MergeRequest) (*deadletters.Group, error) {
 	return cannedGroup(), b.f.note(req)
 }

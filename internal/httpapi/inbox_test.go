@@ -57,7 +57,7 @@ func TestInboxRefused(t *testing.T) {
 		"Class":            {"POST", "/v1/dead-letters", `{"source":"s","reports":[{"failure":{"message":"m","class":"odd"}}]}`, "/reports/0/failure/class"},
 		"Attempts":         {"POST", "/v1/dead-letters", report(`,"attempts":-1`), "/reports/0/attempts"},
 		"Unknown":          {"POST", "/v1/dead-letters", report(`,"body":1`), "/reports/0/body"},
-		"Base64":           {"POST", "/v1/dead-letters", report(`,"payload_base64":"%"`), ""},
+		"Base64":           {"POST", "/v1/dead-letters", report(`,"payload_base64":"%"`), "/reports/0/payload_base64"},
 		"HeaderName":       {"POST", "/v1/dead-letters", report(`,"headers":[{"value":"x"}]`), "/reports/0/headers/0/name"},
 		"TooManyHeaders":   {"POST", "/v1/dead-letters", report(`,"headers":[` + strings.Repeat(`{"name":"a"},`, 256) + `{"name":"a"}]`), "/reports/0/headers"},
 		"Limit":            {"GET", "/v1/dead-letters?limit=1001", "", "query.limit"},

@@ -116,7 +116,8 @@ func TestQueueBodies(t *testing.T) {
 		"WorkerUUID": {"POST", queueWorker + "7/poll", "", 400, "path.id"},
 		"Query": {"GET", "/api/v1/tasks/" + taskID.String() + "?include_history=perhaps", "", 400,
 			"query.include_history"},
-		"UnknownQuery": {"GET", "/api/v1/queue/stats?verbose=1", "", 400, "query.verbose"},
+		"UnknownQuery":  {"GET", "/api/v1/queue/stats?verbose=1", "", 400, "query.verbose"},
+		"RepeatedQuery": {"GET", "/v1/groups?owner=ann&owner=bob", "", 400, "query.owner"},
 		"LongReason": {"DELETE", "/api/v1/tasks/" + taskID.String() + "?reason=" + strings.Repeat("x", 1025), "", 400,
 			"query.reason"},
 	} {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi/dlq"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/httpapi/inbox"
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
@@ -50,7 +51,8 @@ func (s *server) routes() {
 		"Reset, resolve or complete a step", operating, conflicts), s.actOnStep)
 
 	// Events. A stream is open for hours, so it is limited in number and not in time.
-	endpoint.AddStream[tasker.Event](api, get("/v1/events", "stream-events", "Stream events of tasks, cases and the queue",
+	endpoint.AddStream[tasker.Event](api, get("/v1/events", "stream-events",
+		"Stream events of tasks, cases, the inbox and the queue",
 		read, hot|finds|limited), eventType, eventsDoc, s.serveEvents)
 
 	// A snapshot is sent as stored; the document shows its form too.
@@ -103,6 +105,7 @@ func (s *server) routes() {
 	tasks := taskworker.New(s.backend, steps)
 	workers.Routes(api, steps, tasks)   // /internal/workers
 	queue.Routes(api, s.backend, tasks) // /api/v1
+	dlq.Routes(api, s.jobs, s.dlq)      // /api/dlq
 	inbox.Routes(api, s.letters)        // /v1/groups, /v1/dead-letters, /v1/redrives, /v1/sources, /v1/policies
 
 	// Probes and the version need no key.

@@ -6,13 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
@@ -135,6 +131,8 @@ func examples() []example {
 		{"get-group", "GET", group, "", 200, `"notes":[{"no":1`},
 		{"change-group", "PATCH", group, `{"state":"ignored","ignore":{"count":9},"owner":"","note":"known"}`, 200,
 			`"group_id":"00000000000000ab"`},
+		{"change-groups", "PATCH", "/v1/groups", `{"filter":{"where":"billing"},"owner":"payments"}`, 200,
+			`"results":[{"group_id":"00000000000000ab"`},
 		{"merge-groups", "POST", group + "/merge", `{"groups":["00000000000000ac"]}`, 200, `"group_id"`},
 		{"unmerge-group", "POST", group + "/unmerge", "", 200, `"group_id"`},
 		{"split-group", "POST", group + "/split", `{"group_by":["handler"]}`, 200, `"since_version":1`},
@@ -164,6 +162,27 @@ func examples() []example {
 		{"remove-rule", "DELETE", "/v1/rules/default/tenants?reason=gone", "", 200, `{"removed":true}`},
 		{"test-rule", "POST", "/v1/rules/test", `{"rule":{"name":"t","when":"true"},"failure":{"message":"m"}}`, 200,
 			`"keys":["acme"]`},
+		{"get-dlq-stats", "GET", "/api/dlq/stats", "", 200,
+			`{"detection_queue_count":5,"analysis_queue_count":2,"total_count":8,"queues":[`},
+		{"list-dlq-jobs", "GET", "/api/dlq/jobs/dlq:detection_queue?start=0&limit=10", "", 200,
+			`"pagination":{"total":1,"limit":10,"offset":0,"has_more":false}`},
+		{"requeue-dlq-job", "POST", "/api/dlq/requeue/dlq:detection_queue", "", 200,
+			`{"success":true,"message":"Job requeued from dlq:detection_queue to detection_queue","job":null,`},
+		{"requeue-dlq-job-by-id", "POST", "/api/dlq/requeue/dlq:detection_queue/" + letterID.String(), "", 200,
+			`"message":"Job requeued from dlq:detection_queue to detection_queue"`},
+		{"requeue-dlq-jobs", "POST", "/api/dlq/requeue-all/dlq:detection_queue", "", 200,
+			`"message":"Requeued 1 jobs from dlq:detection_queue to detection_queue"`},
+		{"move-dlq-job", "POST", "/api/dlq/move/dlq:detection_queue?target_queue=spare", "", 200,
+			`"message":"Job requeued from dlq:detection_queue to spare"`},
+		{"move-dlq-job-by-id", "POST", "/api/dlq/move/detection_queue/" + letterID.String() + "?target_queue=spare", "",
+			200, `"message":"Job requeued from dlq:detection_queue to spare"`},
+		{"clear-dlq", "DELETE", "/api/dlq/dlq:detection_queue", "", 200,
+			`{"success":true,"message":"Cleared 5 jobs from dlq:detection_queue","queue_name":"dlq:detection_queue"`},
+		{"discard-dlq-job", "DELETE", "/api/dlq/jobs/dlq:detection_queue/" + letterID.String() + "?reason=old", "", 200,
+			`"count":1`},
+		{"restore-dlq", "POST", "/api/dlq/restore/dlq:detection_queue", "", 200,
+			`"message":"Restored 5 jobs to dlq:detection_queue"`},
+		{"restore-dlq-job", "POST", "/api/dlq/restore/dlq:detection_queue/" + letterID.String(), "", 200, `"count":1`},
 		{"live", "GET", "/health/live", "", 200, `"live"`},
 		{"ready", "GET", "/health/ready", "", 200, `"ready"`},
 		{"version", "GET", "/version", "", 200, `"v9"`},
@@ -311,216 +330,5 @@ func TestUnknownRoutes(t *testing.T) {
 				t.Errorf("answer is %d, Allow %q: %s", got.status, got.header.Get("Allow"), got.body)
 			}
 		})
-	}
-}
-
-func TestSubmitOne(t *testing.T) {
-	t.Parallel()
-	f := &fake{}
-	a := newAPI(t, f, httpapi.Options{})
-	got := a.do(t, "POST", "/v1/tasks", `{"task_type":"noop","priority":7}`)
-	if want := "/v1/tasks/" + taskID.String(); got.header.Get("Location") != want {
-		t.Errorf("Location is %q, want %q", got.header.Get("Location"), want)
-	}
-	if p := last[tasker.SubmitRequest](f).Tasks[0].Priority; p != tasker.Level(7) {
-		t.Errorf("priority is %q", p)
-	}
-	if got := a.do(t, "POST", "/v1/tasks", `{"name":"x","idempotency_key":"seen"}`); got.status != 200 ||
-		got.header.Get("Location") != "" {
-		t.Errorf("a task that existed answers %d with Location %q", got.status, got.header.Get("Location"))
-	}
-}
-
-func TestErrorsAboutOneThingNameNoList(t *testing.T) {
-	t.Parallel()
-	refusal := &tasker.Error{Code: tasker.CodeInvalid, Message: "bad", Details: []tasker.Detail{
-		{Location: "/tasks/0/context/amount", Message: "must be a number"}, {Location: "/tasks/01", Message: "elsewhere"}}}
-	for name, f := range map[string]*fake{"Whole": {err: refusal}, "Receipt": {item: refusal}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := newAPI(t, f, httpapi.Options{}).do(t, "POST", "/v1/tasks", `{"name":"x"}`)
-			if p := got.problem(t); got.status != 400 || at(p) != "/context/amount /tasks/01" {
-				t.Errorf("answer is %d at %q", got.status, at(p))
-			}
-		})
-	}
-	if refusal.Details[0].Location != "/tasks/0/context/amount" {
-		t.Error("the backend's own error was changed")
-	}
-}
-
-func TestRefusedSingles(t *testing.T) {
-	t.Parallel()
-	lease := `"step_uuid":"` + stepID.String() + `","token":"7"`
-	worker := "/internal/workers/" + workerID.String()
-	for name, c := range map[string]struct {
-		method, path, body string
-		code               tasker.Code
-	}{
-		"Result": {"POST", worker + "/result", `{` + lease + `,"status":"completed","result":1}`, tasker.CodeStaleToken},
-		"Start":  {"POST", worker + "/start", `{` + lease + `}`, tasker.CodeStaleToken},
-		"Cancel": {"DELETE", "/v1/tasks/" + taskID.String(), "", tasker.CodeWrongState},
-		"Submit": {"POST", "/v1/tasks", `{"name":"x"}`, tasker.CodeConflict},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			a := newAPI(t, &fake{item: tasker.Errorf(c.code, "no")}, httpapi.Options{})
-			got := a.do(t, c.method, c.path, c.body)
-			if p := got.problem(t); got.status != 409 || p.Code != c.code {
-				t.Errorf("answer is %d %s", got.status, got.body)
-			}
-		})
-	}
-	t.Run("InAListItIsAnItem", func(t *testing.T) {
-		t.Parallel()
-		a := newAPI(t, &fake{item: tasker.Errorf(tasker.CodeStaleToken, "no")}, httpapi.Options{})
-		got := a.do(t, "POST", worker+"/result", `{"results":[{`+lease+`,"status":"completed"}]}`)
-		if got.status != 200 || !strings.Contains(got.body, `"code":"stale_token"`) {
-			t.Errorf("answer is %d %s", got.status, got.body)
-		}
-	})
-}
-
-func TestSingleForms(t *testing.T) {
-	t.Parallel()
-	f := &fake{}
-	a := newAPI(t, f, httpapi.Options{})
-	worker := "/internal/workers/" + workerID.String()
-	lease := `"step_uuid":"` + stepID.String() + `","token":"7"`
-
-	a.do(t, "POST", worker+"/start", `{`+lease+`}`)
-	want := tasker.StartRequest{WorkerID: workerID, Steps: []tasker.LeaseRef{{StepUUID: stepID, Token: "7"}}}
-	if diff := cmp.Diff(want, last[tasker.StartRequest](f)); diff != "" {
-		t.Errorf("start (-want +got):\n%s", diff)
-	}
-	got := a.do(t, "POST", worker+"/result", `{`+lease+`,"status":"failed","error":{"message":"no"}}`)
-	wantSettle := tasker.SettleRequest{WorkerID: workerID, Results: []tasker.StepResult{{
-		StepUUID: stepID, Token: "7", Status: "failed", Error: &tasker.Failure{Message: "no"}}}}
-	if diff := cmp.Diff(wantSettle, last[tasker.SettleRequest](f)); diff != "" || got.status != 200 {
-		t.Errorf("%d %s (-want +got):\n%s", got.status, got.body, diff)
-	}
-	for _, verb := range []string{"poll", "heartbeat", "drain"} {
-		if got := a.do(t, "POST", worker+"/"+verb, ""); got.status != 200 {
-			t.Errorf("%s without a body answers %d %s", verb, got.status, got.body)
-		}
-	}
-	if got := last[tasker.DrainRequest](f); got.WorkerID != workerID || got.Final {
-		t.Errorf("drain is %+v", got)
-	}
-}
-
-func TestWaitIsBounded(t *testing.T) {
-	t.Parallel()
-	f := &fake{}
-	a := newAPI(t, f, httpapi.Options{})
-	a.do(t, "GET", "/v1/tasks/"+taskID.String()+"?wait_ms=9000000000000", "")
-	if got := last[time.Duration](f); got != web.MaxWait {
-		t.Errorf("wait is %v, want %v", got, web.MaxWait)
-	}
-	a.do(t, "POST", "/internal/workers/"+workerID.String()+"/poll", `{"wait_ms":86400000}`)
-	if got := last[tasker.PollRequest](f); got.WaitMS != int(web.MaxWait.Milliseconds()) || got.WorkerID != workerID {
-		t.Errorf("poll is %+v", got)
-	}
-}
-
-func TestReady(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		err  error
-		want string
-	}{
-		"Said":   {tasker.Errorf(tasker.CodeUnavailable, "the store does not answer"), "the store does not answer"},
-		"Hidden": {errors.New("dial tcp 10.0.0.1: refused"), "its log says why"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			a := newAPI(t, &fake{}, httpapi.Options{Ready: func(context.Context) error { return c.err }})
-			got := a.do(t, "GET", "/health/ready", "")
-			if got.status != 503 || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, c.want) ||
-				strings.Contains(got.body, "10.0.0.1") {
-				t.Errorf("answer is %d %s", got.status, got.body)
-			}
-			if got := a.do(t, "GET", "/health/live", ""); got.status != 200 {
-				t.Errorf("live answers %d", got.status)
-			}
-		})
-	}
-}
-
-// panicking is a Backend that has a bug.
-type panicking struct{ *fake }
-
-func (panicking) Steps(context.Context, uuid.UUID) ([]tasker.Step, error) { panic("bug in /secret") }
-
-func TestPanic(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	a := newAPI(t, panicking{&fake{}},
-		httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
-	got := a.do(t, "GET", "/v1/tasks/"+taskID.String()+"/workflow_steps", "")
-	if p := got.problem(t); got.status != 500 || p.Code != tasker.CodeInternal || strings.Contains(got.body, "secret") {
-		t.Errorf("answer is %d %s", got.status, got.body)
-	}
-	if !strings.Contains(log.String(), "bug in /secret") || !strings.Contains(log.String(), "routes_test.go") {
-		t.Errorf("the log lacks the panic or its stack: %s", log.String())
-	}
-}
-
-func TestWhatCannotBeEncodedIsAnError(t *testing.T) {
-	t.Parallel()
-	broken := &fake{wait: func(context.Context, time.Duration) (*tasker.Task, error) {
-		task := cannedTask(taskID, "default")
-		task.Context = []byte(`{"torn":`)
-		return task, nil
-	}}
-	got := newAPI(t, broken, httpapi.Options{}).do(t, "GET", "/v1/tasks/"+taskID.String()+"?wait_ms=1", "")
-	if got.status != 500 {
-		t.Errorf("answer is %d %s, want a whole 500", got.status, got.body)
-	}
-}
-
-func TestCrossOrigin(t *testing.T) {
-	t.Parallel()
-	f := &fake{}
-	a := newAPI(t, f, httpapi.Options{})
-	got := a.do(t, "POST", "/v1/tasks", `{"name":"x"}`, "Sec-Fetch-Site: cross-site", "Origin: http://evil.example")
-	if p := got.problem(t); got.status != 403 || p.Code != tasker.CodeForbidden || f.called() != 0 {
-		t.Errorf("answer is %d %s", got.status, got.body)
-	}
-	if got := a.do(t, "POST", "/v1/tasks", `{"name":"x"}`, "Sec-Fetch-Site: same-origin"); got.status != 201 {
-		t.Errorf("the same origin is answered %d", got.status)
-	}
-}
-
-func TestRequestLog(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	a := newAPI(t, &fake{}, httpapi.Options{Front: web.New(web.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})})
-	a.do(t, "POST", "/v1/tasks", `{"name":"x"}`)
-	if strings.Contains(log.String(), "/v1/tasks") {
-		t.Errorf("a hot route is logged above debug: %s", log.String())
-	}
-	a.do(t, "GET", "/v1/templates", "")
-	for _, want := range []string{"method=GET", "path=/v1/templates", "status=200", "request_id="} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("the log lacks %s: %s", want, log.String())
-		}
-	}
-}
-
-func TestProblemTable(t *testing.T) {
-	t.Parallel()
-	seen := map[tasker.Code]bool{}
-	for _, kind := range web.ProblemKinds() {
-		if seen[kind.Code] || kind.Title == "" || kind.Meaning == "" || http.StatusText(kind.Status) == "" {
-			t.Errorf("row %+v", kind)
-		}
-		seen[kind.Code] = true
-		if web.StatusOf(kind.Code) != kind.Status {
-			t.Errorf("StatusOf(%s) is not %d", kind.Code, kind.Status)
-		}
-	}
-	if len(seen) != 11 || web.StatusOf("no such code") != 500 {
-		t.Errorf("%d codes, unknown is %d", len(seen), web.StatusOf("no such code"))
 	}
 }

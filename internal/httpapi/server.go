@@ -8,6 +8,8 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/dlqapi"
+	"github.com/taskerhq/tasker/internal/httpapi/dlq"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
 	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
@@ -15,6 +17,9 @@ import (
 	"github.com/taskerhq/tasker/internal/web"
 	"github.com/taskerhq/tasker/operate"
 )
+
+// DLQOptions are the settings of /api/dlq.
+type DLQOptions = dlq.Options
 
 // Options are the optional settings of New. The zero value serves every client.
 type Options struct {
@@ -29,6 +34,10 @@ type Options struct {
 	Ready func(context.Context) error
 	// DeadLetters is the engine behind the routes of dead letters. Defaults to none: they answer unavailable.
 	DeadLetters deadletters.Backend
+	// Jobs is the engine behind /api/dlq. Defaults to none: its routes answer unavailable.
+	Jobs dlqapi.Backend
+	// DLQ are the settings of /api/dlq.
+	DLQ DLQOptions
 	// Limits bound requests.
 	Limits Limits
 	// Version is the answer of GET /version. Defaults to "devel".
@@ -92,6 +101,8 @@ type server struct {
 	api     *endpoint.API
 	backend Backend
 	letters deadletters.Backend // nil: none
+	jobs    dlqapi.Backend      // nil: none
+	dlq     dlq.Options
 	front   *web.Front
 	ready   func(context.Context) error
 	limits  Limits
@@ -105,7 +116,7 @@ type server struct {
 // be built from its types, which no input can cause.
 func New(backend Backend, opts Options) http.Handler {
 	s := &server{
-		backend: backend, letters: opts.DeadLetters, front: opts.Front, ready: opts.Ready,
+		backend: backend, letters: opts.DeadLetters, jobs: opts.Jobs, dlq: opts.DLQ, front: opts.Front, ready: opts.Ready,
 		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Streams,
 	}
 	if s.front == nil {

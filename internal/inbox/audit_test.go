@@ -79,6 +79,21 @@ func TestActsOfTheInboxHaveBeforeAndAfter(t *testing.T) {
 			t.Errorf("the change is %v", data)
 		}
 
+		if _, err := r.CreateRedrive(ctx, inbox.RedriveRequest{By: by, Operation: deadletter.OpRedrive,
+			Selection: deadletter.Selection{Namespace: "default", Source: "orders"}, Plan: deadletter.Plan{Canary: 3},
+			Edit: &deadletter.Edit{Patch: []byte(`{"pin":"s3cret"}`)}}); err != nil {
+			t.Fatal(err)
+		}
+		a, data = r.lastAct("create_redrive")
+		ordered, _ := data["input"].(map[string]any)
+		r.want("selection", field(ordered, "selection", "source"), "orders")
+		r.want("plan", field(ordered, "plan", "canary"), 3.0)
+		r.want("default of the plan", field(ordered, "plan", "largest"), float64(deadletter.DefaultLargest))
+		r.want("stop rule", field(ordered, "stop", "returned_share"), deadletter.DefaultReturnedShare)
+		if field(ordered, "edit", "patch_sha256") == nil || strings.Contains(string(a.Data), "s3cret") {
+			t.Errorf("the act of a redrive with an edit is %s", a.Data)
+		}
+
 		r.policy(deadletter.Policy{Strategy: deadletter.Fixed, Base: time.Minute})
 		_, data = r.lastAct("set_policy")
 		r.want("before", data["before"], nil)

@@ -23,8 +23,9 @@ type batch struct {
 	items []deadletter.Item
 	again bool // they were marked by a process that has ended; a redrive's items are read again in the transaction
 
-	// By name; nil for one that was removed. Each is read once for the batch.
-	sources map[string]*deadletter.Source
+	// By namespace and name; nil for one that was removed. Each is read once for the batch. The batch of a policy may
+	// have letters of several namespaces.
+	sources map[[2]string]*deadletter.Source
 	at      task.Instant // of the mark: the same for all, so that equal changes are stored together
 	decided []result     // without being sent
 	sending []outgoing
@@ -52,6 +53,7 @@ func (b *batch) mark(ctx context.Context) error {
 	return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		// The store may run this function again after a conflict.
 		b.decided, b.sending, b.at = nil, nil, b.in.now()
+		b.sources = map[[2]string]*deadletter.Source{}
 		if active, err := b.active(ctx, tx); err != nil || !active {
 			return err
 		}
@@ -75,7 +77,7 @@ func (b *batch) mark(ctx context.Context) error {
 			if l != nil {
 				was = l.State
 			}
-			out, err := b.prepare(ctx, i, l)
+			out, err := b.prepare(ctx, tx, i, l)
 			if err != nil {
 				return err
 			}
@@ -134,7 +136,7 @@ func (in *Inbox) lettersOf(ctx context.Context, tx engine.Tx, items []deadletter
 ) {
 	var ids []task.ID
 	for _, i := range items {
-		if i.Kind == deadletter.KindLetter {
+		if isLetter(i) {
 			ids = append(ids, i.ID)
 		}
 	}
@@ -152,11 +154,11 @@ func (in *Inbox) lettersOf(ctx context.Context, tx engine.Tx, items []deadletter
 // prepare decides about one item: it marks its letter and returns what to send, or notes the result of an item that is
 // not sent and returns nil. The checks go from the letter to its way: deleted, changed or parked since the freeze, no
 // source or destination, an edit that does not apply. Only the letter is changed; mark stores it.
-func (b *batch) prepare(ctx context.Context, i deadletter.Item, l *deadletter.Letter) (*outgoing, error) {
+func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l *deadletter.Letter) (*outgoing, error) {
 	now, r := b.at, b.redrive
 	i.At = now
 	if b.again {
-		return b.prepareAgain(ctx, i, l)
+		return b.prepareAgain(ctx, tx, i, l)
 	}
 	// skip decides the item without a mark. Its result has no version, so recordSends stores the item only.
 	skip := func(state deadletter.ItemState, why string) (*outgoing, error) {
@@ -170,7 +172,7 @@ func (b *batch) prepare(ctx context.Context, i deadletter.Item, l *deadletter.Le
 	if why, ok := l.Sends(r.IncludeParked); !ok {
 		return skip(deadletter.ItemSkipped, why)
 	}
-	s, why, err := b.route(ctx, l)
+	s, why, err := b.route(ctx, tx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -189,13 +191,15 @@ func (b *batch) prepare(ctx context.Context, i deadletter.Item, l *deadletter.Le
 
 // prepareAgain prepares a letter that is marked already, and perhaps was sent. Its edit is part of the letter by now.
 // One that cannot be sent any more opens again.
-func (b *batch) prepareAgain(ctx context.Context, i deadletter.Item, l *deadletter.Letter) (*outgoing, error) {
+func (b *batch) prepareAgain(ctx context.Context, tx engine.Tx, i deadletter.Item, l *deadletter.Letter) (*outgoing,
+	error,
+) {
 	if l == nil || l.State != deadletter.Redriving || l.Redrive != b.redrive.ID {
 		i.State, i.Message = deadletter.ItemSent, "it was sent, or came back, before that was recorded"
 		b.decided = append(b.decided, result{item: i})
 		return nil, nil
 	}
-	s, why, err := b.route(ctx, l)
+	s, why, err := b.route(ctx, tx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -209,8 +213,10 @@ func (b *batch) prepareAgain(ctx context.Context, i deadletter.Item, l *deadlett
 
 // route returns the source through which a letter is sent, or why it cannot be. A source may have changed since the
 // freeze, so it is asked again for every batch. err is of the database only.
-func (b *batch) route(ctx context.Context, l *deadletter.Letter) (s *deadletter.Source, why string, err error) {
-	if s, err = b.sourceOf(ctx, l); err != nil {
+func (b *batch) route(ctx context.Context, tx engine.Tx, l *deadletter.Letter) (s *deadletter.Source, why string,
+	err error,
+) {
+	if s, err = b.sourceOf(ctx, tx, l); err != nil {
 		return nil, "", err
 	}
 	to := destination(b.redrive.Destination, l)
@@ -267,16 +273,14 @@ func allows(s *deadletter.Source, destination, origin string) bool {
 
 // sourceOf returns the source of a letter, nil if it was removed. It reads each source once. A nil source is remembered
 // too.
-func (b *batch) sourceOf(ctx context.Context, l *deadletter.Letter) (*deadletter.Source, error) {
-	if s, ok := b.sources[l.Source]; ok {
+func (b *batch) sourceOf(ctx context.Context, tx engine.Tx, l *deadletter.Letter) (*deadletter.Source, error) {
+	of := [2]string{l.Namespace, l.Source}
+	if s, ok := b.sources[of]; ok {
 		return s, nil
 	}
-	s, err := b.in.store.FindSource(ctx, l.Namespace, l.Source)
+	s, err := b.in.store.Source(ctx, tx, l.Namespace, l.Source)
 	if err == nil {
-		if b.sources == nil {
-			b.sources = map[string]*deadletter.Source{}
-		}
-		b.sources[l.Source] = s
+		b.sources[of] = s
 	}
 	return s, err
 }
@@ -301,57 +305,12 @@ func lineage(c deadletter.Content, l *deadletter.Letter) deadletter.Content {
 	return c
 }
 
-// send sends what is marked, in order, and returns the results of the batch, with those that were decided without
-// sending. Neighbours with the same source and destination go to the carrier together; the order of the items is kept,
-// which is why others are not grouped. sendTime bounds the whole batch: it must end before another process could take
-// its marks for orphans (orphanAfter).
-func (b *batch) send(ctx context.Context) []result {
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
-	defer cancel()
-	results := b.decided
-	for from := 0; from < len(b.sending); {
-		to := from + 1
-		first := b.sending[from]
-		for to < len(b.sending) && b.sending[to].source == first.source && b.sending[to].destination == first.destination {
-			to++
-		}
-		run := make([]Outgoing, 0, to-from)
-		for _, o := range b.sending[from:to] {
-			run = append(run, o.out)
-		}
-		errs := b.in.opts.Carriers[first.source.Driver].Send(ctx, first.source, first.destination, run)
-		now := b.in.now()
-		for k, o := range b.sending[from:to] {
-			results = append(results, sent(o, errs[k], now))
-		}
-		from = to
-	}
-	return results
-}
-
-// sent is the result of one send. An uncertain send counts as sent: the broker may have the letter, and a second copy
-// would be worse than one that an operator looks at.
-func sent(o outgoing, err error, now task.Instant) result {
-	i := o.item
-	i.At = now
-	switch {
-	case err == nil:
-		i.State = deadletter.ItemSent
-	case errors.Is(err, ErrUncertain):
-		i.State, i.Uncertain, i.Message = deadletter.ItemSent, true, itemMessage(err)
-		err = nil
-	default:
-		i.State, i.Message = deadletter.ItemFailed, itemMessage(err)
-	}
-	return result{item: i, letter: o.out.Letter, err: err}
-}
-
 // recordSends stores results in items and letters. A letter that is not as it was marked has come back, or another
 // process has recorded it; its item says so.
 //
-// failed, if it is not nil, decides about a letter that is open again because its send failed.
+// failed, if it is not nil, decides about a letter that is open again because its send failed with an error.
 func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result, now task.Instant,
-	failed func(*deadletter.Letter),
+	failed func(*deadletter.Letter, error),
 ) error {
 	// Letters are locked before their items are stored, in the order that mark and capture use; another order could
 	// deadlock with them.
@@ -384,7 +343,7 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result
 			// The send failed for certain, so the letter opens again and counts as open.
 		} else if err = l.Unmark(r.item.Message, now); err == nil {
 			if failed != nil {
-				failed(&l)
+				failed(&l, r.err)
 			}
 			tally.Of(l.Group).OpenLetters += opened(l.State)
 		}

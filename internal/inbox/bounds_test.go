@@ -2,6 +2,7 @@ package inbox_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -168,5 +169,32 @@ func TestSavedAtOnce(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// TestMergedBound: a group shows at most 100 others, however many requests name them.
+func TestMergedBound(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		var died []inbox.Arrival
+		for n := range 102 {
+			died = append(died, dead(n, fmt.Sprintf("Cause%c%c", 'A'+n/26, 'A'+n%26)))
+		}
+		var groups []deadletter.GroupID
+		for _, got := range r.die(died...) {
+			groups = append(groups, got.Group)
+		}
+		merge := func(of []deadletter.GroupID) error {
+			_, err := r.MergeGroups(t.Context(), groups[0], of, inbox.By{})
+			return err
+		}
+		if err := merge(groups[1:100]); err != nil {
+			t.Fatal(err)
+		}
+		r.refused(merge(groups[100:102]), task.WrongState)
+		if err := merge(groups[100:101]); err != nil {
+			t.Fatal(err)
+		}
+		r.refused(merge(groups[101:102]), task.WrongState)
 	})
 }

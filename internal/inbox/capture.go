@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -18,6 +17,8 @@ type Arrival struct {
 	Position  string // identifies it on its broker; "" for none
 	Replays   int    // by its header tasker-replays, the number of the send that has died; 0 for none
 	Undecoded string // why it could not be decoded; "" when it was
+	// Redelivered: the broker says that it has delivered the message before. False means that it does not say so.
+	Redelivered bool
 }
 
 // maxReports bounds the messages of one call.
@@ -50,6 +51,11 @@ func (in *Inbox) Report(ctx context.Context, namespace, source string, reports [
 // Receipts are in the order of the arrivals. Capture returns nil only after the commit: a broker's message may be
 // acknowledged then, and not before. Concurrent captures of the same message are safe; one of them stores it.
 func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []Arrival) ([]Receipt, error) {
+	return in.capture(ctx, of, in.prepare(of, arrivals))
+}
+
+// capture is Capture for arrivals that are prepared.
+func (in *Inbox) capture(ctx context.Context, of *deadletter.Source, arrivals []prepared) ([]Receipt, error) {
 	// The stored settings count, not those that the caller has read some time ago.
 	known, err := in.store.FindSource(ctx, of.Namespace, of.Name)
 	if err != nil {
@@ -95,7 +101,7 @@ func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Sour
 	if s.Driver != HTTP {
 		return noSource(s.Name)
 	}
-	known, err := in.store.FindSource(ctx, s.Namespace, s.Name)
+	known, err := in.store.Source(ctx, tx, s.Namespace, s.Name)
 	if err != nil || known != nil { // added in the meantime
 		return err
 	}
@@ -164,23 +170,20 @@ type capture struct {
 	added       []*deadletter.Letter
 	changed     []*deadletter.Letter
 	occurrences []deadletter.Occurrence
+	aliases     []deadletter.Alias
 	tally       deadletter.Tally
 	decisions   decisions
 }
 
 // run captures the messages in their order.
-func (c *capture) run(arrivals []Arrival) ([]Receipt, error) {
-	identities := make([]string, len(arrivals))
-	for i := range arrivals {
-		identities[i] = c.in.identify(&arrivals[i])
-	}
-	if err := c.load(arrivals, identities); err != nil {
+func (c *capture) run(arrivals []prepared) ([]Receipt, error) {
+	if err := c.load(arrivals); err != nil {
 		return nil, err
 	}
 	receipts := make([]Receipt, len(arrivals))
 	for i := range arrivals {
 		var err error
-		if receipts[i], err = c.take(&arrivals[i], identities[i]); err != nil {
+		if receipts[i], err = c.take(&arrivals[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -189,7 +192,7 @@ func (c *capture) run(arrivals []Arrival) ([]Receipt, error) {
 
 // load finds the letters that the messages may be, locked, with three queries for the whole batch. By content comes
 // first, then by ID, then by identity; the first object of a row is kept.
-func (c *capture) load(arrivals []Arrival, identities []string) error {
+func (c *capture) load(arrivals []prepared) error {
 	c.byIdentity, c.byID = map[string]*deadletter.Letter{}, map[task.ID]*deadletter.Letter{}
 	var ids []task.ID
 	for _, a := range arrivals {
@@ -214,32 +217,33 @@ func (c *capture) load(arrivals []Arrival, identities []string) error {
 	}
 	var sought []string
 	for i := range arrivals {
-		if c.look || !arrivals[i].Letter.IsZero() || arrivals[i].bare() {
-			sought = append(sought, identities[i])
+		// A new letter with a known identity is found by its insert. What would be a return must not be a repetition.
+		if a := &arrivals[i]; c.look || !a.Letter.IsZero() || a.bare() && c.byContent[a.whole()] != nil {
+			sought = append(sought, a.identity)
 		}
 	}
 	letters, err := rows.Identified(c.ctx, c.tx, c.source.Namespace, c.source.Name, sought)
 	if err != nil {
 		return err
 	}
-	for _, l := range letters {
+	for identity, l := range letters {
 		if loaded := c.byID[l.ID]; loaded != nil {
 			l = loaded // one object for each row
 		} else {
 			c.byID[l.ID] = l
 		}
-		c.byIdentity[l.Identity] = l
+		c.byIdentity[identity] = l
 	}
 	return nil
 }
 
 // loadReturning finds letters that were sent back by their content, for messages that cannot carry headers.
-func (c *capture) loadReturning(arrivals []Arrival) error {
+func (c *capture) loadReturning(arrivals []prepared) error {
 	c.byContent = map[string]*deadletter.Letter{}
 	var hashes []string
 	for _, a := range arrivals {
 		if a.bare() {
-			hashes = append(hashes, deadletter.Canonical(a.Content))
+			hashes = append(hashes, a.whole())
 		}
 	}
 	if len(hashes) == 0 {
@@ -261,13 +265,14 @@ func (a *Arrival) bare() bool {
 
 // take captures one message: it finds out which letter it is and stores a return or a new letter.
 //
-//   - A known identity is a repeated delivery, unless the letter was sent back since and the message has no position: a
-//     sender's ID stays the same when the message dies again, but not for a death before the letter was sent back.
+//   - A known identity, of any of a letter's deaths, is a repeated delivery, unless the letter was sent back since and
+//     the message has no position: a sender's ID stays the same when the message dies again, but not for a death before
+//     the letter was sent back.
 //   - A header tasker-letter names a letter that was sent back: it has returned.
 //   - A message with nothing but content is compared with the letters that were sent back.
 //   - Any other message is a new letter.
-func (c *capture) take(a *Arrival, identity string) (Receipt, error) {
-	l, returns := c.recognise(a, identity)
+func (c *capture) take(a *prepared) (Receipt, error) {
+	l, returns := c.recognise(a)
 	if l != nil && !returns {
 		return Receipt{Letter: l.ID, Group: l.Group, Status: Duplicate}, nil
 	}
@@ -279,18 +284,18 @@ func (c *capture) take(a *Arrival, identity string) (Receipt, error) {
 		return Receipt{}, err
 	}
 	if l != nil {
-		return c.back(l, a, identity, print, group)
+		return c.back(l, a, print, group)
 	}
-	l = c.letter(a, identity, group)
+	l = c.letter(a, group)
 	c.count(group, print, l)
 	c.added = append(c.added, l)
-	c.byIdentity[identity] = l
+	c.byIdentity[a.identity] = l
 	return Receipt{Letter: l.ID, Group: group, Status: Captured}, nil
 }
 
 // recognise returns the letter that a message is, and whether it has returned; nil for a new one.
-func (c *capture) recognise(a *Arrival, identity string) (l *deadletter.Letter, returns bool) {
-	l = c.byIdentity[identity]
+func (c *capture) recognise(a *prepared) (l *deadletter.Letter, returns bool) {
+	l = c.byIdentity[a.identity]
 	of := c.byID[a.Letter]
 	switch {
 	case of != nil && a.Replays > 0: // it names the send: no time and no position is needed to recognise it
@@ -312,7 +317,7 @@ func (c *capture) recognise(a *Arrival, identity string) (l *deadletter.Letter, 
 		return of, false // it has come back already
 	}
 	if a.bare() {
-		if l = c.byContent[deadletter.Canonical(a.Content)]; l != nil && !sentBack(l) {
+		if l = c.byContent[a.whole()]; l != nil && !sentBack(l) {
 			l = nil // it has come back already
 		}
 	}
@@ -328,8 +333,8 @@ func currentSend(l *deadletter.Letter) int {
 }
 
 // sameContent reports whether a message has what a letter died with first, or what is sent of it.
-func sameContent(a *Arrival, l *deadletter.Letter) bool {
-	died := deadletter.Canonical(a.Content)
+func sameContent(a *prepared, l *deadletter.Letter) bool {
+	died := a.whole()
 	return died == l.Canonical || died == deadletter.Canonical(l.Original)
 }
 
@@ -339,9 +344,8 @@ func sentBack(l *deadletter.Letter) bool {
 }
 
 // print returns the fingerprint of a message's failure by the rules, and its group.
-func (c *capture) print(a *Arrival) (failure.Print, deadletter.GroupID, error) {
-	print := failure.PrintOf(a.Failure, a.Stack, cmp.Or(a.Handler, c.source.Name))
-	print, err := c.in.opts.Ruler.Print(c.ctx, c.tx, c.source.Namespace, print, func() deadletter.Facts {
+func (c *capture) print(a *prepared) (failure.Print, deadletter.GroupID, error) {
+	print, err := c.in.opts.Ruler.Print(c.ctx, c.tx, c.source.Namespace, a.print, func() deadletter.Facts {
 		return deadletter.FactsOfLetter(&deadletter.Letter{Source: c.source.Name, Origin: a.Origin, Original: a.Content},
 			a.Failure, a.Handler, a.Stack)
 	}, c.now)
@@ -349,36 +353,36 @@ func (c *capture) print(a *Arrival) (failure.Print, deadletter.GroupID, error) {
 }
 
 // letter makes the letter of a message that is new.
-func (c *capture) letter(a *Arrival, identity string, group deadletter.GroupID) *deadletter.Letter {
-	content, size, cut := c.in.bounded(a.Content)
+func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Letter {
 	l := &deadletter.Letter{
 		ID: c.in.db.IDs().Take(c.now.Time(), 1), Namespace: c.source.Namespace, Source: c.source.Name,
-		Origin: a.Origin, Format: a.Format, Position: a.Position, MessageID: a.MessageID, Identity: identity,
-		Canonical: deadletter.Canonical(content),
-		State:     deadletter.Open, StateAt: c.now, Group: group,
-		Failure: bound(a.Failure), Handler: a.Handler, Stack: failure.Cut(a.Stack, maxStack),
-		Occurrences: 1, Attempts: a.Attempts, FirstAt: c.died(a), LastAt: c.died(a), CapturedAt: c.now,
-		Original: content, Size: size, Cut: cut, Undecoded: a.Undecoded, Version: 1,
+		Origin: a.Origin, Format: a.Format, Position: a.Position, MessageID: a.MessageID, Identity: a.identity,
+		Canonical: a.canonical, State: deadletter.Open, StateAt: c.now, Group: group,
+		Failure: a.failure, Handler: a.Handler, Stack: a.stack, Details: boundDetails(a.Details),
+		Occurrences: 1, Attempts: a.Attempts, FirstAt: c.diedFirst(a), LastAt: c.died(a), CapturedAt: c.now,
+		Original: a.content, Size: a.size, Cut: a.cut, Undecoded: a.Undecoded, Version: 1,
 	}
 	c.decide(l)
 	return l
 }
 
 // back records that a letter that was sent back has died again.
-func (c *capture) back(l *deadletter.Letter, a *Arrival, identity string, print failure.Print,
-	group deadletter.GroupID,
-) (Receipt, error) {
-	content, _, _ := c.in.bounded(a.Content) // what is sent is still the whole original, or its edit
-	o := deadletter.Occurrence{At: c.died(a), Group: group, Failure: bound(a.Failure), Handler: a.Handler,
-		Stack: failure.Cut(a.Stack, maxStack), Origin: a.Origin, Position: a.Position, Attempts: a.Attempts}
-	if deadletter.Canonical(content) != deadletter.Canonical(l.Outgoing()) {
-		o.Payload = content.Payload
+func (c *capture) back(l *deadletter.Letter, a *prepared, print failure.Print, group deadletter.GroupID) (Receipt,
+	error,
+) {
+	o := deadletter.Occurrence{At: c.died(a), Group: group, Failure: a.failure, Handler: a.Handler,
+		Stack: a.stack, Details: boundDetails(a.Details), Origin: a.Origin, Position: a.Position, Attempts: a.Attempts}
+	// What is sent is still the whole original, or its edit.
+	if a.canonical != deadletter.Canonical(l.Outgoing()) {
+		o.Payload = a.content.Payload
 	}
 	o, err := l.Return(o, c.source.MaxReplays, c.now)
 	if err != nil {
 		return Receipt{}, err
 	}
-	l.Identity, l.Position = identity, a.Position
+	if alias, ok := l.Identified(c.source.Name, a.identity); ok {
+		c.aliases = append(c.aliases, alias)
+	}
 	if err := c.returned(l, group); err != nil {
 		return Receipt{}, err
 	}
@@ -388,17 +392,25 @@ func (c *capture) back(l *deadletter.Letter, a *Arrival, identity string, print 
 		c.changed = append(c.changed, l)
 	}
 	c.occurrences = append(c.occurrences, o)
-	c.byIdentity[identity] = l
+	c.byIdentity[a.identity] = l
 	return Receipt{Letter: l.ID, Group: group, Status: Returned}, nil
 }
 
 // died is when a message died. A time that is not possible is a wrong clock, and would be the latest of its group for
 // ever.
-func (c *capture) died(a *Arrival) task.Instant {
+func (c *capture) died(a *prepared) task.Instant {
 	if a.FailedAt <= 0 || a.FailedAt > c.now.Add(maxAhead) {
 		return c.now
 	}
 	return a.FailedAt
+}
+
+// diedFirst is when a message died first, as it says.
+func (c *capture) diedFirst(a *prepared) task.Instant {
+	if a.FirstAt <= 0 {
+		return c.died(a)
+	}
+	return min(a.FirstAt, c.died(a))
 }
 
 // returned records in the redrive that had sent a letter that it has come back.
@@ -443,6 +455,9 @@ func (c *capture) save() error {
 		if slices.Contains(stored, false) {
 			return task.Errorf(task.Conflict, "another transaction has just captured one of the messages")
 		}
+	}
+	if err := rows.AddAliases(c.ctx, c.tx, c.aliases); err != nil {
+		return err
 	}
 	if len(c.changed) > 0 {
 		if err := rows.SaveLetters(c.ctx, c.tx, c.changed); err != nil {

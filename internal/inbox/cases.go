@@ -69,7 +69,7 @@ func (r *runner) replay(ctx context.Context, i deadletter.Item) error {
 	}
 	return r.onCase(ctx, i, deadletter.ItemSent, func(ctx context.Context, tx engine.Tx) error {
 		_, err := r.in.tasks.ReplayIn(ctx, tx, c.TaskID, engine.Replay{Actor: r.redrive.Actor, Reason: reasonOf(r.redrive),
-			ResetAttempts: true})
+			ResetAttempts: !r.redrive.Plan.KeepAttempts, Priority: r.redrive.Plan.Priority})
 		return err
 	})
 }

@@ -3,6 +3,8 @@ package inbox_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -204,5 +206,95 @@ func TestManyRedrives(t *testing.T) {
 		last := r.begin(deadletter.Plan{Canary: many + 1, Observe: time.Hour}, nil)
 		r.advance()
 		r.want("state", r.found(last.ID).State, deadletter.RedriveObserving)
+	})
+}
+
+// TestRedriveOfFailedTasks: a redrive with the filters of the list of failed tasks takes the tasks that the list shows,
+// each of them once, the oldest first, and replays them as its plan says.
+func TestRedriveOfFailedTasks(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		ids := r.failTasks(4)
+		backend := operate.Of(r.client)
+		if _, err := backend.ReplayTask(t.Context(), ids[3], operate.ReplayRequest{Reason: "try"}); err != nil {
+			t.Fatal(err)
+		}
+		r.pass(time.Second)
+		r.want("failed again", r.settle(tasker.ResultFailed), 1)
+		page, err := backend.FailedTasks(t.Context(), operate.FailedTaskFilter{Namespace: "default"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("listed", page.TotalCount, 4)
+		failed := page.Tasks[0]
+		sel := deadletter.Selection{Namespace: "default", Kind: deadletter.KindCase, TaskState: task.Errored,
+			Template: failed.TaskType, Type: failed.Fingerprint, Reason: task.CaseReason(failed.FailureReason),
+			Retryable: &failed.Retryable, FirstAfter: task.FromTime(r.now).Add(-time.Hour)}
+		frozen := func(sel deadletter.Selection, plan deadletter.Plan) (*deadletter.Redrive, []string) {
+			t.Helper()
+			made, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Selection: sel,
+				Plan: plan})
+			if err != nil {
+				t.Fatal(err)
+			}
+			items, err := r.RedriveItems(t.Context(), made.ID, "", 0, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var cases []string
+			for _, i := range items {
+				cases = append(cases, i.ID.String())
+			}
+			return made, cases
+		}
+		var listed []string
+		for i := range page.Tasks { // the list has the newest first
+			listed = append([]string{page.Tasks[i].CaseID.String()}, listed...)
+		}
+		_, all := frozen(sel, deadletter.Plan{})
+		r.want("cases", strings.Join(all, " "), strings.Join(listed, " "))
+		sel.Replayed = new(bool)
+		made, some := frozen(sel, deadletter.Plan{Limit: 2, KeepAttempts: true, Priority: "high"})
+		r.want("the two oldest that were never replayed", strings.Join(some, " "), strings.Join(listed[:2], " "))
+
+		if _, err := r.ActOnRedrive(t.Context(), made.ID, inbox.StartRedrive, inbox.By{Actor: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		r.pass(time.Second)
+		r.pass(time.Second) // the timers of the replayed steps
+		r.want("replayed", r.settle(tasker.ResultCompleted), 2)
+		r.pass(time.Minute)
+		r.want("state", r.found(made.ID).State, deadletter.RedriveDone)
+		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Completed: 2})
+		got, err := r.client.Task(t.Context(), ids[0], 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("priority", got.Priority, tasker.Priority("high"))
+	})
+}
+
+// TestReplaysRefused: a plan says how tasks are replayed only where tasks are replayed.
+func TestReplaysRefused(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		r.failTasks(1)
+		cases := deadletter.Selection{Namespace: "default", Kind: deadletter.KindCase}
+		for want, req := range map[string]inbox.RedriveRequest{
+			"/plan/priority": {Operation: deadletter.OpRedrive, Selection: cases,
+				Plan: deadletter.Plan{Priority: "urgentest"}},
+			"/plan/limit": {Operation: deadletter.OpRedrive, Selection: cases, Plan: deadletter.Plan{Limit: -1}},
+			"/plan":       {Operation: deadletter.OpDiscard, Selection: cases, Plan: deadletter.Plan{KeepAttempts: true}},
+			"/plan ": {Operation: deadletter.OpRedrive, Selection: deadletter.Selection{Namespace: "default"},
+				Plan: deadletter.Plan{Priority: "high"}},
+			"/plan  ": {Operation: deadletter.OpRedrive, Selection: cases, Plan: deadletter.Plan{Priority: "high"},
+				Edit: &deadletter.Edit{Patch: []byte(`{"a":1}`)}},
+		} {
+			_, err := r.CreateRedrive(t.Context(), req)
+			var e *task.Error
+			if !errors.As(err, &e) || len(e.Problems) != 1 || e.Problems[0].Location != strings.TrimSpace(want) {
+				t.Errorf("%q: %v", want, err)
+			}
+		}
 	})
 }

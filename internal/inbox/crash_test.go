@@ -81,6 +81,35 @@ func TestCrashInCanary(t *testing.T) {
 	})
 }
 
+// TestCrashAroundSkipped: a process ends while it sends letters among others that another redrive had taken. The next
+// one decides about those, too.
+func TestCrashAroundSkipped(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		for n := range 12 {
+			r.die(dead(n, "Timeout"))
+		}
+		made := r.begin(deadletter.Plan{Canary: 12}, nil)
+		items, err := r.RedriveItems(t.Context(), made.ID, "", 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, i := range items {
+			if k%3 > 0 {
+				if _, err := r.DiscardLetter(t.Context(), i.ID, inbox.By{Reason: "by somebody else"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r.crash(nil)
+		r.pass(15 * time.Second)
+		r.pass(2 * time.Minute)
+		found := r.found(made.ID)
+		r.want("counts", found.Counts, deadletter.Counts{Sent: 4, Skipped: 8, Uncertain: 4})
+		r.want("state", found.State, deadletter.RedriveDone)
+	})
+}
+
 // TestCrashAfterEdit: what a crash makes a process send again is edited once, and opens again when it cannot be sent.
 func TestCrashAfterEdit(t *testing.T) {
 	t.Parallel()

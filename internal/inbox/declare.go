@@ -39,13 +39,10 @@ func (in *Inbox) declare(ctx context.Context, s *deadletter.Source) error {
 	if known, err := notes.FindNote(ctx, key); err != nil || known == hash {
 		return err
 	}
-	known, err := in.store.FindSource(ctx, s.Namespace, s.Name)
-	if err != nil {
-		return err
-	}
-	next := *s
-	next.Paused = known != nil && known.Paused // to pause is an act of an operator, never a setting
-	_, err = in.saveSource(ctx, &next, By{Actor: engine.System, Reason: "the configuration of a node names it"}, "",
-		func(ctx context.Context, tx engine.Tx) error { return notes.Note(ctx, tx, key, hash) })
+	_, err = in.saveSource(ctx, s, By{Actor: engine.System, Reason: "the configuration of a node names it"}, "",
+		func(ctx context.Context, tx engine.Tx, known, next *deadletter.Source) error {
+			next.Paused = known != nil && known.Paused // to pause is an act of an operator, never a setting
+			return notes.Note(ctx, tx, key, hash)
+		})
 	return err
 }

@@ -228,8 +228,8 @@ type flaky struct {
 	report chan func(error)
 }
 
-func (f *flaky) Read(ctx context.Context, _ *deadletter.Source, _ func(context.Context, []inbox.Arrival) error,
-	report func(error),
+func (f *flaky) Read(ctx context.Context, _ *deadletter.Source, _ int,
+	_ func([]inbox.Arrival) func(context.Context) error, report func(error),
 ) {
 	f.report <- report
 	<-ctx.Done()

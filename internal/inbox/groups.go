@@ -26,7 +26,8 @@ const (
 	maxMerged = 100
 )
 
-// Groups returns a page of the inbox, behind a cursor. Groups that are merged into others are shown by those.
+// Groups returns a page of the inbox, behind a cursor. Groups that are merged into others are shown by those, with
+// their counts and times.
 //
 // The cursor holds the sort value and the ID of the last group. A group that fails while somebody pages moves to the
 // front of the default order, so later pages may lack it; it is on the first page then.
@@ -112,15 +113,15 @@ func (in *Inbox) Group(ctx context.Context, id deadletter.GroupID) (*GroupStory,
 	if s.Notes, err = in.store.GroupNotes(ctx, id, 0, shownNotes); err != nil {
 		return nil, err
 	}
-	ids := []deadletter.GroupID{id}
-	for _, m := range s.Merged {
-		ids = append(ids, m.ID)
-	}
-	hours, err := in.store.Hours(ctx, ids, in.now().Add(-keptCounts))
+	hours, err := in.store.Hours(ctx, []deadletter.GroupID{id}, in.now().Add(-keptCounts))
 	if err != nil {
 		return nil, err
 	}
 	s.Hours = addHours(hours)
+	ids := []deadletter.GroupID{id}
+	for _, m := range s.Merged {
+		ids = append(ids, m.ID)
+	}
 	// A list omits stacks and large payloads; FindLetter reads the one letter whole.
 	page, err := in.store.ListLetters(ctx, LetterFilter{Selection: deadletter.Selection{Namespace: g.Namespace,
 		Groups: ids}, Limit: 1})
@@ -243,7 +244,7 @@ func (in *Inbox) checkGroupChange(ch *GroupChange) []task.Problem {
 	}
 	bad("/note", task.TextFault(ch.Note, maxNote))
 	if ch.State == "" && ch.Owner == nil && ch.Runbook == nil && ch.DueAt == nil && ch.Note == "" {
-		bad("", "there is nothing to change: give state, owner, runbook, due_at or note")
+		bad("", "there is nothing to change: give state, owner, runbook, due_at, no_due_at or note")
 	}
 	return problems
 }
@@ -276,8 +277,8 @@ func due(at *task.Instant) *time.Time {
 }
 
 // MergeGroups lets one group show the failures of others as its own, all of them or none. The members keep their rows,
-// so UnmergeGroup can undo it. Merges are flat; Group.Merge refuses others with WrongState. It refuses with Invalid an
-// empty or too long list, with NotFound a group of another namespace.
+// so UnmergeGroup can undo it. It refuses with Invalid an empty or too long list; with NotFound a group of another
+// namespace; with WrongState merges that are not flat (see Group.Merge), and more groups than one may show.
 func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []deadletter.GroupID, by By) (
 	*deadletter.Group, error,
 ) {
@@ -288,6 +289,14 @@ func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []
 	// Sorted and without repetitions: a group that is named twice is merged once.
 	of = slices.Compact(slices.Sorted(slices.Values(of)))
 	return in.regroup(ctx, into, by, "merge_groups", func(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
+		shown, err := in.store.Merged(ctx, tx, into)
+		if err != nil {
+			return err
+		}
+		if len(shown)+len(of) > maxMerged {
+			return &task.Error{Code: task.WrongState, Hint: "a rule can put such failures into one group: tasker rule add",
+				Message: fmt.Sprintf("the group %s shows %d others; a group shows at most %d", into, len(shown), maxMerged)}
+		}
 		for _, id := range of {
 			m, err := in.store.Group(ctx, tx, id)
 			if err != nil {
@@ -296,7 +305,7 @@ func (in *Inbox) MergeGroups(ctx context.Context, into deadletter.GroupID, of []
 			if m == nil || m.Namespace != g.Namespace {
 				return noGroup(id)
 			}
-			inner, err := in.store.MergedGroups(ctx, id)
+			inner, err := in.store.Merged(ctx, tx, id)
 			if err != nil {
 				return err
 			}
@@ -382,7 +391,7 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 		if err != nil {
 			return err
 		}
-		if err := in.sumShown(ctx, g); err != nil {
+		if err := in.sumShown(ctx, tx, g); err != nil {
 			return err
 		}
 		was := g.State
@@ -409,12 +418,8 @@ func (in *Inbox) changeGroup(ctx context.Context, id deadletter.GroupID, by By,
 // lockGroups locks groups in the order of their IDs, so that two acts on the same groups do not wait for each other in
 // a circle.
 func (in *Inbox) lockGroups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID) error {
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		if _, err := in.store.Group(ctx, tx, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := in.store.Groups(ctx, tx, ids)
+	return err
 }
 
 // reachedGroup loads a group, locked, that the request may change. A group that the key does not reach is answered as

@@ -30,6 +30,8 @@ type Database interface {
 type Tasks interface {
 	// Now is the time of the store.
 	Now() task.Instant
+	// Level returns the level of a priority, and whether there is one of that name or number.
+	Level(priority string) (int, bool)
 	// ReplayIn runs the failed steps of a task in error again.
 	ReplayIn(ctx context.Context, tx engine.Tx, id task.ID, r engine.Replay) (*engine.Replayed, error)
 	// CancelIn cancels tasks; receipts are in their order.
@@ -45,6 +47,15 @@ type Tasks interface {
 	// SubmitWithin submits tasks in a transaction that write begins.
 	SubmitWithin(ctx context.Context, subs []engine.Submission,
 		write func(submit func(context.Context, engine.Tx) error) error) ([]engine.Receipt, error)
+	// SubmitEachWithin does so, and answers each that is refused in its receipt.
+	SubmitEachWithin(ctx context.Context, subs []engine.Submission,
+		write func(submit func(context.Context, engine.Tx) ([]engine.Receipt, error)) error) error
+	// CheckSubmissions returns for each submission why it would be refused; nil for one that would not. It stores nothing.
+	CheckSubmissions(ctx context.Context, subs []engine.Submission) []error
+	// Steps returns a task and its steps, or NotFound; Records its attempts, the oldest first; TemplateOf the template.
+	Steps(ctx context.Context, id task.ID) (*task.Task, []*task.Step, error)
+	Records(ctx context.Context, id task.ID) (engine.Records, error)
+	TemplateOf(ctx context.Context, def int64) (*task.Template, error)
 	// Announce tells listeners of events once the transaction is committed.
 	Announce(tx engine.Tx, events ...deadletter.Event)
 }
@@ -62,6 +73,12 @@ type Options struct {
 	PayloadBytes int
 	// Webhooks receive events. Defaults to none.
 	Webhooks Webhooks
+	// IntakeBatch bounds the messages that become tasks in one transaction. Defaults to 1.
+	IntakeBatch int
+	// FailedJob writes a job of which a task was made and that failed for good, as the format job_failure.
+	FailedJob func(*FailedJob) []byte
+	// Intaken is told what became of each batch of messages that was taken in. It must not block. Defaults to none.
+	Intaken func(namespace, source string, of Intaken)
 	// PageItems bounds a page. Defaults to 1,000.
 	PageItems int
 }
@@ -85,6 +102,10 @@ type Inbox struct {
 func New(db Database, tasks Tasks, opts Options) *Inbox {
 	opts.PayloadBytes = cmp.Or(opts.PayloadBytes, 1<<20)
 	opts.PageItems = cmp.Or(opts.PageItems, 1000)
+	opts.IntakeBatch = max(opts.IntakeBatch, 1)
+	if opts.Intaken == nil {
+		opts.Intaken = func(string, string, Intaken) {}
+	}
 	_, shared := db.(engine.Cluster)
 	return &Inbox{store: db.Inbox(), db: db, tasks: tasks, opts: opts, alone: !shared, begun: tasks.Now()}
 }
@@ -107,6 +128,12 @@ func (in *Inbox) newID() task.ID { return in.db.IDs().Take(in.now().Time(), 1) }
 
 // reaches reports whether the key of a request may act in a namespace.
 func reaches(ctx context.Context, namespace string) bool { return access.From(ctx).Reaches(namespace) }
+
+// nameable reports whether a request may name an object of a namespace: one that its key reaches, by names that could
+// be stored. Any other object does not exist for it.
+func nameable(ctx context.Context, namespace, name string) bool {
+	return reaches(ctx, namespace) && task.TextFault(namespace, maxName)+task.TextFault(name, maxName) == ""
+}
 
 // reach refuses a namespace that a request names and its key does not reach: NotFound, as for one that does not exist.
 func reach(ctx context.Context, namespace string) error {
@@ -149,9 +176,14 @@ func (by By) expected(what string, version int64) error {
 	if by.Version == 0 || by.Version == version {
 		return nil
 	}
-	return &task.Error{Code: task.Conflict,
-		Message: fmt.Sprintf("%s has changed: its version is %d, not %d", what, version, by.Version),
-		Hint:    "read it again"}
+	message := fmt.Sprintf("%s has changed: its version is %d, not %d", what, version, by.Version)
+	switch {
+	case version == 0:
+		message = what + " does not exist, so it has no version that If-Match could name"
+	case by.Version < 0: // an ETag that no version can have
+		message = fmt.Sprintf("If-Match names no version of %s: its version is %d", what, version)
+	}
+	return &task.Error{Code: task.Conflict, Message: message, Hint: "read it again"}
 }
 
 // noLetter is the error for an unknown letter, and for one that the key does not reach.

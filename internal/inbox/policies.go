@@ -26,17 +26,18 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 		return nil, &task.Error{Code: task.Invalid, Message: "the policy was not saved", Problems: problems}
 	}
 	err = in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
-		known, err := in.policy(ctx, p.Namespace, p.Source, p.Origin)
+		known, err := in.store.Policy(ctx, tx, p.Namespace, p.Source, p.Origin)
 		if err != nil {
 			return err
 		}
-		next.Version = 1
+		version := int64(0)
 		if known != nil {
-			if err := by.expected("the policy", known.Version); err != nil {
-				return err
-			}
-			next.Version = known.Version + 1
+			version = known.Version
 		}
+		if err := by.expected("the policy", version); err != nil {
+			return err
+		}
+		next.Version = version + 1
 		if err := in.store.SavePolicy(ctx, tx, &next); err != nil {
 			return err
 		}
@@ -50,21 +51,25 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 }
 
 // DropPolicy removes a policy: letters of its origin are then left to operators. Letters that are scheduled are still
-// sent. origin is "" for the policy of the whole source. NotFound when there is none.
+// sent. origin is "" for the policy of the whole source. NotFound when there is none. A policy whose source was removed
+// can be removed, too: it would apply again to a source that is added under the name.
 func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin string, by By) error {
-	if _, err := in.source(ctx, namespace, source); err != nil {
-		return err
+	if !nameable(ctx, namespace, source) {
+		return noSource(source)
 	}
 	by, key, err := signed(ctx, by)
 	if err != nil {
 		return err
 	}
 	return in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
-		known, err := in.policy(ctx, namespace, source, origin)
+		known, err := in.store.Policy(ctx, tx, namespace, source, origin)
 		if err != nil {
 			return err
 		}
 		if known == nil {
+			if origin == "" {
+				return task.Errorf(task.NotFound, "the source %q has no policy for all its origins", source)
+			}
 			return task.Errorf(task.NotFound, "the source %q has no policy for the origin %q", source, origin)
 		}
 		if err := by.expected("the policy", known.Version); err != nil {
@@ -85,20 +90,6 @@ func (in *Inbox) Policies(ctx context.Context, namespace string) ([]*deadletter.
 		return nil, err
 	}
 	return in.store.Policies(ctx, namespace)
-}
-
-// policy returns the policy of exactly this origin, or nil. It does not fall back to the policy of the source.
-func (in *Inbox) policy(ctx context.Context, namespace, source, origin string) (*deadletter.Policy, error) {
-	all, err := in.store.Policies(ctx, namespace)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range all {
-		if p.Source == source && p.Origin == origin {
-			return p, nil
-		}
-	}
-	return nil, nil
 }
 
 // policiesOf returns the policies of a source.

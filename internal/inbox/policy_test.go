@@ -3,6 +3,7 @@ package inbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,23 @@ func TestPolicySendFails(t *testing.T) {
 		}
 		r.want("failed", r.letter(got.Letter).FailedSends, 0)
 
+		// A letter that was not tried costs no retry, and waits until its destination may be tried.
+		r.policy(deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 1})
+		r.broker.fails = func(inbox.Outgoing) error { return fmt.Errorf("%w: the breaker is open", inbox.ErrNotTried) }
+		waits := r.die(dead(3, "Timeout"))[0]
+		for range 3 {
+			r.pass(15 * time.Second)
+			r.stands(waits.Letter, deadletter.Scheduled, "the breaker is open")
+		}
+		r.want("failed", r.letter(waits.Letter).FailedSends, 0)
+		r.pass(time.Second)
+		r.broker.fails = nil
+		r.pass(13 * time.Second)
+		r.stands(waits.Letter, deadletter.Scheduled, "the breaker is open")
+		r.pass(time.Second)
+		r.stands(waits.Letter, deadletter.Redriven, "")
+		r.broker.fails = down
+
 		r.policy(deadletter.Policy{Strategy: deadletter.Fixed, Base: time.Minute, MaxRetries: 99, MaxAge: time.Hour,
 			KeepExhausted: true})
 		kept := r.die(dead(2, "Timeout"))[0]
@@ -125,5 +143,23 @@ func TestPolicySendsAgain(t *testing.T) {
 		if len(acts) != 1 || !strings.Contains(string(acts[0].Data), got.Letter.String()) {
 			t.Errorf("reported: %+v", acts)
 		}
+	})
+}
+
+// TestPolicyWithoutSource: a policy outlives its source, and can be removed all the same.
+func TestPolicyWithoutSource(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		r.policy(deadletter.Policy{Strategy: deadletter.Fixed, Base: time.Minute})
+		if err := r.DropSource(t.Context(), "default", "orders", inbox.By{}); err != nil {
+			t.Fatal(err)
+		}
+		r.refused(r.DropPolicy(limited(t, "other"), "default", "orders", "", inbox.By{}), task.NotFound)
+		if err := r.DropPolicy(t.Context(), "default", "orders", "", inbox.By{}); err != nil {
+			t.Fatal(err)
+		}
+		r.refused(r.DropPolicy(t.Context(), "default", "orders", "", inbox.By{}), task.NotFound)
+		r.source(deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq"})
+		r.stands(r.die(dead(1, "Timeout"))[0].Letter, deadletter.Open, "")
 	})
 }

@@ -26,13 +26,42 @@ func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Previ
 	}
 	p := &Preview{Plan: req.Plan.WithDefaults(), Stop: req.Stop.WithDefaults()}
 	// A malformed request is not tried on letters: its selection may mean something else than the caller thinks.
-	p.Problems = req.check(p.Plan)
+	p.Problems = append(req.check(p.Plan), in.checkReplays(&req)...)
 	if len(p.Problems) > 0 {
 		return p, nil
 	}
 	v := &previewer{in: in, ctx: ctx, req: &req, out: p,
 		checks: map[[2]string]*DestinationCheck{}}
-	return p, v.run()
+	if err := v.run(); err != nil {
+		return nil, err
+	}
+	if limit := req.Plan.Limit; limit > 0 && p.Total >= limit {
+		p.Total, p.Capped = limit, false
+	}
+	if p.Total == 0 && len(p.Problems) == 0 {
+		p.empty = true
+		p.Problems = []task.Problem{{Location: "/selection", Message: "selects nothing"}}
+	}
+	return p, nil
+}
+
+// checkReplays returns the problems of what a plan says about the tasks of cases. With an edit, tasks are replayed with
+// all their attempts and the priority that they have.
+func (in *Inbox) checkReplays(req *RedriveRequest) (problems []task.Problem) {
+	add := func(at, message string) {
+		problems = append(problems, task.Problem{Location: "/plan" + at, Message: message})
+	}
+	p := req.Plan
+	if _, known := in.tasks.Level(p.Priority); !known {
+		add("/priority", quoted(p.Priority)+" is not a priority")
+	}
+	if p.Replays() && req.Selection.Kind != deadletter.KindCase {
+		add("", "keep_attempts and priority are for selections of the kind case")
+	}
+	if p.Replays() && (req.Operation != deadletter.OpRedrive || req.Edit != nil) {
+		add("", "keep_attempts and priority are for the operation redrive, without an edit")
+	}
+	return problems
 }
 
 // settle fills in what a selection leaves open, so that what is previewed is what is frozen: the only namespace of the
@@ -45,8 +74,9 @@ func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 		return err
 	}
 	if namespace == "" {
-		return &task.Error{Code: task.Invalid, Message: "the selection names no namespace", Problems: []task.Problem{
-			{Location: "/selection/namespace", Message: "is missing: an operation stays within one namespace"}}}
+		if namespace, err = in.namespaceOf(ctx, &req.Selection); err != nil {
+			return err
+		}
 	}
 	req.Selection.Namespace = namespace
 	req.Selection.State = cmp.Or(req.Selection.State, statesFor(req.Operation)[0])
@@ -57,6 +87,34 @@ func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 	return err
 }
 
+// namespaceOf returns the namespace of the first group or letter that a selection names: an ID says which one is meant.
+// An operation stays within one namespace, so members of others are not selected. Invalid if there is none to follow
+// from.
+func (in *Inbox) namespaceOf(ctx context.Context, s *deadletter.Selection) (string, error) {
+	if len(s.Groups) > 0 {
+		g, err := in.store.FindGroup(ctx, s.Groups[0])
+		if err != nil {
+			return "", err
+		}
+		if g == nil || !reaches(ctx, g.Namespace) {
+			return "", noGroup(s.Groups[0])
+		}
+		return g.Namespace, nil
+	}
+	if len(s.IDs) > 0 {
+		l, err := in.store.FindLetter(ctx, s.IDs[0])
+		if err != nil {
+			return "", err
+		}
+		if l != nil && reaches(ctx, l.Namespace) {
+			return l.Namespace, nil
+		}
+	}
+	return "", &task.Error{Code: task.Invalid, Message: "the selection names no namespace", Problems: []task.Problem{
+		{Location: "/selection/namespace",
+			Message: "is missing: an operation stays within one namespace; name it, or groups or letters of it"}}}
+}
+
 // check returns the problems of a request, at JSON pointers of the API. plan has its defaults.
 func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 	var problems []task.Problem
@@ -65,7 +123,7 @@ func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 	}
 	if of := statesFor(req.Operation); !slices.Contains(of, req.Selection.State) {
 		problems = append(problems, task.Problem{Location: "/selection/state",
-			Message: fmt.Sprintf("must be one of %q for this operation", of)})
+			Message: "must be " + joinStates(of) + " for this operation"})
 	}
 	if req.Operation == deadletter.OpRestore && req.Selection.Kind == deadletter.KindCase {
 		problems = append(problems, task.Problem{Location: "/selection/kind",
@@ -88,6 +146,15 @@ func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 			Message: "only a redrive can edit letters or have a destination"})
 	}
 	return problems
+}
+
+// joinStates lists states in words.
+func joinStates(of []deadletter.State) string {
+	words := make([]string, len(of))
+	for i, s := range of {
+		words[i] = string(s)
+	}
+	return strings.Join(words, " or ")
 }
 
 // previewer looks at the letters and cases of a selection and collects what it finds in out. sources and checks make
@@ -134,8 +201,11 @@ func (v *previewer) run() error {
 	return nil
 }
 
-// refuse adds a problem of the destination.
+// refuse adds a problem of the destination, unless it is to be one of the items.
 func (v *previewer) refuse(why string) {
+	if v.req.EachItem {
+		return
+	}
 	v.out.Problems = append(v.out.Problems, task.Problem{Location: "/destination", Message: why})
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/intake"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -17,15 +18,29 @@ import (
 // use. Package carrier implements it.
 type Carrier interface {
 	Sender
-	// Read receives messages of a source, and has them acknowledged once capture has returned nil. It connects again
+	// Depth returns how many messages of a source are on its broker, those that are being captured included or not; -1
+	// where the broker does not count. A queue that does not exist has 0.
+	Depth(ctx context.Context, source *deadletter.Source) (int64, error)
+	// Breaker returns the state of the circuit breaker of sends to the broker of a source; "" for a source whose letters
+	// go to hosts of their own.
+	Breaker(source *deadletter.Source) task.BreakerState
+	// Read receives messages of a source, up to batch at a time, and has them acknowledged once they are stored. batch 0
+	// is a default. It connects again
 	// after errors, which it reports, and blocks until ctx ends.
 	//
-	// capture is called with one batch at a time. After an error of capture the messages stay with the broker and are
+	// capture prepares a batch and returns what stores it. A batch may be prepared while the one before it is stored;
+	// batches are stored one at a time, in their order. After an error the messages stay with the broker and are
 	// delivered again. report gets nil when the source answers again. An error that wraps ErrBlocked is none of the
 	// broker: its messages cannot be stored now.
-	Read(ctx context.Context, source *deadletter.Source, capture func(context.Context, []Arrival) error,
-		report func(error))
+	Read(ctx context.Context, source *deadletter.Source, batch int,
+		capture func([]Arrival) (store func(context.Context) error), report func(error))
+	// Peek returns up to max messages at the front of a source as Read would, and leaves them there. ErrNoPeek: brokers
+	// of its kind cannot do that.
+	Peek(ctx context.Context, source *deadletter.Source, max int) ([]Arrival, error)
 }
+
+// ErrNoPeek is why messages cannot be shown without taking them.
+var ErrNoPeek = errors.New("the broker shows no messages without delivering them")
 
 // ErrBlocked is why a source is not read further although its broker answers.
 var ErrBlocked = errors.New("messages of the source cannot be captured now")
@@ -173,22 +188,58 @@ func (r *readers) begin(ctx context.Context, name string, s *deadletter.Source) 
 	run := &reading{source: s, stop: stop, done: make(chan struct{})}
 	r.running[name] = run
 	carrier := r.in.opts.Carriers[s.Driver]
-	r.log.Info("reading a source of dead letters", "source", name, "driver", s.Driver, "queue", s.Queue)
+	r.log.Info("reading a source", "source", name, "driver", s.Driver, "queue", s.Queue, "intake", s.Intake != nil)
 	go func() {
 		defer close(run.done)
-		carrier.Read(ctx, s, func(ctx context.Context, arrivals []Arrival) error {
-			_, err := r.in.Capture(ctx, s, arrivals)
-			// The carrier retries without an end, so a full source is reported here. Other errors of the database show
-			// in look.
-			if task.CodeOf(err) == task.Exhausted {
-				run.report(r.log, err)
+		batch, prepare := 0, r.in.letters(s)
+		if s.Intake != nil {
+			batch, prepare = r.in.opts.IntakeBatch, r.in.intake(s)
+		}
+		carrier.Read(ctx, s, batch, func(arrivals []Arrival) func(context.Context) error {
+			store := prepare(arrivals)
+			return func(ctx context.Context) error {
+				err := store(ctx)
+				// The carrier retries without an end, so a full source is reported here. Other errors of the database
+				// show in look.
+				if task.CodeOf(err) == task.Exhausted {
+					run.report(r.log, err)
+				}
+				return err
 			}
-			return err
 		}, func(err error) {
 			run.note(err, r.in.now())
 			run.report(r.log, err)
 		})
 	}()
+}
+
+// storing prepares a batch of messages, and returns what stores it.
+type storing func([]Arrival) (store func(context.Context) error)
+
+// letters makes the messages of a source letters.
+func (in *Inbox) letters(s *deadletter.Source) storing {
+	return func(arrivals []Arrival) func(context.Context) error {
+		prepared := in.prepare(s, arrivals)
+		return func(ctx context.Context) error {
+			_, err := in.capture(ctx, s, prepared)
+			return err
+		}
+	}
+}
+
+// intake makes the messages of a source tasks.
+func (in *Inbox) intake(s *deadletter.Source) storing {
+	plan := intake.NewPlan(s)
+	return func(arrivals []Arrival) func(context.Context) error {
+		b := in.takeIn(s, plan, arrivals)
+		return func(ctx context.Context) error {
+			done, err := b.store(ctx)
+			if err == nil {
+				in.opts.Intaken(s.Namespace, s.Name, done)
+			}
+			return err
+		}
+	}
 }
 
 // note remembers whether the broker of a source fails, and since when.

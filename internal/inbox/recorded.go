@@ -27,6 +27,8 @@ type sourceRecord struct {
 	MaxReplays int      `json:"max_replays"`
 	MaxOpen    int      `json:"max_open,omitempty"`
 	Paused     bool     `json:"paused,omitempty"`
+
+	Intake *deadletter.Intake `json:"intake,omitempty"`
 }
 
 // recordOfSource returns what is kept of a source, nil for none.
@@ -35,7 +37,7 @@ func recordOfSource(s *deadletter.Source) any {
 		return nil
 	}
 	r := sourceRecord{Driver: s.Driver, Queue: s.Queue, Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays,
-		MaxOpen: s.MaxOpen, Paused: s.Paused}
+		MaxOpen: s.MaxOpen, Paused: s.Paused, Intake: s.Intake}
 	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
 		r.Broker = u.Scheme + "://" + u.Host
 	}

@@ -31,11 +31,11 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 	if err != nil {
 		return nil, err
 	}
-	if len(preview.Problems) > 0 {
-		return nil, &task.Error{Code: task.Invalid, Message: "the redrive was not created", Problems: preview.Problems}
-	}
-	if preview.Total == 0 {
+	switch {
+	case preview.empty:
 		return nil, selectsNothing()
+	case len(preview.Problems) > 0:
+		return nil, &task.Error{Code: task.Invalid, Message: "the redrive was not created", Problems: preview.Problems}
 	}
 	var r *deadletter.Redrive
 	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -61,14 +61,11 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 			return err
 		}
 		if err := in.act(ctx, tx, act{kind: "create_redrive", by: by, key: key, namespace: r.Namespace, of: r.ID.String(),
-			to: string(r.State), data: struct {
-				Operation   deadletter.Operation `json:"operation"`
-				Items       int                  `json:"items"`
-				Destination string               `json:"destination,omitempty"`
-			}{r.Operation, n, r.Destination}}); err != nil {
+			to: string(r.State), data: recordOfRedrive(r)}); err != nil {
 			return err
 		}
-		return in.tellRedrive(ctx, tx, r, "", &deadletter.Counts{Pending: n})
+		r.Counts = deadletter.Counts{Pending: n}
+		return in.tellRedrive(ctx, tx, r, "", &r.Counts)
 	})
 	if err != nil {
 		return nil, err
@@ -104,7 +101,7 @@ func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what RedriveAct, 
 		if err := apply(r, what, in.now()); err != nil {
 			return err
 		}
-		changed = r
+		changed, r.Counts = r, *counts
 		if err := in.store.SaveRedrive(ctx, tx, r); err != nil {
 			return err
 		}

@@ -75,6 +75,8 @@ func TestSourceFormats(t *testing.T) {
 			"format":         {Driver: inbox.HTTP, Format: "raw"},
 			"url":            {Driver: inbox.HTTP, URL: "redis://localhost"},
 			"queue":          {Driver: inbox.HTTP, Queue: "q"},
+			"target":         {Driver: inbox.HTTP, Targets: []string{"javascript:x"}},
+			"driver":         {Driver: "odd"},
 		} {
 			s.Namespace, s.Name = "default", "s"
 			_, err := r.SaveSource(t.Context(), &s, inbox.By{})
@@ -83,6 +85,44 @@ func TestSourceFormats(t *testing.T) {
 			}
 		}
 		r.source(deadletter.Source{Namespace: "default", Name: "s", Driver: "memory", Queue: "q", Format: "raw"})
+	})
+}
+
+// TestNewVersions: what does not exist has no version that a change could expect; an ETag of what was removed must not
+// make it again.
+func TestNewVersions(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		by := inbox.By{Version: 3}
+		_, err := r.SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "new", Driver: inbox.HTTP}, by)
+		r.refused(err, task.Conflict)
+		_, err = r.SavePolicy(t.Context(), &deadletter.Policy{Namespace: "default", Source: "orders",
+			Strategy: deadletter.Immediate}, by)
+		r.refused(err, task.Conflict)
+		_, err = r.SaveRule(t.Context(), &deadletter.Rule{Namespace: "default", Name: "new", When: "true"}, by)
+		r.refused(err, task.Conflict)
+	})
+}
+
+// TestNamespaceOfSelection: a group or a letter says which namespace is meant; nothing else does.
+func TestNamespaceOfSelection(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		got := r.die(dead(1, "Timeout"))[0]
+		total := func(s deadletter.Selection) string {
+			p, err := r.PreviewRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Selection: s})
+			if err != nil {
+				return string(task.CodeOf(err))
+			}
+			return fmt.Sprint(p.Total, p.Problems)
+		}
+		r.want("a group", total(deadletter.Selection{Groups: []deadletter.GroupID{got.Group}}), "1 []")
+		r.want("a letter", total(deadletter.Selection{IDs: []task.ID{got.Letter}}), "1 []")
+		r.want("an unknown group", total(deadletter.Selection{Groups: []deadletter.GroupID{12345}}), "not_found")
+		r.want("an unknown letter", total(deadletter.Selection{IDs: []task.ID{{1}}}), "invalid")
+		r.want("none", total(deadletter.Selection{Source: "orders"}), "invalid")
+		r.want("selects nothing", total(deadletter.Selection{Namespace: "default", Source: "none"}),
+			"0 [{/selection selects nothing}]")
 	})
 }
 

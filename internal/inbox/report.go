@@ -111,6 +111,20 @@ func bound(r failure.Report) failure.Report {
 	return r
 }
 
+// maxDetails bounds the details of one death, in bytes of their values.
+const maxDetails = 32 << 10
+
+// boundDetails leaves out what is above the bound. Details come from a carrier, which has bounded each of them.
+func boundDetails(list []deadletter.Detail) []deadletter.Detail {
+	size := 0
+	for i, d := range list {
+		if size += len(d.Name) + len(d.Value); size > maxDetails {
+			return list[:i]
+		}
+	}
+	return list
+}
+
 // identify returns what makes a repeated delivery of a message recognisable: its position, or its sender's identifier,
 // or its content, origin and time of failure. A message that has none of them is always another one.
 func (in *Inbox) identify(a *Arrival) string {

@@ -28,9 +28,12 @@ type Report struct {
 	Content deadletter.Content
 	Failure failure.Report
 	Stack   string
+	// Details are what else the message told; see format.Decoded.
+	Details []deadletter.Detail
 	// Attempts is how often the consumer tried, 0 if that is not known.
 	Attempts int
 	FailedAt task.Instant // 0: now
+	FirstAt  task.Instant // when it failed first; 0, or a later time: when it failed
 	// Letter is the letter that was sent back as this message, by its header tasker-letter; zero for none.
 	Letter task.ID
 }
@@ -92,6 +95,21 @@ type GroupChange struct {
 	Note       string // to add to the thread
 }
 
+// GroupsChange changes many groups alike. Either Groups or Filter is given.
+type GroupsChange struct {
+	GroupChange
+	Groups []deadletter.GroupID
+	Filter *GroupFilter // without order, limit and place
+	DryRun bool         // only tell which groups would be changed
+}
+
+// GroupResult tells what became of one group of a GroupsChange.
+type GroupResult struct {
+	ID    deadletter.GroupID
+	Group *deadletter.Group // as stored; nil with Err, and of a dry run as it is
+	Err   *task.Error       // why it was not changed
+}
+
 // LetterEdit changes what is sent in place of a letter's original. Edit is ignored with Clear.
 type LetterEdit struct {
 	By
@@ -99,17 +117,20 @@ type LetterEdit struct {
 	Clear bool // go back to the original
 }
 
-// RedriveRequest describes an operation on many. The selection must name a namespace, unless the key has only one.
+// RedriveRequest describes an operation on many. The selection must name a namespace, unless the key has only one or
+// the namespace follows from the first group or letter that it names.
 type RedriveRequest struct {
 	By
 	Operation   deadletter.Operation
 	Selection   deadletter.Selection
 	Destination string // "" sends each letter to its origin
 	Edit        *deadletter.Edit
-	Plan        deadletter.Plan // zero fields take the defaults
-	// The zero rule takes the default; a rule with any bound is kept as it is.
+	// Zero fields of Plan and Stop take the defaults.
+	Plan          deadletter.Plan
 	Stop          deadletter.StopRule
 	IncludeParked bool
+	// EachItem lets letters that cannot be sent fail one by one, where they would else refuse the whole operation.
+	EachItem bool
 	// Start begins at once; otherwise the redrive is a draft until it is started.
 	Start bool
 }
@@ -128,6 +149,8 @@ type Preview struct {
 	// Plan and Stop have their defaults filled in.
 	Plan deadletter.Plan
 	Stop deadletter.StopRule
+	// empty: nothing is wrong with the request, and it selects nothing. This is one of Problems, too.
+	empty bool
 }
 
 // PreviewItem is one sample of a preview.
@@ -168,4 +191,6 @@ type SourceStatus struct {
 	Error string // the last one; "" for none
 	Since task.Instant
 	Open  int // open letters, up to 10,000
+	// Preview is what the first messages would become; of TestSource and a source with an intake.
+	Preview []IntakePreview
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/sqlitetest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
@@ -48,7 +48,7 @@ func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig), options ..
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "tasker.db"), nil)
+		s, err := sqlite.Open(t.Context(), sqlitetest.File(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,9 +178,15 @@ type broker struct {
 	queues map[string]bool
 	sent   []string // letters, in order
 	got    map[string][]byte
+	to     []string                   // "namespace destination" of each send
 	fails  func(inbox.Outgoing) error // what the broker answers; nil: it takes everything
 	reads  [][]inbox.Arrival
 	during func() // runs once while something is sent; nil: nothing does
+	// before and after run around each send of a source's letters; nil: nothing does.
+	after   func(source string)
+	before  func(ctx context.Context, source string)
+	waiting int64 // messages that are not captured
+	down    bool  // it tells nothing
 }
 
 func newBroker() *broker {
@@ -196,11 +202,32 @@ func (b *broker) Exists(_ context.Context, _ *deadletter.Source, destination str
 	return b.queues[destination], nil
 }
 
-func (b *broker) Send(_ context.Context, _ *deadletter.Source, _ string, letters []inbox.Outgoing) []error {
+func (b *broker) Depth(context.Context, *deadletter.Source) (int64, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.down {
+		return 0, errors.New("the broker is down")
+	}
+	return b.waiting, nil
+}
+
+func (*broker) Breaker(*deadletter.Source) task.BreakerState { return task.BreakerClosed }
+
+func (b *broker) Send(ctx context.Context, s *deadletter.Source, to string, letters []inbox.Outgoing) []error {
+	if b.before != nil {
+		b.before(ctx, s.Name)
+	}
 	errs := b.deliver(letters)
-	if during := b.during; during != nil {
-		b.during = nil
+	b.mu.Lock()
+	b.to = append(b.to, s.Namespace+" "+to)
+	during := b.during
+	b.during = nil
+	b.mu.Unlock()
+	if during != nil {
 		during()
+	}
+	if b.after != nil {
+		b.after(s.Name)
 	}
 	return errs
 }
@@ -221,8 +248,12 @@ func (b *broker) deliver(letters []inbox.Outgoing) []error {
 	return errs
 }
 
-func (b *broker) Read(ctx context.Context, _ *deadletter.Source, capture func(context.Context, []inbox.Arrival) error,
-	report func(error),
+func (b *broker) Peek(context.Context, *deadletter.Source, int) ([]inbox.Arrival, error) {
+	return nil, inbox.ErrNoPeek
+}
+
+func (b *broker) Read(ctx context.Context, _ *deadletter.Source, _ int,
+	capture func([]inbox.Arrival) (store func(context.Context) error), report func(error),
 ) {
 	for {
 		b.mu.Lock()
@@ -232,7 +263,7 @@ func (b *broker) Read(ctx context.Context, _ *deadletter.Source, capture func(co
 		}
 		b.mu.Unlock()
 		if next != nil {
-			err := capture(ctx, next)
+			err := capture(next)(ctx)
 			report(err)
 			if err == nil {
 				b.mu.Lock()

@@ -10,7 +10,8 @@ import (
 )
 
 // Store is all that an Inbox stores. Package store implements it once, for every SQL database. A method that takes a
-// transaction is part of it; the others answer from a committed state.
+// transaction is part of it; the others answer from a committed state, on another connection: a store refuses them with
+// the context of an open transaction (package nesting).
 //
 // Locked rows stay locked until the transaction ends. Everybody locks a redrive before letters, and letters before
 // items and groups; letters in the order of their IDs.
@@ -18,6 +19,7 @@ type Store interface {
 	LetterRows
 	SendRows
 	LetterReader
+	QueueReader
 	GroupRows
 	GroupReader
 	RedriveRows
@@ -28,18 +30,21 @@ type Store interface {
 	RuleReader
 	MoveRows
 	EventRows
+	IntakeRows
 }
 
 // LetterRows are letters in a transaction.
 type LetterRows interface {
 	// AddLetters stores new letters with their first occurrences. It leaves out those whose identity a letter of their
-	// source has already, or one before it in the list, and reports for each letter whether it was stored.
+	// source has already, as its own or as an alias, or one before it in the list, and reports for each letter whether
+	// it was stored. A transaction that makes an identity an alias at the same time is waited for.
 	AddLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) ([]bool, error)
 	// Letters returns letters whole, locked, in the order of the IDs; those that do not exist are left out.
 	Letters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
-	// Identified returns the letters of a source that have one of the identities, locked, in any order.
-	Identified(ctx context.Context, tx engine.Tx, namespace, source string, identities []string) ([]*deadletter.Letter,
-		error)
+	// Identified returns the letters that deliveries of a source with one of the identities belong to, whole and locked,
+	// by identity. Identities that no letter has, as its own or as an alias, are left out.
+	Identified(ctx context.Context, tx engine.Tx, namespace, source string, identities []string) (
+		map[string]*deadletter.Letter, error)
 	// Returning returns redriven or redriving letters of a namespace, by the hash of their canonical content, locked;
 	// at most one for each hash, the one that was sent back last.
 	Returning(ctx context.Context, tx engine.Tx, namespace string, canonical []string) ([]*deadletter.Letter, error)
@@ -47,6 +52,9 @@ type LetterRows interface {
 	// letter is that of its latest occurrence, which AddOccurrences stores.
 	SaveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
 	AddOccurrences(ctx context.Context, tx engine.Tx, occurrences []deadletter.Occurrence) error
+	// AddAliases stores aliases of letters that the transaction has locked, before their own identities change. One that
+	// is stored already is left out.
+	AddAliases(ctx context.Context, tx engine.Tx, aliases []deadletter.Alias) error
 }
 
 // SendRows are letters in a transaction that marks them or records what was sent: many of them, as fast as possible.
@@ -75,7 +83,7 @@ type LetterReader interface {
 	DueLetters(ctx context.Context, until task.Instant, marked bool, limit int) ([]task.ID, error)
 	// SelectCases returns the IDs of up to limit pending cases that a selection selects, and whether there are more.
 	SelectCases(ctx context.Context, sel deadletter.Selection, limit int) (ids []task.ID, more bool, err error)
-	// PurgeLetters deletes up to limit letters whose time to be deleted has come, with their occurrences.
+	// PurgeLetters deletes up to limit letters whose time to be deleted has come, with their occurrences and aliases.
 	PurgeLetters(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error)
 }
 
@@ -97,11 +105,38 @@ type LetterPage struct {
 	Next task.ID
 }
 
+// QueueReader answers queries about the letters of one source, as of a queue.
+type QueueReader interface {
+	// OldestLetters returns the IDs of the letters that a filter selects, the oldest first.
+	OldestLetters(ctx context.Context, f QueueFilter) ([]task.ID, error)
+	// WholeLetters returns letters as FindLetter does, in the order of the IDs; those that do not exist are left out.
+	WholeLetters(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error)
+}
+
+// QueueFilter selects letters of one source. A letter is as old as its ID: from when it was captured first.
+type QueueFilter struct {
+	Namespace, Source string
+	States            []deadletter.State // at least one
+	// Zero fields do not restrict.
+	Parked *bool
+	Reason string       // how the reason begins
+	At     task.Instant // when it entered its state
+	Above  task.ID      // exclusive
+	// Skip leaves out the first ones. Time grows with Skip and Limit.
+	Skip, Limit int
+}
+
 // GroupRows are groups in a transaction.
 type GroupRows interface {
 	engine.GroupRows
 	// Group returns a group, locked, or nil.
 	Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID) (*deadletter.Group, error)
+	// Groups returns groups, locked in the order of their IDs. Those that do not exist are left out.
+	Groups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID) (map[deadletter.GroupID]*deadletter.Group, error)
+	// Merged is GroupReader.MergedGroups in a transaction, and HoursOf is GroupReader.Hours. They lock nothing.
+	Merged(ctx context.Context, tx engine.Tx, into deadletter.GroupID) ([]*deadletter.Group, error)
+	HoursOf(ctx context.Context, tx engine.Tx, groups []deadletter.GroupID, since task.Instant) (
+		map[deadletter.GroupID][]deadletter.Hour, error)
 	// SaveGroup stores the fields of a group that operators and the loop change, except its counts. Counts are changed
 	// by FoldDeltas alone, so that an operator and a burst of failures never wait for each other.
 	SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group) error
@@ -119,13 +154,15 @@ type GroupRows interface {
 type GroupReader interface {
 	// FindGroup returns a group with its counts, or nil.
 	FindGroup(ctx context.Context, id deadletter.GroupID) (*deadletter.Group, error)
-	// ListGroups returns a page of groups that are not merged into others.
+	// ListGroups returns a page of groups that are not merged into others. Their counts and times include those of the
+	// groups that are merged into them.
 	ListGroups(ctx context.Context, f GroupFilter) ([]*deadletter.Group, error)
 	// MergedGroups returns the groups that are merged into one.
 	MergedGroups(ctx context.Context, into deadletter.GroupID) ([]*deadletter.Group, error)
 	// GroupNotes returns the thread of a group, the latest first, below a number if that is not 0.
 	GroupNotes(ctx context.Context, id deadletter.GroupID, below, limit int) ([]deadletter.Note, error)
-	// Hours returns the failures of groups by the hour, since a time, the earliest first.
+	// Hours returns the failures by the hour, since a time, the earliest first: of groups with those that are merged into
+	// them. Those of a merged group are under the ID of the group that shows it.
 	Hours(ctx context.Context, groups []deadletter.GroupID, since task.Instant) (map[deadletter.GroupID][]deadletter.Hour,
 		error)
 	// Resolutions adds up how often the groups of a namespace, or of all (""), were resolved.
@@ -209,6 +246,8 @@ type SourceRows interface {
 	SaveSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
 	// DropSource removes a source; its letters stay. Conflict when it has another version.
 	DropSource(ctx context.Context, tx engine.Tx, s *deadletter.Source) error
+	// Source returns a source, or nil. It locks nothing: SaveSource and DropSource notice another one's change.
+	Source(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Source, error)
 	// FindSource returns a source, or nil; Sources those of a namespace, or all ("").
 	FindSource(ctx context.Context, namespace, name string) (*deadletter.Source, error)
 	Sources(ctx context.Context, namespace string) ([]*deadletter.Source, error)
@@ -226,6 +265,8 @@ type PolicyRows interface {
 	SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error
 	// DropPolicy removes a policy. Conflict when it has another version.
 	DropPolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error
+	// Policy returns the policy of exactly this origin, or nil; "" is the one of the whole source. It locks nothing.
+	Policy(ctx context.Context, tx engine.Tx, namespace, source, origin string) (*deadletter.Policy, error)
 	// Policies returns those of a namespace, or all ("").
 	Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error)
 }
@@ -315,4 +356,16 @@ type EventRows interface {
 	FindEvent(ctx context.Context, id task.ID) (*deadletter.Event, error)
 	// PurgeEvents deletes up to limit events from before a time, and returns how many.
 	PurgeEvents(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error)
+}
+
+// IntakeRows are failures for good of tasks that intakes have made, until their sources are told.
+type IntakeRows interface {
+	// DueIntakeFailures returns up to limit failures that are due, the longest due first.
+	DueIntakeFailures(ctx context.Context, now task.Instant, limit int) ([]deadletter.IntakeFailure, error)
+	// SaveIntakeFailures stores the tries of failures, and when the next one is due.
+	SaveIntakeFailures(ctx context.Context, tx engine.Tx, failures []deadletter.IntakeFailure) error
+	// DropIntakeFailures removes failures.
+	DropIntakeFailures(ctx context.Context, tx engine.Tx, ids []task.ID) error
+	// CountIntakeFailures counts failures that wait, up to a limit, and returns when the oldest of these was; 0 for none.
+	CountIntakeFailures(ctx context.Context, limit int) (n int, oldest task.Instant, err error)
 }

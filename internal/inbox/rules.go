@@ -45,7 +45,7 @@ func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*dead
 	next := *r
 	next.Within = 0 // SplitGroup makes the others
 	next.SavedAt, next.Actor, next.Key, next.Reason = in.now(), by.Actor, key, by.Reason
-	if err := in.checkRule(&next); err != nil {
+	if _, err := in.checkRule(&next); err != nil {
 		return nil, err
 	}
 	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -80,18 +80,18 @@ func (in *Inbox) SaveRule(ctx context.Context, r *deadletter.Rule, by By) (*dead
 	return &next, nil
 }
 
-// checkRule refuses a rule that breaks a bound or does not compile, and notes what it can cost. Bounds come first: the
-// compiler gets no text that is too long.
-func (in *Inbox) checkRule(r *deadletter.Rule) error {
+// checkRule returns the program of a rule, and notes what it can cost. It refuses a rule that breaks a bound or does
+// not compile. Bounds come first: the compiler gets no text that is too long.
+func (in *Inbox) checkRule(r *deadletter.Rule) (RuleProgram, error) {
 	problems := r.Validate()
 	if len(problems) == 0 {
 		var program RuleProgram
 		if program, problems = in.opts.Ruler.compile(r); len(problems) == 0 {
 			r.Cost = program.Cost()
-			return nil
+			return program, nil
 		}
 	}
-	return &task.Error{Code: task.Invalid, Message: "the rule was not saved", Problems: problems}
+	return nil, &task.Error{Code: task.Invalid, Message: "the rule was not saved", Problems: problems}
 }
 
 // roomForRule refuses a rule more than a namespace may have, and rules that together can cost too much. The version
@@ -169,7 +169,7 @@ func (in *Inbox) endRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, 
 
 // ruleInForce returns a rule that is in force, locked, or NotFound.
 func (in *Inbox) ruleInForce(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Rule, error) {
-	if !reaches(ctx, namespace) || task.TextFault(namespace, maxName)+task.TextFault(name, maxName) != "" {
+	if !nameable(ctx, namespace, name) {
 		return nil, noRule(name)
 	}
 	r, err := in.store.LatestRule(ctx, tx, namespace, name)
@@ -202,7 +202,7 @@ func (in *Inbox) Rules(ctx context.Context, namespace string) ([]RuleStatus, err
 
 // Rule returns a rule with its versions, also one that was removed; or NotFound.
 func (in *Inbox) Rule(ctx context.Context, namespace, name string) (*RuleStory, error) {
-	if !reaches(ctx, namespace) || task.TextFault(namespace, maxName)+task.TextFault(name, maxName) != "" {
+	if !nameable(ctx, namespace, name) {
 		return nil, noRule(name)
 	}
 	versions, err := in.store.RuleVersions(ctx, namespace, name, 0, shownVersions)

@@ -47,7 +47,8 @@ func (in *Inbox) TestRule(ctx context.Context, t RuleTest) (*RuleTrial, error) {
 		return nil, &task.Error{Code: task.Invalid, Message: "the rule was not tried", Problems: []task.Problem{
 			{Location: "", Message: "give one of failure and group_id"}}}
 	}
-	if err := in.checkRule(&rule); err != nil {
+	program, err := in.checkRule(&rule)
+	if err != nil {
 		return nil, err
 	}
 	latest, err := in.store.RuleVersions(ctx, rule.Namespace, rule.Name, 0, 1)
@@ -60,7 +61,6 @@ func (in *Inbox) TestRule(ctx context.Context, t RuleTest) (*RuleTrial, error) {
 	}
 	// The version decides about the IDs of groups, so the trial needs the next one.
 	rule.Follow(before)
-	program, _ := in.opts.Ruler.compile(&rule)
 	trial := &ruleTrial{rule: &rule, program: program}
 	if t.Facts != nil {
 		trial.item(t.Facts.Kind, task.ID{}, failure.PrintOf(t.Facts.Failure, "", cmp.Or(t.Facts.Handler, t.Facts.Source)),

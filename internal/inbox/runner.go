@@ -266,5 +266,20 @@ func (r *runner) recover(ctx context.Context) (wait bool, err error) {
 	if err := b.mark(ctx); err != nil {
 		return false, err
 	}
-	return false, r.record(ctx, b.send(ctx), orphans[len(orphans)-1].No)
+	results := b.send(ctx)
+	last, err := r.lastDecided(ctx)
+	if err != nil {
+		return false, err
+	}
+	return false, r.record(ctx, results, last)
+}
+
+// lastDecided returns the number of the last item before which none is pending. The process that ended may have found
+// items among the marked ones that it could not send: it would have noted that with the results of the others.
+func (r *runner) lastDecided(ctx context.Context) (int, error) {
+	next, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemPending, r.redrive.Behind, 1)
+	if err != nil || len(next) == 0 {
+		return r.redrive.Total, err
+	}
+	return next[0].No - 1, nil
 }

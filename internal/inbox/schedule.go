@@ -2,6 +2,8 @@ package inbox
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -35,10 +37,18 @@ func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
 	return n, more, nil
 }
 
+// untriedPause is how long a letter waits at least that was not tried. It is longer than a circuit breaker is open.
+const untriedPause = 15 * time.Second
+
 // sendLetters sends letters for their policies, as a batch without a redrive: nothing is stored for the items. Policies
-// decide again about letters whose send has failed. Letters that cannot be sent are opened in the transaction that
-// records the others.
+// decide again about letters whose send has failed; one that was not tried costs no retry. Letters that cannot be sent
+// are opened in the transaction that records the others.
 func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) error {
+	// Before the send: what fails between a send and its record makes the next process send again.
+	policies, err := in.store.Policies(ctx, "")
+	if err != nil {
+		return err
+	}
 	b := &batch{runner: &runner{in: in, redrive: &deadletter.Redrive{Operation: deadletter.OpRedrive}}, again: again}
 	for i, id := range ids {
 		b.items = append(b.items, deadletter.Item{No: i + 1, Kind: deadletter.KindLetter, ID: id, Uncertain: again})
@@ -59,15 +69,17 @@ func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) err
 		}
 	}
 	results := b.send(ctx)
-	policies, err := in.store.Policies(ctx, "")
-	if err != nil {
-		return err
-	}
 	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		now, made := in.now(), decisions{}
-		if err := in.recordSends(ctx, tx, results, now, func(l *deadletter.Letter) {
-			l.FailedSends++
+		if err := in.recordSends(ctx, tx, results, now, func(l *deadletter.Letter, err error) {
+			tried := !errors.Is(err, ErrNotTried)
+			if tried {
+				l.FailedSends++
+			}
 			in.decide(policiesFor(policies, l.Namespace, l.Source), l, l.Reason, now, made)
+			if !tried && l.State == deadletter.Scheduled {
+				l.Due = max(l.Due, now.Add(untriedPause))
+			}
 		}); err != nil {
 			return err
 		}

@@ -18,10 +18,15 @@ type Sender interface {
 	// Exists reports whether a destination exists.
 	Exists(ctx context.Context, source *deadletter.Source, destination string) (bool, error)
 	// Send sends letters in order and returns an error for each; nil confirms that the broker has it. ErrUncertain
-	// reports one that the broker may have. It blocks until all are decided or ctx ends.
+	// reports one that the broker may have, and ErrNotTried one that it was not asked to take. It blocks until all are
+	// decided or ctx ends.
 	Send(ctx context.Context, source *deadletter.Source, destination string, letters []Outgoing) []error
 }
 
 // ErrUncertain reports a send whose outcome is not known: the connection broke after the message was written and before
 // the broker confirmed it. Test with errors.Is.
 var ErrUncertain = errors.New("the outcome of the send is not known")
+
+// ErrNotTried reports a letter that was not sent because the destination is down or slow: its circuit breaker is open,
+// or the turn of the letter did not come. It says nothing against the letter. Test with errors.Is.
+var ErrNotTried = errors.New("not tried")

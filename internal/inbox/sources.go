@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,39 +34,44 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 	if err != nil {
 		return nil, err
 	}
-	return in.saveSource(ctx, s, by, key, func(context.Context, engine.Tx) error { return nil })
+	return in.saveSource(ctx, s, by, key, nil)
 }
 
-// saveSource is SaveSource for a request that is checked. also runs in the same transaction.
+// saveSource is SaveSource for a request that is checked. before, unless it is nil, runs in the same transaction before
+// the source is stored: it gets the source that is known, or nil, and may change next. It may run again.
 func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By, key string,
-	also func(context.Context, engine.Tx) error,
+	before func(ctx context.Context, tx engine.Tx, known, next *deadletter.Source) error,
 ) (*deadletter.Source, error) {
 	next := withDefaults(s)
 	problems := next.Validate()
 	if s.Driver != HTTP && in.opts.Carriers[s.Driver] == nil {
-		problems = append(problems, task.Problem{Location: "/driver", Message: "is not known to this server"})
+		known := slices.Sorted(maps.Keys(in.opts.Carriers))
+		problems = append(problems, task.Problem{Location: "/driver",
+			Message: "is not known to this server: it must be one of " + strings.Join(known, ", ")})
 	}
-	problems = append(problems, in.formatFaults(s)...)
+	problems = append(append(problems, in.formatFaults(s)...), in.intakeFaults(s)...)
 	if len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the source was not saved", Problems: problems}
 	}
 	err := in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
-		known, err := in.store.FindSource(ctx, s.Namespace, s.Name)
+		known, err := in.store.Source(ctx, tx, s.Namespace, s.Name)
 		if err != nil {
 			return err
 		}
-		kind := "add_source"
-		next.Version = 1
+		kind, version := "add_source", int64(0)
 		if known != nil {
-			if err := by.expected("the source", known.Version); err != nil {
-				return err
-			}
-			kind, next.Version = "change_source", known.Version+1
+			kind, version = "change_source", known.Version
 		}
-		if err := in.store.SaveSource(ctx, tx, next); err != nil {
+		if err := by.expected("the source", version); err != nil {
 			return err
 		}
-		if err := also(ctx, tx); err != nil {
+		next.Version = version + 1
+		if before != nil {
+			if err := before(ctx, tx, known, next); err != nil {
+				return err
+			}
+		}
+		if err := in.store.SaveSource(ctx, tx, next); err != nil {
 			return err
 		}
 		return in.act(ctx, tx, act{kind: kind, by: by, key: key, namespace: s.Namespace, of: s.Name,
@@ -102,11 +108,52 @@ func (in *Inbox) formatFaults(s *deadletter.Source) []task.Problem {
 			}
 		}
 		slices.SortFunc(problems, func(a, b task.Problem) int { return strings.Compare(a.Location, b.Location) })
+		for i, target := range s.Targets {
+			if !strings.HasPrefix(target, "https://") && !strings.HasPrefix(target, "http://") {
+				problems = append(problems, task.Problem{Location: fmt.Sprintf("/targets/%d", i),
+					Message: "must begin with https:// or http://: letters of the driver http are sent to URLs"})
+			}
+		}
 		return problems
 	}
 	if s.Format != "" && !slices.Contains(in.opts.Formats, s.Format) {
 		problems = append(problems, task.Problem{Location: "/format",
 			Message: "is not known to this server: it must be one of " + strings.Join(in.opts.Formats, ", ")})
+	}
+	return problems
+}
+
+// intakeFaults refuses an intake of a source that is not read, and priorities that the engine does not have.
+func (in *Inbox) intakeFaults(s *deadletter.Source) []task.Problem {
+	if s.Intake == nil {
+		return nil
+	}
+	var problems []task.Problem
+	if s.Driver == HTTP {
+		problems = append(problems, task.Problem{Location: "/intake",
+			Message: "does not go with the driver http: programs submit tasks instead"})
+	} else if s.Queue == "" {
+		problems = append(problems, task.Problem{Location: "/queue", Message: "is missing: there is nothing to take in"})
+	}
+	constant := s.Intake.Priority
+	if v, _ := deadletter.ParseValue(constant); v.From != deadletter.FromText {
+		constant = ""
+	}
+	levels := map[string]int{}
+	for _, p := range []struct{ at, text string }{{"/intake/priority", constant},
+		{"/intake/min_priority", s.Intake.MinPriority}, {"/intake/max_priority", s.Intake.MaxPriority}} {
+		level, ok := in.tasks.Level(p.text)
+		if !ok {
+			problems = append(problems, task.Problem{Location: p.at,
+				Message: fmt.Sprintf("%q is not a priority: use a name of the configuration, or a level from 0 to %d", p.text,
+					task.MaxPriority)})
+		} else if p.text != "" {
+			levels[p.at] = level
+		}
+	}
+	least, bounded := levels["/intake/min_priority"]
+	if most, ok := levels["/intake/max_priority"]; ok && bounded && most < least {
+		problems = append(problems, task.Problem{Location: "/intake/max_priority", Message: "is below min_priority"})
 	}
 	return problems
 }
@@ -148,10 +195,16 @@ func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, 
 	if err != nil {
 		return err
 	}
+	if !nameable(ctx, namespace, name) {
+		return noSource(name)
+	}
 	return in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
-		s, err := in.source(ctx, namespace, name)
+		s, err := in.store.Source(ctx, tx, namespace, name)
 		if err != nil {
 			return err
+		}
+		if s == nil {
+			return noSource(name)
 		}
 		if err := by.expected("the source", s.Version); err != nil {
 			return err
@@ -170,7 +223,7 @@ func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, 
 
 // source returns a source that the request reaches, or NotFound. A name that could not be stored does not exist.
 func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadletter.Source, error) {
-	if !reaches(ctx, namespace) || task.TextFault(namespace, maxName)+task.TextFault(name, maxName) != "" {
+	if !nameable(ctx, namespace, name) {
 		return nil, noSource(name)
 	}
 	s, err := in.store.FindSource(ctx, namespace, name)
@@ -241,6 +294,10 @@ func (in *Inbox) TestSource(ctx context.Context, namespace, name string) (*Sourc
 		st.State, st.Error = "lost", err.Error()
 	case !exists:
 		st.State, st.Error = "lost", fmt.Sprintf("the broker has no queue %q", s.Queue)
+	case s.Intake != nil:
+		if st.Preview, err = in.previewIntake(ctx, s); err != nil {
+			st.State, st.Error = "lost", err.Error()
+		}
 	}
 	return &st, nil
 }

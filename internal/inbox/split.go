@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -22,7 +23,8 @@ type SplitRequest struct {
 
 // SplitGroup divides a group by a rule within it. The rule decides about failures of the group from then on, and
 // AdvanceMoves moves the members for which it holds. UnsplitGroup undoes it. Invalid: the rule. WrongState: the group
-// is merged into another one. Conflict: a rule has that name.
+// is merged into another one. Conflict: a rule has that name, or splits the group in the same way; so a request that is
+// sent again after a lost answer makes no second split.
 func (in *Inbox) SplitGroup(ctx context.Context, id deadletter.GroupID, req SplitRequest) (*deadletter.Rule, error) {
 	by, key, err := signed(ctx, req.By)
 	if err != nil {
@@ -71,7 +73,7 @@ func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group
 	if r.Name == "" {
 		r.Name = fmt.Sprintf("split-%s-%d", g.ID, g.Notes+1) // every split adds a note
 	}
-	if err := in.checkRule(r); err != nil {
+	if _, err := in.checkRule(r); err != nil {
 		return nil, err
 	}
 	latest, err := in.store.LatestRule(ctx, tx, r.Namespace, r.Name)
@@ -82,6 +84,9 @@ func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group
 		return nil, &task.Error{Code: task.Conflict, Message: fmt.Sprintf("there is a rule %q", r.Name),
 			Hint: "choose another name"}
 	}
+	if err := in.notSplitAlike(ctx, tx, r); err != nil {
+		return nil, err
+	}
 	r.Follow(latest)
 	if err := in.roomForRule(ctx, tx, r); err != nil {
 		return nil, err
@@ -89,8 +94,48 @@ func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group
 	return r, in.addRule(ctx, tx, r, "save_rule", by, key)
 }
 
+// notSplitAlike refuses a split with the condition and keys of one that is in force: it would take nothing.
+func (in *Inbox) notSplitAlike(ctx context.Context, tx engine.Tx, next *deadletter.Rule) error {
+	rules, err := in.store.RulesInForce(ctx, tx, next.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		if r.Within == next.Within && r.When == next.When && slices.Equal(r.Keys, next.Keys) {
+			return &task.Error{Code: task.Conflict,
+				Message: fmt.Sprintf("the rule %q splits the group %s in the same way", r.Name, r.Within),
+				Hint:    "see tasker rule show " + r.Name}
+		}
+	}
+	return nil
+}
+
+// notSplitAgain refuses to undo a split while one of its groups is split itself: its members are in the inner groups,
+// and would come back to a group whose split is gone.
+func (in *Inbox) notSplitAgain(ctx context.Context, tx engine.Tx, outer *deadletter.Rule) error {
+	rules, err := in.store.RulesInForce(ctx, tx, outer.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		if r.Within == 0 {
+			continue
+		}
+		g, err := in.store.Group(ctx, tx, r.Within)
+		if err != nil {
+			return err
+		}
+		if g != nil && g.Print.Rule == outer.Name && g.Print.RuleVersion == outer.Since {
+			return &task.Error{Code: task.WrongState,
+				Message: fmt.Sprintf("the rule %q splits the group %s, which this split made", r.Name, g.ID),
+				Hint:    "undo that split first: tasker group unsplit, with one of its groups"}
+		}
+	}
+	return nil
+}
+
 // UnsplitGroup undoes the split that made a group: all groups of that split give their members back. It returns the
-// group that was split. WrongState: no split in force made the group.
+// group that was split. WrongState: no split in force made the group, or a group of the split is split itself.
 func (in *Inbox) UnsplitGroup(ctx context.Context, id deadletter.GroupID, by By) (*deadletter.Group, error) {
 	by, key, err := signed(ctx, by)
 	if err != nil {
@@ -114,6 +159,9 @@ func (in *Inbox) UnsplitGroup(ctx context.Context, id deadletter.GroupID, by By)
 		}
 		if whole == nil {
 			return noGroup(rule.Within)
+		}
+		if err := in.notSplitAgain(ctx, tx, rule); err != nil {
+			return err
 		}
 		if err := in.endRule(ctx, tx, rule, "remove_rule", by, key); err != nil {
 			return err

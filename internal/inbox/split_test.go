@@ -94,9 +94,14 @@ func TestSplitByKeys(t *testing.T) {
 		if _, err := r.SplitGroup(t.Context(), letters.ID, inbox.SplitRequest{When: `message contains "order 11"`}); err != nil {
 			t.Fatal(err)
 		}
-		r.want("a split of a split", r.one(dead(11, "Timeout")).Group.Print.Rule[:6], "split-")
+		inner := r.one(dead(11, "Timeout")).Group
+		r.want("a split of a split", inner.Print.Rule[:6], "split-")
+		_, err := r.SplitGroup(t.Context(), letters.ID, inbox.SplitRequest{When: `message contains "order 11"`})
+		r.refused(err, task.Conflict) // the same request twice
+		_, err = r.UnsplitGroup(t.Context(), letters.ID, inbox.By{})
+		r.refused(err, task.WrongState) // the inner split goes first
 
-		_, err := r.SplitGroup(t.Context(), whole, inbox.SplitRequest{Name: "kinds", When: "true"})
+		_, err = r.SplitGroup(t.Context(), whole, inbox.SplitRequest{Name: "kinds", When: "true"})
 		r.refused(err, task.Conflict)
 		_, err = r.SplitGroup(t.Context(), whole, inbox.SplitRequest{When: "tru"})
 		r.refused(err, task.Invalid)
@@ -106,5 +111,14 @@ func TestSplitByKeys(t *testing.T) {
 		r.refused(err, task.NotFound)
 		_, err = r.SaveRule(t.Context(), &deadletter.Rule{Namespace: "default", Name: "kinds", When: "true"}, inbox.By{})
 		r.refused(err, task.Conflict)
+
+		for _, id := range []deadletter.GroupID{inner.ID, letters.ID} {
+			if _, err := r.UnsplitGroup(t.Context(), id, inbox.By{}); err != nil {
+				t.Fatal(err)
+			}
+			r.pass(4 * time.Second)
+			r.pass(2 * time.Second)
+		}
+		r.want("the whole", r.counts(whole), "4 3 1 4")
 	})
 }

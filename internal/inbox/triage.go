@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -28,15 +29,22 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 			return err
 		}
 		n = len(sums)
+		sums = slices.DeleteFunc(sums, func(d deadletter.Delta) bool { return d.Failures <= 0 })
+		ids := make([]deadletter.GroupID, len(sums))
+		for i, d := range sums {
+			ids[i] = d.Group
+		}
+		groups, err := in.store.Groups(ctx, tx, ids)
+		if err != nil {
+			return err
+		}
 		var events []deadletter.Event
 		for _, d := range sums {
-			if d.Failures > 0 {
-				happened, err := in.failed(ctx, tx, d)
-				if err != nil {
-					return err
-				}
-				events = append(events, happened...)
+			happened, err := in.failed(ctx, tx, groups, d)
+			if err != nil {
+				return err
 			}
+			events = append(events, happened...)
 		}
 		return in.tell(ctx, tx, events...)
 	})
@@ -47,14 +55,19 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 }
 
 // failed tells a group of its failures, and then the group that shows it: both may be resolved or ignored. It returns
-// what that means.
-func (in *Inbox) failed(ctx context.Context, tx engine.Tx, d deadletter.Delta) (events []deadletter.Event, err error) {
+// what that means. groups has the groups that are loaded; failed adds those that it loads, so that each is one object.
+func (in *Inbox) failed(ctx context.Context, tx engine.Tx, groups map[deadletter.GroupID]*deadletter.Group,
+	d deadletter.Delta,
+) (events []deadletter.Event, err error) {
 	for id := d.Group; id != 0; {
-		g, err := in.store.Group(ctx, tx, id)
-		if err != nil || g == nil {
-			return events, err
+		g := groups[id]
+		if g == nil {
+			if g, err = in.store.Group(ctx, tx, id); err != nil || g == nil {
+				return events, err
+			}
+			groups[id] = g
 		}
-		if err := in.countShown(ctx, g); err != nil {
+		if err := in.countShown(ctx, tx, g); err != nil {
 			return nil, err
 		}
 		happened, err := in.failedIn(ctx, tx, g, d)
@@ -71,7 +84,7 @@ func (in *Inbox) failed(ctx context.Context, tx engine.Tx, d deadletter.Delta) (
 func (in *Inbox) failedIn(ctx context.Context, tx engine.Tx, g *deadletter.Group, d deadletter.Delta) (
 	events []deadletter.Event, err error,
 ) {
-	hour, err := in.thisHour(ctx, g)
+	hour, err := in.thisHour(ctx, tx, g)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +98,7 @@ func (in *Inbox) failedIn(ctx context.Context, tx engine.Tx, g *deadletter.Group
 			return append(events, nonNil(e)...), err
 		}
 	}
-	burst, err := in.burst(ctx, g)
+	burst, err := in.burst(ctx, tx, g)
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +115,13 @@ func nonNil(e *deadletter.Event) []deadletter.Event {
 	return []deadletter.Event{*e}
 }
 
-// burst returns the event of a burst, or nil. Like thisHour it reads the committed state.
-func (in *Inbox) burst(ctx context.Context, g *deadletter.Group) (*deadletter.Event, error) {
+// burst returns the event of a burst, or nil.
+func (in *Inbox) burst(ctx context.Context, tx engine.Tx, g *deadletter.Group) (*deadletter.Event, error) {
 	now := in.now()
 	if !g.MayBurst(now) {
 		return nil, nil
 	}
-	hours, err := in.shownHours(ctx, g, now.Add(-25*time.Hour))
+	hours, err := in.shownHours(ctx, tx, g, now.Add(-25*time.Hour))
 	if err != nil {
 		return nil, err
 	}
@@ -122,16 +135,16 @@ func (in *Inbox) burst(ctx context.Context, g *deadletter.Group) (*deadletter.Ev
 }
 
 // countShown sets the failures of the groups that are merged into an ignored one.
-func (in *Inbox) countShown(ctx context.Context, g *deadletter.Group) error {
+func (in *Inbox) countShown(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
 	if g.State != deadletter.GroupIgnored || g.Ignore.Count == 0 {
 		return nil
 	}
-	return in.sumShown(ctx, g)
+	return in.sumShown(ctx, tx, g)
 }
 
 // sumShown sets the failures of the groups that are merged into a group.
-func (in *Inbox) sumShown(ctx context.Context, g *deadletter.Group) error {
-	merged, err := in.store.MergedGroups(ctx, g.ID)
+func (in *Inbox) sumShown(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
+	merged, err := in.store.Merged(ctx, tx, g.ID)
 	g.Shown = 0
 	for _, m := range merged {
 		g.Shown += m.Failures
@@ -139,31 +152,26 @@ func (in *Inbox) sumShown(ctx context.Context, g *deadletter.Group) error {
 	return err
 }
 
-// thisHour returns the failures of the current clock hour in an ignored group and those that are merged into it. It
-// reads the committed state, in which the failures that are being folded are deltas still: they are counted once.
-func (in *Inbox) thisHour(ctx context.Context, g *deadletter.Group) (n int64, err error) {
+// thisHour returns the failures of the current clock hour in an ignored group and those that are merged into it, with
+// those that this transaction folds.
+func (in *Inbox) thisHour(ctx context.Context, tx engine.Tx, g *deadletter.Group) (n int64, err error) {
 	if g.State != deadletter.GroupIgnored || g.Ignore.PerHour == 0 {
 		return 0, nil
 	}
 	now := in.now()
-	hours, err := in.shownHours(ctx, g, now-now%task.Instant(time.Hour.Microseconds()))
+	hours, err := in.shownHours(ctx, tx, g, now-now%task.Instant(time.Hour.Microseconds()))
 	for _, h := range hours {
 		n += h.Failures
 	}
 	return n, err
 }
 
-// shownHours returns the failures by the hour of a group and those that are merged into it.
-func (in *Inbox) shownHours(ctx context.Context, g *deadletter.Group, since task.Instant) ([]deadletter.Hour, error) {
-	merged, err := in.store.MergedGroups(ctx, g.ID)
-	if err != nil {
-		return nil, err
-	}
-	ids := []deadletter.GroupID{g.ID}
-	for _, m := range merged {
-		ids = append(ids, m.ID)
-	}
-	hours, err := in.store.Hours(ctx, ids, since)
+// shownHours returns the failures by the hour of a group and those that are merged into it. A delta counts as much
+// before it is folded as after it, so it makes no difference which of them this transaction folds.
+func (in *Inbox) shownHours(ctx context.Context, tx engine.Tx, g *deadletter.Group, since task.Instant) (
+	[]deadletter.Hour, error,
+) {
+	hours, err := in.store.HoursOf(ctx, tx, []deadletter.GroupID{g.ID}, since)
 	return addHours(hours), err
 }
 

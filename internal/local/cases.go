@@ -337,7 +337,7 @@ func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.S
 // With DryRun it returns what it would do and changes nothing. A task that cannot be handled is left for the next
 // cycle, and its answer says so; it does not stop the others.
 func (b *Backend) DetectStaleness(ctx context.Context, req operate.DetectRequest) ([]operate.Detection, error) {
-	list, err := b.engine.DetectStaleness(ctx, req.BatchSize, req.DryRun)
+	list, err := b.engine.DetectByHand(ctx, req.Actor, req.Reason, req.BatchSize, req.DryRun)
 	if err != nil {
 		return nil, ToError(err)
 	}

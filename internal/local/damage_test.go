@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/sqlitetest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
@@ -35,7 +35,7 @@ func onDamagedStores(t *testing.T, test func(t *testing.T, d damaged)) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "tasker.db")
+		path := sqlitetest.File(t)
 		test(t, damaged{loose: true, open: func(t *testing.T) engine.Database {
 			s, err := sqlite.Open(t.Context(), path, &sqlite.Options{Seed: 1, Readers: 1})
 			if err != nil {

@@ -44,7 +44,7 @@ func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explan
 			},
 		)
 	}
-	out.Summary, out.Limits = x.summary(), x.limits()
+	out.Summary, out.Origin, out.Limits = x.summary(), x.origin(), x.limits()
 	return out, nil
 }
 
@@ -55,6 +55,22 @@ type explainer struct {
 	*view
 	// now is the same for all sentences of one answer, so their times add up.
 	now task.Instant
+}
+
+// origin is one sentence on the message that the task was made of, "" for a task that was submitted.
+func (x *explainer) origin() string {
+	in := x.task.Meta.Intake
+	if in == nil {
+		return ""
+	}
+	s := fmt.Sprintf("The source %s took it in from the queue %s", in.Source, in.Queue)
+	if in.Position != "" {
+		s += fmt.Sprintf(", as message %s", in.Position)
+	}
+	if in.SentAt != 0 {
+		s += fmt.Sprintf(", which was sent at %s", clock(in.SentAt))
+	}
+	return s + "."
 }
 
 // summary is one sentence about the task as a whole.

@@ -92,6 +92,7 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		FailedSteps:    c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),
 		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID,
 		IdempotencyKey: t.IdempotencyKey,
+		Intake:         fromIntake(t.Meta.Intake),
 		Initiator:      t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
 		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey,
 		TraceParent:    t.Meta.TraceParent,
@@ -207,4 +208,12 @@ func (b *Backend) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]
 		return nil, relocate(ToError(err), "/actor", "/cancelled_by")
 	}
 	return fromReceipts(receipts), nil
+}
+
+// fromIntake converts the message that a task was made of; nil for none.
+func fromIntake(in *task.Intake) *tasker.TaskIntake {
+	if in == nil {
+		return nil
+	}
+	return &tasker.TaskIntake{Source: in.Source, Queue: in.Queue, Position: in.Position, SentAt: in.SentAt.Ptr()}
 }

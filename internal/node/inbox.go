@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/format"
 	"github.com/taskerhq/tasker/internal/broker/post"
+	"github.com/taskerhq/tasker/internal/broker/redis"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -43,7 +44,7 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inb
 		return nil, nil, nil
 	}
 	limits := e.Config().Limits
-	drivers := driver.Registry{inbox.HTTP: post.Dial}
+	drivers := driver.Registry{inbox.HTTP: post.Dial, "redis-list": redis.OpenLists, "redis-stream": redis.OpenStreams}
 	maps.Copy(drivers, opts.Drivers)
 	carriers := map[string]inbox.Carrier{}
 	var closers []io.Closer
@@ -55,12 +56,14 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inb
 	sender := webhook.NewSender()
 	in := inbox.New(db, e, inbox.Options{Carriers: carriers, Formats: format.Names(), Ruler: ruler,
 		Webhooks:     webhooks(b, opts.Webhooks, sender),
-		PayloadBytes: limits.PayloadBytes, PageItems: limits.PageItems})
+		PayloadBytes: limits.PayloadBytes, PageItems: limits.PageItems, IntakeBatch: intakeBatch(e.Config()),
+		FailedJob: encodeFailedJob, Intaken: opts.Intaken})
 	loops := []upkeep.Loop{
 		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage},
 		{Name: "inbox_redrives", Every: redriveEvery, Once: in.Advance},
 		{Name: "inbox_due", Every: dueEvery, Once: in.SendDue},
 		{Name: "inbox_moves", Every: movesEvery, Once: in.AdvanceMoves},
+		{Name: "inbox_intake_failures", Every: dueEvery, Once: in.WriteFailures},
 		{Name: "inbox_tidy", Every: tidyEvery, Once: in.Tidy, Polite: true},
 	}
 	if len(opts.Webhooks) > 0 {
@@ -90,7 +93,7 @@ func declareSources(ctx context.Context, in *inbox.Inbox, sources []*deadletter.
 	if in == nil {
 		return &tasker.Error{Code: tasker.CodeInvalid,
 			Message: "the database keeps no dead letters, and sources are configured",
-			Hint:    "name another database than memory:, or remove sources from the configuration"}
+			Hint:    "name another database, or remove sources from the configuration"}
 	}
 	return local.ToError(in.Declare(ctx, sources))
 }

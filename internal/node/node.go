@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/dispatch/redis"
+	"github.com/taskerhq/tasker/internal/dlqapi"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/public"
@@ -55,6 +56,8 @@ type Options struct {
 	// Carriers connect sources of dead letters with brokers, by the names of their drivers. They are used in addition to
 	// those that a node has, and in place of one of the same name.
 	Carriers map[string]inbox.Carrier
+	// Intaken is told what became of each batch of messages that was taken in. It must not block. Defaults to none.
+	Intaken func(namespace, source string, of inbox.Intaken)
 	// Webhooks receive events of the inbox. They need a SQL store. All nodes of a database must have the same. Defaults
 	// to none.
 	Webhooks []webhook.Endpoint
@@ -198,6 +201,28 @@ func (n *Node) Census(ctx context.Context) (*engine.Census, error) {
 	return c, local.ToError(err)
 }
 
+// Levels returns how sources of dead letters stand, for metrics; none for a store in memory.
+func (n *Node) Levels(ctx context.Context) ([]inbox.Level, error) {
+	if n.inbox == nil {
+		return nil, nil
+	}
+	levels, err := n.inbox.Levels(ctx)
+	return levels, local.ToError(err)
+}
+
+// IntakeFailures returns how many failures of tasks are still to be written to a queue, up to 10,000, and the time of
+// the oldest one, for metrics.
+func (n *Node) IntakeFailures(ctx context.Context) (waiting int, oldest time.Time, err error) {
+	if n.inbox == nil {
+		return 0, oldest, nil
+	}
+	waiting, at, err := n.inbox.IntakeFailures(ctx)
+	if at != 0 {
+		oldest = at.Time()
+	}
+	return waiting, oldest, local.ToError(err)
+}
+
 // Inbox returns the use cases of dead letters; nil for a store in memory, which has none.
 func (n *Node) Inbox() *inbox.Inbox { return n.inbox }
 
@@ -207,6 +232,14 @@ func (n *Node) DeadLetters() deadletters.Backend {
 		return nil
 	}
 	return public.New(n.inbox)
+}
+
+// Jobs returns them as failed jobs in queues, for the family /api/dlq; nil likewise.
+func (n *Node) Jobs() dlqapi.Backend {
+	if n.inbox == nil {
+		return nil
+	}
+	return public.NewJobs(n.inbox)
 }
 
 // Dispatch returns the present way of steps to workers.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
@@ -45,7 +44,7 @@ func openStore(ctx context.Context, dsn string, opts Options) (engine.Database, 
 	}
 	switch kind {
 	case inMemory:
-		return memstore.New(nil), nil
+		return sqlite.OpenMemory(ctx, nil)
 	case onServer:
 		return postgres.Open(ctx, postgres.WithPoolSize(what, opts.PoolSize), &postgres.Options{Migrate: opts.Migrate})
 	default:

@@ -45,7 +45,10 @@ appendonly no
 
 // Launch is Start without a test: the caller closes the server. It ends with
 // the process at the latest.
-func Launch(settings ...string) (*Server, error) {
+func Launch(settings ...string) (*Server, error) { return launch(config, rand.Text(), settings) }
+
+// launch is Launch with another redis.conf, a password, and with arguments after redis.conf.
+func launch(config, password string, settings []string, args ...string) (*Server, error) {
 	program, err := Program()
 	if err != nil {
 		return nil, err
@@ -54,7 +57,7 @@ func Launch(settings ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{password: rand.Text()}
+	s := &Server{password: password}
 	s.server = &testserver.Server{
 		Name: "Redis", Home: home, Kill: os.Kill,
 		Program: func(port int) (*exec.Cmd, error) {
@@ -66,7 +69,7 @@ func Launch(settings ...string) (*Server, error) {
 			if err != nil {
 				return nil, err
 			}
-			return home.Command(program, path), nil
+			return home.Command(program, append([]string{path}, args...)...), nil
 		},
 		Greet: func(ctx context.Context, port int) error {
 			c, err := dial(ctx, s.url(port))
@@ -115,3 +118,13 @@ func (s *Server) Restart() error { return s.server.Restart(syscall.SIGTERM) }
 
 // Close stops the server and removes it.
 func (s *Server) Close() error { return s.server.Close() }
+
+// Do runs a command on a server and returns its answer: a string, an int64, nil, or a list of these. It does not use
+// the client that Tasker uses.
+func Do(url string, command ...string) (answer any, err error) {
+	err = withConn(url, func(c *conn) error {
+		answer, err = c.do(command...)
+		return err
+	})
+	return answer, err
+}

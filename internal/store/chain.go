@@ -20,7 +20,7 @@ func (s SQL) Chain() audit.Store { return chainRows{s} }
 
 const linkColumns = `seq, act_id, sealed_at, content, hash`
 
-var insertLinks = insertOf(`INSERT INTO tasker_act_links (`+linkColumns+`)`, 5, ``)
+var insertLinks = bulkOf(`INSERT INTO tasker_act_links (`+linkColumns+`)`, "nnnbb", ``)
 
 // waits is a condition on u, a row of tasker_act_unsealed: its act exists and has no link. An act without one may have
 // been removed: its row is kept as the evidence.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/store/nesting"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -42,9 +43,9 @@ type Dialect struct {
 	StateColumn func(task.State) string
 	// Lock ends a query whose rows are locked until the end of the transaction; "" with a single writer.
 	Lock string
-	// Anonymous: a statement with thousands of arguments has ? for each of them. SQLite takes a time for numbered ones
-	// that grows with the square of their number.
-	Anonymous bool
+	// Arrays: a []any is an argument too, a list of one type. Without, a statement with thousands of arguments has ? for
+	// each of them: SQLite takes a time for numbered ones that grows with the square of their number.
+	Arrays bool
 	// Contains is a condition: the bytes of a column contain those of an argument.
 	Contains func(column, arg string) string
 }
@@ -127,6 +128,9 @@ type Pool struct {
 
 // Exec implements Conn.
 func (p Pool) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if err := nesting.Check(ctx); err != nil {
+		return 0, err
+	}
 	r, err := p.DB.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, p.Classify(err)
@@ -144,6 +148,9 @@ func (p Pool) Send(ctx context.Context, query string, args ...any) error {
 
 // Query implements Conn.
 func (p Pool) Query(ctx context.Context, query string, args []any, each func(Row) error) error {
+	if err := nesting.Check(ctx); err != nil {
+		return err
+	}
 	rows, err := p.DB.QueryContext(ctx, query, args...)
 	if err != nil {
 		return p.Classify(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-var insertEvents = insertOf(`INSERT INTO tasker_inbox_events (event_id, at, submitted, body)`, 4, ``)
+var insertEvents = bulkOf(`INSERT INTO tasker_inbox_events (event_id, at, submitted, body)`, "innt", ``)
 
 // AddEvents stores events; see inbox.EventRows.
 func (letterRows) AddEvents(ctx context.Context, tx engine.Tx, events []deadletter.Event) error {

@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -27,13 +29,33 @@ const counted = `, CASE WHEN coalesce(d.at, 0) > g.last_at THEN d.at ELSE g.last
   CAST(sum(open_letters) AS bigint) AS open_letters, CAST(sum(open_cases) AS bigint) AS open_cases, max(at) AS at
   FROM tasker_group_deltas GROUP BY group_id) d ON d.group_id = g.group_id`
 
+// listed are the fields and counts of groups as a list shows them: with those of the groups that are merged into them
+// (m) and the deltas of all (d), read in one statement.
+var listed = strings.Replace(groupFields, "g.first_at", sortedBy["first"], 1) + `, ` + sortedBy["last"] + `,
+  g.failures + coalesce(m.failures, 0) + coalesce(d.failures, 0),
+  g.open_letters + coalesce(m.open_letters, 0) + coalesce(d.open_letters, 0),
+  g.open_cases + coalesce(m.open_cases, 0) + coalesce(d.open_cases, 0)
+ FROM tasker_groups g LEFT JOIN (SELECT merged_into AS group_id, CAST(sum(failures) AS bigint) AS failures,
+  CAST(sum(open_letters) AS bigint) AS open_letters, CAST(sum(open_cases) AS bigint) AS open_cases,
+  min(first_at) AS first_at, max(last_at) AS last_at
+  FROM tasker_groups WHERE merged_into <> 0 GROUP BY merged_into) m ON m.group_id = g.group_id
+ LEFT JOIN (SELECT ` + shownBy + ` AS group_id, CAST(sum(x.failures) AS bigint) AS failures,
+  CAST(sum(x.open_letters) AS bigint) AS open_letters, CAST(sum(x.open_cases) AS bigint) AS open_cases, max(x.at) AS at
+  FROM tasker_group_deltas x JOIN tasker_groups o ON o.group_id = x.group_id GROUP BY ` + shownBy + `) d
+  ON d.group_id = g.group_id`
+
+// shownBy is the group that shows a group o: itself, unless it is merged.
+const shownBy = `CASE WHEN o.merged_into <> 0 THEN o.merged_into ELSE o.group_id END`
+
 // sortedBy are the values by which groups are listed, the largest first.
 // The value is part of the cursor, so each must be an expression that the WHERE clause can repeat.
 var sortedBy = map[string]string{
-	"last": `CASE WHEN coalesce(d.at, 0) > g.last_at THEN d.at ELSE g.last_at END`,
-	"open": `g.open_letters + g.open_cases + coalesce(d.open_letters, 0) + coalesce(d.open_cases, 0)`,
+	"last": `CASE WHEN coalesce(d.at, 0) > g.last_at AND coalesce(d.at, 0) > coalesce(m.last_at, 0) THEN d.at
+  WHEN coalesce(m.last_at, 0) > g.last_at THEN m.last_at ELSE g.last_at END`,
+	"open": `g.open_letters + g.open_cases + coalesce(m.open_letters, 0) + coalesce(m.open_cases, 0)
+  + coalesce(d.open_letters, 0) + coalesce(d.open_cases, 0)`,
 	// newest first
-	"first": `g.first_at`,
+	"first": `CASE WHEN coalesce(m.first_at, g.first_at) < g.first_at THEN m.first_at ELSE g.first_at END`,
 }
 
 // ListGroups returns a page of groups; see inbox.GroupReader. There are few groups: it sorts those of the namespace.
@@ -53,8 +75,7 @@ func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*dea
 	w.addIf(f.Text != "", "replace(g.title, ?, '') <> g.title", clean(f.Text))
 	w.addIf(f.OpenOnly, sortedBy["open"]+" > 0")
 	w.addIf(f.After != 0, "("+value+", g.group_id) < (CAST(? AS bigint), CAST(? AS bigint))", f.AfterValue, int64(f.After))
-	query := `SELECT ` + groupFields + counted + w.text() + ` ORDER BY ` + value + ` DESC, g.group_id DESC LIMIT ` +
-		w.arg(f.Limit)
+	query := `SELECT ` + listed + w.text() + ` ORDER BY ` + value + ` DESC, g.group_id DESC LIMIT ` + w.arg(f.Limit)
 	return collect(ctx, s, scanGroup, query, w.args...)
 }
 
@@ -66,6 +87,11 @@ func (s letterRows) MergedGroups(ctx context.Context, into deadletter.GroupID) (
 	}
 	return collect(ctx, s, scanGroup, `SELECT `+groupFields+counted+
 		` WHERE g.merged_into = $1 AND g.merged_into <> 0 ORDER BY g.group_id`, int64(into))
+}
+
+// Merged is MergedGroups in a transaction; see inbox.GroupRows.
+func (letterRows) Merged(ctx context.Context, tx engine.Tx, into deadletter.GroupID) ([]*deadletter.Group, error) {
+	return letterRows{In(tx)}.MergedGroups(ctx, into)
 }
 
 // GroupNotes returns the thread of a group, the latest first; see inbox.GroupReader.
@@ -97,10 +123,13 @@ func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
 		w := where{}
 		of := list(&w, part, func(g deadletter.GroupID) any { return int64(g) })
 		from := w.arg(int64(since))
-		query := `SELECT h.group_id, h.at, CAST(sum(h.failures) AS bigint) FROM (
- SELECT group_id, at, failures FROM tasker_group_hours WHERE group_id IN ` + of + `
- UNION ALL SELECT group_id, at - at % 3600000000, failures FROM tasker_group_deltas WHERE failures <> 0
-  AND group_id IN ` + of + `) h WHERE h.at >= ` + from + ` GROUP BY h.group_id, h.at ORDER BY h.group_id, h.at`
+		query := `SELECT h.shown, h.at, CAST(sum(h.failures) AS bigint) FROM (
+ SELECT ` + shownBy + ` AS shown, x.at, x.failures FROM tasker_groups o JOIN tasker_group_hours x
+  ON x.group_id = o.group_id WHERE o.group_id IN ` + of + ` OR o.merged_into IN ` + of + `
+ UNION ALL SELECT ` + shownBy + `, x.at - x.at % 3600000000, x.failures FROM tasker_groups o
+  JOIN tasker_group_deltas x ON x.group_id = o.group_id
+  WHERE x.failures <> 0 AND (o.group_id IN ` + of + ` OR o.merged_into IN ` + of + `)) h
+ WHERE h.at >= ` + from + ` GROUP BY h.shown, h.at ORDER BY h.shown, h.at`
 		err := s.Query(ctx, query, w.args, func(row Row) error {
 			var group int64
 			var h deadletter.Hour
@@ -115,6 +144,13 @@ func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
 		}
 	}
 	return out, nil
+}
+
+// HoursOf is Hours in a transaction; see inbox.GroupRows.
+func (letterRows) HoursOf(ctx context.Context, tx engine.Tx, groups []deadletter.GroupID, since task.Instant) (
+	map[deadletter.GroupID][]deadletter.Hour, error,
+) {
+	return letterRows{In(tx)}.Hours(ctx, groups, since)
 }
 
 // Resolutions adds up how often groups were resolved; see inbox.GroupReader. An index has all of it.

@@ -16,15 +16,25 @@ const (
   g.regression, g.regressions, g.resolved_at, g.open_for, g.resolutions, g.opened_at, g.owner, g.runbook, g.due_at,
   g.merged_into, g.told_at, g.burst_at, g.first_at, g.notes, g.version, g.rule_version, g.rule_keys`
 	groupCounts = `, g.last_at, g.failures, g.open_letters, g.open_cases`
-	groupWidth  = 35
 )
 
 var (
-	insertGroups = insertOf(`INSERT INTO tasker_groups (group_id, namespace, print_version, error_type, error_message,
+	// A group that is being counted must not be waited for: ON CONFLICT alone waits until the row is settled.
+	insertGroups = bulkOf(`INSERT INTO tasker_groups (group_id, namespace, print_version, error_type, error_message,
   frame, place, rule, title, state, state_at, resolved_in, ignore_until, ignore_count, ignore_rate, ignored_from,
   regression, regressions, resolved_at, open_for, resolutions, opened_at, owner, runbook, due_at, merged_into, first_at,
-  notes, version, rule_version, rule_keys, last_at, failures, open_letters, open_cases)`, groupWidth, ` ON CONFLICT DO NOTHING`)
-	insertDeltas = insertOf(`INSERT INTO tasker_group_deltas (group_id, failures, open_letters, open_cases, at)`, 5, ``)
+  notes, version, rule_version, rule_keys, last_at, failures, open_letters, open_cases) SELECT * FROM (`,
+		"ntntt"+"tttttntnnnn"+"nnnnnnttnnn"+"nnntnnnn", `) AS v
+ WHERE NOT EXISTS (SELECT 1 FROM tasker_groups g WHERE g.group_id = v.column1) ON CONFLICT DO NOTHING`)
+	countGroups = bulkOf(`UPDATE tasker_groups SET failures = failures + v.column2,
+  open_letters = open_letters + v.column3, open_cases = open_cases + v.column4,
+  last_at = CASE WHEN last_at < v.column5 THEN v.column5 ELSE last_at END FROM (`, "nnnnn", `) AS v
+ WHERE group_id = v.column1`)
+	countHours = bulkOf(`INSERT INTO tasker_group_hours (group_id, at, failures)`, "nnn", ` ON CONFLICT (group_id, at)
+  DO UPDATE SET failures = tasker_group_hours.failures + excluded.failures`)
+	dropHours = bulkOf(`DELETE FROM tasker_group_hours WHERE (group_id, at) IN (SELECT h.group_id, h.at FROM (`, "nn",
+		`) AS v JOIN tasker_group_hours h ON h.group_id = v.column1 AND h.at < v.column2)`)
+	insertDeltas = bulkOf(`INSERT INTO tasker_group_deltas (group_id, failures, open_letters, open_cases, at)`, "nnnnn", ``)
 )
 
 // scanGroup reads groupFields and groupCounts, or counted in place of the latter.
@@ -93,13 +103,32 @@ func (letterRows) AddDeltas(ctx context.Context, tx engine.Tx, deltas []deadlett
 
 // Group returns a group, locked, or nil. Its counts include the deltas that the transaction sees.
 func (letterRows) Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID) (*deadletter.Group, error) {
+	groups, err := letterRows{}.Groups(ctx, tx, []deadletter.GroupID{id})
+	return groups[id], err
+}
+
+// Groups returns groups, locked in the order of their IDs; see inbox.GroupRows.
+func (letterRows) Groups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID) (
+	map[deadletter.GroupID]*deadletter.Group, error,
+) {
 	s := In(tx)
-	g, err := first(ctx, s, scanGroup, `SELECT `+groupFields+groupCounts+` FROM tasker_groups g WHERE g.group_id = $1`+
-		s.Lock, int64(id))
-	if err != nil || g == nil {
-		return nil, err
+	found := map[deadletter.GroupID]*deadletter.Group{}
+	for part := range slices.Chunk(slices.Sorted(slices.Values(ids)), fetched) {
+		w := where{}
+		groups, err := collect(ctx, s, scanGroup, `SELECT `+groupFields+groupCounts+` FROM tasker_groups g
+ WHERE g.group_id IN `+list(&w, part, func(id deadletter.GroupID) any { return int64(id) })+
+			` ORDER BY g.group_id`+s.Lock, w.args...)
+		if err == nil {
+			err = s.addPending(ctx, groups...)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range groups {
+			found[g.ID] = g
+		}
 	}
-	return g, s.addPending(ctx, g)
+	return found, nil
 }
 
 // addPending adds the deltas that are not folded yet to the counts of groups.
@@ -199,29 +228,33 @@ func (letterRows) FoldDeltas(ctx context.Context, tx engine.Tx, limit int) ([]de
 
 // count adds sums to the counts of groups, and failures to their hours.
 func (s SQL) count(ctx context.Context, sums, hours []deadletter.Delta) error {
-	const (
-		count = `UPDATE tasker_groups SET failures = failures + $2, open_letters = open_letters + $3,
-  open_cases = open_cases + $4, last_at = CASE WHEN last_at < $5 THEN $5 ELSE last_at END WHERE group_id = $1`
-		hour = `INSERT INTO tasker_group_hours (group_id, at, failures) VALUES ($1, $2, $3) ON CONFLICT (group_id, at)
-  DO UPDATE SET failures = tasker_group_hours.failures + excluded.failures`
-		drop = `DELETE FROM tasker_group_hours WHERE group_id = $1 AND at < $2`
-	)
-	for _, d := range sums {
-		if err := s.Send(ctx, count, int64(d.Group), d.Failures, d.OpenLetters, d.OpenCases, int64(d.At)); err != nil {
-			return err
+	ids, counts, old := make([]deadletter.GroupID, len(sums)), make([][]any, len(sums)), make([][]any, len(sums))
+	for i, d := range sums {
+		ids[i] = d.Group
+		counts[i] = []any{int64(d.Group), d.Failures, d.OpenLetters, d.OpenCases, int64(d.At)}
+		old[i] = []any{int64(d.Group), int64(d.At) - hoursKept}
+	}
+	counted := make([][]any, len(hours))
+	for i, h := range hours {
+		counted[i] = []any{int64(h.Group), int64(h.At), h.Failures}
+	}
+	if s.Lock != "" { // one UPDATE of many rows takes them in any order
+		for part := range slices.Chunk(ids, fetched) {
+			w := where{}
+			query := `SELECT 1 FROM tasker_groups WHERE group_id IN ` +
+				list(&w, part, func(id deadletter.GroupID) any { return int64(id) }) + ` ORDER BY group_id` + s.Lock
+			if err := s.Send(ctx, query, w.args...); err != nil {
+				return err
+			}
 		}
 	}
-	for _, h := range hours {
-		if err := s.Send(ctx, hour, int64(h.Group), int64(h.At), h.Failures); err != nil {
-			return err
-		}
+	if err := countGroups.send(ctx, s, counts); err != nil {
+		return err
 	}
-	for _, d := range sums {
-		if err := s.Send(ctx, drop, int64(d.Group), int64(d.At)-hoursKept); err != nil {
-			return err
-		}
+	if err := countHours.send(ctx, s, counted); err != nil {
+		return err
 	}
-	return nil
+	return dropHours.send(ctx, s, old)
 }
 
 // sumDeltas adds deltas up: by group, and their failures by group and hour; both in the order of the groups.

@@ -30,9 +30,12 @@ func (letterRows) Items(ctx context.Context, tx engine.Tx, id task.ID, state dea
 	return letterRows{In(tx)}.ListItems(ctx, id, state, above, limit)
 }
 
-// itemStates are those that the index of notable items does or does not contain.
+// itemStates are all that there are.
 var itemStates = []deadletter.ItemState{deadletter.ItemPending, deadletter.ItemSending, deadletter.ItemSent,
 	deadletter.ItemReturned, deadletter.ItemCompleted, deadletter.ItemFailed, deadletter.ItemSkipped}
+
+// notableItems are the states in the condition of the index of notable items.
+var notableItems = []deadletter.ItemState{deadletter.ItemReturned, deadletter.ItemFailed, deadletter.ItemSkipped}
 
 // ListItems returns items of a redrive above a number; see inbox.RedriveReader.
 // An empty state means all. An unknown state has no items; it must not reach the query, where states are literals.
@@ -47,6 +50,8 @@ func (s letterRows) ListItems(ctx context.Context, id task.ID, state deadletter.
 			return nil, nil
 		}
 		w.add("i.state = " + quoted(state))
+		// The condition of an index has to be met as it is written.
+		w.addIf(slices.Contains(notableItems, state), "i.state IN ("+quoted(notableItems...)+")")
 	}
 	return collect(ctx, s, s.scanItem, `SELECT `+itemColumns+` FROM tasker_redrive_items i`+w.text()+
 		` ORDER BY i.no LIMIT `+w.arg(limit), w.args...)

@@ -31,7 +31,7 @@ func (s letterRows) FindLetter(ctx context.Context, id task.ID) (*deadletter.Let
 // Occurrences returns the occurrences of a letter, the latest first. They come whole, with stacks and payloads.
 func (s letterRows) Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error) {
 	const query = `SELECT letter_id, no, at, group_id, error_type, error_code, error_class, retryable, handler, origin,
-  position, attempts, redrive_id, error_message, stack, payload FROM tasker_letter_occurrences WHERE letter_id = $1
+  position, attempts, redrive_id, error_message, stack, payload, details FROM tasker_letter_occurrences WHERE letter_id = $1
  ORDER BY no DESC LIMIT $2`
 	list, err := collect(ctx, s, s.scanLetterOccurrence, query, s.id(id), limit)
 	if len(list) > 0 && list[0].Letter != id { // an engine may keep a part of the ID
@@ -43,10 +43,11 @@ func (s letterRows) Occurrences(ctx context.Context, id task.ID, limit int) ([]d
 // scanLetterOccurrence reads the columns of Occurrences. Stack and payload are packed; see pack.
 func (s letterRows) scanLetterOccurrence(row Row) (o deadletter.Occurrence, err error) {
 	var retryable, group int64
-	var packedStack, packed blob
+	var packedStack, packed, details blob
 	err = row.Scan(s.ScanID(&o.Letter), &o.No, &o.At, &group, (*Text)(&o.Failure.Type), (*Text)(&o.Failure.Code),
 		(*Text)(&o.Failure.Class), &retryable, (*Text)(&o.Handler), (*Text)(&o.Origin), (*Text)(&o.Position), &o.Attempts,
-		s.ScanID(&o.Redrive), (*Text)(&o.Failure.Message), &packedStack, &packed)
+		s.ScanID(&o.Redrive), (*Text)(&o.Failure.Message), &packedStack, &packed,
+		&details)
 	if err != nil {
 		return o, err
 	}
@@ -56,6 +57,9 @@ func (s letterRows) scanLetterOccurrence(row Row) (o deadletter.Occurrence, err 
 		return o, err
 	}
 	o.Stack = string(stack)
+	if o.Details, err = unpackDetails(details); err != nil {
+		return o, err
+	}
 	o.Payload, err = unpack(packed)
 	return o, err
 }
@@ -64,7 +68,7 @@ func (s letterRows) scanLetterOccurrence(row Row) (o deadletter.Occurrence, err 
 // selection, in the order of the page. What no index decides is looked for in a bounded window of those.
 // Next is zero at the end. A page may be short and still have a Next, where the window ended.
 func (s letterRows) ListLetters(ctx context.Context, f inbox.LetterFilter) (inbox.LetterPage, error) {
-	if !hasLetters(f.Selection) || len(statesOf(f.Selection)) == 0 {
+	if !f.SelectsLetters() || len(statesOf(f.Selection)) == 0 {
 		return inbox.LetterPage{}, nil
 	}
 	if len(f.IDs) > 0 {
@@ -233,7 +237,8 @@ func (letterRows) PurgeLetters(ctx context.Context, tx engine.Tx, until task.Ins
 		return 0, err
 	}
 	for part := range chunks(ids) {
-		for _, table := range []string{"tasker_letter_occurrences", "tasker_letter_bodies", "tasker_letters"} {
+		for _, table := range []string{"tasker_letter_occurrences", "tasker_letter_bodies", "tasker_letter_aliases",
+			"tasker_letters"} {
 			w := where{}
 			if err := s.Send(ctx, `DELETE FROM `+table+` WHERE letter_id IN `+s.idList(&w, part), w.args...); err != nil {
 				return 0, err

@@ -29,16 +29,16 @@ const (
   l.message_key, l.failed_sends, l.head`
 	wholeLetter = listedLetter + `, l.headers`
 	bareLetter  = listedLetter + `, NULL`
-	letterWidth = 39
 )
 
 var (
-	insertLetters = insertOf(`INSERT INTO tasker_letters (`+strings.ReplaceAll(wholeLetter, "l.", "")+`)`, letterWidth,
-		` ON CONFLICT (namespace, source, identity) DO NOTHING`)
-	insertBodies      = insertOf(`INSERT INTO tasker_letter_bodies (letter_id, payload, edited)`, 3, ``)
-	insertOccurrences = insertOf(`INSERT INTO tasker_letter_occurrences (letter_id, no, at, group_id, error_type,
-  error_code, error_class, retryable, handler, origin, position, attempts, redrive_id, error_message, stack, payload)`,
-		16, ` ON CONFLICT DO NOTHING`)
+	insertLetters = bulkOf(`INSERT INTO tasker_letters (`+strings.ReplaceAll(wholeLetter, "l.", "")+`)`,
+		"ittttttt"+"ttnntinnt"+"ttntnnnnn"+"nnnnnnntt"+"bnbb", ` ON CONFLICT (namespace, source, identity) DO NOTHING`)
+	insertBodies      = bulkOf(`INSERT INTO tasker_letter_bodies (letter_id, payload, edited)`, "ibb", ``)
+	insertOccurrences = bulkOf(`INSERT INTO tasker_letter_occurrences (letter_id, no, at, group_id, error_type,
+  error_code, error_class, retryable, handler, origin, position, attempts, redrive_id, error_message, stack, payload,
+  details)`,
+		"innnt"+"ttntttn"+"itbbb", ` ON CONFLICT DO NOTHING`)
 )
 
 // letterRow is a letter as it is read: where its payload and its edited content are is known from two columns.
@@ -116,6 +116,11 @@ func (letterRows) AddLetters(ctx context.Context, tx engine.Tx, letters []*deadl
 	if err != nil {
 		return nil, err
 	}
+	dropped, err := s.dropAliased(ctx, letters)
+	if err != nil {
+		return nil, err
+	}
+	count -= dropped
 	added, fresh := make([]bool, len(letters)), letters
 	if count == int64(len(letters)) {
 		for i := range added {
@@ -155,7 +160,8 @@ func (s letterRows) addHistories(ctx context.Context, tx engine.Tx, letters []*d
 	occurrences := make([]deadletter.Occurrence, len(letters))
 	for i, l := range letters {
 		occurrences[i] = deadletter.Occurrence{Letter: l.ID, No: l.Occurrences, At: l.LastAt, Group: l.Group,
-			Failure: l.Failure, Handler: l.Handler, Stack: l.Stack, Origin: l.Origin, Position: l.Position,
+			Failure: l.Failure, Handler: l.Handler, Stack: l.Stack, Details: l.Details, Origin: l.Origin,
+			Position: l.Position,
 			Attempts: l.Attempts, Redrive: l.Redrive}
 		if len(l.Original.Payload) <= inbox.SmallPayload && l.Edited == nil {
 			continue
@@ -193,9 +199,14 @@ func (letterRows) AddOccurrences(ctx context.Context, tx engine.Tx, occurrences 
 		if err != nil {
 			return err
 		}
+		details, err := packDetails(o.Details)
+		if err != nil {
+			return err
+		}
 		rows[i] = []any{s.id(o.Letter), o.No, int64(o.At), int64(o.Group), clean(o.Failure.Type), clean(o.Failure.Code),
 			clean(string(o.Failure.Class)), flag(o.Failure.Retryable), clean(o.Handler), clean(o.Origin), clean(o.Position),
-			o.Attempts, s.optional(o.Redrive), clean(o.Failure.Message), binary(stack), binary(payload)}
+			o.Attempts, s.optional(o.Redrive), clean(o.Failure.Message), binary(stack), binary(payload),
+			binary(details)}
 	}
 	return insertOccurrences.send(ctx, s, rows)
 }
@@ -220,28 +231,6 @@ func (s letterRows) locked(ctx context.Context, ids []task.ID) ([]letterRow, err
 		_, asked := slices.BinarySearchFunc(ids, r.ID, compareIDs)
 		return !asked
 	}), err
-}
-
-// Identified returns the letters with one of the identities; see inbox.LetterRows.
-// The letters are whole and locked, so that the same failure reported twice at once is counted once.
-func (letterRows) Identified(ctx context.Context, tx engine.Tx, namespace, source string,
-	identities []string,
-) ([]*deadletter.Letter, error) {
-	s := letterRows{In(tx)}
-	var all []letterRow
-	for part := range slices.Chunk(identities, fetched) {
-		w := where{}
-		w.add("l.namespace = ?", namespace)
-		w.add("l.source = ?", source)
-		w.add("l.identity IN " + list(&w, part, func(v string) any { return identityKey(v) }))
-		rows, err := collect(ctx, s, s.scanLetter, `SELECT `+wholeLetter+` FROM tasker_letters l`+w.text()+
-			` ORDER BY l.letter_id`+s.Lock, w.args...)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, rows...)
-	}
-	return s.whole(ctx, all)
 }
 
 // Returning returns letters that were sent back, by the hash of their content; see inbox.LetterRows.
@@ -276,18 +265,23 @@ func (letterRows) Returning(ctx context.Context, tx engine.Tx, namespace string,
 
 // whole adds the parts of letters that are in other tables, and returns the letters. They are read after the rows were
 // locked, so they belong to them.
-// It takes two queries for any number of letters: bodies of the large ones, and the stacks of the latest failures.
+// It takes two queries for any number of letters: bodies of the large ones, and the stacks and details of the latest
+// failures.
 func (s letterRows) whole(ctx context.Context, rows []letterRow) ([]*deadletter.Letter, error) {
 	letters, err := s.withBodies(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
-	return letters, s.each(ctx, rows, `SELECT o.letter_id, o.stack, NULL FROM tasker_letters l
+	return letters, s.each(ctx, rows, `SELECT o.letter_id, o.stack, o.details FROM tasker_letters l
  JOIN tasker_letter_occurrences o ON o.letter_id = l.letter_id AND o.no = l.occurrences
- WHERE o.stack IS NOT NULL AND l.letter_id IN `,
-		func(r letterRow, packed, _ []byte) error {
+ WHERE (o.stack IS NOT NULL OR o.details IS NOT NULL) AND l.letter_id IN `,
+		func(r letterRow, packed, details []byte) error {
 			stack, err := unpack(packed)
+			if err != nil {
+				return err
+			}
 			r.Stack = string(stack)
+			r.Details, err = unpackDetails(details)
 			return err
 		})
 }
@@ -354,7 +348,7 @@ func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*dead
 			int64(l.StateAt), int64(l.Due), clean(l.Reason), s.optional(l.Redrive), int64(l.PurgeAt), int64(l.Group),
 			clean(l.Failure.Type), clean(l.Failure.Code), clean(string(l.Failure.Class)), flag(l.Failure.Retryable),
 			clean(l.Failure.Message), clean(l.Handler), l.Occurrences, l.Attempts, l.Replays, flag(l.Parked),
-			int64(l.FirstAt), int64(l.LastAt), flag(l.Edited != nil), l.Version, clean(l.Identity), l.FailedSends)
+			int64(l.FirstAt), int64(l.LastAt), flag(l.Edited != nil), l.Version, identityKey(l.Identity), l.FailedSends)
 		if err != nil || l.Edited == nil { // the column says that what is stored no longer counts
 			if err != nil {
 				return err

@@ -15,7 +15,8 @@ const redriveColumns = `r.redrive_id, r.namespace, r.operation, r.destination, r
   r.wave_began, r.behind, r.actor, r.key_name, r.reason, r.created_at, r.version, r.counts, r.plan, r.stop, r.edit,
   r.selection`
 
-var insertRedrive = insertOf(`INSERT INTO tasker_redrives (`+strings.ReplaceAll(redriveColumns, "r.", "")+`)`, 28, ``)
+var insertRedrive = bulkOf(`INSERT INTO tasker_redrives (`+strings.ReplaceAll(redriveColumns, "r.", "")+`)`,
+	"itttntnttnnn"+"nnnnnn"+"tttnn"+"ttttt", ``)
 
 // scanRedrive reads redriveColumns. A part that cannot be decoded is an error: a redrive must not go on without its
 // rules.
@@ -146,8 +147,9 @@ func (s letterRows) ActiveRedrives(ctx context.Context, behind task.ID, limit in
 
 // Freeze writes down the items of a redrive; see inbox.RedriveRows. Parked letters are left out unless the redrive
 // includes them.
-// TooLarge: the selection has more than limit items; the caller must roll back, since they are inserted then. Items are
-// numbered by the time of their first death, the oldest first. It returns their number.
+// TooLarge: the selection has more than limit items, and the plan does not limit them to fewer; the caller must roll
+// back, since they are inserted then. Items are numbered by the time of their first death, the oldest first. It returns
+// their number.
 func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, limit int) (int, error) {
 	s := letterRows{In(tx)}
 	w := where{}
@@ -158,8 +160,12 @@ func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redriv
 	}
 	query := `INSERT INTO tasker_redrive_items (redrive_id, no, kind, item_id, state, wave, at, group_id, uncertain,
   message) SELECT CAST(` + id + ` AS uuid), row_number() OVER (ORDER BY q.died, q.id), q.kind, q.id, 'pending', 0,
-  CAST(` + w.arg(int64(r.FrozenAt)) + ` AS bigint), 0, 0, '' FROM (` + strings.Join(items, ` UNION ALL `) + ` LIMIT ` +
-		w.arg(limit+1) + `) q`
+  CAST(` + w.arg(int64(r.FrozenAt)) + ` AS bigint), 0, 0, '' FROM (` + strings.Join(items, ` UNION ALL `)
+	if r.Plan.Limit > 0 { // only then the order decides what is taken
+		query += ` ORDER BY died, id LIMIT ` + w.arg(min(r.Plan.Limit, limit)) + `) q`
+	} else {
+		query += ` LIMIT ` + w.arg(limit+1) + `) q`
+	}
 	n, err := s.Exec(ctx, query, w.args...)
 	if err == nil && n > int64(limit) {
 		e := task.Errorf(task.TooLarge, "the selection has more than %d items", limit)
@@ -174,7 +180,7 @@ func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redriv
 func (s letterRows) frozenItems(ctx context.Context, w *where, r *deadletter.Redrive) ([]string, error) {
 	f := r.Selection
 	var items []string
-	if hasLetters(f) {
+	if f.SelectsLetters() {
 		letters := where{args: w.args}
 		if len(f.IDs) > 0 {
 			letters.add("l.letter_id IN " + s.idList(&letters, f.IDs))

@@ -93,16 +93,26 @@ func (s SQL) letterTerms(w *where, f deadletter.Selection) {
 	}
 	w.addIf(f.After != 0, "l.last_at >= ?", int64(f.After))
 	w.addIf(f.Before != 0, "l.last_at < ?", int64(f.Before))
+	w.addIf(f.FirstAfter != 0, "l.first_at >= ?", int64(f.FirstAfter))
+	w.addIf(f.FirstBefore != 0, "l.first_at < ?", int64(f.FirstBefore))
 	w.addIf(f.MinReplays > 0, "l.replays >= ?", f.MinReplays)
+	if f.Replayed != nil {
+		w.add(isOrIsNot(*f.Replayed, "l.replays > 0"))
+	}
+	if f.Retryable != nil {
+		w.add("l.retryable = ?", flag(*f.Retryable))
+	}
 	if f.Parked != nil {
 		w.add("l.parked = ?", flag(*f.Parked))
 	}
 }
 
-// hasLetters reports whether a selection can select letters.
-// Letters belong to no template.
-func hasLetters(f deadletter.Selection) bool {
-	return f.Kind != deadletter.KindCase && f.Template == ""
+// isOrIsNot returns a condition, or its opposite.
+func isOrIsNot(yes bool, condition string) string {
+	if yes {
+		return condition
+	}
+	return "NOT (" + condition + ")"
 }
 
 // hasCases reports whether a selection can select cases: they come from no source, have no headers, and are pending or
@@ -133,7 +143,19 @@ func (s SQL) caseSelection(ctx context.Context, w *where, f deadletter.Selection
 	w.addIf(f.Text != "", "replace(c.error_message, ?, '') <> c.error_message", clean(f.Text))
 	w.addIf(f.After != 0, "c.occurred_at >= ?", int64(f.After))
 	w.addIf(f.Before != 0, "c.occurred_at < ?", int64(f.Before))
+	w.addIf(f.FirstAfter != 0, "c.dlq_timestamp >= ?", int64(f.FirstAfter))
+	w.addIf(f.FirstBefore != 0, "c.dlq_timestamp < ?", int64(f.FirstBefore))
 	w.addIf(f.MinReplays > 0, "CAST(c.replays ->> 'count' AS bigint) >= ?", f.MinReplays)
+	w.addIf(f.Reason != "", "c.dlq_reason = ?", string(f.Reason))
+	if f.Retryable != nil {
+		w.add("c.retryable = ?", flag(*f.Retryable))
+	}
+	// The task is looked up for each case that passed, never joined. Its metadata counts the replays under every case.
+	w.addIf(f.TaskState != "", "(SELECT t.state FROM tasker_tasks t WHERE t.id = c.task_uuid) = ?", string(f.TaskState))
+	if f.Replayed != nil {
+		w.add(isOrIsNot(*f.Replayed, `coalesce((SELECT CAST(t.meta ->> 'replays' AS bigint) FROM tasker_tasks t
+  WHERE t.id = c.task_uuid), 0) > 0`))
+	}
 	return true, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-const sourceColumns = `namespace, name, driver, url, queue, format, targets, max_replays, max_open, paused, version`
+const sourceColumns = `namespace, name, driver, url, queue, format, targets, max_replays, max_open, paused, intake, version`
 
 // sourceFields are all columns of a source that are read; SaveSource stores those of sourceColumns.
 const sourceFields = sourceColumns + `, lost_at, lost_for`
@@ -19,29 +19,38 @@ func scanSource(row Row) (*deadletter.Source, error) {
 	r := &deadletter.Source{}
 	var targets JSON
 	var paused int64
+	var intake Text
 	err := row.Scan((*Text)(&r.Namespace), (*Text)(&r.Name), (*Text)(&r.Driver), (*Text)(&r.URL), (*Text)(&r.Queue),
-		(*Text)(&r.Format), &targets, &r.MaxReplays, &r.MaxOpen, &paused, &r.Version, &r.LostAt,
-		(*Text)(&r.LostFor))
+		(*Text)(&r.Format), &targets, &r.MaxReplays, &r.MaxOpen, &paused, &intake, &r.Version,
+		&r.LostAt, (*Text)(&r.LostFor))
 	if err != nil {
 		return nil, err
 	}
 	r.Paused = paused != 0
+	if r.Intake, err = intakeOf(intake); err != nil {
+		return nil, err
+	}
 	return r, targets.into(&r.Targets)
 }
 
 // SaveSource inserts or changes a source; see inbox.SourceRows. Its reader and its cursor stay as they are.
 func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.Source) error {
 	const query = `INSERT INTO tasker_sources (` + sourceColumns + `)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (namespace, name) DO UPDATE SET
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (namespace, name) DO UPDATE SET
   driver = excluded.driver, url = excluded.url, queue = excluded.queue, format = excluded.format,
   targets = excluded.targets, max_replays = excluded.max_replays, max_open = excluded.max_open,
-  paused = excluded.paused, version = excluded.version WHERE tasker_sources.version = excluded.version - 1`
+  paused = excluded.paused, intake = excluded.intake, version = excluded.version
+  WHERE tasker_sources.version = excluded.version - 1`
 	targets, err := jsonText(r.Targets)
 	if err != nil {
 		return err
 	}
+	intake, err := intakeText(r.Intake)
+	if err != nil {
+		return err
+	}
 	return changedOne(ctx, tx, "the source", query, r.Namespace, r.Name, r.Driver, r.URL, r.Queue, r.Format, targets,
-		r.MaxReplays, r.MaxOpen, flag(r.Paused), r.Version)
+		r.MaxReplays, r.MaxOpen, flag(r.Paused), intake, r.Version)
 }
 
 // changedOne runs a statement that changes the row of a version, and fails with Conflict when it has another one.
@@ -57,6 +66,11 @@ func changedOne(ctx context.Context, tx engine.Tx, what, query string, args ...a
 func (letterRows) DropSource(ctx context.Context, tx engine.Tx, r *deadletter.Source) error {
 	return changedOne(ctx, tx, "the source", `DELETE FROM tasker_sources WHERE namespace = $1 AND name = $2
  AND version = $3`, r.Namespace, r.Name, r.Version)
+}
+
+// Source is FindSource in a transaction; see inbox.SourceRows.
+func (letterRows) Source(ctx context.Context, tx engine.Tx, namespace, name string) (*deadletter.Source, error) {
+	return letterRows{In(tx)}.FindSource(ctx, namespace, name)
 }
 
 // FindSource returns a source, or nil.
@@ -117,17 +131,29 @@ func (letterRows) DropPolicy(ctx context.Context, tx engine.Tx, p *deadletter.Po
  AND origin = $3 AND version = $4`, p.Namespace, p.Source, p.Origin, p.Version)
 }
 
+// Policy returns the policy of exactly one origin, or nil; see inbox.PolicyRows.
+func (letterRows) Policy(ctx context.Context, tx engine.Tx, namespace, source, origin string) (*deadletter.Policy,
+	error,
+) {
+	return first(ctx, In(tx), scanPolicy, `SELECT body FROM tasker_policies WHERE namespace = $1 AND source = $2
+ AND origin = $3`, namespace, source, origin)
+}
+
 // Policies returns the policies of a namespace, or all.
-// An error is also a document that cannot be decoded: to go on without a policy could discard letters.
 func (s letterRows) Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error) {
 	w := where{}
 	w.addIf(namespace != "", "namespace = ?", namespace)
-	return collect(ctx, s, func(row Row) (*deadletter.Policy, error) {
-		var body JSON
-		if err := row.Scan(&body); err != nil {
-			return nil, err
-		}
-		p := &deadletter.Policy{}
-		return p, json.Unmarshal(body, p)
-	}, `SELECT body FROM tasker_policies`+w.text()+` ORDER BY namespace, source, origin`, w.args...)
+	return collect(ctx, s, scanPolicy, `SELECT body FROM tasker_policies`+w.text()+
+		` ORDER BY namespace, source, origin`, w.args...)
+}
+
+// scanPolicy reads the document of a policy. One that cannot be decoded is an error: to go on without a policy could
+// discard letters.
+func scanPolicy(row Row) (*deadletter.Policy, error) {
+	var body JSON
+	if err := row.Scan(&body); err != nil {
+		return nil, err
+	}
+	p := &deadletter.Policy{}
+	return p, json.Unmarshal(body, p)
 }

@@ -3,9 +3,9 @@ package store
 import (
 	"bytes"
 	"compress/flate"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -125,12 +125,76 @@ func unpack(b []byte) ([]byte, error) {
 	return nil, errors.New("a packed column begins with neither 0 nor 1")
 }
 
-// packText is pack for a text; "" is nil.
+// packText is pack for a text; "" is nil. The caller does not change the result.
 func packText(s string) ([]byte, error) {
-	if s == "" {
+	switch {
+	case s == "":
+		return nil, nil
+	case len(s) <= inbox.SmallPayload:
+		return pack([]byte(s))
+	}
+	return packedTexts.of([]byte(s))
+}
+
+// packedTexts are the stacks that were packed lately: failures of one cause have the same stack mostly, and to compress
+// it takes a third of the time of a capture.
+var packedTexts = packs{known: map[[sha256.Size]byte][]byte{}}
+
+// packs remembers packed values by the hashes of what they were. It is safe for concurrent use.
+type packs struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte][]byte
+	bytes int // of all values
+}
+
+// maxPacks bounds the bytes of values that are remembered.
+const maxPacks = 2 << 20
+
+// of returns b packed. When there is no more room it forgets all.
+func (p *packs) of(b []byte) ([]byte, error) {
+	key := sha256.Sum256(b)
+	p.mu.Lock()
+	packed := p.known[key]
+	p.mu.Unlock()
+	if packed != nil {
+		return packed, nil
+	}
+	packed, err := pack(b)
+	if err != nil || len(packed) > maxPacks/16 {
+		return packed, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bytes += len(packed); p.bytes > maxPacks {
+		clear(p.known)
+		p.bytes = len(packed)
+	}
+	p.known[key] = packed
+	return packed, nil
+}
+
+// packDetails packs details as JSON, nil for none.
+func packDetails(list []deadletter.Detail) ([]byte, error) {
+	if len(list) == 0 {
 		return nil, nil
 	}
-	return pack([]byte(s))
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil, fmt.Errorf("encode the details of a letter: %w", err)
+	}
+	return pack(text)
+}
+
+// unpackDetails is the inverse of packDetails.
+func unpackDetails(packed []byte) (list []deadletter.Detail, err error) {
+	text, err := unpack(packed)
+	if err != nil || text == nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("decode the details of a letter: %w", err)
+	}
+	return list, nil
 }
 
 // The marks in encoded headers. Each is a zero byte and a second one; a zero byte of a name or a value is followed by
@@ -216,73 +280,4 @@ func unpackContent(packed []byte) (*deadletter.Content, error) {
 	}
 	headers, err := decodeHeaders(parts[0])
 	return &deadletter.Content{Headers: headers, Key: parts[1], Payload: parts[2]}, err
-}
-
-// rowInsert inserts rows of one shape, many with one statement.
-type rowInsert struct {
-	width               int
-	numbered, anonymous map[int]string // statements by their number of rows
-}
-
-// Three lengths keep the number of different statements small, so that each is prepared once.
-const manyRows, fewRows = 64, 8
-
-// insertOf returns the statements that insert rows of a number of columns. tail follows the values.
-// It is called when the program starts, so that no statement is assembled later.
-func insertOf(into string, width int, tail string) rowInsert {
-	rows := func(n int, mark func(i int) string) string {
-		var b strings.Builder
-		b.WriteString(into + " VALUES ")
-		for i := range n * width {
-			switch {
-			case i == 0:
-				b.WriteString("(")
-			case i%width == 0:
-				b.WriteString("), (")
-			default:
-				b.WriteString(", ")
-			}
-			b.WriteString(mark(i))
-		}
-		b.WriteString(")" + tail)
-		return b.String()
-	}
-	r := rowInsert{width: width, numbered: map[int]string{}, anonymous: map[int]string{}}
-	for _, n := range []int{1, fewRows, manyRows} {
-		r.numbered[n] = rows(n, func(i int) string { return "$" + strconv.Itoa(i+1) })
-		r.anonymous[n] = rows(n, func(int) string { return "?" })
-	}
-	return r
-}
-
-// run calls each with a statement and its arguments, for all rows in their order.
-// An error of each ends it; the transaction is then rolled back as a whole.
-func (r rowInsert) run(d Dialect, rows [][]any, each func(query string, args []any) error) error {
-	queries := r.numbered
-	if d.Anonymous {
-		queries = r.anonymous
-	}
-	for len(rows) > 0 {
-		n := 1
-		switch {
-		case len(rows) >= manyRows:
-			n = manyRows
-		case len(rows) >= fewRows:
-			n = fewRows
-		}
-		args := make([]any, 0, n*r.width)
-		for _, row := range rows[:n] {
-			args = append(args, row...)
-		}
-		if err := each(queries[n], args); err != nil {
-			return err
-		}
-		rows = rows[n:]
-	}
-	return nil
-}
-
-// send inserts rows; the outcome is not needed.
-func (r rowInsert) send(ctx context.Context, s SQL, rows [][]any) error {
-	return r.run(s.Dialect, rows, func(query string, args []any) error { return s.Send(ctx, query, args...) })
 }

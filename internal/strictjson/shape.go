@@ -8,6 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
+// base64Format is the encoding of a text whose content is bytes.
+const base64Format = "base64"
+
 // kind is the JSON type of the values of a shape.
 type kind uint8
 
@@ -34,8 +37,8 @@ type Shape struct {
 	each   *Shape         // items of an array, values of a map; nil: anything
 
 	minimum, maximum   *float64
-	minLength, maxSize *int // characters of a text, items of an array
-	format             string
+	minLength, maxSize *int   // characters of a text, items of an array
+	format             string // of a text; base64Format stands for that encoding of its content
 	enum               []string
 	alternatives       []*Shape
 }
@@ -95,6 +98,9 @@ func (c *Compiler) fill(out *Shape, s *huma.Schema) {
 		out.minLength, out.maxSize = s.MinItems, s.MaxItems
 	case s.Type == huma.TypeString:
 		out.kind, out.format = text, s.Format
+		if s.ContentEncoding == base64Format {
+			out.format = base64Format
+		}
 		out.minLength, out.maxSize = s.MinLength, s.MaxLength
 		for _, allowed := range s.Enum {
 			out.enum = append(out.enum, fmt.Sprint(allowed))

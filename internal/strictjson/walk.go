@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -239,6 +240,10 @@ func (c *checker) text(raw []byte, s *Shape) {
 	case "uuid":
 		if _, err := uuid.ParseBytes(raw); err != nil || len(raw) != 36 {
 			c.report("must be a UUID such as 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")
+		}
+	case base64Format:
+		if _, err := base64.StdEncoding.Decode(make([]byte, base64.StdEncoding.DecodedLen(len(raw))), raw); err != nil {
+			c.report("must be base64, with padding: %v", err)
 		}
 	case "date-time":
 		if fault := timeFault(string(raw)); fault != "" {

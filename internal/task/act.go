@@ -33,6 +33,7 @@ const (
 	ActDrainWorker      = "drain_worker"
 	ActResumeWorker     = "resume_worker"
 	ActUseKey           = "use_key"
+	ActDetectStaleness  = "detect_staleness"
 )
 
 // Auth is how the actor of an act was authenticated.

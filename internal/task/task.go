@@ -53,6 +53,24 @@ type Meta struct {
 	EditedAt     Instant `json:"context_edited_at,omitempty"`
 	EditedKey    string  `json:"edited_by_key,omitempty"` // name of the API key
 	EditedBy     string  `json:"context_edited_by,omitempty"`
+	// Intake is the message that the task was made of; nil for a task that was submitted.
+	Intake *Intake `json:"intake,omitempty"`
+}
+
+// Intake says which message of a broker a task was made of.
+type Intake struct {
+	Source   string  `json:"source"`             // of the namespace of the task
+	Queue    string  `json:"queue"`              // of the broker
+	Position string  `json:"position,omitempty"` // of the message there; "" for unknown
+	SentAt   Instant `json:"sent_at,omitempty"`
+	// Wrapped: the context is an object around the payload.
+	Wrapped bool `json:"wrapped,omitempty"`
+}
+
+// Same reports whether two tasks were made of one message: it was delivered twice.
+func (in *Intake) Same(other *Intake) bool {
+	return in != nil && other != nil && in.Position != "" && in.Source == other.Source && in.Queue == other.Queue &&
+		in.Position == other.Position
 }
 
 // CaseMark is a task's record of its cases.
@@ -76,7 +94,7 @@ func (m Meta) Changed() bool {
 // Empty reports whether there is nothing to store.
 func (m Meta) Empty() bool {
 	return len(m.Tags) == 0 && m.ParentCorrelationID == "" && m.Initiator == "" && m.SourceSystem == "" &&
-		m.Reason == "" && m.TraceParent == "" && m.Estimate == 0 && m.Priority == "" && !m.Changed()
+		m.Reason == "" && m.TraceParent == "" && m.Estimate == 0 && m.Priority == "" && m.Intake == nil && !m.Changed()
 }
 
 // Moved counts a step's change of state, while no step is due. It returns the previous state of the task if that

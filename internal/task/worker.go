@@ -95,7 +95,7 @@ func (w *Worker) Probed(fault string, unhealthyAfter int) bool {
 	return w.State != before.State || w.ProbeFailures != before.ProbeFailures || w.ProbeError != before.ProbeError
 }
 
-// BreakerState is the state of a worker's circuit breaker.
+// BreakerState is the state of a circuit breaker: of a worker, or of the way to a broker.
 type BreakerState string
 
 // The states of a circuit breaker.

@@ -4,22 +4,12 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
-)
-
-const (
-	// censusTimeout bounds a count: a scrape must not hang on the store.
-	censusTimeout = 5 * time.Second
-	// censusRest is how long a count is reused, and censusShare how many times its own duration: counting
-	// takes only a part of the time, however often it is requested.
-	censusRest  = 5 * time.Second
-	censusShare = 20
 )
 
 // Counter counts steps, leases, workers and cases in the store. It must return when ctx ends.
@@ -30,20 +20,13 @@ type Counter func(ctx context.Context) (*engine.Census, error)
 // Watch makes the gauges show what count counts. Before the first call the gauges are absent. A
 // second call replaces count and discards the last result.
 func (t *Telemetry) Watch(count Counter) {
-	t.census.mu.Lock()
-	defer t.census.mu.Unlock()
-	t.census.count, t.census.until = count, time.Time{}
+	t.census.watch(count)
 }
 
-// censusCache runs the Counter when metrics are read, and keeps the result for a while.
-// Concurrent scrapes wait for one count instead of starting several.
+// censusCache keeps the last census, nil if the store did not answer, with the gauges that show it.
 type censusCache struct {
+	remembered[*engine.Census]
 	gauges gauges
-
-	mu    sync.Mutex
-	count Counter        // nil: nothing is watched yet
-	last  *engine.Census // nil: the store did not answer
-	until time.Time      // when it has to be counted again
 }
 
 // gauges show a census. All but up are absent when the store does not answer: an
@@ -55,8 +38,8 @@ type gauges struct {
 	depth, age, score, risk, late, longest, used, clock                            metric.Float64ObservableGauge
 }
 
-// watch creates the gauges and registers the callback that observes them.
-func (c *censusCache) watch(m metric.Meter) error {
+// register creates the gauges and registers the callback that observes them.
+func (c *censusCache) register(m metric.Meter) error {
 	b := &builder{meter: m}
 	g := gauges{
 		up: b.gauge("tasker.store.up", "", "1 if the store answers, else 0."),
@@ -112,30 +95,6 @@ func (c *censusCache) observe(ctx context.Context, o metric.Observer) error {
 		c.gauges.show(o, census)
 	}
 	return nil
-}
-
-// get returns the census, nil if the store does not answer, and whether there is a Counter. It
-// blocks for at most censusTimeout. A failure is kept like a result, so that an outage does not
-// add load.
-func (c *censusCache) get(ctx context.Context) (census *engine.Census, watched bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.count == nil {
-		return nil, false
-	}
-	began := time.Now()
-	if began.Before(c.until) {
-		return c.last, true
-	}
-	ctx, cancel := context.WithTimeout(ctx, censusTimeout)
-	defer cancel()
-	var err error
-	if c.last, err = c.count(ctx); err != nil {
-		c.last = nil
-	}
-	now := time.Now()
-	c.until = now.Add(max(censusRest, censusShare*now.Sub(began)))
-	return c.last, true
 }
 
 // show observes a census. Ages are differences of the database's times, never of this machine's

@@ -62,6 +62,8 @@ type Telemetry struct {
 	streams  *streamMetrics
 	traces   *traces // nil: no spans
 	census   censusCache
+	sources  sourceCache
+	intake   intakeMetrics
 }
 
 var _ engine.Observer = (*Telemetry)(nil)
@@ -129,7 +131,13 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 		t.streams, err = newStreamMetrics(meter)
 	}
 	if err == nil {
-		err = t.census.watch(meter)
+		err = t.census.register(meter)
+	}
+	if err == nil {
+		err = t.sources.register(meter)
+	}
+	if err == nil {
+		err = t.intake.register(meter)
 	}
 	if err == nil {
 		err = recordBuild(meter, opts.Version)

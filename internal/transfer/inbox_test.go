@@ -36,6 +36,10 @@ func fillInbox(t *testing.T, s inboxStore) {
 		for _, step := range []func() error{
 			func() error { _, err := in.AddLetters(ctx, tx, []*deadletter.Letter{l}); return err },
 			func() error {
+				return in.AddAliases(ctx, tx, []deadletter.Alias{{Namespace: "büro", Source: "orders", Identity: "0",
+					Letter: l.ID}})
+			},
+			func() error {
 				return in.AddGroups(ctx, tx, []*deadletter.Group{{ID: l.Group, Namespace: "büro", State: deadletter.GroupOpen}})
 			},
 			func() error {
@@ -96,5 +100,14 @@ func showInbox(t *testing.T, s inboxStore) (all []any) {
 	add(sources, err)
 	policies, err := in.Policies(t.Context(), "")
 	add(policies, err)
+	err = s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		found, err := in.Identified(ctx, tx, "büro", "orders", []string{"0"})
+		if len(found) != 1 {
+			t.Errorf("an alias finds %d letters", len(found))
+		}
+		add(found, err)
+		return nil
+	})
+	add(nil, err)
 	return all
 }

@@ -64,6 +64,11 @@ func (l *Link) Slow(d time.Duration) error {
 	return l.poison("latency", map[string]any{"latency": d.Milliseconds(), "jitter": d.Milliseconds() / 2}, Up, Down)
 }
 
+// Slice passes all data on in small pieces, each a moment after the other.
+func (l *Link) Slice() error {
+	return l.poison("slicer", map[string]any{"average_size": 64, "size_variation": 32, "delay": 200}, Up, Down)
+}
+
 // poison adds a toxic to each of the ways.
 func (l *Link) poison(kind string, attributes map[string]any, ways ...Direction) error {
 	for _, way := range ways {

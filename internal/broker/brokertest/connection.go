@@ -30,22 +30,19 @@ func closeTwice(t *testing.T, b *Broker) {
 
 // closeEndsReceive: a Receive that waits returns with an error when its receiver, or the connection, is closed.
 func closeEndsReceive(t *testing.T, b *Broker) {
-	d, queue := b.connect(t), b.NewQueue(t)
-	for name, end := range map[string]func(driver.Receiver){
-		"receiver": func(r driver.Receiver) { closed(t, r) },
-		"driver":   func(driver.Receiver) { closed(t, d) },
+	queue := b.NewQueue(t)
+	for name, end := range map[string]func(driver.Driver, driver.Receiver){
+		"receiver": func(_ driver.Driver, r driver.Receiver) { closed(t, r) },
+		"driver":   func(d driver.Driver, _ driver.Receiver) { closed(t, d) },
 	} {
-		// The first connection has served the subtest before.
-		if name == "driver" {
-			d = b.connect(t)
-		}
+		d := b.connect(t)
 		r := receiver(t, d, queue)
 		done := make(chan error)
 		go func() {
 			_, err := r.Receive(t.Context(), 1)
 			done <- err
 		}()
-		end(r)
+		end(d, r)
 		if err := <-done; err == nil {
 			t.Fatalf("Receive returned no error after the %s was closed", name)
 		}

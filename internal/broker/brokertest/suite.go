@@ -39,6 +39,10 @@ type Broker struct {
 
 	// NoHeaders, NoKeys, NoMessageIDs: messages have none on this broker.
 	NoHeaders, NoKeys, NoMessageIDs bool
+	// NoMissing: a queue that does not exist is an empty one, for senders and receivers alike.
+	NoMissing bool
+	// NewPositions: a message that was given back has another position.
+	NewPositions bool
 	// NoMark: the broker does not mark redelivered messages.
 	NoMark bool
 	// Exclusive: only one receiver at a time gets the messages of a queue.

@@ -20,7 +20,8 @@ const BatchBytes = 16 << 20
 // changes the bytes of a message that was received.
 type Message struct {
 	// Position identifies the message on its broker, the same at every delivery: queue, partition and offset, or the ID
-	// of an entry. It is "" where the broker has none.
+	// of an entry. It is "" where the broker has none. Where it is of the driver's making, a message that was given back
+	// may have another one, unless somebody has tried to acknowledge it.
 	Position string
 	Key      []byte // nil: none
 	Headers  []deadletter.Header
@@ -31,6 +32,10 @@ type Message struct {
 	Origin string
 	// MessageID is the sender's identifier; "" for none. Where a broker has no field for it, a driver leaves it empty.
 	MessageID string
+	// SendID identifies one send of the message, the same if it is tried again; "" for none. A driver that can remember
+	// it adds nothing at the second time, and says so with ErrRepeatable where the outcome of the first is not known. It
+	// is not sent.
+	SendID string
 	// Redelivered: the broker says that it has delivered the message before. False means that it does not say so.
 	Redelivered bool
 	// Receipt is how the driver finds the delivery again at Ack and Release; nobody else reads it.
@@ -52,8 +57,8 @@ func (m *Message) Size() int {
 type Driver interface {
 	// Open begins to receive from a queue. It fails with ErrNotFound if the queue does not exist: it never creates one.
 	Open(ctx context.Context, queue string) (Receiver, error)
-	// Send sends messages to a target, in their order; it uses their Key, Headers, Payload, MessageID and, where the
-	// broker keeps it, Time. It returns one error for each message, or nil if all are confirmed: the broker holds the
+	// Send sends messages to a target, in their order; it uses their Key, Headers, Payload, MessageID, SendID and, where
+	// the broker keeps it, Time. It returns one error for each message, or nil if all are confirmed: the broker holds the
 	// message as durably as the target is configured to. See errors.go for what an error says.
 	//
 	// If a message is not sent, the driver sends no later message of the same key in the call, where it can help it; those
@@ -82,6 +87,13 @@ type Receiver interface {
 	Release(ctx context.Context, messages []Message) error
 	// Close gives back what was not acknowledged. A second call does nothing.
 	Close() error
+}
+
+// Keeper is what a Receiver has if a message that is given back can lose its position.
+type Keeper interface {
+	// Keep says that messages may have been stored although that failed. Release and Close do not give them back: they
+	// come again, to this receiver or another one, with the same positions.
+	Keep(messages []Message)
 }
 
 // Peeker is what a Driver has if its broker shows messages without delivering them.

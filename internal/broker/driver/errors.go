@@ -1,6 +1,9 @@
 package driver
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // The errors that a driver wraps, so that the code above it knows what happened. An error of the context counts as
 // ErrUncertain. Any other error of Send means that the message was certainly not sent, and that a later try may
@@ -15,6 +18,9 @@ var (
 	ErrRefused = errors.New("message refused")
 	// ErrUncertain: the message was written, and no answer came. It may have been sent.
 	ErrUncertain = errors.New("no answer after the message was written")
+	// ErrRepeatable: it may have been sent, and to send it again with the same SendID is safe: the broker remembers it.
+	// Wraps ErrUncertain.
+	ErrRepeatable = fmt.Errorf("it can be sent again: %w", ErrUncertain)
 	// ErrUntried: the turn of the message did not come before the context ended.
 	ErrUntried = errors.New("there was no time left to send it")
 	// ErrBehind: an earlier message of the same key was not sent, therefore this one was not tried.

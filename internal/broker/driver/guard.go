@@ -80,3 +80,10 @@ func (g *guardedReceiver) Release(ctx context.Context, messages []Message) error
 
 // Close implements Receiver.
 func (g *guardedReceiver) Close() error { return g.secrets.hide(g.receiver.Close()) }
+
+// Keep implements Keeper, for a receiver that does.
+func (g *guardedReceiver) Keep(messages []Message) {
+	if k, ok := g.receiver.(Keeper); ok {
+		k.Keep(messages)
+	}
+}

@@ -37,6 +37,9 @@ func Redact(rawURL string) string {
 	return b.String()
 }
 
+// Hide returns an error whose text shows no secret of a URL. A Registry does so for all drivers.
+func Hide(err error, rawURL string) error { return secretsOf(rawURL).hide(err) }
+
 // secrets are texts that no error may show.
 type secrets []string
 

@@ -47,7 +47,7 @@ type Decoded struct {
 }
 
 // Detail is one more thing that a message tells of its failure.
-type Detail struct{ Name, Value string }
+type Detail = deadletter.Detail
 
 // Bounds of what a message tells, in bytes; those of a failure are the same as for tasks.
 const (
@@ -143,7 +143,8 @@ func (d *Decoded) bound() {
 	d.Attempts = min(max(d.Attempts, 0), maxCount)
 	d.Details = d.Details[:min(len(d.Details), maxDetails)]
 	for i := range d.Details {
-		d.Details[i] = Detail{text(d.Details[i].Name, maxName), text(d.Details[i].Value, maxText)}
+		d.Details[i] = Detail{Name: text(d.Details[i].Name, maxName),
+			Value: text(d.Details[i].Value, maxText)}
 	}
 	if d.FirstAt > d.LastAt && d.LastAt != 0 {
 		d.FirstAt, d.LastAt = d.LastAt, d.FirstAt
@@ -153,7 +154,7 @@ func (d *Decoded) bound() {
 // detail adds a detail, unless its value is empty.
 func (d *Decoded) detail(name, value string) {
 	if value != "" {
-		d.Details = append(d.Details, Detail{name, value})
+		d.Details = append(d.Details, Detail{Name: name, Value: value})
 	}
 }
 

@@ -1,7 +1,10 @@
 package format
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
@@ -31,11 +34,14 @@ func decodeJobFailure(m *message, d *Decoded) error {
 		d.Failure.Message = jsonText(o["reason"])
 		d.detail("overflow_policy", jsonText(o["overflow_policy"]))
 		d.Content.Payload = []byte(jsonText(o["data"]))
-		return nil
+		return decodeText(&d.Content.Payload, o["data"], "data", o["data_encoding"])
 	} else if string(job) == "null" {
 		return errors.New("original_job is null")
 	} else {
 		d.Content.Payload = job
+		if err := decodeText(&d.Content.Payload, job, "original_job", o["original_job_encoding"]); err != nil {
+			return err
+		}
 	}
 	d.Origin = jsonName(o["queue_name"])
 	d.Failure.Type = jsonName(o["error_type"])
@@ -45,6 +51,22 @@ func decodeJobFailure(m *message, d *Decoded) error {
 	d.FirstAt, d.LastAt = jsonInstant(o["first_failed_at"]), jsonInstant(o["last_failed_at"])
 	for _, name := range []string{"http_status", "response_body", "retry_delays", "context"} {
 		d.detail(name, jsonText(o[name]))
+	}
+	return nil
+}
+
+// decodeText decodes a job that is no JSON, and therefore a string in its wrapper; a member beside it says how it is
+// encoded. Without that member the payload stays as it is.
+func decodeText(payload *[]byte, job json.RawMessage, name string, encoding json.RawMessage) error {
+	switch jsonText(encoding) {
+	case "text":
+		*payload = []byte(jsonText(job))
+	case "base64":
+		b, err := base64.StdEncoding.DecodeString(jsonText(job))
+		if err != nil {
+			return fmt.Errorf("%s is not in base64, as %s_encoding says: %w", name, name, err)
+		}
+		*payload = b
 	}
 	return nil
 }

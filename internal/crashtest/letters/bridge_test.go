@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/rpc"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
@@ -109,6 +110,8 @@ type bridge struct {
 	ln net.Listener
 	// at is told of a stage that a node has reached, before the node can go on. It reports whether the node is alive.
 	at func(node string, s stage) bool
+	// redelivered counts messages that were delivered once more.
+	redelivered atomic.Int64
 }
 
 func newBridge(noPositions bool, at func(string, stage) bool) (*bridge, error) {
@@ -208,6 +211,9 @@ func (p *peer) Receive(args Receive, reply *Received) error {
 	for _, m := range got {
 		p.last++
 		p.held[p.last] = m
+		if m.Redelivered {
+			p.bridge.redelivered.Add(1)
+		}
 		reply.Messages = append(reply.Messages, Message{ID: p.last, Position: m.Position, Origin: m.Origin,
 			MessageID: m.MessageID, Key: m.Key, Payload: m.Payload, Headers: m.Headers, Time: m.Time,
 			Redelivered: m.Redelivered})

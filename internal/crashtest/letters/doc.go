@@ -2,7 +2,9 @@
 //
 // Its test is the program under test as well: started with CRASH_BROKER in its environment, the test binary is the
 // command line of Tasker with one more driver, which talks to a broker in the test process. So the broker survives the
-// node. It sees each message that is received, acknowledged or sent, and kills the node before or after its answer.
+// node. It sees each message that is received, acknowledged or sent, and kills the node before or after its answer. Of
+// two nodes it freezes one now and then, before it is killed: the broker delivers again what the other one has long
+// sent back.
 //
 //	producer -> dlq -> [node, killed again and again] -> letters -> redrives, policy -> orders -> consumer
 //	             ^                                                                                    |

@@ -20,11 +20,17 @@ type killer struct {
 	mu     sync.Mutex
 	trap   stage         // what it waits for; "" for nothing
 	delay  time.Duration // from the stage to the kill
+	freeze bool          // the node stands still during the delay
 	sprung chan string   // gets the name of the node
 
+	patient bool // there is time to freeze nodes
 	kills   int
+	frozen  int // of the kills
 	byStage map[stage]int
 }
+
+// frozen is how long a node stands still before it is killed: longer than others leave its source to it.
+const frozen = 8 * time.Second
 
 func newKiller(rng *rand.Rand) *killer {
 	return &killer{rng: rng, servers: map[string]*process.Server{}, byStage: map[stage]int{}}
@@ -40,12 +46,15 @@ func (k *killer) at(node string, s stage) bool {
 	}
 	k.trap = ""
 	sprung := k.sprung
-	if k.delay > 0 { // the node goes on until then
+	if k.freeze {
+		server.Freeze()
+	}
+	if k.delay > 0 { // the node goes on until then, unless it is frozen
 		time.AfterFunc(k.delay, func() {
 			server.Kill()
 			sprung <- node
 		})
-		return true
+		return !k.freeze
 	}
 	server.Kill()
 	server.Gone() // nothing that the broker does from now on is answered
@@ -56,6 +65,7 @@ func (k *killer) at(node string, s stage) bool {
 // run kills until there were n. Before each kill some messages die.
 func (k *killer) run(ctx context.Context, n int, before func()) error {
 	order := k.rng.Perm(len(stages))
+	k.patient = n >= len(stages)
 	for k.kills < n {
 		before()
 		node, s, err := k.strike(ctx, stages[order[k.kills%len(stages)]])
@@ -81,8 +91,13 @@ func (k *killer) run(ctx context.Context, n int, before func()) error {
 func (k *killer) strike(ctx context.Context, s stage) (node string, at stage, err error) {
 	sprung := make(chan string, 1)
 	k.mu.Lock()
-	k.trap, k.sprung, k.delay = s, sprung, 0
-	if s == received || k.rng.IntN(3) == 0 {
+	k.trap, k.sprung, k.delay, k.freeze = s, sprung, 0, false
+	switch {
+	case k.patient && len(k.servers) > 1 && s == committed && k.rng.IntN(2) == 0:
+		// Another node reads, redrives and sees letters return before the broker gets back what this one has stored.
+		k.delay, k.freeze = frozen, true
+		k.frozen++
+	case s == received || k.rng.IntN(3) == 0:
 		k.delay = 1 + time.Duration(k.rng.Int64N(int64(30*time.Millisecond)))
 	}
 	k.mu.Unlock()

@@ -10,7 +10,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -189,21 +191,22 @@ func (r *run) check(ctx context.Context) error {
 		return err
 	}
 	w := r.world
-	byMessage, byID := map[int]int{}, map[string]deadletters.Letter{}
+	byMessage, byID := map[int][]string{}, map[string]deadletters.Letter{}
 	for _, l := range letters {
 		n := orderOf(l.Original.Payload)
-		byMessage[n]++
+		byMessage[n] = append(byMessage[n], fmt.Sprintf("%s (%s, died %d times, captured at %s)", l.LetterUUID, l.State,
+			l.Occurrences, l.CapturedAt.Format(time.TimeOnly)))
 		byID[l.LetterUUID.String()] = l
 		if n < 1 || n > w.messages {
 			r.wrong("unknown", "letter %s is of the message %q", l.LetterUUID, l.Original.Payload)
 		}
 	}
 	for n := 1; n <= w.messages; n++ {
-		switch {
-		case byMessage[n] == 0:
+		switch of := byMessage[n]; {
+		case len(of) == 0:
 			r.wrong("lost", "message %d is no letter", n)
-		case byMessage[n] > 1:
-			r.wrong("twice in", "message %d is %d letters", n, byMessage[n])
+		case len(of) > 1:
+			r.wrong("twice in", "message %d is %d letters: %s", n, len(of), strings.Join(of, "; "))
 		}
 	}
 	items, err := r.items(ctx)

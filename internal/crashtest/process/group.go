@@ -38,8 +38,8 @@ func (g *Group) Close() {
 	_ = g.leader.Wait() // it kills itself, too
 }
 
-// command is a program that will run in the group.
-func (g *Group) command(program string, args ...string) *exec.Cmd {
+// Command is a program that will run in the group.
+func (g *Group) Command(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.leader.Process.Pid}
 	return cmd

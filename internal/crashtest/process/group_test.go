@@ -19,7 +19,7 @@ func TestGroup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		member := g.command("sleep", "600")
+		member := g.Command("sleep", "600")
 		if err := member.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	member := g.command("sh", "-c", "echo here I am; exec sleep 600")
+	member := g.Command("sh", "-c", "echo here I am; exec sleep 600")
 	member.Stdout = os.Stdout
 	if err := member.Start(); err != nil {
 		t.Fatal(err)

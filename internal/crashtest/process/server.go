@@ -56,7 +56,7 @@ func (s *Server) Launch() error { return s.launch(nil, false) }
 
 // launch starts a process that writes to out; nil is nowhere.
 func (s *Server) launch(out *os.File, expect bool) error {
-	cmd := s.Group.command(s.Program, "serve", "--db", s.DSN, "--listen", s.Address)
+	cmd := s.Group.Command(s.Program, "serve", "--db", s.DSN, "--listen", s.Address)
 	cmd.Env = append(os.Environ(), s.Env...)
 	cmd.Stderr = s.Log
 	if out != nil {
@@ -130,6 +130,9 @@ func (s *Server) Start(ctx context.Context) error {
 
 // Kill sends SIGKILL and does not wait for the end.
 func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
+
+// Freeze sends SIGSTOP: the process stands still, with its connections open, until it is killed. It counts as down.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
 // signal sends a signal to the process, if there is one; its end is expected from then on.
 func (s *Server) signal(sig syscall.Signal) {

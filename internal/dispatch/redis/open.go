@@ -60,10 +60,8 @@ const connectPause = 200 * time.Millisecond
 //	redis://[USER:PASSWORD@]HOST:PORT[/DATABASE][?PARAMETERS]   rediss:// with TLS
 //
 //	prefix=NAME      prefix of this installation's keys; overrides Options.Prefix
-//	timeout=1s       bound of a call, including connecting; 1ms to 1m
-//	addr=HOST:PORT   more nodes of a cluster, or more sentinels
-//	master_set=NAME  the addresses are Sentinels that know the server of this name
-//	client_name=NAME, skip_verify=true   as rueidis understands them
+//
+// and the parameters of package redisurl, with a timeout of 1s unless the URL has one.
 //
 // An unreachable server is no error, because the engine can work without it: every verb tries to connect. A server that
 // refuses the password, or evicts keys, is an error. Verbs return ErrDispatchLost until Check or Loaded has learned the

@@ -2,16 +2,13 @@ package scenario_test
 
 import (
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/sqlitetest"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
@@ -43,14 +40,7 @@ var bare = []kind{
 		return s, func() engine.Database { return s }
 	}},
 	{"sqlite", func(t *testing.T) (engine.Database, func() engine.Database) {
-		path := filepath.Join(t.TempDir(), "tasker.db")
-		file, err := migrated()
-		if err == nil {
-			err = os.WriteFile(path, file, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := sqlitetest.File(t)
 		return durable(t, func() (engine.Database, error) {
 			return sqlite.Open(t.Context(), path, &sqlite.Options{Seed: seedOfIDs, Readers: 1})
 		})
@@ -63,28 +53,6 @@ var bare = []kind{
 		})
 	}},
 }
-
-// migrated is the file of a new SQLite store. Each of some hundred scripts has a copy of it:
-// to migrate takes longer than most of them, and under the race detector it took minutes.
-var migrated = sync.OnceValues(func() (file []byte, err error) {
-	dir, err := os.MkdirTemp("", "tasker-scenario-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "tasker.db")
-	m, done, err := sqlite.Migrator(path, true)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := m.Up(context.Background()); err != nil {
-		return nil, errors.Join(err, done())
-	}
-	if err := done(); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
-})
 
 // throughDispatcher is a kind of store with a dispatcher beside it, which outlives
 // a crash of the process as the store does. Everything has to be as it is without.

@@ -28,6 +28,7 @@ type API struct {
 	methods  map[string][]string          // of the operations, by path
 	typed    map[string][]string          // by operation: parameters for which empty text is not a value
 	integers map[string][]string          // by operation: integer parameters of the query
+	lists    map[string][]string          // by operation: parameters of the query that may repeat
 	older    map[string]map[string]string // by path: former names of parameters
 
 	buffers sync.Pool
@@ -39,7 +40,8 @@ func New(front *web.Front, bodyBytes, batchBodyBytes int64) *API {
 	a := &API{
 		front: front, bodyBytes: bodyBytes, batchBodyBytes: batchBodyBytes,
 		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{}, methods: map[string][]string{},
-		typed: map[string][]string{}, integers: map[string][]string{}, older: map[string]map[string]string{},
+		typed: map[string][]string{}, integers: map[string][]string{}, lists: map[string][]string{},
+		older:   map[string]map[string]string{},
 		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
 	}
 	a.shapes = strictjson.NewCompiler(a.registry)

@@ -11,6 +11,9 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 )
 
+// Nothing is an optional body without fields.
+type Nothing struct{}
+
 // Endpoint is one line of a table of routes: an operation without its types.
 type Endpoint struct {
 	method, path string
@@ -31,6 +34,7 @@ const (
 	Finds                          // searches for an object outside the path: answers 404
 	Conflicts                      // depends on the state of the object: answers 409
 	Limited                        // subject to a limit: answers 413 or 429
+	KeyInQuery                     // accepts the API key as the parameter api_key
 )
 
 // Get returns the endpoint of a GET request. One of the permissions in needs suffices; none: no key is required.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -45,6 +46,9 @@ func (r *request) SetStatus(status int) {
 func (a *API) guard(e Endpoint, body *bodyReader) func(huma.Context, func(huma.Context)) {
 	return func(hc huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(hc)
+		if e.is(KeyInQuery) {
+			keyFromQuery(r)
+		}
 		principal, err := a.front.Admit(w, r, e.needs)
 		if err != nil {
 			a.Refuse(hc, err)
@@ -69,6 +73,10 @@ func (a *API) guard(e Endpoint, body *bodyReader) func(huma.Context, func(huma.C
 			a.Refuse(hc, err)
 			return
 		}
+		if err := a.once(e, r.URL); err != nil {
+			a.Refuse(hc, err)
+			return
+		}
 		if body != nil {
 			v, err := body.read(w, r)
 			if err != nil {
@@ -79,6 +87,20 @@ func (a *API) guard(e Endpoint, body *bodyReader) func(huma.Context, func(huma.C
 		}
 		next(&request{hc, ctx})
 	}
+}
+
+// keyFromQuery makes the parameter api_key of a request its key, unless a header has one. The parameter is removed, so
+// that it goes no further.
+func keyFromQuery(r *http.Request) {
+	if !strings.Contains(r.URL.RawQuery, "api_key") {
+		return
+	}
+	values := r.URL.Query()
+	if key := values.Get("api_key"); key != "" && r.Header.Get("X-API-Key") == "" {
+		r.Header.Set("X-API-Key", key)
+	}
+	values.Del("api_key")
+	r.URL.RawQuery = values.Encode()
 }
 
 // bodyKey is the key of the decoded body in the context.
@@ -136,6 +158,20 @@ func (a *API) filled(e Endpoint, u *url.URL) error {
 	for _, name := range a.typed[e.id] {
 		if values.Has(name) && values.Get(name) == "" {
 			return BadParameter("query."+name, "must not be empty: give a value, or leave the parameter out")
+		}
+	}
+	return nil
+}
+
+// once refuses a parameter that has one value and is given several times: all but one would be ignored, and a filter
+// that is ignored shows, or selects, more than was asked for.
+func (a *API) once(e Endpoint, u *url.URL) error {
+	if strings.Count(u.RawQuery, "=") < 2 {
+		return nil
+	}
+	for name, values := range u.Query() {
+		if len(values) > 1 && !slices.Contains(a.lists[e.id], name) {
+			return BadParameter("query."+name, "is given several times: give it once")
 		}
 	}
 	return nil

@@ -18,8 +18,8 @@ var routed = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.Meth
 func (a *API) declare(e Endpoint) {
 	a.hot[e.pattern()] = e.is(Hot)
 	a.methods[e.path] = append(a.methods[e.path], e.method)
-	// Of each query parameter it notes whether empty text is a value, and whether it is an integer: see filled and
-	// plainIntegers.
+	// Of each query parameter it notes whether empty text is a value, whether it is an integer, and whether it may
+	// repeat: see filled, plainIntegers and once.
 	for _, parameter := range operationOf(a.huma.OpenAPI().Paths[e.path], e.method).Parameters {
 		schema := parameter.Schema
 		notNull(schema)
@@ -29,6 +29,9 @@ func (a *API) declare(e Endpoint) {
 		}
 		if parameter.In == "query" && schema.Type == huma.TypeInteger {
 			a.integers[e.id] = append(a.integers[e.id], parameter.Name)
+		}
+		if parameter.In == "query" && schema.Type == huma.TypeArray {
+			a.lists[e.id] = append(a.lists[e.id], parameter.Name)
 		}
 	}
 }

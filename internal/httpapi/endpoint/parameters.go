@@ -37,9 +37,12 @@ func ParseTaskState(at, word string) (tasker.TaskState, error) {
 	return "", BadParameter(at, "must be one of "+joinWords(taskStates()))
 }
 
-// BadParameter refuses a parameter; at is its location, such as query.limit.
+// BadParameter refuses a parameter; at is its location: query.limit, or a JSON pointer into the body.
 func BadParameter(at, fault string) error {
 	e := tasker.Errorf(tasker.CodeInvalid, "the parameters break 1 rule")
+	if strings.HasPrefix(at, "/") {
+		e = tasker.Errorf(tasker.CodeInvalid, "the body breaks 1 rule")
+	}
 	e.Details = []tasker.Detail{{Location: at, Message: fault}}
 	return e
 }

@@ -84,7 +84,8 @@ type lineWriter struct {
 	begun bool
 }
 
-// begin sends the status and the headers, once.
+// begin sends the status and the headers, once. After it a fault can only be told by cutting the connection: the status
+// has been sent.
 func (w *lineWriter) begin() {
 	if w.begun {
 		return

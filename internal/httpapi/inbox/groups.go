@@ -58,7 +58,8 @@ func (f *family) group(ctx context.Context, params *GroupPath, _ *endpoint.None,
 	return endpoint.OK(story), nil
 }
 
-// changeGroup serves PATCH /v1/groups/{group_id}. The backend limits the act to the namespaces of the key.
+// changeGroup serves PATCH /v1/groups/{group_id}. The backend limits the act to the namespaces of the key. An empty
+// change is invalid, and so is a bound that goes with another state; several fields are one act in the audit trail.
 func (f *family) changeGroup(ctx context.Context, params *groupAct, body *deadletters.GroupChange,
 ) (endpoint.Answer[*deadletters.Group], error) {
 	return acted(params.Match, &body.Act, func() (*deadletters.Group, error) {
@@ -66,7 +67,16 @@ func (f *family) changeGroup(ctx context.Context, params *groupAct, body *deadle
 	})
 }
 
-// mergeGroups serves POST /v1/groups/{group_id}/merge; the path names the group that shows the others.
+// changeGroups serves PATCH /v1/groups. A group that refuses, or is not there for the key, is answered in its place.
+func (f *family) changeGroups(ctx context.Context, _ *endpoint.None, body *deadletters.GroupsChange,
+) (endpoint.Answer[*deadletters.ChangedGroups], error) {
+	out, err := f.backend.ChangeGroups(ctx, *body)
+	return endpoint.OK(out), err
+}
+
+// mergeGroups serves POST /v1/groups/{group_id}/merge; the path names the group that shows the others. All groups of
+// the body are merged, or none is. The answer has the counts of the group alone: ask for it again to see them with the
+// members.
 func (f *family) mergeGroups(ctx context.Context, params *groupAct, body *deadletters.MergeRequest,
 ) (endpoint.Answer[*deadletters.Group], error) {
 	return acted(params.Match, &body.Act, func() (*deadletters.Group, error) {
@@ -74,7 +84,8 @@ func (f *family) mergeGroups(ctx context.Context, params *groupAct, body *deadle
 	})
 }
 
-// unmergeGroup serves POST /v1/groups/{group_id}/unmerge; the path names a merged group.
+// unmergeGroup serves POST /v1/groups/{group_id}/unmerge; the path names a merged group. A group that is not merged is
+// refused with wrong_state.
 func (f *family) unmergeGroup(ctx context.Context, params *groupAct, body *deadletters.Act,
 ) (endpoint.Answer[*deadletters.Group], error) {
 	return acted(params.Match, body, func() (*deadletters.Group, error) {
@@ -82,6 +93,9 @@ func (f *family) unmergeGroup(ctx context.Context, params *groupAct, body *deadl
 	})
 }
 
+// splitGroup serves POST /v1/groups/{group_id}/split. It answers when the rule is stored; members are moved by a loop
+// afterwards. It needs the permission to change groups and not that to save rules: a split decides within one group
+// only.
 func (f *family) splitGroup(ctx context.Context, params *groupAct, body *deadletters.SplitRequest,
 ) (endpoint.Answer[*deadletters.SavedRule], error) {
 	return acted(params.Match, &body.Act, func() (*deadletters.SavedRule, error) {
@@ -89,6 +103,8 @@ func (f *family) splitGroup(ctx context.Context, params *groupAct, body *deadlet
 	})
 }
 
+// unsplitGroup serves POST /v1/groups/{group_id}/unsplit; the path names a group that the split made, and the answer is
+// the group that was split.
 func (f *family) unsplitGroup(ctx context.Context, params *groupAct, body *deadletters.Act,
 ) (endpoint.Answer[*deadletters.Group], error) {
 	return acted(params.Match, body, func() (*deadletters.Group, error) {

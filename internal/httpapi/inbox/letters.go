@@ -90,7 +90,8 @@ type letterFilter struct {
 	endpoint.PageQuery
 }
 
-// letters serves GET /v1/dead-letters.
+// letters serves GET /v1/dead-letters. The permission of the route covers payloads, which a list has up to 1 KiB. A
+// page may be short or empty and have a next one: a search looks at a bounded number of rows.
 func (f *family) letters(ctx context.Context, params *letterFilter, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.LetterPage], error) {
 	selection, err := params.selection(ctx)
@@ -114,7 +115,8 @@ func (f *family) letter(ctx context.Context, params *LetterPath, _ *endpoint.Non
 	return endpoint.OK(story), err
 }
 
-// explainLetter serves GET /v1/dead-letters/{letter_uuid}/explain.
+// explainLetter serves GET /v1/dead-letters/{letter_uuid}/explain. It needs the permission to read letters, since a
+// sentence quotes the error message.
 func (f *family) explainLetter(ctx context.Context, params *LetterPath, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.StateExplanation], error) {
 	why, err := f.backend.ExplainLetter(ctx, params.UUID)
@@ -127,7 +129,8 @@ type letterAct struct {
 	endpoint.Match
 }
 
-// editLetter serves PATCH /v1/dead-letters/{letter_uuid}.
+// editLetter serves PATCH /v1/dead-letters/{letter_uuid}. The edit is tried before it is stored: one that does not
+// apply is invalid, with the place of the operation that fails.
 func (f *family) editLetter(ctx context.Context, params *letterAct, body *deadletters.LetterEdit,
 ) (endpoint.Answer[*deadletters.Letter], error) {
 	return acted(params.Match, &body.Act, func() (*deadletters.Letter, error) {
@@ -135,7 +138,8 @@ func (f *family) editLetter(ctx context.Context, params *letterAct, body *deadle
 	})
 }
 
-// discardLetter serves POST /v1/dead-letters/{letter_uuid}/discard.
+// discardLetter serves POST /v1/dead-letters/{letter_uuid}/discard. The reason is required, and stays with the letter
+// until it is purged.
 func (f *family) discardLetter(ctx context.Context, params *letterAct, body *deadletters.Act,
 ) (endpoint.Answer[*deadletters.Letter], error) {
 	return acted(params.Match, body, func() (*deadletters.Letter, error) {
@@ -143,7 +147,7 @@ func (f *family) discardLetter(ctx context.Context, params *letterAct, body *dea
 	})
 }
 
-// restoreLetter serves POST /v1/dead-letters/{letter_uuid}/restore.
+// restoreLetter serves POST /v1/dead-letters/{letter_uuid}/restore. A reason is not required: the discard has one.
 func (f *family) restoreLetter(ctx context.Context, params *letterAct, body *deadletters.Act,
 ) (endpoint.Answer[*deadletters.Letter], error) {
 	return acted(params.Match, body, func() (*deadletters.Letter, error) {

@@ -48,7 +48,8 @@ func mayOperate(ctx context.Context, op deadletters.Operation, of *deadletters.S
 	return require(ctx, "edit", needs...)
 }
 
-// seesContent reports whether the key of a request may read letters, whose payloads may be confidential.
+// seesContent reports whether the key of a request may read letters, whose payloads may be confidential. It is asked
+// where a route that needs less shows a letter or a part of one: the sample of a group, the differences of an edit.
 func seesContent(ctx context.Context) bool {
 	p := access.From(ctx)
 	return p == nil || p.Can(access.DeadLettersRead)

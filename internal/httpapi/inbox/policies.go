@@ -23,7 +23,8 @@ func (f *family) policies(ctx context.Context, params *namespaceQuery, _ *endpoi
 	return endpoint.OK(policyList{endpoint.List(list)}), err
 }
 
-// savePolicy serves POST /v1/policies: 201 for a new policy, 200 for a replaced one.
+// savePolicy serves POST /v1/policies: 201 for a new policy, 200 for a replaced one. The policy is replaced whole, so a
+// field that is left out takes its default. If-Match for a policy that does not exist is a conflict.
 func (f *family) savePolicy(ctx context.Context, params *endpoint.Match, body *deadletters.PolicyRequest,
 ) (endpoint.Answer[*deadletters.Policy], error) {
 	var no endpoint.Answer[*deadletters.Policy]
@@ -50,7 +51,8 @@ type policyRemoval struct {
 	ActQuery
 }
 
-// dropPolicy serves DELETE /v1/policies.
+// dropPolicy serves DELETE /v1/policies. A policy that does not exist is not found, so that a misspelt origin does not
+// look like a success.
 func (f *family) dropPolicy(ctx context.Context, params *policyRemoval, _ *endpoint.None,
 ) (endpoint.Answer[removal], error) {
 	var no endpoint.Answer[removal]

@@ -67,14 +67,16 @@ type redriveAct struct {
 	endpoint.Match
 }
 
-// redrive serves GET /v1/redrives/{redrive_uuid}.
+// redrive serves GET /v1/redrives/{redrive_uuid}. It counts the items by their results, so it costs more than a row of
+// the list.
 func (f *family) redrive(ctx context.Context, params *RedrivePath, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.Redrive], error) {
 	redrive, err := f.backend.Redrive(ctx, params.UUID)
 	return endpoint.OK(redrive), err
 }
 
-// explainRedrive serves GET /v1/redrives/{redrive_uuid}/explain.
+// explainRedrive serves GET /v1/redrives/{redrive_uuid}/explain. The sentences name no letter, so the permission to
+// read redrives suffices.
 func (f *family) explainRedrive(ctx context.Context, params *RedrivePath, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.StateExplanation], error) {
 	why, err := f.backend.ExplainRedrive(ctx, params.UUID)
@@ -145,7 +147,8 @@ type itemFilter struct {
 	endpoint.PageQuery
 }
 
-// redriveItems serves GET /v1/redrives/{redrive_uuid}/items.
+// redriveItems serves GET /v1/redrives/{redrive_uuid}/items. Items are in the order in which they are sent, and the
+// cursor is their number: a page stays valid while the redrive runs.
 func (f *family) redriveItems(ctx context.Context, params *itemFilter, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.ItemPage], error) {
 	page, err := f.backend.RedriveItems(ctx, params.UUID, deadletters.ItemFilter{

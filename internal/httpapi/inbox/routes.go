@@ -66,6 +66,8 @@ func (f *family) groupRoutes() {
 		read, 0), f.group)
 	add(f, patch("/v1/groups/{group_id}", "change-group", "Acknowledge, resolve, ignore, reopen, assign or annotate a "+
 		"group", triage, conflicts), f.changeGroup)
+	add(f, patch("/v1/groups", "change-groups", "Change many groups alike, named or selected by a filter", triage,
+		conflicts), f.changeGroups)
 	add(f, post("/v1/groups/{group_id}/merge", "merge-groups", "Make a group show the failures of others as its own",
 		triage, conflicts), f.mergeGroups)
 	add(f, post("/v1/groups/{group_id}/unmerge", "unmerge-group", "Take a merged group out again", triage,
@@ -99,7 +101,8 @@ func (f *family) redriveRoutes() {
 		read, 0), f.redriveItems)
 }
 
-// sourceRoutes adds the routes of sources and policies.
+// sourceRoutes adds the routes of sources and policies. Whoever may change a source decides where this server connects
+// to, so that is a permission of its own.
 func (f *family) sourceRoutes() {
 	const optional, creates, conflicts, finds = endpoint.BodyOptional, endpoint.Creates, endpoint.Conflicts, endpoint.Finds
 	get, post, del := endpoint.Get, endpoint.Post, endpoint.Delete
@@ -122,6 +125,8 @@ func (f *family) sourceRoutes() {
 	add(f, del("/v1/policies", "remove-policy", "Remove a policy", admin, conflicts|finds), f.dropPolicy)
 }
 
+// ruleRoutes adds the routes of rules. Reading needs what reading sources needs; saving and removing need
+// sources:admin, because a rule decides about the failures of every program of its namespace.
 func (f *family) ruleRoutes() {
 	const creates, conflicts, finds, limited = endpoint.Creates, endpoint.Conflicts, endpoint.Finds, endpoint.Limited
 	get, post, del := endpoint.Get, endpoint.Post, endpoint.Delete
@@ -159,7 +164,8 @@ func add[P, B, R any](f *family, e endpoint.Endpoint,
 	})
 }
 
-// noBackend is the answer of a server whose store has no tables for dead letters.
+// noBackend is the answer of a server whose store has no tables for dead letters. The code is unavailable and not
+// not_found: the route exists, and another start of the server may serve it.
 func noBackend() error {
 	return &tasker.Error{Code: tasker.CodeUnavailable, Message: "this server keeps no dead letters",
 		Hint: "dead letters need a SQL store: start the server with a store of sqlite: or postgres:"}

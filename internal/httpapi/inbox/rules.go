@@ -24,7 +24,8 @@ func (f *family) rules(ctx context.Context, params *namespaceQuery, _ *endpoint.
 	return endpoint.OK(ruleList{endpoint.List(list)}), err
 }
 
-// saveRule serves POST /v1/rules: 201 for a new rule, 200 for a new version of one.
+// saveRule serves POST /v1/rules: 201 for a new rule, 200 for a new version of one. An expression is compiled before
+// anything is stored; its faults are at JSON pointers, with line and column.
 func (f *family) saveRule(ctx context.Context, params *endpoint.Match, body *deadletters.RuleRequest,
 ) (endpoint.Answer[*deadletters.SavedRule], error) {
 	var no endpoint.Answer[*deadletters.SavedRule]
@@ -42,7 +43,8 @@ func (f *family) saveRule(ctx context.Context, params *endpoint.Match, body *dea
 	return endpoint.Stored(saved.ETag == firstVersion, "/v1/rules", saved), nil
 }
 
-// rule serves GET /v1/rules/{namespace}/{name}.
+// rule serves GET /v1/rules/{namespace}/{name}. It finds a rule that was removed as well, since its groups still name
+// it.
 func (f *family) rule(ctx context.Context, params *SourcePath, _ *endpoint.None,
 ) (endpoint.Answer[*deadletters.RuleStory], error) {
 	story, err := f.backend.Rule(ctx, params.Namespace, params.Name)

@@ -31,7 +31,8 @@ func (f *family) sources(ctx context.Context, params *namespaceQuery, _ *endpoin
 // firstVersion is the ETag of an object that was just made: versions count from 1.
 const firstVersion = "1"
 
-// saveSource serves POST /v1/sources: 201 for a new source, 200 for one whose settings were replaced.
+// saveSource serves POST /v1/sources: 201 for a new source, 200 for one whose settings were replaced. The settings are
+// replaced whole. Nothing is connected: a broker that is down must not keep a source from being saved.
 func (f *family) saveSource(ctx context.Context, params *endpoint.Match, body *deadletters.SourceRequest,
 ) (endpoint.Answer[*deadletters.Source], error) {
 	var no endpoint.Answer[*deadletters.Source]
@@ -63,7 +64,8 @@ type ActQuery struct {
 	endpoint.Match
 }
 
-// act returns the act, or why its precondition cannot be read.
+// act returns the act, or why its precondition cannot be read. The precondition may be the header If-Match or the
+// parameter if_match; two different ones are invalid.
 func (q *ActQuery) act() (deadletters.Act, error) {
 	match, err := q.With(q.GivenMatch)
 	return deadletters.Act{Actor: q.Actor, Reason: q.Reason, IfMatch: match}, err
@@ -91,12 +93,9 @@ func (f *family) dropSource(ctx context.Context, params *sourceRemoval, _ *endpo
 	return endpoint.OK(removal{true}), err
 }
 
-// nothing is an optional body without fields.
-type nothing struct{}
-
 // testSource serves POST /v1/sources/{namespace}/{name}/test. A broker that does not answer is a 200 with the state
 // lost.
-func (f *family) testSource(ctx context.Context, params *SourcePath, _ *nothing,
+func (f *family) testSource(ctx context.Context, params *SourcePath, _ *endpoint.Nothing,
 ) (endpoint.Answer[*deadletters.SourceStatus], error) {
 	status, err := f.backend.TestSource(ctx, params.Namespace, params.Name)
 	return endpoint.OK(status), err
@@ -108,7 +107,8 @@ type sourceAct struct {
 	endpoint.Match
 }
 
-// pauseSource serves POST /v1/sources/{namespace}/{name}/pause.
+// pauseSource serves POST /v1/sources/{namespace}/{name}/pause. Pausing a source that is paused is a success, and a new
+// version of it.
 func (f *family) pauseSource(ctx context.Context, params *sourceAct, body *deadletters.Act,
 ) (endpoint.Answer[*deadletters.Source], error) {
 	return acted(params.Match, body, func() (*deadletters.Source, error) {
@@ -116,7 +116,8 @@ func (f *family) pauseSource(ctx context.Context, params *sourceAct, body *deadl
 	})
 }
 
-// resumeSource serves POST /v1/sources/{namespace}/{name}/resume.
+// resumeSource serves POST /v1/sources/{namespace}/{name}/resume. The node that has the turn reads it again within a
+// second.
 func (f *family) resumeSource(ctx context.Context, params *sourceAct, body *deadletters.Act,
 ) (endpoint.Answer[*deadletters.Source], error) {
 	return acted(params.Match, body, func() (*deadletters.Source, error) {

@@ -9,6 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"net/url"
 	"sync"
 	"time"
 
@@ -27,9 +29,10 @@ const (
 	reportEvery = time.Second
 )
 
-// Carrier is an inbox.Carrier over the drivers of one name. It keeps one connection for each URL to which letters are
-// sent, until Close: letters of many sources of one broker share it. Reading has connections of its own, so that a
-// blocked read never delays a send. It is safe for concurrent use.
+// Carrier is an inbox.Carrier over the drivers of one name. It keeps one connection for each URL of a broker to which
+// letters are sent, until Close: letters of many sources of one broker share it. Sources without a URL send to the
+// hosts of their destinations; each host has a circuit breaker of its own, so that one that is down stops no others.
+// Reading has connections of its own, so that a blocked read never delays a send. It is safe for concurrent use.
 type Carrier struct {
 	registry driver.Registry
 	name     string
@@ -62,20 +65,46 @@ func (c *Carrier) dial(url string) broker.Dial {
 	return func(ctx context.Context) (driver.Driver, error) { return c.registry.Open(ctx, c.name, url) }
 }
 
-// target returns the connection to a URL.
-func (c *Carrier) target(url string) *broker.Target {
+// hosts bounds the connections of sources without a URL: their targets may allow any number of hosts. Beyond it, hosts
+// share one.
+const hosts = 1024
+
+// target returns the connection by which letters of a source are sent to a destination.
+func (c *Carrier) target(source *deadletter.Source, destination string) *broker.Target {
+	key := source.URL
+	if u, err := url.Parse(destination); key == "" && err == nil && u.Host != "" {
+		key = fmt.Sprintf("host %d", crc32.ChecksumIEEE([]byte(u.Host))%hosts)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.targets[url] == nil {
-		c.targets[url] = broker.NewTarget(c.dial(url), &broker.TargetOptions{Timeout: sendTimeout, Tries: sendTries})
+	if c.targets[key] == nil {
+		c.targets[key] = broker.NewTarget(c.dial(source.URL),
+			&broker.TargetOptions{Timeout: sendTimeout, Tries: sendTries})
 	}
-	return c.targets[url]
+	return c.targets[key]
 }
 
 // Exists implements inbox.Sender. It asks the broker each time: a queue may be made after a redrive was refused.
 func (c *Carrier) Exists(ctx context.Context, source *deadletter.Source, destination string) (bool, error) {
-	exists, _, err := c.target(source.URL).Stat(ctx, destination)
+	exists, _, err := c.target(source, destination).Stat(ctx, destination)
 	return exists, err
+}
+
+// Depth implements inbox.Carrier. It uses the connection for sending, so a blocked read does not delay it.
+func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, error) {
+	exists, depth, err := c.target(source, source.Queue).Stat(ctx, source.Queue)
+	if err != nil || !exists {
+		return 0, err
+	}
+	return depth, nil
+}
+
+// Breaker implements inbox.Carrier. Sources of one broker share a breaker.
+func (c *Carrier) Breaker(source *deadletter.Source) task.BreakerState {
+	if source.URL == "" {
+		return ""
+	}
+	return c.target(source, source.Queue).Breaker()
 }
 
 // Send implements inbox.Sender. The lineage is in the headers of the content; a broker without headers drops them, and
@@ -86,14 +115,22 @@ func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destinati
 	messages := make([]driver.Message, len(letters))
 	for i, l := range letters {
 		messages[i] = driver.Message{Key: l.Content.Key, Headers: l.Content.Headers, Payload: l.Content.Payload,
-			MessageID: l.Letter.MessageID}
+			MessageID: l.Letter.MessageID, SendID: sendID(l.Letter)}
 	}
 	errs := make([]error, len(letters))
-	for i, r := range c.target(source.URL).Send(ctx, destination, messages) {
+	for i, r := range c.target(source, destination).Send(ctx, destination, messages) {
 		switch r.Outcome {
 		case broker.Sent:
+			if r.Repeated { // and the broker may have forgotten the first time, in a failover for example
+				errs[i] = fmt.Errorf("%w: it was sent again after a try without an answer", inbox.ErrUncertain)
+			}
 		case broker.Uncertain:
 			errs[i] = fmt.Errorf("%w: %w", inbox.ErrUncertain, r.Err)
+		case broker.Unavailable:
+			errs[i] = r.Err
+			if errors.Is(r.Err, broker.ErrOpen) || errors.Is(r.Err, driver.ErrUntried) {
+				errs[i] = fmt.Errorf("%w: %w", inbox.ErrNotTried, r.Err)
+			}
 		default:
 			errs[i] = r.Err
 		}
@@ -101,27 +138,67 @@ func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destinati
 	return errs
 }
 
+// sendID identifies one send of a letter: of its redrive, and the number that it has among the letter's sends. A send
+// that is tried again after a crash has the same; the letter counts it once it is recorded.
+func sendID(l *deadletter.Letter) string {
+	return fmt.Sprintf("%s/%s/%d", l.ID, l.Redrive, l.Replays+1)
+}
+
 // Read implements inbox.Carrier. It returns when ctx has ended and the batch that was being captured is acknowledged or
 // left to the broker.
-func (c *Carrier) Read(ctx context.Context, source *deadletter.Source,
-	capture func(context.Context, []inbox.Arrival) error, report func(error),
+func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, size int,
+	capture func([]inbox.Arrival) (store func(context.Context) error), report func(error),
 ) {
-	s := broker.NewSource(c.dial(source.URL), source.Queue, nil)
+	s := broker.NewSource(c.dial(source.URL), source.Queue, &broker.SourceOptions{Batch: size})
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { reportStatus(watching, s, report) })
-	err := s.Run(ctx, func(ctx context.Context, batch []driver.Message) error {
+	err := s.Run(ctx, func(batch []driver.Message) func(context.Context) error {
 		arrivals := make([]inbox.Arrival, len(batch))
 		for i := range batch {
 			arrivals[i] = arrival(batch[i], source)
 		}
-		return capture(ctx, arrivals)
+		return sure(capture(arrivals))
 	})
 	stop()
 	watch.Wait()
 	if err != nil {
 		report(err)
 	}
+}
+
+// sure marks errors that are answers: then nothing is stored. An error of the database may hide a commit.
+func sure(store func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := store(ctx)
+		switch task.CodeOf(err) {
+		case task.NotFound, task.Exhausted, task.Invalid, task.TooLarge, task.Conflict:
+			return fmt.Errorf("%w: %w", broker.ErrNotStored, err)
+		}
+		return err
+	}
+}
+
+// Peek implements inbox.Carrier, on a connection of its own.
+func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) ([]inbox.Arrival, error) {
+	d, err := c.dial(source.URL)(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }() // nothing was sent
+	p, ok := d.(driver.Peeker)
+	if !ok {
+		return nil, inbox.ErrNoPeek
+	}
+	messages, err := p.Peek(ctx, source.Queue, max)
+	if err != nil {
+		return nil, err
+	}
+	arrivals := make([]inbox.Arrival, len(messages))
+	for i, m := range messages {
+		arrivals[i] = arrival(m, source)
+	}
+	return arrivals, nil
 }
 
 // reportStatus reports the state of a source every second: its last error, or nil when it is connected. The caller logs
@@ -149,11 +226,17 @@ func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 // arrival decodes a message. Without a time of failure in it, the time at which the broker took the message stands for
 // it.
 func arrival(m driver.Message, source *deadletter.Source) inbox.Arrival {
-	d := format.Decode(m, source.Format)
+	convention := source.Format
+	if source.Intake != nil { // a job that looks like a dead letter is a job
+		convention = format.Raw
+	}
+	d := format.Decode(m, convention)
 	a := inbox.Arrival{
 		Report: inbox.Report{MessageID: d.MessageID, Origin: d.Origin, Handler: d.Handler, Content: d.Content,
-			Failure: d.Failure, Stack: d.Stack, Attempts: d.Attempts, FailedAt: d.LastAt, Letter: d.Letter},
+			Failure: d.Failure, Stack: d.Stack, Details: d.Details, Attempts: d.Attempts,
+			FailedAt: d.LastAt, FirstAt: d.FirstAt, Letter: d.Letter},
 		Format: d.Format, Position: m.Position, Replays: d.Replays, Undecoded: d.Undecoded,
+		Redelivered: m.Redelivered,
 	}
 	if a.FailedAt == 0 && !m.Time.IsZero() {
 		a.FailedAt = task.At(m.Time)

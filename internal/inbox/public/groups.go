@@ -3,12 +3,14 @@ package public
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Groups implements deadletters.GroupBackend. A page has 50 groups unless the filter says how many.
@@ -46,22 +48,61 @@ func (b *Backend) Group(ctx context.Context, id string) (*deadletters.GroupStory
 // ChangeGroup implements deadletters.GroupBackend.
 func (b *Backend) ChangeGroup(ctx context.Context, id string, ch deadletters.GroupChange) (*deadletters.Group, error) {
 	var r reader
-	group := r.group("path.group_id", id)
+	group, change := r.group("path.group_id", id), r.groupChange(&ch)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredGroup(b.inbox.ChangeGroup(ctx, group, change))
+}
+
+// ChangeGroups implements deadletters.GroupBackend.
+func (b *Backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange) (*deadletters.ChangedGroups, error) {
+	var r reader
+	change := inbox.GroupsChange{GroupChange: r.groupChange(&req.GroupChange), Groups: r.groups("/groups", req.Groups),
+		DryRun: req.DryRun}
+	if f := req.Filter; f != nil {
+		change.Filter = &inbox.GroupFilter{Namespace: f.Namespace, State: deadletter.GroupState(f.State), Owner: f.Owner,
+			Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly}
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	results, err := b.inbox.ChangeGroups(ctx, change)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := &deadletters.ChangedGroups{Results: []deadletters.GroupResult{}, DryRun: req.DryRun}
+	for _, result := range results {
+		shown := deadletters.GroupResult{GroupID: result.ID.String()}
+		if g := result.Group; g != nil {
+			shown.Title, shown.State = g.Title, deadletters.GroupState(g.State)
+		}
+		if result.Err != nil {
+			errors.As(shownError(result.Err), &shown.Error)
+		}
+		out.Results = append(out.Results, shown)
+	}
+	return out, nil
+}
+
+// groupChange converts the change of one group or of many.
+func (r *reader) groupChange(ch *deadletters.GroupChange) inbox.GroupChange {
 	change := inbox.GroupChange{By: r.by(ch.Act), State: deadletter.GroupState(ch.State), ResolvedIn: ch.ResolvedIn,
 		Owner: ch.Owner, Runbook: ch.Runbook, Note: ch.Note}
 	if i := ch.Ignore; i != nil {
 		change.Ignore = deadletter.Ignore{Until: r.optionalTime("/ignore/until", i.Until), Count: i.Count,
 			PerHour: i.PerHour}
 	}
-	// A pointer to the zero time removes the due time; nil keeps it.
-	if ch.DueAt != nil {
+	switch {
+	case ch.DueAt != nil && ch.NoDueAt:
+		r.bad("/no_due_at", "goes without due_at")
+	case ch.DueAt != nil:
 		due := r.optionalTime("/due_at", ch.DueAt)
 		change.DueAt = &due
+	case ch.NoDueAt:
+		change.DueAt = new(task.Instant) // a pointer to the zero time removes it; nil keeps it
 	}
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return answeredGroup(b.inbox.ChangeGroup(ctx, group, change))
+	return change
 }
 
 // MergeGroups implements deadletters.GroupBackend.

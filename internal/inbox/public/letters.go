@@ -41,6 +41,7 @@ func (b *Backend) Letters(ctx context.Context, f deadletters.LetterFilter) (*dea
 	var r reader
 	filter := inbox.LetterFilter{Selection: r.selection("", &f.Selection), Below: r.cursor(f.Cursor),
 		Limit: cmp.Or(f.Limit, defaultPage)}
+	r.inQuery()
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -79,6 +80,7 @@ func (b *Backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 	return func(yield func(*deadletters.Letter, error) bool) {
 		var r reader
 		filter := inbox.LetterFilter{Selection: r.selection("", &f.Selection), Below: r.cursor(f.Cursor), Limit: exportPage}
+		r.inQuery()
 		if err := r.err(); err != nil {
 			yield(nil, err)
 			return

@@ -19,6 +19,7 @@ type Inbox interface {
 	Sources
 	Rules
 	Webhooks
+	Queues
 }
 
 // Letters are the use cases of single letters.
@@ -47,6 +48,8 @@ type Groups interface {
 	Group(ctx context.Context, id deadletter.GroupID) (*inbox.GroupStory, error)
 	// ChangeGroup changes state, owner, runbook or due time, and adds a note.
 	ChangeGroup(ctx context.Context, id deadletter.GroupID, ch inbox.GroupChange) (*deadletter.Group, error)
+	// ChangeGroups does that to many groups, and tells what became of each.
+	ChangeGroups(ctx context.Context, ch inbox.GroupsChange) ([]inbox.GroupResult, error)
 	// MergeGroups makes a group show the failures of others as its own.
 	MergeGroups(ctx context.Context, into deadletter.GroupID, of []deadletter.GroupID, by inbox.By) (*deadletter.Group,
 		error)

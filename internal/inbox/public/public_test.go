@@ -62,6 +62,10 @@ func (f *fake) CreateRedrive(_ context.Context, req inbox.RedriveRequest) (*dead
 	return &deadletter.Redrive{ID: letterID, Selection: req.Selection, Plan: req.Plan, Edit: req.Edit}, f.err
 }
 
+func (f *fake) Redrive(_ context.Context, id task.ID) (*deadletter.Redrive, error) {
+	return &deadletter.Redrive{ID: id, Plan: deadletter.Plan{Canary: 1, Observe: deadletter.NoObservation}}, f.err
+}
+
 func (f *fake) RedriveItems(_ context.Context, _ task.ID, _ deadletter.ItemState, above, limit int) ([]deadletter.Item,
 	error,
 ) {
@@ -140,9 +144,10 @@ func TestReportRead(t *testing.T) {
 	if err != nil || receipts[0].Status != deadletters.Returned || receipts[0].GroupID != "00000000000000ab" {
 		t.Fatalf("%v: %+v", err, receipts)
 	}
+	content := deadletter.Identify("", "", deadletter.Content{Payload: []byte{0xff}})
 	want := []inbox.Report{
 		{MessageID: "m-1", FailedAt: task.At(noon), Failure: failure.Report{Message: "x"}},
-		{MessageID: "k/1", Letter: letterID, Failure: failure.Report{Message: "y", Retryable: true},
+		{MessageID: "k/1/" + content[1:9], Letter: letterID, Failure: failure.Report{Message: "y", Retryable: true},
 			Content: deadletter.Content{Payload: []byte{0xff}}},
 	}
 	if diff := cmp.Diff(want, f.asked); diff != "" {
@@ -207,13 +212,13 @@ func TestRequestsRefused(t *testing.T) {
 			"/reports/1/failure/error_type"},
 		"FarFuture": {report(deadletters.Report{FailedAt: noon.AddDate(9000, 0, 0)}), "/reports/1/failed_at"},
 		"BeforeEpoch": {letters(deadletters.LetterFilter{Selection: deadletters.Selection{After: time.Unix(-1, 0)}}),
-			"/after"},
+			"query.after"},
 		"Cursor": {letters(deadletters.LetterFilter{Cursor: "x"}), "query.cursor"},
 		"GroupCase": {
 			letters(deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{"00000000000000AB"}}}),
-			"/groups/0"},
+			"query.group_id"},
 		"NoGroup": {letters(deadletters.LetterFilter{Selection: deadletters.Selection{Groups: []string{"0000000000000000"}}}),
-			"/groups/0"},
+			"query.group_id"},
 		"NaN": {redrive(deadletters.RedriveRequest{Plan: deadletters.Plan{ObserveSeconds: math.NaN()}}),
 			"/plan/observe_seconds"},
 		"Negative": {redrive(deadletters.RedriveRequest{Plan: deadletters.Plan{ObserveSeconds: -1}}),
@@ -313,9 +318,16 @@ func TestRedriveRoundTrip(t *testing.T) {
 		HeaderValue: "v",
 		After:       noon,
 		Before:      noon.Add(1e9),
+		FirstAfter:  noon.Add(-1e9),
+		FirstBefore: noon,
 		MinReplays:  2,
+		Replayed:    &parked,
+		Retryable:   new(bool),
 		Parked:      &parked,
-	}, Plan: deadletters.Plan{Canary: 1, Factor: 2, Largest: 3, ObserveSeconds: 0.5, Rate: 4},
+		CaseReason:  tasker.ReasonManual,
+		TaskState:   tasker.TaskError,
+	}, Plan: deadletters.Plan{Canary: 1, Factor: 2, Largest: 3, ObserveSeconds: 0.5, Rate: 4, Limit: 5,
+		KeepAttempts: true, Priority: "high"},
 		Edit: &deadletters.Edit{Patch: json.RawMessage(`{"a":1}`), DropHeaders: []string{"d"}, Key: "k",
 			SetHeaders: []deadletters.Header{{Name: "s", Value: "v"}}}}
 	got, err := public.New(f).CreateRedrive(t.Context(), req)
@@ -330,6 +342,10 @@ func TestRedriveRoundTrip(t *testing.T) {
 	}
 	if diff := cmp.Diff(req.Edit, got.Edit); diff != "" {
 		t.Errorf("edit (-want +got):\n%s", diff)
+	}
+	unobserved, err := public.New(f).Redrive(t.Context(), uuid.UUID(letterID))
+	if err != nil || unobserved.Plan != (deadletters.Plan{Canary: 1}) {
+		t.Errorf("%v: a plan without observation is shown as %+v", err, unobserved.Plan)
 	}
 }
 

@@ -27,6 +27,19 @@ func (r *reader) bad(at, fault string) {
 	}
 }
 
+// inQuery moves the places of a selection in a body to those of the query of a list, where groups are "group_id".
+func (r *reader) inQuery() {
+	for i, p := range r.problems {
+		if at, ok := strings.CutPrefix(p.Location, "/"); ok {
+			name, _, _ := strings.Cut(at, "/")
+			if name == "groups" {
+				name = "group_id"
+			}
+			r.problems[i].Location = "query." + name
+		}
+	}
+}
+
 // err returns the refusal of the request, nil if everything could be converted.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {

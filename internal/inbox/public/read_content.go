@@ -1,6 +1,7 @@
 package public
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/taskerhq/tasker/deadletters"
@@ -84,15 +85,16 @@ func (r *reader) report(at string, in *deadletters.Report) inbox.Report {
 	return out
 }
 
-// reports converts a batch. The key of a batch identifies the reports in it that have no identifier of their own.
-//
-// A second call with the same key then reports the same messages, as long as their order is the same.
+// reports converts a batch. The key of a batch identifies the reports in it that have no identifier of their own,
+// together with their place and content: the batch can be sent again, and a key that a program uses for another batch
+// by mistake hides none of its messages.
 func (r *reader) reports(req *deadletters.ReportRequest) []inbox.Report {
 	out := make([]inbox.Report, len(req.Reports))
 	for i := range req.Reports {
 		out[i] = r.report("/reports/"+strconv.Itoa(i), &req.Reports[i])
 		if req.IdempotencyKey != "" && out[i].MessageID == "" {
-			out[i].MessageID = req.IdempotencyKey + "/" + strconv.Itoa(i)
+			content := deadletter.Identify("", "", out[i].Content)
+			out[i].MessageID = fmt.Sprintf("%s/%d/%s", req.IdempotencyKey, i, content[1:9])
 		}
 	}
 	return out

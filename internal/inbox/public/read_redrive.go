@@ -4,6 +4,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // selection converts a selection below a place; zero fields do not restrict on either side.
@@ -13,7 +14,10 @@ func (r *reader) selection(at string, s *deadletters.Selection) deadletter.Selec
 		Source: s.Source, Origin: s.Origin, Template: s.Template, State: deadletter.State(s.State),
 		Type: s.ErrorType, Text: s.Text, HeaderName: s.HeaderName, HeaderValue: s.HeaderValue,
 		After: r.filterTime(at+"/after", s.After), Before: r.filterTime(at+"/before", s.Before),
-		MinReplays: s.MinReplays, Parked: s.Parked,
+		FirstAfter:  r.filterTime(at+"/first_after", s.FirstAfter),
+		FirstBefore: r.filterTime(at+"/first_before", s.FirstBefore),
+		MinReplays:  s.MinReplays, Replayed: s.Replayed, Retryable: s.Retryable, Parked: s.Parked,
+		Reason: task.CaseReason(s.CaseReason), TaskState: task.State(s.TaskState),
 	}
 }
 
@@ -23,7 +27,8 @@ func (r *reader) redrive(req *deadletters.RedriveRequest) inbox.RedriveRequest {
 		By: r.by(req.Act), Operation: deadletter.Operation(req.Operation),
 		Selection: r.selection("/selection", &req.Selection), Destination: r.text("/destination", req.Destination, false),
 		Plan: deadletter.Plan{Canary: req.Plan.Canary, Factor: req.Plan.Factor, Largest: req.Plan.Largest,
-			Observe: r.seconds("/plan/observe_seconds", req.Plan.ObserveSeconds), Rate: req.Plan.Rate},
+			Observe: r.seconds("/plan/observe_seconds", req.Plan.ObserveSeconds), Rate: req.Plan.Rate,
+			Limit: req.Plan.Limit, KeepAttempts: req.Plan.KeepAttempts, Priority: string(req.Plan.Priority)},
 		Stop: deadletter.StopRule{ReturnedShare: req.Stop.ReturnedShare, SamePrint: req.Stop.SamePrint,
 			Failed: req.Stop.Failed},
 		IncludeParked: req.IncludeParked, Start: req.Start,

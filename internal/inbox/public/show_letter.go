@@ -22,7 +22,8 @@ func shownLetter(l *deadletter.Letter) *deadletters.Letter {
 		Occurrences: l.Occurrences, Attempts: l.Attempts, Replays: l.Replays, Parked: l.Parked,
 		FirstAt: l.FirstAt.Time(), LastAt: l.LastAt.Time(), CapturedAt: l.CapturedAt.Time(),
 		Original: shownContent(l.Original), SizeBytes: l.Size, Cut: l.Cut, Undecoded: l.Undecoded,
-		ETag: etag(l.Version),
+		PayloadOmitted: l.Size > 0 && len(l.Original.Payload) == 0,
+		ETag:           etag(l.Version),
 	}
 	if l.Edited != nil {
 		edited := shownContent(*l.Edited)

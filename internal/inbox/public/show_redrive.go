@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -29,8 +30,10 @@ func shownSelection(s *deadletter.Selection) deadletters.Selection {
 	out := deadletters.Selection{
 		Namespace: s.Namespace, Kind: deadletters.Kind(s.Kind), Source: s.Source, Origin: s.Origin, Template: s.Template,
 		State: deadletters.LetterState(s.State), ErrorType: s.Type, Text: s.Text, HeaderName: s.HeaderName,
-		HeaderValue: s.HeaderValue, After: optionalTime(s.After), Before: optionalTime(s.Before), MinReplays: s.MinReplays,
-		Parked: s.Parked,
+		HeaderValue: s.HeaderValue, After: optionalTime(s.After), Before: optionalTime(s.Before),
+		FirstAfter: optionalTime(s.FirstAfter), FirstBefore: optionalTime(s.FirstBefore), MinReplays: s.MinReplays,
+		Replayed: s.Replayed, Retryable: s.Retryable, Parked: s.Parked,
+		CaseReason: tasker.CaseReason(s.Reason), TaskState: tasker.TaskState(s.TaskState),
 	}
 	for _, id := range s.IDs {
 		out.IDs = append(out.IDs, uuid.UUID(id))
@@ -51,8 +54,9 @@ func optionalTime(i task.Instant) time.Time {
 
 // shownPlan converts a plan.
 func shownPlan(p deadletter.Plan) deadletters.Plan {
-	return deadletters.Plan{Canary: p.Canary, Factor: p.Factor, Largest: p.Largest, ObserveSeconds: p.Observe.Seconds(),
-		Rate: p.Rate}
+	return deadletters.Plan{Canary: p.Canary, Factor: p.Factor, Largest: p.Largest,
+		ObserveSeconds: max(p.Observe, 0).Seconds(), // deadletter.NoObservation is negative
+		Rate:           p.Rate, Limit: p.Limit, KeepAttempts: p.KeepAttempts, Priority: tasker.Priority(p.Priority)}
 }
 
 // shownStop converts a stop rule.

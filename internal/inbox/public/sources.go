@@ -79,14 +79,14 @@ func (b *Backend) PauseSource(ctx context.Context, namespace, name string, pause
 // shownStatus converts a source with its state.
 func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 	return deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
-		Since: optionalTime(s.Since), Open: s.Open}
+		Since: optionalTime(s.Since), Open: s.Open, Preview: shownPreviews(s.Preview)}
 }
 
 // shownSource converts a source. Its URL must never leave the process with a password.
 func shownSource(s *deadletter.Source) deadletters.Source {
 	return deadletters.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: hidden(s.URL), Queue: s.Queue,
 		Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen, Paused: s.Paused,
-		ETag: etag(s.Version)}
+		Intake: shownIntake(s.Intake), ETag: etag(s.Version)}
 }
 
 // source converts a source, and refuses a URL whose password was hidden by an answer.
@@ -96,5 +96,5 @@ func (r *reader) source(s *deadletters.Source) *deadletter.Source {
 	}
 	return &deadletter.Source{Namespace: cmp.Or(s.Namespace, defaultNamespace), Name: s.Name, Driver: s.Driver,
 		URL: s.URL, Queue: s.Queue, Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen,
-		Paused: s.Paused}
+		Paused: s.Paused, Intake: readIntake(s.Intake)}
 }

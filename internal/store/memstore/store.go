@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/nesting"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -82,6 +83,9 @@ func (s *Store) Write(ctx context.Context, fn func(ctx context.Context, tx engin
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
+	if err := nesting.Check(ctx); err != nil {
+		return err // it would wait for the transaction in which it runs
+	}
 	select {
 	case <-ctx.Done():
 		return fmt.Errorf("write: %w", ctx.Err())
@@ -134,7 +138,9 @@ func (s *Store) run(ctx context.Context, fn func(ctx context.Context, tx engine.
 			}
 		}
 	}()
-	if err := fn(ctx, t); err != nil {
+	inside := nesting.Enter(ctx)
+	defer inside.Leave()
+	if err := fn(inside, t); err != nil {
 		return nil, err
 	}
 	if err := t.check(); err != nil {
@@ -157,6 +163,9 @@ func (s *Store) isClosed() bool {
 func (s *Store) read(ctx context.Context) (st *state, done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read: %w", err)
+	}
+	if err := nesting.Check(ctx); err != nil {
+		return nil, nil, err
 	}
 	s.mu.RLock()
 	if s.closed {

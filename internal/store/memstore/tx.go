@@ -70,6 +70,11 @@ func (noGroups) AddGroups(context.Context, engine.Tx, []*deadletter.Group) error
 // AddDeltas implements engine.GroupRows and stores nothing.
 func (noGroups) AddDeltas(context.Context, engine.Tx, []deadletter.Delta) error { return nil }
 
+// AddIntakeFailures implements engine.GroupRows and stores nothing.
+func (noGroups) AddIntakeFailures(context.Context, engine.Tx, []deadletter.IntakeFailure) error {
+	return nil
+}
+
 // KeepSettings implements engine.SettingsKeeper: there are no views.
 func (s *Store) KeepSettings(context.Context, map[string]int64) error { return nil }
 

@@ -95,6 +95,7 @@ func (e *encoder) integer(oid uint32, v int64) error {
 var elements = map[uint32]uint32{
 	pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.Int4ArrayOID: pgtype.Int4OID, pgtype.Int2ArrayOID: pgtype.Int2OID,
 	pgtype.UUIDArrayOID: pgtype.UUIDOID, pgtype.TextArrayOID: pgtype.TextOID, pgtype.XIDArrayOID: pgtype.XIDOID,
+	pgtype.ByteaArrayOID: pgtype.ByteaOID,
 }
 
 // list appends an array of one dimension.
@@ -131,9 +132,22 @@ func (e *encoder) list(oid uint32, arg any) error {
 			e.buf = append(binary.BigEndian.AppendUint32(e.buf, uint32(len(b))), b...)
 			return nil
 		})
+	case []any: // each as an argument of its own
+		return each(e, of, v, func(a any) error { return e.element(of, a) })
 	default:
 		return fmt.Errorf("no way to send a %T", arg)
 	}
+}
+
+// element appends one value of any type to an array: its length, which is known afterwards, and the value.
+func (e *encoder) element(of uint32, arg any) error {
+	at := len(e.buf)
+	e.buf = append(e.buf, 0xff, 0xff, 0xff, 0xff)
+	null, err := e.value(of, arg)
+	if err == nil && !null {
+		binary.BigEndian.PutUint32(e.buf[at:], uint32(len(e.buf)-at-4))
+	}
+	return err
 }
 
 // each writes an array in PostgreSQL's binary format: the number of dimensions, a flag, the

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/store/nesting"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -34,7 +35,9 @@ func (s *Store) WriteExternal(ctx context.Context, host *pgconn.PgConn,
 	t := s.newTx(c, false)
 	// newTx may have queued the settings of a shared session, which are not meant for the caller's transaction.
 	t.guest, t.pending = true, nil
-	if err = guarded(ctx, t, fn); err == nil {
+	inside := nesting.Enter(ctx)
+	defer inside.Leave()
+	if err = guarded(inside, t, fn); err == nil {
 		err = s.leave(ctx, t, path)
 	}
 	if err != nil {

@@ -26,7 +26,9 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 	var free map[engine.KeyName]bool
 	var err error
 	if patient {
-		free, err = t.bindFree(ctx, asks, now, expires)
+		var bind request
+		free, bind = t.bindFree(asks, now, expires)
+		err = t.send(ctx, bind)
 	} else {
 		free, err = t.bindFreeAtOnce(ctx, asks, now, expires)
 	}
@@ -55,9 +57,13 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 	expires task.Instant,
 ) (map[engine.KeyName]bool, error) {
+	free, bind := t.bindFree(asks, now, expires)
 	t.later(request{sql: `SAVEPOINT tasker_keys`})
 	t.later(request{sql: `SET LOCAL lock_timeout = '` + keyWait + `'`})
-	free, err := t.bindFree(ctx, asks, now, expires)
+	t.later(bind)
+	// In the same pipeline: preparing a later statement must not be under keyWait.
+	t.later(request{sql: `SET LOCAL lock_timeout TO DEFAULT`})
+	err := t.send(ctx, request{sql: `RELEASE SAVEPOINT tasker_keys`})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == codeLocked {
 		// as text: a failed transaction accepts no other statement
@@ -67,19 +73,16 @@ func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 		t.later(request{sql: `RELEASE SAVEPOINT tasker_keys`})
 		return nil, engine.ErrKeyLocked
 	}
-	t.later(request{sql: `SET LOCAL lock_timeout TO DEFAULT`})
-	t.later(request{sql: `RELEASE SAVEPOINT tasker_keys`})
 	return free, err
 }
 
 // codeLocked is the SQLSTATE of a lock that was not granted in time.
 const codeLocked = "55P03"
 
-// bindFree binds the free keys, and returns them. An expired binding counts as free. A key that
-// another transaction has just bound makes the statement wait for its end.
-func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now,
-	expires task.Instant,
-) (map[engine.KeyName]bool, error) {
+// bindFree returns the statement that binds the free keys, and the set of those it has bound, which is filled when the
+// statement is run. An expired binding counts as free. A key that another transaction has just bound makes the
+// statement wait for its end.
+func (t *tx) bindFree(asks []engine.KeyAsk, now, expires task.Instant) (map[engine.KeyName]bool, request) {
 	const query = `INSERT INTO tasker_idempotency_keys AS k (namespace, key, task_id, hash, expires_at)
  SELECT a.namespace, a.key, a.task, a.hash, $5
   FROM unnest($1::text[], $2::text[], $3::uuid[], $4::text[]) AS a(namespace, key, task, hash)
@@ -92,16 +95,15 @@ func (t *tx) bindFree(ctx context.Context, asks []engine.KeyAsk, now,
 	for i, a := range asks {
 		ids[i], hashes[i] = a.To.Task, a.To.Hash
 	}
-	// The query uses ask, which does not mark the transaction as one that writes.
 	t.wrote = true
 	free := make(map[engine.KeyName]bool, len(asks))
-	err := t.ask(ctx, query, []any{namespaces, keys, ids, hashes, int64(expires), int64(now)}, func(r store.Row) error {
+	args := []any{namespaces, keys, ids, hashes, int64(expires), int64(now)}
+	return free, request{sql: query, args: args, each: func(r store.Row) error {
 		var n engine.KeyName
 		err := r.Scan((*store.Text)(&n.Namespace), (*store.Text)(&n.Key))
 		free[n] = true
 		return err
-	})
-	return free, err
+	}}
 }
 
 // bindings returns the bindings of keys.

@@ -20,6 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/store"
+	"github.com/taskerhq/tasker/internal/store/nesting"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -249,8 +250,11 @@ func (s *Store) once(ctx context.Context, r request) error {
 
 // acquire takes a connection out of the pool. It blocks while the pool is exhausted, until ctx
 // ends.
-// Unavailable: the store is closed.
+// Unavailable: the store is closed. nesting.Err: ctx is that of an open transaction, which has a connection.
 func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	if err := nesting.Check(ctx); err != nil {
+		return nil, err
+	}
 	c, err := s.pool.Acquire(ctx)
 	switch {
 	case err != nil && s.closed.Load():

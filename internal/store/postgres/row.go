@@ -124,6 +124,7 @@ func dialect() store.Dialect {
 		ID:       func(id task.ID) any { return id },
 		ScanID:   func(id *task.ID) sql.Scanner { return &scanID{id} },
 		Lock:     " FOR UPDATE",
+		Arrays:   true,
 		Contains: func(column, arg string) string { return "position(" + arg + " IN " + column + ") > 0" },
 		// no index contains a state of the normal path: rows that pass through it are updated in place
 		StateColumn: func(st task.State) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/nesting"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -62,9 +63,11 @@ func (s *Store) attempt(ctx context.Context, careful bool,
 	if err != nil {
 		return false, err
 	}
+	inside := nesting.Enter(ctx)
+	defer inside.Leave()
 	defer c.Release()
 	t := s.newTx(connOf(c.Conn().PgConn(), s.known), careful)
-	err = guarded(ctx, t, fn)
+	err = guarded(inside, t, fn)
 	var version uint32
 	committing := err == nil
 	if committing {
@@ -198,7 +201,7 @@ func classifyState(pg *pgconn.PgError, err error) error {
 	}
 	switch pg.Code[:2] {
 	case "08", "53", "57", "58", "XX", "55":
-		return unavailable("the database does not answer", "")
+		return unavailable("the database does not answer (SQLSTATE "+pg.Code+")", "")
 	case "28", "3D":
 		return unavailable("the database refuses the connection: "+pg.Message, "check the DSN")
 	default:

@@ -59,6 +59,11 @@ func migrator(path string, write bool) (*migration.Migrator, func() error, error
 	default:
 		name = dsn(path, readerPragmas)
 	}
+	return migratorOf(name, dir)
+}
+
+// migratorOf opens a migrator on the driver's name of a database.
+func migratorOf(name string, dir fs.FS) (*migration.Migrator, func() error, error) {
 	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, nil, err
@@ -81,4 +86,17 @@ func migrate(ctx context.Context, path string, mode migration.Mode) error {
 		return err
 	}
 	return errors.Join(m.Ensure(ctx, mode), done())
+}
+
+// fill gives a new database in memory the schema of this binary.
+func fill(ctx context.Context, name string) error {
+	dir, err := Migrations()
+	if err != nil {
+		return err
+	}
+	m, done, err := migratorOf(name, dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.Ensure(ctx, migration.Auto), done())
 }

@@ -30,14 +30,14 @@ type Options struct {
 	Migrate migration.Mode
 }
 
-// Store is an engine.Store on a SQLite file. It is safe for concurrent use. Readers run on a
-// pool of connections, all writes on one.
-// Its lock file is beside the database, with the suffix ".lock".
+// Store is an engine.Store on a SQLite file, or on a database in memory. It is safe for concurrent use. Readers run on
+// a pool of connections, all writes on one. The lock file of a file is beside it, with the suffix ".lock".
 type Store struct {
 	store.SQL // reads, on the pool of readers
 
 	path string
-	lock *fileLock
+	lock *fileLock // nil for a database in memory
+	gate *gate     // nil for a file
 	pool *sql.DB
 	// conn, ids and tx belong to the goroutine that runs a commit of group.
 	conn  *conn
@@ -82,26 +82,41 @@ func Open(ctx context.Context, path string, opts *Options) (*Store, error) {
 // been opened.
 func (s *Store) open(ctx context.Context, opts *Options) error {
 	var err error
-	if s.pool, err = sql.Open("sqlite", dsn(s.path, readerPragmas)); err != nil {
+	reader, writer := dsn(s.path, readerPragmas), dsn(s.path, writerPragmas)
+	if s.gate != nil {
+		reader, writer = memoryDSN(s.path, memoryReaderPragmas), memoryDSN(s.path, memoryWriterPragmas)
+	}
+	if s.pool, err = sql.Open("sqlite", reader); err != nil {
 		return err
 	}
-	readers := opts.Readers
-	if readers <= 0 {
-		readers = 4
+	most := opts.Readers
+	if most <= 0 {
+		most = 4
 	}
-	s.pool.SetMaxOpenConns(readers)
-	s.pool.SetMaxIdleConns(readers)
-	if err := migrate(ctx, s.path, opts.Migrate); err != nil {
+	s.pool.SetMaxOpenConns(most)
+	s.pool.SetMaxIdleConns(most)
+	if s.gate == nil { // a file is migrated before the writer opens it
+		if err := migrate(ctx, s.path, opts.Migrate); err != nil {
+			return err
+		}
+	}
+	if s.conn, err = dial(s.pool.Driver(), writer); err != nil {
 		return err
 	}
-	if s.conn, err = dial(s.pool.Driver(), dsn(s.path, writerPragmas)); err != nil {
-		return err
+	if s.gate != nil { // what is in memory lives while a connection does
+		if err := fill(ctx, writer); err != nil {
+			return err
+		}
 	}
 	if s.ids, err = s.openIDs(ctx, opts.Seed); err != nil {
 		return err
 	}
 	d := dialect(s.ids)
-	s.SQL = store.SQL{Conn: store.Pool{DB: s.pool, Classify: s.classify}, Dialect: d}
+	readers := store.Pool{DB: s.pool, Classify: s.classify}
+	s.SQL = store.SQL{Conn: readers, Dialect: d}
+	if s.gate != nil {
+		s.SQL.Conn = gated{readers, s.gate}
+	}
 	s.tx = newTx(s.conn, d, s.ids)
 	// One commit runs at a time: SQLite has one writer.
 	s.group = coalesce.New(maxFused, 1, s.commit)
@@ -164,10 +179,9 @@ func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) 
 // index.
 func dialect(ids *task.Source) store.Dialect {
 	return store.Dialect{
-		ID:        func(id task.ID) any { return id.Seq() },
-		ScanID:    func(id *task.ID) sql.Scanner { return scanID{ids, id} },
-		Anonymous: true,
-		Contains:  func(column, arg string) string { return "instr(" + column + ", " + arg + ") > 0" },
+		ID:       func(id task.ID) any { return id.Seq() },
+		ScanID:   func(id *task.ID) sql.Scanner { return scanID{ids, id} },
+		Contains: func(column, arg string) string { return "instr(" + column + ", " + arg + ") > 0" },
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/sqlitetest"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/store/storetest"
 	"github.com/taskerhq/tasker/internal/task"
@@ -17,7 +18,9 @@ import (
 
 func open(t *testing.T, dir string) engine.Database {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "tasker.db"), nil)
+	path := filepath.Join(dir, "tasker.db")
+	sqlitetest.Make(t, path)
+	s, err := sqlite.Open(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/nesting"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -14,7 +15,12 @@ import (
 // It blocks until the write is durable or has failed. A caller whose context ends before the batch begins leaves with
 // the error of its context.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
-	failed, err := s.group.Do(ctx, write{context.WithoutCancel(ctx), fn})
+	if err := nesting.Check(ctx); err != nil {
+		return err // it would wait for the transaction in which it runs
+	}
+	inside := nesting.Enter(context.WithoutCancel(ctx))
+	defer inside.Leave()
+	failed, err := s.group.Do(ctx, write{inside, fn})
 	if err != nil {
 		return err
 	}
@@ -55,18 +61,21 @@ func (s *Store) transact(writes ...write) error {
 		return task.Errorf(task.Unavailable, "the store is closed")
 	}
 	ctx := context.Background()
+	s.gate.close()
 	if _, err := s.conn.Exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		s.gate.open()
 		return fmt.Errorf("begin: %w", err)
 	}
 	s.tx.begin()
 	for _, w := range writes {
-		if err := guarded(s.tx, w); err != nil {
+		if err := s.guarded(w); err != nil {
 			return s.rollback(err, true)
 		}
 	}
 	if _, err := s.conn.Exec(ctx, "COMMIT"); err != nil {
 		return s.rollback(fmt.Errorf("commit: %w", err), false)
 	}
+	s.gate.open() // before the callbacks, which may read
 	for _, fn := range s.tx.after {
 		fn()
 	}
@@ -75,13 +84,13 @@ func (s *Store) transact(writes ...write) error {
 
 // guarded turns a panic into an error: the transaction must be rolled back.
 // The error contains the stack: it is the only trace of the panic.
-func guarded(tx *tx, w write) (err error) {
+func (s *Store) guarded(w write) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a transaction: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return w.fn(w.ctx, tx)
+	return w.fn(w.ctx, s.tx)
 }
 
 // rollback ends an unsuccessful transaction and returns its cause. sure is false after a failed
@@ -90,6 +99,7 @@ func (s *Store) rollback(cause error, sure bool) error {
 	s.tx.undo()
 	// After some errors SQLite has rolled back automatically; then this statement fails.
 	_, _ = s.conn.Exec(context.Background(), "ROLLBACK")
+	s.gate.open()
 	for _, fn := range s.tx.failed {
 		fn(sure)
 	}

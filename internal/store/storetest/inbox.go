@@ -75,7 +75,8 @@ func (f *inboxFixture) letter(n int, change func(l *deadletter.Letter)) *deadlet
 		Canonical: fmt.Sprint("j", n), State: deadletter.Open, StateAt: at, Group: 7,
 		Failure: failure.Report{Type: "ValueError", Code: "E1", Message: fmt.Sprint("bad order ", n), Class: failure.Logic,
 			Retryable: true},
-		Handler: "bill", Stack: "at bill.go:1", Occurrences: 1, Attempts: 3, FirstAt: at, LastAt: at, CapturedAt: at,
+		Handler: "bill", Stack: "at bill.go:1", Details: []deadletter.Detail{{Name: "http_status", Value: "503"}},
+		Occurrences: 1, Attempts: 3, FirstAt: at, LastAt: at, CapturedAt: at,
 		Original: deadletter.Content{Key: []byte("k"), Headers: []deadletter.Header{{Name: "a", Value: []byte("1")}},
 			Payload: fmt.Appendf(nil, `{"order":%d}`, n)}, Version: 1}
 	if change != nil {

@@ -21,6 +21,7 @@ func groupCases() []inboxCase {
 		{"Notes", groupNotes},
 		{"Lists", groupLists},
 		{"Counts", groupCounts},
+		{"MergedCounts", mergedCounts},
 		{"FoldUnderLoad", foldUnderLoad},
 		{"Timed", timedGroups},
 		{"Regroup", regroupedCases},
@@ -165,7 +166,7 @@ func groupLists(f *inboxFixture) {
 	f.same("newest", list(inbox.GroupFilter{Order: "first"}, func(g *deadletter.Group) int64 { return int64(g.FirstAt) }),
 		[]int{0, 3, 4, 5, 6, 7, 8, 9})
 	f.same("most open", list(inbox.GroupFilter{Order: "open", OpenOnly: true},
-		func(g *deadletter.Group) int64 { return g.OpenLetters + g.OpenCases }), []int{4, 8, 5, 7})
+		func(g *deadletter.Group) int64 { return g.OpenLetters + g.OpenCases }), []int{4, 5, 8, 7})
 	f.same("state", list(inbox.GroupFilter{State: deadletter.GroupResolved}, last), []int{3})
 	f.same("owner", list(inbox.GroupFilter{Owner: "ada"}, last), []int{4})
 	f.same("where", list(inbox.GroupFilter{Where: "ship"}, last), []int{5})
@@ -174,6 +175,40 @@ func groupLists(f *inboxFixture) {
 	merged, err := f.inbox.MergedGroups(f.Context(), 105)
 	f.must(err)
 	f.same("merged", merged, groups[1:2])
+}
+
+// mergedCounts: a list shows a group with what is merged into it, and orders and filters by that.
+func mergedCounts(f *inboxFixture) {
+	const hour = task.Instant(time.Hour / time.Microsecond)
+	into := func(g *deadletter.Group) { g.MergedInto = 1 }
+	f.addGroups(f.group(1, func(g *deadletter.Group) { g.FirstAt, g.LastAt = f.now-hour, f.now }),
+		f.group(2, func(g *deadletter.Group) {
+			into(g)
+			g.FirstAt, g.LastAt, g.Failures, g.OpenLetters, g.OpenCases = f.now-2*hour, f.now+5, 10, 4, 2
+		}), f.group(3, func(g *deadletter.Group) { g.LastAt = f.now + 1 }), f.group(4, into))
+	check := func(last task.Instant, counts ...int64) {
+		f.Helper()
+		page, err := f.inbox.ListGroups(f.Context(), inbox.GroupFilter{OpenOnly: true, Limit: 5})
+		f.must(err)
+		if len(page) != 1 || page[0].ID != 1 {
+			f.Fatalf("the page has %d groups", len(page))
+		}
+		g := page[0]
+		f.same("counts", []int64{g.Failures, g.OpenLetters, g.OpenCases}, counts)
+		f.same("times", []task.Instant{g.FirstAt, g.LastAt}, []task.Instant{f.now - 2*hour, last})
+	}
+	check(f.now+5, 10, 4, 2)
+	f.addDeltas(deadletter.Delta{Group: 4, Failures: 3, OpenLetters: 1, At: f.now + 9},
+		deadletter.Delta{Group: 1, Failures: 1, At: f.now + 7})
+	check(f.now+9, 14, 5, 2)
+	hours, err := f.inbox.Hours(f.Context(), []deadletter.GroupID{1, 3}, 0)
+	f.must(err)
+	f.same("hours", hours, map[deadletter.GroupID][]deadletter.Hour{1: {{At: f.now - f.now%hour, Failures: 4}}})
+	page, err := f.inbox.ListGroups(f.Context(), inbox.GroupFilter{Limit: 5})
+	f.must(err)
+	if len(page) != 2 || page[0].ID != 1 {
+		f.Errorf("the first of %d groups is %s", len(page), page[0].ID)
+	}
 }
 
 func groupCounts(f *inboxFixture) {

@@ -21,6 +21,7 @@ func letterCases() []inboxCase {
 		{"HostileValues", hostileLetters},
 		{"Large", largeLetters},
 		{"KnownIdentity", knownIdentities},
+		{"Aliases", aliases},
 		{"Save", savedLetters},
 		{"States", savedStates},
 		{"Histories", letterHistories},
@@ -40,7 +41,7 @@ func lettersRoundTrip(f *inboxFixture) {
 			Payload: []byte("edited")}
 	})
 	full.Edited.Headers[0].Value = []byte{}
-	bare := f.letter(2, func(l *deadletter.Letter) { l.Original, l.Stack = deadletter.Content{}, "" })
+	bare := f.letter(2, func(l *deadletter.Letter) { l.Original, l.Stack, l.Details = deadletter.Content{}, "", nil })
 	empty := f.letter(3, func(l *deadletter.Letter) { l.Original = deadletter.Content{Key: []byte{}, Payload: []byte{}} })
 	f.add(full, bare, empty)
 	for _, l := range []*deadletter.Letter{full, bare, empty} {
@@ -59,7 +60,8 @@ func lettersRoundTrip(f *inboxFixture) {
 	occurrences, err := f.inbox.Occurrences(f.Context(), full.ID, 10)
 	f.must(err)
 	f.same("Occurrences", occurrences, []deadletter.Occurrence{{Letter: full.ID, No: 1, At: full.LastAt, Group: 7,
-		Failure: full.Failure, Handler: full.Handler, Stack: full.Stack, Origin: full.Origin, Position: full.Position,
+		Failure: full.Failure, Handler: full.Handler, Stack: full.Stack, Details: full.Details, Origin: full.Origin,
+		Position: full.Position,
 		Attempts: 3, Redrive: full.Redrive}})
 }
 
@@ -200,7 +202,7 @@ func savedStates(f *inboxFixture) {
 		got, err := f.inbox.LettersToSend(ctx, tx, ids)
 		for i, l := range letters {
 			bare := *l
-			bare.Stack = ""
+			bare.Stack, bare.Details = "", nil
 			if err == nil {
 				f.same("LettersToSend", got[i], &bare)
 			}
@@ -214,7 +216,8 @@ func letterHistories(f *inboxFixture) {
 	f.add(l)
 	second := deadletter.Occurrence{Letter: l.ID, No: 2, At: f.now + 10, Group: 9, Failure: l.Failure, Handler: "h2",
 		Stack: noise(3000), Origin: "o2", Position: "p2", Attempts: 1, Redrive: f.id(), Payload: []byte(noise(4000))}
-	l.Occurrences, l.Stack = 2, second.Stack
+	second.Details = []deadletter.Detail{{Name: "context", Value: noise(2000)}, {Name: "x"}}
+	l.Occurrences, l.Stack, l.Details = 2, second.Stack, second.Details
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		if err := f.inbox.SaveLetters(ctx, tx, []*deadletter.Letter{l}); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -17,6 +18,7 @@ func letterListCases() []inboxCase {
 		{"Selections", letterSelections},
 		{"Payloads", listedPayloads},
 		{"TextInMany", textInMany},
+		{"Queues", queues},
 	}
 }
 
@@ -45,6 +47,8 @@ func letterSelections(f *inboxFixture) {
 	letters[7].Failure.Type, letters[8].Failure.Message = "KeyError", "100% of _x_ \"failed\""
 	letters[9].Original.Payload = []byte("{\"name\":\"\xff\x00\"}")
 	letters[10].Original.Headers = []deadletter.Header{{Name: "trace", Value: []byte("a\x00b")}, {Name: "tra"}}
+	letters[1].FirstAt, letters[8].FirstAt = letters[1].FirstAt.Add(-time.Hour), letters[8].FirstAt.Add(-time.Hour)
+	letters[4].Failure.Retryable = !letters[4].Failure.Retryable
 	letters[2].Original.Headers = []deadletter.Header{{Name: "note", Value: []byte("\x00\x01trace\x00\x02a")}}
 	f.add(letters...)
 	yes := true
@@ -71,7 +75,14 @@ func letterSelections(f *inboxFixture) {
 		"OtherHeaderValue": {deadletter.Selection{HeaderName: "trace", HeaderValue: "a"}, nil},
 		"Times":            {deadletter.Selection{After: letters[2].LastAt, Before: letters[4].LastAt}, []int{2, 3}},
 		"Replays":          {deadletter.Selection{MinReplays: 1}, []int{1, 3, 5, 7, 9, 11}},
-		"Parked":           {deadletter.Selection{Parked: &yes}, []int{5}},
+		"Replayed":         {deadletter.Selection{Replayed: &yes}, []int{1, 3, 5, 7, 9, 11}},
+		"NotReplayed":      {deadletter.Selection{Replayed: new(bool)}, []int{0, 2, 4, 6, 8, 10}},
+		"Retryable":        {deadletter.Selection{Retryable: &letters[4].Failure.Retryable}, []int{4}},
+		"FirstTimes": {deadletter.Selection{FirstAfter: letters[1].FirstAt, FirstBefore: letters[8].FirstAt + 1},
+			[]int{1, 8}},
+		"CaseReason": {deadletter.Selection{Reason: task.ReasonMaxRetries}, nil},
+		"TaskState":  {deadletter.Selection{TaskState: task.Errored}, nil},
+		"Parked":     {deadletter.Selection{Parked: &yes}, []int{5}},
 		"IDs": {deadletter.Selection{IDs: []task.ID{letters[1].ID, f.id(), letters[6].ID}, State: deadletter.Open},
 			[]int{1}},
 		"Cases":    {deadletter.Selection{Kind: deadletter.KindCase}, nil},

@@ -20,6 +20,7 @@ func RunInboxRaces(t *testing.T, open func(t *testing.T) (a, b InboxStore)) {
 		run  func(a, b *inboxFixture)
 	}{
 		{"SameIdentity", sameIdentity},
+		{"RenamedMeanwhile", renamedMeanwhile},
 		{"OppositeOrder", oppositeOrder},
 		{"FoldBlocksNoWriter", foldBlocksNoWriter},
 		{"TwoFolds", twoFolds},
@@ -129,7 +130,9 @@ func foldBlocksNoWriter(a, b *inboxFixture) {
 		if _, err := a.inbox.Group(ctx, tx, 1); err != nil { // sends what waits
 			return err
 		}
-		b.addDeltas(deadletter.Delta{Group: 1, Failures: 2, At: a.now}) // hangs if it is blocked
+		// These hang if they are blocked.
+		b.addGroups(b.group(1, nil))
+		b.addDeltas(deadletter.Delta{Group: 1, Failures: 2, At: a.now})
 		return nil
 	})
 	a.same("failures", a.findGroup(1).Failures, int64(3))
@@ -180,7 +183,7 @@ func lockedLetter(a, b *inboxFixture) {
 			}
 			letters, err := b.inbox.Identified(ctx, tx, "default", "orders", []string{l.Identity})
 			if err == nil {
-				seen = letters[0].State
+				seen = letters[l.Identity].State
 			}
 			return err
 		})

@@ -178,6 +178,14 @@ func frozenItems(f *inboxFixture) {
 	parked := f.redrive(deadletter.OpRedrive, deadletter.Selection{Kind: deadletter.KindLetter, State: deadletter.Open})
 	parked.IncludeParked = true
 	want("parked", parked, id(5), id(4), id(3), id(1), id(0))
+	oldest := f.redrive(deadletter.OpRedrive, deadletter.Selection{State: deadletter.Open})
+	oldest.Plan.Limit = 3
+	want("the oldest", oldest, early, id(5), id(4))
+	opened := deadletter.Selection{FirstAfter: f.now.Add(time.Minute), FirstBefore: f.now.Add(time.Hour)}
+	want("opened in a span", f.redrive(deadletter.OpRedrive, opened), late)
+	failed := f.redrive(deadletter.OpRedrive, deadletter.Selection{Reason: task.ReasonMaxRetries})
+	want("reason", failed, early, late, other)
+	want("other reason", f.redrive(deadletter.OpRedrive, deadletter.Selection{Reason: task.ReasonManual}))
 	cases, more, err := f.inbox.SelectCases(f.Context(), deadletter.Selection{Namespace: "default"}, 2)
 	f.must(err)
 	f.same("SelectCases", cases, []task.ID{early, late})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/nesting"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -22,6 +23,8 @@ func transactionCases() []testCase {
 		{"RowsAreTheCallersOwn", rowsAreTheCallersOwn},
 		{"CancelledBefore", cancelledBefore},
 		{"CancelledWhileWaiting", cancelledWhileWaiting},
+		{"NestedRefused", nestedRefused},
+		{"OthersNotNested", othersNotNested},
 		{"Ping", ping},
 		{"Closed", closed},
 	}
@@ -353,4 +356,35 @@ func closed(f *fixture) {
 		f.Error("Ping after Close: no error")
 	}
 	f.must(f.store.Close()) // twice is harmless
+}
+
+// nestedRefused: a transaction that asks outside of itself gets an error at once, since it would wait for a connection
+// that others hold for the same reason. The transaction itself goes on, and its context is an ordinary one afterwards.
+func nestedRefused(f *fixture) {
+	j := f.one()
+	var inside context.Context
+	f.write(func(ctx context.Context, _ engine.Tx) error {
+		inside = context.WithoutCancel(ctx)
+		if _, err := f.store.FindTask(ctx, j.task.ID); !errors.Is(err, nesting.Err) {
+			f.Errorf("a query outside of the transaction: %v, want %v", err, nesting.Err)
+		}
+		err := f.store.Write(ctx, func(context.Context, engine.Tx) error { return nil })
+		if !errors.Is(err, nesting.Err) {
+			f.Errorf("a transaction in a transaction: %v, want %v", err, nesting.Err)
+		}
+		return nil
+	})
+	_, err := f.store.FindTask(inside, j.task.ID)
+	f.must(err)
+	f.wantJob(j)
+}
+
+// othersNotNested: the context of another caller reads while a transaction is open.
+func othersNotNested(f *fixture) {
+	j := f.one()
+	f.write(func(context.Context, engine.Tx) error {
+		_, err := f.store.FindTask(f.Context(), j.task.ID)
+		f.must(err)
+		return nil
+	})
 }

@@ -1,0 +1,184 @@
+package letters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/chaos/internal/cluster"
+	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/crashtest/process"
+	"github.com/taskerhq/tasker/internal/redistest"
+)
+
+// brokers is a Redis behind a link that can fail; or a master and a replica with three Sentinels, and no link:
+// Sentinels tell clients the addresses of servers.
+type brokers struct {
+	servers   []*redistest.Server
+	sentinels []*redistest.Server
+	link      *cluster.Link // nil with Sentinels
+}
+
+// durable: what was answered survives a kill. With everysec that holds for kill -9 nearly always, and not if the
+// machine fails.
+var durable = []string{"appendonly=yes", "appendfsync=always"}
+
+// The account of nodes and applications, and of servers among each other.
+const user, secret = "tasker", "secret"
+
+// openBrokers starts what is needed. The caller closes it, also after an error.
+func openBrokers(ctx context.Context, failover, unsafe bool) (*brokers, error) {
+	b := &brokers{}
+	if !failover {
+		settings := durable
+		if unsafe {
+			settings = nil
+		}
+		s, err := redistest.Launch(settings...)
+		if err != nil {
+			return b, err
+		}
+		b.servers = append(b.servers, s)
+		addresses, err := process.Addresses(1)
+		if err != nil {
+			return b, err
+		}
+		b.link, err = cluster.NewLink(addresses[0], fmt.Sprintf("127.0.0.1:%d", s.Port()))
+		return b, err
+	}
+	settings := append([]string{"user=" + user + " on >" + secret + " ~* &* +@all", "masteruser=" + user,
+		"masterauth=" + secret, "repl-diskless-sync-delay=0"}, durable...)
+	for range 2 {
+		s, err := redistest.Launch(settings...)
+		if err != nil {
+			return b, err
+		}
+		b.servers = append(b.servers, s)
+	}
+	var err error
+	_, err = redistest.Do(b.servers[1].URL(), "REPLICAOF", "127.0.0.1", fmt.Sprint(b.servers[0].Port()))
+	if err == nil {
+		b.sentinels, err = redistest.LaunchSentinels(3, b.servers[0], user, secret)
+	}
+	if err == nil {
+		err = b.paired(ctx)
+	}
+	return b, err
+}
+
+// through is the URL by which a node or an application reaches Redis.
+func (b *brokers) through(parameters url.Values) string {
+	u, err := url.Parse(b.servers[0].URL())
+	if len(b.sentinels) > 0 {
+		u, err = url.Parse(b.sentinels[0].URL())
+	}
+	if err != nil {
+		panic(err) // the URLs are of our making
+	}
+	switch {
+	case len(b.sentinels) > 0:
+		password, _ := u.User.Password()
+		u.User = url.UserPassword(user, secret)
+		parameters.Set("master_set", "main")
+		parameters.Set("sentinel_password", password)
+		for _, s := range b.sentinels[1:] {
+			parameters.Add("addr", fmt.Sprintf("127.0.0.1:%d", s.Port()))
+		}
+	default:
+		u.Host = b.link.Address()
+	}
+	u.RawQuery = parameters.Encode()
+	return u.String()
+}
+
+// master returns the server that is the master now; while one is chosen, the last one.
+func (b *brokers) master() *redistest.Server {
+	for _, s := range b.sentinels {
+		answer, err := redistest.Do(s.URL(), "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "main")
+		at, _ := answer.([]any)
+		if err != nil || len(at) != 2 {
+			continue
+		}
+		for _, server := range b.servers {
+			if fmt.Sprint(at[1]) == fmt.Sprint(server.Port()) {
+				return server
+			}
+		}
+	}
+	return b.servers[0]
+}
+
+// url is the address of the master, past the link.
+func (b *brokers) url() string { return b.master().URL() }
+
+// replica returns the server that is not the master.
+func (b *brokers) replica() *redistest.Server {
+	if b.master() == b.servers[0] {
+		return b.servers[1]
+	}
+	return b.servers[0]
+}
+
+// paired waits until the Sentinels know a replica that follows the master.
+func (b *brokers) paired(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	defer cancel()
+	for {
+		ready := 0
+		for _, s := range b.sentinels {
+			answer, err := redistest.Do(s.URL(), "SENTINEL", "REPLICAS", "main")
+			text := fmt.Sprint(answer)
+			if err == nil && strings.Contains(text, "master-link-status ok") && !strings.Contains(text, "s_down") {
+				ready++
+			}
+		}
+		if ready == len(b.sentinels) {
+			return nil
+		}
+		if err := clock.Sleep(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("no replica follows the master: %w", err)
+		}
+	}
+}
+
+// part cuts the replica off: what the master is told from now on is lost in a failover.
+func (b *brokers) part() error {
+	replica := b.replica().URL()
+	if _, err := redistest.Do(replica, "CONFIG", "SET", "masterauth", "wrong"); err != nil {
+		return err
+	}
+	_, err := redistest.Do(replica, "CLIENT", "KILL", "TYPE", "master")
+	return err
+}
+
+// failOver kills the master and returns when the replica has taken its place.
+func (b *brokers) failOver(ctx context.Context) (old *redistest.Server, err error) {
+	old, replica := b.master(), b.replica()
+	if err := old.Kill(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	defer cancel()
+	for b.master() != replica {
+		if err := clock.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return nil, fmt.Errorf("the replica does not become the master: %w", err)
+		}
+	}
+	_, err = redistest.Do(replica.URL(), "CONFIG", "SET", "masterauth", secret)
+	return old, err
+}
+
+// close ends all of it.
+func (b *brokers) close() error {
+	if b.link != nil {
+		b.link.Close()
+	}
+	var errs []error
+	for _, s := range append(b.sentinels, b.servers...) {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,225 @@
+package letters
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/operate"
+)
+
+// account is what Tasker says of a message. After a failover a message of a list may be several letters.
+type account struct {
+	letters     []deadletters.Letter
+	replays     int
+	occurrences int
+	uncertain   int  // sends that are reported as perhaps repeated, or perhaps lost
+	exposed     bool // something was done with it while Redis was about to lose it
+}
+
+// send is one letter of one redrive, or of one turn of a policy.
+type send struct {
+	redrive, letter string
+	replays         int // of a policy
+}
+
+func (d delivery) send() send {
+	if d.redrive == "" {
+		return send{letter: d.letter, replays: d.replays}
+	}
+	return send{redrive: d.redrive, letter: d.letter}
+}
+
+// check compares what went in and what the consumer got with what Tasker says.
+func (r *run) check(ctx context.Context) error {
+	items, err := r.allItems(ctx)
+	if err != nil {
+		return err
+	}
+	acts, err := r.acts(ctx)
+	if err != nil {
+		return err
+	}
+	accounts := map[int]*account{}
+	for _, source := range []string{byHand, automatic} {
+		letters, err := r.nodes.letters(ctx, source)
+		if err != nil {
+			return err
+		}
+		for _, l := range letters {
+			r.book(accounts, l, items, acts[l.LetterUUID.String()])
+		}
+	}
+	r.world.mu.Lock()
+	defer r.world.mu.Unlock()
+	delivered := map[int]int{}
+	for _, d := range r.world.deliveries {
+		delivered[d.message]++
+		if d.message < 1 || d.message > len(r.world.messages) {
+			r.wrong("unknown", "the consumer got the message %d", d.message)
+		}
+	}
+	for i, m := range r.world.messages {
+		a := accounts[i+1]
+		if a == nil {
+			a = &account{}
+		}
+		a.exposed = a.exposed || r.failover && r.lostIn(m.at)
+		r.checkMessage(i+1, m, a, delivered[i+1])
+	}
+	if r.kind == streams {
+		r.checkHeaders(items)
+	}
+	r.add("messages", len(r.world.messages))
+	r.add("deliveries", len(r.world.deliveries))
+	return nil
+}
+
+// book adds a letter to the account of its message.
+func (r *run) book(accounts map[int]*account, l deadletters.Letter, items map[send]deadletters.Item, acts int) {
+	n := order(string(l.Original.Payload))
+	if n < 1 || n > len(r.world.messages) {
+		r.wrong("unknown", "letter %s is of the message %q", l.LetterUUID, l.Original.Payload)
+		return
+	}
+	a := accounts[n]
+	if a == nil {
+		a = &account{}
+		accounts[n] = a
+	}
+	r.count("letters")
+	a.letters = append(a.letters, l)
+	a.replays += l.Replays
+	a.occurrences += l.Occurrences
+	a.uncertain += acts
+	a.exposed = a.exposed || r.lostIn(l.CapturedAt) || r.lostIn(l.LastAt) || r.lostIn(l.StateAt)
+	sent := 0
+	for at, i := range items {
+		if at.letter != l.LetterUUID.String() {
+			continue
+		}
+		if i.State == deadletters.ItemSent || i.State == deadletters.ItemReturned {
+			sent++
+			if i.Uncertain {
+				a.uncertain++
+			}
+		}
+		a.exposed = a.exposed || r.lostIn(i.At)
+	}
+	if l.Source == byHand && sent != l.Replays {
+		r.wrong("replays", "letter %s has %d replays, and %d items of redrives were sent", l.LetterUUID, l.Replays, sent)
+	}
+}
+
+// checkMessage compares a message with what Tasker says of it.
+func (r *run) checkMessage(n int, m message, a *account, delivered int) {
+	switch {
+	case len(a.letters) == 0 && m.lost:
+		r.count("lost by FLUSHALL")
+	case len(a.letters) == 0 && m.sure && a.exposed:
+		r.count("lost by a failover")
+	case len(a.letters) == 0 && m.sure:
+		r.wrong("lost", "message %d of %v is no letter", n, m.at.Format("15:04:05.000"))
+	case len(a.letters) > 1 && a.exposed && r.kind == lists:
+		r.count("captured twice after a failover")
+	case len(a.letters) > 1:
+		r.wrong("twice in", "message %d is %d letters: %s and %s", n, len(a.letters), a.letters[0].Position,
+			a.letters[1].Position)
+	}
+	r.add("uncertain", a.uncertain)
+	switch extra := delivered - a.replays; {
+	case extra > 0 && (r.flush || r.failover) && extra <= a.uncertain:
+		r.add("sent twice, and reported", extra)
+	case extra > 0:
+		r.wrong("sent twice", "message %d was delivered %d times; %d sends are reported, %d of them as uncertain", n,
+			delivered, a.replays, a.uncertain)
+	case -extra > a.uncertain && a.exposed:
+		r.add("sends lost by a failover", -extra-a.uncertain)
+	case -extra > a.uncertain:
+		r.wrong("not sent", "message %d was delivered %d times; %d sends are reported, %d of them as uncertain", n,
+			delivered, a.replays, a.uncertain)
+	}
+	if len(a.letters) == 0 || a.exposed {
+		return
+	}
+	least, most := len(a.letters)+m.returns, len(a.letters)+m.maybe
+	if m.lost {
+		least = len(a.letters)
+	}
+	if a.occurrences < least || a.occurrences > most {
+		r.wrong("occurrences", "message %d has died %d to %d times; its letter says %d", n, least, most, a.occurrences)
+	}
+}
+
+// checkHeaders compares each delivery of a stream with the item of its send.
+func (r *run) checkHeaders(items map[send]deadletters.Item) {
+	got := map[send]int{}
+	for _, d := range r.world.deliveries {
+		at := d.send()
+		got[at]++
+		if d.redrive == "" {
+			continue
+		}
+		item, ok := items[at]
+		switch sent := item.State == deadletters.ItemSent || item.State == deadletters.ItemReturned; {
+		case !ok || !sent:
+			r.wrong("unreported", "%+v was delivered; its item is %q: %s", d, item.State, item.Message)
+		case got[at] > 1 && (!item.Uncertain || !r.flush && !r.failover):
+			r.wrong("sent twice", "%+v was delivered again; its item says uncertain=%t", d, item.Uncertain)
+		}
+	}
+}
+
+// allItems returns the items of all redrives.
+func (r *run) allItems(ctx context.Context) (map[send]deadletters.Item, error) {
+	redrives, err := r.nodes.redrives(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.add("redrives", len(redrives))
+	all := map[send]deadletters.Item{}
+	for _, d := range redrives {
+		items, err := r.nodes.items(ctx, &d)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range items {
+			at := send{redrive: d.RedriveUUID.String(), letter: uuid.UUID(i.ID).String()}
+			if _, twice := all[at]; twice {
+				r.wrong("items", "letter %s is twice in the redrive %s", at.letter, at.redrive)
+			}
+			all[at] = i
+			if i.State == deadletters.ItemFailed {
+				r.count("failed items")
+			}
+			if i.State == deadletters.ItemSending || i.State == deadletters.ItemPending && d.State == deadletters.RedriveDone {
+				r.wrong("undecided", "item %d of the redrive %s is %s", i.No, d.RedriveUUID, i.State)
+			}
+		}
+	}
+	return all, nil
+}
+
+// acts returns how often each letter is in the audit trail because a policy may have sent it twice.
+func (r *run) acts(ctx context.Context) (map[string]int, error) {
+	of := map[string]int{}
+	for below := int64(0); ; {
+		page, err := r.nodes.trails[0].Audit(ctx, operate.AuditFilter{Limit: 1000, Below: below})
+		if err != nil || len(page) == 0 {
+			return of, err
+		}
+		for _, a := range page {
+			below = a.No
+			var data struct{ Object string }
+			if a.Kind != "send_letter_again" {
+				continue
+			}
+			if err := json.Unmarshal(a.Data, &data); err != nil {
+				return of, err
+			}
+			of[data.Object]++
+		}
+	}
+}

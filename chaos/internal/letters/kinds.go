@@ -1,0 +1,228 @@
+package letters
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/redistest"
+)
+
+// The queues: of letters that operators redrive, of letters that a policy sends back, and of the consumer.
+const (
+	dead, deadOfPolicy, orders = "dlq", "dlq2", "orders"
+)
+
+// entry is a message in a queue.
+type entry struct {
+	payload string
+	headers []string // names and values, of a stream only
+}
+
+// kind is a kind of queue.
+type kind struct {
+	driver string
+	verb   string
+	read   string // Lua that returns all of the queue KEYS[1]
+	// stages are parts of commands that are seen when a node has taken messages, acknowledged them, or sent some.
+	stages map[string]string
+}
+
+var lists = &kind{
+	driver: "redis-list", verb: "RPUSH", read: "redis.call('LRANGE', KEYS[1], 0, -1)",
+	stages: map[string]string{"taken": `"HSET" "tasker:{dlq`, "acknowledged": `"HDEL" "tasker:{dlq`,
+		"sent": `"ZADD" "tasker:{orders}:sent"`},
+}
+
+var streams = &kind{
+	driver: "redis-stream", verb: "XADD", read: "redis.call('XRANGE', KEYS[1], '-', '+')",
+	stages: map[string]string{"taken": `"XREADGROUP"`, "acknowledged": `"XACK" "dlq`,
+		"sent": `"ZADD" "tasker:{orders}:sent"`},
+}
+
+// fields are what an entry consists of in Redis.
+func (k *kind) fields(e entry) []string {
+	if k == lists {
+		return []string{e.payload}
+	}
+	return append([]string{"payload", e.payload}, e.headers...)
+}
+
+// pushScript adds all entries or none. ARGV: verb, then the number of fields and the fields of each.
+const pushScript = `
+local at = 2
+while at <= #ARGV do
+  local n = tonumber(ARGV[at])
+  if ARGV[1] == 'XADD' then
+    redis.call('XADD', KEYS[1], '*', unpack(ARGV, at + 1, at + n))
+  else
+    redis.call(ARGV[1], KEYS[1], unpack(ARGV, at + 1, at + n))
+  end
+  at = at + n + 1
+end
+return 0`
+
+// push adds entries to the end of a queue. After an error they may be there or not.
+func (k *kind) push(server, queue string, entries []entry) error {
+	command := []string{"EVAL", pushScript, "1", queue, k.verb}
+	for _, e := range entries {
+		f := k.fields(e)
+		command = append(append(command, strconv.Itoa(len(f))), f...)
+	}
+	_, err := redistest.Do(server, command...)
+	return err
+}
+
+// found is an entry that was read, with its ID in a stream.
+type found struct {
+	id string
+	entry
+}
+
+// from reads entries of the queue orders: of a list those from a place on, of a stream those behind an ID.
+func (k *kind) from(server string, place int, id string) ([]found, error) {
+	command := []string{"LRANGE", orders, strconv.Itoa(place), "-1"}
+	if k == streams {
+		command = []string{"XRANGE", orders, "(" + id, "+"}
+		if id == "" {
+			command[2] = "-"
+		}
+	}
+	answer, err := redistest.Do(server, command...)
+	if err != nil {
+		return nil, err
+	}
+	return k.entries(answer)
+}
+
+// entries reads the answer of LRANGE or XRANGE.
+func (k *kind) entries(answer any) ([]found, error) {
+	list, ok := answer.([]any)
+	if !ok {
+		return nil, fmt.Errorf("an answer is %T", answer)
+	}
+	out := make([]found, 0, len(list))
+	for _, one := range list {
+		if k == lists {
+			out = append(out, found{entry: entry{payload: fmt.Sprint(one)}})
+			continue
+		}
+		pair, ok := one.([]any)
+		if !ok || len(pair) != 2 {
+			return nil, errors.New("an entry is no pair")
+		}
+		f := found{id: fmt.Sprint(pair[0])}
+		fields, _ := pair[1].([]any)
+		for i := 0; i+1 < len(fields); i += 2 {
+			name, value := fmt.Sprint(fields[i]), fmt.Sprint(fields[i+1])
+			if name == "payload" {
+				f.payload = value
+			} else {
+				f.headers = append(f.headers, name, value)
+			}
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// waiting returns how many messages wait in a queue, those included that a node has taken and not acknowledged.
+func (k *kind) waiting(server, queue string) (int, error) {
+	script := `local n = redis.call('LLEN', KEYS[1])
+for _, key in ipairs(redis.call('KEYS', 'tasker:{' .. KEYS[1] .. '}:held:*')) do n = n + redis.call('HLEN', key) end
+return n`
+	if k == streams {
+		script = `if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+local n = redis.call('XLEN', KEYS[1])
+for _, group in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
+  local of = {}
+  for i = 1, #group, 2 do of[group[i]] = group[i + 1] end
+  n = of['pending'] + #redis.call('XRANGE', KEYS[1], '(' .. of['last-delivered-id'], '+')
+end
+return n`
+	}
+	answer, err := redistest.Do(server, "EVAL", script, "1", queue)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := answer.(int64)
+	if !ok {
+		return 0, fmt.Errorf("the number of messages is %v", answer)
+	}
+	return int(n), nil
+}
+
+// flushed is what was lost, and what the consumer had not read yet.
+type flushed struct {
+	lost   []string // payloads of dead messages, some of which are letters already
+	unread []found
+}
+
+// flush reads what is in the queues and empties Redis, in one step.
+func (k *kind) flush(server string) (flushed, error) {
+	script := `
+local function all(queue)
+  local KEYS = {queue}
+  return ` + k.read + `
+end
+local held = {}
+for _, key in ipairs(redis.call('KEYS', 'tasker:*:held:*')) do
+  for _, payload in ipairs(redis.call('HVALS', key)) do held[#held + 1] = payload end
+end
+local out = {all(KEYS[1]), all(KEYS[2]), all(KEYS[3]), held}
+redis.call('FLUSHALL')
+return out`
+	answer, err := redistest.Do(server, "EVAL", script, "3", dead, deadOfPolicy, orders)
+	if err != nil {
+		return flushed{}, err
+	}
+	parts, ok := answer.([]any)
+	if !ok || len(parts) != 4 {
+		return flushed{}, fmt.Errorf("FLUSHALL is answered %v", answer)
+	}
+	var out flushed
+	for _, part := range parts[:2] {
+		entries, err := k.entries(part)
+		if err != nil {
+			return out, err
+		}
+		for _, e := range entries {
+			out.lost = append(out.lost, e.payload)
+		}
+	}
+	held, _ := parts[3].([]any)
+	for _, payload := range held {
+		out.lost = append(out.lost, fmt.Sprint(payload))
+	}
+	out.unread, err = k.entries(parts[2])
+	return out, err
+}
+
+// parameters are those of a source's URL. A flushed stream has to come into being again, and what has been captured
+// must not count as lost.
+func (k *kind) parameters(flush bool) url.Values {
+	p := url.Values{"gone": {"2s"}, "timeout": {"1s"}}
+	if k == streams {
+		p.Set("missing", "created")
+		if flush {
+			p.Set("acknowledged", "removed")
+		}
+	}
+	return p
+}
+
+// order is the number of a message from its payload; 0, which none has, if it is damaged.
+func order(payload string) int {
+	_, rest, _ := strings.Cut(payload, `"order":`)
+	digits := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
+	if digits < 1 {
+		return 0
+	}
+	n, err := strconv.Atoi(rest[:digits])
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,74 @@
+package letters
+
+import (
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Options is what can be set about the runs.
+type Options struct {
+	Seed uint64
+	// Kills is how many processes are killed in each run. FLUSHALL and failovers count as well.
+	Kills int
+	Only  []string // names of runs; all if there are none
+	// Unsafe lets Redis keep nothing on disk, so that it loses everything when it is killed: the runs have to find that.
+	Unsafe bool
+	// Dir is for logs, databases and spools. The caller removes it.
+	Dir string
+	// Node is the path of Tasker's binary; Application that of a program that calls Application, see there.
+	Node, Application string
+	// Out gets a line for each fault.
+	Out io.Writer
+}
+
+// scenario is a kind of run.
+type scenario struct {
+	name     string
+	kind     *kind // of the queues; nil for consumers of package redisqueue
+	postgres bool  // with two nodes; else SQLite with one
+	flush    bool  // Redis is emptied again and again
+	failover bool  // a replica takes over again and again
+}
+
+var scenarios = []scenario{
+	{name: "list-sqlite", kind: lists},
+	{name: "stream-postgres", kind: streams, postgres: true},
+	{name: "consumer"},
+	{name: "list-postgres", kind: lists, postgres: true},
+	{name: "stream-sqlite", kind: streams},
+	{name: "flush-list", kind: lists, flush: true},
+	{name: "flush-stream", kind: streams, postgres: true, flush: true},
+	{name: "flush-consumer", flush: true},
+	{name: "failover-list", kind: lists, failover: true},
+	{name: "failover-stream", kind: streams, failover: true},
+	{name: "failover-consumer", failover: true},
+}
+
+// Names returns the names of all runs.
+func Names() []string {
+	var names []string
+	for _, s := range scenarios {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// chosen returns the runs that the options name.
+func (o *Options) chosen() ([]scenario, error) {
+	if o.Kills < 1 {
+		return nil, fmt.Errorf("the number of kills must be at least 1, not %d", o.Kills)
+	}
+	for _, name := range o.Only {
+		if !slices.Contains(Names(), name) {
+			return nil, fmt.Errorf("there is no run %q; there are %v", name, Names())
+		}
+	}
+	var all []scenario
+	for _, s := range scenarios {
+		if len(o.Only) == 0 || slices.Contains(o.Only, s.name) {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,123 @@
+package letters
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// notes are what a run has done and found. They can be made from several goroutines.
+type notes struct {
+	label string // name of the run
+	out   io.Writer
+
+	mu     sync.Mutex
+	counts map[string]int
+	found  map[string]int // what was found wrong, by kind
+	shown  []string
+	times  []time.Duration // from a failover to the next letter or job
+	// windows are the failovers.
+	windows []window
+}
+
+// count counts something.
+func (n *notes) count(what string) { n.add(what, 1) }
+
+func (n *notes) add(what string, by int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.counts == nil {
+		n.counts = map[string]int{}
+	}
+	n.counts[what] += by
+}
+
+// say tells of a fault.
+func (n *notes) say(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	fmt.Fprintf(n.out, "  %s %s\n", n.label, fmt.Sprintf(format, args...))
+}
+
+// wrong notes a violation; five of each kind are shown.
+func (n *notes) wrong(kind, format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.found == nil {
+		n.found = map[string]int{}
+	}
+	if n.found[kind]++; n.found[kind] <= 5 {
+		n.shown = append(n.shown, kind+": "+fmt.Sprintf(format, args...))
+	}
+}
+
+// Report is what came of a run.
+type Report struct {
+	Name       string
+	Kills      int
+	Text       string   // one line
+	Violations []string // of each kind the first five
+	Err        error    // why it could not be carried out
+	Logs       string   // the ends of the logs of a run that went wrong
+}
+
+// OK reports whether all promises were kept.
+func (r *Report) OK() bool { return r.Err == nil && len(r.Violations) == 0 }
+
+// report makes the report of a run.
+func (r *run) report(took time.Duration, err error) *Report {
+	rep := &Report{Name: r.name, Err: err, Violations: r.shown}
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(r.counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", what, r.counts[what]))
+		if strings.HasPrefix(what, "kill ") {
+			rep.Kills += r.counts[what]
+		}
+	}
+	if len(r.times) > 0 {
+		slices.Sort(r.times)
+		parts = append(parts, fmt.Sprintf("back after a failover in %v (median), %v (longest)",
+			r.times[len(r.times)/2].Round(time.Millisecond), r.times[len(r.times)-1].Round(time.Millisecond)))
+	}
+	rep.Text = fmt.Sprintf("%s, %v: %s", r.name, took.Round(time.Second), strings.Join(parts, ", "))
+	if err == nil && r.counts["letters"]+r.counts["jobs"] == 0 || rep.Kills < r.options.Kills {
+		rep.Violations = append(rep.Violations, "the run proves nothing: nothing was captured, or killed too seldom")
+	}
+	for kind, n := range r.found {
+		rep.Violations = append(rep.Violations, fmt.Sprintf("%d times in all: %s", n, kind))
+	}
+	if r.nodes != nil {
+		for _, s := range r.nodes.servers {
+			rep.Violations = append(rep.Violations, s.Crashes()...)
+		}
+	}
+	if r.crowd != nil {
+		rep.Violations = append(rep.Violations, r.crowd.crashes()...)
+	}
+	if !rep.OK() {
+		rep.Logs = ends(r.dir)
+	}
+	return rep
+}
+
+// ends returns the ends of the logs in a directory.
+func ends(dir string) string {
+	const lines = 25
+	names, _ := filepath.Glob(filepath.Join(dir, "*.log"))
+	var out strings.Builder
+	for _, name := range names {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		all := strings.Split(strings.TrimSpace(string(raw)), "\n")
+		fmt.Fprintf(&out, "the end of %s:\n%s\n", name, strings.Join(all[max(len(all)-lines, 0):], "\n"))
+	}
+	return out.String()
+}

@@ -1,0 +1,235 @@
+package letters
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// world is what is outside of Tasker: messages that die, and their consumer.
+type world struct {
+	kind   *kind
+	server func() string // URL of Redis, past all links
+
+	mu         sync.Mutex
+	rng        *rand.Rand
+	healthy    bool
+	messages   []message // number 1 is the first
+	read       []found   // of the list orders, as it is now
+	last       string    // ID of the last entry read of the stream orders
+	deliveries []delivery
+}
+
+// message is a message that died.
+type message struct {
+	sure bool // Redis has confirmed it; else it may have it or not
+	lost bool // FLUSHALL deleted it, and perhaps it was no letter yet
+	at   time.Time
+	// returns are how often it died again, and maybe how often it may have.
+	returns, maybe int
+}
+
+// delivery is one message that the consumer got.
+type delivery struct {
+	message         int
+	letter, redrive string // of a stream: the headers
+	replays         int
+}
+
+func newWorld(k *kind, server func() string, rng *rand.Rand) *world {
+	return &world{kind: k, server: server, rng: rng}
+}
+
+// failure is a dead message.
+func failure(n int) string {
+	return fmt.Sprintf(`{"original_job":{"order":%d},"error":"no answer from shard %d","attempt_count":3,`+
+		`"first_failed_at":"2026-01-15T10:30:01+00:00","last_failed_at":"2026-01-15T10:30:15+00:00",`+
+		`"queue_name":"%s","error_type":"TimeoutError"}`, n, n%5, orders)
+}
+
+// queueOf is the queue in which a message dies: a third is for the policy.
+func queueOf(n int) string {
+	if n%3 == 0 {
+		return deadOfPolicy
+	}
+	return dead
+}
+
+// die lets n messages die for the first time.
+func (w *world) die(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	batches, of := map[string][]entry{}, map[string][]int{}
+	for range n {
+		w.messages = append(w.messages, message{at: time.Now()})
+		no := len(w.messages)
+		batches[queueOf(no)] = append(batches[queueOf(no)], entry{payload: failure(no)})
+		of[queueOf(no)] = append(of[queueOf(no)], no)
+	}
+	for queue, batch := range batches {
+		if w.kind.push(w.server(), queue, batch) == nil {
+			for _, no := range of[queue] {
+				w.messages[no-1].sure = true
+			}
+		}
+	}
+}
+
+// heal ends all failures of the consumer.
+func (w *world) heal() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.healthy = true
+}
+
+// consume reads what is sent back until ctx ends; a part of it dies again, at once.
+func (w *world) consume(ctx context.Context) {
+	for clock.Sleep(ctx, 40*time.Millisecond) == nil {
+		_ = w.look() // Redis may be down
+	}
+}
+
+// look reads what is new in the queue orders. Nothing is removed there, so nothing is lost with an answer.
+func (w *world) look() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	news, err := w.kind.from(w.server(), len(w.read), w.last)
+	if err != nil {
+		return err
+	}
+	w.process(news)
+	return nil
+}
+
+// process processes messages that were sent back; the caller holds w.mu.
+func (w *world) process(news []found) {
+	again := map[string][]entry{}
+	for _, f := range news {
+		w.read, w.last = append(w.read, f), f.id
+		d := delivery{message: order(f.payload)}
+		for i := 0; i+1 < len(f.headers); i += 2 {
+			switch f.headers[i] {
+			case deadletter.HeaderLetter:
+				d.letter = f.headers[i+1]
+			case deadletter.HeaderRedrive:
+				d.redrive = f.headers[i+1]
+			case deadletter.HeaderReplays:
+				d.replays, _ = strconv.Atoi(f.headers[i+1]) // 0 is found to be wrong
+			}
+		}
+		w.deliveries = append(w.deliveries, d)
+		if !w.healthy && d.message > 0 && d.message <= len(w.messages) && w.rng.IntN(4) == 0 {
+			queue := queueOf(d.message)
+			again[queue] = append(again[queue], entry{failure(d.message), f.headers})
+		}
+	}
+	for queue, batch := range again {
+		err := w.kind.push(w.server(), queue, batch)
+		for _, e := range batch {
+			m := &w.messages[order(e.payload)-1]
+			if m.maybe++; err == nil {
+				m.returns++
+			}
+		}
+	}
+}
+
+// flush empties Redis, and notes what was lost.
+func (w *world) flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out, err := w.kind.flush(w.server())
+	if err != nil {
+		return err
+	}
+	before := len(w.read)
+	if w.kind == streams { // by ID
+		before = 0
+		for before < len(out.unread) && w.last != "" && !laterID(out.unread[before].id, w.last) {
+			before++
+		}
+	}
+	w.process(out.unread[before:])
+	w.read, w.last = nil, ""
+	for _, payload := range out.lost {
+		m := &w.messages[order(payload)-1]
+		m.lost = true
+	}
+	return nil
+}
+
+// laterID compares IDs of entries of a stream.
+func laterID(a, b string) bool {
+	parse := func(id string) (ms, no int64) {
+		_, _ = fmt.Sscanf(id, "%d-%d", &ms, &no)
+		return ms, no
+	}
+	ams, ano := parse(a)
+	bms, bno := parse(b)
+	return ams > bms || ams == bms && ano > bno
+}
+
+// replace calls a function that makes another server the master, where the end of what was read may be missing.
+func (w *world) replace(master func() error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := master(); err != nil {
+		return err
+	}
+	now, err := w.kind.from(w.server(), 0, "")
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	same := 0
+	for i, f := range w.read {
+		known[f.id] = true
+		if i < len(now) && i == same && now[i].payload == f.payload {
+			same++
+		}
+	}
+	w.read, w.last = nil, ""
+	var news []found
+	for i, f := range now {
+		if w.kind == lists && i >= same || w.kind == streams && !known[f.id] {
+			news = append(news, f)
+		} else {
+			w.read, w.last = append(w.read, f), f.id
+		}
+	}
+	w.process(news)
+	return nil
+}
+
+// sure returns how many messages Redis has confirmed and not lost.
+func (w *world) sure() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, m := range w.messages {
+		if m.sure && !m.lost {
+			n++
+		}
+	}
+	return n
+}
+
+// waiting says what waits in Redis; "" for nothing.
+func (w *world) waiting() string {
+	for _, queue := range []string{dead, deadOfPolicy} {
+		n, err := w.kind.waiting(w.server(), queue)
+		if err != nil {
+			return err.Error()
+		}
+		if n > 0 {
+			return fmt.Sprintf("%d messages wait in %s", n, queue)
+		}
+	}
+	return ""
+}

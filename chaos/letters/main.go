@@ -1,0 +1,127 @@
+// Command letters proves that dead letters in Redis, and jobs of package redisqueue, survive what can happen: nodes,
+// applications and Redis are killed, connections break, Redis is emptied, and a replica that is behind takes over.
+//
+//	go run ./letters [-seed N] [-kills N] [-only NAME,...] [-at-once N] [-node bin/tasker] [-keep] [-unsafe]
+//
+// With -unsafe Redis keeps nothing when it is killed. That run has to end with 1: it shows that the proof would find a
+// loss.
+//
+// It needs the programs of Redis, and those of PostgreSQL for some of the runs. It ends with 0 when all promises were
+// kept, with 1 when one was broken, and with 2 when a run could not be carried out. Nothing that it started stays
+// behind, however it ends.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/taskerhq/tasker/chaos/internal/letters"
+	"github.com/taskerhq/tasker/internal/crashtest/process"
+)
+
+// Exit codes.
+const (
+	kept = iota
+	broken
+	impossible
+)
+
+func main() {
+	zerolog.SetGlobalLevel(zerolog.Disabled) // some of toxiproxy logs to standard error, whatever it is told
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if os.Getenv(letters.ApplicationVariable) != "" {
+		if err := letters.Application(ctx, os.Stderr); err != nil {
+			fmt.Fprintln(os.Stderr, "application:", err)
+			os.Exit(broken)
+		}
+		return
+	}
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	flags := flag.NewFlagSet("letters", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	o := letters.Options{Out: out}
+	flags.Uint64Var(&o.Seed, "seed", uint64(time.Now().UnixNano()>>20), "repeat the choices of the runs with this seed")
+	flags.IntVar(&o.Kills, "kills", 4, "kills in each run")
+	only := flags.String("only", "", "names of runs, with commas: "+strings.Join(letters.Names(), ", "))
+	atOnce := flags.Int("at-once", 2, "how many runs at a time")
+	flags.StringVar(&o.Node, "node", "", "path of the binary of Tasker; it is built if there is none")
+	flags.BoolVar(&o.Unsafe, "unsafe", false, "let Redis keep nothing: the runs have to find that")
+	keep := flags.Bool("keep", false, "keep databases, spools and logs")
+	if err := flags.Parse(args); err != nil {
+		return impossible
+	}
+	if flags.NArg() > 0 || *atOnce < 1 {
+		fmt.Fprintf(errs, "letters: there is no use for %q, %d at once\n", flags.Args(), *atOnce)
+		return impossible
+	}
+	if *only != "" {
+		o.Only = strings.Split(*only, ",")
+	}
+	reports, err := carryOut(ctx, o, *atOnce, *keep)
+	code := kept
+	for _, r := range reports {
+		show(out, r)
+		switch {
+		case len(r.Violations) > 0:
+			code = broken
+		case r.Err != nil && code == kept:
+			code = impossible
+		}
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintf(errs, "letters: seed %d: %v\n", o.Seed, err)
+		return max(code, impossible)
+	case code != kept:
+		fmt.Fprintf(errs, "letters: FAILED, seed %d\n", o.Seed)
+	default:
+		fmt.Fprintf(out, "letters: all promises were kept, seed %d\n", o.Seed)
+	}
+	return code
+}
+
+// carryOut prepares a directory and the programs, and carries out the runs.
+func carryOut(ctx context.Context, o letters.Options, atOnce int, keep bool) (reports []*letters.Report, err error) {
+	if o.Dir, err = os.MkdirTemp("", "tasker-letters-"); err != nil {
+		return nil, err
+	}
+	if !keep {
+		defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
+	}
+	fmt.Fprintf(o.Out, "letters: seed %d, %d kills in each run, in %s\n", o.Seed, o.Kills, o.Dir)
+	if o.Application, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	if o.Node == "" {
+		if o.Node, err = process.Build(ctx, o.Dir); err != nil {
+			return nil, err
+		}
+	}
+	return letters.Run(ctx, o, atOnce)
+}
+
+// show prints what came of a run.
+func show(out io.Writer, r *letters.Report) {
+	fmt.Fprintln(out, r.Text)
+	for _, v := range r.Violations {
+		fmt.Fprintf(out, "VIOLATION in %s: %s\n", r.Name, v)
+	}
+	if r.Err != nil {
+		fmt.Fprintf(out, "%s could not be carried out: %v\n", r.Name, r.Err)
+	}
+	fmt.Fprint(out, r.Logs)
+}

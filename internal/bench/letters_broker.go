@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/redis/rueidis"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/broker/memory"
+	"github.com/taskerhq/tasker/internal/broker/redis"
+	"github.com/taskerhq/tasker/internal/redisurl"
+)
+
+// The brokers that a measurement of letters can use. That of the process is the quickest that there is; Redis does its
+// own work on the same machine.
+const (
+	brokerMemory = "memory"
+	brokerList   = "redis-list"
+	brokerStream = "redis-stream"
+)
+
+var brokers = []string{brokerMemory, brokerList, brokerStream}
+
+// openBroker makes the queues of the letters and of the work on a broker, and connects. After close nothing is left.
+func (r *letterRig) openBroker(ctx context.Context) (drivers driver.Registry, err error) {
+	r.work, r.dead, r.forget = letterWork, letterWork+".dlq", func() error { return nil }
+	if r.opts.Broker == brokerMemory {
+		b := memory.New(nil)
+		b.Declare(r.work, r.dead)
+		drivers = driver.Registry{brokerMemory: b.Open}
+		r.conn, err = b.Open(ctx, "")
+		return drivers, err
+	}
+	r.work = "tasker_bench:" + rand.Text()[:10]
+	r.dead = r.work + ":dead"
+	if err := r.makeQueues(ctx); err != nil {
+		return nil, err
+	}
+	open := redis.OpenLists
+	if r.opts.Broker == brokerStream {
+		open = redis.OpenStreams
+	}
+	// The node has these drivers already.
+	r.conn, err = open(ctx, r.opts.BrokerURL)
+	return nil, err
+}
+
+// makeQueues makes streams, which nothing else does, and says how all is removed.
+func (r *letterRig) makeQueues(ctx context.Context) error {
+	u, err := redisurl.Parse(r.opts.BrokerURL)
+	if err != nil {
+		return err
+	}
+	u.Option.DisableCache = true
+	client, err := rueidis.NewClient(u.Option)
+	if err != nil {
+		return fmt.Errorf("connect to Redis: %w", err)
+	}
+	r.forget = func() error {
+		defer client.Close()
+		var errs []error
+		for _, queue := range []string{r.work, r.dead} {
+			for _, key := range []string{queue, "tasker:{" + queue + "}:sent", "tasker:{" + queue + "}:receivers"} {
+				errs = append(errs, client.Do(context.WithoutCancel(ctx), client.B().Unlink().Key(key).Build()).Error())
+			}
+		}
+		return errors.Join(errs...)
+	}
+	if r.opts.Broker != brokerStream {
+		return nil
+	}
+	for _, queue := range []string{r.work, r.dead} {
+		if err := client.Do(ctx, client.B().XgroupCreate().Key(queue).Group("bench").Id("$").Mkstream().Build()).Error(); err != nil {
+			return errors.Join(fmt.Errorf("make a stream: %w", err), r.forget())
+		}
+	}
+	return nil
+}
+
+// jobFailure is dead letter n as an application pushes it to a Redis list: a list has no headers.
+func (r *letterRig) jobFailure(n int) driver.Message {
+	of := r.causes[n%len(r.causes)]
+	payload, err := json.Marshal(map[string]any{
+		"original_job": json.RawMessage(letterPayload(n, r.opts.PayloadBytes)), "error": errorMessage(n),
+		"attempt_count": 3, "first_failed_at": "2026-01-15T10:30:01.000000", "last_failed_at": "2026-01-15T10:30:15.000000",
+		"queue_name": r.work, "error_type": of.kind, "stack_trace": of.stack, "http_status": nil, "response_body": nil,
+		"retry_delays": []float64{1, 2.1}, "context": map[string]any{"detection_queue_depth": 15},
+	})
+	if err != nil {
+		panic(err) // texts and numbers always have a JSON form
+	}
+	return driver.Message{Payload: payload}
+}

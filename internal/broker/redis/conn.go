@@ -1,0 +1,198 @@
+package redis
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+//go:embed scripts/*.lua
+var sources embed.FS
+
+// script returns a script by its name. It is called by its checksum, and sent in full only to a server that does not
+// know it.
+func script(name string) *rueidis.Lua {
+	text, err := sources.ReadFile("scripts/" + name + ".lua")
+	if err != nil {
+		panic("the binary lacks a script: " + err.Error()) // it was built without its own files
+	}
+	return rueidis.NewLuaScript(string(text))
+}
+
+var sendScript = script("send")
+
+// conn is a connection, the same for both kinds of drivers.
+type conn struct {
+	client rueidis.Client
+	opts   options
+
+	mu        sync.Mutex
+	closed    bool
+	receivers map[*receiver]struct{}
+}
+
+// connect connects to the server of a URL.
+func connect(text string, own []string) (*conn, error) {
+	u, o, err := parse(text, own)
+	if err != nil {
+		return nil, err
+	}
+	u.Option.Dialer.Timeout = o.timeout
+	// Longer than a call: a slow answer to one must not end the connection that all share.
+	u.Option.ConnWriteTimeout = 2 * o.timeout
+	u.Option.DisableCache = true
+	u.Option.PipelineMultiplex = -1
+	u.Option.DisableRetry = true // who calls the driver decides on that
+	client, err := rueidis.NewClient(u.Option)
+	if err != nil {
+		return nil, classify(err)
+	}
+	return &conn{client: client, opts: o, receivers: map[*receiver]struct{}{}}, nil
+}
+
+// key returns the name of one of our keys that belongs to a list or stream. It has the same hash tag, or the whole name
+// as its hash tag.
+func key(queue, name string) string {
+	if _, rest, ok := strings.Cut(queue, "{"); ok {
+		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+			return "tasker:{" + tag + "}:" + queue + ":" + name
+		}
+	}
+	return "tasker:{" + queue + "}:" + name
+}
+
+// apart reports whether the keys that belong to a list or stream would be on another node of a cluster than itself: a
+// closing brace ends the hash tag too early. No name of a key can help that.
+func apart(queue string) bool {
+	own := key(queue, "")
+	_, tag, _ := strings.Cut(own, "{")
+	tag, _, _ = strings.Cut(tag, "}")
+	return tag != queue && !strings.Contains(queue, "{"+tag+"}")
+}
+
+// usable returns ErrClosed after Close.
+func (c *conn) usable() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return driver.ErrClosed
+	}
+	return nil
+}
+
+// run runs a script within the time of a call.
+func (c *conn) run(ctx context.Context, s *rueidis.Lua, keys []string, args ...string) ([]rueidis.RedisMessage, error) {
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
+	if c.client.Mode() == rueidis.ClientModeCluster && apart(keys[0]) {
+		return nil, fmt.Errorf("%w: the name %q has braces that keep Tasker's keys off its node of the cluster",
+			driver.ErrRefused, keys[0])
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.opts.timeout)
+	defer cancel()
+	answer, err := s.Exec(ctx, c.client, keys, args).ToMessage()
+	if err != nil || !answer.IsArray() {
+		return nil, classify(err)
+	}
+	return answer.ToArray()
+}
+
+// do runs a command within the time of a call.
+func (c *conn) do(ctx context.Context, command rueidis.Completed) (rueidis.RedisResult, error) {
+	if err := c.usable(); err != nil {
+		return rueidis.RedisResult{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.opts.timeout)
+	defer cancel()
+	answer := c.client.Do(ctx, command)
+	return answer, classify(answer.Error())
+}
+
+// Bounds of one run of the script that sends. While a script runs, the server does nothing else.
+const (
+	sendMessages = 500
+	sendBytes    = 1 << 20
+)
+
+// send adds messages to the end of a list or a stream; parts returns what a message consists of. After one that was not
+// sent it tries no other: what fails for one of them, such as a missing permission, fails for all.
+func (c *conn) send(ctx context.Context, verb, target string, messages []driver.Message,
+	parts func(*driver.Message) []string,
+) []error {
+	errs := make([]error, len(messages))
+	keys := []string{target, key(target, "sent")}
+	for begin := 0; begin < len(messages); {
+		args := []string{verb, strconv.FormatInt(c.opts.remember.Milliseconds(), 10)}
+		end, size := begin, 0
+		for end < len(messages) && end-begin < sendMessages && (size == 0 || size < sendBytes) {
+			m := &messages[end]
+			of := parts(m)
+			args = append(append(args, mark(m.SendID), strconv.Itoa(len(of))), of...)
+			size += m.Size() + 1
+			end++
+		}
+		done, err := c.sendSome(ctx, keys, args)
+		if err != nil {
+			fail(errs, messages, begin+done, end, fmt.Errorf("send to %q: %w", target, err))
+			return errs
+		}
+		begin = end
+	}
+	return errs
+}
+
+// sendSome runs the script once. It returns how many messages are sent, and why the others are not.
+func (c *conn) sendSome(ctx context.Context, keys, args []string) (int, error) {
+	answer, err := c.run(ctx, sendScript, keys, args...)
+	if err != nil {
+		return 0, err
+	}
+	if len(answer) != 2 {
+		return 0, fmt.Errorf("%w: the script for sending gave no answer", driver.ErrUncertain)
+	}
+	done, err := answer[0].AsInt64()
+	if err != nil {
+		return 0, classify(err)
+	}
+	if text, _ := answer[1].ToString(); text != "" {
+		return int(done), answered(text)
+	}
+	return int(done), nil
+}
+
+// Close implements driver.Driver. What its receivers hold, and cannot be given back now, is taken over later.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	receivers := slices.Collect(maps.Keys(c.receivers))
+	c.mu.Unlock()
+	for _, r := range receivers {
+		_ = r.Close()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.closed = true
+		c.client.Close()
+	}
+	return nil
+}
+
+// callContext is a context for a call that its caller's context must not cut off, because the answer says what this
+// process holds.
+func (c *conn) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), c.opts.timeout)
+}
+
+// milliseconds returns a duration as an argument of a script.
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -1,0 +1,233 @@
+package redis
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/redislist"
+)
+
+// Inspector looks at a server and at the queues of one source on it, for an operator. It changes nothing. Its methods
+// block for at most the timeout of the URL for each question.
+type Inspector struct {
+	*conn
+	url  string
+	list bool
+}
+
+// NewInspector connects to the server of a URL, as the driver of lists or else that of streams does. The caller closes
+// it. No error of it or of its methods shows secrets of the URL.
+func NewInspector(url string, list bool) (*Inspector, error) {
+	own := ofStreams
+	if list {
+		own = ofLists
+	}
+	c, err := connect(url, own)
+	if err != nil {
+		return nil, driver.Hide(err, url)
+	}
+	return &Inspector{c, url, list}, nil
+}
+
+// Server is what is seen of a server.
+type Server struct {
+	Address, Version string
+	// Replica: it cannot be written to.
+	Replica bool
+	// Policy is what becomes of keys when memory is short (maxmemory-policy).
+	Policy          string
+	Used, MaxMemory int64 // bytes; MaxMemory is 0 without a limit
+	// AOF: changes are logged. SaveFails, AOFFails: the last snapshot, or write of the log, has failed.
+	AOF, SaveFails, AOFFails bool
+	// Snapshots says when snapshots are made, "" for never.
+	Snapshots string
+	// Unseen and UnseenConfig are why INFO and CONFIG GET are refused: then all of the above, or Snapshots, is unknown.
+	Unseen, UnseenConfig error
+}
+
+// Servers looks at the server, or at the masters of a cluster. The error says that one does not answer.
+func (i *Inspector) Servers(ctx context.Context) ([]Server, error) {
+	var out []Server
+	for address, node := range i.client.Nodes() {
+		s, err := i.server(ctx, address, node)
+		if err != nil {
+			return nil, driver.Hide(err, i.url)
+		}
+		if s.Replica && i.client.Mode() == rueidis.ClientModeCluster {
+			continue // its master is asked
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// server looks at one server.
+func (i *Inspector) server(ctx context.Context, address string, node rueidis.Client) (Server, error) {
+	s := Server{Address: address}
+	ask := func(words ...string) rueidis.RedisResult {
+		ctx, cancel := context.WithTimeout(ctx, i.opts.timeout)
+		defer cancel()
+		return node.Do(ctx, node.B().Arbitrary(words...).Build())
+	}
+	text, err := ask("INFO").ToString()
+	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
+		return s, classify(err)
+	}
+	if s.Unseen = err; err == nil {
+		s.read(text)
+	}
+	config, err := ask("CONFIG", "GET", "save").AsStrMap()
+	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
+		return s, classify(err)
+	}
+	s.Snapshots, s.UnseenConfig = config["save"], err
+	return s, nil
+}
+
+// read reads the answer of INFO.
+func (s *Server) read(text string) {
+	of := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			of[name] = value
+		}
+	}
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(of[name], 10, 64) // a number that the server does not tell is 0
+		return n
+	}
+	s.Version = of["redis_version"]
+	s.Replica = of["role"] == "slave"
+	s.Policy, s.Used, s.MaxMemory = of["maxmemory_policy"], number("used_memory"), number("maxmemory")
+	s.AOF = of["aof_enabled"] == "1"
+	s.SaveFails, s.AOFFails = of["rdb_last_bgsave_status"] == "err", of["aof_last_write_status"] == "err"
+}
+
+// Holder holds messages of a queue, or jobs, and is gone.
+type Holder struct {
+	Key     string // of what it holds
+	ID      string
+	Held    int64
+	Silence time.Duration // since when it counts as gone; 0 for unknown
+}
+
+// holdersAtOnce bounds the holders that are looked at.
+const holdersAtOnce = 100
+
+// Holders returns readers of the queue that have counted as gone for a time and hold messages: no node that reads the
+// queue took them over.
+func (i *Inspector) Holders(ctx context.Context, queue string, silence time.Duration) ([]Holder, error) {
+	var out []Holder
+	var err error
+	if i.list {
+		held := func(id string) string { return key(queue, "held:"+id) }
+		out, err = i.silent(ctx, key(queue, "receivers"), silence, held, func(ctx context.Context, of string) (int64, error) {
+			answer, err := i.do(ctx, i.client.B().Hkeys().Key(of).Build())
+			if err != nil {
+				return 0, err
+			}
+			ids, err := answer.AsStrSlice()
+			return int64(len(ids)), err
+		})
+	} else {
+		out, err = i.pending(ctx, queue, silence)
+	}
+	return out, driver.Hide(err, i.url)
+}
+
+// Consumers returns consumers of a list in applications (package redisqueue) that have been silent for a time and hold
+// jobs: no other consumer gave them back to the queue.
+func (i *Inspector) Consumers(ctx context.Context, queue string, silence time.Duration) ([]Holder, error) {
+	if redislist.CheckName(queue) != nil {
+		return nil, nil
+	}
+	held := func(id string) string { return redislist.Processing(queue, id) }
+	out, err := i.silent(ctx, redislist.Consumers(queue), silence, held,
+		func(ctx context.Context, of string) (int64, error) {
+			answer, err := i.do(ctx, i.client.B().Llen().Key(of).Build())
+			if err != nil {
+				return 0, err
+			}
+			return answer.AsInt64()
+		})
+	return out, driver.Hide(err, i.url)
+}
+
+// silent returns the members of a sorted set of times that are longer ago than silence, and hold something.
+func (i *Inspector) silent(ctx context.Context, members string, silence time.Duration, held func(id string) string,
+	count func(ctx context.Context, key string) (int64, error),
+) ([]Holder, error) {
+	answer, err := i.do(ctx, i.client.B().Time().Build())
+	if err != nil {
+		return nil, err
+	}
+	parts, err := answer.AsIntSlice()
+	if err != nil || len(parts) != 2 {
+		return nil, err
+	}
+	now := time.Unix(parts[0], parts[1]*1000)
+	until := strconv.FormatInt(now.Add(-silence).UnixMilli(), 10)
+	answer, err = i.do(ctx, i.client.B().Zrangebyscore().Key(members).Min("-inf").Max(until).Withscores().
+		Limit(0, holdersAtOnce).Build())
+	if err != nil {
+		return nil, err
+	}
+	scores, err := answer.AsZScores()
+	if err != nil {
+		return nil, err
+	}
+	var out []Holder
+	for _, s := range scores {
+		h := Holder{Key: held(s.Member), ID: s.Member}
+		if s.Score > 0 {
+			h.Silence = now.Sub(time.UnixMilli(int64(s.Score)))
+		}
+		if h.Held, err = count(ctx, h.Key); err != nil {
+			return nil, err
+		}
+		if h.Held > 0 {
+			out = append(out, h)
+		}
+	}
+	return out, nil
+}
+
+// pending returns the consumers of our group that hold entries which were taken longer ago than silence. A consumer
+// that lives takes its entries again every few seconds.
+func (i *Inspector) pending(ctx context.Context, queue string, silence time.Duration) ([]Holder, error) {
+	answer, err := i.do(ctx, i.client.B().Xpending().Key(queue).Group(i.opts.group).Idle(silence.Milliseconds()).
+		Start("-").End("+").Count(10_000).Build())
+	if err != nil && strings.Contains(err.Error(), "NOGROUP") {
+		return nil, nil // nobody has read from it yet
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := answer.ToArray()
+	if err != nil {
+		return nil, err
+	}
+	var out []Holder
+	at := map[string]int{}
+	for _, e := range entries {
+		parts, err := e.ToArray()
+		if err != nil || len(parts) < 3 {
+			return nil, err
+		}
+		id, _ := parts[1].ToString()
+		idle, _ := parts[2].AsInt64()
+		n, ok := at[id]
+		if !ok {
+			n = len(out)
+			at[id], out = n, append(out, Holder{Key: queue, ID: id})
+		}
+		out[n].Held++
+		out[n].Silence = max(out[n].Silence, time.Duration(idle)*time.Millisecond)
+	}
+	return out, nil
+}

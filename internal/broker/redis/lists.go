@@ -1,0 +1,169 @@
+package redis
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+var (
+	listTake     = script("list_take")
+	listTakeover = script("list_takeover")
+	listRelease  = script("list_release")
+)
+
+// lists is the driver of lists. Any name is a list: one that does not exist is empty.
+type lists struct{ *conn }
+
+var _ driver.Peeker = lists{}
+
+// OpenLists connects to the server of a URL, for lists. It is a driver.OpenFunc.
+func OpenLists(_ context.Context, url string) (driver.Driver, error) {
+	c, err := connect(url, ofLists)
+	if err != nil {
+		return nil, err
+	}
+	return lists{c}, nil
+}
+
+// Open implements driver.Driver.
+func (l lists) Open(ctx context.Context, queue string) (driver.Receiver, error) {
+	if _, _, err := l.Stat(ctx, queue); err != nil { // it is no list, or may not be read
+		return nil, err
+	}
+	id := newID()
+	h := &list{lists: l, id: id, next: 1,
+		keys: []string{queue, key(queue, "receivers"), key(queue, "held:"+id)}}
+	if _, err := h.take(ctx, 0); err != nil { // our own keys may be out of reach
+		return nil, err
+	}
+	return l.receive(queue, h)
+}
+
+// Send implements driver.Driver. A list has payloads only.
+func (l lists) Send(ctx context.Context, target string, messages []driver.Message) []error {
+	verb := "RPUSH"
+	if l.opts.head == "RIGHT" {
+		verb = "LPUSH"
+	}
+	return l.send(ctx, verb, target, messages, func(m *driver.Message) []string { return []string{string(m.Payload)} })
+}
+
+// Stat implements driver.Driver.
+func (l lists) Stat(ctx context.Context, queue string) (bool, int64, error) {
+	answer, err := l.do(ctx, l.client.B().Llen().Key(queue).Build())
+	if err != nil {
+		return false, 0, err
+	}
+	n, err := answer.AsInt64()
+	return true, n, err
+}
+
+// Peek implements driver.Peeker.
+func (l lists) Peek(ctx context.Context, queue string, max int) ([]driver.Message, error) {
+	first, last := int64(0), int64(max)-1
+	if l.opts.head == "RIGHT" {
+		first, last = -int64(max), -1
+	}
+	answer, err := l.do(ctx, l.client.B().Lrange().Key(queue).Start(first).Stop(last).Build())
+	if err != nil {
+		return nil, err
+	}
+	payloads, err := answer.AsStrSlice()
+	if l.opts.head == "RIGHT" {
+		slices.Reverse(payloads)
+	}
+	messages := make([]driver.Message, len(payloads))
+	for i, p := range payloads {
+		messages[i] = driver.Message{Payload: []byte(p), Origin: queue}
+	}
+	return messages, err
+}
+
+// list is the holder of a receiver of a list.
+type list struct {
+	lists
+	id   string
+	keys []string // list, receivers, held
+	next int64    // number of the next message
+}
+
+func (l *list) take(ctx context.Context, max int) ([]driver.Message, error) {
+	answer, err := l.run(ctx, listTake, l.keys, l.id, milliseconds(l.opts.gone), l.opts.head, strconv.Itoa(max),
+		strconv.Itoa(driver.BatchBytes), strconv.FormatInt(l.next, 10))
+	if err != nil {
+		return nil, err
+	}
+	gone, err := answer[0].ToString()
+	if err != nil {
+		return nil, err
+	}
+	if gone == "" {
+		l.next += int64(len(answer) / 2)
+		return l.messages(answer[1:], false)
+	}
+	held := key(l.keys[0], "held:"+gone)
+	answer, err = l.run(ctx, listTakeover, []string{l.keys[1], held, l.keys[2]}, gone, strconv.Itoa(max),
+		strconv.Itoa(driver.BatchBytes))
+	if err != nil {
+		return nil, err
+	}
+	return l.messages(answer, true)
+}
+
+// messages reads IDs and payloads.
+func (l *list) messages(answer []rueidis.RedisMessage, again bool) ([]driver.Message, error) {
+	messages := make([]driver.Message, 0, len(answer)/2)
+	for i := 0; i+1 < len(answer); i += 2 {
+		id, err := answer[i].ToString()
+		if err != nil {
+			return nil, err
+		}
+		payload, err := answer[i+1].ToString()
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, driver.Message{Position: l.keys[0] + "@" + id, Payload: []byte(payload),
+			Origin: l.keys[0], Redelivered: again, Receipt: id})
+	}
+	return messages, nil
+}
+
+// wait moves the first message to where it is, which blocks while there is none.
+func (l *list) wait(ctx context.Context, d time.Duration) error {
+	var command rueidis.Completed
+	b := l.client.B().Blmove().Source(l.keys[0]).Destination(l.keys[0])
+	if l.opts.head == "RIGHT" {
+		command = b.Right().Right().Timeout(d.Seconds()).Build()
+	} else {
+		command = b.Left().Left().Timeout(d.Seconds()).Build()
+	}
+	return waited(l.client.Do(ctx, command).Error())
+}
+
+// waited is the error of a command that waits: none if there was nothing.
+func waited(err error) error {
+	if rueidis.IsRedisNil(err) {
+		return nil
+	}
+	return classify(err)
+}
+
+func (l *list) ack(ctx context.Context, ids []string) error {
+	_, err := l.do(ctx, l.client.B().Hdel().Key(l.keys[2]).Field(ids...).Build())
+	return err
+}
+
+func (l *list) release(ctx context.Context, ids []string) error { return l.giveBack(ctx, "SOME", ids) }
+
+func (l *list) close(ctx context.Context, but []string) error { return l.giveBack(ctx, "ALL BUT", but) }
+
+func (l *list) giveBack(ctx context.Context, which string, ids []string) error {
+	_, err := l.run(ctx, listRelease, l.keys, append([]string{l.id, l.opts.head, which}, ids...)...)
+	return err
+}

@@ -1,0 +1,100 @@
+package redis
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/redisurl"
+)
+
+// options are the parameters of a URL beside those of package redisurl.
+type options struct {
+	timeout time.Duration // of one call; 5s
+	// gone is the time without a sign of life after which another receiver takes over what one holds; 30s, 1s to 1h.
+	gone time.Duration
+	// remember is how long a mark of a message that was sent is kept; 1h, 1m to 168h.
+	remember time.Duration
+
+	head string // of a list: LEFT or RIGHT
+
+	group    string // of a stream; tasker
+	payload  string // the field with the payload; payload
+	remove   bool   // remove entries that are acknowledged
+	mkstream bool   // a send creates a stream that is missing
+}
+
+// Parameters of URLs, by kind.
+var (
+	ofLists   = []string{"gone", "remember", "head"}
+	ofStreams = []string{"gone", "remember", "group", "payload", "acknowledged", "missing"}
+)
+
+// parse reads a URL. No error contains it.
+func parse(text string, own []string) (redisurl.Target, options, error) {
+	u, err := redisurl.Parse(text, own...)
+	if err != nil {
+		return u, options{}, err
+	}
+	p := parameters{values: u.Own}
+	o := options{
+		timeout:  cmp.Or(u.Timeout, 5*time.Second),
+		gone:     p.duration("gone", 30*time.Second, time.Second, time.Hour),
+		remember: p.duration("remember", time.Hour, time.Minute, 7*24*time.Hour),
+		head:     strings.ToUpper(p.choice("head", "left", "right")),
+		group:    p.name("group", "tasker"),
+		payload:  p.name("payload", "payload"),
+		remove:   p.choice("acknowledged", "kept", "removed") == "removed",
+		mkstream: p.choice("missing", "refused", "created") == "created",
+	}
+	return u, o, p.err
+}
+
+// parameters reads parameters and keeps the first error.
+type parameters struct {
+	values url.Values
+	err    error
+}
+
+// fail notes that a parameter is wrong.
+func (p *parameters) fail(name, must string) {
+	if p.err == nil {
+		p.err = fmt.Errorf("the parameter %s in the URL of Redis must be %s", name, must)
+	}
+}
+
+// duration returns a duration within bounds.
+func (p *parameters) duration(name string, otherwise, low, high time.Duration) time.Duration {
+	if !p.values.Has(name) {
+		return otherwise
+	}
+	d, err := time.ParseDuration(p.values.Get(name))
+	if err != nil || d < low || d > high {
+		p.fail(name, fmt.Sprintf("a duration from %v to %v", low, high))
+	}
+	return d
+}
+
+// choice returns one of some words, the first if there is none.
+func (p *parameters) choice(name string, words ...string) string {
+	word := cmp.Or(p.values.Get(name), words[0])
+	if p.values.Has(name) && !slices.Contains(words, p.values.Get(name)) {
+		p.fail(name, strings.Join(words, " or "))
+	}
+	return word
+}
+
+// name returns a name of 1 to 255 bytes.
+func (p *parameters) name(name, otherwise string) string {
+	if !p.values.Has(name) {
+		return otherwise
+	}
+	value := p.values.Get(name)
+	if value == "" || len(value) > 255 {
+		p.fail(name, "a name of 1 to 255 bytes")
+	}
+	return value
+}

@@ -1,0 +1,237 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/clock"
+)
+
+const (
+	// takeAtOnce bounds the messages of one run of a script.
+	takeAtOnce = 1000
+	// waitTime bounds one wait for messages on the server: then it is time to see whether a receiver is gone. A shorter
+	// wait is done here, in steps of waitStep.
+	waitTime, waitStep = time.Second, 10 * time.Millisecond
+)
+
+// holder is what a receiver does with its list or stream. IDs are those of receipts.
+type holder interface {
+	// take takes messages, those of receivers that are gone first. With max 0 it only says that this one is alive.
+	take(ctx context.Context, max int) ([]driver.Message, error)
+	// wait blocks until there may be something to take, for at most d.
+	wait(ctx context.Context, d time.Duration) error
+	ack(ctx context.Context, ids []string) error
+	release(ctx context.Context, ids []string) error
+	// close gives back all but the messages of IDs, which are left to be taken over with the same positions.
+	close(ctx context.Context, but []string) error
+}
+
+// receiver implements driver.Receiver over a holder.
+type receiver struct {
+	conn   *conn
+	holder holder
+	name   string // of the list or stream
+
+	ended context.Context // ends with Close
+	end   context.CancelFunc
+	beats sync.WaitGroup
+
+	mu     sync.Mutex // one call of the holder at a time
+	lost   error      // why nothing is received any more; nil while it is
+	closed bool
+	// unsure are messages that may have been captured, by ID: given back, they would be taken for others. Their
+	// acknowledgement had no answer, or whoever held them before is gone, or they are to be kept.
+	unsure map[string]bool
+}
+
+// newID returns an ID for a receiver.
+func newID() string { return strings.ToLower(rand.Text()[:13]) }
+
+// receive begins to receive; the holder has done what is needed for it.
+func (c *conn) receive(name string, h holder) (driver.Receiver, error) {
+	r := &receiver{conn: c, holder: h, name: name, unsure: map[string]bool{}}
+	r.ended, r.end = context.WithCancel(context.Background())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		r.end()
+		return nil, driver.ErrClosed
+	}
+	c.receivers[r] = struct{}{}
+	r.beats.Go(r.beat)
+	return r, nil
+}
+
+// beat says that the receiver is alive until it ends or has lost the connection. An error may pass; if it does not,
+// what the receiver holds is taken over, and its acknowledgements do nothing.
+func (r *receiver) beat() {
+	for clock.Sleep(r.ended, r.conn.opts.gone/3) == nil {
+		r.mu.Lock()
+		if r.lost != nil {
+			r.mu.Unlock()
+			return
+		}
+		ctx, cancel := r.conn.callContext(r.ended)
+		_, _ = r.holder.take(ctx, 0)
+		cancel()
+		r.mu.Unlock()
+	}
+}
+
+// Receive implements driver.Receiver. A script that takes messages is not cut off by the end of ctx: what it has taken
+// must be known here. After a lost connection that is not so, and nothing more is received.
+func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		messages, err := r.take(ctx, min(max, takeAtOnce))
+		if err != nil || len(messages) > 0 {
+			return messages, err
+		}
+		if err := r.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// take takes what there is.
+func (r *receiver) take(ctx context.Context, max int) ([]driver.Message, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lost != nil {
+		return nil, r.lost
+	}
+	ctx, cancel := r.conn.callContext(ctx)
+	defer cancel()
+	messages, err := r.holder.take(ctx, max)
+	if err != nil {
+		err = fmt.Errorf("take from %q: %w", r.name, err)
+		if errors.Is(err, driver.ErrLost) {
+			r.lost = err
+		}
+	}
+	for i := range messages {
+		if messages[i].Redelivered {
+			r.keep(&messages[i])
+		}
+	}
+	return messages, err
+}
+
+// Keep implements driver.Keeper.
+func (r *receiver) Keep(messages []driver.Message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range messages {
+		r.keep(&messages[i])
+	}
+}
+
+func (r *receiver) keep(m *driver.Message) {
+	if id, ok := m.Receipt.(string); ok {
+		r.unsure[id] = true
+	}
+}
+
+// wait waits until there may be messages, or ctx ends soon.
+func (r *receiver) wait(ctx context.Context) error {
+	bound := waitTime
+	if deadline, ok := ctx.Deadline(); ok {
+		bound = min(bound, time.Until(deadline))
+	}
+	if bound < waitTime { // cutting off a command would cost the connection that waits
+		return clock.Sleep(ctx, waitStep)
+	}
+	both, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.ended, cancel)()
+	err := r.holder.wait(both, bound)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case r.ended.Err() != nil:
+		return driver.ErrClosed
+	case err != nil:
+		return fmt.Errorf("wait for messages in %q: %w", r.name, err)
+	}
+	return nil
+}
+
+// Ack implements driver.Receiver.
+func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
+	return r.settle(messages, func(ids []string) error {
+		err := r.holder.ack(ctx, ids)
+		for _, id := range ids {
+			if err != nil {
+				r.unsure[id] = true
+			} else {
+				delete(r.unsure, id)
+			}
+		}
+		return err
+	})
+}
+
+// Release implements driver.Receiver.
+func (r *receiver) Release(ctx context.Context, messages []driver.Message) error {
+	return r.settle(messages, func(ids []string) error {
+		ids = slices.DeleteFunc(ids, func(id string) bool { return r.unsure[id] })
+		if len(ids) == 0 {
+			return nil
+		}
+		return r.holder.release(ctx, ids)
+	})
+}
+
+// settle calls fn with the IDs of messages, while the receiver is open.
+func (r *receiver) settle(messages []driver.Message, fn func([]string) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return driver.ErrClosed
+	}
+	var ids []string
+	for i := range messages {
+		if id, ok := messages[i].Receipt.(string); ok {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return fn(ids)
+}
+
+// Close implements driver.Receiver.
+func (r *receiver) Close() error {
+	r.end()
+	r.beats.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	r.closed, r.lost = true, driver.ErrClosed
+	r.conn.mu.Lock()
+	delete(r.conn.receivers, r)
+	r.conn.mu.Unlock()
+	ctx, cancel := r.conn.callContext(r.ended)
+	defer cancel()
+	but := make([]string, 0, len(r.unsure))
+	for id := range r.unsure {
+		but = append(but, id)
+	}
+	if err := r.holder.close(ctx, but); err != nil {
+		return fmt.Errorf("give back to %q: %w", r.name, err)
+	}
+	return nil
+}

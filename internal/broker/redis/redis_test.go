@@ -1,0 +1,170 @@
+package redis_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/taskerhq/tasker/internal/broker/brokertest"
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/broker/redis"
+	"github.com/taskerhq/tasker/internal/redistest"
+)
+
+func TestMain(m *testing.M) {
+	// rueidis refreshes what it knows of its servers at most once a second, and sleeps for the rest of it.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+}
+
+// listACL and streamACL are what docs/redis.md says that a user needs, for queues whose names begin with q:.
+const (
+	listACL = "on >secret resetkeys ~q:* ~tasker:{q:*}:* resetchannels -@all +ping +eval +evalsha +llen +lrange " +
+		"+blmove +time +lpop +rpop +lpush +rpush +hset +hget +hkeys +hdel +exists +zadd +zrem +zscore " +
+		"+zrangebyscore +zremrangebyscore +pexpire"
+	streamACL = "on >secret resetkeys ~q:* ~tasker:{q:*}:sent resetchannels -@all +ping +eval +evalsha +time +exists " +
+		"+xlen +xrange +xread +xreadgroup +xpending +xclaim +xack +xdel +xadd +xinfo|stream +xinfo|groups " +
+		"+xinfo|consumers +xgroup|create +xgroup|delconsumer +zadd +zrem +zremrangebyscore +pexpire"
+)
+
+// server starts a server that keeps what it has when it is stopped, with a user for each kind.
+func server(t testing.TB) *redistest.Server {
+	t.Helper()
+	return redistest.Start(t, "save=3600 1", "user=lists "+listACL, "user=streams "+streamACL)
+}
+
+// as returns the URL of a server for a user, with parameters.
+func as(t testing.TB, s *redistest.Server, user, parameters string) string {
+	t.Helper()
+	u, err := url.Parse(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User, u.RawQuery = url.UserPassword(user, "secret"), parameters
+	return u.String()
+}
+
+// must runs a command as the owner of the server.
+func must(t testing.TB, s *redistest.Server, command ...string) any {
+	t.Helper()
+	answer, err := redistest.Do(s.URL(), command...)
+	if err != nil {
+		t.Fatalf("%s: %v", strings.Join(command, " "), err)
+	}
+	return answer
+}
+
+// queues counts names, so that no test meets the queue of another.
+var queues atomic.Int64
+
+// newList returns the name of a list that no other test uses.
+func newList(testing.TB) string { return fmt.Sprintf("q:%d", queues.Add(1)) }
+
+// newStream makes a stream without entries.
+func newStream(t testing.TB, s *redistest.Server) string {
+	t.Helper()
+	name := newList(t)
+	must(t, s, "XGROUP", "CREATE", name, "first", "$", "MKSTREAM")
+	must(t, s, "XGROUP", "DESTROY", name, "first")
+	return name
+}
+
+// dropped has a queue removed after the test: the messages are large.
+func dropped(t testing.TB, s *redistest.Server, queue string) string {
+	t.Cleanup(func() { must(t, s, "UNLINK", queue) })
+	return queue
+}
+
+// cut ends all connections of the drivers' users.
+func cut(s *redistest.Server) func(*testing.T) {
+	return func(t *testing.T) {
+		must(t, s, "CLIENT", "KILL", "USER", "lists")
+		must(t, s, "CLIENT", "KILL", "USER", "streams")
+	}
+}
+
+// The other end of a list, and entries that are removed, take the same paths: where time is short, the first of each
+// kind is enough.
+func TestConformance(t *testing.T) {
+	s := server(t)
+	common := brokertest.Broker{Cut: cut(s),
+		Stop: func(t *testing.T) {
+			if err := s.Stop(); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Start: func(t *testing.T) {
+			if err := s.Restart(); err != nil {
+				t.Fatal(err)
+			}
+		}}
+	for name, parameters := range map[string]string{"ListFromLeft": "gone=1s", "ListFromRight": "gone=1s&head=right"} {
+		t.Run(name, func(t *testing.T) {
+			b := common
+			b.MaxPayload = payloadOf(t, parameters)
+			b.Open, b.URL = redis.OpenLists, as(t, s, "lists", parameters)
+			b.NewQueue = func(t *testing.T) string { return dropped(t, s, newList(t)) }
+			b.Missing, b.NoMissing = "q:missing", true
+			b.NoHeaders, b.NoKeys, b.NoMessageIDs, b.NoMark, b.NewPositions = true, true, true, true, true
+			brokertest.Run(t, b)
+		})
+	}
+	for name, parameters := range map[string]string{"Stream": "gone=1s",
+		"StreamRemoved": "gone=1s&acknowledged=removed&payload=data&group=mine"} {
+		t.Run(name, func(t *testing.T) {
+			b := common
+			b.MaxPayload = payloadOf(t, parameters)
+			b.Open, b.URL = redis.OpenStreams, as(t, s, "streams", parameters)
+			b.NewQueue = func(t *testing.T) string { return dropped(t, s, newStream(t, s)) }
+			b.Missing = "q:missing"
+			brokertest.Run(t, b)
+		})
+	}
+}
+
+// payloadOf returns how large the messages of a variant are: as large as they get only in the plain one.
+func payloadOf(t *testing.T, parameters string) int {
+	if !strings.Contains(parameters, "&") {
+		return 10 << 20
+	}
+	if testing.Short() {
+		t.Skip("a variant")
+	}
+	return 1 << 20
+}
+
+// open opens a driver that ends with the test.
+func open(t testing.TB, f driver.OpenFunc, url string) driver.Driver {
+	t.Helper()
+	d, err := f(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// receive receives n messages.
+func receive(t testing.TB, r driver.Receiver, n int) []driver.Message {
+	t.Helper()
+	var got []driver.Message
+	for until := time.Now().Add(20 * time.Second); len(got) < n; {
+		if time.Now().After(until) {
+			t.Fatalf("received %d messages of %d", len(got), n)
+		}
+		batch, err := r.Receive(t.Context(), n-len(got))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, batch...)
+	}
+	return got
+}

@@ -1,0 +1,97 @@
+package dlq
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/dlqapi"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+)
+
+// Options are the settings of the family.
+type Options struct {
+	// MaxRequeue bounds the jobs of one requeue-all. Defaults to 10,000.
+	MaxRequeue int
+	// KeyInQuery accepts an API key as the parameter api_key of a request that changes something, too.
+	KeyInQuery bool
+}
+
+// DefaultMaxRequeue is the default of Options.MaxRequeue.
+const DefaultMaxRequeue = 10_000
+
+// family are the handlers of the family.
+type family struct {
+	backend    dlqapi.Backend // nil: none
+	maxRequeue int
+}
+
+// Routes adds the routes of the family to an API. Without a backend they answer unavailable.
+func Routes(api *endpoint.API, backend dlqapi.Backend, opts Options) {
+	if opts.MaxRequeue <= 0 {
+		opts.MaxRequeue = DefaultMaxRequeue
+	}
+	f := &family{backend, opts.MaxRequeue}
+	may := func(p ...access.Permission) []access.Permission { return p }
+	get, post, del := endpoint.Get, endpoint.Post, endpoint.Delete
+	look, read := may(access.Read, access.DeadLettersRead), may(access.DeadLettersRead)
+	type none = endpoint.None
+	type nothing = endpoint.Nothing
+	redrive, discard := may(access.DeadLettersRedrive), may(access.DeadLettersDiscard)
+	changes := endpoint.Conflicts
+	if opts.KeyInQuery {
+		changes |= endpoint.KeyInQuery
+	}
+
+	add[none](api, f, get("/api/dlq/stats", "get-dlq-stats", "Count the jobs in dead letter queues", look, 0), f.stats)
+	add[none](api, f, get("/api/dlq/jobs/{queue_name}", "list-dlq-jobs",
+		"List the jobs in a dead letter queue, oldest first",
+		read, endpoint.Conflicts), f.jobs)
+
+	add[nothing](api, f,
+		post("/api/dlq/requeue/{queue_name}", "requeue-dlq-job",
+			"Send the oldest job of a dead letter queue back",
+			redrive, changes|endpoint.BodyOptional), f.requeueOldest)
+	add[nothing](api, f,
+		post("/api/dlq/requeue/{queue_name}/{job_id}", "requeue-dlq-job-by-id",
+			"Send one job of a dead letter queue back", redrive, changes|endpoint.BodyOptional), f.requeueJob)
+	add[nothing](api, f,
+		post("/api/dlq/requeue-all/{queue_name}", "requeue-dlq-jobs",
+			"Send the jobs of a dead letter queue back, the oldest first", redrive, changes|endpoint.BodyOptional),
+		f.requeueAll)
+	add[nothing](api, f,
+		post("/api/dlq/move/{queue_name}", "move-dlq-job",
+			"Send the oldest job of a dead letter queue to another queue", redrive, changes|endpoint.BodyOptional),
+		f.moveOldest)
+	add[nothing](api, f,
+		post("/api/dlq/move/{queue_name}/{job_id}", "move-dlq-job-by-id",
+			"Send one job of a dead letter queue to another queue", redrive, changes|endpoint.BodyOptional), f.moveJob)
+
+	add[none](api, f, del("/api/dlq/{queue_name}", "clear-dlq",
+		"Discard all jobs of a dead letter queue", discard, changes),
+		f.clear)
+	add[none](api, f, del("/api/dlq/jobs/{queue_name}/{job_id}", "discard-dlq-job",
+		"Discard one job of a dead letter queue", discard, changes), f.discardJob)
+	add[nothing](api, f,
+		post("/api/dlq/restore/{queue_name}", "restore-dlq", "Take back that a dead letter queue was cleared",
+			discard, changes|endpoint.BodyOptional), f.restore)
+	add[nothing](api, f,
+		post("/api/dlq/restore/{queue_name}/{job_id}", "restore-dlq-job", "Take back that a job was discarded",
+			discard, changes|endpoint.BodyOptional), f.restoreJob)
+}
+
+// add registers an operation that is answered only where there is a Backend. B is endpoint.Nothing for a POST, else
+// endpoint.None.
+func add[B, P, R any](api *endpoint.API, f *family, e endpoint.Endpoint,
+	h func(ctx context.Context, params *P) (R, error),
+) {
+	endpoint.Add(api, e, func(ctx context.Context, params *P, _ *B) (endpoint.Answer[R], error) {
+		if f.backend == nil {
+			return endpoint.Answer[R]{}, &tasker.Error{Code: tasker.CodeUnavailable,
+				Message: "this server keeps no dead letters",
+				Hint:    "dead letters need a SQL store: start the server with a store of sqlite: or postgres:"}
+		}
+		answer, err := h(ctx, params)
+		return endpoint.OK(answer), err
+	})
+}

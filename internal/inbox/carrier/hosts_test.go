@@ -1,0 +1,46 @@
+package carrier_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/broker/post"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/inbox/carrier"
+)
+
+// TestHostsApart: a host that is down opens its own circuit breaker, and letters to other hosts are sent. A letter that
+// is not sent because the breaker is open was not tried; one that was tried says why that failed.
+func TestHostsApart(t *testing.T) {
+	t.Parallel()
+	up := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer up.Close()
+	down := httptest.NewServer(http.NotFoundHandler())
+	down.Close()
+	c := carrier.New(driver.Registry{"http": post.Dial}, "http")
+	defer c.Close()
+	source := &deadletter.Source{Name: "app", Driver: "http"}
+	send := func(to string) error {
+		return c.Send(t.Context(), source, to, []inbox.Outgoing{{Letter: &deadletter.Letter{}}})[0]
+	}
+	tried := 0
+	var err error
+	for range 5 {
+		if err = send(down.URL + "/x"); err == nil {
+			t.Fatal("a host that is down has taken a letter")
+		} else if errors.Is(err, inbox.ErrNotTried) {
+			break
+		}
+		tried++
+	}
+	if tried == 0 || !errors.Is(err, inbox.ErrNotTried) {
+		t.Errorf("after %d tries: %v", tried, err)
+	}
+	if err := send(up.URL + "/x"); err != nil {
+		t.Errorf("another host: %v", err)
+	}
+}

@@ -1,0 +1,324 @@
+package carrier_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/redisqueue"
+)
+
+// byPayload is an intake whose messages say what they are.
+var byPayload = deadletter.Intake{TaskType: "/type", Priority: "/priority", MinPriority: "low", MaxPriority: "high",
+	IdempotencyKey: "/id", CorrelationID: "/order", Tags: []string{"taken"}}
+
+// lines writes tasks one a line: type, priority, correlation ID and context.
+func (r *intakeRig) lines(n *node.Node) string {
+	var b strings.Builder
+	for _, t := range r.tasks(n) {
+		whole, err := tasker.NewClient(n).Task(r.t.Context(), t.TaskUUID, 0)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s %s %s %s\n", t.Name, t.Priority, t.CorrelationID, whole.Context)
+	}
+	return b.String()
+}
+
+// cancel ends a task.
+func (r *intakeRig) cancel(n *node.Node, id uuid.UUID) {
+	r.t.Helper()
+	if _, err := n.CancelTasks(r.t.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestIntake: each message becomes a task as the settings say. Messages that cannot be tasks become letters that say
+// why, and hold up no other. The queue is empty in the end.
+func TestIntake(t *testing.T) {
+	t.Parallel()
+	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
+		n, _, _ := r.start()
+		deep := strings.Repeat("[", 300) + strings.Repeat("]", 300)
+		r.put(`{"type":"resize","id":"a","order":7,"b":1,"b":2}`, // a name twice: it stays as it is
+			`{"type":"mail","id":"b","priority":90}`,
+			`{"type":"mail","id":"c","priority":1}`,
+			`{"type":"mail","id":"b","priority":90}`, // b again
+			`{"type":"mail","id":"b","other":true}`,  // b with another content
+			"no JSON", "\xff\x00\xfe", `{"type":"mail","x":"`+"\xc3\x28"+`"}`,
+			`{"type":"mail","x":`+deep+`}`, `{"id":"z"}`, `{"type":{"a":1}}`, `{"type":"mail","priority":"soon"}`,
+			`{"type":"`+strings.Repeat("m", 300)+`"}`, `{"type":"mail","id":"l","x":"`+strings.Repeat("y", 10<<20)+`"}`,
+			`{"type":"last","id":"d"}`)
+		r.source(n, byPayload)
+		r.soon("the tasks", `resize medium 7 {"type":"resize","id":"a","order":7,"b":1,"b":2}
+mail high  {"type":"mail","id":"b","priority":90}
+mail low  {"type":"mail","id":"c","priority":1}
+last medium  {"type":"last","id":"d"}
+`, func() string { return r.lines(n) })
+		const typeFault = "IntakeRefused bad_task_type: the task_type of the task is 300 bytes long; the limit is 255\n"
+		r.soon("the letters", `IntakeRefused bad_idempotency_key: its idempotency key names the task `+r.tasks(n)[1].TaskUUID.String()+
+			`, which was submitted with another body
+IntakeRefused not_json: the payload of the message is not JSON, and values are looked up in it
+IntakeRefused not_json: the payload of the message is not JSON, and values are looked up in it
+IntakeRefused not_json: the payload of the message is not JSON, and values are looked up in it
+IntakeRefused not_json: the payload of the message is not JSON, and values are looked up in it
+IntakeRefused no_task_type: the message names no task type: there is nothing at /type
+IntakeRefused bad_value: the value at /type of the payload is an object or a list: a text or a number is needed
+IntakeRefused bad_priority: "soon" is not a priority: use high, medium, low, or a level from 0 to 100
+`+typeFault+`IntakeRefused bad_context: the context of the task is 10485791 bytes long; the limit is 262144: `+
+			"store large data elsewhere and submit a reference\n", func() string { return r.letters(n) })
+		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+	})
+}
+
+// TestIntakeOfMessages: with input "message" any bytes become a task.
+func TestIntakeOfMessages(t *testing.T) {
+	t.Parallel()
+	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
+		n, _, _ := r.start()
+		r.put("hello", "\xff\x00", `{"a": "<"}`)
+		r.source(n, deadletter.Intake{TaskType: "any", Input: deadletter.InputMessage})
+		shown := func() string {
+			var b strings.Builder
+			for line := range strings.Lines(r.lines(n)) {
+				begin, _, _ := strings.Cut(line, `,"queue"`)
+				b.WriteString(begin + "\n")
+			}
+			return b.String()
+		}
+		r.soon("the tasks", `any medium  {"payload":"hello","encoding":"text"
+any medium  {"payload":"/wA=","encoding":"base64"
+any medium  {"payload":{"a": "<"},"encoding":"json"
+`, shown)
+	})
+}
+
+// TestIntakeOnce: messages whose acknowledgement is lost, as by the end of a node between commit and acknowledgement,
+// come again and make no second task, and no second letter: not even with a key that may be used again after the end of
+// its task, nor after a change of settings by which they would be other tasks.
+func TestIntakeOnce(t *testing.T) {
+	t.Parallel()
+	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
+		r.config.ResubmitAfterTerminal = true
+		n, _, stop := r.start()
+		r.loseAcks.Store(1 << 30)
+		r.put(`{"type":"a"}`, `{"type":"b","id":"k","delay":3600}`, `{}`, `{"type":"a"}`)
+		in := deadletter.Intake{TaskType: "/type", IdempotencyKey: "/id", Delay: "/delay"}
+		r.source(n, in)
+		count := func(n *node.Node) func() string {
+			return func() string { return fmt.Sprint(len(r.tasks(n)), " ", strings.Count(r.letters(n), "\n")) }
+		}
+		r.soon("tasks and letters", "3 1", count(n))
+		for _, task := range r.tasks(n) {
+			r.cancel(n, task.TaskUUID)
+		}
+		r.soon("lost acknowledgements", "true", func() string { return fmt.Sprint(r.loseAcks.Load() < 1<<30-2) })
+		stop()
+		r.loseAcks.Store(0)
+		n, _, _ = r.start()
+		in.Delay, in.CorrelationID = "", "message:queue"
+		in.TaskType = "/other" // by these settings, none could be a task
+		r.source(n, in)
+		in.TaskType = "x"
+		r.source(n, in)
+		r.put(`{"type":"later"}`)
+		r.soon("one task more", "4 1", count(n))
+		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+		r.soon("tasks and letters", "4 1", count(n))
+	})
+}
+
+// TestIntakeRefusedByDatabase: while the database is down the messages stay with the broker. A commit whose answer was
+// lost is not repeated.
+func TestIntakeRefusedByDatabase(t *testing.T) {
+	t.Parallel()
+	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
+		n, db, _ := r.start()
+		r.source(n, deadletter.Intake{TaskType: "/type"})
+		for round := range 3 {
+			db.fail(2, 1)
+			r.put(`{"type":"a"}`, `{}`, `{"type":"b"}`)
+			r.soon("tasks and letters", fmt.Sprint(2*(round+1), " ", round+1), func() string {
+				return fmt.Sprint(len(r.tasks(n)), " ", strings.Count(r.letters(n), "\n"))
+			})
+		}
+		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+	})
+}
+
+// TestIntakeBackPressure: what the engine refuses stays on the broker, until there is room.
+func TestIntakeBackPressure(t *testing.T) {
+	t.Parallel()
+	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
+		r.config.Backpressure.Soft = 5
+		n, _, _ := r.start()
+		r.source(n, deadletter.Intake{TaskType: "a"})
+		for range 3 {
+			r.put(strings.Split(strings.TrimSpace(strings.Repeat("1 ", 10)), " ")...)
+		}
+		for seen := 0; seen < 30; {
+			r.soon("more tasks", "true", func() string { return fmt.Sprint(len(r.tasks(n)) > seen) })
+			all := r.tasks(n)
+			for _, task := range all[seen:] {
+				r.cancel(n, task.TaskUUID)
+			}
+			seen = len(all)
+		}
+		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+	})
+}
+
+// TestIntakeOfMany: 10,000 messages at once become 10,000 tasks, once each, also if the node that reads ends in between
+// and another one goes on.
+func TestIntakeOfMany(t *testing.T) {
+	t.Parallel()
+	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
+		total := 10_000
+		if testing.Short() {
+			total = 1000
+		}
+		payloads := make([]string, total)
+		for i := range payloads {
+			payloads[i] = fmt.Sprintf(`{"n":%d}`, i)
+		}
+		r.config.Backpressure.Soft, r.config.Backpressure.HighOnly, r.config.Backpressure.AllowListOnly = -1, -1, -1
+		n, _, stop := r.start()
+		r.put(payloads...)
+		r.source(n, deadletter.Intake{TaskType: "a", CorrelationID: "/n"})
+		if strings.Contains(t.Name(), "PostgreSQL") {
+			r.soon("some tasks", "true", func() string { return fmt.Sprint(len(r.tasks(n)) > 0) })
+			other, _, _ := r.start()
+			stop()
+			n = other
+		}
+		r.soon("tasks", fmt.Sprint(total), func() string { return fmt.Sprint(len(r.tasks(n))) })
+		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+		seen := map[string]bool{}
+		for _, task := range r.tasks(n) {
+			if seen[task.CorrelationID] {
+				t.Errorf("message %s is two tasks", task.CorrelationID)
+			}
+			seen[task.CorrelationID] = true
+		}
+	})
+}
+
+// TestIntakePaused: a paused source takes nothing in; resumed, or turned back into one of letters, it goes on.
+func TestIntakePaused(t *testing.T) {
+	t.Parallel()
+	r := newIntakeRig(t, "memory", "SQLite")
+	n, _, _ := r.start()
+	r.source(n, deadletter.Intake{TaskType: "a"})
+	r.put("1")
+	r.soon("tasks", "1", func() string { return fmt.Sprint(len(r.tasks(n))) })
+	if _, err := n.Inbox().PauseSource(t.Context(), "default", "jobs", true, inbox.By{}); err != nil {
+		t.Fatal(err)
+	}
+	r.put("2")
+	if _, err := n.Inbox().SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "jobs", Driver: r.kind,
+		URL: r.url, Queue: r.queue}, inbox.By{}); err != nil {
+		t.Fatal(err)
+	}
+	r.soon("letters", "1", func() string { return fmt.Sprint(strings.Count(r.letters(n), "\n")) })
+	if got := len(r.tasks(n)); got != 1 {
+		t.Errorf("%d tasks, want 1", got)
+	}
+}
+
+// work runs a worker until the test ends. Its handler gives up jobs whose payload says so.
+func (r *intakeRig) work(n *node.Node) {
+	r.t.Helper()
+	w := tasker.NewWorker(tasker.NewClient(n), &tasker.WorkerOptions{Name: "w"})
+	tasker.HandleFunc(w, "a", func(_ context.Context, in json.RawMessage) (string, error) {
+		if strings.Contains(string(in), "bad") {
+			return "", tasker.NonRetryable(&tasker.Failure{Type: "Bad", Message: "it is bad", Stack: "at x", HTTPStatus: 422,
+				ResponseBody: "no"})
+		}
+		return "ok", nil
+	})
+	ctx, cancel := context.WithCancel(r.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	r.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			r.t.Error(err)
+		}
+	})
+}
+
+// TestIntakeFailures: a task that fails for good is written to the queue that its source names, as the format
+// job_failure, with the job byte for byte. A task that succeeds writes nothing.
+func TestIntakeFailures(t *testing.T) {
+	t.Parallel()
+	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
+		n, _, _ := r.start()
+		dead := r.queue + ":dead"
+		if r.kind == "memory" {
+			dead = "dlq:jobs"
+		}
+		r.source(n, deadletter.Intake{TaskType: "a", WriteFailures: dead})
+		r.work(n)
+		r.put(`{"n":1}`, `{"n" : 2, "x":"bad"}`, `{"n":3}`)
+		letters := func() string {
+			got, err := r.driver.(driver.Peeker).Peek(t.Context(), dead, 10)
+			if err != nil {
+				return ""
+			}
+			var b strings.Builder
+			for _, m := range got {
+				f, err := redisqueue.ParseJobFailure(m.Payload)
+				if err != nil {
+					t.Fatalf("%s: %v", m.Payload, err)
+				}
+				fmt.Fprintf(&b, "%s %s: %s, %d, %s, %d %s, %d\n", f.Job, f.ErrorType, f.Error, f.Attempts, f.StackTrace,
+					f.HTTPStatus, f.ResponseBody, len(f.RetryDelays))
+				if f.Queue != r.queue || f.FirstFailedAt.IsZero() || f.LastFailedAt.Before(f.FirstFailedAt) {
+					t.Errorf("it is %+v", f)
+				}
+			}
+			return b.String()
+		}
+		const first = `{"n" : 2, "x":"bad"} Bad: it is bad, 1, at x, 422 no, 0` + "\n"
+		r.soon("the failures", first, letters)
+		r.put(`["bad"]`)
+		r.soon("the failure", first+`["bad"] Bad: it is bad, 1, at x, 422 no, 0`+"\n", letters)
+	})
+}
+
+// TestIntakeFailureIsTriedAgain: a failure that the broker does not take waits, where metrics count it, and is written
+// once when the broker takes it.
+func TestIntakeFailureIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := newIntakeRig(t, "memory", "SQLite")
+	n, _, _ := r.start()
+	r.source(n, deadletter.Intake{TaskType: "a", WriteFailures: "dlq:later"})
+	r.work(n)
+	r.put(`{"x":"bad"}`)
+	waiting := func() string {
+		count, oldest, err := n.IntakeFailures(t.Context())
+		if err != nil || (count == 0) != oldest.IsZero() {
+			t.Errorf("%v: %d failures wait since %v", err, count, oldest)
+		}
+		return fmt.Sprint(count)
+	}
+	r.soon("failures that wait", "1", waiting)
+	r.declare("dlq:later")
+	r.soon("failures that wait", "0", waiting)
+	got, err := r.driver.(driver.Peeker).Peek(t.Context(), "dlq:later", 10)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%v: %d failures were written", err, len(got))
+	}
+	if f, err := redisqueue.ParseJobFailure(got[0].Payload); err != nil || f.ErrorType != "Bad" {
+		t.Errorf("%v: it is %s", err, got[0].Payload)
+	}
+}

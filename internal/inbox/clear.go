@@ -1,0 +1,139 @@
+package inbox
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// clearBatch bounds the letters that are changed in one transaction, and maxCleared those of one request.
+	clearBatch, maxCleared = 500, 100_000
+	// clearTime bounds how long a request changes letters.
+	clearTime = 20 * time.Second
+	// clearedFrom begins the reason of a letter that was discarded by the clearing of its queue.
+	clearedFrom = "cleared from "
+)
+
+// Cleared is what became of clearing a queue, or of taking that back.
+type Cleared struct {
+	Letters int
+	// At identifies the clearing: all its letters were discarded at that time. 0 for a restoration of all.
+	At task.Instant
+	// More: the request has reached its bounds of letters or time, and some are left.
+	More bool
+}
+
+// ClearQueue discards the letters that are in a queue, with a reason by which RestoreQueue finds them. At most 100,000
+// at a time. Letters that are being sent back are left alone, as are those that arrive in the meantime. It commits
+// batch by batch: after an error, what was discarded until then stays so.
+func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, error) {
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return Cleared{}, err
+	}
+	lost := in.catchUp(ctx, q.Source)
+	last := in.newID() // what is captured from now on has a greater ID
+	at := in.now()
+	reason := clearedFrom + q.Name + ": " + by.Reason
+	c, err := in.changeQueue(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name, States: inQueue},
+		last, act{kind: "clear_queue", by: by, key: key, namespace: q.Source.Namespace, of: q.Source.Name,
+			to: string(deadletter.Discarded)},
+		func(l *deadletter.Letter) error { return l.Discard(reason, at, deadletter.Retention) })
+	c.At = at
+	if err == nil && c.Letters == 0 {
+		err = lost
+	}
+	return c, err
+}
+
+// RestoreQueue opens the letters of a queue again that ClearQueue has discarded and that are not purged: those of the
+// clearing at a time, or of all (0).
+func (in *Inbox) RestoreQueue(ctx context.Context, q *Queue, at task.Instant, by By) (Cleared, error) {
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return Cleared{}, err
+	}
+	now := in.now()
+	c, err := in.changeQueue(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name,
+		States: []deadletter.State{deadletter.Discarded}, Reason: clearedFrom + q.Name + ": ", At: at}, in.newID(),
+		act{kind: "restore_queue", by: by, key: key, namespace: q.Source.Namespace, of: q.Source.Name,
+			from: string(deadletter.Discarded), to: string(deadletter.Open)},
+		func(l *deadletter.Letter) error { return l.Restore(now) })
+	c.At = at
+	return c, err
+}
+
+// changeQueue changes the letters that a filter selects up to an ID, batch by batch, each with an act in its
+// transaction.
+func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a act,
+	change func(*deadletter.Letter) error,
+) (c Cleared, err error) {
+	f.Limit = clearBatch
+	for begun := time.Now(); ; {
+		ids, err := in.store.OldestLetters(ctx, f)
+		if err != nil {
+			return c, err
+		}
+		ids = slices.DeleteFunc(ids, func(id task.ID) bool { return bytes.Compare(id[:], last[:]) > 0 })
+		if len(ids) == 0 {
+			return c, nil
+		}
+		if c.Letters >= maxCleared || time.Since(begun) > clearTime {
+			c.More = true
+			return c, nil
+		}
+		f.Above = ids[len(ids)-1]
+		n := 0
+		if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			n, err = in.changeLetters(ctx, tx, ids, f.States, a, change)
+			return err
+		}); err != nil {
+			return c, err
+		}
+		c.Letters += n
+	}
+}
+
+// changeLetters changes those of the letters that are in one of the states, and stores the act. It returns how many.
+func (in *Inbox) changeLetters(ctx context.Context, tx engine.Tx, ids []task.ID, states []deadletter.State, a act,
+	change func(*deadletter.Letter) error,
+) (int, error) {
+	letters, err := in.store.LettersToSend(ctx, tx, sortIDs(ids))
+	if err != nil {
+		return 0, err
+	}
+	var changed []*deadletter.Letter
+	var tally deadletter.Tally
+	of := decidedLetters{}
+	for _, l := range letters {
+		was := l.State
+		if !slices.Contains(states, was) {
+			continue // others were faster
+		}
+		if err := change(l); err != nil {
+			return 0, err
+		}
+		changed = append(changed, l)
+		tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
+		if of.Letters++; len(of.First) < shownLetters {
+			of.First = append(of.First, l.ID.String())
+		}
+	}
+	if len(changed) == 0 {
+		return 0, nil
+	}
+	if err := in.store.SaveStates(ctx, tx, changed); err != nil {
+		return 0, err
+	}
+	if err := in.store.AddDeltas(ctx, tx, tally.Deltas()); err != nil {
+		return 0, err
+	}
+	a.data = &of
+	return len(changed), in.act(ctx, tx, a)
+}

@@ -1,0 +1,112 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// maxChanged bounds the groups of one GroupsChange.
+const maxChanged = 1000
+
+// ChangeGroups changes many groups alike, each as ChangeGroup does and in a transaction of its own, and answers for
+// each in order. The groups of a filter are found first, so the change does not move what it selects.
+//
+// It refuses the whole request, before any group is changed, with Invalid when the change itself is, when no group is
+// named or selected by at least one field, or when a version is expected, and with Conflict when the filter selects
+// more than maxChanged groups. An error of the database ends it; the groups before it stay changed, and the same
+// request can be sent again.
+func (in *Inbox) ChangeGroups(ctx context.Context, ch GroupsChange) ([]GroupResult, error) {
+	if problems := in.checkGroupsChange(&ch); len(problems) > 0 {
+		return nil, &task.Error{Code: task.Invalid, Message: "no group was changed", Problems: problems}
+	}
+	results, err := in.selected(ctx, &ch)
+	if err != nil || ch.DryRun {
+		return results, err
+	}
+	for i := range results {
+		r := &results[i]
+		g, err := in.ChangeGroup(ctx, r.ID, ch.GroupChange)
+		switch {
+		case err == nil:
+			r.Group = g
+		case !errors.As(err, &r.Err) || r.Err.Code == task.Unavailable:
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// checkGroupsChange returns the problems of a request, those of its change among them.
+func (in *Inbox) checkGroupsChange(ch *GroupsChange) []task.Problem {
+	problems := in.checkGroupChange(&ch.GroupChange)
+	bad := func(at, fault string) { problems = append(problems, task.Problem{Location: at, Message: fault}) }
+	switch {
+	case len(ch.Groups) == 0 && ch.Filter == nil:
+		bad("", "give groups or a filter")
+	case len(ch.Groups) > 0 && ch.Filter != nil:
+		bad("/filter", "goes without groups")
+	case len(ch.Groups) > maxChanged:
+		bad("/groups", fmt.Sprintf("must name at most %d groups", maxChanged))
+	case ch.Filter != nil && *ch.Filter == (GroupFilter{}):
+		bad("/filter", "must have at least one field")
+	}
+	if ch.Version != 0 {
+		bad("/if_match", "goes with the change of one group")
+	}
+	return problems
+}
+
+// selected returns the groups of a request, without repetitions. It does not tell whether named groups exist, except in
+// a dry run.
+func (in *Inbox) selected(ctx context.Context, ch *GroupsChange) ([]GroupResult, error) {
+	if ch.Filter != nil {
+		return in.listed(ctx, *ch.Filter)
+	}
+	var results []GroupResult
+	seen := map[deadletter.GroupID]bool{}
+	for _, id := range ch.Groups {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		r := GroupResult{ID: id}
+		if ch.DryRun {
+			g, err := in.store.FindGroup(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			if r.Group = g; g == nil || !reaches(ctx, g.Namespace) {
+				r.Group = nil
+				errors.As(noGroup(id), &r.Err)
+			}
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// listed returns the groups that a filter selects, or refuses with Conflict when they are too many.
+func (in *Inbox) listed(ctx context.Context, f GroupFilter) ([]GroupResult, error) {
+	namespace, err := narrow(ctx, f.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	f.Namespace, f.Limit = namespace, maxChanged+1
+	groups, err := in.store.ListGroups(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if len(groups) > maxChanged {
+		return nil, &task.Error{Code: task.Conflict, Hint: "narrow the filter",
+			Message: fmt.Sprintf("the filter selects more than %d groups; none was changed", maxChanged)}
+	}
+	results := make([]GroupResult, len(groups))
+	for i, g := range groups {
+		results[i] = GroupResult{ID: g.ID, Group: g}
+	}
+	return results, nil
+}

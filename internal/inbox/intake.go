@@ -1,0 +1,268 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/intake"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// RefusedByIntake is the type of the failure of letters that could not become tasks; its code says why.
+const RefusedByIntake = "IntakeRefused"
+
+// intakeBatch is a batch of messages that become tasks. All of them are stored in one transaction, as tasks or, those
+// that cannot be tasks, as letters; or none is, and the broker keeps them.
+//
+// The batch is prepared once, outside of any transaction, and stored until that succeeds.
+type intakeBatch struct {
+	in       *Inbox
+	of       *deadletter.Source
+	arrivals []Arrival
+	begun    task.Instant
+	orders   []*intake.Task // by the places of the arrivals; nil where one cannot be a task
+	refused  []*intake.Refusal
+	delayed  bool // a task waits before it may run
+	tried    bool // an earlier store may have been committed, and its answer lost
+}
+
+// Intaken is what became of the messages of a batch.
+type Intaken struct {
+	Tasks   int // made
+	Known   int // a task was made of it before
+	Letters int // refused
+}
+
+// takeIn prepares a batch of a source with an intake.
+func (in *Inbox) takeIn(of *deadletter.Source, plan *intake.Plan, arrivals []Arrival) *intakeBatch {
+	b := &intakeBatch{in: in, of: of, arrivals: arrivals, begun: in.now(), orders: make([]*intake.Task, len(arrivals)),
+		refused: make([]*intake.Refusal, len(arrivals))}
+	for i := range arrivals {
+		var err error
+		b.orders[i], err = plan.Task(messageOf(of, &arrivals[i]))
+		if err != nil {
+			b.refused[i] = refusalOf(err)
+		} else {
+			b.bound(b.orders[i])
+		}
+	}
+	return b
+}
+
+// messageOf returns an arrival as the message that it was.
+func messageOf(of *deadletter.Source, a *Arrival) *intake.Message {
+	return &intake.Message{Queue: of.Queue, Position: a.Position, MessageID: a.MessageID, SentAt: a.FailedAt,
+		Content: a.Content}
+}
+
+// bound keeps a priority within the bounds of the intake. One that does not exist is refused by the engine.
+func (b *intakeBatch) bound(t *intake.Task) {
+	b.delayed = b.delayed || t.Delay > 0
+	level, ok := b.in.tasks.Level(t.Priority)
+	if !ok || t.Priority == "" {
+		return
+	}
+	s := b.of.Intake
+	if least, ok := b.in.tasks.Level(s.MinPriority); ok && s.MinPriority != "" && level < least {
+		t.Priority = s.MinPriority
+	}
+	if most, ok := b.in.tasks.Level(s.MaxPriority); ok && s.MaxPriority != "" && level > most {
+		t.Priority = s.MaxPriority
+	}
+}
+
+// store stores the batch. It returns nil only after the commit. After an error the messages stay with the broker.
+func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
+	in := b.in
+	// The stored settings count: of a source that was changed or removed meanwhile nothing is taken in.
+	known, err := in.store.FindSource(ctx, b.of.Namespace, b.of.Name)
+	if err != nil {
+		return Intaken{}, err
+	}
+	if known == nil || known.Version != b.of.Version {
+		return Intaken{}, noSource(b.of.Name)
+	}
+	full := in.room(ctx, known)
+	if full != nil && task.CodeOf(full) != task.Exhausted {
+		return Intaken{}, full
+	}
+	policies, err := in.policiesOf(ctx, known)
+	if err != nil {
+		return Intaken{}, err
+	}
+	letters, err := b.lettersAlready(ctx)
+	if err != nil {
+		return Intaken{}, err
+	}
+	subs, places := b.submissions(letters)
+	b.tried = true
+	for range captureRuns {
+		var done Intaken
+		err = b.submit(ctx, subs, func(ctx context.Context, tx engine.Tx, receipts []engine.Receipt) error {
+			done = Intaken{Known: len(letters)}
+			refused := b.refusals(letters, places, receipts, &done)
+			if len(refused) == 0 {
+				return nil
+			}
+			c := &capture{in: in, ctx: ctx, tx: tx, source: known, full: full, policies: policies, now: in.now(),
+				look: true, decisions: decisions{}}
+			_, err := c.run(in.prepare(known, refused))
+			return err
+		})
+		if err == nil {
+			return done, nil
+		}
+		if task.CodeOf(err) != task.Conflict { // another transaction has stored one of the letters
+			break
+		}
+	}
+	return Intaken{}, err
+}
+
+// submit submits the tasks in a transaction, and calls then in it with their receipts.
+func (b *intakeBatch) submit(ctx context.Context, subs []engine.Submission,
+	then func(context.Context, engine.Tx, []engine.Receipt) error,
+) error {
+	if len(subs) == 0 {
+		return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return then(ctx, tx, nil) })
+	}
+	return b.in.tasks.SubmitEachWithin(ctx, subs, func(submit func(context.Context, engine.Tx) ([]engine.Receipt,
+		error),
+	) error {
+		return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			receipts, err := submit(ctx, tx)
+			if err != nil {
+				return err
+			}
+			return then(ctx, tx, receipts)
+		})
+	})
+}
+
+// lettersAlready returns the places of messages that are letters: they were refused at an earlier delivery, whose
+// acknowledgement was lost. They stay letters, even if they could be tasks by now.
+func (b *intakeBatch) lettersAlready(ctx context.Context) (map[int]bool, error) {
+	places := map[string]int{}
+	var sought []string
+	for i := range b.arrivals {
+		if a := &b.arrivals[i]; a.Redelivered || b.tried {
+			identity := b.in.identify(a)
+			places[identity], sought = i, append(sought, identity)
+		}
+	}
+	if len(sought) == 0 {
+		return nil, nil
+	}
+	letters := map[int]bool{}
+	err := b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		clear(letters)
+		found, err := b.in.store.Identified(ctx, tx, b.of.Namespace, b.of.Name, sought)
+		for identity := range found {
+			letters[places[identity]] = true
+		}
+		return err
+	})
+	return letters, err
+}
+
+// submissions returns the tasks to submit, and the places of their messages.
+func (b *intakeBatch) submissions(letters map[int]bool) ([]engine.Submission, []int) {
+	subs := make([]engine.Submission, 0, len(b.orders))
+	places := make([]int, 0, len(b.orders))
+	for i, t := range b.orders {
+		if t == nil || letters[i] {
+			continue
+		}
+		s := engine.Submission{Name: t.Template, Version: t.Version, TaskType: t.TaskType, Namespace: b.of.Namespace,
+			Context: t.Context, Priority: t.Priority, Timeout: b.of.Intake.Timeout, MaxRetries: b.of.Intake.MaxRetries,
+			IdempotencyKey: t.Key, CorrelationID: t.CorrelationID,
+			Meta: task.Meta{Tags: b.of.Intake.Tags, Intake: t.Origin},
+			// The tasks wait in a queue already: back-pressure leaves them there.
+			Queued: true}
+		if t.Delay > 0 {
+			s.RunAt = b.begun.Add(t.Delay)
+		}
+		subs, places = append(subs, s), append(places, i)
+	}
+	return subs, places
+}
+
+// refusals returns the messages that become letters: those of which no task could be made, and those that the engine
+// refuses. It counts what became of the others.
+func (b *intakeBatch) refusals(letters map[int]bool, places []int, receipts []engine.Receipt, done *Intaken) []Arrival {
+	refused := make(map[int]*intake.Refusal, len(receipts))
+	for i, r := range b.refused {
+		if r != nil && !letters[i] {
+			refused[i] = r
+		}
+	}
+	for n, r := range receipts {
+		switch {
+		case r.Err != nil:
+			refused[places[n]] = refusalOf(r.Err)
+		case r.Created:
+			done.Tasks++
+		default:
+			done.Known++
+		}
+	}
+	var list []Arrival
+	for i := range b.arrivals {
+		if r := refused[i]; r != nil {
+			list = append(list, b.letter(i, r))
+		}
+	}
+	done.Letters = len(list)
+	return list
+}
+
+// letter returns a message that could not be a task, as one that has died of that. Sent back to its queue, it is taken
+// in anew.
+func (b *intakeBatch) letter(i int, r *intake.Refusal) Arrival {
+	a := b.arrivals[i]
+	a.Origin = b.of.Queue
+	a.Failure = failure.Report{Type: RefusedByIntake, Code: r.Code, Message: r.Reason, Class: failure.Logic}
+	// Not the time at which it was sent; and the same at each try, since it may be part of the identity.
+	a.FirstAt, a.FailedAt = a.FailedAt, b.begun
+	return a
+}
+
+// refusedByEngine is the code of refusals for which the engine has no problem with a location.
+const refusedByEngine = "refused"
+
+// refusalOf returns why a message becomes no task. A problem of the engine names the field of the task; its message
+// follows the name.
+func refusalOf(err error) *intake.Refusal {
+	var refusal *intake.Refusal
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	var e *task.Error
+	if !errors.As(err, &e) {
+		return &intake.Refusal{Code: refusedByEngine, Reason: err.Error()}
+	}
+	if len(e.Problems) == 0 {
+		return &intake.Refusal{Code: string(e.Code), Reason: e.Message}
+	}
+	p := e.Problems[0]
+	_, field, _ := strings.Cut(strings.TrimPrefix(p.Location, "/tasks/"), "/")
+	name, _, deeper := strings.Cut(field, "/")
+	if name == "name" {
+		name = "template"
+	}
+	reason := "the " + field + " of the task " + p.Message
+	switch {
+	case name == "context" && !deeper:
+		reason = "the context of the task " + p.Message
+	case name == "idempotency_key", strings.HasPrefix(p.Message, "there is no"), strings.HasPrefix(p.Message, "\""):
+		reason = p.Message
+	}
+	if name == "idempotency_key" && e.Code == task.Conflict {
+		reason = "its idempotency key " + p.Message
+	}
+	return &intake.Refusal{Code: "bad_" + name, Reason: reason}
+}

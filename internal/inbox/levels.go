@@ -1,0 +1,78 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// levelSources bounds the sources of Levels: each costs a count in the database and a question to a broker.
+	levelSources = 200
+	// levelLetters bounds the count of open letters of one source.
+	levelLetters = 100_000
+	// levelTime bounds how long a broker is asked, and levelsAtOnce how many are at a time.
+	levelTime, levelsAtOnce = 2 * time.Second, 16
+)
+
+// Level is the depth of a queue and the way to its broker, for metrics.
+type Level struct {
+	Queue
+	// Err is why Waiting is not known: the broker does not answer. nil for a source of reports, which has no broker.
+	Err error
+	// Breaker is the state of the circuit breaker of sends to the broker; "" where there is none.
+	Breaker task.BreakerState
+}
+
+// Levels returns the depths of the queues of all namespaces, the first 200 by namespace and name of the source. A
+// broker that does not answer within 2 s is an error in its Level. The error is that of the database.
+func (in *Inbox) Levels(ctx context.Context) ([]Level, error) {
+	sources, err := in.store.Sources(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(sources, func(a, b *deadletter.Source) int {
+		if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	levels := make([]Level, min(len(sources), levelSources))
+	slots := make(chan struct{}, levelsAtOnce)
+	var asked sync.WaitGroup
+	for i := range levels {
+		l := &levels[i]
+		l.Queue = queueOf(sources[i])
+		asked.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			in.askLevel(ctx, l)
+		})
+	}
+	// The database meanwhile, one count at a time: metrics must not take its connections.
+	for i := range levels {
+		s := sources[i]
+		if levels[i].Letters, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, levelLetters); err != nil {
+			break
+		}
+	}
+	asked.Wait()
+	return levels, err
+}
+
+// askLevel asks the broker of a queue.
+func (in *Inbox) askLevel(ctx context.Context, l *Level) {
+	carrier := in.opts.Carriers[l.Source.Driver]
+	if l.Source.Driver == HTTP || carrier == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, levelTime)
+	defer cancel()
+	l.Waiting, l.Err = in.waiting(ctx, l.Source)
+	l.Breaker = carrier.Breaker(l.Source)
+}

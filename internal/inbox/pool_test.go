@@ -1,0 +1,150 @@
+package inbox_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+)
+
+// pooledRig is a rig on PostgreSQL with as many connections as given. A transaction that needs a second one waits for
+// ever if all others do, too.
+func pooledRig(t *testing.T, connections int) *rig {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), postgres.WithPoolSize(pgtest.DSN(t), connections),
+		&postgres.Options{Timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newRig(t, s)
+}
+
+// TestManyNewSources: programs report their first failures under many names at once, on few connections.
+func TestManyNewSources(t *testing.T) {
+	t.Parallel()
+	r := pooledRig(t, 2)
+	group, ctx := errgroup.WithContext(t.Context())
+	for n := range 60 {
+		group.Go(func() error {
+			got, err := r.Report(ctx, "default", fmt.Sprintf("shop-%d", n), []inbox.Report{{MessageID: "m",
+				Failure: failure.Report{Type: "Timeout"}, Content: deadletter.Content{Payload: []byte("{}")}}})
+			if err == nil && got[0].Status != inbox.Captured {
+				err = fmt.Errorf("the report under name %d is %s", n, got[0].Status)
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	sources, err := r.Sources(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.want("sources", len(sources), 61) // that of the rig is one more
+}
+
+// TestOneConnection does everything that stores something, on a single connection.
+func TestOneConnection(t *testing.T) {
+	t.Parallel()
+	r := pooledRig(t, 1)
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	by := inbox.By{Actor: "ann", Reason: "test"}
+	got := r.die(dead(1, "Timeout"), dead(2, "Timeout"), dead(3, "Refused"), dead(4, "Gone"))
+	timeout, refused := got[0].Group, got[2].Group
+	_, err := r.PauseSource(ctx, "default", "orders", true, by)
+	must(err)
+	_, err = r.PauseSource(ctx, "default", "orders", false, by)
+	must(err)
+	must(r.Declare(ctx, []*deadletter.Source{{Namespace: "default", Name: "bills", Driver: inbox.HTTP}}))
+	must(r.DropSource(ctx, "default", "bills", by))
+	_, err = r.SaveRule(ctx, &deadletter.Rule{Namespace: "default", Name: "gone", When: `error_type == "Gone"`}, by)
+	must(err)
+	_, err = r.EditLetter(ctx, got[1].Letter, inbox.LetterEdit{By: by,
+		Edit: deadletter.Edit{Patch: []byte(`{"fixed":true}`)}})
+	must(err)
+	_, err = r.DiscardLetter(ctx, got[3].Letter, by)
+	must(err)
+	_, err = r.RestoreLetter(ctx, got[3].Letter, by)
+	must(err)
+
+	// groups, and the loop that folds their counts
+	_, err = r.MergeGroups(ctx, timeout, []deadletter.GroupID{refused}, by)
+	must(err)
+	_, err = r.ChangeGroup(ctx, timeout, inbox.GroupChange{By: by, State: deadletter.GroupIgnored,
+		Ignore: deadletter.Ignore{Count: 3, PerHour: 1000}})
+	must(err)
+	r.die(dead(5, "Refused"), dead(6, "Timeout"), dead(7, "Refused"))
+	r.pass(time.Second)
+	r.want("groups", joined(r.groups()), "Timeout open 6; Gone open 1")
+	_, err = r.UnmergeGroup(ctx, refused, by)
+	must(err)
+	rule, err := r.SplitGroup(ctx, timeout, inbox.SplitRequest{By: by, When: `origin == "orders"`})
+	must(err)
+	for range 3 {
+		r.pass(5 * time.Second)
+	}
+	split := r.letter(got[0].Letter).Group
+	if split == timeout || rule.Within != timeout {
+		t.Fatalf("the letter is in the group %s after the split", split)
+	}
+	_, err = r.UnsplitGroup(ctx, split, by)
+	must(err)
+
+	// sending back: a redrive of letters and tasks, and a policy
+	for _, cause := range []string{"Down", "Lost"} {
+		r.fail(cause)
+	}
+	made, err := r.CreateRedrive(ctx, inbox.RedriveRequest{By: by, Operation: deadletter.OpRedrive,
+		Selection: deadletter.Selection{Namespace: "default"}})
+	must(err)
+	_, err = r.ActOnRedrive(ctx, made.ID, inbox.StartRedrive, by)
+	must(err)
+	for range 10 {
+		r.pass(5 * time.Second)
+	}
+	done, err := r.Redrive(ctx, made.ID)
+	must(err)
+	r.want("the redrive", []any{done.State, made.Total}, []any{deadletter.RedriveDone, 9})
+	r.policy(deadletter.Policy{Strategy: deadletter.Fixed, Base: time.Minute})
+	r.die(dead(8, "Timeout"))
+	r.pass(time.Hour)
+	must(r.DropPolicy(ctx, "default", "orders", "", by))
+	r.want("sent", len(r.broker.sent), 8)
+}
+
+// TestPolicySendsWithinNamespace: the letters of two namespaces are due at once, and their sources have one name. Each
+// is sent through its own source.
+func TestPolicySendsWithinNamespace(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		r.source(deadletter.Source{Namespace: "other", Name: "orders", Driver: "memory", Queue: "orders.dlq"})
+		for _, namespace := range []string{"default", "other"} {
+			p := &deadletter.Policy{Namespace: namespace, Source: "orders", Strategy: deadletter.Fixed, Base: time.Minute}
+			if _, err := r.SavePolicy(t.Context(), p, inbox.By{}); err != nil {
+				t.Fatal(err)
+			}
+			of := &deadletter.Source{Namespace: namespace, Name: "orders", Driver: "memory"}
+			if _, err := r.Capture(t.Context(), of, []inbox.Arrival{dead(1, "Timeout")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.pass(time.Hour)
+		slices.Sort(r.broker.to) // sources are sent next to each other
+		r.want("sent", joined(r.broker.to), "default orders; other orders")
+	})
+}

@@ -1,0 +1,44 @@
+package inbox
+
+import (
+	"cmp"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
+)
+
+// prepared is an arrival with what follows from it alone. It is made outside of the transaction that stores it, whose
+// time everybody waits for, and is not changed: the transaction may run again.
+type prepared struct {
+	*Arrival
+	identity  string
+	content   deadletter.Content // within the bounds
+	size      int                // of the payload before it was cut
+	cut       bool
+	canonical string // hash of content
+	failure   failure.Report
+	stack     string        // of failure, cut
+	print     failure.Print // without rules
+}
+
+// prepare decodes the arrivals of a source as far as that needs no database.
+func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
+	all := make([]prepared, len(arrivals))
+	for i := range arrivals {
+		a := &arrivals[i]
+		p := prepared{Arrival: a, identity: in.identify(a), failure: bound(a.Failure), stack: failure.Cut(a.Stack, maxStack),
+			print: failure.PrintOf(a.Failure, a.Stack, cmp.Or(a.Handler, of.Name))}
+		p.content, p.size, p.cut = in.bounded(a.Content)
+		p.canonical = deadletter.Canonical(p.content)
+		all[i] = p
+	}
+	return all
+}
+
+// whole returns the hash of the content as it arrived.
+func (p *prepared) whole() string {
+	if !p.cut {
+		return p.canonical
+	}
+	return deadletter.Canonical(p.Content)
+}

@@ -1,0 +1,238 @@
+package public
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/dlqapi"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Queues are the use cases of dead letter queues by their names.
+type Queues interface {
+	// Queues returns the sources of a namespace as queues, with their depths.
+	Queues(ctx context.Context, namespace string) ([]inbox.Queue, error)
+	// FindQueue returns the queue of a name, or NotFound.
+	FindQueue(ctx context.Context, namespace, name string) (*inbox.Queue, error)
+	// QueueLetters returns letters of a queue from a place in it, whole, and the number of all.
+	QueueLetters(ctx context.Context, q *inbox.Queue, start, limit int) ([]*deadletter.Letter, int, error)
+	// QueueLetter returns a letter of a queue, or NotFound.
+	QueueLetter(ctx context.Context, q *inbox.Queue, id task.ID) (*deadletter.Letter, error)
+	// Requeue sends letters back and waits for that.
+	Requeue(ctx context.Context, q *inbox.Queue, req inbox.Requeue) (inbox.Requeued, error)
+	// ClearQueue discards the letters of a queue; RestoreQueue takes that back.
+	ClearQueue(ctx context.Context, q *inbox.Queue, by inbox.By) (inbox.Cleared, error)
+	RestoreQueue(ctx context.Context, q *inbox.Queue, at task.Instant, by inbox.By) (inbox.Cleared, error)
+}
+
+// Jobs is a dlqapi.Backend on an Inbox. It has no state and is safe for concurrent use.
+type Jobs struct{ inbox Inbox }
+
+var _ dlqapi.Backend = (*Jobs)(nil)
+
+// NewJobs returns the Backend of an Inbox.
+func NewJobs(in Inbox) *Jobs { return &Jobs{in} }
+
+// Queues implements dlqapi.Backend.
+func (b *Jobs) Queues(ctx context.Context, namespace string) ([]dlqapi.Queue, error) {
+	list, err := b.inbox.Queues(ctx, cmp.Or(namespace, defaultNamespace))
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := []dlqapi.Queue{}
+	for i := range list {
+		out = append(out, dlqapi.Queue{Name: list[i].Name, Count: list[i].Depth()})
+	}
+	return out, nil
+}
+
+// find returns the queue of a name.
+func (b *Jobs) find(ctx context.Context, of dlqapi.Name) (*inbox.Queue, error) {
+	return b.inbox.FindQueue(ctx, cmp.Or(of.Namespace, defaultNamespace), of.Queue)
+}
+
+// Jobs implements dlqapi.Backend.
+func (b *Jobs) Jobs(ctx context.Context, of dlqapi.Name, start, limit int) (*dlqapi.Page, error) {
+	q, err := b.find(ctx, of)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	letters, total, err := b.inbox.QueueLetters(ctx, q, start, limit)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	page := &dlqapi.Page{QueueName: q.Name, Items: []dlqapi.Job{}, Pagination: dlqapi.Pagination{Total: total,
+		Limit: limit, Offset: start, HasMore: start+len(letters) < total && len(letters) > 0}}
+	for _, l := range letters {
+		page.Items = append(page.Items, shownJob(l, q))
+	}
+	return page, nil
+}
+
+// Requeue implements dlqapi.Backend.
+func (b *Jobs) Requeue(ctx context.Context, of dlqapi.Name, req dlqapi.Requeue) (*dlqapi.Requeued, error) {
+	var r reader
+	by := r.by(req.Act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	q, err := b.find(ctx, of)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	done, err := b.inbox.Requeue(ctx, q, inbox.Requeue{By: by, Letter: task.ID(req.Job), Limit: req.Limit,
+		IncludeParked: req.IncludeParked, Destination: req.Target})
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := &dlqapi.Requeued{Queue: q.Name, Target: cmp.Or(done.Destination, q.Origin()), Sent: done.Sent,
+		Failed: done.Failed, Pending: done.Pending, Skipped: done.Skipped, Parked: done.Parked, More: done.More,
+		Why: done.Why, RedriveUUIDs: []uuid.UUID{}}
+	for _, id := range done.Redrives {
+		out.RedriveUUIDs = append(out.RedriveUUIDs, uuid.UUID(id))
+	}
+	return out, nil
+}
+
+// Clear implements dlqapi.Backend.
+func (b *Jobs) Clear(ctx context.Context, of dlqapi.Name, act deadletters.Act) (*dlqapi.Cleared, error) {
+	return b.changed(ctx, of, act, func(q *inbox.Queue, by inbox.By) (inbox.Cleared, error) {
+		return b.inbox.ClearQueue(ctx, q, by)
+	})
+}
+
+// Restore implements dlqapi.Backend.
+func (b *Jobs) Restore(ctx context.Context, of dlqapi.Name, at time.Time, act deadletters.Act) (*dlqapi.Cleared,
+	error,
+) {
+	return b.changed(ctx, of, act, func(q *inbox.Queue, by inbox.By) (inbox.Cleared, error) {
+		var when task.Instant
+		if !at.IsZero() {
+			when = task.At(at)
+		}
+		return b.inbox.RestoreQueue(ctx, q, when, by)
+	})
+}
+
+// changed finds a queue, changes it, and converts the result.
+func (b *Jobs) changed(ctx context.Context, of dlqapi.Name, act deadletters.Act,
+	change func(*inbox.Queue, inbox.By) (inbox.Cleared, error),
+) (*dlqapi.Cleared, error) {
+	var r reader
+	by := r.by(act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	q, err := b.find(ctx, of)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	c, err := change(q, by)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	return &dlqapi.Cleared{Queue: q.Name, Count: c.Letters, At: c.At.Time(), More: c.More}, nil
+}
+
+// DiscardJob implements dlqapi.Backend.
+func (b *Jobs) DiscardJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act) (string, error) {
+	return b.changedJob(ctx, of, id, act, b.inbox.DiscardLetter)
+}
+
+// RestoreJob implements dlqapi.Backend.
+func (b *Jobs) RestoreJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act) (string, error) {
+	return b.changedJob(ctx, of, id, act, b.inbox.RestoreLetter)
+}
+
+// changedJob changes one letter of a queue.
+func (b *Jobs) changedJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act,
+	change func(context.Context, task.ID, inbox.By) (*deadletter.Letter, error),
+) (string, error) {
+	var r reader
+	by := r.by(act)
+	if err := r.err(); err != nil {
+		return "", err
+	}
+	q, err := b.find(ctx, of)
+	if err != nil {
+		return "", shownError(err)
+	}
+	if _, err := b.inbox.QueueLetter(ctx, q, task.ID(id)); err != nil {
+		return "", shownError(err)
+	}
+	_, err = change(ctx, task.ID(id), by)
+	return q.Name, shownError(err)
+}
+
+// Bounds of a JobFailure, in bytes.
+const (
+	jobStack    = 4096
+	jobResponse = 2048
+)
+
+// pythonTime is ISO 8601 as Python writes it and all its versions read it.
+const pythonTime = "2006-01-02T15:04:05.000000-07:00"
+
+// shownJob converts a letter to a JobFailure. What its message told only there is in the letter's details.
+func shownJob(l *deadletter.Letter, q *inbox.Queue) dlqapi.Job {
+	job := dlqapi.Job{
+		OriginalJob: originalJob(l.Outgoing().Payload), Error: l.Failure.Message, AttemptCount: l.Attempts,
+		FirstFailedAt: l.FirstAt.Time().UTC().Format(pythonTime), LastFailedAt: l.LastAt.Time().UTC().Format(pythonTime),
+		QueueName: cmp.Or(l.Origin, q.Origin()), ErrorType: textOrNull(l.Failure.Type),
+		ID: uuid.UUID(l.ID), State: string(l.State), Replays: l.Replays, Parked: l.Parked,
+	}
+	if l.Stack != "" {
+		job.StackTrace = textOrNull(failure.Cut(l.Stack, jobStack))
+	}
+	for _, d := range l.Details {
+		switch d.Name {
+		case "http_status":
+			if n, err := strconv.Atoi(d.Value); err == nil {
+				job.HTTPStatus = &n
+			}
+		case "response_body":
+			job.ResponseBody = textOrNull(failure.Cut(d.Value, jobResponse))
+		case "retry_delays":
+			if json.Unmarshal([]byte(d.Value), &[]float64{}) == nil {
+				job.RetryDelays = json.RawMessage(d.Value)
+			}
+		case "context":
+			if json.Valid([]byte(d.Value)) {
+				job.Context = json.RawMessage(d.Value)
+			}
+		}
+	}
+	return job
+}
+
+// textOrNull returns nil for "".
+func textOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// originalJob shows a payload as JSON: as it is, as a string, or as base64.
+func originalJob(payload []byte) json.RawMessage {
+	if json.Valid(payload) && utf8.Valid(payload) {
+		return payload
+	}
+	var shown any = string(payload)
+	if !utf8.Valid(payload) {
+		shown = map[string]string{"base64": base64.StdEncoding.EncodeToString(payload)}
+	}
+	text, _ := json.Marshal(shown) // a string and a map of strings never fail
+	return text
+}

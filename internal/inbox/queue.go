@@ -1,0 +1,222 @@
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// QueuePrefix begins the name of a dead letter queue; what follows is the name of the queue that its jobs came from.
+const QueuePrefix = "dlq:"
+
+// overflowPrefix begins, after QueuePrefix, the name of a queue of jobs that were moved because their queue was full.
+const overflowPrefix = "overflow:"
+
+const (
+	// countedLetters bounds the count of letters of a queue.
+	countedLetters = 1_000_000
+	// depthTime bounds how long the brokers of a namespace are asked for their depths.
+	depthTime = 5 * time.Second
+	// pageBytes is about how many bytes of letters a page has at most, and pagePart how many letters are read together.
+	pageBytes, pagePart = 16 << 20, 20
+	// catchUpTime is how long a question waits for messages that are on the broker to be captured, and catchUpEvery how
+	// often it looks.
+	catchUpTime, catchUpEvery = time.Second, 20 * time.Millisecond
+)
+
+// Queue is a source as an application knows it: a dead letter queue with a name.
+type Queue struct {
+	Source *deadletter.Source
+	// Name is the queue that the source reads, or the name of a source that programs report to.
+	Name string
+	// Letters are those that wait for a decision or for their policy, up to a million.
+	Letters int
+	// Waiting are the messages on the broker that are not captured yet; 0 where the broker does not count.
+	Waiting int64
+}
+
+// Depth is the number of jobs in the queue. A message that is being captured can count twice for a moment.
+func (q *Queue) Depth() int64 { return int64(q.Letters) + q.Waiting }
+
+// Origin is the queue from which the jobs of a dead letter queue came, by its name; "" if the name does not tell.
+func (q *Queue) Origin() string {
+	name, ok := strings.CutPrefix(q.Name, QueuePrefix)
+	if !ok {
+		return ""
+	}
+	return strings.TrimPrefix(name, overflowPrefix)
+}
+
+// Queues returns the sources of a namespace as queues, in the order of their names; one that makes tasks of messages
+// only with the letters that it has. It asks each broker: Unavailable if
+// one does not answer, because a queue whose broker is down is not empty.
+func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) {
+	if err := reach(ctx, namespace); err != nil {
+		return nil, err
+	}
+	sources, err := in.store.Sources(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, depthTime)
+	defer cancel()
+	var out []Queue
+	for _, s := range sources {
+		q := queueOf(s)
+		if q.Letters, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, countedLetters); err != nil {
+			return nil, err
+		}
+		if s.Intake != nil && q.Letters == 0 {
+			continue // what waits there are jobs that have not run, and no failures
+		}
+		if s.Intake == nil {
+			if q.Waiting, err = in.waiting(ctx, s); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, q)
+	}
+	slices.SortStableFunc(out, func(a, b Queue) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// queueOf returns a source as a queue, without counts.
+func queueOf(s *deadletter.Source) Queue {
+	if s.Queue == "" {
+		return Queue{Source: s, Name: s.Name}
+	}
+	return Queue{Source: s, Name: s.Queue}
+}
+
+// FindQueue returns the queue of a name, without counts: that of a source that reads it, else the source of that name.
+// The prefix "dlq:" may be left out, or added to the name of a source. NotFound: no source reads it. Conflict: several
+// do, and the name of one of them is needed.
+func (in *Inbox) FindQueue(ctx context.Context, namespace, name string) (*Queue, error) {
+	faults := task.TextFault(namespace, maxName) + task.TextFault(name, maxName)
+	if name == "" || !reaches(ctx, namespace) || faults != "" {
+		return nil, noQueue(name)
+	}
+	sources, err := in.store.Sources(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	full := name
+	if !strings.HasPrefix(name, QueuePrefix) {
+		full = QueuePrefix + name
+	}
+	for _, is := range []func(*deadletter.Source) bool{
+		func(s *deadletter.Source) bool { return s.Queue == full },
+		func(s *deadletter.Source) bool { return s.Queue == name },
+		func(s *deadletter.Source) bool { return s.Name == name },
+		func(s *deadletter.Source) bool { return s.Name == full },
+		// With the prefix a source can be named where its name alone is the path of another route.
+		func(s *deadletter.Source) bool { return QueuePrefix+s.Name == name },
+	} {
+		var found []string
+		var q Queue
+		for _, s := range sources {
+			if is(s) {
+				found, q = append(found, s.Name), queueOf(s)
+			}
+		}
+		switch len(found) {
+		case 0:
+			continue
+		case 1:
+			return &q, nil
+		}
+		return nil, &task.Error{Code: task.Conflict, Message: fmt.Sprintf("several sources read the queue %q", q.Name),
+			Hint: "name a source in place of the queue: " + strings.Join(found, ", ")}
+	}
+	return nil, noQueue(name)
+}
+
+// noQueue is the error for a queue that no source reads.
+func noQueue(name string) error {
+	return &task.Error{Code: task.NotFound, Message: fmt.Sprintf("there is no dead letter queue %q", name),
+		Hint: "it must be the queue of a source: see tasker source list"}
+}
+
+// waiting returns how many messages of a source are on its broker; 0 where the broker does not count, and for a source
+// of reports. Unavailable: the broker does not answer. A queue that does not exist has none.
+func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, error) {
+	carrier := in.opts.Carriers[s.Driver]
+	if s.Driver == HTTP || carrier == nil {
+		return 0, nil
+	}
+	n, err := carrier.Depth(ctx, s)
+	if err != nil {
+		return 0, &task.Error{Code: task.Unavailable,
+			Message: fmt.Sprintf("the broker of the source %s does not answer", s.Name), Err: err,
+			Hint: "see tasker source test " + s.Name}
+	}
+	return max(n, 0), nil
+}
+
+// catchUp waits until the messages that a broker counts are captured, a second at most: an application that has pushed
+// a job expects to see it. What a node has taken and not stored yet may not be counted. It does not wait for a source
+// that is not read. The error says that the broker does not answer.
+func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	for {
+		n, err := in.waiting(ctx, s)
+		if err != nil || n == 0 || s.Paused {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(catchUpEvery):
+		}
+	}
+}
+
+// inQueue are the states of the letters of a queue.
+var inQueue = []deadletter.State{deadletter.Open, deadletter.Scheduled}
+
+// QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all, up to
+// a million. A page of large letters is shorter than limit. Letters that are captured or sent back between two pages
+// move the places of others. An empty queue whose broker does not answer is Unavailable.
+func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) ([]*deadletter.Letter, int, error) {
+	if err := in.limit(limit); err != nil {
+		return nil, 0, err
+	}
+	lost := in.catchUp(ctx, q.Source)
+	total, err := in.store.OpenLetters(ctx, q.Source.Namespace, q.Source.Name, countedLetters)
+	if err != nil {
+		return nil, 0, err
+	}
+	if total == 0 {
+		return nil, 0, lost
+	}
+	if start >= total {
+		return nil, total, nil
+	}
+	ids, err := in.store.OldestLetters(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name,
+		States: inQueue, Skip: start, Limit: limit})
+	if err != nil {
+		return nil, 0, err
+	}
+	var letters []*deadletter.Letter
+	size := 0
+	for part := range slices.Chunk(ids, pagePart) {
+		whole, err := in.store.WholeLetters(ctx, part)
+		if err != nil {
+			return nil, 0, err
+		}
+		letters = append(letters, whole...)
+		for _, l := range whole {
+			size += len(l.Outgoing().Payload) + len(l.Stack)
+		}
+		if size > pageBytes {
+			break
+		}
+	}
+	return letters, total, nil
+}

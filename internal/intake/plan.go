@@ -1,0 +1,216 @@
+package intake
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Message is a message of a broker.
+type Message struct {
+	Queue     string
+	Position  string // identifies it on its broker, the same at every delivery; "" where the broker has none
+	MessageID string // of the sender; "" for none
+	SentAt    task.Instant
+	deadletter.Content
+}
+
+// Task is the task that a message becomes.
+type Task struct {
+	TaskType, Template, Version string
+	Priority                    string // "" takes the default
+	Key                         string // idempotency key; "" where nothing identifies the message
+	CorrelationID               string
+	Delay                       time.Duration
+	Context                     []byte // JSON, not checked; it may share the payload's bytes
+	Origin                      *task.Intake
+}
+
+// Refusal is why a message becomes no task. Code is a word for programs.
+type Refusal struct{ Code, Reason string }
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Reason }
+
+// The codes of refusals by this package.
+const (
+	NoType   = "no_task_type" // the message names neither a type nor a template
+	NoInput  = "no_input"     // it has no payload
+	NotJSON  = "not_json"     // a value is looked up in its payload, which is not JSON
+	BadValue = "bad_value"    // a value in it has the wrong form
+)
+
+// Plan is the intake of a source, parsed. It is immutable.
+type Plan struct {
+	source string
+	in     deadletter.Intake
+
+	taskType, template, priority, key, correlation, delay deadletter.Value
+}
+
+// NewPlan returns the plan of a source that is valid and has an intake.
+func NewPlan(s *deadletter.Source) *Plan {
+	p := &Plan{source: s.Name, in: *s.Intake}
+	for of, text := range map[*deadletter.Value]string{&p.taskType: p.in.TaskType, &p.template: p.in.Template,
+		&p.priority: p.in.Priority, &p.key: p.in.IdempotencyKey, &p.correlation: p.in.CorrelationID,
+		&p.delay: p.in.Delay} {
+		*of, _ = deadletter.ParseValue(text) // a source that is stored is valid
+	}
+	return p
+}
+
+// Task returns the task that a message becomes, or a *Refusal.
+func (p *Plan) Task(m *Message) (*Task, error) {
+	l := &lookup{m: m}
+	t := &Task{Version: p.in.TemplateVersion, TaskType: l.text("task_type", p.taskType),
+		Template: l.text("template", p.template), Priority: l.text("priority", p.priority),
+		Key: l.text("idempotency_key", p.key), CorrelationID: l.text("correlation_id", p.correlation),
+		Delay: l.delay(p.delay)}
+	if l.err == nil && t.TaskType == "" && t.Template == "" {
+		l.refuse(NoType, "the message names no %s: there is nothing at %s", p.named(), p.in.TaskType+p.in.Template)
+	}
+	if l.err != nil {
+		return nil, l.err
+	}
+	wrapped := p.in.Input == deadletter.InputMessage
+	switch {
+	case wrapped:
+		t.Context = envelope(m)
+	case len(m.Payload) == 0:
+		return nil, &Refusal{NoInput, "the message has no payload; set input to message if headers are enough"}
+	default:
+		t.Context = m.Payload
+	}
+	t.Origin = &task.Intake{Source: p.source, Queue: text(m.Queue), Position: position(m), SentAt: m.SentAt,
+		Wrapped: wrapped}
+	if t.Key == "" {
+		t.Key = p.identity(m)
+	}
+	return t, nil
+}
+
+// named is the field that names the handler or the template.
+func (p *Plan) named() string {
+	if p.in.Template != "" {
+		return "template"
+	}
+	return "task type"
+}
+
+// identity returns the key of a message that has none of its own: it follows from its place on the broker, or else from
+// the identifier of its sender. Without either nothing tells a second delivery from an equal message, and there is no
+// key: a task too many is better than one that is lost.
+func (p *Plan) identity(m *Message) string {
+	kind, of := "p", m.Position
+	if of == "" {
+		kind, of = "m", m.MessageID
+	}
+	if of == "" {
+		return ""
+	}
+	h := sha256.New()
+	for _, part := range []string{p.source, m.Queue, kind, of} {
+		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
+	}
+	return "intake:" + hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// maxPosition bounds the position that a task keeps, in bytes.
+const maxPosition = 512
+
+// position returns the position of a message as it can be stored.
+func position(m *Message) string {
+	if m.Position == "" || task.TextFault(m.Position, maxPosition) == "" {
+		return m.Position
+	}
+	return deadletter.Identify(m.Position, "", deadletter.Content{})
+}
+
+// text returns a text as it can be stored and shown.
+func text(s string) string {
+	if task.TextFault(s, task.MaxName) == "" {
+		return s
+	}
+	return strconv.QuoteToASCII(s[:min(len(s), task.MaxName/4)])
+}
+
+// lookup finds the values of one message. The first fault ends it.
+type lookup struct {
+	m   *Message
+	doc document
+	err error
+}
+
+func (l *lookup) refuse(code, format string, args ...any) {
+	if l.err == nil {
+		l.err = &Refusal{code, fmt.Sprintf(format, args...)}
+	}
+}
+
+// text returns a value of the message, "" where it has none.
+func (l *lookup) text(what string, v deadletter.Value) string {
+	if l.err != nil {
+		return ""
+	}
+	switch v.From {
+	case deadletter.FromText:
+		return v.Text
+	case deadletter.FromHeader:
+		for _, h := range l.m.Headers {
+			if h.Name == v.Text {
+				return l.valid(what, h.Value)
+			}
+		}
+	case deadletter.FromMessage:
+		switch v.Text {
+		case "id":
+			return l.m.MessageID
+		case "queue":
+			return l.m.Queue
+		case "key":
+			return l.valid(what, l.m.Key)
+		}
+	case deadletter.FromPayload:
+		s, err := l.doc.text(l.m.Payload, v.Text)
+		if err != nil {
+			l.err = err
+			return ""
+		}
+		return s
+	}
+	return ""
+}
+
+// valid returns bytes of a message as a text.
+func (l *lookup) valid(what string, b []byte) string {
+	if !utf8.Valid(b) {
+		l.refuse(BadValue, "the %s in the message is not UTF-8", what)
+		return ""
+	}
+	return string(b)
+}
+
+// delay returns how long the task waits.
+func (l *lookup) delay(v deadletter.Value) time.Duration {
+	s := l.text("delay", v)
+	if s == "" {
+		return 0
+	}
+	if v.From == deadletter.FromText {
+		d, _ := time.ParseDuration(s) // a source that is stored is valid
+		return d
+	}
+	seconds, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(0 <= seconds && seconds <= deadletter.MaxDelay.Seconds()) {
+		l.refuse(BadValue, "the delay in the message must be a number of seconds from 0 to %d",
+			int(deadletter.MaxDelay.Seconds()))
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}

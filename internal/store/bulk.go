@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// bulk is a statement over a list of rows of one shape. It has two forms: with arrays, one for each column, the list
+// may be long, and one text serves all lengths. Without, each row has its own parameters.
+type bulk struct {
+	width  int
+	arrays string
+	values map[int]string // by the number of rows
+}
+
+// Three lengths keep the number of different statements small, so that each is prepared once.
+const manyRows, fewRows = 64, 8
+
+// arrayRows bounds the rows of a statement with arrays.
+const arrayRows = 1000
+
+// columnTypes are the letters by which bulkOf knows types. Integers of any width are bigint: an insert converts them.
+var columnTypes = map[rune]string{'i': "uuid", 'n': "bigint", 't': "text", 'b': "bytea"}
+
+// bulkOf returns the statement that consists of before, a list of rows, and behind. types has a letter of columnTypes
+// for each column. In an UPDATE or a SELECT the list is FROM (...) AS v, and its columns are v.column1, v.column2 ...
+// It is called when the program starts, so that no statement is assembled later.
+func bulkOf(before, types, behind string) bulk {
+	marks := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(types)), ", ") + ")"
+	b := bulk{width: len(types), values: map[int]string{}}
+	for _, n := range []int{1, fewRows, manyRows} {
+		b.values[n] = before + " VALUES " + strings.TrimSuffix(strings.Repeat(marks+", ", n), ", ") + behind
+	}
+	var params, names []string
+	for i, t := range types {
+		params = append(params, fmt.Sprintf("$%d::%s[]", i+1, columnTypes[t]))
+		names = append(names, fmt.Sprintf("column%d", i+1))
+	}
+	b.arrays = before + " SELECT * FROM unnest(" + strings.Join(params, ", ") + ") AS u(" + strings.Join(names, ", ") +
+		")" + behind
+	return b
+}
+
+// run calls each with a statement and its arguments, for all rows in their order.
+// An error of each ends it; the transaction is then rolled back as a whole.
+func (b bulk) run(d Dialect, rows [][]any, each func(query string, args []any) error) error {
+	for len(rows) > 0 {
+		n := b.next(d, len(rows))
+		query, args := b.arrays, []any(nil)
+		if d.Arrays {
+			args = columnsOf(rows[:n], b.width)
+		} else {
+			query = b.values[n]
+			args = make([]any, 0, n*b.width)
+			for _, row := range rows[:n] {
+				args = append(args, row...)
+			}
+		}
+		if err := each(query, args); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// next returns how many of the remaining rows the next statement has.
+func (b bulk) next(d Dialect, rows int) int {
+	switch {
+	case d.Arrays:
+		return min(rows, arrayRows)
+	case rows >= manyRows:
+		return manyRows
+	case rows >= fewRows:
+		return fewRows
+	}
+	return 1
+}
+
+// columnsOf turns rows into columns, each of them a []any.
+func columnsOf(rows [][]any, width int) []any {
+	columns := make([]any, width)
+	for c := range columns {
+		column := make([]any, len(rows))
+		for r, row := range rows {
+			column[r] = row[c]
+		}
+		columns[c] = column
+	}
+	return columns
+}
+
+// send runs the statement over rows; the outcome is not needed.
+func (b bulk) send(ctx context.Context, s SQL, rows [][]any) error {
+	return b.run(s.Dialect, rows, func(query string, args []any) error { return s.Send(ctx, query, args...) })
+}

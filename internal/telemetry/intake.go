@@ -1,0 +1,84 @@
+package telemetry
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+)
+
+// IntakeFailures are the failures of tasks that are not written to their queues yet.
+type IntakeFailures struct {
+	Waiting int       // counted up to a limit
+	Oldest  time.Time // zero without any
+}
+
+// TookIn counts the messages of one batch that a source with an intake read: those that became tasks, those of which a
+// task was made before, and those that became letters. It does not block.
+func (t *Telemetry) TookIn(namespace, source string, tasks, known, letters int) {
+	t.intake.add(name{namespace, source}, map[string]int{"task": tasks, "known": known, "letter": letters})
+}
+
+// WatchIntakeFailures makes the gauges of failures that wait show what count counts. Before the first call, and while
+// the store does not answer, they are absent.
+func (t *Telemetry) WatchIntakeFailures(count func(ctx context.Context) (*IntakeFailures, error)) {
+	t.intake.failures.watch(count)
+}
+
+// intakeMetrics are the metrics of messages that become tasks.
+type intakeMetrics struct {
+	messages        metric.Int64Counter
+	waiting, oldest metric.Float64ObservableGauge
+	failures        remembered[*IntakeFailures]
+
+	mu    sync.Mutex
+	named map[name]bool // the sources with numbers of their own, at most maxNames
+}
+
+// register creates the instruments and registers the callback that observes them.
+func (i *intakeMetrics) register(m metric.Meter) error {
+	b := &builder{meter: m}
+	i.named = map[name]bool{}
+	i.messages = b.counter("tasker.intake.messages", "{message}",
+		"Messages of sources with an intake, by what they became.")
+	i.waiting = b.gauge("tasker.intake.failures_waiting", "{failure}",
+		"Failures of tasks that are still to be written to a queue, counted up to 10,000.")
+	i.oldest = b.gauge("tasker.intake.oldest_failure", "s", "Age of the oldest of them; 0 without any.")
+	if b.err != nil {
+		return b.err
+	}
+	_, err := m.RegisterCallback(i.observe, i.waiting, i.oldest)
+	return err
+}
+
+// add counts messages of a source. Sources beyond the first maxNames share the name "other".
+func (i *intakeMetrics) add(of name, outcomes map[string]int) {
+	i.mu.Lock()
+	if !i.named[of] && len(i.named) >= maxNames {
+		of = name{others, others}
+	}
+	i.named[of] = true
+	i.mu.Unlock()
+	for outcome, n := range outcomes {
+		if n > 0 {
+			i.messages.Add(context.Background(), int64(n), metric.WithAttributes(namespaceKey.String(of.namespace),
+				sourceKey.String(of.name), outcomeKey.String(outcome)))
+		}
+	}
+}
+
+// observe is called by each reader of the metrics.
+func (i *intakeMetrics) observe(ctx context.Context, o metric.Observer) error {
+	f, _ := i.failures.get(ctx)
+	if f == nil {
+		return nil
+	}
+	o.ObserveFloat64(i.waiting, float64(f.Waiting))
+	age := 0.0
+	if !f.Oldest.IsZero() {
+		age = max(time.Since(f.Oldest).Seconds(), 0)
+	}
+	o.ObserveFloat64(i.oldest, age)
+	return nil
+}

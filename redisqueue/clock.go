@@ -1,0 +1,21 @@
+package redisqueue
+
+import (
+	"context"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/clock"
+)
+
+// Clock is the time as a consumer sees it; tests have one of their own. Its methods are called concurrently.
+type Clock interface {
+	Now() time.Time
+	// Sleep blocks for d. When ctx ends earlier it returns the error of ctx at once.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// machine is the clock of the machine.
+type machine struct{}
+
+func (machine) Now() time.Time                                   { return time.Now() }
+func (machine) Sleep(ctx context.Context, d time.Duration) error { return clock.Sleep(ctx, d) }

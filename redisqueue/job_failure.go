@@ -1,0 +1,243 @@
+package redisqueue
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/taskerhq/tasker/internal/failure"
+)
+
+// Limits of the texts of a JobFailure, in bytes, the mark of a cut included.
+const (
+	MaxError        = 8 << 10
+	MaxErrorType    = 255
+	MaxStackTrace   = 4096
+	MaxResponseBody = 2048
+)
+
+// maxDelays bounds the delays of a JobFailure: the last ones are kept.
+const maxDelays = 100
+
+// JobFailure is a dead letter: a job and why it failed. Its JSON has a member for each field, named as the comments
+// say, and null for what is not known.
+type JobFailure struct {
+	// Job is the job as it was in its queue (original_job). JSON is a value in the letter, byte for byte; other text is a
+	// string, and other bytes are a string in base64. The member original_job_encoding, which JSON does not have, says
+	// "text" or "base64" then.
+	Job []byte
+	// Error is the text of the last error (error).
+	Error string
+	// Attempts is how many attempts were made (attempt_count).
+	Attempts int
+	// FirstFailedAt and LastFailedAt are when the first and the last attempt failed (first_failed_at, last_failed_at), in
+	// UTC with microseconds and without a zone.
+	FirstFailedAt, LastFailedAt time.Time
+	// Queue is the queue that the job came from (queue_name).
+	Queue string
+	// ErrorType is the type of the error (error_type); "" for unknown.
+	ErrorType string
+	// StackTrace is the beginning of the stack (stack_trace), at most MaxStackTrace bytes; "" for unknown.
+	StackTrace string
+	// HTTPStatus is the status of an answer (http_status); 0 for none.
+	HTTPStatus int
+	// ResponseBody is the beginning of that answer (response_body), at most MaxResponseBody bytes.
+	ResponseBody string
+	// RetryDelays are the delays between the attempts (retry_delays), in seconds; the last hundred of them. nil for
+	// unknown.
+	RetryDelays []time.Duration
+	// Context is the state of the system at the last failure (context): a JSON object, or nil. See
+	// ConsumerOptions.ContextQueues.
+	Context json.RawMessage
+}
+
+// timeLayout is that of Python's datetime.isoformat with microseconds.
+const timeLayout = "2006-01-02T15:04:05.000000"
+
+// MarshalJSON returns Encode. json.Marshal then changes white space and escapes of Job; Encode alone keeps its bytes.
+func (f JobFailure) MarshalJSON() ([]byte, error) { return f.Encode(), nil }
+
+// Encode returns the letter as JSON. It cuts and marks texts that are too long, and never fails, whatever a job
+// contains; a Context that is no JSON object is left out.
+func (f JobFailure) Encode() []byte {
+	b := make([]byte, 0, len(f.Job)+len(f.Error)+len(f.StackTrace)+512)
+	b = append(b, `{"original_job":`...)
+	b, encoding := appendJob(b, f.Job)
+	b = appendText(append(b, `,"error":`...), failure.Cut(f.Error, MaxError))
+	b = strconv.AppendInt(append(b, `,"attempt_count":`...), int64(f.Attempts), 10)
+	b = appendTime(append(b, `,"first_failed_at":`...), f.FirstFailedAt)
+	b = appendTime(append(b, `,"last_failed_at":`...), f.LastFailedAt)
+	b = appendText(append(b, `,"queue_name":`...), f.Queue)
+	b = appendOptional(append(b, `,"error_type":`...), failure.Cut(f.ErrorType, MaxErrorType))
+	b = appendOptional(append(b, `,"stack_trace":`...), failure.Cut(f.StackTrace, MaxStackTrace))
+	b = append(b, `,"http_status":`...)
+	if f.HTTPStatus == 0 {
+		b = append(b, "null"...)
+	} else {
+		b = strconv.AppendInt(b, int64(f.HTTPStatus), 10)
+	}
+	b = appendOptional(append(b, `,"response_body":`...), failure.Cut(f.ResponseBody, MaxResponseBody))
+	b = appendDelays(append(b, `,"retry_delays":`...), f.RetryDelays)
+	b = append(b, `,"context":`...)
+	if isObject(f.Context) {
+		b = append(b, f.Context...)
+	} else {
+		b = append(b, "null"...)
+	}
+	if encoding != "" {
+		b = appendText(append(b, `,"original_job_encoding":`...), encoding)
+	}
+	return append(b, '}')
+}
+
+// appendJob appends a job as a JSON value, and returns how it is encoded, "" for JSON. A job that is the word null is
+// text: readers take a null for a missing job.
+func appendJob(b, job []byte) ([]byte, string) {
+	switch {
+	case json.Valid(job) && utf8.Valid(job) && strings.TrimSpace(string(job)) != "null":
+		return append(b, job...), ""
+	case utf8.Valid(job):
+		return appendText(b, string(job)), encodingText
+	}
+	return appendText(b, base64.StdEncoding.EncodeToString(job)), encodingBase64
+}
+
+const (
+	encodingText   = "text"
+	encodingBase64 = "base64"
+)
+
+// appendText appends a JSON string. Invalid UTF-8 is replaced.
+func appendText(b []byte, s string) []byte {
+	quoted, err := json.Marshal(s)
+	if err != nil { // a string can always be written
+		return append(b, `""`...)
+	}
+	return append(b, quoted...)
+}
+
+func appendOptional(b []byte, s string) []byte {
+	if s == "" {
+		return append(b, "null"...)
+	}
+	return appendText(b, s)
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	return append(t.UTC().AppendFormat(append(b, '"'), timeLayout), '"')
+}
+
+// appendDelays appends delays as seconds, with a point in each as Python writes floats.
+func appendDelays(b []byte, delays []time.Duration) []byte {
+	if delays == nil {
+		return append(b, "null"...)
+	}
+	b = append(b, '[')
+	for i, d := range delays[max(0, len(delays)-maxDelays):] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		at := len(b)
+		b = strconv.AppendFloat(b, d.Seconds(), 'f', -1, 64)
+		if bytes.IndexByte(b[at:], '.') < 0 {
+			b = append(b, ".0"...)
+		}
+	}
+	return append(b, ']')
+}
+
+func isObject(raw json.RawMessage) bool {
+	return json.Valid(raw) && strings.HasPrefix(strings.TrimLeft(string(raw), " \t\r\n"), "{")
+}
+
+// ParseJobFailure reads a dead letter. Members that are missing or null leave their fields empty, and unknown ones are
+// ignored: other programs write letters too. Only original_job, error and queue_name are required.
+func ParseJobFailure(b []byte) (JobFailure, error) {
+	var in struct {
+		Job          json.RawMessage `json:"original_job"`
+		Error        *string         `json:"error"`
+		Attempts     int             `json:"attempt_count"`
+		First        string          `json:"first_failed_at"`
+		Last         string          `json:"last_failed_at"`
+		Queue        *string         `json:"queue_name"`
+		Type         string          `json:"error_type"`
+		Stack        string          `json:"stack_trace"`
+		Status       int             `json:"http_status"`
+		ResponseBody string          `json:"response_body"`
+		Delays       []float64       `json:"retry_delays"`
+		Context      json.RawMessage `json:"context"`
+		Encoding     string          `json:"original_job_encoding"`
+	}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return JobFailure{}, fmt.Errorf("read a dead letter: %w", err)
+	}
+	if in.Job == nil || in.Error == nil || in.Queue == nil {
+		return JobFailure{}, errors.New("read a dead letter: it needs original_job, error and queue_name")
+	}
+	f := JobFailure{Error: *in.Error, Attempts: in.Attempts, Queue: *in.Queue, ErrorType: in.Type, StackTrace: in.Stack,
+		HTTPStatus: in.Status, ResponseBody: in.ResponseBody}
+	var err error
+	if f.Job, err = parseJob(in.Job, in.Encoding); err != nil {
+		return JobFailure{}, err
+	}
+	if isObject(in.Context) {
+		f.Context = in.Context
+	}
+	if f.FirstFailedAt, err = parseTime(in.First); err != nil {
+		return JobFailure{}, fmt.Errorf("read a dead letter: first_failed_at: %w", err)
+	}
+	if f.LastFailedAt, err = parseTime(in.Last); err != nil {
+		return JobFailure{}, fmt.Errorf("read a dead letter: last_failed_at: %w", err)
+	}
+	for _, seconds := range in.Delays {
+		f.RetryDelays = append(f.RetryDelays, time.Duration(math.Round(seconds*float64(time.Second))))
+	}
+	if in.Delays != nil && f.RetryDelays == nil {
+		f.RetryDelays = []time.Duration{}
+	}
+	return f, nil
+}
+
+// parseJob undoes appendJob.
+func parseJob(raw json.RawMessage, encoding string) ([]byte, error) {
+	if encoding == "" {
+		return raw, nil
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return nil, fmt.Errorf("read a dead letter: original_job: %w", err)
+	}
+	switch encoding {
+	case encodingText:
+		return []byte(text), nil
+	case encodingBase64:
+		job, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, fmt.Errorf("read a dead letter: original_job: %w", err)
+		}
+		return job, nil
+	}
+	return nil, fmt.Errorf("read a dead letter: original_job_encoding must be text or base64, not %.40q", encoding)
+}
+
+// parseTime reads what appendTime writes, and times with a zone or without a fraction; "" is the zero time.
+func parseTime(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+		return t.UTC(), nil
+	}
+	t, err := time.Parse("2006-01-02T15:04:05.999999999", s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%.40q is no time such as 2024-01-15T10:30:01.000000", s)
+	}
+	return t, nil
+}
