@@ -83,8 +83,11 @@ func scalar(value json.RawMessage, at string) (string, error) {
 	return string(value), nil
 }
 
+// space is the white space of JSON.
+const space = " \t\r\n"
+
 // begins reports whether a JSON value begins with a character.
 func begins(value []byte, c byte) bool {
-	value = bytes.TrimLeft(value, " \t\r\n")
+	value = bytes.TrimLeft(value, space)
 	return len(value) > 0 && value[0] == c
 }

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,9 @@ const (
 	asText   = "text"
 	asBase64 = "base64"
 )
+
+// beginning is how an envelope begins; the payload is what follows.
+const beginning = `{"payload":`
 
 // wrapped is the context of a task that gets the whole message, without the payload.
 type wrapped struct {
@@ -57,7 +61,7 @@ func envelope(m *Message) []byte {
 	}
 	rest, _ := json.Marshal(w) // texts can always be written
 	// The payload is put there as it is: json.Marshal would change white space and escapes.
-	b := append(make([]byte, 0, len(payload)+len(rest)+16), `{"payload":`...)
+	b := append(make([]byte, 0, len(payload)+len(rest)+16), beginning...)
 	return append(append(append(b, payload...), ','), rest[1:]...)
 }
 
@@ -91,7 +95,7 @@ func Payload(of *task.Intake, context []byte) ([]byte, error) {
 		return nil, fmt.Errorf("read the message in a context: %w", err)
 	}
 	if w.Encoding == asJSON {
-		return w.Payload, nil
+		return spaced(context, w.Payload), nil
 	}
 	var s string
 	if err := json.Unmarshal(w.Payload, &s); err != nil {
@@ -105,4 +109,19 @@ func Payload(of *task.Intake, context []byte) ([]byte, error) {
 		return b, nil
 	}
 	return []byte(s), nil
+}
+
+// spaced returns a value with the white space that is around it at the beginning of an envelope: it belongs to the
+// payload, and a decoder drops it. An edited context may begin otherwise; then it is the value alone.
+func spaced(context, value []byte) []byte {
+	rest, found := bytes.CutPrefix(context, []byte(beginning))
+	if !found {
+		return value
+	}
+	at := len(rest) - len(bytes.TrimLeft(rest, space))
+	end := at + len(value)
+	if !bytes.HasPrefix(rest[at:], value) {
+		return value // a second member of this name
+	}
+	return rest[:end+len(rest[end:])-len(bytes.TrimLeft(rest[end:], space))]
 }

@@ -121,7 +121,7 @@ func TestIdentity(t *testing.T) {
 func TestEnvelope(t *testing.T) {
 	t.Parallel()
 	p := plan(t, deadletter.Intake{TaskType: "x", Input: deadletter.InputMessage})
-	for _, payload := range []string{`{"a" : "<&>\u00e9", "a":1e400}`, "null", "plain <text>", "\x00\xff", "", "[" + "\xff]"} {
+	for _, payload := range []string{`{"a" : "<&>\u00e9", "a":1e400}`, "null", "  0", "{}\n", "\t[1] \r\n", "plain <text>", "\x00\xff", "", "[" + "\xff]"} {
 		m := message(payload)
 		m.SentAt = task.At(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 		of, err := p.Task(m)
