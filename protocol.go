@@ -19,7 +19,15 @@ type WorkerRegistration struct {
 	Host         string   `json:"host,omitempty" maxLength:"255"`
 	Version      string   `json:"version,omitempty" maxLength:"255"`
 	HealthURL    string   `json:"health_url,omitempty" doc:"URL of the health endpoint, without /health: http or https, without user, query and fragment. GET <health_url>/health returns 200 if the worker is healthy." maxLength:"1024"`
+	// Transport is how the worker gets its steps: TransportHTTP, also if empty, or TransportAMQP.
+	Transport string `json:"transport,omitempty" enum:"http,amqp" doc:"http: the worker polls. amqp: the server sends steps to a queue of the worker in RabbitMQ; it may poll too. Defaults to http."`
 }
+
+// The transports of a worker. Every worker starts and settles its steps over HTTP.
+const (
+	TransportHTTP = "http"
+	TransportAMQP = "amqp"
+)
 
 // RegisteredWorker is the response to a WorkerRegistration: the worker's ID, and the intervals and limits it
 // must keep.
@@ -32,6 +40,7 @@ type RegisteredWorker struct {
 	StartTimeoutSeconds   int       `json:"start_timeout_seconds" doc:"Time within which an assigned step must be started."`
 	MaxLongPollSeconds    int       `json:"max_long_poll_seconds"`
 	MaxResultPayloadBytes int       `json:"max_payload_bytes"`
+	Queue                 string    `json:"queue,omitempty" doc:"Queue in RabbitMQ from which a worker with the transport amqp consumes its steps."`
 }
 
 // WorkerInfo is the state of a worker. It is a view of the server: CurrentLoad counts leases,
@@ -63,6 +72,13 @@ type WorkerInfo struct {
 	ConsecutiveFailures *int `json:"consecutive_failures" doc:"Consecutive failures that its circuit breaker counts; opening resets the count. Each node has its own count; null if this node has none."`
 	// CurrentTasks repeats the load. Worker sets it, Workers does not.
 	CurrentTasks *int `json:"current_tasks,omitempty" doc:"Same as current_load. Not in lists."`
+	// Transport is TransportHTTP or TransportAMQP.
+	Transport string `json:"transport" doc:"How it gets its steps: http: it polls; amqp: from its queue in RabbitMQ."`
+	// A cordoned worker gets no more steps, whatever its state, and keeps those it holds, until an operator uncordons it.
+	Cordoned     bool       `json:"cordoned" doc:"An operator has cordoned it: it gets no more steps until it is uncordoned."`
+	CordonedAt   *time.Time `json:"cordoned_at,omitempty"`
+	CordonedBy   string     `json:"cordoned_by,omitempty"`
+	CordonReason string     `json:"cordon_reason,omitempty"`
 	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }

@@ -24,6 +24,7 @@ RULES = [
     r"must be a JSON merge patch|cannot be (removed|moved)",
     r"must be from (0\.0\d*|1|1ms) to",  # 0 stands for the default, or for no bound
     r"is not known to this server",  # drivers are wiring
+    r"this server has no message broker",  # the transport of a worker
     r"/(when|group_by/\d+) at \d+:\d+: ",  # the language of rules, with the place in it
     r"is blank",  # a reason or an actor of spaces only
     r"is reserved for what Tasker does",

@@ -40,6 +40,9 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 	if fault := healthURLFault(w.HealthURL); fault != "" {
 		problems = append(problems, task.Problem{Location: "/health_url", Message: fault})
 	}
+	if fault := e.transportFault(w.Transport); fault != "" {
+		problems = append(problems, task.Problem{Location: "/transport", Message: fault})
+	}
 	if len(problems) > 0 {
 		return nil, refusal("the worker was not registered", problems)
 	}
@@ -57,6 +60,7 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 		fresh.No, fresh.ID = 0, e.store.IDs().Take(now.Time(), 1)
 		fresh.StartedAt, fresh.LastHeartbeat = now, now
 		fresh.ProbeFailures, fresh.ProbeError, fresh.BrokenAt = 0, "", 0
+		fresh.CordonedAt, fresh.CordonedBy, fresh.CordonReason = 0, "", ""
 		stored = &fresh
 		return tx.SaveWorker(ctx, stored)
 	})

@@ -18,14 +18,18 @@ import (
 // The answer has all intervals and limits that a worker must keep, so that a worker needs no configuration of its own.
 // Each call registers another worker. CodeInvalid: every problem at its field.
 func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistration) (*tasker.RegisteredWorker, error) {
+	transport, ok := task.TransportNamed(reg.Transport)
+	if !ok {
+		transport = task.Transport(reg.Transport) // the engine refuses it, with all other problems
+	}
 	w, err := b.engine.Register(ctx, task.Worker{Name: reg.Name, Namespaces: reg.Namespaces, Handlers: reg.Handlers,
 		Capabilities: reg.Capabilities, Capacity: reg.Capacity, Host: reg.Host, Version: reg.Version,
-		HealthURL: reg.HealthURL})
+		HealthURL: reg.HealthURL, Transport: transport})
 	if err != nil {
 		return nil, ToError(err)
 	}
 	cfg := b.engine.Config()
-	return &tasker.RegisteredWorker{WorkerID: toUUID(w.ID), PollIntervalMS: int(cfg.Leases.PollInterval.Milliseconds()),
+	return &tasker.RegisteredWorker{WorkerID: toUUID(w.ID), Queue: b.engine.QueueOf(w), PollIntervalMS: int(cfg.Leases.PollInterval.Milliseconds()),
 		PollIntervalSeconds:   cfg.Leases.PollInterval.Seconds(),
 		HeartbeatIntervalMS:   int(cfg.Leases.HeartbeatInterval.Milliseconds()),
 		LeaseSeconds:          int(cfg.Leases.Lease().Seconds()),
@@ -161,7 +165,9 @@ func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 		Capabilities: w.Capabilities, Capacity: w.Capacity, ReportedLoad: w.Load, Host: w.Host, Version: w.Version,
 		StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time(),
 		HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures, HealthError: w.ProbeError,
-		Breaker: string(b.engine.BreakerOf(w)), BreakerOpenedAt: w.BrokenAt.Ptr()}
+		Breaker: string(b.engine.BreakerOf(w)), BreakerOpenedAt: w.BrokenAt.Ptr(),
+		Transport: w.Transport.Word(), Cordoned: w.Cordoned(), CordonedAt: w.CordonedAt.Ptr(), CordonedBy: w.CordonedBy,
+		CordonReason: w.CordonReason}
 	if n := b.engine.FailuresOf(w); n > 0 {
 		info.ConsecutiveFailures = &n
 	}

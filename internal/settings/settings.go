@@ -28,6 +28,8 @@ type Config struct {
 	StalenessThresholds task.Thresholds
 	WorkerProbes        WorkerProbes
 	WorkerBreaker       WorkerBreaker
+	// Delivery sets up the dispatch of steps to the queues of workers.
+	Delivery Delivery
 
 	// DLQPatterns sets up the analysis of recent failures for good.
 	DLQPatterns FailureAnalysis
@@ -184,6 +186,7 @@ func (c Config) WithDefaults() Config {
 	c.Backpressure.setDefaults()
 	c.WorkerProbes.setDefaults()
 	c.WorkerBreaker.setDefaults()
+	c.Delivery.setDefaults()
 	c.Recovery.setDefaults()
 	c.Cases.setDefaults()
 	c.StalenessDetection.setDefaults()
@@ -234,6 +237,7 @@ func (c Config) Validate() error {
 	c.Backpressure.validate(bad)
 	c.WorkerProbes.validate(bad)
 	c.WorkerBreaker.validate(bad)
+	c.Delivery.validate(bad)
 	c.Recovery.validate(bad)
 	c.validateCases(bad)
 	c.DLQPatterns.validate(bad)

@@ -111,7 +111,7 @@ func (a Act) Shown() (*Act, string) {
 func (w Worker) Shown() (*Worker, string) {
 	var d damage
 	d.add(w.Unread)
-	d.times(&w.StartedAt, &w.LastHeartbeat, &w.BrokenAt)
+	d.times(&w.StartedAt, &w.LastHeartbeat, &w.BrokenAt, &w.CordonedAt)
 	return &w, d.String()
 }
 

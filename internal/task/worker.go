@@ -29,6 +29,13 @@ type Worker struct {
 	ProbeError    string
 	// BrokenAt is when its circuit breaker opened; 0 while it is closed.
 	BrokenAt Instant
+	// Transport is how it gets its steps. It never changes.
+	Transport Transport
+	// CordonedAt is when an operator cordoned it, 0 unless it is cordoned: it gets no more steps and keeps its own. It
+	// stays cordoned whatever becomes of its state, until an operator uncordons it.
+	CordonedAt   Instant
+	CordonedBy   string
+	CordonReason string
 	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
@@ -49,6 +56,40 @@ var WorkerStates = []WorkerState{WorkerActive, WorkerDraining, WorkerUnhealthy, 
 
 // Leaving reports whether a worker in the state should finish its steps and stop polling.
 func (s WorkerState) Leaving() bool { return s == WorkerDraining || s == WorkerDead }
+
+// Transport is how a worker gets its steps.
+type Transport string
+
+// The transports.
+const (
+	TransportHTTP Transport = ""     // it polls
+	TransportAMQP Transport = "amqp" // steps are sent to a queue of its own; it may poll too
+)
+
+// Word returns the name of the transport for people and in JSON.
+func (t Transport) Word() string {
+	if t == TransportHTTP {
+		return "http"
+	}
+	return string(t)
+}
+
+// TransportNamed returns the transport with a name; "" is http. ok is false for another word.
+func TransportNamed(word string) (t Transport, ok bool) {
+	switch word {
+	case "", TransportHTTP.Word():
+		return TransportHTTP, true
+	case string(TransportAMQP):
+		return TransportAMQP, true
+	}
+	return "", false
+}
+
+// DeliveryQueue is the name of the queue to which steps for a worker with TransportAMQP are sent.
+func DeliveryQueue(prefix string, worker ID) string { return prefix + worker.String() + ".executions" }
+
+// Cordoned reports whether an operator has cordoned the worker.
+func (w *Worker) Cordoned() bool { return w.CordonedAt != 0 }
 
 // Serves reports whether the worker can run steps of the route.
 func (w *Worker) Serves(r Route) bool {

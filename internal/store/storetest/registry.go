@@ -137,7 +137,8 @@ func (f *fixture) worker(name string) *task.Worker {
 		Handlers:   []string{"a", "b"}, Capabilities: []string{"gpu", "net"}, Capacity: 5, Load: 2, Host: "host-1",
 		Version:   "1.2.3",
 		StartedAt: f.now.Add(-time.Hour), LastHeartbeat: f.now,
-		HealthURL: "http://10.0.0.7:8090", ProbeFailures: 1, ProbeError: "no answer within 5s", BrokenAt: f.now - 1}
+		HealthURL: "http://10.0.0.7:8090", ProbeFailures: 1, ProbeError: "no answer within 5s", BrokenAt: f.now - 1,
+		Transport: task.TransportAMQP, CordonedAt: f.now - 2, CordonedBy: "ann", CordonReason: "disk full"}
 }
 
 func (f *fixture) saveWorkers(list ...*task.Worker) {
@@ -200,6 +201,12 @@ func workerUpdate(f *fixture) {
 	f.saveWorkers(w)
 	f.wantWorker(w)
 	w.State, w.ProbeFailures, w.ProbeError, w.BrokenAt = task.WorkerActive, 0, "", 0
+	f.saveWorkers(w)
+	f.wantWorker(w)
+	w.CordonedAt, w.CordonedBy, w.CordonReason = 0, "", ""
+	f.saveWorkers(w)
+	f.wantWorker(w)
+	w.CordonedAt, w.CordonedBy, w.CordonReason = f.now, hostile()[2], hostile()[3]
 	f.saveWorkers(w)
 	f.wantWorker(w)
 	f.wantWorker(other)
