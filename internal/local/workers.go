@@ -29,7 +29,8 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 		return nil, ToError(err)
 	}
 	cfg := b.engine.Config()
-	return &tasker.RegisteredWorker{WorkerID: toUUID(w.ID), Queue: b.engine.QueueOf(w), PollIntervalMS: int(cfg.Leases.PollInterval.Milliseconds()),
+	return &tasker.RegisteredWorker{WorkerID: toUUID(w.ID), Queue: b.engine.QueueOf(w),
+		PollIntervalMS:        int(cfg.Leases.PollInterval.Milliseconds()),
 		PollIntervalSeconds:   cfg.Leases.PollInterval.Seconds(),
 		HeartbeatIntervalMS:   int(cfg.Leases.HeartbeatInterval.Milliseconds()),
 		LeaseSeconds:          int(cfg.Leases.Lease().Seconds()),

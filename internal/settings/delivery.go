@@ -43,6 +43,7 @@ func (d *Delivery) setDefaults() {
 func (d Delivery) validate(bad func(ok bool, format string, args ...any)) {
 	bad(d.TTL >= task.MinDispatchTTL && d.TTL <= task.MaxDispatchTTL, "delivery.ttl must be %s to %s",
 		task.MinDispatchTTL, task.MaxDispatchTTL)
-	bad(d.OnExpiry == ExpiryRetry || d.OnExpiry == ExpiryFail, "delivery.on_expiry must be retry or fail, not %q", d.OnExpiry)
+	bad(d.OnExpiry == ExpiryRetry || d.OnExpiry == ExpiryFail,
+		"delivery.on_expiry must be retry or fail, not %q", d.OnExpiry)
 	bad(d.ExpiryLimit > 0, "delivery.expiry_limit must be positive")
 }
