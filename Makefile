@@ -19,6 +19,8 @@ MODULES := $(dir $(wildcard go.mod */go.mod))
 
 # Runs a command with the servers that tests need, and stops them after it.
 WITH_SERVERS := $(GO) run ./internal/testenv
+# RabbitMQ needs some eight seconds to start, so only targets whose tests use it wait for it.
+WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis bench bench-postgres bench-peers demo clean
@@ -73,7 +75,7 @@ fuzz: ## Fuzz every target with FUZZTIME (20000x) inputs each
 
 # SECONDS_EACH=600 for longer, SEED=N repeats the choices of a run, STORES=sqlite for one store.
 fuzz-api: ## Fuzz the HTTP API with schemathesis, on SQLite and on PostgreSQL; needs Python
-	$(WITH_SERVERS) .ci/fuzz-api
+	$(WITH_DATABASES) .ci/fuzz-api
 
 # Mutants of the packages that are pure; PACKAGES=internal/failure for one of them. It takes a
 # second or three for each of 800 mutants.

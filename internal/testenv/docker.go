@@ -15,9 +15,9 @@ const composeFile = "deploy/compose.test.yml"
 // composeUp starts a service in a container, on a port that Docker chooses, and
 // waits until it is healthy. stop removes the container; it may be there to be
 // called even when there is an error.
-func composeUp(s service, log io.Writer) (dsn string, stop func() error, err error) {
+func composeUp(s service, log io.Writer) (variables []string, stop func() error, err error) {
 	if out, err := exec.Command("docker", "info").CombinedOutput(); err != nil {
-		return "", nil, fmt.Errorf("no Docker daemon answers (docker info: %w%s)", err, lastLine(out))
+		return nil, nil, fmt.Errorf("no Docker daemon answers (docker info: %w%s)", err, lastLine(out))
 	}
 	// A project of its own: two runs on one machine do not meet.
 	project, password := "tasker-test-"+strings.ToLower(rand.Text()[:8]), rand.Text()
@@ -35,17 +35,34 @@ func composeUp(s service, log io.Writer) (dsn string, stop func() error, err err
 		return nil
 	}
 	if err := compose("up", "--detach", "--wait", s.name).Run(); err != nil {
-		return "", stop, fmt.Errorf("docker compose up: %w", err)
+		return nil, stop, fmt.Errorf("docker compose up: %w", err)
 	}
-	out, err := compose("port", s.name, fmt.Sprint(s.port)).Output()
+	address, err := published(compose, s.name, s.port)
 	if err != nil {
-		return "", stop, fmt.Errorf("docker compose port: %w", err)
+		return nil, stop, err
+	}
+	variables = []string{s.variable + "=" + s.dsn(address, password)}
+	if s.second != nil {
+		if address, err = published(compose, s.name, s.second.port); err != nil {
+			return nil, stop, err
+		}
+		variables = append(variables, s.second.variable+"="+s.second.dsn(address))
+	}
+	return variables, stop, nil
+}
+
+// published returns the address that Docker chose for a port of a service.
+func published(compose func(...string) *exec.Cmd, name string, port int) (string, error) {
+	cmd := compose("port", name, fmt.Sprint(port))
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("docker compose port: %w", err)
 	}
 	address := strings.TrimSpace(string(out))
 	if address == "" {
-		return "", stop, errors.New("docker compose port: no port is published")
+		return "", errors.New("docker compose port: no port is published")
 	}
-	return s.dsn(address, password), stop, nil
+	return address, nil
 }
 
 // lastLine returns the last line of an output in the form ": line".

@@ -9,6 +9,10 @@
 // It takes the programs that are installed; else, as root or with CI=true, it
 // installs the distribution's; else it asks Docker Compose, where a daemon
 // answers. When all that fails it says what to install.
+//
+// With -without NAMES before the command, it does without some of them:
+//
+//	go run ./internal/testenv -without rabbitmq .ci/fuzz-api
 package main
 
 import (
@@ -18,6 +22,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -28,6 +34,9 @@ func main() {
 
 // run brings the services up, runs the command and returns its exit code.
 func run(command []string, all []service, out, log io.Writer) int {
+	if len(command) > 1 && command[0] == "-without" {
+		all, command = without(all, strings.Split(command[1], ",")), command[2:]
+	}
 	if len(command) == 0 {
 		fmt.Fprintln(log, "testenv: which command? For example: testenv go test ./...")
 		return 2
@@ -55,6 +64,11 @@ func run(command []string, all []service, out, log io.Writer) int {
 		return max(code, 1)
 	}
 	return code
+}
+
+// without returns the services that do not have these names.
+func without(all []service, names []string) []service {
+	return slices.DeleteFunc(slices.Clone(all), func(s service) bool { return slices.Contains(names, s.name) })
 }
 
 // carryOut runs the command to its end, whatever signals come.

@@ -112,6 +112,26 @@ func TestDocker(t *testing.T) {
 	}
 }
 
+// A second port has a variable of its own.
+func TestDockerSecondPort(t *testing.T) {
+	docker(t, `case "$*" in *" port fake 1234") echo here:1 ;; *" port fake 5678") echo here:2 ;; esac`)
+	two := absent()
+	two.second = &endpoint{"TESTENV_SECOND", 5678, func(address string) string { return "more://" + address }}
+	if code, out, log := call([]service{two}, "sh", "-c", `echo "$TESTENV_FAKE $TESTENV_SECOND"`); code != 0 ||
+		out != "fake://here:1 more://here:2\n" {
+		t.Errorf("exit %d, output %q\n%s", code, out, log)
+	}
+}
+
+func TestWithout(t *testing.T) {
+	t.Parallel()
+	stopped := 0
+	if code, out, log := call([]service{fake(&stopped)}, "-without", "other,fake", "sh", "-c", show); code != 0 ||
+		out != "\n" || stopped != 0 {
+		t.Errorf("exit %d, output %q, stopped %d times; want no service\n%s", code, out, stopped, log)
+	}
+}
+
 func TestDockerDoesNotComeUp(t *testing.T) {
 	calls := docker(t, `case "$*" in *" up "*) exit 1 ;; esac`)
 	code, out, log := call([]service{absent()}, "sh", "-c", show)
@@ -130,7 +150,7 @@ func TestNothingHelps(t *testing.T) {
 		t.Errorf("exit %d, output %q; want the command not run", code, out)
 	}
 	for _, want := range []string{"it is not here", "cannot connect", "brew install", "TASKER_TEST_POSTGRES=",
-		"TASKER_TEST_REDIS="} {
+		"TASKER_TEST_REDIS=", "TASKER_TEST_RABBITMQ="} {
 		if !strings.Contains(log, want) {
 			t.Errorf("it does not say %q:\n%s", want, log)
 		}

@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/redistest"
 )
 
@@ -26,6 +28,16 @@ type service struct {
 	// the DSN of its address and the password that it was given.
 	port int
 	dsn  func(address, password string) string
+	// A server can have a second port, with a variable of its own. One that start starts needs none: tests know where
+	// that port is.
+	second *endpoint
+}
+
+// endpoint is where a service in a container listens, and how tests learn of it.
+type endpoint struct {
+	variable string
+	port     int
+	dsn      func(address string) string
 }
 
 // services are all of them. A new one is an entry here and a service in
@@ -72,6 +84,29 @@ var services = []service{
 		},
 	},
 	{
+		name:     "rabbitmq",
+		variable: rabbittest.Variable,
+		packages: []string{"rabbitmq-server"},
+		installed: func() error {
+			_, err := rabbittest.Program()
+			return err
+		},
+		start: func() (string, func() error, error) {
+			s, err := rabbittest.Launch()
+			if err != nil {
+				return "", nil, err
+			}
+			return s.URL(), s.Close, nil
+		},
+		port: 5672,
+		dsn: func(address, password string) string {
+			return fmt.Sprintf("amqp://tasker:%s@%s/", password, address)
+		},
+		second: &endpoint{rabbittest.ManagementVariable, 15672, func(address string) string {
+			return "http://" + address
+		}},
+	},
+	{
 		name:     "pgbouncer",
 		packages: []string{"pgbouncer"},
 		installed: func() error {
@@ -96,53 +131,82 @@ func tool(name, pkg string) service {
 	}}
 }
 
-// bringUp brings all services up. It returns the variables that tell where they
-// are, and what stops them, which is never nil.
+// bringUp brings all services up, at the same time. It returns the variables that tell where they are, and what stops
+// them, which is never nil.
 func bringUp(all []service, log io.Writer) (variables []string, stop func() error, err error) {
-	var stops []func() error
-	stop = func() error {
-		var errs []error
-		for _, s := range slices.Backward(stops) {
-			errs = append(errs, s())
-		}
-		return errors.Join(errs...)
-	}
+	log = &serialWriter{w: log}
 	if err := installMissing(all, log); err != nil {
 		fmt.Fprintf(log, "testenv: %v\n", err) // perhaps Docker helps
 	}
-	for _, s := range all {
-		missing := s.installed()
-		var dsn string
-		var end func() error
-		switch {
-		case s.variable == "" && missing == nil:
-			continue
-		case s.variable == "" && os.Getenv("CI") == "true":
-			return nil, stop, missing
-		case s.variable == "":
-			fmt.Fprintf(log, "testenv: %s: %v; tests that need it will be SKIPPED\n", s.name, missing)
-			continue
-		case os.Getenv(s.variable) != "":
-			fmt.Fprintf(log, "testenv: %s: the one that %s names\n", s.name, s.variable)
-			continue
-		case missing == nil:
-			fmt.Fprintf(log, "testenv: %s: starting the one that is installed\n", s.name)
-			dsn, end, err = s.start()
-		default:
-			fmt.Fprintf(log, "testenv: %s: %v; asking Docker\n", s.name, missing)
-			if dsn, end, err = composeUp(s, log); err != nil {
-				err = fmt.Errorf("%w, and %w\n\n%s", missing, err, advice(all))
+	var wg sync.WaitGroup
+	ups := make([]up, len(all))
+	for i, s := range all {
+		wg.Go(func() { ups[i] = bringUpOne(s, all, log) })
+	}
+	wg.Wait()
+	var errs []error
+	for _, u := range ups {
+		variables, errs = append(variables, u.variables...), append(errs, u.err)
+	}
+	stop = func() error {
+		var errs []error
+		for _, u := range slices.Backward(ups) {
+			if u.stop != nil {
+				errs = append(errs, u.stop())
 			}
 		}
-		if end != nil {
-			stops = append(stops, end)
-		}
-		if err != nil {
-			return nil, stop, err
-		}
-		variables = append(variables, s.variable+"="+dsn)
+		return errors.Join(errs...)
 	}
-	return variables, stop, nil
+	return variables, stop, errors.Join(errs...)
+}
+
+// up is a service that is up, or why it is not.
+type up struct {
+	variables []string
+	stop      func() error // nil: nothing was started
+	err       error
+}
+
+// bringUpOne brings a service up; all are for the advice if that fails.
+func bringUpOne(s service, all []service, log io.Writer) (u up) {
+	missing := s.installed()
+	switch {
+	case s.variable == "" && missing == nil:
+		return u
+	case s.variable == "" && os.Getenv("CI") == "true":
+		u.err = missing
+		return u
+	case s.variable == "":
+		fmt.Fprintf(log, "testenv: %s: %v; tests that need it will be SKIPPED\n", s.name, missing)
+		return u
+	case os.Getenv(s.variable) != "":
+		fmt.Fprintf(log, "testenv: %s: the one that %s names\n", s.name, s.variable)
+		return u
+	case missing == nil:
+		fmt.Fprintf(log, "testenv: %s: starting the one that is installed\n", s.name)
+		var dsn string
+		dsn, u.stop, u.err = s.start()
+		u.variables = []string{s.variable + "=" + dsn}
+	default:
+		fmt.Fprintf(log, "testenv: %s: %v; asking Docker\n", s.name, missing)
+		if u.variables, u.stop, u.err = composeUp(s, log); u.err != nil {
+			u.err = fmt.Errorf("%w, and %w\n\n%s", missing, u.err, advice(all))
+		}
+	}
+	return u
+}
+
+// serialWriter lets several goroutines write lines.
+type serialWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements io.Writer.
+func (s *serialWriter) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
 }
 
 // installMissing installs what is missing with the package manager, where that
@@ -169,13 +233,14 @@ func advice(all []service) string {
 	for _, s := range all {
 		packages = append(packages, s.packages...)
 	}
-	return fmt.Sprintf(`The tests want PostgreSQL %d and Redis %d, or newer. One of these helps:
+	return fmt.Sprintf(`The tests want PostgreSQL %d, Redis %d and RabbitMQ %d.%d, or newer. One of these helps:
   Debian, Ubuntu   sudo apt-get install %s
   macOS            brew install %s
   Docker           start it; "docker info" and "docker compose" have to work
   a server         export %s=postgres://user:password@host/database
                    export %s=redis://:password@host:port
+                   export %s=amqp://user:password@host:5672/
 Or run "go test ./...", which skips the tests that need a server, and says so.`,
-		pgtest.Oldest, redistest.Oldest, strings.Join(packages, " "), strings.Join(packages, " "), pgtest.Variable,
-		redistest.Variable)
+		pgtest.Oldest, redistest.Oldest, rabbittest.OldestMajor, rabbittest.OldestMinor, strings.Join(packages, " "),
+		strings.Join(packages, " "), pgtest.Variable, redistest.Variable, rabbittest.Variable)
 }

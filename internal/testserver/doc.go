@@ -1,6 +1,6 @@
 // Package testserver starts the programs that tests use as servers: PostgreSQL,
-// PgBouncer, Redis. A Server has a directory and a port of its own, can be stopped,
+// PgBouncer, Redis, RabbitMQ. A Server has a directory and a port of its own, can be stopped,
 // killed and started again, and never outlives the process that started it,
-// however that ends. What is particular to each program is in the packages pgtest
-// and redistest.
+// however that ends. What is particular to each program is in the packages pgtest, redistest
+// and rabbittest.
 package testserver

@@ -7,10 +7,10 @@ import (
 	"net"
 )
 
-// freePort finds a TCP port on 127.0.0.1 that nobody listens on. It is below
+// FreePort finds a TCP port on 127.0.0.1 that nobody listens on. It is below
 // those that the kernel gives to clients: while a server is down, a client's own
 // connection could take one of these.
-func freePort() (int, error) {
+func FreePort() (int, error) {
 	for range 1000 {
 		port := 10000 + rand.IntN(10000)
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))

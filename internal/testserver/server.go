@@ -53,7 +53,7 @@ func (s *Server) begin() error {
 		return fmt.Errorf("create the log of %s: %w", s.Name, err)
 	}
 	for range 10 {
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = FreePort(); err != nil {
 			break
 		}
 		if err = s.up(); !errors.Is(err, errEnded) {
