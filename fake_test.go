@@ -38,6 +38,7 @@ type fake struct {
 
 	self        tasker.RegisteredWorker
 	onRegister  func(tasker.WorkerRegistration) error
+	onStart     func(tasker.StartRequest) ([]tasker.LeaseAnswer, error)
 	onPoll      func(context.Context, tasker.PollRequest) (*tasker.PollResponse, error)
 	onSettle    func(context.Context, tasker.SettleRequest) ([]tasker.SettleAnswer, error)
 	onHeartbeat func(tasker.Heartbeat) (*tasker.HeartbeatResponse, error)
@@ -50,6 +51,7 @@ type fake struct {
 	polls      []tasker.PollRequest
 	asked      map[int]int // capacities of the polls that wait, by their place in polls
 	settled    [][]tasker.StepResult
+	starts     []tasker.StartRequest
 	beats      []tasker.Heartbeat
 	drains     []tasker.DrainRequest
 }
@@ -124,6 +126,16 @@ func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollRe
 			return nil, ctx.Err()
 		}
 	}
+}
+
+func (f *fake) Start(_ context.Context, req tasker.StartRequest) ([]tasker.LeaseAnswer, error) {
+	f.mu.Lock()
+	f.starts = append(f.starts, req)
+	f.mu.Unlock()
+	if f.onStart != nil {
+		return f.onStart(req)
+	}
+	return answer(req.Steps, tasker.LeaseHeld), nil
 }
 
 func (f *fake) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {

@@ -45,6 +45,8 @@ type Job struct {
 	ended    bool      // the handler has returned
 	dropped  bool      // nothing more is reported
 	refused  bool      // the server refused the result once; a failure replaces it
+	// message brought a step that is given back unstarted, and has no answer yet; else nil.
+	message *Delivery
 }
 
 // jobKey is the key of the Job in the values of a handler's context.

@@ -36,6 +36,9 @@ type WorkerOptions struct {
 	// HeartbeatInterval overrides the interval that the server requests. Either is shortened to a third of
 	// the lease.
 	HeartbeatInterval time.Duration
+	// Transport brings the steps in messages of a broker, in place of polls. The server must offer it. Defaults to
+	// polls.
+	Transport Transport
 	// Health is where the worker serves its health report for the server's probes. Defaults to nowhere.
 	Health *WorkerHealth
 	// Logger receives warnings for operators: a server that does not answer, a lost lease, a refused result.
@@ -46,7 +49,8 @@ type WorkerOptions struct {
 // Worker claims steps and runs their handlers. It renews the leases of running steps automatically, registers
 // again when the server has forgotten it, and retries with growing pauses while the server is unavailable.
 // Handlers continue meanwhile, and results are kept until a server answers, up to the timeout of the attempt.
-// A worker keeps two polls at the server, each for at most half of the slots; one when Concurrency is 1.
+// A worker keeps two polls at the server, each for at most half of the slots; one when Concurrency is 1. With a
+// Transport it does not poll; the rest is the same.
 type Worker struct {
 	backend Backend
 	opts    WorkerOptions
@@ -119,10 +123,10 @@ func (w *Worker) Handle(name string, h Handler) {
 // attempt charged, reports the remaining results and deregisters from the server.
 //
 // It returns nil after such an end. It returns an error at once when the worker's configuration
-// is invalid, the address of WorkerHealth is not available, or the server refuses the worker;
-// and at the end when a handler did not return even then, or a result could not be reported. A
-// Worker can run again after Run has returned, under a new registration. Two concurrent Runs of
-// one Worker register as two workers.
+// is invalid, the address of WorkerHealth is not available, or the server or the broker refuses
+// the worker; and at the end when a handler did not return even then, or a result could not be
+// reported. A Worker can run again after Run has returned, under a new registration. Two
+// concurrent Runs of one Worker register as two workers.
 func (w *Worker) Run(ctx context.Context) error {
 	w.mu.Lock()
 	handlers, misuse := maps.Clone(w.handlers), errors.Join(w.misuse...)
@@ -142,7 +146,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	s.registration.HealthURL = url
 	w.current.Store(s)
 	defer w.current.CompareAndSwap(s, nil)
-	if err := s.register(ctx); err != nil {
+	if err := s.begin(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -161,6 +165,7 @@ func (w *Worker) registration(handlers map[string]Handler) WorkerRegistration {
 		Capacity:     w.opts.Concurrency,
 		Host:         hostname(),
 		Version:      buildVersion(),
+		Transport:    w.opts.registrationTransport(),
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 	drainGrace  = 5 * time.Second  // for the final drain
 )
 
-// session is one Run of a Worker. Four parts share it: fetching (one goroutine per poll), the
+// session is one Run of a Worker. Four parts share it: fetching (one goroutine per poll, or two for a Transport), the
 // handlers, settling and heartbeats (one goroutine each). mu guards their shared state, and
 // they wake each other with signals. Lock order: enrol before mu. No call of the Backend and no
 // handler runs with mu held. The fields above mu are set once, before the parts start.
@@ -46,7 +46,8 @@ type session struct {
 	done     results            // to be reported
 	settling int                // results being reported
 	asked    int                // steps polled for, without an answer yet
-	limit    int                // of one poll
+	limit    int                // of one poll or start
+	intake   intake             // of a Transport
 	outage   *outage            // while polls fail, else nil
 	// draining is set once and stays: no more steps are accepted.
 	draining   bool
@@ -107,6 +108,16 @@ func newSession(ctx context.Context, w *Worker, handlers map[string]Handler) *se
 	}
 }
 
+// begin checks the broker, if there is one, and registers. A worker that cannot receive must not be sent steps.
+func (s *session) begin(ctx context.Context) error {
+	if t := s.opts.Transport; t != nil {
+		if err := t.Check(ctx); err != nil {
+			return fmt.Errorf("connect worker %s: %w", s.opts.Name, err)
+		}
+	}
+	return s.register(ctx)
+}
+
 // work runs the parts of the session until the end that Run documents.
 func (s *session) work(ctx context.Context) error {
 	// Settling and heartbeats outlive ctx: they end with the drain.
@@ -116,11 +127,20 @@ func (s *session) work(ctx context.Context) error {
 	s.stopFetch = stop
 	parts.Go(func() { s.settleLoop(life) })
 	parts.Go(func() { s.beatLoop(life) })
-	s.fetch(fetching)
+	if s.opts.Transport == nil {
+		s.fetch(fetching)
+	} else {
+		parts.Go(func() { s.receiveLoop(fetching) })
+		s.startLoop(fetching)
+	}
 	stop()
+	if s.opts.Transport != nil {
+		s.leaveIntake(life)
+	}
 
 	err := s.drain(life)
 	end()
+	s.closeIntake()
 	parts.Wait()
 	s.mu.Lock()
 	if s.due != nil {
@@ -136,6 +156,9 @@ func (s *session) register(ctx context.Context) error {
 	var pause backoff
 	for {
 		self, err := s.backend.RegisterWorker(ctx, s.registration)
+		if err == nil {
+			err = s.checkQueue(self)
+		}
 		if err == nil {
 			s.mu.Lock()
 			s.self, s.heard = *self, time.Now()
@@ -162,10 +185,14 @@ func (s *session) registerAgain(ctx context.Context, old uuid.UUID) {
 		return
 	}
 	s.log.Warn("server does not know the worker any more, registering again", "worker_id", old)
-	if err := s.register(ctx); err != nil && ctx.Err() == nil {
-		// The caller's next try fails too and leads here again, after a pause.
-		s.log.Error("server refuses the worker", "error", err)
+	if err := s.register(ctx); err != nil {
+		if ctx.Err() == nil {
+			// The caller's next try fails too and leads here again, after a pause.
+			s.log.Error("server refuses the worker", "error", err)
+		}
+		return
 	}
+	s.moveIntake()
 }
 
 // me returns the registration of this worker.

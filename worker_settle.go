@@ -58,6 +58,7 @@ func (s *session) settled(batch results) {
 	defer s.mu.Unlock()
 	s.settling = 0
 	for _, job := range batch.jobs {
+		job.ackMessage()
 		if s.held[job.StepUUID] == job {
 			delete(s.held, job.StepUUID)
 		}
@@ -203,8 +204,11 @@ func (s *session) giveUp(batch results, err error) {
 			"status", batch.list[i].Status, "error", err)
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.draining {
 		s.unreported += len(batch.jobs)
 	}
-	s.mu.Unlock()
+	for _, job := range batch.jobs {
+		job.releaseMessage()
+	}
 }
