@@ -49,6 +49,9 @@ var baseOf = map[string]base{
 	"post /api/v1/tasks":                    {"", `{"task_type":"h"}`},
 	"post /api/v1/tasks/batch":              {"", `{"tasks":[{"task_type":"h"}]}`},
 	"post /api/v1/dlq/{task_id}/replay":     {"failed", `{}`},
+	"post /api/v1/executions":               {"", `{"action_ref":"h"}`},
+	"post /api/v1/executions/{id}/cancel":   {"waiting", `{}`},
+	"post /api/v1/executions/{id}/retry":    {"failed", `{}`},
 	"post /api/v1/workers/register":         {"", `{"task_types":["h"]}`},
 	"post /api/v1/workers/{id}/poll":        {"", `{}`},
 	"post /api/v1/workers/{id}/start":       {"", `{"task_id":"{task_id}","token":"{token}"}`},
@@ -65,7 +68,7 @@ var baseOf = map[string]base{
 // plain sends a request without anything hostile in it. It has to be taken.
 func (h *attacker) plain(method, path string) {
 	h.t.Helper()
-	if strings.HasSuffix(path, "/events") {
+	if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/stream") {
 		return // the answer does not end
 	}
 	taken := h.taken

@@ -214,7 +214,11 @@ func (d document) check(t *testing.T, r *http.Request, got response) {
 	}
 	schema := d.compile(t, at+"/content/"+pointer(got.header.Get("Content-Type"))+"/schema")
 	if strings.HasPrefix(got.header.Get("Content-Type"), "text/event-stream") {
-		d.checkStream(t, got.body)
+		of := "Event"
+		if strings.Contains(pattern, "/executions/") {
+			of = "ExecutionChange"
+		}
+		d.checkStream(t, of, got.body)
 		got.body = jsonString(got.body)
 	}
 	if got.header.Get("Content-Type") == "application/x-ndjson" {
@@ -231,10 +235,10 @@ func (d document) check(t *testing.T, r *http.Request, got response) {
 	}
 }
 
-// checkStream holds every event of a stream against the document.
-func (d document) checkStream(t *testing.T, body string) {
+// checkStream holds every event of a stream against the schema of the name.
+func (d document) checkStream(t *testing.T, of, body string) {
 	t.Helper()
-	schema := d.compile(t, "/components/schemas/Event")
+	schema := d.compile(t, "/components/schemas/"+of)
 	for line := range strings.Lines(body) {
 		data, is := strings.CutPrefix(line, "data: ")
 		if !is {

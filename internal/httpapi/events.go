@@ -55,7 +55,7 @@ func (q *eventQuery) filter() (tasker.EventFilter, error) {
 		Tag:           q.Tag,
 		CorrelationID: q.CorrelationID, Queue: q.Queue, LastEventID: q.LastEventID}
 	if len(f.Namespaces) > endpoint.MaxRepeats || len(q.Type) > endpoint.MaxRepeats || len(q.State) > endpoint.MaxRepeats {
-		return f, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
+		return f, endpoint.TooManyRepeats()
 	}
 	for _, word := range endpoint.SplitAll(q.Type) {
 		f.Types = append(f.Types, tasker.EventType(word))
@@ -82,11 +82,7 @@ type events = iter.Seq2[[]tasker.Event, error]
 
 // streamEvents returns the events that the key reaches. A task outside its reach is not found, before the stream
 // begins.
-func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, error) {
-	filter, err := params.filter()
-	if err != nil {
-		return nil, err
-	}
+func (s *server) streamEvents(ctx context.Context, filter tasker.EventFilter) (events, error) {
 	// Without namespaces in the filter a limited key gets those that it reaches, never all.
 	if p := access.From(ctx); p.Limited() {
 		for _, namespace := range filter.Namespaces {
@@ -106,12 +102,25 @@ func (s *server) streamEvents(ctx context.Context, params *eventQuery) (events, 
 	return s.backend.StreamEvents(ctx, filter), nil
 }
 
-// serveEvents streams events until they end, the client leaves or the server stops.
+// serveEvents serves GET /v1/events.
+func (s *server) serveEvents(ctx context.Context, hc huma.Context, params *eventQuery) {
+	s.stream(ctx, hc, params.filter, func(e *tasker.Event) any { return e })
+}
+
+// stream sends the events that a filter selects, each in the form that shape gives it (nil: none), until they end, the
+// client leaves or the server stops.
 //
 // The end says why. After "done" the stream sends stream.end and a client must not reconnect. When the server stops,
 // when the client is slow, and after an error the connection just ends: the client reconnects with the ID of the last
 // event and gets the rest, or a gap.
-func (s *server) serveEvents(ctx context.Context, hc huma.Context, params *eventQuery) {
+func (s *server) stream(ctx context.Context, hc huma.Context, parse func() (tasker.EventFilter, error),
+	shape func(*tasker.Event) any,
+) {
+	filter, err := parse()
+	if err != nil {
+		s.api.Refuse(hc, err)
+		return
+	}
 	leave, err := s.streams.enter(endpoint.Caller(ctx), s.limits)
 	if err != nil {
 		s.api.Refuse(hc, err)
@@ -120,12 +129,12 @@ func (s *server) serveEvents(ctx context.Context, hc huma.Context, params *event
 	defer leave()
 	waiting, cut, cancel := web.Patient(ctx)
 	defer cancel()
-	stream, err := s.streamEvents(waiting, params)
+	stream, err := s.streamEvents(waiting, filter)
 	if err != nil {
 		s.api.Refuse(hc, err)
 		return
 	}
-	w := eventWriter{hc: hc, s: s, ended: func(string) {}}
+	w := eventWriter{hc: hc, s: s, shape: shape, ended: func(string) {}}
 	err = w.sendAll(stream)
 	if err == nil && !cut() && ctx.Err() == nil {
 		// The end of the stream has the ID of the last event, so a client that reconnects anyway misses nothing.
@@ -160,6 +169,7 @@ var errGone = errors.New("the client takes no more events")
 type eventWriter struct {
 	hc    huma.Context
 	s     *server
+	shape func(*tasker.Event) any
 	begun bool
 	// Tells the watcher of the end; it does nothing until the stream begins.
 	ended func(why string)
@@ -219,10 +229,18 @@ func (w *eventWriter) write(e *tasker.Event) error {
 		fmt.Fprintf(&w.buf, ": alive\nid: %s\n\n", e.ID)
 		return nil
 	}
-	data, err := json.Marshal(e)
+	shown := w.shape(e)
+	if shown == nil {
+		return nil
+	}
+	name := string(e.Type)
+	if named, is := shown.(interface{ EventName() string }); is {
+		name = named.EventName()
+	}
+	data, err := json.Marshal(shown)
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
-	fmt.Fprintf(&w.buf, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, e.Type, data)
+	fmt.Fprintf(&w.buf, "id: %s\nevent: %s\ndata: %s\n\n", e.ID, name, data)
 	return nil
 }

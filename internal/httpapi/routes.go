@@ -3,8 +3,10 @@ package httpapi
 import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/executionapi"
 	"github.com/taskerhq/tasker/internal/httpapi/dlq"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/httpapi/executions"
 	"github.com/taskerhq/tasker/internal/httpapi/inbox"
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
 	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
@@ -54,6 +56,8 @@ func (s *server) routes() {
 	endpoint.AddStream[tasker.Event](api, get("/v1/events", "stream-events",
 		"Stream events of tasks, cases, the inbox and the queue",
 		read, hot|finds|limited), eventType, eventsDoc, s.serveEvents)
+	endpoint.AddStream[executionapi.ExecutionChange](api, get("/api/v1/executions/stream", "stream-executions",
+		"Stream the statuses of executions", read, hot|finds|limited), eventType, changesDoc, s.serveExecutions)
 
 	// A snapshot is sent as stored; the document shows its form too.
 	endpoint.SchemaOf[operate.CaseSnapshot](api.Registry())
@@ -105,6 +109,7 @@ func (s *server) routes() {
 	tasks := taskworker.New(s.backend, steps)
 	workers.Routes(api, steps, tasks)   // /internal/workers
 	queue.Routes(api, s.backend, tasks) // /api/v1
+	executions.Routes(api, s.backend)   // /api/v1/executions
 	dlq.Routes(api, s.jobs, s.dlq)      // /api/dlq
 	inbox.Routes(api, s.letters)        // /v1/groups, /v1/dead-letters, /v1/redrives, /v1/sources, /v1/policies
 

@@ -15,6 +15,11 @@ type PageQuery struct {
 // MaxRepeats bounds the repetitions of a parameter. Each value is a term of a query in the store.
 const MaxRepeats = 100
 
+// TooManyRepeats refuses a parameter with more than MaxRepeats values.
+func TooManyRepeats() error {
+	return tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", MaxRepeats)
+}
+
 // SplitAll splits list entries at commas, so that ?state=a,b and ?state=a&state=b are the same. Empty entries are
 // dropped.
 func SplitAll(list []string) []string {

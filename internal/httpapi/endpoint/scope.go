@@ -68,3 +68,25 @@ func Caller(ctx context.Context) string {
 	}
 	return ""
 }
+
+// NarrowNamespaces is NarrowNamespace for a parameter that repeats. No namespace stays none for an unlimited key, and
+// becomes all that a limited one reaches. All are checked: an answer without some would look complete.
+func NarrowNamespaces(ctx context.Context, list []string) ([]string, error) {
+	namespaces := SplitAll(list)
+	if len(namespaces) > MaxRepeats {
+		return nil, TooManyRepeats()
+	}
+	p := access.From(ctx)
+	if !p.Limited() {
+		return namespaces, nil
+	}
+	for _, namespace := range namespaces {
+		if err := ReachNamespace(ctx, namespace, "query.namespace"); err != nil {
+			return nil, err
+		}
+	}
+	if len(namespaces) == 0 {
+		return p.Namespaces(), nil
+	}
+	return namespaces, nil
+}

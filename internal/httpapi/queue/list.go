@@ -38,7 +38,7 @@ func (f *family) queueTasks(ctx context.Context, params *queueTasksQuery,
 	}
 	// After splitting: a list with commas counts each of its entries.
 	if len(filter.Statuses) > endpoint.MaxRepeats {
-		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
+		return no, endpoint.TooManyRepeats()
 	}
 	if !params.CreatedAfter.IsZero() {
 		filter.CreatedAfter = &params.CreatedAfter

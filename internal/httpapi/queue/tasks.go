@@ -3,12 +3,10 @@ package queue
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/web"
@@ -106,23 +104,9 @@ func (f *family) queueStats(ctx context.Context, params *queueStatsQuery,
 	_ *endpoint.None,
 ) (endpoint.Answer[*queueapi.QueueStats], error) {
 	var no endpoint.Answer[*queueapi.QueueStats]
-	namespaces := endpoint.SplitAll(params.Namespace)
-	if len(namespaces) > endpoint.MaxRepeats {
-		return no, tasker.Errorf(tasker.CodeTooLarge, "a parameter may repeat at most %d times", endpoint.MaxRepeats)
-	}
-	p := access.From(ctx)
-	// All of them are checked: an answer without some would look complete.
-	for _, namespace := range namespaces {
-		if !p.Limited() || p.Reaches(namespace) {
-			continue
-		}
-		return no,
-			endpoint.OutsideNamespaces(p, tasker.Detail{Location: "query.namespace",
-				Message: fmt.Sprintf("the key does not reach the namespace %q", namespace)})
-	}
-	// Without a list a limited key means all that it reaches.
-	if len(namespaces) == 0 && p.Limited() {
-		namespaces = p.Namespaces()
+	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
+	if err != nil {
+		return no, err
 	}
 	stats, err := f.backend.QueueStats(ctx, queueapi.QueueFilter{Namespaces: namespaces})
 	return endpoint.OK(stats), err
