@@ -145,7 +145,7 @@ func (h *attacker) prepare() {
 	}
 	h.known["uuid"], h.known["task_uuid"], h.known["task_id"], h.known["step_uuid"] = of.String(), of.String(),
 		of.String(), steps[0].StepUUID.String()
-	if strings.HasPrefix(h.path, "/api/v1/tasks/") {
+	if strings.HasPrefix(h.path, "/api/v1/tasks/") || strings.HasPrefix(h.path, "/api/v1/executions/") {
 		h.known["id"] = of.String()
 	}
 	if h.about == "waiting" {
