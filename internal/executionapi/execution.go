@@ -97,14 +97,15 @@ type Filter struct {
 // MaxPage bounds the executions of a page.
 const MaxPage = 100
 
-// ExecutionPage is a page of executions. It may have fewer than the limit, even none, and still have a next page; only an empty
-// NextCursor is the end.
+// ExecutionPage is a page of executions. It may have fewer than the limit, even none, and still have a next page; only
+// an empty NextCursor is the end.
 type ExecutionPage struct {
 	Executions []ListedExecution `json:"executions"`
 	NextCursor string            `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last page."`
 }
 
-// ExecutionStats counts executions. What has ended is counted for the last minute only: counting all would read all tasks.
+// ExecutionStats counts executions. What has ended is counted for the last minute only: counting all would read all
+// tasks.
 type ExecutionStats struct {
 	At         time.Time `json:"at"`
 	Scheduling int       `json:"scheduling" doc:"Ready for a worker. Steps are counted, here and below."`
