@@ -63,6 +63,9 @@ var layers = map[string]struct {
 	"internal/demo/incident": {[]string{"deadletters", "internal/broker/driver", "internal/broker/memory",
 		"internal/deadletter", "internal/demo"}, "it is an application and its operator: the one knows the broker, the " +
 		"other the public API"},
+	"internal/dispatch/rabbitmq": {[]string{".", "internal/amqp", "internal/broker/driver", "internal/clock",
+		"internal/deadletter", "internal/task"},
+		"it carries leases that the engine has committed, and knows the engine by an interface of its own"},
 	"internal/dispatch/redis": {[]string{"internal/engine", "internal/redisurl", "internal/task"},
 		"a dispatcher keeps what the engine tells it, and knows no store"},
 	"internal/dlqapi":  {[]string{"deadletters"}, "a compatibility family knows the public API, and no other family"},
@@ -362,7 +365,7 @@ var homes = map[string][]string{
 		"internal/pgtest", "internal/store/postgres", "internal/transfer"},
 	"github.com/pressly/goose/v3":    {"internal/migration"},
 	"github.com/prometheus/":         {"internal/telemetry"},
-	"github.com/rabbitmq/amqp091-go": {"internal/amqp"},
+	"github.com/rabbitmq/amqp091-go": {"internal/dispatch/rabbitmq", "internal/amqp"},
 	"github.com/redis/rueidis": {"internal/bench", "internal/broker/redis", "internal/dispatch/redis",
 		"internal/redislist", "internal/redisurl", "redisqueue"},
 	"github.com/santhosh-tekuri/jsonschema/": {"internal/template"},

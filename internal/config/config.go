@@ -28,6 +28,8 @@ type Config struct {
 	Sources []Source
 	// Webhooks receive events of the inbox, signed. Defaults to none.
 	Webhooks []Webhook
+	// MessageQueue configures the dispatch of steps to workers over a message broker.
+	MessageQueue MessageQueue
 	// DLQ configures the compatibility family /api/dlq.
 	DLQ       DLQ
 	Log       Log
@@ -133,6 +135,8 @@ func Default() Config {
 		Engine: settings.Config{}.WithDefaults(),
 		Log:    Log{Level: "info", Format: "text"},
 		DLQ:    DLQ{MaxRequeueIterations: 10_000},
+
+		MessageQueue: MessageQueue{Rabbitmq: defaultRabbitmq},
 	}
 }
 
@@ -155,6 +159,8 @@ func (c Config) withDefaults() Config {
 	c.DLQ.MaxRequeueIterations = cmp.Or(c.DLQ.MaxRequeueIterations, d.DLQ.MaxRequeueIterations)
 	c.Log.Level = cmp.Or(c.Log.Level, d.Log.Level)
 	c.Log.Format = cmp.Or(c.Log.Format, d.Log.Format)
+	c.MessageQueue.Rabbitmq = c.MessageQueue.Rabbitmq.withDefaults()
+	c.Engine.Delivery = c.MessageQueue.Rabbitmq.delivery()
 	c.Engine = c.Engine.WithDefaults()
 	return c
 }

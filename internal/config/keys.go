@@ -29,6 +29,9 @@ func appendLeaves(out []leaf, prefix string, v reflect.Value) []leaf {
 			continue
 		}
 		path := prefix + snake(f.Name)
+		if f.Type == deliveryType {
+			continue // follows from message_queue
+		}
 		if f.Type.Kind() == reflect.Struct {
 			out = appendLeaves(out, path+".", v.Field(i))
 			continue
@@ -77,4 +80,5 @@ func nearest(word string, known []string) string {
 var (
 	durationType = reflect.TypeFor[time.Duration]()
 	switchType   = reflect.TypeFor[settings.Switch]()
+	deliveryType = reflect.TypeFor[settings.Delivery]()
 )

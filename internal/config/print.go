@@ -38,7 +38,7 @@ func (c *Config) Settings() []Setting {
 // their key, at any depth: a new secret needs a case here.
 func plain(path string, v reflect.Value) any {
 	switch {
-	case path == "db.dsn", path == "dispatch", path == "telemetry.otlp_endpoint":
+	case path == "db.dsn", path == "dispatch", path == "telemetry.otlp_endpoint", path == "message_queue.rabbitmq.url":
 		return RedactDSN(v.String())
 	case path == "sha256":
 		return Redacted

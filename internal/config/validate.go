@@ -51,12 +51,16 @@ func (l *loader) validate() {
 	if r := c.Telemetry.SampleRatio; r < 0 || r > 1 {
 		check("telemetry.sample_ratio", fmt.Errorf("must be from 0 to 1, not %v", r))
 	}
+	l.validateRabbitmq(check)
 	l.validateKeys()
 	l.validateSources()
 	l.validateWebhooks()
 	for _, err := range unjoin(c.Engine.Validate()) {
 		// The engine begins each problem with the key, below its section.
 		key, _, _ := strings.Cut(err.Error(), " ")
+		if strings.HasPrefix(key, "delivery.") {
+			continue // reported under message_queue
+		}
 		l.problem(l.place("engine."+strings.TrimSuffix(key, ":")), "engine.%v", err)
 	}
 }

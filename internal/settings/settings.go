@@ -28,6 +28,9 @@ type Config struct {
 	StalenessThresholds task.Thresholds
 	WorkerProbes        WorkerProbes
 	WorkerBreaker       WorkerBreaker
+	// WorkerHealth are the thresholds of the health of workers, by which those with the transport amqp are chosen. See
+	// HealthRule.
+	WorkerHealth task.HealthRule
 	// Delivery sets up the dispatch of steps to the queues of workers.
 	Delivery Delivery
 
@@ -186,6 +189,7 @@ func (c Config) WithDefaults() Config {
 	c.Backpressure.setDefaults()
 	c.WorkerProbes.setDefaults()
 	c.WorkerBreaker.setDefaults()
+	c.WorkerHealth = c.WorkerHealth.WithDefaults()
 	c.Delivery.setDefaults()
 	c.Recovery.setDefaults()
 	c.Cases.setDefaults()
@@ -237,6 +241,7 @@ func (c Config) Validate() error {
 	c.Backpressure.validate(bad)
 	c.WorkerProbes.validate(bad)
 	c.WorkerBreaker.validate(bad)
+	validateHealth(c.WorkerHealth, bad)
 	c.Delivery.validate(bad)
 	c.Recovery.validate(bad)
 	c.validateCases(bad)

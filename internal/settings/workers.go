@@ -3,6 +3,8 @@ package settings
 import (
 	"net/netip"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // WorkerProbes sets up health probes of workers that registered a health URL.
@@ -91,4 +93,22 @@ func (b WorkerBreaker) validate(bad func(ok bool, format string, args ...any)) {
 	bad(b.OpenFor > 0, "worker_breaker.open_for must be positive")
 	bad(b.HalfOpen > 0, "worker_breaker.half_open must be positive")
 	bad(b.Count == CountWorker || b.Count == CountAny, "worker_breaker.count must be worker or any, not %q", b.Count)
+}
+
+// HealthRule returns the thresholds in force: those of WorkerHealth, with a Silence of one and a half heartbeats at
+// least.
+func (c *Config) HealthRule() task.HealthRule {
+	r := c.WorkerHealth
+	r.Silence = max(r.Silence, c.Leases.HeartbeatInterval*3/2)
+	return r
+}
+
+func validateHealth(r task.HealthRule, bad func(ok bool, format string, args ...any)) {
+	bad(r.Silence > 0, "worker_health.silence must be positive")
+	for name, of := range map[string][2]int{"failures": {r.DegradedFailures, r.UnhealthyFailures},
+		"depth": {r.DegradedDepth, r.UnhealthyDepth}, "rate": {r.DegradedRate, r.UnhealthyRate}} {
+		bad(of[0] > 0, "worker_health.degraded_%s must be positive", name)
+		bad(of[1] >= of[0], "worker_health.unhealthy_%s must not be below worker_health.degraded_%s", name, name)
+	}
+	bad(r.MinEnded > 0, "worker_health.min_ended must be positive")
 }
