@@ -120,7 +120,7 @@ type Attempt struct {
 	Lease      int64      `json:"lease" doc:"Number of the lease; grows with each lease of the step. The token of the lease begins with it."`
 	Worker     string     `json:"worker,omitempty"`
 	WorkerID   *uuid.UUID `json:"worker_id,omitempty" doc:"Absent when the worker has been deleted."`
-	Outcome    string     `json:"outcome" doc:"running, completed, failed, timed_out, lease_expired, not_started, released, snoozed, cancelled."`
+	Outcome    string     `json:"outcome" doc:"running, completed, failed, timed_out, lease_expired, not_started, dispatch_expired, released, snoozed, cancelled."`
 	ReadyAt    *time.Time `json:"ready_at,omitempty"`
 	AssignedAt *time.Time `json:"assigned_at,omitempty"`
 	StartedAt  *time.Time `json:"started_at,omitempty"`

@@ -21,6 +21,8 @@ type Template struct {
 	Priority    Priority       `json:"priority,omitempty"`
 	InputSchema any            `json:"input_schema,omitempty" doc:"JSON Schema of a task's context."`
 	Lifecycle   Lifecycle      `json:"lifecycle"`
+	// DispatchTTLMS is that of the steps without one of their own; 0: the server's default.
+	DispatchTTLMS int `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps without a value of their own."`
 	Steps       []TemplateStep `json:"steps,omitempty"`
 	Fingerprint string         `json:"fingerprint" doc:"SHA-256 of the canonical content."`
 	CreatedAt   time.Time      `json:"created_at"`
@@ -50,6 +52,7 @@ type TemplateStep struct {
 	TimeoutSeconds       int            `json:"timeout_seconds"`
 	RequiredCapabilities []string       `json:"required_capabilities,omitempty"`
 	Priority             Priority       `json:"priority,omitempty"`
+	DispatchTTLMS        int            `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that the step may wait in the queue of a worker to which it was dispatched over AMQP, if the step sets them."`
 }
 
 // RetryPolicy decides whether, how often and after what delay a failed attempt is repeated.

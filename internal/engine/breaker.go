@@ -238,7 +238,7 @@ func (bo *breakerOutcomes) noteFailure(route int64, a task.Attempt) {
 	if !b.on() || a.WorkerNo == 0 {
 		return
 	}
-	lost := a.Outcome == task.LeaseExpired || a.Outcome == task.NotStarted
+	lost := a.Outcome == task.LeaseExpired || a.Outcome == task.NotStarted || a.Outcome == task.DispatchExpired
 	if lost && slices.ContainsFunc(bo.outcomes, func(v breakerOutcome) bool { return v.lost && v.worker == a.WorkerNo }) {
 		return // leases that are lost together have one cause
 	}

@@ -63,7 +63,7 @@ const (
 // and is meant for an operator or a scrape, not for the hot path. The parts are read one after
 // another, so they may differ by what happens meanwhile.
 func (e *Engine) Census(ctx context.Context) (*Census, error) {
-	c := &Census{At: e.instant(), Dispatch: e.Dispatch(), Workers: map[task.WorkerState]int{},
+	c := &Census{At: e.instant(), Dispatch: e.DispatchState(), Workers: map[task.WorkerState]int{},
 		Breakers: map[task.BreakerState]int{}}
 	if e.cluster != nil {
 		c.ClockOffset = e.cluster.ClockOffset()

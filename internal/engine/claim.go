@@ -49,6 +49,13 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	if w, err = e.noteSeen(ctx, w); err != nil {
 		return nil, false, err
 	}
+	return e.poll(ctx, w, &poller{start: start || e.cfg.Leases.ClaimMode == settings.SinglePhase}, version, capacity, wait)
+}
+
+// poll is Poll for a worker that has been read after version. p says how its steps are leased.
+func (e *Engine) poll(ctx context.Context, w *task.Worker, p *poller, version int64, capacity int,
+	wait time.Duration,
+) ([]Lease, bool, error) {
 	wait = min(wait, e.cfg.Leases.MaxLongPoll)
 	timeout := sync.OnceValue(func() <-chan time.Time { return time.After(wait) })
 	if e.catalog.forgotten.Load() { // without routes a poll would find nothing
@@ -56,7 +63,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 			return nil, false, err
 		}
 	}
-	p := &poller{worker: w.No, served: e.catalog.served(w), start: start || e.cfg.Leases.ClaimMode == settings.SinglePhase}
+	p.worker, p.served = w.No, e.catalog.served(w)
 	capacity = min(max(capacity, 1), e.cfg.Limits.BatchItems)
 	for rounds := 0; ; rounds++ {
 		adm := e.admit(ctx, w, min(capacity, p.served.fit(e.cfg.Limits.PageBytes)), rounds)
@@ -80,7 +87,7 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 			return leases, p.dismissed, err
 		}
 		version = e.waiters.version.Load()
-		if w, err = e.ReachedWorker(ctx, worker); err != nil {
+		if w, err = e.ReachedWorker(ctx, w.ID); err != nil {
 			e.waiters.forwardWake(p)
 			return nil, false, err
 		}
@@ -297,7 +304,8 @@ func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 }
 
 // hand makes a worker the holder of a ready step: in progress if the poller starts its steps at
-// once, else assigned. The lease then ends after Leases.Lease, or Leases.StartTimeout.
+// once, else assigned. The lease then ends after Leases.Lease, or Leases.StartTimeout. That of a step for a queue ends
+// later by the time that it may wait there.
 func (u *unit) hand(w Work, c *poller) (err error) {
 	s, from := w.Step, w.Step.State
 	u.observed.handed(s, c.worker, c.start)
@@ -305,9 +313,15 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 		s.Token = max(s.Token, u.e.nextToken(u.now)-1)
 	}
 	cfg := u.e.cfg.Leases
-	if c.start {
+	switch {
+	case c.start:
 		err = s.Claim(c.worker, u.now, u.now.Add(cfg.Lease()))
-	} else {
+	case c.dispatch:
+		var t *task.Template
+		if t, err = u.rows.template(s.DefID); err == nil {
+			err = s.Assign(c.worker, u.now, u.now.Add(u.e.dispatchTTL(s, t)+cfg.StartTimeout))
+		}
+	default:
 		err = s.Assign(c.worker, u.now, u.now.Add(cfg.StartTimeout))
 	}
 	if err == nil {

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"context"
 	"strconv"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -25,4 +27,56 @@ func (e *Engine) QueueOf(w *task.Worker) string {
 		return ""
 	}
 	return task.DeliveryQueue(e.cfg.Delivery.QueuePrefix, w.ID)
+}
+
+// dispatchTTL is how long a step may wait in the queue of its worker.
+func (e *Engine) dispatchTTL(s *task.Step, of *task.Template) time.Duration {
+	return of.DispatchTTLOf(s, e.cfg.Delivery.TTL)
+}
+
+// Dispatched is a step that is leased to a worker and has to be sent to its queue, where it may wait for TTL.
+type Dispatched struct {
+	Lease
+	TTL time.Duration
+}
+
+// Dispatch is Poll on behalf of a worker with the transport amqp: it leases steps that the caller sends to the queue of
+// the worker. The attempts begin when the worker starts them. Until then a lease is in force for the time that the step
+// may wait in the queue, and Leases.StartTimeout more: the worker that takes the message in its last moment has the
+// usual time to start, and the message has expired before the lease ends.
+//
+// The call is no sign of life of the worker: a dead worker gets nothing. A caller that cannot send a step gives it back
+// (Settle with ResultReleased). WrongState: the worker only polls. In all other respects, and in its second result, it
+// is like Poll.
+func (e *Engine) Dispatch(ctx context.Context, worker task.ID, capacity int,
+	wait time.Duration,
+) ([]Dispatched, bool, error) {
+	version := e.waiters.version.Load()
+	w, err := e.ReachedWorker(ctx, worker)
+	if err != nil {
+		return nil, false, err
+	}
+	if w.Transport != task.TransportAMQP {
+		return nil, false, task.Errorf(task.WrongState, "the worker %s polls: it has no queue to send steps to", worker)
+	}
+	leases, leaving, err := e.poll(ctx, w, &poller{dispatch: true}, version, capacity, wait)
+	var out []Dispatched
+	for i := range leases {
+		out = append(out, Dispatched{leases[i], e.dispatchTTL(&leases[i].Step, leases[i].Template)})
+	}
+	return out, leaving, err
+}
+
+// storeDispatch writes a lease that the dispatcher has just granted to the store, with its real end. The dispatcher
+// knows one length for all leases of a claim, and may lose them; a lease whose notice is in a queue for minutes must
+// survive that. Removed from the dispatcher after the commit, it is one of the leases that only the store has, as after
+// a failure of the dispatcher.
+func (u *unit) storeDispatch(w Work) error {
+	t, err := u.rows.template(w.Step.DefID)
+	if err != nil {
+		return err
+	}
+	w.Step.Renew(w.Step.AssignedAt.Add(u.e.dispatchTTL(w.Step, t) + u.e.cfg.Leases.StartTimeout))
+	u.moved(w, w.Step.State)
+	return nil
 }

@@ -117,7 +117,9 @@ func (g *dispatchQueue) leaseFromCache(calls []*poller, lists [][]taken) (rest i
 	began, u := g.e.startObserving(), newUnit(context.Background(), g.e, nil)
 	for i, list := range lists {
 		for j := range list {
-			if l, ok := g.leaseSubmitted(u, list[j].Hold, calls[i].start); ok {
+			if calls[i].dispatch { // its lease goes to the store
+				rest++
+			} else if l, ok := g.leaseSubmitted(u, list[j].Hold, calls[i].start); ok {
 				list[j].lease = &l
 			} else {
 				rest++
@@ -156,6 +158,11 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 			if w.Step == nil || !w.Step.HeldUnder(at[n].Token) {
 				u.leases.removals = append(u.leases.removals, Removal{Offered: at[n].Offered})
 				continue
+			}
+			if whose[n].dispatch {
+				if err := u.storeDispatch(w); err != nil {
+					return err
+				}
 			}
 			u.observed.handed(w.Step, w.Step.WorkerNo, whose[n].start)
 			u.observed.holdMoved(w)

@@ -229,8 +229,8 @@ type DispatchState struct {
 	Why error
 }
 
-// Dispatch returns how steps reach workers at this moment.
-func (e *Engine) Dispatch() DispatchState {
+// DispatchState returns how steps reach workers at this moment.
+func (e *Engine) DispatchState() DispatchState {
 	g := e.dispatch
 	if g == nil {
 		return DispatchState{}

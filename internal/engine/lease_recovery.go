@@ -76,6 +76,13 @@ func (u *unit) lostEarly(s *task.Step) bool {
 
 // reapAll checks the leases that are due.
 func (u *unit) reapAll(works []Work) error {
+	late, works, err := u.undelivered(works)
+	if err != nil {
+		return err
+	}
+	if err := u.expireDispatches(late); err != nil {
+		return err
+	}
 	waits := u.stagger(works)
 	for _, w := range works {
 		if err := u.reap(w, waits[w.Step]); err != nil {

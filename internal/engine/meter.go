@@ -127,7 +127,7 @@ func (m *meter) measure(c *Commit) {
 		e := &c.Ended[i]
 		a := route(e.RouteID)
 		switch e.Outcome {
-		case task.NotStarted:
+		case task.NotStarted, task.DispatchExpired:
 			a.notStarted.Add(now, 1)
 		case task.LeaseExpired:
 			a.lapsed.Add(now, 1)

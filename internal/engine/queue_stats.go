@@ -155,7 +155,7 @@ func (e *Engine) QueueStats(ctx context.Context, namespaces []string) (*QueueSta
 	}
 	pass := passing(namespaces)
 	out := &QueueStats{At: g.at, Sampled: g.stride > 1, Capped: g.capped, Patience: e.patience(), Pressure: e.Pressure(),
-		Dispatch: e.Dispatch()}
+		Dispatch: e.DispatchState()}
 	total := 0
 	for _, n := range g.counts {
 		total += n

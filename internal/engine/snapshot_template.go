@@ -17,6 +17,7 @@ type shownTemplate struct {
 	Lifecycle   shownLifecycle  `json:"lifecycle"`
 	Steps       []shownSpec     `json:"steps"`
 	InputSchema json.RawMessage `json:"input_schema,omitempty"`
+	DispatchTTL int64           `json:"dispatch_ttl_ms,omitempty"`
 }
 
 // shownLifecycle holds minutes; 0 means the default of the configuration.
@@ -36,6 +37,7 @@ type shownSpec struct {
 	Retry                shownRetry      `json:"retry"`
 	TimeoutSeconds       int             `json:"timeout_seconds"`
 	RequiredCapabilities []string        `json:"required_capabilities,omitempty"`
+	DispatchTTL          int64           `json:"dispatch_ttl_ms,omitempty"`
 }
 
 // shownRetry is the retry policy of a step, with the names and units of a template document.
@@ -63,7 +65,7 @@ func (c *snapshotter) template(t *task.Template) (json.RawMessage, error) {
 	whole := func(d time.Duration) int { return int(d / time.Minute) }
 	l := t.Lifecycle
 	out := shownTemplate{Namespace: t.Namespace, Name: t.Name, Version: t.Version, Description: t.Description,
-		InputSchema: cutJSON(t.InputSchema, snapshotContext),
+		InputSchema: cutJSON(t.InputSchema, snapshotContext), DispatchTTL: t.DispatchTTL.Milliseconds(),
 		Lifecycle: shownLifecycle{whole(l.MaxWaitingForDependencies), whole(l.MaxWaitingForRetry), whole(l.MaxStepsInProcess),
 			whole(l.MaxDuration)}}
 	for _, s := range t.Steps {
@@ -71,6 +73,7 @@ func (c *snapshotter) template(t *task.Template) (json.RawMessage, error) {
 		out.Steps = append(out.Steps, shownSpec{Name: s.Name, Handler: s.Handler,
 			Initialization: cutJSON(s.Initialization, snapshotText),
 			Dependencies:   s.Dependencies, TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
+			DispatchTTL: s.DispatchTTL.Milliseconds(),
 			Retry: shownRetry{r.Retryable, r.MaxAttempts, string(r.Backoff), int(r.Base / time.Millisecond),
 				int(r.Max / time.Millisecond), r.Jitter, r.Limits}})
 	}

@@ -72,6 +72,8 @@ type CaseRetention interface {
 type Evidences interface {
 	// Evidence returns the data that a snapshot needs of tasks in addition to their rows.
 	Evidence(ctx context.Context, tx Tx, tasks []task.ID) (map[task.ID]Evidence, error)
+	// ChargedAttempts returns the charged attempts of the steps of tasks, in any order and without their failures.
+	ChargedAttempts(ctx context.Context, tx Tx, tasks []task.ID) ([]task.Attempt, error)
 	// LastFailures returns the last failed attempt of each task, in any order; where a Stop names a step that has
 	// failed, that of the step.
 	LastFailures(ctx context.Context, of []Stop) ([]task.Attempt, error)

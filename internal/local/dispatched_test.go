@@ -57,9 +57,9 @@ func redisNodes(t *testing.T, dsn string, n int) []*redisNode {
 // dispatches waits until the node dispatches through Redis.
 func (n *redisNode) dispatches() {
 	n.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !n.b.Dispatch().Active; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !n.b.DispatchState().Active; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			n.t.Fatalf("the node dispatches %+v", n.b.Dispatch())
+			n.t.Fatalf("the node dispatches %+v", n.b.DispatchState())
 		}
 	}
 }

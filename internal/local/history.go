@@ -220,8 +220,9 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 		return state, err
 	}
 	number := a.Number
-	// A step that was assigned and not started is charged only where free requeues are switched off; its failure shows it.
-	charged := a.Outcome == task.NotStarted && a.Failure != nil
+	// A step that was assigned and not started is charged if its dispatch expired, or where free requeues are switched
+	// off; its failure shows it.
+	charged := a.Failure != nil
 	if a.AssignedAt != 0 && a.StartedAt == 0 && !charged {
 		number++ // not begun, so not counted: its number would have been the next
 	}

@@ -108,7 +108,8 @@ func (b *Backend) Templates(ctx context.Context, f tasker.TemplateFilter) (*task
 func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, error) {
 	out := &tasker.Template{Damage: t.Unread, Namespace: t.Namespace, Name: t.Name, Version: t.Version,
 		Description: t.Description,
-		Lifecycle:   fromLifecycle(t.Lifecycle), Fingerprint: t.Fingerprint, CreatedAt: t.CreatedAt}
+		Lifecycle:   fromLifecycle(t.Lifecycle), Fingerprint: t.Fingerprint, CreatedAt: t.CreatedAt,
+		DispatchTTLMS: int(t.DispatchTTL / time.Millisecond)}
 	if t.Priority != nil {
 		out.Priority = tasker.Priority(b.engine.PriorityName(*t.Priority))
 	}
@@ -140,7 +141,8 @@ func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 		Retry: tasker.RetryPolicy{Retryable: retry.Retryable, MaxAttempts: retry.MaxAttempts, Backoff: string(retry.Backoff),
 			BackoffBaseMS: int(retry.Base / time.Millisecond), MaxBackoffMS: int(retry.Max / time.Millisecond),
 			Jitter: retry.Jitter},
-		TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities}
+		TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
+		DispatchTTLMS: int(s.DispatchTTL / time.Millisecond)}
 	for _, c := range failure.Classes {
 		if n := s.Retry.Limits.Of(c); n != nil {
 			if out.Retry.Limits == nil {

@@ -242,8 +242,8 @@ func (n *Node) Jobs() dlqapi.Backend {
 	return public.NewJobs(n.inbox)
 }
 
-// Dispatch returns the present way of steps to workers.
-func (n *Node) Dispatch() engine.DispatchState { return n.engine.Dispatch() }
+// DispatchState returns the present way of steps to workers.
+func (n *Node) DispatchState() engine.DispatchState { return n.engine.DispatchState() }
 
 // Close closes the store, and the dispatcher if there is one. Run must have returned.
 func (n *Node) Close() error {

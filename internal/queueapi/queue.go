@@ -192,7 +192,7 @@ type QueueError struct {
 	Type          string              `json:"error_type,omitempty"`
 	Class         tasker.FailureClass `json:"class,omitempty" enum:"transient,resource,logic,worker"`
 	Retryable     bool                `json:"retryable"`
-	FailureReason string              `json:"failure_reason" doc:"Outcome of the attempt: failed, timed_out, lease_expired, not_started."`
+	FailureReason string              `json:"failure_reason" doc:"Outcome of the attempt: failed, timed_out, lease_expired, not_started, dispatch_expired."`
 	Details       json.RawMessage     `json:"details,omitempty"`
 }
 

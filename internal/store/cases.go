@@ -265,6 +265,14 @@ func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[tas
 	return found, nil
 }
 
+// ChargedAttempts returns the charged attempts of the steps of tasks; see engine.Evidences. Only a charged attempt has a
+// failure, which may be long and is not read.
+func (SQL) ChargedAttempts(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]task.Attempt, error) {
+	s := In(tx)
+	return collectByIDs(ctx, s, tasks, s.scanAttempt, `SELECT `+bareAttemptColumns+
+		` FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `, ``)
+}
+
 // LastFailures returns the last failed attempt of each task; see engine.Evidences. It first finds their places, because
 // a failure may be long and only one per task is needed.
 // A Stop names the step at which the task stopped. The last failure of that step is preferred to a later one of another

@@ -18,6 +18,7 @@ type templateBody struct {
 	Priority    *int            `json:"priority,omitempty"`
 	InputSchema json.RawMessage `json:"input_schema,omitempty"`
 	Lifecycle   task.Lifecycle  `json:"lifecycle"`
+	DispatchTTL time.Duration   `json:"dispatch_ttl,omitempty"`
 	Steps       []stepBody      `json:"steps"`
 }
 
@@ -33,15 +34,17 @@ type stepBody struct {
 	Timeout        time.Duration   `json:"timeout,omitempty"`
 	Capabilities   []string        `json:"capabilities,omitempty"`
 	Priority       *int            `json:"priority,omitempty"`
+	DispatchTTL    time.Duration   `json:"dispatch_ttl,omitempty"`
 }
 
 // encodeTemplate returns the body of a template as JSON.
 // Links between steps are left out: decodeTemplate computes them again.
 func encodeTemplate(t *task.Template) (any, error) {
-	b := templateBody{Description: t.Description, Priority: t.Priority, InputSchema: t.InputSchema, Lifecycle: t.Lifecycle}
+	b := templateBody{Description: t.Description, Priority: t.Priority, InputSchema: t.InputSchema, Lifecycle: t.Lifecycle,
+		DispatchTTL: t.DispatchTTL}
 	for _, s := range t.Steps {
 		b.Steps = append(b.Steps, stepBody{s.Name, s.Description, s.Handler, s.Initialization, s.Dependencies, s.Retry,
-			s.Timeout, s.Capabilities, s.Priority})
+			s.Timeout, s.Capabilities, s.Priority, s.DispatchTTL})
 	}
 	return jsonText(b)
 }
@@ -55,11 +58,12 @@ func decodeTemplate(t *task.Template, body JSON) error {
 		return err
 	}
 	t.Description, t.Priority, t.InputSchema, t.Lifecycle = b.Description, b.Priority, b.InputSchema, b.Lifecycle
+	t.DispatchTTL = b.DispatchTTL
 	for _, s := range b.Steps {
 		t.Steps = append(t.Steps, task.StepSpec{Name: s.Name, Description: s.Description, Handler: s.Handler,
 			Initialization: s.Initialization,
 			Dependencies:   s.Dependencies, Retry: s.Retry, Timeout: s.Timeout, Capabilities: s.Capabilities,
-			Priority: s.Priority})
+			Priority: s.Priority, DispatchTTL: s.DispatchTTL})
 	}
 	// steps in a cycle never run, and their tasks get a case; no other fault is accepted
 	if faults := t.Link(); len(faults) > 0 && faults[0].Message != t.Cycle {

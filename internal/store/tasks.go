@@ -87,8 +87,13 @@ func (s SQL) FindAttempts(ctx context.Context, id task.ID) ([]task.Attempt, erro
 }
 
 // attemptColumns are the columns that scanAttempt reads.
-const attemptColumns = `task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at,
-  finished_at, after_state, failure`
+const attemptColumns = attemptFacts + `, failure`
+
+// bareAttemptColumns are attemptColumns without the failure.
+const bareAttemptColumns = attemptFacts + `, NULL`
+
+const attemptFacts = `task_id, step_id, token, number, worker_no, outcome, ready_at, assigned_at, started_at,
+  finished_at, after_state`
 
 // scanAttempt reads attemptColumns.
 func (s SQL) scanAttempt(row Row) (task.Attempt, error) {

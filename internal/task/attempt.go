@@ -16,6 +16,8 @@ const (
 	Released     Outcome = "released"      // given back, without a charge
 	Snoozed      Outcome = "snoozed"       // the worker asked to run it later
 	Interrupted  Outcome = "cancelled"     // ended by a cancellation or an operator
+	// DispatchExpired: dispatched to the queue of a worker, and not started within its time to live.
+	DispatchExpired Outcome = "dispatch_expired"
 )
 
 // Attempt is the record of one ended lease without success. The step itself records a success.

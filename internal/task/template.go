@@ -21,6 +21,8 @@ type Template struct {
 	Priority    *int
 	InputSchema []byte // JSON, nil without a schema
 	Lifecycle   Lifecycle
+	// DispatchTTL is that of the steps without one of their own. 0 means the server's default.
+	DispatchTTL time.Duration
 	Steps       []StepSpec
 	// Source is the registered document, Fingerprint the SHA-256 (hex) of its canonical content.
 	Source      string
@@ -53,6 +55,9 @@ type StepSpec struct {
 	Timeout        time.Duration // 0 means the priority level's
 	Capabilities   []string      // sorted, no duplicates
 	Priority       *int          // nil means the task's
+	// DispatchTTL is how long the step may wait in the queue of a worker to which it was dispatched. 0 means that of the
+	// template.
+	DispatchTTL time.Duration
 
 	// Parents and Children are the dependencies as indexes into Steps, in both directions; Link sets them.
 	Parents  []int

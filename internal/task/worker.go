@@ -165,7 +165,7 @@ func (w *Worker) Breaker(now Instant, openFor time.Duration) (s BreakerState, un
 // not heard from in time, or lacked a resource.
 func WorkersFault(o Outcome, f *Failure) bool {
 	switch o {
-	case NotStarted, LeaseExpired, TimedOut:
+	case NotStarted, LeaseExpired, TimedOut, DispatchExpired:
 		return true
 	case Failed:
 		return f != nil && f.workers()

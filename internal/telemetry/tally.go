@@ -15,7 +15,7 @@ import (
 // counter, by its place here.
 var (
 	outcomes = [...]task.Outcome{task.Completed, task.Failed, task.TimedOut, task.LeaseExpired, task.NotStarted,
-		task.Released, task.Snoozed, task.Interrupted}
+		task.Released, task.Snoozed, task.Interrupted, task.DispatchExpired}
 	ends = [...]task.State{task.Complete, task.Errored, task.Cancelled, task.ResolvedManually}
 )
 

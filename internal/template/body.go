@@ -20,6 +20,7 @@ type body struct {
 	InputSchema json.RawMessage `json:"input_schema,omitempty"`
 	Lifecycle   *lifecycle      `json:"lifecycle,omitempty"`
 	Steps       []step          `json:"steps"`
+	DispatchTTL time.Duration   `json:"dispatch_ttl,omitempty"`
 }
 
 // lifecycle is task.Lifecycle in JSON; durations are in nanoseconds.
@@ -41,6 +42,7 @@ type step struct {
 	Timeout        time.Duration   `json:"timeout,omitempty"`
 	Capabilities   []string        `json:"required_capabilities,omitempty"`
 	Priority       *int            `json:"priority,omitempty"`
+	DispatchTTL    time.Duration   `json:"dispatch_ttl,omitempty"`
 }
 
 // retry is task.Retry in JSON.
@@ -65,6 +67,7 @@ func bodyOf(t *task.Template) body {
 	b := body{
 		Namespace: t.Namespace, Name: t.Name, Version: t.Version, Adhoc: t.Adhoc, Description: t.Description,
 		Priority: t.Priority, InputSchema: t.InputSchema, Steps: make([]step, 0, len(t.Steps)),
+		DispatchTTL: t.DispatchTTL,
 	}
 	if t.Lifecycle != (task.Lifecycle{}) {
 		l := lifecycle(t.Lifecycle)
@@ -74,7 +77,7 @@ func bodyOf(t *task.Template) body {
 		b.Steps = append(b.Steps, step{
 			Name: s.Name, Description: s.Description, Handler: s.Handler, Initialization: s.Initialization,
 			Dependencies: s.Dependencies, Retry: retry(s.Retry), Timeout: s.Timeout, Capabilities: s.Capabilities,
-			Priority: s.Priority,
+			Priority: s.Priority, DispatchTTL: s.DispatchTTL,
 		})
 	}
 	return b

@@ -122,6 +122,8 @@ func TestFingerprintDiffers(t *testing.T) {
 		{"Capabilities", "[gpu, eu]", "[gpu]"},
 		{"Retry", "max_attempts: 3", "max_attempts: 4"},
 		{"Timeout", "60", "61"},
+		{"DispatchTTL", "version:", "dispatch_ttl_ms: 604800000\nversion:"},
+		{"StepDispatchTTL", "timeout_seconds: 60", "timeout_seconds: 60\n    dispatch_ttl_ms: 1000"},
 	} {
 		src := strings.Replace(plain, c.old, c.new, 1)
 		if src == plain {

@@ -56,6 +56,8 @@ const (
 
 	maxDelayMS        = int(task.MaxDelay / 1e6)
 	maxTimeoutSeconds = int(task.MaxDelay / 1e9)
+	minDispatchTTLMS  = int(task.MinDispatchTTL / 1e6)
+	maxDispatchTTLMS  = int(task.MaxDispatchTTL / 1e6)
 )
 
 // sourceLimits bound the source of a template.

@@ -120,6 +120,23 @@ func TestParseFull(t *testing.T) {
 	}
 }
 
+func TestParseDispatchTTL(t *testing.T) {
+	t.Parallel()
+	got := parse(t, `{name: o, version: "1", dispatch_ttl_ms: 604800000, steps: [{name: a, handler: h},
+		{name: b, handler: h, dispatch_ttl_ms: 1000}]}`)
+	if got.DispatchTTL != task.MaxDispatchTTL || got.Steps[1].DispatchTTL != task.MinDispatchTTL {
+		t.Errorf("the template waits %s, its second step %s", got.DispatchTTL, got.Steps[1].DispatchTTL)
+	}
+	for i, want := range []time.Duration{task.MaxDispatchTTL, task.MinDispatchTTL} {
+		if ttl := got.DispatchTTLOf(&task.Step{Ordinal: i + 1}, time.Minute); ttl != want {
+			t.Errorf("step %d waits %s, want %s", i+1, ttl, want)
+		}
+	}
+	if ttl := (&task.Template{}).DispatchTTLOf(&task.Step{}, time.Minute); ttl != time.Minute {
+		t.Errorf("a step without a time of its own waits %s", ttl)
+	}
+}
+
 func TestParseDefaults(t *testing.T) {
 	t.Parallel()
 	src := read(t, "testdata/good/smallest.yaml")

@@ -75,7 +75,7 @@ func (r *reader) tree(src []byte) *document.Node {
 func (r *reader) template(root *document.Node) *task.Template {
 	// The order of the getters is that of the problems with equal places only: err sorts them.
 	f, ok := r.open(root, "a template", "name", "namespace_name", "version", "description", "priority",
-		"input_schema", "metadata", "lifecycle", "steps")
+		"input_schema", "metadata", "lifecycle", "dispatch_ttl_ms", "steps")
 	if !ok {
 		return nil
 	}
@@ -87,6 +87,7 @@ func (r *reader) template(root *document.Node) *task.Template {
 		Priority:    r.priority(f),
 		InputSchema: r.schema(f.get("input_schema")),
 		Lifecycle:   r.lifecycle(f.get("lifecycle")),
+		DispatchTTL: f.dispatchTTL(),
 	}
 	if v := f.get("namespace_name"); v != nil {
 		t.Namespace = f.name("namespace_name", v, MaxName)
@@ -151,6 +152,11 @@ func (r *reader) lifecycle(v *document.Node) task.Lifecycle {
 		MaxStepsInProcess:         minutes("max_steps_in_process_minutes", maxStateMinutes),
 		MaxDuration:               minutes("max_duration_minutes", maxDurationMinutes),
 	}
+}
+
+// dispatchTTL reads dispatch_ttl_ms, of a template or of a step. 0 means that it is absent.
+func (f fields) dispatchTTL() time.Duration {
+	return time.Duration(f.whole("dispatch_ttl_ms", minDispatchTTLMS, maxDispatchTTLMS)) * time.Millisecond
 }
 
 // schema compiles the input schema, so that a faulty one is refused here and not with the first task.

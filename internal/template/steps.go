@@ -51,7 +51,7 @@ type places struct {
 func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 	at := places{name: item.At}
 	f, ok := r.open(item, "a step", "name", "description", "handler", "dependencies", "retry",
-		"timeout_seconds", "required_capabilities", "priority")
+		"timeout_seconds", "required_capabilities", "priority", "dispatch_ttl_ms")
 	if !ok {
 		r.priorities = append(r.priorities, "")
 		return task.StepSpec{}, at
@@ -66,6 +66,7 @@ func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 		Timeout:      time.Duration(f.whole("timeout_seconds", 1, maxTimeoutSeconds)) * time.Second,
 		Capabilities: r.capabilities(f),
 		Priority:     r.priority(f),
+		DispatchTTL:  f.dispatchTTL(),
 	}
 	s.Handler, s.Initialization = r.handler(f)
 	for _, v := range f.list("dependencies") {

@@ -42,14 +42,14 @@ func active(t *testing.T, want bool, nodes ...*node) {
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		as := true
 		for _, n := range nodes {
-			as = as && n.Dispatch().Active == want
+			as = as && n.DispatchState().Active == want
 		}
 		if as {
 			return
 		}
 		if time.Now().After(end) {
 			for _, n := range nodes {
-				t.Errorf("the node dispatches %+v; want active %v", n.Dispatch(), want)
+				t.Errorf("the node dispatches %+v; want active %v", n.DispatchState(), want)
 			}
 			t.FailNow()
 		}

@@ -14,7 +14,7 @@ func (u *Upkeep) dispatch() Loop {
 	return Loop{Name: "dispatch", Every: every, Everywhere: true, ReadsOnly: true,
 		Once: func(ctx context.Context) (int, bool, error) {
 			err := u.engine.MaintainDispatch(ctx)
-			now := u.engine.Dispatch()
+			now := u.engine.DispatchState()
 			switch {
 			case !now.Configured || now.Active == was.Active:
 			case now.Active:
@@ -29,7 +29,7 @@ func (u *Upkeep) dispatch() Loop {
 
 // active reports whether the dispatcher is used here. A process that is cut off from it leaves the work on it to
 // others.
-func (u *Upkeep) active() bool { return u.engine.Dispatch().Active }
+func (u *Upkeep) active() bool { return u.engine.DispatchState().Active }
 
 // held ends leases that ran out in the dispatcher.
 func (u *Upkeep) held() Loop {

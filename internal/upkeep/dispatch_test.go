@@ -18,8 +18,8 @@ func TestCutOffWithTheTurns(t *testing.T) {
 		way := &memory.Way{Dispatcher: server.Open()}
 		a, b := bootOn(t, d, way, settings.Config{}), bootOn(t, d, server.Open(), settings.Config{})
 		time.Sleep(10*time.Second + 500*time.Millisecond) // between two ticks
-		if !a.Dispatch().Active || !b.Dispatch().Active {
-			t.Fatalf("the nodes dispatch %+v, %+v", a.Dispatch(), b.Dispatch())
+		if !a.DispatchState().Active || !b.DispatchState().Active {
+			t.Fatalf("the nodes dispatch %+v, %+v", a.DispatchState(), b.DispatchState())
 		}
 		a.submit(job)
 		b.submit(job)
@@ -29,8 +29,8 @@ func TestCutOffWithTheTurns(t *testing.T) {
 		}
 		way.Cut.Store(true)
 		time.Sleep(5 * time.Second)
-		if a.Dispatch().Active || b.Dispatch().Active {
-			t.Fatalf("the nodes dispatch %+v, %+v; want both through the database", a.Dispatch(), b.Dispatch())
+		if a.DispatchState().Active || b.DispatchState().Active {
+			t.Fatalf("the nodes dispatch %+v, %+v; want both through the database", a.DispatchState(), b.DispatchState())
 		}
 
 		id := a.submit(job)
@@ -48,8 +48,8 @@ func TestCutOffWithTheTurns(t *testing.T) {
 		}
 		way.Cut.Store(false)
 		time.Sleep(5 * time.Second)
-		if !a.Dispatch().Active || !b.Dispatch().Active {
-			t.Errorf("after that the nodes dispatch %+v, %+v", a.Dispatch(), b.Dispatch())
+		if !a.DispatchState().Active || !b.DispatchState().Active {
+			t.Errorf("after that the nodes dispatch %+v, %+v", a.DispatchState(), b.DispatchState())
 		}
 	})
 }

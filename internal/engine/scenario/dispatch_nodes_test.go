@@ -249,9 +249,9 @@ func TestSwitchUnderLoad(t *testing.T) {
 func redisHandsOut(t *testing.T, nodes ...*engine.Engine) {
 	t.Helper()
 	for _, e := range nodes {
-		for end := time.Now().Add(patient); !e.Dispatch().Active; time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(patient); !e.DispatchState().Active; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("the node dispatches %+v", e.Dispatch())
+				t.Fatalf("the node dispatches %+v", e.DispatchState())
 			}
 		}
 	}

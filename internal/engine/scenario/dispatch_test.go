@@ -65,7 +65,7 @@ func (c *carried) nodeOn(d engine.Dispatcher) *engine.Engine {
 
 func (c *carried) active(want bool) {
 	c.t.Helper()
-	if s := c.engine.Dispatch(); s.Active != want || !s.Configured || (s.Why == nil) != want {
+	if s := c.engine.DispatchState(); s.Active != want || !s.Configured || (s.Why == nil) != want {
 		c.t.Fatalf("the dispatch is %+v; want active %v", s, want)
 	}
 }
@@ -155,7 +155,7 @@ func TestDispatcherAway(t *testing.T) {
 		during := c.submit(job) // is stored; nobody needs to know more
 		synctest.Wait()
 		c.active(false)
-		if why := c.engine.Dispatch().Why; !errors.Is(why, errAway) {
+		if why := c.engine.DispatchState().Why; !errors.Is(why, errAway) {
 			t.Errorf("why: %v", why)
 		}
 		c.keepUp()

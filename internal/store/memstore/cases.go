@@ -180,6 +180,22 @@ func (*Store) Evidence(ctx context.Context, within engine.Tx, tasks []task.ID) (
 	return out, nil
 }
 
+// ChargedAttempts implements engine.Evidences.
+// An unknown task has none.
+func (*Store) ChargedAttempts(ctx context.Context, within engine.Tx, tasks []task.ID) ([]task.Attempt, error) {
+	t := in(within)
+	var out []task.Attempt
+	for _, id := range tasks {
+		for _, a := range t.s.attempts[id] {
+			if a.Failure != nil {
+				a.Failure = nil
+				out = append(out, a)
+			}
+		}
+	}
+	return out, nil
+}
+
 // lastFailures returns the last failed attempts of the steps of a task.
 // The most recent failure of all comes first.
 func (s *state) lastFailures(id task.ID) []task.Attempt {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -203,8 +204,8 @@ func evidence(f *fixture) {
 		}
 		return a
 	}
-	last, other := attempt(0, 2, "the second"), attempt(1, 1, "beside it")
-	f.addAttempts(attempt(0, 1, "the first"), last, other, attempt(1, 2, "")) // the last one did not fail
+	first, last, other := attempt(0, 1, "the first"), attempt(0, 2, "the second"), attempt(1, 1, "beside it")
+	f.addAttempts(first, last, other, attempt(1, 2, "")) // the last one did not fail
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		got, err := f.store.CaseStore().Evidence(ctx, tx,
 			[]task.ID{j.task.ID, plain.task.ID, silent.task.ID, f.store.IDs().Take(f.now.Time(), 1)})
@@ -213,6 +214,16 @@ func evidence(f *fixture) {
 		f.equal("evidence", got,
 			map[task.ID]engine.Evidence{j.task.ID: {Context: j.task.Context, Failures: []task.Attempt{last, other}},
 				plain.task.ID: {Context: plain.task.Context}, silent.task.ID: {}})
+		if err != nil {
+			return err
+		}
+		charged, err := f.store.CaseStore().ChargedAttempts(ctx, tx, []task.ID{j.task.ID, plain.task.ID})
+		slices.SortFunc(charged, func(a, b task.Attempt) int { return cmp.Or(byStep(a, b), cmp.Compare(a.Token, b.Token)) })
+		want := []task.Attempt{first, last, other}
+		for i := range want {
+			want[i].Failure = nil
+		}
+		f.equal("charged attempts", charged, want)
 		return err
 	})
 }

@@ -51,7 +51,7 @@ func diamond(namespace, name, version string) *task.Template {
 	t := &task.Template{Namespace: namespace, Name: name, Version: version, Description: "two branches that meet",
 		Priority: &high, InputSchema: []byte(`{"type":"object"}`),
 		Lifecycle: task.Lifecycle{MaxWaitingForDependencies: time.Hour, MaxWaitingForRetry: 2 * time.Hour,
-			MaxStepsInProcess: 3 * time.Hour, MaxDuration: 4 * time.Hour},
+			MaxStepsInProcess: 3 * time.Hour, MaxDuration: 4 * time.Hour}, DispatchTTL: 90 * time.Second,
 		Source: "name: " + name, Fingerprint: "f00d" + version, CreatedAt: time.Date(2026, 2, 1, 0, 0, 0, 1000, time.UTC),
 		Steps: []task.StepSpec{
 			{Name: "start", Handler: "a", Description: "first", Initialization: []byte(`{"n":1}`), Retry: task.DefaultRetry(),
@@ -59,7 +59,7 @@ func diamond(namespace, name, version string) *task.Template {
 			{Name: "left", Handler: "b", Dependencies: []string{"start"}, Retry: task.Retry{Retryable: true, MaxAttempts: 3,
 				Backoff: task.BackoffLinear, Base: 1500 * time.Millisecond, Max: time.Minute, Jitter: 0.25, BaseSaid: true,
 				JitterSaid: true}},
-			{Name: "right", Handler: "c", Dependencies: []string{"start"}, Priority: &high},
+			{Name: "right", Handler: "c", Dependencies: []string{"start"}, Priority: &high, DispatchTTL: 1500 * time.Millisecond},
 			{Name: "end", Handler: "a", Dependencies: []string{"left", "right"}, Capabilities: []string{"gpu", "net"}},
 		}}
 	t.Link()

@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Steps that were dispatched to the queue of a worker and not started in time. The broker tells so by the expired
+// message, a letter; if it does not, the lease ends a little later, and ReapLeases finds it (the backstop). Both end the
+// attempt in the same way, and the lease makes sure that only one of them does.
+
+// ExpiredDispatch names a dispatch whose message has expired.
+type ExpiredDispatch struct {
+	Lease LeaseRef
+	At    task.Instant // when it expired; 0: not known
+}
+
+// ExpireDispatches fails the attempts of steps that waited too long in the queues of their workers, in one transaction,
+// and answers each in order. Delivery.OnExpiry, Delivery.ExpiryLimit and the retry policy of the step decide what
+// becomes of it.
+//
+// A letter that comes late is normal, not an error of the call: its answer has StaleToken where the lease is over (the
+// step was settled, given back or reassigned), and WrongState where the worker has started the step. NotFound: there is
+// no such step. None of them changes anything, so a letter may be delivered any number of times. ExpireDispatches blocks until the
+// outcome is durable. Invalid: no dispatches. TooLarge: more than Limits.BatchItems.
+func (e *Engine) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch) ([]Answer, error) {
+	if err := e.checkBatch("/dispatches", len(expired)); err != nil {
+		return nil, err
+	}
+	ids := make([]task.ID, len(expired))
+	for i, d := range expired {
+		ids[i] = d.Lease.Step
+	}
+	var answers []Answer
+	err := e.write(ctx, "expire_dispatches", func(u *unit) error {
+		works, err := u.rows.load(ids)
+		if err != nil {
+			return err
+		}
+		answers = make([]Answer, len(expired))
+		seen := map[*task.Step]bool{}
+		var due []expiry
+		for i, w := range works {
+			ref := expired[i].Lease
+			answers[i] = Answer{Step: ref.Step, Err: u.lateLetter(w.Step, ref)}
+			if answers[i].Err == nil && seen[w.Step] {
+				answers[i].Err = notInForce(w.Step, ref)
+			} else if answers[i].Err == nil {
+				seen[w.Step] = true
+				due = append(due, expiry{Work: w, at: expired[i].At})
+			}
+		}
+		if err := u.withWorkers(due); err != nil {
+			return err
+		}
+		if err := u.expireDispatches(due); err != nil {
+			return err
+		}
+		for i, w := range works {
+			if w.Step == nil || expired[i].Lease.Token == 0 {
+				continue
+			}
+			answers[i].State = w.Step.State
+			if answers[i].Err == nil && w.Step.Queue == task.Timers {
+				answers[i].NextRetryAt = task.Instant(w.Step.Key)
+			}
+		}
+		return nil
+	})
+	return answers, err
+}
+
+// lateLetter returns the reason why a letter about a lease changes nothing; nil if the step still waits to be started
+// under it. A dispatched lease is always in the store: one that only a token remembers is not adopted, as a verb of its
+// worker would.
+func (u *unit) lateLetter(s *task.Step, ref LeaseRef) error {
+	if s == nil {
+		return task.Errorf(task.NotFound, "there is no step %s", ref.Step)
+	}
+	if !s.HeldUnder(ref.Token) || !u.leases.inForce(s, ref) {
+		return notInForce(s, ref)
+	}
+	if s.State != task.StepAssigned {
+		return task.Errorf(task.WrongState, "the worker has started step %s: it is %s", s.ID, s.State)
+	}
+	return nil
+}
+
+// expiry is a dispatch that has expired, with the worker to whose queue it was sent.
+type expiry struct {
+	Work
+	at     task.Instant // 0: not known
+	worker *task.Worker // nil: it was deleted
+}
+
+// undelivered separates the steps whose dispatch has expired from the other leases that are due.
+//
+// Two facts tell a dispatch from a step that its worker has polled, and both are in the store since the lease began: the
+// worker has a transport with a queue, and the lease is longer than that of a poll. A worker with a queue may poll too,
+// and then has the usual time to start. The length alone would not do, because the time to start may be configured
+// anew; with it, no more workers are read than there can be dispatches.
+func (u *unit) undelivered(works []Work) (late []expiry, others []Work, err error) {
+	for _, w := range works {
+		s := w.Step
+		if s.State == task.StepAssigned && s.LeaseUntil.Sub(s.AssignedAt) != u.e.cfg.Leases.StartTimeout &&
+			u.leaseOutcome(s) == notStarted {
+			late = append(late, expiry{Work: w})
+		}
+	}
+	if len(late) == 0 {
+		return nil, works, nil
+	}
+	if err := u.withWorkers(late); err != nil {
+		return nil, nil, err
+	}
+	late = slices.DeleteFunc(late, func(x expiry) bool {
+		return x.worker == nil || x.worker.Transport != task.TransportAMQP
+	})
+	apart := make(map[*task.Step]bool, len(late))
+	for _, x := range late {
+		apart[x.Step] = true
+	}
+	others = slices.DeleteFunc(slices.Clone(works), func(w Work) bool { return apart[w.Step] })
+	return late, others, nil
+}
+
+// withWorkers adds their workers to expired dispatches.
+func (u *unit) withWorkers(list []expiry) error {
+	if len(list) == 0 {
+		return nil
+	}
+	nos := make([]int64, len(list))
+	for i, x := range list {
+		nos[i] = x.Step.WorkerNo
+	}
+	slices.Sort(nos)
+	workers, err := u.tx.Workers(u.ctx, slices.Compact(nos))
+	if err != nil {
+		return err
+	}
+	of := make(map[int64]*task.Worker, len(workers))
+	for _, w := range workers {
+		of[w.No] = w
+	}
+	for i := range list {
+		list[i].worker = of[list[i].Step.WorkerNo]
+	}
+	return nil
+}
+
+// expireDispatches fails the attempts of expired dispatches. They never began, so nothing shows a start, but they count
+// against the attempts of the step: it has waited for a worker long enough.
+func (u *unit) expireDispatches(list []expiry) error {
+	again, err := u.retriesExpired(list)
+	if err != nil {
+		return err
+	}
+	for i, x := range list {
+		t, err := u.rows.template(x.Step.DefID)
+		if err != nil {
+			return err
+		}
+		f, err := u.expiryFailure(x, u.e.dispatchTTL(x.Step, t), again[i])
+		if err != nil {
+			return err
+		}
+		x.Step.Charge()
+		if err := u.fail(x.Work, task.DispatchExpired, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retriesExpired reports of each expired dispatch whether its step may be tried again, as far as Delivery is concerned.
+// Every expired dispatch is a charged attempt, so the attempts are read only of steps that have enough of them for the
+// limit.
+func (u *unit) retriesExpired(list []expiry) ([]bool, error) {
+	cfg, again := u.e.cfg.Delivery, make([]bool, len(list))
+	if cfg.OnExpiry == settings.ExpiryFail {
+		return again, nil
+	}
+	var tasks []task.ID
+	for i, x := range list {
+		if again[i] = x.Step.Attempts+1 < cfg.ExpiryLimit; !again[i] {
+			tasks = append(tasks, x.Step.TaskID)
+		}
+	}
+	if len(tasks) == 0 {
+		return again, nil
+	}
+	slices.SortFunc(tasks, func(a, b task.ID) int { return cmp.Compare(a.String(), b.String()) })
+	charged, err := u.e.evidences.ChargedAttempts(u.ctx, u.tx, slices.Compact(tasks))
+	if err != nil {
+		return nil, err
+	}
+	of := map[task.ID][]task.Attempt{}
+	for _, a := range charged {
+		of[a.StepID] = append(of[a.StepID], a)
+	}
+	for i, x := range list {
+		again[i] = again[i] || task.ExpiredDispatches(of[x.Step.ID], x.Step)+1 < cfg.ExpiryLimit
+	}
+	return again, nil
+}
+
+// The failure of an expired dispatch, as people and programs recognise it.
+const (
+	expiredType    = "queue_timeout"
+	expiredCode    = "WORKER_QUEUE_TTL_EXPIRED"
+	expiredMessage = "Worker queue TTL expired"
+)
+
+// expiryFailure is the failure of an expired dispatch.
+func (u *unit) expiryFailure(x expiry, ttl time.Duration, retryable bool) (*task.Failure, error) {
+	at := cmp.Or(x.at, x.Step.AssignedAt.Add(ttl))
+	details := struct {
+		Worker     string `json:"worker,omitempty"`
+		WorkerName string `json:"worker_name,omitempty"`
+		ExpiredAt  string `json:"expired_at"`
+		TTL        int64  `json:"ttl_ms"`
+	}{ExpiredAt: at.Time().UTC().Format("2006-01-02T15:04:05.000Z07:00"), TTL: ttl.Milliseconds()}
+	if x.worker != nil {
+		details.Worker, details.WorkerName = x.worker.ID.String(), x.worker.Name
+	}
+	data, err := json.Marshal(details)
+	if err != nil {
+		return nil, fmt.Errorf("encode the details of an expired dispatch: %w", err)
+	}
+	return &task.Failure{Type: expiredType, Code: expiredCode, Message: expiredMessage, Class: failure.Worker,
+		Retryable: retryable, Details: data}, nil
+}
