@@ -14,20 +14,20 @@ type TemplateSource struct {
 // Template is one registered version of a workflow. A version never changes: to register the same content
 // again changes nothing, and other content is refused with CodeConflict.
 type Template struct {
-	Namespace   string         `json:"namespace_name"`
-	Name        string         `json:"name"`
-	Version     string         `json:"version"`
-	Description string         `json:"description,omitempty"`
-	Priority    Priority       `json:"priority,omitempty"`
-	InputSchema any            `json:"input_schema,omitempty" doc:"JSON Schema of a task's context."`
-	Lifecycle   Lifecycle      `json:"lifecycle"`
+	Namespace   string    `json:"namespace_name"`
+	Name        string    `json:"name"`
+	Version     string    `json:"version"`
+	Description string    `json:"description,omitempty"`
+	Priority    Priority  `json:"priority,omitempty"`
+	InputSchema any       `json:"input_schema,omitempty" doc:"JSON Schema of a task's context."`
+	Lifecycle   Lifecycle `json:"lifecycle"`
 	// DispatchTTLMS is that of the steps without one of their own; 0: the server's default.
-	DispatchTTLMS int `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps without a value of their own."`
-	Steps       []TemplateStep `json:"steps,omitempty"`
-	Fingerprint string         `json:"fingerprint" doc:"SHA-256 of the canonical content."`
-	CreatedAt   time.Time      `json:"created_at"`
-	Created     bool           `json:"created" doc:"True in the response to the registration that stored the version."`
-	YAML        string         `json:"yaml,omitempty" doc:"The registered source."`
+	DispatchTTLMS int            `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps without a value of their own."`
+	Steps         []TemplateStep `json:"steps,omitempty"`
+	Fingerprint   string         `json:"fingerprint" doc:"SHA-256 of the canonical content."`
+	CreatedAt     time.Time      `json:"created_at"`
+	Created       bool           `json:"created" doc:"True in the response to the registration that stored the version."`
+	YAML          string         `json:"yaml,omitempty" doc:"The registered source."`
 	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
