@@ -316,7 +316,7 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 	switch {
 	case c.start:
 		err = s.Claim(c.worker, u.now, u.now.Add(cfg.Lease()))
-	case c.dispatch:
+	case c.toQueue:
 		var t *task.Template
 		if t, err = u.rows.template(s.DefID); err == nil {
 			err = s.Assign(c.worker, u.now, u.now.Add(u.e.dispatchTTL(s, t)+cfg.StartTimeout))

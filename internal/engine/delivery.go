@@ -59,7 +59,7 @@ func (e *Engine) Dispatch(ctx context.Context, worker task.ID, capacity int,
 	if w.Transport != task.TransportAMQP {
 		return nil, false, task.Errorf(task.WrongState, "the worker %s polls: it has no queue to send steps to", worker)
 	}
-	leases, leaving, err := e.poll(ctx, w, &poller{dispatch: true}, version, capacity, wait)
+	leases, leaving, err := e.poll(ctx, w, &poller{toQueue: true}, version, capacity, wait)
 	var out []Dispatched
 	for i := range leases {
 		out = append(out, Dispatched{leases[i], e.dispatchTTL(&leases[i].Step, leases[i].Template)})

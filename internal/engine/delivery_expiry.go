@@ -14,8 +14,8 @@ import (
 )
 
 // Steps that were dispatched to the queue of a worker and not started in time. The broker tells so by the expired
-// message, a letter; if it does not, the lease ends a little later, and ReapLeases finds it (the backstop). Both end the
-// attempt in the same way, and the lease makes sure that only one of them does.
+// message, a letter; if it does not, the lease ends a little later, and ReapLeases finds it (the backstop). Both end
+// the attempt in the same way, and the lease makes sure that only one of them does.
 
 // ExpiredDispatch names a dispatch whose message has expired.
 type ExpiredDispatch struct {
@@ -29,8 +29,8 @@ type ExpiredDispatch struct {
 //
 // A letter that comes late is normal, not an error of the call: its answer has StaleToken where the lease is over (the
 // step was settled, given back or reassigned), and WrongState where the worker has started the step. NotFound: there is
-// no such step. None of them changes anything, so a letter may be delivered any number of times. ExpireDispatches blocks until the
-// outcome is durable. Invalid: no dispatches. TooLarge: more than Limits.BatchItems.
+// no such step. None of them changes anything, so a letter may be delivered any number of times. ExpireDispatches
+// blocks until the outcome is durable. Invalid: no dispatches. TooLarge: more than Limits.BatchItems.
 func (e *Engine) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch) ([]Answer, error) {
 	if err := e.checkBatch("/dispatches", len(expired)); err != nil {
 		return nil, err
@@ -103,10 +103,10 @@ type expiry struct {
 
 // undelivered separates the steps whose dispatch has expired from the other leases that are due.
 //
-// Two facts tell a dispatch from a step that its worker has polled, and both are in the store since the lease began: the
-// worker has a transport with a queue, and the lease is longer than that of a poll. A worker with a queue may poll too,
-// and then has the usual time to start. The length alone would not do, because the time to start may be configured
-// anew; with it, no more workers are read than there can be dispatches.
+// Two facts tell a dispatch from a step that its worker has polled, and both are in the store since the lease began:
+// the worker has a transport with a queue, and the lease is not as long as that of a poll. A worker with a queue may
+// poll too, and then has the usual time to start. The length alone would not do, because the time to start may be
+// configured anew; with it, workers are read only where there can be dispatches.
 func (u *unit) undelivered(works []Work) (late []expiry, others []Work, err error) {
 	for _, w := range works {
 		s := w.Step

@@ -117,7 +117,7 @@ func (g *dispatchQueue) leaseFromCache(calls []*poller, lists [][]taken) (rest i
 	began, u := g.e.startObserving(), newUnit(context.Background(), g.e, nil)
 	for i, list := range lists {
 		for j := range list {
-			if calls[i].dispatch { // its lease goes to the store
+			if calls[i].toQueue { // its lease goes to the store
 				rest++
 			} else if l, ok := g.leaseSubmitted(u, list[j].Hold, calls[i].start); ok {
 				list[j].lease = &l
@@ -159,7 +159,7 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 				u.leases.removals = append(u.leases.removals, Removal{Offered: at[n].Offered})
 				continue
 			}
-			if whose[n].dispatch {
+			if whose[n].toQueue {
 				if err := u.storeDispatch(w); err != nil {
 					return err
 				}

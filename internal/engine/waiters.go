@@ -34,7 +34,7 @@ type poller struct {
 	routes   []int64       // the routes it waits on, sorted; shared with every poller that serves the same
 	capacity int
 	start    bool // begin the attempts at once
-	dispatch bool // for the queue of the worker, with the time that a step may wait there; see Engine.Dispatch
+	toQueue  bool // for the queue of the worker, with the time that a step may wait there; see Engine.Dispatch
 
 	wake      chan struct{} // closed when there may be work, or when a field below is set
 	handed    []Lease       // steps that a transaction gave to the poller

@@ -21,8 +21,8 @@ type Dispatched struct {
 	At time.Time
 }
 
-// Dispatch leases up to capacity steps to a worker with the transport amqp, for the caller to send them to its queue; see
-// engine.Engine.Dispatch. It waits up to wait for the first one. leaving: the worker gets no more steps.
+// Dispatch leases up to capacity steps to a worker with the transport amqp, for the caller to send them to its queue;
+// see engine.Engine.Dispatch. It waits up to wait for the first one. leaving: the worker gets no more steps.
 // CodeNotFound: the worker is unknown. CodeWrongState: it only polls. What cannot be sent, the caller gives back by
 // Settle with tasker.ResultReleased.
 func (b *Backend) Dispatch(ctx context.Context, worker uuid.UUID, capacity int,

@@ -265,8 +265,8 @@ func (SQL) Evidence(ctx context.Context, tx engine.Tx, tasks []task.ID) (map[tas
 	return found, nil
 }
 
-// ChargedAttempts returns the charged attempts of the steps of tasks; see engine.Evidences. Only a charged attempt has a
-// failure, which may be long and is not read.
+// ChargedAttempts returns the charged attempts of the steps of tasks; see engine.Evidences. Only a charged attempt has
+// a failure, which may be long and is not read.
 func (SQL) ChargedAttempts(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]task.Attempt, error) {
 	s := In(tx)
 	return collectByIDs(ctx, s, tasks, s.scanAttempt, `SELECT `+bareAttemptColumns+

@@ -59,7 +59,8 @@ func diamond(namespace, name, version string) *task.Template {
 			{Name: "left", Handler: "b", Dependencies: []string{"start"}, Retry: task.Retry{Retryable: true, MaxAttempts: 3,
 				Backoff: task.BackoffLinear, Base: 1500 * time.Millisecond, Max: time.Minute, Jitter: 0.25, BaseSaid: true,
 				JitterSaid: true}},
-			{Name: "right", Handler: "c", Dependencies: []string{"start"}, Priority: &high, DispatchTTL: 1500 * time.Millisecond},
+			{Name: "right", Handler: "c", Dependencies: []string{"start"}, Priority: &high,
+				DispatchTTL: 1500 * time.Millisecond},
 			{Name: "end", Handler: "a", Dependencies: []string{"left", "right"}, Capabilities: []string{"gpu", "net"}},
 		}}
 	t.Link()
