@@ -2,6 +2,7 @@ package tasker_test
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -27,7 +28,7 @@ func newFakeTransport() *fakeTransport {
 
 func (f *fakeTransport) Name() string { return tasker.TransportAMQP }
 
-func (f *fakeTransport) Check(context.Context) error { return f.check }
+func (f *fakeTransport) Check(context.Context, *slog.Logger) error { return f.check }
 
 // Receive keeps its promise to return only when every delivery has its answer.
 func (f *fakeTransport) Receive(ctx context.Context, in tasker.Intake) {

@@ -15,9 +15,10 @@ import (
 type Transport interface {
 	// Name is the transport that the worker registers with, such as TransportAMQP.
 	Name() string
-	// Check connects to the broker once and disconnects. It blocks and retries while the broker is unavailable, and
-	// returns an error when the broker refuses the credentials, when the settings are wrong, or when ctx ends.
-	Check(ctx context.Context) error
+	// Check connects to the broker once and disconnects. It blocks and retries while the broker is unavailable, of which
+	// log tells, and returns an error when the broker refuses the credentials, when the settings are wrong, or when ctx
+	// ends.
+	Check(ctx context.Context, log *slog.Logger) error
 	// Receive consumes the queue and passes each message to in.Deliver, until ctx ends. It handles every failure:
 	// it reconnects after growing pauses, and waits for a queue that does not exist. When ctx has ended, it takes no
 	// more messages and returns as soon as each delivery has its answer, or the connection is lost.
@@ -26,7 +27,7 @@ type Transport interface {
 
 // Intake is what a Transport receives and for whom.
 type Intake struct {
-	// WorkerID is the worker; a message for another one is acknowledged and not delivered.
+	// WorkerID is the worker. A message for another one is rejected, not delivered.
 	WorkerID uuid.UUID
 	// Queue is the name of the queue, from the answer to the registration.
 	Queue string
@@ -47,6 +48,6 @@ type Delivery struct {
 	Ack func()
 	// Release returns the message to its queue: no server has answered.
 	Release func()
-	// Reject removes the message as unusable, so that the broker makes a dead letter of it.
+	// Reject removes the message as unusable. The broker makes a dead letter of it.
 	Reject func()
 }

@@ -111,7 +111,7 @@ func newSession(ctx context.Context, w *Worker, handlers map[string]Handler) *se
 // begin checks the broker, if there is one, and registers. A worker that cannot receive must not be sent steps.
 func (s *session) begin(ctx context.Context) error {
 	if t := s.opts.Transport; t != nil {
-		if err := t.Check(ctx); err != nil {
+		if err := t.Check(ctx, s.log); err != nil {
 			return fmt.Errorf("connect worker %s: %w", s.opts.Name, err)
 		}
 	}

@@ -190,6 +190,7 @@ var layers = map[string]struct {
 		"the public API of dead letters is as light as the root package"},
 	"operate": {[]string{".", "internal/chain", "internal/query"},
 		"the public API of operators is as light as the root package"},
+	"rabbitmq": {[]string{".", "internal/amqp"}, "a worker binary imports it: a client of RabbitMQ, and no server"},
 	"redisqueue": {[]string{"internal/clock", "internal/coalesce", "internal/failure", "internal/redislist",
 		"internal/spool"}, "applications that know no Tasker import it: a client of Redis, and no engine"},
 	"internal/vitals":  {nil, "it measures the process, whatever that does; a worker binary carries it"},
@@ -297,6 +298,21 @@ func TestRedisQueueIsLight(t *testing.T) {
 	}
 }
 
+// TestRabbitMQIsLight: a worker that gets its steps over RabbitMQ carries its client, and no more than another worker.
+func TestRabbitMQIsLight(t *testing.T) {
+	t.Parallel()
+	worker := find(t, ".").Deps
+	for _, path := range find(t, "rabbitmq").Deps {
+		if path == module || standard(path) || slices.Contains(worker, path) {
+			continue
+		}
+		if path != module+"/internal/amqp" && path != "github.com/rabbitmq/amqp091-go" &&
+			!strings.HasPrefix(path, "github.com/rabbitmq/amqp091-go/") {
+			t.Errorf("rabbitmq brings %s along: every worker would carry it", path)
+		}
+	}
+}
+
 // TestOneDoorToTheStores: one package wires an engine to its store and one puts an API
 // before it. What else opens a store looks after databases, and serves nobody.
 func TestOneDoorToTheStores(t *testing.T) {
@@ -359,13 +375,14 @@ var homes = map[string][]string{
 		"internal/httpapi/endpoint", "internal/httpapi/inbox",
 		"internal/httpapi/queue", "internal/httpapi/stepworker", "internal/httpapi/taskworker", "internal/httpapi/workers",
 		"internal/inbox/news", "internal/inbox/public", "internal/local",
-		"internal/node", "internal/query", "internal/queueapi", "internal/script", "internal/strictjson", "operate"},
+		"internal/node", "internal/query", "internal/queueapi", "internal/script", "internal/strictjson", "operate",
+		"rabbitmq"},
 	// embedded and node: SubmitTx is given a transaction of pgx
 	"github.com/jackc/pgx/v5": {"embedded", "internal/bench", "internal/doctor", "internal/node",
 		"internal/pgtest", "internal/store/postgres", "internal/transfer"},
 	"github.com/pressly/goose/v3":    {"internal/migration"},
 	"github.com/prometheus/":         {"internal/telemetry"},
-	"github.com/rabbitmq/amqp091-go": {"internal/dispatch/rabbitmq", "internal/amqp"},
+	"github.com/rabbitmq/amqp091-go": {"internal/dispatch/rabbitmq", "internal/amqp", "rabbitmq"},
 	"github.com/redis/rueidis": {"internal/bench", "internal/broker/redis", "internal/dispatch/redis",
 		"internal/redislist", "internal/redisurl", "redisqueue"},
 	"github.com/santhosh-tekuri/jsonschema/": {"internal/template"},

@@ -1,0 +1,27 @@
+// Package rabbitmq gets the steps of a worker from RabbitMQ instead of polls:
+//
+//	transport := rabbitmq.NewTransport("amqp://worker:secret@broker:5672/tasker", rabbitmq.Options{})
+//	worker := tasker.NewWorker(client, &tasker.WorkerOptions{Transport: transport})
+//	worker.Handle("send_email", sendEmail)
+//	err := worker.Run(ctx)
+//
+// The server must offer it (message_queue.rabbitmq.url). It sends each step that it assigns to the worker to a queue of
+// the worker. The handlers are the same as those of a worker that polls, and both kinds may serve one handler. Steps
+// are started and settled over HTTP: a message is the notice of a lease, and may be lost, late or repeated without
+// harm.
+//
+// # Permissions
+//
+// The package declares and publishes nothing. Its user needs to read the queues of workers, and nothing else:
+//
+//	rabbitmqctl set_permissions -p tasker worker '^$' '^$' '^worker\..*\.executions$'
+//
+// # Failures
+//
+// The package reconnects with growing pauses, and waits for a queue that does not exist yet or has been moved. After a
+// lost connection RabbitMQ delivers again what was not acknowledged; the worker recognizes the steps that it has
+// started. No error and no log entry contains the password.
+//
+// Begin with transport.go, then consumer.go; answers.go acknowledges, message.go decodes.
+// docs/rabbitmq-workers.md describes the protocol for other languages.
+package rabbitmq

@@ -1,0 +1,36 @@
+package rabbitmq
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/rabbitmq/amqp091-go"
+
+	"github.com/taskerhq/tasker"
+)
+
+// messageType is the type of a message with a step.
+const messageType = "tasker.step"
+
+// workerHeader names the worker that a message is for.
+const workerHeader = "tasker-worker"
+
+// decode reads the step in a message for worker.
+func decode(d *amqp091.Delivery, worker uuid.UUID) (tasker.Assignment, error) {
+	var a tasker.Assignment
+	if d.Type != messageType {
+		return a, fmt.Errorf("its type is %q, not %q", d.Type, messageType)
+	}
+	if to, _ := d.Headers[workerHeader].(string); to != worker.String() {
+		return a, fmt.Errorf("it is for worker %q", to)
+	}
+	if err := json.Unmarshal(d.Body, &a); err != nil {
+		return a, fmt.Errorf("decode it: %w", err)
+	}
+	if a.StepUUID == uuid.Nil || a.Token == "" {
+		return a, errors.New("it has no step or no token")
+	}
+	return a, nil
+}

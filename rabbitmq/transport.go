@@ -1,0 +1,152 @@
+package rabbitmq
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rabbitmq/amqp091-go"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/amqp"
+)
+
+// Options configures NewTransport. A zero field selects the default.
+type Options struct {
+	// ConnectionName is the name that operators of RabbitMQ see. Defaults to "tasker worker" and the ID of the worker.
+	ConnectionName string
+}
+
+// Transport is a tasker.Transport over RabbitMQ. Several workers may share one; each has a connection of its own.
+type Transport struct {
+	url  string
+	opts Options
+}
+
+var _ tasker.Transport = (*Transport)(nil)
+
+// NewTransport returns a Transport that connects to a URL:
+//
+//	amqp://[USER:PASSWORD@]HOST[:PORT][/VHOST][?PARAMETERS]   amqps:// with TLS
+//
+// The parameters are those of RabbitMQ's own clients: heartbeat (in seconds, 10 by default), connection_timeout (in
+// milliseconds, 30,000 by default), auth_mechanism, and for TLS cacertfile, certfile, keyfile, verify and
+// server_name_indication. NewTransport connects to nothing; Check reports an invalid URL.
+func NewTransport(url string, opts Options) *Transport { return &Transport{url: url, opts: opts} }
+
+// Name implements tasker.Transport.
+func (t *Transport) Name() string { return tasker.TransportAMQP }
+
+// doubts is the number of successive refusals after which Check believes them. A server that stops in the middle of
+// the handshake looks as if it refused the password.
+const doubts = 3
+
+// Check implements tasker.Transport. It returns a *tasker.Error with CodeInvalid for an invalid URL, and with
+// CodeForbidden when RabbitMQ refuses the user or the virtual host, or its certificate is not trusted.
+func (t *Transport) Check(ctx context.Context, log *slog.Logger) error {
+	target, err := amqp.Parse(t.url)
+	if err != nil {
+		return &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error()}
+	}
+	var pause backoff
+	refusals := 0
+	for {
+		conn, err := target.Dial(ctx, "tasker worker")
+		if err == nil {
+			conn.Shutdown(closeTimeout)
+			return nil
+		}
+		if refusals++; !refused(err) {
+			refusals = 0
+		}
+		if refusals == doubts {
+			return &tasker.Error{Code: tasker.CodeForbidden, Message: err.Error()}
+		}
+		if ctx.Err() == nil {
+			log.Warn("RabbitMQ does not answer", "error", err)
+		}
+		if !pause.wait(ctx) {
+			return fmt.Errorf("connect to RabbitMQ: %w", ctx.Err())
+		}
+	}
+}
+
+// refused reports whether a connection failed in a way that only an operator can change.
+func refused(err error) bool {
+	var refusal *amqp091.Error
+	if errors.As(err, &refusal) {
+		return refusal.Code == amqp091.AccessRefused || refusal.Code == amqp091.NotAllowed
+	}
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &certificate)
+}
+
+// Receive implements tasker.Transport.
+func (t *Transport) Receive(ctx context.Context, in tasker.Intake) {
+	var pause backoff
+	for ctx.Err() == nil {
+		begun := time.Now()
+		err := t.consume(ctx, in)
+		if ctx.Err() != nil {
+			return
+		}
+		in.Logger.Warn("receive steps from RabbitMQ", "queue", in.Queue, "error", err)
+		if time.Since(begun) > maxPause {
+			pause = backoff{}
+		}
+		pause.wait(ctx)
+	}
+}
+
+// consume receives over one connection until ctx ends and every delivery has its answer, or the connection or the
+// consumer is lost. In the latter case it returns the reason.
+func (t *Transport) consume(ctx context.Context, in tasker.Intake) error {
+	name := t.opts.ConnectionName
+	if name == "" {
+		name = "tasker worker " + in.WorkerID.String()
+	}
+	target, err := amqp.Parse(t.url)
+	if err != nil {
+		return err
+	}
+	conn, err := target.Dial(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer conn.Shutdown(closeTimeout)
+	c, err := newConsumer(ctx, conn, in)
+	if err != nil {
+		return err
+	}
+	return c.run(ctx)
+}
+
+// closeTimeout bounds how long a connection waits for the broker at its end. RabbitMQ may be frozen, or the network.
+const closeTimeout = 5 * time.Second
+
+// Bounds of the pause between connections.
+const (
+	firstPause = 100 * time.Millisecond
+	maxPause   = 5 * time.Second
+)
+
+// backoff pauses longer after each failure, with jitter so that the workers of a broker do not return together.
+type backoff struct{ failures int }
+
+// wait pauses and reports whether ctx is still alive.
+func (b *backoff) wait(ctx context.Context) bool {
+	d := min(firstPause<<min(b.failures, 10), maxPause)
+	b.failures++
+	timer := time.NewTimer(d/2 + rand.N(d))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
