@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/script"
+	"github.com/taskerhq/tasker/rabbitmq"
 )
 
 // workerCommand holds the flags of `worker`.
@@ -22,6 +24,7 @@ type workerCommand struct {
 	env         []string
 	concurrency int
 	drain       time.Duration
+	transport   string
 	health      tasker.WorkerHealth
 	opts        tasker.WorkerOptions
 }
@@ -46,6 +49,10 @@ A program inherits PATH, HOME, USER, the locale, TZ and TMPDIR from the worker, 
 the variables that --env adds. It never inherits variables that begin with TASKER_,
 such as the API key of the worker.
 
+The worker polls its server for steps. With --transport and the URL of RabbitMQ, the
+server sends them to a queue of the worker instead; programs and results are the same.
+The server must be configured with message_queue.rabbitmq.url.
+
 A server that probes workers sends its health checks to --health-addr. The worker
 answers whether the machine or the control group has memory left and whether the
 worker reaches its server. An unhealthy worker gets no more steps.
@@ -67,12 +74,17 @@ within --drain-timeout; the worker then releases the rest without charging an at
 	// has.
 	f.StringSliceVar(&c.opts.Namespaces, "namespace", nil, "namespace to serve; repeatable (default all)")
 	f.StringSliceVar(&c.opts.Capabilities, "capability", nil, "capability of the worker; repeatable")
+	// How it gets them. The URL has a password, so it may come from the environment, which other users cannot see.
+	f.StringVar(&c.transport, "transport", "",
+		"http, or the URL of RabbitMQ: amqp://USER:PASSWORD@HOST/VHOST (default $TASKER_TRANSPORT, else http)")
 	f.DurationVar(
 		&c.drain,
 		"drain-timeout",
 		30*time.Second,
 		"time limit for running programs after the worker is told to stop",
 	)
+	f.DurationVar(&c.opts.HeartbeatInterval, "heartbeat-interval", 0,
+		"interval of heartbeats, at most a third of the lease (default: set by the server)")
 	// How its health is checked.
 	f.StringVar(&c.health.Addr, "health-addr", "", "address to serve GET /health on, such as :8090")
 	f.StringVar(
@@ -106,6 +118,12 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 	case c.health.URL != "":
 		return usagef("--health-url requires --health-addr")
 	}
+	if c.opts.HeartbeatInterval < 0 {
+		return usagef("--heartbeat-interval must not be negative")
+	}
+	if err := c.setTransport(); err != nil {
+		return err
+	}
 	c.opts.Logger = slog.New(slog.NewTextHandler(c.s.Err, nil))
 	worker := tasker.NewWorker(client, &c.opts)
 	names, err := c.handle(worker)
@@ -125,6 +143,20 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 		return err
 	}
 	return nil
+}
+
+// setTransport selects the transport of --transport or the environment. Without one the worker polls. No message
+// contains the URL, which has a password.
+func (c *workerCommand) setTransport() error {
+	text := cmp.Or(c.transport, c.s.getenv("TASKER_TRANSPORT"))
+	switch {
+	case text == "" || text == tasker.TransportHTTP:
+		return nil
+	case strings.HasPrefix(text, "amqp://") || strings.HasPrefix(text, "amqps://"):
+		c.opts.Transport = rabbitmq.NewTransport(text, rabbitmq.Options{})
+		return nil
+	}
+	return usagef("--transport must be http or a URL that begins with amqp:// or amqps://")
 }
 
 // handle registers a program for each --handler and returns the names of the handlers. It

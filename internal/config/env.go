@@ -18,7 +18,7 @@ const envPrefix = "TASKER_"
 // it, or it locates a database for Tasker's own tests, which start whole servers.
 func reserved(name string) bool {
 	return name == "TASKER_SERVER" || name == "TASKER_API_KEY" || name == "TASKER_CONFIG" ||
-		strings.HasPrefix(name, "TASKER_TEST_")
+		name == "TASKER_TRANSPORT" || strings.HasPrefix(name, "TASKER_TEST_")
 }
 
 // serviceLink matches the variables that Kubernetes adds to every pod beside a service named tasker or
