@@ -11,6 +11,7 @@ CREATE INDEX tasker_acts_by_template ON tasker_acts USING btree (namespace, temp
 CREATE INDEX tasker_acts_by_worker ON tasker_acts USING btree (worker_id, id) WHERE (worker_id IS NOT NULL)
 CREATE UNIQUE INDEX tasker_acts_pkey ON tasker_acts USING btree (id)
 CREATE INDEX tasker_attempts_by_task ON tasker_attempts USING btree (task_id)
+CREATE INDEX tasker_attempts_expired ON tasker_attempts USING btree (finished_at) WHERE (outcome = 'dispatch_expired'::text)
 CREATE UNIQUE INDEX tasker_attempts_pkey ON tasker_attempts USING btree (id)
 CREATE UNIQUE INDEX tasker_case_notes_pkey ON tasker_case_notes USING btree (dlq_entry_uuid, no)
 CREATE UNIQUE INDEX tasker_case_occurrences_pkey ON tasker_case_occurrences USING btree (dlq_entry_uuid, no)

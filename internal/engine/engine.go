@@ -96,10 +96,11 @@ type domains struct {
 	queueCounts QueueCounts
 	queuePlaces QueuePlaces
 
-	watchStore WatchStore
-	noteStore  NoteStore
-	actStore   ActStore
-	keyStore   KeyStore
+	watchStore  WatchStore
+	noteStore   NoteStore
+	expiryStore ExpiryStore
+	actStore    ActStore
+	keyStore    KeyStore
 
 	groupRows GroupRows
 
@@ -112,7 +113,8 @@ func domainsOf(db Database) domains {
 	return domains{
 		caseRows: cases, caseReader: cases, caseCounter: cases, caseRetention: cases, evidences: cases,
 		queueCounts: queues, queuePlaces: queues,
-		watchStore: db.WatchStore(), noteStore: db.NoteStore(), actStore: db.ActStore(), keyStore: db.KeyStore(),
+		watchStore: db.WatchStore(), noteStore: db.NoteStore(), expiryStore: db.ExpiryStore(),
+		actStore: db.ActStore(), keyStore: db.KeyStore(),
 		groupRows:      db.GroupRows(),
 		settingsKeeper: db,
 	}

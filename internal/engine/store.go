@@ -21,6 +21,7 @@ type Database interface {
 	// What failed.
 
 	GroupRows() GroupRows
+	ExpiryStore() ExpiryStore
 }
 
 // Store keeps tasks, steps, templates, routes and workers. Every implementation passes

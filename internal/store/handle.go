@@ -32,6 +32,9 @@ func In(tx engine.Tx) SQL {
 // statements, such as KeyStore.
 func (s SQL) CaseStore() engine.CaseStore { return s }
 
+// ExpiryStore implements engine.Database.
+func (s SQL) ExpiryStore() engine.ExpiryStore { return s }
+
 // NoteStore implements engine.Database.
 func (s SQL) NoteStore() engine.NoteStore { return s }
 

@@ -46,6 +46,9 @@ func (s *Store) CaseStore() engine.CaseStore { return s }
 // WatchStore implements engine.Database.
 func (s *Store) WatchStore() engine.WatchStore { return s }
 
+// ExpiryStore implements engine.Database.
+func (s *Store) ExpiryStore() engine.ExpiryStore { return s }
+
 // NoteStore implements engine.Database.
 func (s *Store) NoteStore() engine.NoteStore { return s }
 

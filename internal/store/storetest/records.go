@@ -16,6 +16,7 @@ func recordCases() []testCase {
 		{"Failure", failures},
 		{"Events", events},
 		{"Acts", acts},
+		{"Expiries", expiries},
 	}
 }
 
@@ -144,4 +145,36 @@ func unnumbered(f *fixture, acts []task.Act) []task.Act {
 		last, acts[i].No = acts[i].No, 0
 	}
 	return acts
+}
+
+// expiries counts what expired by hour, worker and template, and nothing else.
+func expiries(f *fixture) {
+	j, other := f.build(f.diamond, 0), f.build(f.single, 0)
+	f.insert(j, other)
+	hour := func(n int) task.Instant { return task.Instant(int64(n) * time.Hour.Microseconds()) }
+	token := int64(0)
+	add := func(of job, worker int64, at task.Instant, outcome task.Outcome) {
+		token++
+		f.addAttempts(task.Attempt{StepID: of.steps[0].ID, TaskID: of.task.ID, Token: token, Number: 1, WorkerNo: worker,
+			Outcome: outcome, ReadyAt: at, AssignedAt: at, FinishedAt: at, After: task.StepWaitingForRetry})
+	}
+	add(j, 1, hour(5)-1, task.DispatchExpired) // before the time
+	add(j, 1, hour(5), task.DispatchExpired)
+	add(j, 1, hour(6)-1, task.DispatchExpired)
+	add(j, 2, hour(5)+7, task.DispatchExpired)
+	add(j, 2, hour(5)+7, task.NotStarted)
+	add(other, 1, hour(6), task.DispatchExpired)
+	add(other, 1, hour(7), task.DispatchExpired) // after it
+	want := []engine.Expiry{
+		{Hour: hour(6), Worker: 1, DefID: other.task.DefID, Count: 1, Last: hour(6)},
+		{Hour: hour(5), Worker: 1, DefID: j.task.DefID, Count: 2, Last: hour(6) - 1},
+		{Hour: hour(5), Worker: 2, DefID: j.task.DefID, Count: 1, Last: hour(5) + 7}}
+	for _, limit := range []int{100, 3, 2} {
+		got, err := f.store.ExpiryStore().Expiries(f.Context(), hour(5), hour(7), limit)
+		f.must(err)
+		f.equal("expiries", got, want[:min(limit, 3)])
+	}
+	none, err := f.store.ExpiryStore().Expiries(f.Context(), hour(8), hour(9), 100)
+	f.must(err)
+	f.equal("expiries of another time", len(none), 0)
 }
