@@ -1,0 +1,68 @@
+package rabbitmq_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/taskerhq/tasker/internal/broker/brokertest"
+	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
+	"github.com/taskerhq/tasker/internal/rabbittest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// declare makes a durable queue.
+func declare(t testing.TB, amqpURL, name string, arguments map[string]any) {
+	t.Helper()
+	rabbittest.Manage(t, amqpURL, http.MethodPut, "/api/queues/{vhost}/"+url.PathEscape(name),
+		map[string]any{"durable": true, "arguments": arguments})
+}
+
+// cut closes all connections to a virtual host, as their peer would.
+func cut(t testing.TB, amqpURL string, s *rabbittest.Server) {
+	t.Helper()
+	if _, err := s.Eval(`[begin [{pid, P}] = rabbit_networking:connection_info(C, [pid]), exit(P, kill) end || ` +
+		`C <- rabbit_networking:connections()], ok`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestConformance runs the suite with the least permissions of docs/rabbitmq.md.
+func TestConformance(t *testing.T) {
+	s := rabbittest.Start(t, "{max_message_size, 12582912}")
+	for name, arguments := range map[string]map[string]any{
+		"Classic": {},
+		"Quorum":  {"x-queue-type": "quorum"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			owner := rabbittest.NewVhost(t, s.URL())
+			user := rabbittest.NewUser(t, owner, "^$", `^amq\.default$`, "^q-")
+			var queues atomic.Int64
+			brokertest.Run(t, brokertest.Broker{
+				Open: rabbitmq.Open, URL: user, Missing: "q-missing", NoKeys: true, TooLarge: 13 << 20,
+				NewQueue: func(t *testing.T) string {
+					queue := "q-" + strings.ToLower(time.Unix(queues.Add(1), 0).UTC().Format("150405"))
+					declare(t, owner, queue, arguments)
+					return queue
+				},
+				Cut: func(t *testing.T) { cut(t, owner, s) },
+				Stop: func(t *testing.T) {
+					if err := s.Kill(); err != nil {
+						t.Fatal(err)
+					}
+				},
+				Start: func(t *testing.T) {
+					if err := s.Restart(); err != nil {
+						t.Fatal(err)
+					}
+				},
+			})
+		})
+	}
+}

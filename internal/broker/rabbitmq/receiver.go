@@ -1,0 +1,285 @@
+package rabbitmq
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/rabbitmq/amqp091-go"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// Bounds of the number of messages that the server sends ahead. It begins low: RabbitMQ counts messages and not bytes,
+// so a queue of large messages would fill the memory.
+const (
+	firstPrefetch = 32
+	leastPrefetch = 4
+	mostPrefetch  = 65535
+)
+
+// receiver consumes from a queue. A goroutine takes what the server sends, so that Receive finds all that has come.
+type receiver struct {
+	conn  *conn
+	queue string
+	ch    *amqp091.Channel
+
+	ended chan struct{} // closed when nothing more comes
+	wake  chan struct{} // has one token when there may be something
+
+	prefetch int      // of the consumer that is open
+	tag      int      // of that consumer
+	held     []uint64 // delivered to the caller and not acknowledged, rising
+	average  int      // bytes of a message
+
+	mu     sync.Mutex
+	buffer []amqp091.Delivery // that the caller has not received
+	pumps  sync.WaitGroup
+	err    error // why nothing more comes
+}
+
+// receipt is a delivery. The tag says which one it is on the channel of its receiver, and nowhere else.
+type receipt struct {
+	receiver *receiver
+	tag      uint64
+}
+
+var _ driver.Receiver = (*receiver)(nil)
+
+// Open implements driver.Driver. The queue is not declared: it is somebody else's.
+func (c *conn) Open(ctx context.Context, queue string) (driver.Receiver, error) {
+	ch, err := c.channel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &receiver{conn: c, queue: queue, ch: ch, ended: make(chan struct{}), wake: make(chan struct{}, 1)}
+	closed := ch.NotifyClose(make(chan *amqp091.Error, 1))
+	cancelled := ch.NotifyCancel(make(chan string, 1))
+	r.prefetch = firstPrefetch
+	if c.prefetch > 0 {
+		r.prefetch = c.prefetch
+	}
+	if err := c.Await(ctx, r.consume); err != nil {
+		_ = c.Await(ctx, ch.Close) // the server has closed it, or all is lost
+		r.pumps.Wait()
+		return nil, c.classify(err)
+	}
+	go r.watch(closed, cancelled)
+	return r, nil
+}
+
+// consume begins to consume.
+func (r *receiver) consume() error {
+	if err := r.ch.Qos(r.prefetch, 0, false); err != nil {
+		return err
+	}
+	r.tag++
+	deliveries, err := r.ch.Consume(r.queue, "tasker-"+strconv.Itoa(r.tag), false, false, false, false, nil)
+	if err != nil {
+		return err
+	}
+	r.pumps.Go(func() {
+		for d := range deliveries {
+			r.mu.Lock()
+			r.buffer = append(r.buffer, d)
+			r.mu.Unlock()
+			r.signal()
+		}
+	})
+	return nil
+}
+
+// signal wakes a Receive that waits.
+func (r *receiver) signal() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// watch waits until the channel ends, or the server ends the consumer because the queue is gone.
+func (r *receiver) watch(closed chan *amqp091.Error, cancelled chan string) {
+	var err error
+	select {
+	case of, ok := <-closed:
+		switch {
+		case !ok:
+			err = driver.ErrClosed
+		case of.Code == amqp091.PreconditionFailed: // acknowledged too late, for example
+			err = fmt.Errorf("%w: %w", driver.ErrLost, of)
+		default:
+			err = fmt.Errorf("%w: the server has closed the channel: %w", driver.ErrLost, of)
+		}
+	case _, ok := <-cancelled:
+		if err = driver.ErrClosed; ok {
+			err = fmt.Errorf("%w: the queue was deleted, or its node has failed", driver.ErrLost)
+		}
+	}
+	r.end(err)
+}
+
+// end makes Receive fail.
+func (r *receiver) end(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+		close(r.ended)
+	}
+}
+
+// Receive implements driver.Receiver.
+func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r.mu.Lock()
+		err, waiting := r.err, len(r.buffer)
+		r.mu.Unlock()
+		switch {
+		case err != nil: // what is in the buffer goes back
+			return nil, err
+		case waiting > 0:
+			return r.take(ctx, max), nil
+		case len(r.held) >= r.prefetch && r.conn.prefetch == 0: // the caller wants more than the server sends
+			r.consumeAgain(ctx, min(2*len(r.held), mostPrefetch))
+			continue
+		}
+		select {
+		case <-r.wake:
+		case <-r.ended:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// take returns messages of the buffer, which is not empty.
+func (r *receiver) take(ctx context.Context, most int) []driver.Message {
+	r.mu.Lock()
+	full := len(r.held)+len(r.buffer) >= r.prefetch
+	n, size := 0, 0
+	for n < min(most, len(r.buffer)) && (n == 0 || size < driver.BatchBytes) {
+		size += len(r.buffer[n].Body)
+		n++
+	}
+	out := make([]driver.Message, n)
+	for i := range out {
+		out[i] = received(r.queue, &r.buffer[i])
+		out[i].Receipt = receipt{r, r.buffer[i].DeliveryTag}
+		r.held = append(r.held, r.buffer[i].DeliveryTag)
+	}
+	clear(r.buffer[:n]) // they may be garbage soon
+	if r.buffer = r.buffer[n:]; len(r.buffer) == 0 {
+		r.buffer = nil
+	} else {
+		r.signal()
+	}
+	r.mu.Unlock()
+	r.adapt(ctx, most, size/n, full)
+	return out
+}
+
+// adapt changes the prefetch if the messages are larger or smaller than was thought: to as many as have two batches in
+// bytes, or four in messages.
+func (r *receiver) adapt(ctx context.Context, most, size int, full bool) {
+	if r.average == 0 {
+		r.average = size
+	}
+	r.average = max((3*r.average+size)/4, 1)
+	want := min(max(2*driver.BatchBytes/r.average, leastPrefetch), max(4*most, firstPrefetch), mostPrefetch)
+	if r.conn.prefetch > 0 || want <= 2*r.prefetch && want >= r.prefetch/2 || want > r.prefetch && !full ||
+		want < r.prefetch && len(r.held) > want {
+		return
+	}
+	r.consumeAgain(ctx, want)
+}
+
+// consumeAgain consumes with another prefetch. Messages keep their order, because the next consumer begins after the
+// last one has ended. If the server is slow to answer, the connection is lost, which the next call says.
+func (r *receiver) consumeAgain(ctx context.Context, prefetch int) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), polite)
+	defer cancel()
+	err := r.conn.Await(bounded, func() error {
+		if err := r.ch.Cancel("tasker-"+strconv.Itoa(r.tag), false); err != nil {
+			return err
+		}
+		r.pumps.Wait()
+		r.prefetch = prefetch
+		return r.consume()
+	})
+	if err != nil {
+		r.end(fmt.Errorf("%w: %w", driver.ErrLost, err))
+	}
+}
+
+// Ack implements driver.Receiver. AMQP has no answer to an acknowledgement; a question after it has one, and the server
+// answers in order.
+func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
+	settled := make([]uint64, 0, len(messages))
+	for i := range messages {
+		if of, ok := messages[i].Receipt.(receipt); ok && of.receiver == r {
+			settled = append(settled, of.tag)
+		}
+	}
+	slices.Sort(settled)
+	var rest, single []uint64
+	last, prefix := uint64(0), true // all up to last are settled
+	for _, tag := range r.held {
+		_, found := slices.BinarySearch(settled, tag)
+		switch {
+		case !found:
+			rest, prefix = append(rest, tag), false
+		case prefix:
+			last = tag
+		default:
+			single = append(single, tag)
+		}
+	}
+	if last == 0 && len(single) == 0 {
+		return r.failed()
+	}
+	err := r.conn.Await(ctx, func() error {
+		if last > 0 {
+			if err := r.ch.Ack(last, true); err != nil {
+				return err
+			}
+		}
+		for _, tag := range single {
+			if err := r.ch.Ack(tag, false); err != nil {
+				return err
+			}
+		}
+		return r.ch.Qos(r.prefetch, 0, false)
+	})
+	if err != nil {
+		if failed := r.failed(); failed != nil {
+			return failed
+		}
+		return fmt.Errorf("%w: %w", driver.ErrLost, err)
+	}
+	r.held = rest
+	return nil
+}
+
+// failed returns why the receiver has ended, nil if it has not.
+func (r *receiver) failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Release implements driver.Receiver. It does nothing: Close gives back.
+func (r *receiver) Release(context.Context, []driver.Message) error { return nil }
+
+// Close implements driver.Receiver.
+func (r *receiver) Close() error {
+	r.end(driver.ErrClosed)
+	ctx, cancel := context.WithTimeout(context.Background(), polite)
+	defer cancel()
+	_ = r.conn.Await(ctx, r.ch.Close) // if it fails, it was closed, or the connection is cut: both give back
+	r.pumps.Wait()
+	return nil
+}

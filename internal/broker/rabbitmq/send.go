@@ -1,0 +1,233 @@
+package rabbitmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/rabbitmq/amqp091-go"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// sending is one call of Send.
+type sending struct {
+	conn     *conn
+	ctx      context.Context //nolint:containedctx // it is that of the call
+	to       destination
+	messages []driver.Message
+	errs     []error
+	p        *publisher
+	proven   map[destination]bool
+	refused  map[destination]error // what the server has answered for a destination
+}
+
+// Send implements driver.Driver. Many messages are on their way at a time, so when the server does not take one, later
+// ones may have been taken.
+func (c *conn) Send(ctx context.Context, target string, messages []driver.Message) []error {
+	to, err := parse(target)
+	if err != nil {
+		return driver.Fail(len(messages), err)
+	}
+	s := &sending{conn: c, ctx: ctx, to: to, messages: messages, errs: make([]error, len(messages)),
+		proven: map[destination]bool{}, refused: map[destination]error{}}
+	for i := range messages {
+		if !s.send(i) {
+			break
+		}
+	}
+	s.drain(0)
+	if s.p != nil {
+		c.rest(s.p)
+	}
+	return s.errs
+}
+
+// send publishes a message. It returns false if it makes no sense to go on; then all that is left has an error.
+func (s *sending) send(i int) bool {
+	m, to, err := s.prepare(i)
+	if err == nil {
+		err = s.refused[to]
+	}
+	if err != nil {
+		s.errs[i] = err
+		return true
+	}
+	if err := s.ready(); err != nil {
+		return s.stop(i, err)
+	}
+	alone := !s.p.proven[to] || len(m.Body) > max(large, s.conn.largest())
+	if alone {
+		if !s.drain(0) {
+			return s.stop(i, nil)
+		}
+		if err := s.ready(); err != nil { // the answers may have ended the channel
+			return s.stop(i, err)
+		}
+	}
+	p := s.p
+	if err := s.conn.Await(s.ctx, func() error { return p.publish(i, m, to, alone) }); err != nil {
+		return s.stop(i, s.unpublished(err))
+	}
+	if alone {
+		return s.drain(0) || s.stop(i+1, nil)
+	}
+	return len(p.open) < window || s.drain(window/2) || s.stop(i+1, nil)
+}
+
+// prepare returns a message as it is published, and where.
+func (s *sending) prepare(i int) (*parsed, destination, error) {
+	m, err := publishing(&s.messages[i])
+	if err != nil {
+		return nil, destination{}, err
+	}
+	to, err := s.to.of(m)
+	if err != nil {
+		return nil, to, err
+	}
+	if to.exchange == "" { // these headers route copies past the queue that is meant
+		delete(m.Headers, "CC")
+		delete(m.Headers, "BCC")
+	}
+	// What is not payload must fit into one frame: else the server closes the connection.
+	const properties = 4 << 10
+	if frame := s.conn.Config.FrameSize; frame > 0 && sizeOf(m.Headers)+properties > frame {
+		return nil, to, fmt.Errorf("%w: its headers have more than %d bytes", driver.ErrTooLarge, frame-properties)
+	}
+	return m, to, nil
+}
+
+// ready makes sure that there is a publisher, and that the server takes messages.
+func (s *sending) ready() error {
+	if err := s.ctx.Err(); err != nil {
+		return driver.ErrUntried
+	}
+	if why := s.conn.blockedFor(); why != "" {
+		return fmt.Errorf("RabbitMQ takes no messages for now: %s", why)
+	}
+	if s.p != nil && !s.p.ch.IsClosed() {
+		return nil
+	}
+	s.p = nil
+	p, err := s.conn.publisher(s.ctx)
+	if err != nil {
+		return err
+	}
+	maps.Copy(p.proven, s.proven)
+	s.p = p
+	return nil
+}
+
+// stop ends the call: messages from i on that have no error yet were not published, because of err. Without one the
+// context has ended, or the connection.
+func (s *sending) stop(i int, err error) bool {
+	if err == nil {
+		err = driver.ErrUntried
+		if s.conn.IsClosed() {
+			err = fmt.Errorf("%w: %w", driver.ErrLost, err)
+		}
+	}
+	for ; i < len(s.errs); i++ {
+		if s.errs[i] == nil {
+			s.errs[i] = err
+		}
+		// Only the first may have been written in part.
+		if errors.Is(err, driver.ErrUncertain) {
+			err = driver.ErrUntried
+		}
+	}
+	return false
+}
+
+// unpublished is the error of a message whose publishing failed.
+func (s *sending) unpublished(err error) error {
+	switch {
+	case s.ctx.Err() != nil || !errors.Is(err, amqp091.ErrClosed): // some of it may have been written
+		return fmt.Errorf("%w: %w: %w", driver.ErrLost, driver.ErrUncertain, err)
+	case s.conn.IsClosed():
+		return fmt.Errorf("%w: %w", driver.ErrLost, err)
+	}
+	return err // the server has just closed the channel: nothing was written
+}
+
+// drain waits until at most so many messages have no answer. It returns false if the context or the connection ends
+// before.
+func (s *sending) drain(left int) bool {
+	for s.p != nil && len(s.p.open) > left {
+		of, err := s.p.settle(s.ctx)
+		switch {
+		case err == nil:
+			s.conn.took(len(of.message.Body))
+			s.proven[of.to] = true
+		case s.ctx.Err() != nil && errors.Is(err, s.ctx.Err()):
+			s.abandon(err)
+			return false
+		case s.conn.IsClosed():
+			s.errs[of.at] = fmt.Errorf("%w: %w: %w", driver.ErrLost, driver.ErrUncertain, err)
+		case s.p.why != nil && of.alone:
+			s.errs[of.at] = s.answered(of, err)
+		case s.p.why != nil:
+			s.errs[of.at] = fmt.Errorf("%w: the server has closed the channel: %w", driver.ErrUncertain, err)
+		default:
+			s.errs[of.at] = err
+		}
+	}
+	return !s.conn.IsClosed()
+}
+
+// answered is the error of a message that was alone on its way when the server closed the channel: it is about that
+// message.
+func (s *sending) answered(of *pending, err error) error {
+	delete(s.proven, of.to)
+	var from *amqp091.Error
+	if errors.As(err, &from) && from.Code == amqp091.PreconditionFailed {
+		if len(of.message.Body) > large {
+			return fmt.Errorf("%w: %w", driver.ErrTooLarge, err)
+		}
+		return fmt.Errorf("%w: %w", driver.ErrRefused, err)
+	}
+	err = s.conn.classify(err)
+	if driver.Permanent(err) {
+		s.refused[of.to] = err
+	}
+	return err
+}
+
+// abandon gives up the messages that have no answer, because the context has ended. After a deadline the connection is
+// of no use: the server does not answer.
+func (s *sending) abandon(err error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.conn.Abort()
+		err = fmt.Errorf("%w: %w", driver.ErrLost, err)
+	} else { // a channel with messages on their way is not used again
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), polite)
+		defer cancel()
+		_ = s.conn.Await(bounded, s.p.ch.Close) // else the connection is cut, and the next call says so
+	}
+	for _, of := range s.p.open {
+		s.errs[of.at] = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
+	}
+	s.p = nil
+}
+
+// blockedFor returns why the server takes no messages, "" if it does.
+func (c *conn) blockedFor() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.blocked
+}
+
+// largest returns the size of the largest message that the server has taken.
+func (c *conn) largest() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.taken
+}
+
+// took notes the size of a message that the server has taken.
+func (c *conn) took(size int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.taken = max(c.taken, size)
+}
