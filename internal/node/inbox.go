@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/format"
 	"github.com/taskerhq/tasker/internal/broker/post"
+	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
 	"github.com/taskerhq/tasker/internal/broker/redis"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -44,7 +45,8 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inb
 		return nil, nil, nil
 	}
 	limits := e.Config().Limits
-	drivers := driver.Registry{inbox.HTTP: post.Dial, "redis-list": redis.OpenLists, "redis-stream": redis.OpenStreams}
+	drivers := driver.Registry{inbox.HTTP: post.Dial, "redis-list": redis.OpenLists, "redis-stream": redis.OpenStreams,
+		"rabbitmq": rabbitmq.Open}
 	maps.Copy(drivers, opts.Drivers)
 	carriers := map[string]inbox.Carrier{}
 	var closers []io.Closer

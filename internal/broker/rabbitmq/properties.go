@@ -113,8 +113,8 @@ type life struct {
 	expired           string // not to restore
 }
 
-// firstLife finds out how a message was published first. RabbitMQ removes the expiration when it dead-letters a message,
-// and notes it in x-death; it is restored unless the message has expired.
+// firstLife finds out how a message was published first. RabbitMQ removes the expiration when it dead-letters a
+// message, and notes it in x-death; it is restored unless the message has expired.
 func firstLife(queue string, d *amqp091.Delivery) life {
 	f := life{exchange: d.Exchange, routing: d.RoutingKey, expiration: d.Expiration}
 	if exchange, ok := d.Headers["x-original-exchange"].(string); ok { // Spring AMQP has published it again
@@ -190,7 +190,8 @@ func publishing(m *driver.Message) (*parsed, error) {
 			return nil, fmt.Errorf("%w: the name of a header is longer than %d bytes", driver.ErrRefused, maxShort)
 		}
 	}
-	for _, s := range []string{p.MessageId, p.ContentType, p.ContentEncoding, p.CorrelationId, p.ReplyTo, p.Type, p.AppId} {
+	for _, s := range []string{p.MessageId, p.ContentType, p.ContentEncoding, p.CorrelationId, p.ReplyTo, p.Type,
+		p.AppId} {
 		if len(s) > maxShort {
 			return nil, fmt.Errorf("%w: a property is longer than %d bytes", driver.ErrRefused, maxShort)
 		}

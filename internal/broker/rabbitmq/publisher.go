@@ -106,8 +106,8 @@ func (p *publisher) settle(ctx context.Context) (*pending, error) {
 }
 
 // errNack is an answer of the server. A queue with overflow reject-publish that is full gives it.
-var errNack = errors.New("the server has not taken the message (nack): a queue that rejects what is over its limit, or " +
-	"an error of the server")
+var errNack = errors.New("the server has not taken the message (nack): a queue that rejects what is over its limit, " +
+	"or an error of the server")
 
 // failure returns why the channel is closed, nil if it is open.
 func (p *publisher) failure() error {
@@ -123,9 +123,9 @@ func (p *publisher) failure() error {
 	return p.why
 }
 
-// match finds the messages that the server has returned: a return has no number. It comes before the confirmation of its
-// message, and returns come in the order of publishing. Of messages with the same content and destination it does not
-// matter which one was returned.
+// match finds the messages that the server has returned: a return has no number. It comes before the confirmation of
+// its message, and returns come in the order of publishing. Of messages with the same content and destination it does
+// not matter which one was returned.
 func (p *publisher) match() {
 	for {
 		select {

@@ -75,8 +75,8 @@ func nested(value any) (shown, kind any) {
 		return object, kinds
 	}
 	text, kind := scalar(value)
-	if s := string(text); strings.Contains("TD", kind.(string)) || strings.ContainsAny(s, "NI") { // NaN, Inf
-		return s, kind
+	if kind == "T" || kind == "D" || !json.Valid(text) { // infinite, which RabbitMQ does not have
+		return string(text), kind
 	}
 	return json.Number(text), kind
 }
@@ -217,6 +217,9 @@ func decodeScalar(text, kind string) (any, error) {
 		return map[string]any{"B": uint8(n), "u": uint16(n), "i": uint32(n)}[kind], err
 	case "f", "d":
 		f, err := strconv.ParseFloat(text, bits)
+		if math.IsNaN(f) || math.IsInf(f, 0) { // RabbitMQ fails over them
+			return nil, errKind
+		}
 		return map[string]any{"f": float32(f), "d": f}[kind], err
 	case "D":
 		value, scale, _ := strings.Cut(text, "e-")

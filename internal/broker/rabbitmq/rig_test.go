@@ -1,0 +1,168 @@
+package rabbitmq_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rabbitmq/amqp091-go"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/rabbittest"
+)
+
+// patience bounds what a test waits for.
+const patience = 20 * time.Second
+
+// open connects as the server does, and closes the connection with the test.
+func open(t testing.TB, url string) driver.Driver {
+	t.Helper()
+	d, err := driver.Registry{"rabbitmq": rabbitmq.Open}.Open(t.Context(), "rabbitmq", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// application is a client as an application has one.
+func application(t testing.TB, url string) *amqp091.Channel {
+	t.Helper()
+	c, err := amqp091.Dial(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.CloseDeadline(time.Now().Add(5 * time.Second)) })
+	ch, err := c.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+// publish publishes a message, which a queue must take.
+func publish(t testing.TB, ch *amqp091.Channel, exchange, key string, m amqp091.Publishing) {
+	t.Helper()
+	if err := ch.Confirm(false); err != nil {
+		t.Fatal(err)
+	}
+	closed := ch.NotifyClose(make(chan *amqp091.Error, 1))
+	confirm, err := ch.PublishWithDeferredConfirm(exchange, key, false, false, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !confirm.Wait() {
+		t.Fatalf("the message was not taken: %v", <-closed)
+	}
+}
+
+// get takes a message from a queue.
+func get(t testing.TB, ch *amqp091.Channel, queue string) amqp091.Delivery {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		d, ok, err := ch.Get(queue, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok {
+			return d
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing comes to %s", queue)
+		}
+	}
+}
+
+// exchange declares an exchange; bind binds a queue to it.
+func exchange(t testing.TB, url, name, kind string) {
+	t.Helper()
+	rabbittest.Manage(t, url, http.MethodPut, "/api/exchanges/{vhost}/"+name,
+		map[string]any{"type": kind, "durable": true})
+}
+
+func bind(t testing.TB, url, exchange, queue, key string) {
+	t.Helper()
+	rabbittest.Manage(t, url, http.MethodPost, "/api/bindings/{vhost}/e/"+exchange+"/q/"+queue,
+		map[string]any{"routing_key": key})
+}
+
+// receiver opens a receiver, which is closed with the test.
+func receiver(t testing.TB, d driver.Driver, queue string) driver.Receiver {
+	t.Helper()
+	r, err := d.Open(t.Context(), queue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// receive receives exactly n messages.
+func receive(t testing.TB, r driver.Receiver, n int) []driver.Message {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var got []driver.Message
+	for len(got) < n {
+		batch, err := r.Receive(ctx, n-len(got))
+		if err != nil {
+			t.Fatalf("receive, with %d of %d messages: %v", len(got), n, err)
+		}
+		got = append(got, batch...)
+	}
+	return got
+}
+
+// ack acknowledges messages.
+func ack(t testing.TB, r driver.Receiver, messages []driver.Message) {
+	t.Helper()
+	if err := r.Ack(t.Context(), messages); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// send sends messages, all of which must be confirmed.
+func send(t testing.TB, d driver.Driver, target string, messages ...driver.Message) {
+	t.Helper()
+	for i, err := range d.Send(t.Context(), target, messages) {
+		if err != nil {
+			t.Fatalf("message %d: %v", i, err)
+		}
+	}
+}
+
+// numbered returns messages with the payloads "1" to "n".
+func numbered(n int) []driver.Message {
+	out := make([]driver.Message, n)
+	for i := range out {
+		out[i].Payload = fmt.Append(nil, i+1)
+	}
+	return out
+}
+
+func payloads(messages []driver.Message) string {
+	var out []string
+	for _, m := range messages {
+		out = append(out, string(m.Payload))
+	}
+	return strings.Join(out, " ")
+}
+
+// headers returns the headers as a map.
+func headers(m *driver.Message) map[string]string {
+	out := map[string]string{}
+	for _, h := range m.Headers {
+		out[h.Name] = string(h.Value)
+	}
+	return out
+}
+
+// header returns one header.
+func header(name, value string) []deadletter.Header {
+	return []deadletter.Header{{Name: name, Value: []byte(value)}}
+}
