@@ -96,7 +96,8 @@ func (c *conn) ask(ctx context.Context, call func(*amqp091.Channel) error) error
 	return c.classify(c.Await(ctx, ch.Close))
 }
 
-// Stat implements driver.Driver. Exchanges have no depth. Messages that were received and not acknowledged do not count.
+// Stat implements driver.Driver. Exchanges have no depth. Messages that were received and not acknowledged do not
+// count.
 func (c *conn) Stat(ctx context.Context, name string) (exists bool, depth int64, err error) {
 	to, err := parse(name)
 	if err != nil {
