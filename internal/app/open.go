@@ -40,8 +40,9 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),
 		Dispatch: cfg.Dispatch, Observer: tel,
-		Drivers: drivers,
-		Sources: cfg.DeadLetterSources(),
+		Drivers:  drivers,
+		RabbitMQ: rabbit(cfg, tel),
+		Sources:  cfg.DeadLetterSources(),
 		Intaken: func(namespace, source string, of inbox.Intaken) {
 			tel.TookIn(namespace, source, of.Tasks, of.Known, of.Letters)
 		},
@@ -53,4 +54,12 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 	tel.WatchSources(SourceCounter(b))
 	tel.WatchIntakeFailures(FailureCounter(b))
 	return b, nil
+}
+
+// rabbit returns the options of the dispatch over RabbitMQ.
+func rabbit(cfg *config.Config, tel *telemetry.Telemetry) node.RabbitMQ {
+	r := &cfg.MessageQueue.Rabbitmq
+	return node.RabbitMQ{URL: r.URL, Prefetch: r.Prefetch, Observer: tel.Deliveries(), Topology: node.Topology{
+		Quorum: r.QueueType == "quorum", TTL: r.WorkerQueueTTL(), DeadLetters: r.DeadLetter.Enabled,
+		Exchange: r.DeadLetter.Exchange, DeadQueue: r.DeadLetter.Queue, Retention: r.Retention()}}
 }

@@ -79,7 +79,7 @@ func (r *Rabbitmq) Retention() time.Duration {
 // delivery returns what the engine has to know of it.
 func (r *Rabbitmq) delivery() settings.Delivery {
 	return settings.Delivery{Offered: r.URL != "", QueuePrefix: r.QueuePrefix, TTL: r.WorkerQueueTTL(),
-		OnExpiry: settings.OnExpiry(r.OnExpiry), ExpiryLimit: r.ExpiryLimit}
+		Capacity: r.Prefetch, OnExpiry: settings.OnExpiry(r.OnExpiry), ExpiryLimit: r.ExpiryLimit}
 }
 
 const (

@@ -27,7 +27,7 @@ message_queue:
       enabled: false
 `)})
 	want := settings.Delivery{Offered: true, QueuePrefix: "w.", TTL: time.Minute, OnExpiry: settings.ExpiryFail,
-		ExpiryLimit: 7}
+		ExpiryLimit: 7, Capacity: 100}
 	if cfg.Engine.Delivery != want {
 		t.Errorf("the engine gets %+v, want %+v", cfg.Engine.Delivery, want)
 	}

@@ -123,11 +123,13 @@ type Promoted struct{ From, To int }
 // Ended is an attempt that ended, or a lease that ended before an attempt began.
 type Ended struct {
 	RouteID   int64
+	Worker    int64 // its number
 	Priority  int
 	Outcome   task.Outcome
 	After     task.StepState // the state the step was left in
 	StartedAt task.Instant   // 0: it never started
 	Class     failure.Class  // of a failure; else ""
+	Blames    bool           // it points to a fault of the worker; see task.WorkersFault
 	Number    int            // of attempts started since the last reset
 	Traced    *TracedAttempt // nil unless the task was submitted under a trace
 }

@@ -223,6 +223,18 @@ const (
 	countShort, countShortAlone = 10 * time.Millisecond, time.Second
 )
 
+// Holds returns how many steps a worker holds, as far as this process knows: see occupancy. It reads nothing.
+func (e *Engine) Holds(w *task.Worker) int {
+	o := &e.occupancy
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p := o.workers[w.No]
+	if p == nil {
+		return 0
+	}
+	return max(p.held-p.leaving, 0)
+}
+
 // bounds reports whether a worker gets no more steps than it has free slots.
 func (e *Engine) bounds(w *task.Worker) bool {
 	return e.cfg.Leases.EnforceCapacity != settings.Off && w.Capacity > 0

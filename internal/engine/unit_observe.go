@@ -116,8 +116,8 @@ func (ob *observed) completed(w Work) {
 		return
 	}
 	if w.Task.Meta.TraceParent == "" { // the usual case; and an attempt is large
-		ob.commit.Ended = append(ob.commit.Ended, Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority,
-			Outcome: task.Completed, After: w.Step.State,
+		ob.commit.Ended = append(ob.commit.Ended, Ended{RouteID: w.Step.RouteID, Worker: w.Step.WorkerNo,
+			Priority: w.Step.Priority, Outcome: task.Completed, After: w.Step.State,
 			StartedAt: w.Step.StartedAt, Number: w.Step.Attempts})
 		return
 	}
@@ -131,8 +131,8 @@ func (ob *observed) ended(w Work, a task.Attempt) {
 	if ob.commit == nil || a.Token == 0 { // a wait that was cut off is no attempt
 		return
 	}
-	e := Ended{RouteID: w.Step.RouteID, Priority: w.Step.Priority, Outcome: a.Outcome, After: a.After,
-		StartedAt: a.StartedAt, Number: a.Number}
+	e := Ended{RouteID: w.Step.RouteID, Worker: a.WorkerNo, Priority: w.Step.Priority, Outcome: a.Outcome,
+		After: a.After, StartedAt: a.StartedAt, Number: a.Number, Blames: task.WorkersFault(a.Outcome, a.Failure)}
 	if a.Failure != nil {
 		e.Class = a.Failure.Class
 	}

@@ -47,6 +47,9 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 		return nil, refusal("the worker was not registered", problems)
 	}
 	w.Capacity = max(w.Capacity, 0)
+	if w.Transport == task.TransportAMQP { // what is sent to a queue without a bound would be assigned to one worker
+		w.Capacity = cmp.Or(w.Capacity, e.cfg.Delivery.Capacity)
+	}
 	w.Capabilities = task.Capabilities(w.Capabilities)
 	w.State = task.WorkerActive
 	w.Name = cmp.Or(w.Name, w.Host, "unnamed")

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/dispatch/rabbitmq"
 	"github.com/taskerhq/tasker/internal/dispatch/redis"
 	"github.com/taskerhq/tasker/internal/dlqapi"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -49,6 +50,8 @@ type Options struct {
 	// Dispatch is the URL of a Redis through which ready steps reach workers; "" or "native" dispatches
 	// through the store.
 	Dispatch string
+	// RabbitMQ dispatches steps to workers with the transport amqp. Engine.Delivery must offer it.
+	RabbitMQ RabbitMQ
 	// Drivers connect to brokers of dead letters, by their names, in addition to those that a node has.
 	Drivers driver.Registry
 	// Sources are the sources of dead letters of the configuration: each is saved when it is new or has changed.
@@ -69,10 +72,11 @@ type Node struct {
 
 	engine     *engine.Engine
 	store      engine.Store
-	dispatcher engine.Dispatcher // nil: the store is the queue
-	inbox      *inbox.Inbox      // nil: the store has no rows for dead letters
-	closers    []io.Closer       // connections to brokers and webhooks
-	hooked     bool              // webhooks are configured
+	dispatcher engine.Dispatcher    // nil: the store is the queue
+	rabbit     *rabbitmq.Dispatcher // nil: no worker has the transport amqp
+	inbox      *inbox.Inbox         // nil: the store has no rows for dead letters
+	closers    []io.Closer          // connections to brokers and webhooks
+	hooked     bool                 // webhooks are configured
 	upkeep     *upkeep.Upkeep
 	name       string // of this process among those that share the store
 	log        *slog.Logger
@@ -118,8 +122,9 @@ func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts Options) (*Node, error) {
 	now, stepped := timeOf(s, opts.Now)
 	ruler, grouper := openRuler(s)
+	observer, ends := observing(opts)
 	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema,
-		Observer:    opts.Observer,
+		Observer:    observer,
 		Transitions: opts.Transitions, Dispatcher: d, Grouper: grouper})
 	if err != nil {
 		return nil, local.ToError(err)
@@ -130,10 +135,15 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	b := local.New(e, s)
 	in, loops, closers := openInbox(s, e, b, ruler, opts)
 	loops = append(loops, sealing(s, e)...)
+	rabbit, removal, err := openRabbitMQ(e, b, in, ends, opts)
+	if err != nil {
+		return nil, err
+	}
+	loops = append(loops, removal...)
 	if err := declareSources(ctx, in, opts.Sources); err != nil {
 		return nil, err
 	}
-	return &Node{Backend: b, engine: e, store: s, dispatcher: d, inbox: in, closers: closers,
+	return &Node{Backend: b, engine: e, store: s, dispatcher: d, rabbit: rabbit, inbox: in, closers: closers,
 		hooked: len(opts.Webhooks) > 0, name: uuid.NewString(), log: opts.Logger,
 		upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
 }
@@ -173,12 +183,15 @@ func compileSchema(schema []byte) (engine.SchemaChecker, error) {
 // Run performs the work that depends on time (retries, leases, deadlines, retention) until ctx ends. It
 // blocks.
 func (n *Node) Run(ctx context.Context) error {
-	if n.inbox == nil {
-		return n.upkeep.Run(ctx)
-	}
 	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var reading sync.WaitGroup
-	reading.Go(func() { n.inbox.Read(ctx, n.name, n.log) })
+	if n.inbox != nil {
+		reading.Go(func() { n.inbox.Read(ctx, n.name, n.log) })
+	}
+	if n.rabbit != nil {
+		reading.Go(func() { n.rabbit.Run(ctx) })
+	}
 	if n.hooked {
 		reading.Go(func() { n.deliver(ctx, n.log) })
 	}

@@ -64,6 +64,8 @@ type Telemetry struct {
 	census   censusCache
 	sources  sourceCache
 	intake   intakeMetrics
+
+	deliveries *Deliveries
 }
 
 var _ engine.Observer = (*Telemetry)(nil)
@@ -138,6 +140,9 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	}
 	if err == nil {
 		err = t.intake.register(meter)
+	}
+	if err == nil {
+		t.deliveries, err = newDeliveries(meter)
 	}
 	if err == nil {
 		err = recordBuild(meter, opts.Version)

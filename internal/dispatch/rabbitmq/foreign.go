@@ -1,9 +1,10 @@
 package rabbitmq
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// letterOf returns a message of the queue of dead letters as the inbox stores it.
+// letterOf returns a message of the queue of dead letters as the inbox stores it: its properties and headers as text.
 func letterOf(m *amqp.Delivery, queue string) driver.Message {
 	out := driver.Message{Payload: m.Body, Time: m.Timestamp, Origin: queue, MessageID: m.MessageId,
 		Redelivered: m.Redelivered}
@@ -20,47 +21,29 @@ func letterOf(m *amqp.Delivery, queue string) driver.Message {
 			out.Headers = append(out.Headers, deadletter.Header{Name: name, Value: []byte(value)})
 		}
 	}
-	add("content-type", m.ContentType)
-	add("content-encoding", m.ContentEncoding)
-	add("type", m.Type)
-	add("correlation-id", m.CorrelationId)
-	add("reply-to", m.ReplyTo)
-	add("app-id", m.AppId)
-	names := make([]string, 0, len(m.Headers))
-	for name := range m.Headers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	add("amqp-content-type", m.ContentType)
+	add("amqp-content-encoding", m.ContentEncoding)
+	add("amqp-correlation-id", m.CorrelationId)
+	add("amqp-reply-to", m.ReplyTo)
+	add("amqp-type", m.Type)
+	add("amqp-app-id", m.AppId)
+	for _, name := range slices.Sorted(maps.Keys(m.Headers)) {
 		add(name, textOf(m.Headers[name]))
 	}
 	return out
 }
 
-// textOf returns a header's value as text: tables and lists in the form of a literal.
+// textOf returns a header's value as text: tables and arrays as JSON.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
 	case []byte:
 		return string(v)
-	case amqp.Table:
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
+	case amqp.Table, []any:
+		if text, err := json.Marshal(v); err == nil {
+			return string(text)
 		}
-		slices.Sort(names)
-		for i, name := range names {
-			names[i] = name + "=" + textOf(v[name])
-		}
-		return "{" + strings.Join(names, " ") + "}"
-	case []any:
-		parts := make([]string, len(v))
-		for i := range v {
-			parts[i] = textOf(v[i])
-		}
-		return "[" + strings.Join(parts, " ") + "]"
-	default:
-		return fmt.Sprint(v)
 	}
+	return fmt.Sprint(v)
 }

@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -246,15 +247,20 @@ const workTimeout = 30 * time.Second
 
 // permanent reports whether a repetition of a call that failed does not help.
 func permanent(err error) bool {
-	var known *task.Error
-	if !errors.As(err, &known) {
-		return false
-	}
-	switch known.Code {
+	switch codeOf(err) {
 	case task.Unavailable, task.Internal, task.Conflict:
 		return false
 	}
 	return true
+}
+
+// codeOf returns the code of an error of the engine, in either of its types.
+func codeOf(err error) task.Code {
+	var public *tasker.Error
+	if errors.As(err, &public) {
+		return task.Code(public.Code)
+	}
+	return task.CodeOf(err)
 }
 
 // ack acknowledges messages.

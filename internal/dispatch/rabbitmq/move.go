@@ -17,7 +17,7 @@ import (
 //
 //  1. Declare .moving, and consume from it exclusively: only one node of all moves a queue at a time.
 //  2. If the queue has other arguments: publish its messages to .moving, with confirms, and acknowledge them then. When
-//     it is empty, bind .moving where the queue is bound, move what came meanwhile, and delete the queue if it is empty.
+//     it is empty, bind .moving where the queue is bound, move what came meanwhile, and delete the queue if empty.
 //  3. Declare and bind the queue, move the messages back, and delete .moving if it is empty.
 //
 // A message is always in one of the two queues. After a crash it may be in both, and is delivered twice: a consumer

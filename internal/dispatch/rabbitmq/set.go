@@ -125,7 +125,7 @@ func (s *set) round(ctx context.Context) error {
 		if ctx.Err() != nil || asking.Err() != nil {
 			return nil
 		}
-		if task.CodeOf(err) == task.NotFound { // forgotten: the next refresh does not list it
+		if codeOf(err) == task.NotFound { // forgotten: the next refresh does not list it
 			s.release(m, 0, true)
 			s.session.Notice()
 		}

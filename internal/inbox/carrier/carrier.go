@@ -156,7 +156,7 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, size int,
 	err := s.Run(ctx, func(batch []driver.Message) func(context.Context) error {
 		arrivals := make([]inbox.Arrival, len(batch))
 		for i := range batch {
-			arrivals[i] = arrival(batch[i], source)
+			arrivals[i] = Arrival(batch[i], source)
 		}
 		return sure(capture(arrivals))
 	})
@@ -196,7 +196,7 @@ func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) 
 	}
 	arrivals := make([]inbox.Arrival, len(messages))
 	for i, m := range messages {
-		arrivals[i] = arrival(m, source)
+		arrivals[i] = Arrival(m, source)
 	}
 	return arrivals, nil
 }
@@ -223,9 +223,9 @@ func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 	}
 }
 
-// arrival decodes a message. Without a time of failure in it, the time at which the broker took the message stands for
+// Arrival decodes a message. Without a time of failure in it, the time at which the broker took the message stands for
 // it.
-func arrival(m driver.Message, source *deadletter.Source) inbox.Arrival {
+func Arrival(m driver.Message, source *deadletter.Source) inbox.Arrival {
 	convention := source.Format
 	if source.Intake != nil { // a job that looks like a dead letter is a job
 		convention = format.Raw

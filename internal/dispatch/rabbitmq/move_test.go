@@ -1,0 +1,257 @@
+package rabbitmq_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rabbitmq/amqp091-go"
+
+	"github.com/taskerhq/tasker/internal/amqp"
+	"github.com/taskerhq/tasker/internal/rabbittest"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// fill declares a queue with other arguments than those of the rig, and publishes numbered messages to it.
+func (r *rig) fill(queue string, args amqp091.Table, from, n int) {
+	r.t.Helper()
+	ch := r.channel()
+	if _, err := ch.QueueDeclare(queue, true, false, false, false, args); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := ch.Confirm(false); err != nil {
+		r.t.Fatal(err)
+	}
+	confirms := ch.NotifyPublish(make(chan amqp091.Confirmation, n))
+	for i := from; i < from+n; i++ {
+		err := ch.PublishWithContext(r.t.Context(), "", queue, true, false, amqp091.Publishing{
+			Headers: amqp091.Table{"n": int64(i), "x-death": []any{amqp091.Table{"queue": "q", "count": int64(i)}}},
+			Body:    []byte(strconv.Itoa(i)), DeliveryMode: amqp091.Persistent, Expiration: "600000",
+			CorrelationId: fmt.Sprint("c", i), Priority: 3, Type: "other", ContentType: "text/plain"})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	for range n {
+		if c := <-confirms; !c.Ack {
+			r.t.Fatal("not confirmed")
+		}
+	}
+}
+
+// drain takes everything from a queue.
+func (r *rig) drain(queue string) (out []amqp091.Delivery) {
+	r.t.Helper()
+	ch := r.channel()
+	for {
+		m, ok, err := ch.Get(queue, true)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if !ok {
+			return out
+		}
+		out = append(out, m)
+	}
+}
+
+// has reports whether a queue has certain arguments. One that does not exist is declared.
+func (r *rig) has(queue string, args amqp091.Table) bool {
+	r.t.Helper()
+	conn, err := dialer(r.url)(r.t.Context(), "a test")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer conn.Shutdown(time.Second)
+	ch, err := conn.Channel()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	_, err = ch.QueueDeclare(queue, true, false, false, false, args)
+	return err == nil
+}
+
+// replaced waits until a queue has its arguments and nothing is left of the move.
+func (r *rig) replaced(queue string, args amqp091.Table) {
+	r.t.Helper()
+	wait(r.t, queue+" is replaced", func() bool {
+		return r.depth(queue) >= 0 && r.has(queue, args) && r.depth(queue+".moving") == -1
+	})
+}
+
+// inOrder checks that messages are complete, in order and unchanged.
+func inOrder(t *testing.T, got []amqp091.Delivery, n int) {
+	t.Helper()
+	if len(got) != n {
+		t.Fatalf("%d messages are left of %d", len(got), n)
+	}
+	for i, m := range got {
+		deaths, _ := m.Headers["x-death"].([]any)
+		if m.Headers["n"] != int64(i) || string(m.Body) != strconv.Itoa(i) || len(deaths) != 1 || len(m.Headers) != 2 ||
+			m.Expiration != "600000" || m.CorrelationId != fmt.Sprint("c", i) || m.Priority != 3 || m.Type != "other" {
+			t.Fatalf("message %d is %+v", i, m)
+		}
+	}
+}
+
+// TestMove: a queue of a worker with another TTL, and one without a dead letter exchange, are replaced; their messages
+// stay, in order and unchanged, also if a crash has interrupted the move before, at either stage.
+func TestMove(t *testing.T) {
+	t.Parallel()
+	const n = 1000
+	other := amqp091.Table{"x-message-ttl": int64(30_000)}
+	for name, before := range map[string]func(r *rig, queue string){
+		"OtherTTL":    func(r *rig, queue string) { r.fill(queue, other, 0, n) },
+		"NoArguments": func(r *rig, queue string) { r.fill(queue, nil, 0, n) },
+		"CrashOnTheWayOut": func(r *rig, queue string) {
+			r.fill(queue+".moving", nil, 0, n/2)
+			r.fill(queue, other, n/2, n/2)
+		},
+		"CrashWithoutAQueue": func(r *rig, queue string) { r.fill(queue+".moving", nil, 0, n) },
+		"CrashOnTheWayBack": func(r *rig, queue string) {
+			r.fill(queue, r.opts.Topology.WorkerArguments(), 0, n/2)
+			r.fill(queue+".moving", nil, n/2, n/2)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rabbittest.Shared(t))
+			queue := task.DeliveryQueue("worker.", r.engine.worker(5))
+			before(r, queue)
+			_, stop := r.start()
+			r.start() // another node: only one of them moves it
+			r.replaced(queue, r.opts.Topology.WorkerArguments())
+			stop()
+			inOrder(t, r.drain(queue), n)
+		})
+	}
+}
+
+// TestMoveDeadLetters: the queue of dead letters with another retention holds 1,000 messages. Each becomes a letter, in
+// order.
+func TestMoveDeadLetters(t *testing.T) {
+	t.Parallel()
+	const n = 1000
+	r := newRig(t, rabbittest.Shared(t))
+	r.fill(r.opts.Topology.DeadQueue, amqp091.Table{"x-message-ttl": int64(700_000)}, 0, n)
+	r.start()
+	wait(t, "all are letters", func() bool {
+		count := 0
+		r.engine.get(func() { count = len(r.engine.letters) })
+		return count >= n
+	})
+	r.replaced(r.opts.Topology.DeadQueue, r.opts.Topology.DeadArguments())
+	r.engine.get(func() {
+		for i, m := range r.engine.letters {
+			if string(m.Payload) != strconv.Itoa(i) {
+				t.Fatalf("letter %d is %s", i, m.Payload)
+			}
+		}
+	})
+}
+
+// TestMoveUnderLoad: a worker consumes while its queue is replaced. It is cancelled, and comes back; every message is
+// delivered.
+func TestMoveUnderLoad(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	r := newRig(t, rabbittest.Shared(t))
+	id := r.engine.worker(5)
+	queue := task.DeliveryQueue("worker.", id)
+	r.fill(queue, amqp091.Table{"x-message-ttl": int64(30_000)}, 0, n)
+	seen := r.collect(queue)
+	r.start()
+	end := time.Now().Add(20 * time.Second)
+	for seen() != n && time.Now().Before(end) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if seen() != n {
+		t.Fatalf("%d were delivered; %d, %d wait", seen(), r.depth(queue), r.depth(queue+".moving"))
+	}
+	r.replaced(queue, r.opts.Topology.WorkerArguments())
+}
+
+// collect consumes from a queue until the test ends, and again when it is cancelled. It returns how many different
+// messages came.
+func (r *rig) collect(queue string) func() int {
+	r.t.Helper()
+	conn, err := dialer(r.url)(r.t.Context(), "a worker")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var mu sync.Mutex
+	bodies := map[string]bool{}
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+			}
+			ch, err := conn.Channel()
+			if err != nil {
+				return
+			}
+			_ = ch.Qos(5, 0, false)
+			source, err := ch.Consume(queue, "", false, false, false, false, nil)
+			if err != nil {
+				continue
+			}
+			for m := range source {
+				mu.Lock()
+				bodies[string(m.Body)] = true
+				mu.Unlock()
+				_ = m.Ack(false)
+			}
+			_ = ch.Close()
+		}
+	}()
+	r.t.Cleanup(func() {
+		close(stop)
+		conn.Shutdown(time.Second)
+		<-done
+	})
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(bodies)
+	}
+}
+
+// TestMoveCutOff: the connection is cut again and again while messages are moved. None is lost.
+func TestMoveCutOff(t *testing.T) {
+	t.Parallel()
+	const n = 4000
+	r := newRig(t, rabbittest.Shared(t))
+	queue := task.DeliveryQueue("worker.", r.engine.worker(5))
+	r.fill(queue, amqp091.Table{"x-message-ttl": int64(30_000)}, 0, n)
+	dial, cuts := r.opts.Dial, 0
+	var mu sync.Mutex
+	r.opts.Dial = func(ctx context.Context, name string) (*amqp.Conn, error) {
+		conn, err := dial(ctx, name)
+		mu.Lock()
+		defer mu.Unlock()
+		if cuts < 12 && err == nil && name == "tasker dispatch" {
+			cuts++
+			time.AfterFunc(time.Duration(30*cuts)*time.Millisecond, conn.Abort)
+		}
+		return conn, err
+	}
+	_, stop := r.start()
+	r.replaced(queue, r.opts.Topology.WorkerArguments())
+	stop()
+	seen := map[string]bool{}
+	for _, m := range r.drain(queue) {
+		seen[string(m.Body)] = true
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(seen) != n || cuts == 0 {
+		t.Errorf("%d messages are left of %d, after %d cuts", len(seen), n, cuts)
+	}
+}
