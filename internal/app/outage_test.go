@@ -171,6 +171,7 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 		"POST /api/v1/executions":             {"/api/v1/executions", `{"action_ref":"save"}`},
 		"GET /api/v1/executions":              {"/api/v1/executions", ""},
 		"GET /api/v1/executions/stats":        {"/api/v1/executions/stats", ""},
+		"GET /api/v1/executions/expired":      {"/api/v1/executions/expired", ""},
 		"GET /api/v1/executions/{id}":         {"/api/v1/executions/" + receipt.TaskUUID.String(), ""},
 		"POST /api/v1/executions/{id}/cancel": {"/api/v1/executions/" + other.TaskUUID.String() + "/cancel", ""},
 		"POST /api/v1/executions/{id}/retry":  {"/api/v1/executions/" + receipt.TaskUUID.String() + "/retry", ""},

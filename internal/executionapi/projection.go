@@ -19,6 +19,9 @@ type Backend interface {
 	queueapi.Backend
 	SubmitTasks(ctx context.Context, req tasker.SubmitRequest) ([]tasker.TaskReceipt, error)
 	Template(ctx context.Context, namespace, name, version string) (*tasker.Template, error)
+	// ExpiredExecutions counts the executions that have expired in the queues of their workers since a time, the latest
+	// hour first; at most MaxExpired entries.
+	ExpiredExecutions(ctx context.Context, since time.Time) ([]Expired, error)
 	ReplayTask(ctx context.Context, id uuid.UUID, req operate.ReplayRequest) (*operate.Replay, error)
 }
 

@@ -3,10 +3,12 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/executionapi"
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
 
@@ -82,4 +84,13 @@ func (f *fake) QueueStats(_ context.Context, filter queueapi.QueueFilter) (*queu
 			Refused: map[string]int64{"soft": 3}},
 		Dispatch: queueapi.QueueDispatch{Mode: "native", Configured: true, Why: "away"},
 	}, f.note(filter)
+}
+
+// ExpiredExecutions makes the fake a Backend of executions.
+func (f *fake) ExpiredExecutions(_ context.Context, since time.Time) ([]executionapi.Expired, error) {
+	of := executionapi.Expired{Hour: noon.Truncate(time.Hour), Worker: "w", WorkerID: workerID, Namespace: "default",
+		ActionRef: "import", Count: 2, Last: noon}
+	other := of
+	other.ActionRef, other.Count = "export", 3
+	return []executionapi.Expired{of, other}, f.note(since.IsZero())
 }

@@ -109,6 +109,7 @@ func examples() []example {
 			`{"executions":[{"id"`},
 		{"get-execution", "GET", "/api/v1/executions/" + taskID.String(), "", 200, `"retry_reason":"transient_error"`},
 		{"get-execution-stats", "GET", "/api/v1/executions/stats?namespace=default", "", 200, `"scheduling":7`},
+		{"get-expired-executions", "GET", "/api/v1/executions/expired?hours=48", "", 200, `"total":5`},
 		{"cancel-execution", "POST", "/api/v1/executions/" + taskID.String() + "/cancel", `{"cancelled_by":"ann"}`, 200,
 			`"action_ref":"import"`},
 		{"retry-execution", "POST", "/api/v1/executions/" + taskID.String() + "/retry", `{"reason":"fixed"}`, 200,

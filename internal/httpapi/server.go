@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/dlqapi"
+	"github.com/taskerhq/tasker/internal/executionapi"
 	"github.com/taskerhq/tasker/internal/httpapi/dlq"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
@@ -87,6 +88,7 @@ type Backend interface {
 	stepworker.Backend
 	taskworker.Backend
 	queue.Backend
+	executionapi.Backend
 }
 
 // CaseBackend is the part for the routes of cases.

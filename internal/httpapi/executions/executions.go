@@ -127,3 +127,22 @@ func (f *family) stats(ctx context.Context, params *statsQuery,
 	stats, err := f.executions.Stats(ctx, namespaces)
 	return endpoint.OK(stats), err
 }
+
+// expiredQuery is statsQuery with a period.
+type expiredQuery struct {
+	Namespace []string `query:"namespace,explode" doc:"Namespaces to include; repeatable up to 100 times. Defaults to all namespaces of the key."`
+	Hours     int      `query:"hours" minimum:"1" maximum:"720" default:"24" doc:"Length of the period up to now."`
+}
+
+// expired serves GET /api/v1/executions/expired.
+func (f *family) expired(ctx context.Context, params *expiredQuery,
+	_ *endpoint.None,
+) (endpoint.Answer[*executionapi.ExpiredReport], error) {
+	var no endpoint.Answer[*executionapi.ExpiredReport]
+	namespaces, err := endpoint.NarrowNamespaces(ctx, params.Namespace)
+	if err != nil {
+		return no, err
+	}
+	report, err := f.executions.ExpiredReport(ctx, namespaces, time.Now().Add(-time.Duration(params.Hours)*time.Hour))
+	return endpoint.OK(report), err
+}

@@ -23,6 +23,8 @@ func Routes(api *endpoint.API, backend executionapi.Backend) {
 	endpoint.Add(api, get("/api/v1/executions", "list-executions", "List executions, newest first", read, 0), f.list)
 	endpoint.Add(api, get("/api/v1/executions/stats", "get-execution-stats", "Count executions by status", read, limited),
 		f.stats)
+	endpoint.Add(api, get("/api/v1/executions/expired", "get-expired-executions",
+		"Count executions that expired in the queues of their workers", read, limited), f.expired)
 	endpoint.Add(api, get("/api/v1/executions/{id}", "get-execution", "Get an execution with its result", read, hot),
 		f.execution)
 	endpoint.Add(api, post("/api/v1/executions/{id}/cancel", "cancel-execution", "Cancel an execution",
