@@ -36,7 +36,7 @@ var needs = map[string]string{
 	"cancel-queue-task": "submit operate", "get-queue-stats": "read",
 	"create-execution": "submit", "list-executions": "read", "get-execution": "read", "get-execution-stats": "read",
 	"get-expired-executions": "read",
-	"cancel-execution": "submit operate", "retry-execution": "operate", "stream-executions": "read",
+	"cancel-execution":       "submit operate", "retry-execution": "operate", "stream-executions": "read",
 	"register-queue-worker": "work", "poll-queue": "work", "start-queue-task": "work", "progress-of-queue-task": "work",
 	"result-of-queue-task": "work", "heartbeat-of-queue-worker": "work",
 	"drain-queue-worker": "work operate", "dismiss-queue-worker": "work operate",
