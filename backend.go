@@ -119,4 +119,9 @@ type WorkerBackend interface {
 	Drain(ctx context.Context, req DrainRequest) (*DrainResponse, error)
 	// ResumeWorker revokes an operator's drain and returns the worker. CodeWrongState: the worker is dead.
 	ResumeWorker(ctx context.Context, req ResumeRequest) (*WorkerInfo, error)
+	// CordonWorker stops handing steps to a worker, whatever its state, until UncordonWorker, and returns the worker.
+	// It keeps the steps that it holds and need not end. A second cordon changes nothing.
+	CordonWorker(ctx context.Context, req CordonRequest) (*WorkerInfo, error)
+	// UncordonWorker reverts a cordon and returns the worker.
+	UncordonWorker(ctx context.Context, req UncordonRequest) (*WorkerInfo, error)
 }

@@ -58,6 +58,18 @@ func (b *httpBackend) ResumeWorker(ctx context.Context, req ResumeRequest) (*Wor
 		path: workerPath(req.WorkerID, "resume"), body: req})
 }
 
+// CordonWorker implements WorkerBackend.
+func (b *httpBackend) CordonWorker(ctx context.Context, req CordonRequest) (*WorkerInfo, error) {
+	return fetch[WorkerInfo](ctx, b, call{verb: "cordon worker", method: http.MethodPost,
+		path: workerPath(req.WorkerID, "cordon"), body: req})
+}
+
+// UncordonWorker implements WorkerBackend.
+func (b *httpBackend) UncordonWorker(ctx context.Context, req UncordonRequest) (*WorkerInfo, error) {
+	return fetch[WorkerInfo](ctx, b, call{verb: "uncordon worker", method: http.MethodPost,
+		path: workerPath(req.WorkerID, "uncordon"), body: req})
+}
+
 // Poll implements WorkerBackend. Its time limit is RequestTimeout after the end of the
 // requested wait.
 func (b *httpBackend) Poll(ctx context.Context, req PollRequest) (*PollResponse, error) {

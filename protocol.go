@@ -260,6 +260,20 @@ type ResumeRequest struct {
 	Reason    string    `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
 }
 
+// CordonRequest takes a worker out of service for new steps. The audit trail records it.
+type CordonRequest struct {
+	WorkerID   uuid.UUID `json:"-"`
+	CordonedBy string    `json:"cordoned_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
+	Reason     string    `json:"reason,omitempty" doc:"Reason for the act, shown with the worker. Defaults to \"no reason given\"." maxLength:"4096"`
+}
+
+// UncordonRequest reverts a cordon. The audit trail records it.
+type UncordonRequest struct {
+	WorkerID     uuid.UUID `json:"-"`
+	UncordonedBy string    `json:"uncordoned_by,omitempty" doc:"Actor. Defaults to the name of the API key, else to anonymous." maxLength:"255"`
+	Reason       string    `json:"reason,omitempty" doc:"Reason for the act. Defaults to \"no reason given\"." maxLength:"4096"`
+}
+
 // DrainResponse counts the steps given back.
 type DrainResponse struct {
 	Released int `json:"released"`

@@ -46,6 +46,8 @@ var baseOf = map[string]base{
 	"post /internal/workers/{id}/heartbeat": {"", `{}`},
 	"post /internal/workers/{id}/drain":     {"", `{}`},
 	"post /internal/workers/{id}/resume":    {"", `{}`},
+	"post /internal/workers/{id}/cordon":    {"", `{}`},
+	"post /internal/workers/{id}/uncordon":  {"", `{}`},
 	"post /api/v1/tasks":                    {"", `{"task_type":"h"}`},
 	"post /api/v1/tasks/batch":              {"", `{"tasks":[{"task_type":"h"}]}`},
 	"post /api/v1/dlq/{task_id}/replay":     {"failed", `{}`},

@@ -98,6 +98,8 @@ var actsOfWorkers = []verb{
 	{"POST", "/internal/workers/WORKER/drain", ""},
 	{"POST", "/internal/workers/WORKER/drain", `{"final":true}`},
 	{"POST", "/internal/workers/WORKER/resume", ""},
+	{"POST", "/internal/workers/WORKER/cordon", ""},
+	{"POST", "/internal/workers/WORKER/uncordon", ""},
 	{"POST", "/api/v1/workers/WORKER/poll", ""},
 	{"POST", "/api/v1/workers/WORKER/poll", `{"capacity":0}`},
 	{"POST", "/api/v1/workers/WORKER/poll", `{"capabilities":["gpu"]}`},

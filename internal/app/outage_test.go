@@ -195,6 +195,8 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 		"POST /internal/workers/{id}/drain":     {at + "/drain", `{"final":true}`},
 		"GET /internal/workers/{id}":            {at, ""},
 		"POST /internal/workers/{id}/resume":    {at + "/resume", ""},
+		"POST /internal/workers/{id}/cordon":    {at + "/cordon", ""},
+		"POST /internal/workers/{id}/uncordon":  {at + "/uncordon", ""},
 		"GET /api/v1/tasks":                     {"/api/v1/tasks", ""},
 		"POST /api/v1/tasks":                    {"/api/v1/tasks", `{"task_type":"load"}`},
 		"POST /api/v1/tasks/batch": {"/api/v1/tasks/batch",

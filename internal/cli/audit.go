@@ -67,7 +67,7 @@ when what they are about is deleted.`,
 	f.BoolVar(&c.all, "all", false, "with --json: print all acts that match the filters, one per line")
 	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually,
 		"open_case", "update_case", "reopen_case", "replay", "replay_step", "edit_context", "give_up_step",
-		"drain_worker", "resume_worker", "register_template", "use_key", "detect_staleness", "archive_audit",
+		"drain_worker", "resume_worker", "cordon_worker", "uncordon_worker", "register_template", "use_key", "detect_staleness", "archive_audit",
 		"discard_letter", "restore_letter",
 		"edit_letter", "change_group", "acknowledge_group", "resolve_group", "ignore_group", "reopen_group", "merge_groups",
 		"unmerge_group", "create_redrive", "start_redrive", "pause_redrive", "resume_redrive", "cancel_redrive",

@@ -94,7 +94,8 @@ within --drain-timeout; the worker then releases the rest without charging an at
 		"URL at which servers reach --health-addr, such as http://10.0.0.7:8090 (default: derived from the host)",
 	)
 	cmd.RunE = s.onServer(func(ctx context.Context, client *tasker.Client, _ []string) error { return c.run(ctx, client) })
-	cmd.AddCommand(newWorkerList(s), newWorkerShow(s), newWorkerDrain(s), newWorkerResume(s))
+	cmd.AddCommand(newWorkerList(s), newWorkerShow(s), newWorkerDrain(s), newWorkerResume(s),
+		newWorkerCordon(s), newWorkerUncordon(s))
 	return cmd
 }
 

@@ -58,6 +58,46 @@ name is ambiguous, the command changes no worker.`,
 	return cmd
 }
 
+// newWorkerCordon builds `worker cordon`, for a worker that an operator suspects. The worker keeps running.
+func newWorkerCordon(s *session) *cobra.Command {
+	var req tasker.CordonRequest
+	cmd := &cobra.Command{
+		Use:   "cordon WORKER...",
+		Short: "Cordon workers: hand them no more steps, but let them run",
+		Long: `Cordon workers: they get no more steps until "worker uncordon", and keep the steps
+they hold. Unlike a drain, a cordon does not ask them to stop, and a restart of the
+server or a missed heartbeat does not end it. WORKER is a UUID or a unique name; if any
+name is ambiguous, the command changes no worker.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
+			req.WorkerID, req.CordonedBy = id, actor(req.CordonedBy)
+			return c.CordonWorker(ctx, req)
+		}),
+	}
+	actorFlag(cmd, &req.CordonedBy, "cordoned-by")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act; shown with the worker")
+	return cmd
+}
+
+// newWorkerUncordon builds `worker uncordon`.
+func newWorkerUncordon(s *session) *cobra.Command {
+	var req tasker.UncordonRequest
+	cmd := &cobra.Command{
+		Use:   "uncordon WORKER...",
+		Short: "Uncordon workers: hand them steps again",
+		Long: `End the cordon of workers: they get steps again. WORKER is a UUID or a unique name; if
+any name is ambiguous, the command changes no worker.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: s.eachWorker(func(ctx context.Context, c *tasker.Client, id uuid.UUID) (*tasker.WorkerInfo, error) {
+			req.WorkerID, req.UncordonedBy = id, actor(req.UncordonedBy)
+			return c.UncordonWorker(ctx, req)
+		}),
+	}
+	actorFlag(cmd, &req.UncordonedBy, "uncordoned-by")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason for the act; kept in the audit trail")
+	return cmd
+}
+
 // newWorkerShow builds `worker show`. --json prints a tasker.WorkerInfo.
 func newWorkerShow(s *session) *cobra.Command {
 	return &cobra.Command{
@@ -108,8 +148,12 @@ func (s *session) eachWorker(
 			return first
 		}
 		for _, w := range done {
+			state := w.State
+			if w.Cordoned {
+				state += ", cordoned,"
+			}
 			if err := s.printf("✓ Worker %s (%s) is %s and holds %d steps\n",
-				w.WorkerID.String(), w.Name, w.State, w.CurrentLoad); err != nil {
+				w.WorkerID.String(), w.Name, state, w.CurrentLoad); err != nil {
 				return err
 			}
 		}
@@ -179,6 +223,12 @@ func (s *session) printWorker(w *tasker.WorkerInfo) error {
 	f.add("UUID", w.WorkerID.String())
 	f.add("Name", w.Name)
 	f.add("State", w.State)
+	if w.Cordoned {
+		f.add("Cordoned", fmt.Sprintf("%s by %s: %s", s.stampAgo(w.CordonedAt), w.CordonedBy, w.CordonReason))
+	}
+	if w.Transport == tasker.TransportAMQP {
+		f.add("Transport", w.Transport)
+	}
 	f.add("Load", loadText(w, " of ")+" steps")
 	f.add("Reported load", fmt.Sprintf("%d steps", w.ReportedLoad))
 	f.add("Handlers", orAll(w.Handlers))

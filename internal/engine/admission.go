@@ -34,6 +34,9 @@ func (e *Engine) admit(ctx context.Context, w *task.Worker, want, rounds int) ad
 	if w.State == task.WorkerUnhealthy {
 		return admission{} // until a probe succeeds
 	}
+	if w.Cordoned() {
+		return admission{} // until an operator uncordons it
+	}
 	adm := admission{room: want, worker: w.No}
 	if w.BrokenAt != 0 && e.breakers.on() {
 		state, until, period := w.Breaker(e.instant(), e.cfg.WorkerBreaker.OpenFor)

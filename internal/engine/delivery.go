@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -78,5 +80,44 @@ func (u *unit) storeDispatch(w Work) error {
 	}
 	w.Step.Renew(w.Step.AssignedAt.Add(u.e.dispatchTTL(w.Step, t) + u.e.cfg.Leases.StartTimeout))
 	u.moved(w, w.Step.State)
+	return nil
+}
+
+// undeliveredFor is how long after the death of a worker its queue is looked after for steps that were dispatched to it
+// by a node that did not know.
+const undeliveredFor = 2 * time.Minute
+
+// returnUndelivered gives back the steps that dead workers hold in their queues, without a charge: nobody will start
+// them, and their leases are long. They return one after another, like all steps of lost workers. Their messages expire
+// in time, as letters that come late.
+func (e *Engine) returnUndelivered(ctx context.Context, dead []*task.Worker) error {
+	for _, w := range dead {
+		if w.Transport != task.TransportAMQP {
+			continue
+		}
+		if err := e.write(ctx, "return_dispatches", func(u *unit) error {
+			works, err := u.tx.Held(u.ctx, w.No, maxHeld)
+			if err != nil {
+				return err
+			}
+			works = slices.DeleteFunc(u.rows.intern(works), func(w Work) bool { return w.Step.State != task.StepAssigned })
+			if len(works) == 0 {
+				return nil
+			}
+			now, err := u.tx.Workers(u.ctx, []int64{w.No})
+			if err != nil || len(now) > 0 && now[0].State != task.WorkerDead {
+				return err // it is back
+			}
+			waits := u.stagger(works)
+			for _, w := range works {
+				if err := u.loseUnstarted(w, waits[w.Step]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return fmt.Errorf("return the steps in the queue of worker %s: %w", w.ID, err)
+		}
+	}
 	return nil
 }

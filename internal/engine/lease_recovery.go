@@ -116,16 +116,25 @@ func (u *unit) reap(w Work, wait time.Duration) error {
 		return u.fail(w, task.TimedOut, &task.Failure{Type: "timeout", Code: "TIMEOUT", Retryable: true,
 			Message: fmt.Sprintf("the attempt ran longer than its time-out of %s", s.Timeout)})
 	case notStarted:
-		if u.e.cfg.Leases.FreeRequeueFraction < 0 {
-			return u.chargeUnstarted(w, wait)
-		}
-		return u.lose(w, task.NotStarted, back)
+		return u.loseUnstarted(w, wait)
 	case lostEarly:
 		return u.lose(w, task.LeaseExpired, back)
 	default:
 		return u.failAfter(w, task.LeaseExpired, &task.Failure{Type: "lease_expired", Code: "WORKER_LOST", Retryable: true,
 			Message: fmt.Sprintf("no heartbeat for %s: the worker died or lost its connection", u.e.cfg.Leases.Lease())}, wait)
 	}
+}
+
+// loseUnstarted gives back a step that its worker did not start, after a wait.
+func (u *unit) loseUnstarted(w Work, wait time.Duration) error {
+	if u.e.cfg.Leases.FreeRequeueFraction < 0 {
+		return u.chargeUnstarted(w, wait)
+	}
+	back := task.Instant(0)
+	if wait > 0 {
+		back = u.now.Add(wait)
+	}
+	return u.lose(w, task.NotStarted, back)
 }
 
 // chargeUnstarted charges an attempt for a step that its worker never started, where free

@@ -76,7 +76,7 @@ func (e *Engine) readPools(ctx context.Context, now task.Instant) error {
 	p := &e.pools
 	p.kinds, p.of, p.since, p.until = nil, map[int64]*pool{}, now, now.Add(poolsKept)
 	for _, w := range workers {
-		if w.State != task.WorkerActive {
+		if w.State != task.WorkerActive || w.Cordoned() {
 			continue
 		}
 		if k := e.catalog.served(w); !slices.Contains(p.kinds, k) {

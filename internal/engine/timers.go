@@ -149,7 +149,8 @@ func (u *unit) expire(t *task.Task) error {
 }
 
 // MarkDeadWorkers marks workers dead that have missed their heartbeats. Their leases expire in
-// the usual way. It marks none until a newly opened engine has run long enough to receive their
+// the usual way, but those of steps that wait in the queue of a dead worker are long: such steps return
+// at once. It marks none until a newly opened engine has run long enough to receive their
 // heartbeats. It checks each worker again in the transaction, because a heartbeat may arrive in
 // between.
 func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
@@ -157,10 +158,11 @@ func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 	if now < e.grace() {
 		return 0, nil
 	}
-	workers, err := e.store.Workers(ctx, now)
+	workers, err := e.store.Workers(ctx, now.Add(-e.cfg.Leases.Lease()-undeliveredFor))
 	if err != nil {
 		return 0, err
 	}
+	dead := slices.DeleteFunc(slices.Clone(workers), func(w *task.Worker) bool { return w.State != task.WorkerDead })
 	silent := func(w *task.Worker) bool {
 		return w.LastHeartbeat.Add(e.cfg.Leases.Lease()+e.stepped(w.LastHeartbeat.Time())) <= now
 	}
@@ -183,8 +185,9 @@ func (e *Engine) MarkDeadWorkers(ctx context.Context) (int, error) {
 		}
 		e.observeWorkersFailed(done, task.WorkerDead, FailedHeartbeat)
 		n += len(some)
+		dead = append(dead, some...)
 	}
-	return n, nil
+	return n, e.returnUndelivered(ctx, dead)
 }
 
 // Retain deletes rows that are older than the retention. It deletes up to Retention.BatchItems

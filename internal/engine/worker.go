@@ -305,8 +305,12 @@ func (e *Engine) release(ctx context.Context, worker int64) (int, error) {
 		if err != nil {
 			return err
 		}
-		for _, w := range dispatched {
-			if w.Step != nil && w.Step.State.Leased() && w.Step.WorkerNo == worker {
+		known := make(map[*task.Step]bool, len(works))
+		for _, w := range works {
+			known[w.Step] = true
+		}
+		for _, w := range dispatched { // one that has just been stored may be in both places
+			if w.Step != nil && w.Step.State.Leased() && w.Step.WorkerNo == worker && !known[w.Step] {
 				works = append(works, w)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 type workerChange struct {
 	worker *task.Worker
 	apply  func(w *task.Worker, now task.Instant) error
-	act    *task.Act // stored if the state changes; may be nil
+	act    *task.Act // stored if the state changes, or the cordon; may be nil
 }
 
 // changedWorker is a row after a change.
@@ -63,7 +63,7 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 			e.workers.drop(map[int64]struct{}{calls[i].worker.No: {}})
 		case c.err == nil:
 			e.changed(c.worker, now, c.version)
-			if c.worker.State != c.before.State {
+			if _, _, changed := standing(c.before, c.worker); changed {
 				news.Workers = append(news.Workers, c.worker.No)
 			}
 		}
@@ -102,9 +102,9 @@ func (e *Engine) changeRows(ctx context.Context, tx Tx, nos []int64, calls []wor
 			continue
 		}
 		out[i] = changedWorker{worker: &w, before: before, version: version}
-		if c.act != nil && w.State != before.State {
+		if from, to, changed := standing(before, &w); c.act != nil && changed {
 			act := *c.act
-			act.At, act.From, act.To = now, string(before.State), string(w.State)
+			act.At, act.From, act.To = now, from, to
 			acts = append(acts, act)
 		}
 		rows[w.No], saved[w.No] = &w, true
@@ -135,7 +135,7 @@ func (e *Engine) changed(w *task.Worker, now task.Instant, version int64) {
 	switch {
 	case w.State.Leaving():
 		e.waiters.dismiss(w.No)
-	case before == nil || before.State != w.State || before.BrokenAt != w.BrokenAt:
+	case before == nil || before.State != w.State || before.BrokenAt != w.BrokenAt || before.Cordoned() != w.Cordoned():
 		e.waiters.recheck(w.No)
 	}
 }

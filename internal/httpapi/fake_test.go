@@ -326,6 +326,20 @@ func (f *fake) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*tas
 	return f.Worker(ctx, req.WorkerID)
 }
 
+func (f *fake) CordonWorker(ctx context.Context, req tasker.CordonRequest) (*tasker.WorkerInfo, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	return f.Worker(ctx, req.WorkerID)
+}
+
+func (f *fake) UncordonWorker(ctx context.Context, req tasker.UncordonRequest) (*tasker.WorkerInfo, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	return f.Worker(ctx, req.WorkerID)
+}
+
 func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
 	if err := f.note(req); err != nil {
 		return nil, err

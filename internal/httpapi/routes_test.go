@@ -93,6 +93,8 @@ func examples() []example {
 			`"acknowledged":true`},
 		{"get-worker", "GET", worker, "", 200, `"circuit_breaker"`},
 		{"resume-worker", "POST", worker + "/resume", "", 200, `"status":"active"`},
+		{"cordon-worker", "POST", worker + "/cordon", `{"reason":"disk full"}`, 200, `"status":"active"`},
+		{"uncordon-worker", "POST", worker + "/uncordon", "", 200, `"status":"active"`},
 		{"drain", "POST", worker + "/drain", `{"final":true}`, 200, `"released":2`},
 		{"enqueue-task", "POST", "/api/v1/tasks", `{"task_type":"video","priority":"low"}`, 201, `"position_in_queue":3`},
 		{"enqueue-tasks", "POST", "/api/v1/tasks/batch",

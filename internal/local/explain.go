@@ -279,7 +279,7 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 // serving counts the workers that take steps of a route, and names those that match it but take none.
 // A worker that matches and takes none is the usual answer to "my workers run, why does the step wait?".
 func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving int, idle string) {
-	var draining, unhealthy, broken int
+	var draining, cordoned, unhealthy, broken int
 	for _, w := range workers {
 		switch {
 		// The order of the cases matters: a draining worker may have an open breaker too, and its drain is what an operator
@@ -287,6 +287,8 @@ func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving 
 		case !w.Serves(*route):
 		case w.State == task.WorkerDraining:
 			draining++
+		case w.Cordoned():
+			cordoned++
 		case w.State == task.WorkerUnhealthy:
 			unhealthy++
 		case w.State == task.WorkerActive && x.b.engine.BreakerOf(w) == task.BreakerOpen:
@@ -305,6 +307,8 @@ func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving 
 		}
 	}
 	add(draining, "is draining and claims no more steps", "are draining and claim no more steps")
+	add(cordoned, "is cordoned and gets no steps until an operator uncordons it",
+		"are cordoned and get no steps until an operator uncordons them")
 	add(unhealthy, "is unhealthy and gets no steps until a probe succeeds",
 		"are unhealthy and get no steps until a probe succeeds")
 	add(broken, "has an open circuit breaker because all its recent attempts failed",

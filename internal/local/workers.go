@@ -157,6 +157,26 @@ func (b *Backend) ResumeWorker(ctx context.Context, req tasker.ResumeRequest) (*
 	return b.withLoad(ctx, w)
 }
 
+// CordonWorker implements tasker.WorkerBackend.
+// CodeNotFound: the worker is unknown.
+func (b *Backend) CordonWorker(ctx context.Context, req tasker.CordonRequest) (*tasker.WorkerInfo, error) {
+	w, err := b.engine.Cordon(ctx, toID(req.WorkerID), engine.WorkerAct{Actor: req.CordonedBy, Reason: req.Reason})
+	if err != nil {
+		return nil, ToError(err)
+	}
+	return b.withLoad(ctx, w)
+}
+
+// UncordonWorker implements tasker.WorkerBackend.
+// CodeNotFound: the worker is unknown.
+func (b *Backend) UncordonWorker(ctx context.Context, req tasker.UncordonRequest) (*tasker.WorkerInfo, error) {
+	w, err := b.engine.Uncordon(ctx, toID(req.WorkerID), engine.WorkerAct{Actor: req.UncordonedBy, Reason: req.Reason})
+	if err != nil {
+		return nil, ToError(err)
+	}
+	return b.withLoad(ctx, w)
+}
+
 // fromWorker converts a worker without its load, which has to be counted.
 // ConsecutiveFailures is what this process has seen; another node may have counted others.
 func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {

@@ -32,6 +32,8 @@ const (
 	ActRegisterTemplate = "register_template"
 	ActDrainWorker      = "drain_worker"
 	ActResumeWorker     = "resume_worker"
+	ActCordonWorker     = "cordon_worker"
+	ActUncordonWorker   = "uncordon_worker"
 	ActUseKey           = "use_key"
 	ActDetectStaleness  = "detect_staleness"
 )

@@ -91,6 +91,16 @@ func DeliveryQueue(prefix string, worker ID) string { return prefix + worker.Str
 // Cordoned reports whether an operator has cordoned the worker.
 func (w *Worker) Cordoned() bool { return w.CordonedAt != 0 }
 
+// Cordon makes the worker cordoned. One that is cordoned already stays as it is.
+func (w *Worker) Cordon(now Instant, by, reason string) {
+	if !w.Cordoned() {
+		w.CordonedAt, w.CordonedBy, w.CordonReason = now, by, reason
+	}
+}
+
+// Uncordon ends that.
+func (w *Worker) Uncordon() { w.CordonedAt, w.CordonedBy, w.CordonReason = 0, "", "" }
+
 // Serves reports whether the worker can run steps of the route.
 func (w *Worker) Serves(r Route) bool {
 	if len(w.Namespaces) > 0 && !slices.Contains(w.Namespaces, r.Namespace) {

@@ -58,7 +58,8 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		"submit":   in.submit, "cancel": in.cancel, "advance": in.advance, "upkeep": in.keepUp, "retain": in.retain,
 		"crash":  in.crash,
 		"worker": in.worker, "claim": in.claim, "heartbeat": in.heartbeat, "drain": in.drain,
-		"resume": in.resume, "probe": in.probe,
+		"resume": in.resume, "probe": in.probe, "cordon": in.cordon, "uncordon": in.uncordon,
+		"dispatch": in.dispatch, "letter": in.letter,
 		"start": in.begin, "progress": in.progress, "complete": in.complete, "fail": in.fail, "release": in.release,
 		"snooze": in.snooze,
 		"reset":  in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually),
@@ -126,7 +127,7 @@ func (in *interpreter) configure(a *args) error {
 	}
 	if err := firstError(a.number("alarm_above", &c.DLQPatterns.AlarmAbove),
 		a.number("replayable_above", &c.DLQPatterns.ReplayableAbove), in.configureCases(a), in.configureScheduling(a),
-		in.configureWorkers(a), in.configureRecovery(a)); err != nil {
+		in.configureWorkers(a), in.configureRecovery(a), in.configureDelivery(a)); err != nil {
 		return err
 	}
 	c.Leases.ClaimMode = settings.ClaimMode(a.text("claim_mode"))

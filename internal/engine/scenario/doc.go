@@ -12,8 +12,10 @@
 //	template     (YAML as body)         registers a template
 //	submit       TASK template=NAME | type=HANDLER [count=N] [context=JSON] [key=K] [priority=P] [run_at=+D]
 //	             [caps=A,B] [timeout=D] [max_retries=N] [tags=A,B]
-//	worker       W [handlers=A,B] [caps=A,B] [namespaces=A,B]
+//	worker       W [handlers=A,B] [caps=A,B] [namespaces=A,B] [transport=amqp]
 //	claim        W [n=N] [start]        start begins the attempts at once
+//	dispatch     W [n=N]                leases steps for the queue of W, which has transport=amqp
+//	letter       W TASK.STEP ...        tells that the messages of these leases have expired
 //	start        W TASK.STEP            all lease commands take token=N
 //	progress     W TASK.STEP percent=N [note=TEXT]
 //	complete     W TASK.STEP [result=JSON]
@@ -22,6 +24,7 @@
 //	snooze       W TASK.STEP for=D
 //	heartbeat    W [only=TASK.STEP,...] [draining]
 //	drain        W [final]
+//	cordon, uncordon W [by=WHO] [reason=TEXT]
 //	crash        W | server             W says nothing any more; the server starts again on the same store
 //	advance      D
 //	upkeep                              the background loops, until nothing is due

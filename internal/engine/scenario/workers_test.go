@@ -36,7 +36,8 @@ func (in *interpreter) worker(a *args) ([]string, error) {
 		return nil, err
 	}
 	w, err := in.engine.Register(in.ctx, task.Worker{Name: name, Handlers: a.list("handlers"),
-		Capabilities: a.list("caps"), Namespaces: a.list("namespaces"), HealthURL: a.text("health")})
+		Capabilities: a.list("caps"), Namespaces: a.list("namespaces"), HealthURL: a.text("health"),
+		Transport: task.Transport(a.text("transport"))})
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +58,11 @@ func (in *interpreter) claim(a *args) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return in.leases(h, leases, drain), nil
+}
+
+// leases prints the steps that a worker got, and gives it their tokens.
+func (in *interpreter) leases(h *hand, leases []engine.Lease, drain bool) []string {
 	var out []string
 	for _, l := range leases {
 		name := in.nameOf(l.Task.ID) + "." + l.Template.Steps[l.Step.Ordinal-1].Name
@@ -76,7 +82,7 @@ func (in *interpreter) claim(a *args) ([]string, error) {
 	case len(leases) == 0:
 		out = append(out, "nothing")
 	}
-	return out, nil
+	return out
 }
 
 // lease resolves "W TASK.STEP" with the token that the worker was given, or the
@@ -270,6 +276,9 @@ func (in *interpreter) showWorkers(*args) ([]string, error) {
 		line := fmt.Sprintf("%s %s seen=%s", w.Name, w.State, in.sinceStart(w.LastHeartbeat))
 		if b := in.engine.BreakerOf(w); b != task.BreakerClosed {
 			line += " breaker=" + string(b)
+		}
+		if w.Cordoned() {
+			line += fmt.Sprintf(" cordoned=%s by=%s %q", in.sinceStart(w.CordonedAt), w.CordonedBy, w.CordonReason)
 		}
 		if w.ProbeFailures > 0 {
 			line += fmt.Sprintf(" failures=%d %q", w.ProbeFailures, w.ProbeError)

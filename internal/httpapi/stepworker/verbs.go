@@ -136,6 +136,24 @@ func (v *Verbs) Resume(ctx context.Context, params *Path,
 	return endpoint.OK(resumed), err
 }
 
+// Cordon stops handing steps to a worker until it is uncordoned.
+func (v *Verbs) Cordon(ctx context.Context, params *Path,
+	body *tasker.CordonRequest,
+) (endpoint.Answer[*tasker.WorkerInfo], error) {
+	body.WorkerID, body.CordonedBy = params.ID, cmp.Or(body.CordonedBy, endpoint.Caller(ctx))
+	cordoned, err := v.backend.CordonWorker(ctx, *body)
+	return endpoint.OK(cordoned), err
+}
+
+// Uncordon ends the cordon of a worker.
+func (v *Verbs) Uncordon(ctx context.Context, params *Path,
+	body *tasker.UncordonRequest,
+) (endpoint.Answer[*tasker.WorkerInfo], error) {
+	body.WorkerID, body.UncordonedBy = params.ID, cmp.Or(body.UncordonedBy, endpoint.Caller(ctx))
+	uncordoned, err := v.backend.UncordonWorker(ctx, *body)
+	return endpoint.OK(uncordoned), err
+}
+
 // Poll claims steps; it waits at most web.MaxWait for one.
 func (v *Verbs) Poll(ctx context.Context, params *Path,
 	body *tasker.PollRequest,

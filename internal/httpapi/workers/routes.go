@@ -30,7 +30,7 @@ func Routes(api *endpoint.API, steps *stepworker.Verbs, tasks *taskworker.Verbs)
 		steps.Register)
 	endpoint.Add(api, get("/internal/workers", "list-workers", "List workers", read, 0), steps.List)
 	endpoint.Add(api, get("/internal/workers/{id}", "get-worker", "Get a worker", read, 0), steps.Get)
-	// These understand both forms; see dialect.go. All but drain and resume are called for every step or every few
+	// These understand both forms; see dialect.go. Those before drain are called for every step or every few
 	// seconds.
 	endpoint.Add(api, post("/internal/workers/{id}/poll", "poll", "Claim steps (long poll)", work, hot|optional),
 		f.poll)
@@ -46,4 +46,8 @@ func Routes(api *endpoint.API, steps *stepworker.Verbs, tasks *taskworker.Verbs)
 		optional), steps.Drain)
 	endpoint.Add(api, post("/internal/workers/{id}/resume", "resume-worker", "Resume a drained worker", operating,
 		optional|conflicts), steps.Resume)
+	endpoint.Add(api, post("/internal/workers/{id}/cordon", "cordon-worker",
+		"Cordon a worker: hand it no more steps until it is uncordoned", operating, optional), steps.Cordon)
+	endpoint.Add(api, post("/internal/workers/{id}/uncordon", "uncordon-worker", "Uncordon a worker", operating,
+		optional), steps.Uncordon)
 }
