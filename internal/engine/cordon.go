@@ -6,8 +6,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Cordon takes a worker out of service for new steps, whatever its state, and stores the act: it keeps the steps that it
-// holds, and gets no more, by poll or by dispatch, until Uncordon. Unlike a drain, the worker is not told to end, and
+// Cordon takes a worker out of service for new steps, whatever its state, and stores the act: it keeps the steps that
+// it holds, and gets no more, by poll or by dispatch, until Uncordon. Unlike a drain, the worker is not told to end, and
 // its own calls do not end the cordon: it survives heartbeats, probes, a drain and the death of the worker.
 //
 // It returns the worker. A worker that is cordoned already stays as it is, without an act. Invalid: actor or reason

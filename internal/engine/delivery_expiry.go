@@ -41,6 +41,7 @@ func (e *Engine) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch
 	}
 	var answers []Answer
 	err := e.write(ctx, "expire_dispatches", func(u *unit) error {
+		xs := expiries{u}
 		works, err := u.rows.load(ids)
 		if err != nil {
 			return err
@@ -50,7 +51,7 @@ func (e *Engine) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch
 		var due []expiry
 		for i, w := range works {
 			ref := expired[i].Lease
-			answers[i] = Answer{Step: ref.Step, Err: u.lateLetter(w.Step, ref)}
+			answers[i] = Answer{Step: ref.Step, Err: xs.lateLetter(w.Step, ref)}
 			if answers[i].Err == nil && seen[w.Step] {
 				answers[i].Err = notInForce(w.Step, ref)
 			} else if answers[i].Err == nil {
@@ -58,10 +59,10 @@ func (e *Engine) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch
 				due = append(due, expiry{Work: w, at: expired[i].At})
 			}
 		}
-		if err := u.withWorkers(due); err != nil {
+		if err := xs.withWorkers(due); err != nil {
 			return err
 		}
-		if err := u.expireDispatches(due); err != nil {
+		if err := xs.fail(due); err != nil {
 			return err
 		}
 		for i, w := range works {
@@ -81,11 +82,11 @@ func (e *Engine) ExpireDispatches(ctx context.Context, expired []ExpiredDispatch
 // lateLetter returns the reason why a letter about a lease changes nothing; nil if the step still waits to be started
 // under it. A dispatched lease is always in the store: one that only a token remembers is not adopted, as a verb of its
 // worker would.
-func (u *unit) lateLetter(s *task.Step, ref LeaseRef) error {
+func (xs expiries) lateLetter(s *task.Step, ref LeaseRef) error {
 	if s == nil {
 		return task.Errorf(task.NotFound, "there is no step %s", ref.Step)
 	}
-	if !s.HeldUnder(ref.Token) || !u.leases.inForce(s, ref) {
+	if !s.HeldUnder(ref.Token) || !xs.u.leases.inForce(s, ref) {
 		return notInForce(s, ref)
 	}
 	if s.State != task.StepAssigned {
@@ -93,6 +94,9 @@ func (u *unit) lateLetter(s *task.Step, ref LeaseRef) error {
 	}
 	return nil
 }
+
+// expiries are the expired dispatches that a unit fails.
+type expiries struct{ u *unit }
 
 // expiry is a dispatch that has expired, with the worker to whose queue it was sent.
 type expiry struct {
@@ -107,18 +111,18 @@ type expiry struct {
 // the worker has a transport with a queue, and the lease is not as long as that of a poll. A worker with a queue may
 // poll too, and then has the usual time to start. The length alone would not do, because the time to start may be
 // configured anew; with it, workers are read only where there can be dispatches.
-func (u *unit) undelivered(works []Work) (late []expiry, others []Work, err error) {
+func (xs expiries) undelivered(works []Work) (late []expiry, others []Work, err error) {
 	for _, w := range works {
 		s := w.Step
-		if s.State == task.StepAssigned && s.LeaseUntil.Sub(s.AssignedAt) != u.e.cfg.Leases.StartTimeout &&
-			u.leaseOutcome(s) == notStarted {
+		if s.State == task.StepAssigned && s.LeaseUntil.Sub(s.AssignedAt) != xs.u.e.cfg.Leases.StartTimeout &&
+			xs.u.leaseOutcome(s) == notStarted {
 			late = append(late, expiry{Work: w})
 		}
 	}
 	if len(late) == 0 {
 		return nil, works, nil
 	}
-	if err := u.withWorkers(late); err != nil {
+	if err := xs.withWorkers(late); err != nil {
 		return nil, nil, err
 	}
 	late = slices.DeleteFunc(late, func(x expiry) bool {
@@ -133,7 +137,7 @@ func (u *unit) undelivered(works []Work) (late []expiry, others []Work, err erro
 }
 
 // withWorkers adds their workers to expired dispatches.
-func (u *unit) withWorkers(list []expiry) error {
+func (xs expiries) withWorkers(list []expiry) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -142,7 +146,7 @@ func (u *unit) withWorkers(list []expiry) error {
 		nos[i] = x.Step.WorkerNo
 	}
 	slices.Sort(nos)
-	workers, err := u.tx.Workers(u.ctx, slices.Compact(nos))
+	workers, err := xs.u.tx.Workers(xs.u.ctx, slices.Compact(nos))
 	if err != nil {
 		return err
 	}
@@ -156,35 +160,35 @@ func (u *unit) withWorkers(list []expiry) error {
 	return nil
 }
 
-// expireDispatches fails the attempts of expired dispatches. They never began, so nothing shows a start, but they count
-// against the attempts of the step: it has waited for a worker long enough.
-func (u *unit) expireDispatches(list []expiry) error {
-	again, err := u.retriesExpired(list)
+// fail fails the attempts of expired dispatches. They never began, so nothing shows a start, but they count against the
+// attempts of the step: it has waited for a worker long enough.
+func (xs expiries) fail(list []expiry) error {
+	again, err := xs.retried(list)
 	if err != nil {
 		return err
 	}
 	for i, x := range list {
-		t, err := u.rows.template(x.Step.DefID)
+		t, err := xs.u.rows.template(x.Step.DefID)
 		if err != nil {
 			return err
 		}
-		f, err := u.expiryFailure(x, u.e.dispatchTTL(x.Step, t), again[i])
+		f, err := xs.failure(x, xs.u.e.dispatchTTL(x.Step, t), again[i])
 		if err != nil {
 			return err
 		}
 		x.Step.Charge()
-		if err := u.fail(x.Work, task.DispatchExpired, f); err != nil {
+		if err := xs.u.fail(x.Work, task.DispatchExpired, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// retriesExpired reports of each expired dispatch whether its step may be tried again, as far as Delivery is concerned.
+// retried reports of each expired dispatch whether its step may be tried again, as far as Delivery is concerned.
 // Every expired dispatch is a charged attempt, so the attempts are read only of steps that have enough of them for the
 // limit.
-func (u *unit) retriesExpired(list []expiry) ([]bool, error) {
-	cfg, again := u.e.cfg.Delivery, make([]bool, len(list))
+func (xs expiries) retried(list []expiry) ([]bool, error) {
+	cfg, again := xs.u.e.cfg.Delivery, make([]bool, len(list))
 	if cfg.OnExpiry == settings.ExpiryFail {
 		return again, nil
 	}
@@ -198,7 +202,7 @@ func (u *unit) retriesExpired(list []expiry) ([]bool, error) {
 		return again, nil
 	}
 	slices.SortFunc(tasks, func(a, b task.ID) int { return cmp.Compare(a.String(), b.String()) })
-	charged, err := u.e.evidences.ChargedAttempts(u.ctx, u.tx, slices.Compact(tasks))
+	charged, err := xs.u.e.evidences.ChargedAttempts(xs.u.ctx, xs.u.tx, slices.Compact(tasks))
 	if err != nil {
 		return nil, err
 	}
@@ -219,8 +223,8 @@ const (
 	expiredMessage = "Worker queue TTL expired"
 )
 
-// expiryFailure is the failure of an expired dispatch.
-func (u *unit) expiryFailure(x expiry, ttl time.Duration, retryable bool) (*task.Failure, error) {
+// failure is the failure of an expired dispatch.
+func (xs expiries) failure(x expiry, ttl time.Duration, retryable bool) (*task.Failure, error) {
 	at := cmp.Or(x.at, x.Step.AssignedAt.Add(ttl))
 	details := struct {
 		Worker     string `json:"worker,omitempty"`

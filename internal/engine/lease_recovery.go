@@ -76,11 +76,11 @@ func (u *unit) lostEarly(s *task.Step) bool {
 
 // reapAll checks the leases that are due.
 func (u *unit) reapAll(works []Work) error {
-	late, works, err := u.undelivered(works)
+	late, works, err := expiries{u}.undelivered(works)
 	if err != nil {
 		return err
 	}
-	if err := u.expireDispatches(late); err != nil {
+	if err := (expiries{u}).fail(late); err != nil {
 		return err
 	}
 	waits := u.stagger(works)
