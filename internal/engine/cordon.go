@@ -7,8 +7,8 @@ import (
 )
 
 // Cordon takes a worker out of service for new steps, whatever its state, and stores the act: it keeps the steps that
-// it holds, and gets no more, by poll or by dispatch, until Uncordon. Unlike a drain, the worker is not told to end, and
-// its own calls do not end the cordon: it survives heartbeats, probes, a drain and the death of the worker.
+// it holds, and gets no more, by poll or by dispatch, until Uncordon. Unlike a drain, the worker is not told to end,
+// and its own calls do not end the cordon: it survives heartbeats, probes, a drain and the death of the worker.
 //
 // It returns the worker. A worker that is cordoned already stays as it is, without an act. Invalid: actor or reason
 // breaks a rule. NotFound: the worker is unknown.
