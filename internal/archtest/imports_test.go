@@ -32,7 +32,7 @@ var layers = map[string]struct {
 	"internal/audit": {[]string{"internal/chain", "internal/engine", "internal/task"},
 		"it seals acts through roles of its own; it knows no SQL and no HTTP"},
 	"internal/bench": {[]string{".", "deadletters", "embedded", "internal/broker/driver", "internal/broker/memory",
-		"internal/broker/redis", "internal/redisurl",
+		"internal/amqp", "internal/broker/rabbitmq", "internal/broker/redis", "internal/redisurl",
 		"internal/deadletter", "internal/dispatch/redis", "internal/failure", "internal/inbox", "internal/node",
 		"internal/settings", "internal/store/postgres"},
 		"what is measured is what a user of the public API gets; past it goes only what makes a schema, finds a process " +

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/redistest"
 )
 
@@ -40,7 +41,8 @@ func TestLatency(t *testing.T) {
 func TestLetters(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	for broker, url := range map[string]string{"memory": "", "redis-list": redis.URL(), "redis-stream": redis.URL()} {
+	for broker, url := range map[string]string{"memory": "", "redis-list": redis.URL(), "redis-stream": redis.URL(),
+		"rabbitmq": rabbittest.Shared(t)} {
 		t.Run(broker, func(t *testing.T) { testLetters(t, broker, url) })
 	}
 	if keys, err := redistest.Do(redis.URL(), "KEYS", "*"); err != nil || len(keys.([]any)) > 0 {

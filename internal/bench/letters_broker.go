@@ -9,21 +9,24 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/taskerhq/tasker/internal/amqp"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/memory"
+	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
 	"github.com/taskerhq/tasker/internal/broker/redis"
 	"github.com/taskerhq/tasker/internal/redisurl"
 )
 
-// The brokers that a measurement of letters can use. That of the process is the quickest that there is; Redis does its
-// own work on the same machine.
+// The brokers that a measurement of letters can use. That of the process is the quickest that there is; the others
+// do their own work on the same machine.
 const (
 	brokerMemory = "memory"
 	brokerList   = "redis-list"
 	brokerStream = "redis-stream"
+	brokerRabbit = "rabbitmq"
 )
 
-var brokers = []string{brokerMemory, brokerList, brokerStream}
+var brokers = []string{brokerMemory, brokerList, brokerStream, brokerRabbit}
 
 // openBroker makes the queues of the letters and of the work on a broker, and connects. After close nothing is left.
 func (r *letterRig) openBroker(ctx context.Context) (drivers driver.Registry, err error) {
@@ -41,6 +44,9 @@ func (r *letterRig) openBroker(ctx context.Context) (drivers driver.Registry, er
 		return nil, err
 	}
 	open := redis.OpenLists
+	if r.opts.Broker == brokerRabbit {
+		open = rabbitmq.Open
+	}
 	if r.opts.Broker == brokerStream {
 		open = redis.OpenStreams
 	}
@@ -49,8 +55,11 @@ func (r *letterRig) openBroker(ctx context.Context) (drivers driver.Registry, er
 	return nil, err
 }
 
-// makeQueues makes streams, which nothing else does, and says how all is removed.
+// makeQueues makes streams and queues of RabbitMQ, which nothing else does, and says how all is removed.
 func (r *letterRig) makeQueues(ctx context.Context) error {
+	if r.opts.Broker == brokerRabbit {
+		return r.declareQueues(ctx)
+	}
 	u, err := redisurl.Parse(r.opts.BrokerURL)
 	if err != nil {
 		return err
@@ -76,6 +85,38 @@ func (r *letterRig) makeQueues(ctx context.Context) error {
 	for _, queue := range []string{r.work, r.dead} {
 		if err := client.Do(ctx, client.B().XgroupCreate().Key(queue).Group("bench").Id("$").Mkstream().Build()).Error(); err != nil {
 			return errors.Join(fmt.Errorf("make a stream: %w", err), r.forget())
+		}
+	}
+	return nil
+}
+
+// declareQueues makes durable classic queues in RabbitMQ.
+func (r *letterRig) declareQueues(ctx context.Context) error {
+	target, err := amqp.Parse(r.opts.BrokerURL)
+	if err != nil {
+		return err
+	}
+	c, err := target.Dial(ctx, "tasker bench")
+	if err != nil {
+		return err
+	}
+	ch, err := c.Channel()
+	if err != nil {
+		c.Abort()
+		return fmt.Errorf("open a channel of RabbitMQ: %w", err)
+	}
+	r.forget = func() error {
+		defer c.Abort()
+		var errs []error
+		for _, queue := range []string{r.work, r.dead} {
+			_, err := ch.QueueDelete(queue, false, false, false)
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	}
+	for _, queue := range []string{r.work, r.dead} {
+		if _, err := ch.QueueDeclare(queue, true, false, false, false, nil); err != nil {
+			return errors.Join(fmt.Errorf("declare a queue: %w", err), r.forget())
 		}
 	}
 	return nil

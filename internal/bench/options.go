@@ -31,8 +31,8 @@ type Options struct {
 	// Letters and Groups are the number of dead letters, and of their causes, in letters mode. They default to 100,000
 	// and 500.
 	Letters, Groups int
-	// Broker is where the letters come from and go to: "memory", in this process, or "redis-list" or "redis-stream", on
-	// the server of BrokerURL. Defaults to "memory".
+	// Broker is where the letters come from and go to: "memory", in this process, or "redis-list", "redis-stream" or
+	// "rabbitmq", on the server of BrokerURL. Defaults to "memory".
 	Broker, BrokerURL string
 	// Executable is the tasker binary that serves, for ViaHTTP.
 	Executable string
@@ -128,7 +128,7 @@ func (o Options) Validate() error {
 	case !slices.Contains(brokers, o.Broker):
 		return fmt.Errorf("broker must be one of %s, not %q", strings.Join(brokers, ", "), o.Broker)
 	case (o.Broker == brokerMemory) != (o.BrokerURL == ""):
-		return fmt.Errorf("broker-url goes with the brokers %s and %s, which need it", brokerList, brokerStream)
+		return fmt.Errorf("broker-url goes with the brokers %s, which need it", strings.Join(brokers[1:], ", "))
 	case o.Nodes < 1 || o.Nodes > maxNodes:
 		return fmt.Errorf("nodes must be 1 to %d", maxNodes)
 	case o.Nodes > 1 && o.Via != ViaHTTP:

@@ -57,8 +57,8 @@ names one (schema=NAME).`,
 	f.IntVar(&opts.Letters, "letters", 0, "dead letters, with --mode letters (default 100000)")
 	f.IntVar(&opts.Groups, "groups", 0, "causes of the dead letters, with --mode letters (default 500)")
 	f.StringVar(&opts.Broker, "broker", "",
-		"broker of --mode letters and intake: memory, redis-list or redis-stream (default memory)")
-	f.StringVar(&opts.BrokerURL, "broker-url", "", "Redis of that broker, redis://HOST:PORT")
+		"broker of --mode letters and intake: memory, redis-list, redis-stream or rabbitmq (default memory)")
+	f.StringVar(&opts.BrokerURL, "broker-url", "", "server of that broker, redis://HOST:PORT or amqp://HOST:PORT")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		opts.Via, opts.Mode = bench.Via(via), bench.Mode(mode)
 		if err := checkBench(cmd, &opts); err != nil {

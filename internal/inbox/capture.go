@@ -17,8 +17,9 @@ type Arrival struct {
 	Position  string // identifies it on its broker; "" for none
 	Replays   int    // by its header tasker-replays, the number of the send that has died; 0 for none
 	Undecoded string // why it could not be decoded; "" when it was
-	// Redelivered: the broker says that it has delivered the message before. False means that it does not say so.
-	Redelivered bool
+	// Redelivered: the broker says that it has delivered the message before. False means that it does not say so, or, if
+	// Exact, that it has not: then an equal message is another one.
+	Redelivered, Exact bool
 }
 
 // maxReports bounds the messages of one call.
@@ -296,6 +297,9 @@ func (c *capture) take(a *prepared) (Receipt, error) {
 // recognise returns the letter that a message is, and whether it has returned; nil for a new one.
 func (c *capture) recognise(a *prepared) (l *deadletter.Letter, returns bool) {
 	l = c.byIdentity[a.identity]
+	if l != nil && !sentBack(l) && a.byContent() && a.Exact && !a.Redelivered {
+		a.identity, l = deadletter.Identify("", c.in.newID().String(), a.Content), nil
+	}
 	of := c.byID[a.Letter]
 	switch {
 	case of != nil && a.Replays > 0: // it names the send: no time and no position is needed to recognise it

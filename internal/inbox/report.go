@@ -125,6 +125,9 @@ func boundDetails(list []deadletter.Detail) []deadletter.Detail {
 	return list
 }
 
+// byContent reports whether a message is recognised by its content and its time of failure, for want of anything else.
+func (a *Arrival) byContent() bool { return a.Position == "" && a.MessageID == "" && a.FailedAt != 0 }
+
 // identify returns what makes a repeated delivery of a message recognisable: its position, or its sender's identifier,
 // or its content, origin and time of failure. A message that has none of them is always another one.
 func (in *Inbox) identify(a *Arrival) string {

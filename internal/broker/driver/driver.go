@@ -36,8 +36,9 @@ type Message struct {
 	// it adds nothing at the second time, and says so with ErrRepeatable where the outcome of the first is not known. It
 	// is not sent.
 	SendID string
-	// Redelivered: the broker says that it has delivered the message before. False means that it does not say so.
-	Redelivered bool
+	// Redelivered: the broker says that it has delivered the message before. False means that it does not say so, or, if
+	// Exact, that it has not. An exact broker delivers each message once to a receiver.
+	Redelivered, Exact bool
 	// Receipt is how the driver finds the delivery again at Ack and Release; nobody else reads it.
 	Receipt any
 }

@@ -54,7 +54,7 @@ func ofBroker(name string) bool {
 // received converts a delivery.
 func received(queue string, d *amqp091.Delivery) driver.Message {
 	m := driver.Message{Payload: d.Body, Time: d.Timestamp, Origin: queue, MessageID: d.MessageId,
-		Redelivered: d.Redelivered}
+		Redelivered: d.Redelivered, Exact: true}
 	if m.Payload == nil {
 		m.Payload = []byte{}
 	}

@@ -236,7 +236,7 @@ func Arrival(m driver.Message, source *deadletter.Source) inbox.Arrival {
 			Failure: d.Failure, Stack: d.Stack, Details: d.Details, Attempts: d.Attempts,
 			FailedAt: d.LastAt, FirstAt: d.FirstAt, Letter: d.Letter},
 		Format: d.Format, Position: m.Position, Replays: d.Replays, Undecoded: d.Undecoded,
-		Redelivered: m.Redelivered,
+		Redelivered: m.Redelivered, Exact: m.Exact,
 	}
 	if a.FailedAt == 0 && !m.Time.IsZero() {
 		a.FailedAt = task.At(m.Time)

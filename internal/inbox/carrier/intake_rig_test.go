@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,12 +15,14 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/memory"
+	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
 	"github.com/taskerhq/tasker/internal/broker/redis"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/redistest"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/sqlitetest"
@@ -36,7 +40,7 @@ type intakeRig struct {
 	queue  string
 	open   driver.OpenFunc
 	driver driver.Driver // of the test itself
-	// declare creates queues of the memory broker; nil for the others.
+	// declare creates queues where sending does not; nil for the others.
 	declare func(names ...string)
 	// loseAcks is how many acknowledgements fail from now on: the broker never gets them.
 	loseAcks atomic.Int64
@@ -107,7 +111,7 @@ func (s *faultyPostgres) Write(ctx context.Context, fn func(context.Context, eng
 // onEveryBroker runs a script with each broker and each database, and no node yet; with -short each of them once.
 func onEveryBroker(t *testing.T, script func(t *testing.T, r *intakeRig)) {
 	t.Helper()
-	for i, broker := range []string{"redis-list", "redis-stream", "memory"} {
+	for i, broker := range []string{"redis-list", "redis-stream", "memory", "rabbitmq"} {
 		for k, database := range []string{"PostgreSQL", "SQLite"} {
 			if testing.Short() && i%2 != k {
 				continue
@@ -132,6 +136,15 @@ func newIntakeRig(t *testing.T, broker, database string) *intakeRig {
 		b := memory.New(nil)
 		b.Declare("jobs", "dlq:jobs")
 		r.open, r.url, r.declare = b.Open, "memory:", b.Declare
+	case "rabbitmq":
+		r.url, r.open = rabbittest.Shared(t), rabbitmq.Open
+		r.declare = func(queues ...string) {
+			for _, q := range queues {
+				rabbittest.Manage(t, r.url, http.MethodPut, "/api/queues/{vhost}/"+url.PathEscape(q),
+					map[string]any{"durable": true})
+			}
+		}
+		r.declare("jobs", "dlq:jobs")
 	default:
 		s, err := redisServer()
 		testserver.OrSkip(t, err)
@@ -254,10 +267,39 @@ func (r *intakeRig) put(payloads ...string) {
 	messages := make([]driver.Message, len(payloads))
 	for i, p := range payloads {
 		messages[i] = driver.Message{Payload: []byte(p)}
+		if r.kind == "rabbitmq" { // which has no positions
+			messages[i].MessageID = rand.Text()
+		}
 	}
 	for i, err := range r.driver.Send(r.t.Context(), r.queue, messages) {
 		if err != nil {
 			r.t.Fatalf("send %d: %v", i, err)
+		}
+	}
+}
+
+// peek returns what is in a queue, and leaves it there.
+func (r *intakeRig) peek(queue string) []driver.Message {
+	r.t.Helper()
+	if p, ok := r.driver.(driver.Peeker); ok {
+		got, err := p.Peek(r.t.Context(), queue, 10)
+		if err != nil {
+			return nil // it does not exist yet
+		}
+		return got
+	}
+	receiver, err := r.driver.Open(r.t.Context(), queue)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer receiver.Close() //nolint:errcheck // it gives back
+	ctx, cancel := context.WithTimeout(r.t.Context(), 100*time.Millisecond)
+	defer cancel()
+	var got []driver.Message
+	for {
+		batch, err := receiver.Receive(ctx, 10)
+		if got = append(got, batch...); err != nil {
+			return got
 		}
 	}
 }
