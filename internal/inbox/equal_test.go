@@ -7,8 +7,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Equal messages of a broker that has neither positions nor identifiers, but says exactly which it has delivered before:
-// each is a letter, and none is a second one when it comes again.
+// Equal messages of a broker that has neither positions nor identifiers, but says exactly which it has delivered
+// before: each is a letter, and none is a second one when it comes again.
 func TestEqualMessages(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
