@@ -30,7 +30,7 @@ type rule struct {
 }
 
 // ruleFiles are the files with alert rules, without ".yml".
-var ruleFiles = []string{"alerts", "queue", "letters", "redisqueue"}
+var ruleFiles = []string{"alerts", "queue", "letters", "dispatch", "redisqueue"}
 
 // rules reads the alert rules.
 func rules(t *testing.T) []rule {
@@ -112,7 +112,7 @@ func TestAlerts(t *testing.T) {
 		t.Parallel()
 		there := everything(t)
 		// A test of package redisqueue has the metrics of applications.
-		for _, r := range rulesOf(t, []string{"alerts", "queue", "letters"}) {
+		for _, r := range rulesOf(t, []string{"alerts", "queue", "letters", "dispatch"}) {
 			there.has(t, "alert "+r.Alert, r.Expr)
 		}
 	})

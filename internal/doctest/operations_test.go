@@ -67,7 +67,8 @@ func TestAlertsHaveARunbook(t *testing.T) {
 		return found
 	}
 	rules := names(regexp.MustCompile(`(?m)^ +- alert: (\w+)$`), "deploy/prometheus/alerts.yml",
-		"deploy/prometheus/queue.yml", "deploy/prometheus/letters.yml", "deploy/prometheus/redisqueue.yml")
+		"deploy/prometheus/queue.yml", "deploy/prometheus/letters.yml", "deploy/prometheus/dispatch.yml",
+		"deploy/prometheus/redisqueue.yml")
 	rows := names(regexp.MustCompile("(?m)^\\| `([A-Z][A-Za-z]+)` \\|"), "docs/operations.md")
 	if len(rules) < 5 || !slices.Equal(rules, rows) {
 		t.Errorf("the alerts are %q\ndocs/operations.md is about %q", rules, rows)
