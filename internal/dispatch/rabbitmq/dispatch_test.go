@@ -1,66 +1,73 @@
 package rabbitmq_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	amqp "github.com/rabbitmq/amqp091-go"
+	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/amqp"
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// work consumes from the queue of a worker and finishes each step, until the test ends. It consumes again when it is
-// cancelled.
-func (r *rig) work(id task.ID, prefetch int) (seen func() int) {
+// consume consumes from a queue until the test ends. It connects and consumes again when it is cancelled or cut off.
+func (r *rig) consume(queue string, prefetch int, handle func(m *amqp091.Delivery)) {
 	r.t.Helper()
-	count := &observer{}
-	conn, err := dialer(r.url)(r.t.Context(), "a worker")
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	stop := make(chan struct{})
-	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	finished := make(chan struct{})
 	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
+		defer close(finished)
+		for ctx.Err() == nil {
+			if conn, err := dialer(r.url)(ctx, "a worker"); err == nil {
+				stop := context.AfterFunc(ctx, conn.Abort)
+				consumeOver(conn, queue, prefetch, handle)
+				stop()
+				conn.Shutdown(time.Second)
 			}
-			ch, err := conn.Channel()
-			if err != nil {
-				return
-			}
-			_ = ch.Qos(prefetch, 0, false)
-			source, err := ch.Consume(task.DeliveryQueue("worker.", id), "", false, false, false, false, nil)
-			if err != nil {
-				time.Sleep(10 * time.Millisecond) // it is not declared yet
-				continue
-			}
-			for m := range source {
-				var a tasker.Assignment
-				if err := json.Unmarshal(m.Body, &a); err != nil {
-					r.t.Error(err)
-				}
-				if r.engine.finish(id, tasker.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}) {
-					count.add("done", 1)
-				} else {
-					count.add("stale", 1)
-				}
-				_ = m.Ack(false)
-			}
+			_ = clock.Sleep(ctx, 10*time.Millisecond)
 		}
 	}()
 	r.t.Cleanup(func() {
-		close(stop)
-		_ = conn.Close()
-		<-done
+		cancel()
+		<-finished
+	})
+}
+
+// consumeOver consumes over one connection until that ends, or until the queue does not exist.
+func consumeOver(conn *amqp.Conn, queue string, prefetch int, handle func(m *amqp091.Delivery)) {
+	ch, err := conn.Channel()
+	if err != nil {
+		return
+	}
+	_ = ch.Qos(prefetch, 0, false)
+	source, err := ch.Consume(queue, "", false, false, false, false, nil)
+	if err != nil {
+		return
+	}
+	for m := range source {
+		handle(&m)
+	}
+}
+
+// work consumes from the queue of a worker and finishes each step, until the test ends.
+func (r *rig) work(id task.ID, prefetch int) (seen func() int) {
+	count := &observer{}
+	r.consume(task.DeliveryQueue("worker.", id), prefetch, func(m *amqp091.Delivery) {
+		var a tasker.Assignment
+		if err := json.Unmarshal(m.Body, &a); err != nil {
+			r.t.Error(err)
+		}
+		if r.engine.finish(id, tasker.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}) {
+			count.add("done", 1)
+		}
+		_ = m.Ack(false)
 	})
 	return func() int { return count.get("done") }
 }
@@ -113,7 +120,7 @@ func TestMessage(t *testing.T) {
 	for name, c := range map[string]struct{ got, want any }{
 		"ContentType": {m.ContentType, "application/json"},
 		"Type":        {m.Type, "tasker.step"},
-		"Delivery":    {m.DeliveryMode, amqp.Persistent},
+		"Delivery":    {m.DeliveryMode, amqp091.Persistent},
 		"Expiration":  {m.Expiration, "1500"},
 		"MessageID":   {m.MessageId, a.StepUUID.String() + ".1"},
 		"Step":        {m.Headers["tasker-step"], a.StepUUID.String()},

@@ -3,6 +3,8 @@ package rabbitmq_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -341,3 +343,6 @@ func wait(t testing.TB, what string, done func() bool) {
 		}
 	}
 }
+
+// logTo writes a log to w.
+func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

@@ -164,57 +164,19 @@ func TestMoveUnderLoad(t *testing.T) {
 	r.fill(queue, amqp091.Table{"x-message-ttl": int64(30_000)}, 0, n)
 	seen := r.collect(queue)
 	r.start()
-	end := time.Now().Add(20 * time.Second)
-	for seen() != n && time.Now().Before(end) {
-		time.Sleep(5 * time.Millisecond)
-	}
-	if seen() != n {
-		t.Fatalf("%d were delivered; %d, %d wait", seen(), r.depth(queue), r.depth(queue+".moving"))
-	}
+	wait(t, "all were delivered", func() bool { return seen() == n })
 	r.replaced(queue, r.opts.Topology.WorkerArguments())
 }
 
-// collect consumes from a queue until the test ends, and again when it is cancelled. It returns how many different
-// messages came.
+// collect consumes from a queue until the test ends. It returns how many different messages came.
 func (r *rig) collect(queue string) func() int {
-	r.t.Helper()
-	conn, err := dialer(r.url)(r.t.Context(), "a worker")
-	if err != nil {
-		r.t.Fatal(err)
-	}
 	var mu sync.Mutex
 	bodies := map[string]bool{}
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Millisecond):
-			}
-			ch, err := conn.Channel()
-			if err != nil {
-				return
-			}
-			_ = ch.Qos(5, 0, false)
-			source, err := ch.Consume(queue, "", false, false, false, false, nil)
-			if err != nil {
-				continue
-			}
-			for m := range source {
-				mu.Lock()
-				bodies[string(m.Body)] = true
-				mu.Unlock()
-				_ = m.Ack(false)
-			}
-			_ = ch.Close()
-		}
-	}()
-	r.t.Cleanup(func() {
-		close(stop)
-		conn.Shutdown(time.Second)
-		<-done
+	r.consume(queue, 5, func(m *amqp091.Delivery) {
+		mu.Lock()
+		bodies[string(m.Body)] = true
+		mu.Unlock()
+		_ = m.Ack(false)
 	})
 	return func() int {
 		mu.Lock()
