@@ -36,6 +36,19 @@ func (e *Engine) dispatchTTL(s *task.Step, of *task.Template) time.Duration {
 	return of.DispatchTTLOf(s, e.cfg.Delivery.TTL)
 }
 
+// DispatchOf reports whether an assigned step was dispatched to the queue of its worker, and until when it may wait there.
+func (e *Engine) DispatchOf(s *task.Step, of *task.Template, w *task.Worker) (expires task.Instant, dispatched bool) {
+	if s.State != task.StepAssigned || w == nil || w.Transport != task.TransportAMQP || e.leaseOfPoll(s) {
+		return 0, false
+	}
+	return s.AssignedAt.Add(e.dispatchTTL(s, of)), true
+}
+
+// leaseOfPoll reports whether the lease of an assigned step is as long as that of a poll.
+func (e *Engine) leaseOfPoll(s *task.Step) bool {
+	return s.LeaseUntil.Sub(s.AssignedAt) == e.cfg.Leases.StartTimeout
+}
+
 // Dispatched is a step that is leased to a worker and has to be sent to its queue, where it may wait for TTL.
 type Dispatched struct {
 	Lease

@@ -114,8 +114,7 @@ type expiry struct {
 func (xs expiries) undelivered(works []Work) (late []expiry, others []Work, err error) {
 	for _, w := range works {
 		s := w.Step
-		if s.State == task.StepAssigned && s.LeaseUntil.Sub(s.AssignedAt) != xs.u.e.cfg.Leases.StartTimeout &&
-			xs.u.leaseOutcome(s) == notStarted {
+		if s.State == task.StepAssigned && !xs.u.e.leaseOfPoll(s) && xs.u.leaseOutcome(s) == notStarted {
 			late = append(late, expiry{Work: w})
 		}
 	}

@@ -183,11 +183,11 @@ func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, e
 		return x.leased(ctx, s)
 	case task.StepWaitingForRetry:
 		why, next = x.waiting(s)
-		return why, next, nil
 	default:
 		why, next = x.failed(s)
-		return why, next, nil
 	}
+	expired, err := x.expiredDispatch(ctx, x.lastAttempt(s))
+	return why + expired, next, err
 }
 
 // pending explains a step that waits for its time or its parents. The advice names the broken
@@ -334,6 +334,9 @@ func (x *explainer) leased(ctx context.Context, s *task.Step) (why, next string,
 		return "", "", err
 	}
 	if s.State == task.StepAssigned {
+		if why, next, ok, err := x.dispatched(ctx, s); ok || err != nil {
+			return why, next, err
+		}
 		return fmt.Sprintf("It was assigned to worker %s at %s. The worker must start it before %s.",
 				worker, clock(s.AssignedAt), clock(s.LeaseUntil)),
 			"If the worker does not start it by then, it returns to the queue and no attempt is charged.", nil
