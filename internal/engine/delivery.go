@@ -36,7 +36,8 @@ func (e *Engine) dispatchTTL(s *task.Step, of *task.Template) time.Duration {
 	return of.DispatchTTLOf(s, e.cfg.Delivery.TTL)
 }
 
-// DispatchOf reports whether an assigned step was dispatched to the queue of its worker, and until when it may wait there.
+// DispatchOf reports whether an assigned step was dispatched to the queue of its worker, and until when it may wait
+// there.
 func (e *Engine) DispatchOf(s *task.Step, of *task.Template, w *task.Worker) (expires task.Instant, dispatched bool) {
 	if s.State != task.StepAssigned || w == nil || w.Transport != task.TransportAMQP || e.leaseOfPoll(s) {
 		return 0, false

@@ -23,8 +23,8 @@ type queued struct {
 	expired bool
 }
 
-// expiryRace is a step that two workers with queues get again and again, while its messages expire, are started, settled
-// and lost in any order.
+// expiryRace is a step that two workers with queues get again and again, while its messages expire, are started,
+// settled and lost in any order.
 type expiryRace struct {
 	t       *rapid.T
 	e       *engine.Engine

@@ -120,7 +120,7 @@ func (r *rig) wantExpired(t *testing.T, id, worker uuid.UUID) {
 	}
 }
 
-// TestDispatchOutlivesOtherLimits: a step that may wait for hours in a queue is not ended by a limit for something else.
+// TestDispatchOutlivesOtherLimits: a step that may wait for hours in a queue is not ended by another limit.
 func TestDispatchOutlivesOtherLimits(t *testing.T) {
 	t.Parallel()
 	r, mq := withQueues(t, settings.Config{})
@@ -170,8 +170,8 @@ func TestCordonedWorkers(t *testing.T) {
 	r, mq := withQueues(t, settings.Config{})
 	for _, id := range []uuid.UUID{r.worker, mq} {
 		w, err := r.CordonWorker(t.Context(), tasker.CordonRequest{WorkerID: id, CordonedBy: "ann", Reason: "disk full"})
-		if err != nil || !w.Cordoned || !w.CordonedAt.Equal(noon) || w.CordonedBy != "ann" || w.CordonReason != "disk full" ||
-			w.State != tasker.WorkerActive {
+		if err != nil || !w.Cordoned || !w.CordonedAt.Equal(noon) || w.CordonedBy != "ann" ||
+			w.CordonReason != "disk full" || w.State != tasker.WorkerActive {
 			t.Errorf("the worker is %+v, error %v", w, err)
 		}
 	}
