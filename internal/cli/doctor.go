@@ -18,8 +18,8 @@ func newDoctor(s *session) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check a database and suggest fixes",
 		Long: `Check the database and suggest fixes. The checks cover the schema and its indexes,
-settings that can lose data, obstacles to vacuum, unattended work, and the Redis of
-sources of dead letters.
+settings that can lose data, obstacles to vacuum, unattended work, the Redis of
+sources of dead letters, and the RabbitMQ of the dispatch.
 
 The command changes nothing, and can run beside servers and through PgBouncer. Its
 role only needs read access; with pg_read_all_stats it also sees the sessions of
@@ -47,7 +47,8 @@ Exit code 0: all checks pass. 9: there are warnings. 1: a check fails.`,
 		report, err := doctor.Examine(
 			cmd.Context(),
 			at,
-			doctor.Options{Now: s.Now, Timeout: timeout, PoolSize: cfg.DB.PoolSize},
+			doctor.Options{Now: s.Now, Timeout: timeout, PoolSize: cfg.DB.PoolSize,
+				RabbitMQ: cfg.MessageQueue.Rabbitmq},
 		)
 		if err != nil {
 			return databaseError(err)

@@ -56,6 +56,8 @@ type Options struct {
 	// PoolSize is the servers' configured bound on connections to PostgreSQL, where the DSN has none. 0
 	// selects the store's default.
 	PoolSize int
+	// RabbitMQ is the configured RabbitMQ of the dispatch; without a URL it is not looked at.
+	RabbitMQ config.Rabbitmq
 	// Limits are where warnings begin. Zero fields take their defaults.
 	Limits Limits
 }

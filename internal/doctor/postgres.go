@@ -59,6 +59,11 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 		found, err = s.redis(ctx)
 		more = append(more, found...)
 	}
+	if there && err == nil {
+		var found []Check
+		found, err = s.rabbit(ctx)
+		more = append(more, found...)
+	}
 	return report(at.String(), append(checks, more...)), err
 }
 

@@ -82,6 +82,11 @@ func examineFile(ctx context.Context, path string, calm bool, opts Options) (*Re
 		found, err = f.redis(ctx)
 		more = append(more, found...)
 	}
+	if there && err == nil {
+		var found []Check
+		found, err = f.rabbit(ctx)
+		more = append(more, found...)
+	}
 	return report("sqlite:"+path, append(checks, more...)), err
 }
 

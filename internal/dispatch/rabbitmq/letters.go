@@ -105,14 +105,21 @@ type letterHandler struct {
 func (h *letterHandler) handle(ctx context.Context, batch []amqp.Delivery) error {
 	now := h.opts.Now()
 	var dead []Expired
-	var ours, foreign []amqp.Delivery
+	var ours, foreign, probes []amqp.Delivery
 	for i := range batch {
+		if batch[i].Type == probeType {
+			probes = append(probes, batch[i])
+			continue
+		}
 		e, err := dispatchOf(&batch[i], now)
 		if err != nil {
 			foreign = append(foreign, batch[i])
 			continue
 		}
 		dead, ours = append(dead, e), append(ours, batch[i])
+	}
+	if err := h.ack(probes); err != nil {
+		return err
 	}
 	if len(dead) > 0 {
 		unknown, err := h.expire(ctx, dead, ours)
