@@ -25,8 +25,9 @@ type meter struct {
 	mu         sync.Mutex
 	kinds      map[string]*rate.Service // by kind of worker
 	namespaces map[string]*activity
-	stored     rate.Service // tasks stored, by the time that storing took
-	probes     rate.Window  // of failed workers, by minute
+	ends       rate.Outcomes // of attempts, by worker
+	stored     rate.Service  // tasks stored, by the time that storing took
+	probes     rate.Window   // of failed workers, by minute
 }
 
 var _ Observer = (*meter)(nil)
@@ -126,6 +127,9 @@ func (m *meter) measure(c *Commit) {
 	for i := range c.Ended {
 		e := &c.Ended[i]
 		a := route(e.RouteID)
+		if e.Worker != 0 && (e.Outcome == task.Completed || e.Outcome == task.Failed || e.Blames) {
+			m.ends.Add(e.Worker, e.Outcome == task.Completed, e.Blames, c.At)
+		}
 		switch e.Outcome {
 		case task.NotStarted, task.DispatchExpired:
 			a.notStarted.Add(now, 1)

@@ -189,6 +189,8 @@ func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 		Breaker: string(b.engine.BreakerOf(w)), BreakerOpenedAt: w.BrokenAt.Ptr(),
 		Transport: w.Transport.Word(), Cordoned: w.Cordoned(), CordonedAt: w.CordonedAt.Ptr(), CordonedBy: w.CordonedBy,
 		CordonReason: w.CordonReason}
+	health, why := b.engine.HealthOf(w)
+	info.Health, info.HealthReasons = string(health), why
 	if n := b.engine.FailuresOf(w); n > 0 {
 		info.ConsecutiveFailures = &n
 	}

@@ -122,9 +122,8 @@ func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts Options) (*Node, error) {
 	now, stepped := timeOf(s, opts.Now)
 	ruler, grouper := openRuler(s)
-	observer, ends := observing(opts)
 	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema,
-		Observer:    observer,
+		Observer:    opts.Observer,
 		Transitions: opts.Transitions, Dispatcher: d, Grouper: grouper})
 	if err != nil {
 		return nil, local.ToError(err)
@@ -135,7 +134,7 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	b := local.New(e, s)
 	in, loops, closers := openInbox(s, e, b, ruler, opts)
 	loops = append(loops, sealing(s, e)...)
-	rabbit, removal, err := openRabbitMQ(e, b, in, ends, opts)
+	rabbit, removal, err := openRabbitMQ(e, b, in, opts)
 	if err != nil {
 		return nil, err
 	}

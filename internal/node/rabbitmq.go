@@ -18,7 +18,6 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/inbox/carrier"
 	"github.com/taskerhq/tasker/internal/local"
-	"github.com/taskerhq/tasker/internal/rate"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
@@ -45,8 +44,7 @@ const removeEvery = 30 * time.Second
 type steps struct {
 	engine *engine.Engine
 	local  *local.Backend
-	inbox  *inbox.Inbox   // nil: the store has no rows for dead letters
-	ends   *rate.Outcomes // of attempts that ended in this process, by the number of the worker
+	inbox  *inbox.Inbox // nil: the store has no rows for dead letters
 
 	mu    sync.Mutex
 	fleet []rabbitmq.Worker
@@ -57,7 +55,7 @@ type steps struct {
 var _ rabbitmq.Engine = (*steps)(nil)
 
 // openRabbitMQ returns the dispatcher over RabbitMQ, nil without one, and its loop.
-func openRabbitMQ(e *engine.Engine, b *local.Backend, in *inbox.Inbox, ends *rate.Outcomes, opts Options) (
+func openRabbitMQ(e *engine.Engine, b *local.Backend, in *inbox.Inbox, opts Options) (
 	*rabbitmq.Dispatcher, []upkeep.Loop, error,
 ) {
 	o := opts.RabbitMQ
@@ -77,7 +75,7 @@ func openRabbitMQ(e *engine.Engine, b *local.Backend, in *inbox.Inbox, ends *rat
 		return c, nil
 	}
 	cfg := e.Config()
-	d := rabbitmq.New(&steps{engine: e, local: b, inbox: in, ends: ends}, rabbitmq.Options{Dial: dial,
+	d := rabbitmq.New(&steps{engine: e, local: b, inbox: in}, rabbitmq.Options{Dial: dial,
 		Queue: func(id task.ID) string { return task.DeliveryQueue(cfg.Delivery.QueuePrefix, id) }, Topology: o.Topology,
 		Prefetch: o.Prefetch, Health: cfg.HealthRule(), Now: func() time.Time { return e.Now().Time() },
 		Logger: opts.Logger, Observer: o.Observer})
@@ -103,15 +101,12 @@ func (d *steps) Fleet(ctx context.Context) ([]rabbitmq.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := d.engine.Now()
 	fleet := make([]rabbitmq.Worker, 0, len(workers))
 	for _, w := range workers {
 		if w.Transport != task.TransportAMQP {
 			continue
 		}
-		row, all, bad := d.ends.Of(w.No, now)
-		fleet = append(fleet, rabbitmq.Worker{Worker: w, Routes: routesOf(w),
-			Facts: task.HealthFacts{LastHeartbeat: w.LastHeartbeat, Failures: row, Ended: all, Failed: bad},
+		fleet = append(fleet, rabbitmq.Worker{Worker: w, Routes: routesOf(w), Facts: d.engine.HealthFacts(w),
 			Waits: w.Cordoned() || d.engine.BreakerOf(w) == task.BreakerOpen})
 	}
 	d.fleet, d.read, d.took = fleet, time.Now(), time.Since(began)
@@ -194,49 +189,6 @@ func (d *steps) Capture(ctx context.Context, messages []driver.Message) error {
 	}
 	_, err := d.inbox.Capture(ctx, source, arrivals)
 	return err
-}
-
-// attempts counts the attempts that end in this process, for the health of workers, and passes everything on.
-type attempts struct {
-	engine.Observer
-
-	ends *rate.Outcomes
-}
-
-// Committed implements engine.Observer.
-func (a attempts) Committed(c *engine.Commit) {
-	for i := range c.Ended {
-		if e := &c.Ended[i]; e.Worker != 0 && (e.Outcome == task.Completed || e.Outcome == task.Failed || e.Blames) {
-			a.ends.Add(e.Worker, e.Outcome == task.Completed, e.Blames, c.At)
-		}
-	}
-	a.Observer.Committed(c)
-}
-
-// unobserved is an engine.Observer that observes nothing.
-type unobserved struct{}
-
-func (unobserved) Committed(*engine.Commit)            {}
-func (unobserved) Failed(string, time.Duration, error) {}
-func (unobserved) Detected(engine.Detection)           {}
-func (unobserved) Probed(int, int)                     {}
-func (unobserved) WorkerFailed(string)                 {}
-func (unobserved) Refused(engine.Refusal, int)         {}
-func (unobserved) Analyzed(*engine.Analysis)           {}
-
-// AttemptTrace implements engine.Observer.
-func (unobserved) AttemptTrace(parent string, _ task.ID, _ int64) string { return parent }
-
-// observing returns the observer of the engine, and where the ends of attempts are counted.
-func observing(opts Options) (engine.Observer, *rate.Outcomes) {
-	if opts.RabbitMQ.URL == "" {
-		return opts.Observer, nil
-	}
-	ends, base := &rate.Outcomes{}, opts.Observer
-	if base == nil {
-		base = unobserved{}
-	}
-	return attempts{base, ends}, ends
 }
 
 // RegisterWorker implements tasker.WorkerBackend. A worker with the transport amqp gets steps at once.
