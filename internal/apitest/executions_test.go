@@ -196,3 +196,57 @@ func (s *server) checkExecutionStream(t *testing.T, completed, cancelled uuid.UU
 		}
 	}
 }
+
+// TestFleet lists workers with their health, cordons one and lets it work again.
+func TestFleet(t *testing.T) { onEveryStore(t, testFleet) }
+
+func testFleet(t *testing.T, s *server) {
+	w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: "pod-7", Handlers: []string{"render"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "/api/v1/workers/" + w.WorkerID.String()
+	listed := func(query string) string {
+		t.Helper()
+		var page struct {
+			Workers []struct {
+				Name   string `json:"name"`
+				Status string `json:"status"`
+				Health string `json:"health"`
+			} `json:"workers"`
+		}
+		s.must(t, "GET", "/api/v1/workers?"+query, "", &page)
+		var parts []string
+		for _, w := range page.Workers {
+			parts = append(parts, w.Name+" "+w.Status+" "+w.Health)
+		}
+		return strings.Join(parts, ", ")
+	}
+	const pod = "pod-7 active healthy"
+	for query, want := range map[string]string{"": pod, "role=sensor": "", "status=active&cordoned=false": pod,
+		"status=inactive": "", "health=unhealthy": "", "cordoned=true": ""} {
+		if got := listed(query); got != want {
+			t.Errorf("%q lists %q, want %q", query, got, want)
+		}
+	}
+	var cordoned struct {
+		Cordoned bool   `json:"cordoned"`
+		Reason   string `json:"cordon_reason"`
+	}
+	s.must(t, "POST", at+"/cordon", `{"reason":"bad disk"}`, &cordoned)
+	if !cordoned.Cordoned || cordoned.Reason != "bad disk" || listed("cordoned=true") != pod {
+		t.Errorf("cordoned: %+v, listed %q", cordoned, listed("cordoned=true"))
+	}
+	e := s.execute(t, `{"action_ref":"render"}`)
+	if got, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: w.WorkerID}); err != nil || len(got.Steps) != 0 {
+		t.Errorf("a cordoned worker gets %+v, %v", got, err)
+	}
+	s.must(t, "POST", at+"/uncordon", "", nil)
+	if got, err := s.Poll(s.ctx, tasker.PollRequest{WorkerID: w.WorkerID, WaitMS: 5000}); err != nil ||
+		len(got.Steps) != 1 || got.Steps[0].TaskUUID != e.ID {
+		t.Errorf("after the cordon it gets %+v, %v", got, err)
+	}
+	if status, text := s.send(t, "GET", "/api/v1/workers?status=asleep", "", nil); status != 400 {
+		t.Errorf("a status that does not exist: %d %s", status, text)
+	}
+}

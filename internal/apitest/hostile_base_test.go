@@ -63,6 +63,8 @@ var baseOf = map[string]base{
 		`{"task_id":"{task_id}","token":"{token}","status":"completed"}`},
 	"post /api/v1/workers/{id}/heartbeat": {"", `{}`},
 	"post /api/v1/workers/{id}/drain":     {"", `{}`},
+	"post /api/v1/workers/{id}/cordon":    {"", `{}`},
+	"post /api/v1/workers/{id}/uncordon":  {"", `{}`},
 	"delete /v1/tasks/{uuid}":             {about: "waiting"},
 	"delete /api/v1/tasks/{id}":           {about: "waiting"},
 }

@@ -77,6 +77,13 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 		work, hot|optional), workers.Heartbeat)
 	endpoint.Add(api, post("/api/v1/workers/{id}/drain", "drain-queue-worker", "Drain a worker: assign it no more tasks",
 		leave, optional), workers.Drain)
+	endpoint.Add(api, get("/api/v1/workers", "list-fleet", "List workers with their health", read, 0), workers.Fleet)
+	endpoint.Add(api, get("/api/v1/workers/{id}", "get-fleet-worker", "Get a worker with its health", read, 0),
+		workers.Member)
+	endpoint.Add(api, post("/api/v1/workers/{id}/cordon", "cordon-fleet-worker",
+		"Cordon a worker: hand it no more tasks until it is uncordoned", operating, optional), workers.Cordon)
+	endpoint.Add(api, post("/api/v1/workers/{id}/uncordon", "uncordon-fleet-worker", "Uncordon a worker", operating,
+		optional), workers.Uncordon)
 	endpoint.Add(api, del("/api/v1/workers/{id}", "dismiss-queue-worker", "Deregister a worker and release its tasks "+
 		"without charging attempts", leave, 0), workers.Dismiss)
 }
