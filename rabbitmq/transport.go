@@ -88,18 +88,34 @@ func refused(err error) bool {
 // Receive implements tasker.Transport.
 func (t *Transport) Receive(ctx context.Context, in tasker.Intake) {
 	var pause backoff
+	early := 0 // tries before the queue existed
 	for ctx.Err() == nil {
 		begun := time.Now()
 		err := t.consume(ctx, in)
 		if ctx.Err() != nil {
 			return
 		}
-		in.Logger.Warn("receive steps from RabbitMQ", "queue", in.Queue, "error", err)
-		if time.Since(begun) > maxPause {
+		if noQueue(err) && early < patientTries {
+			early++ // the server declares the queue a moment after the registration
+			in.Logger.Debug("the queue is not there yet", "queue", in.Queue)
 			pause = backoff{}
+		} else {
+			in.Logger.Warn("receive steps from RabbitMQ", "queue", in.Queue, "error", err)
+		}
+		if time.Since(begun) > maxPause {
+			pause, early = backoff{}, 0
 		}
 		pause.wait(ctx)
 	}
+}
+
+// patientTries is the number of tries, about 100 ms apart, for which it is no news that the queue does not exist yet.
+const patientTries = 20
+
+// noQueue reports whether err is that the queue does not exist.
+func noQueue(err error) bool {
+	var refusal *amqp091.Error
+	return errors.As(err, &refusal) && refusal.Code == amqp091.NotFound
 }
 
 // consume receives over one connection until ctx ends and every delivery has its answer, or the connection or the

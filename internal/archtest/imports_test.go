@@ -211,6 +211,7 @@ var testOnly = map[string][]string{
 	"internal/broker/brokertest":     {"internal/broker/driver", "internal/deadletter"},
 	"internal/crashtest":             {".", "internal/task"},
 	"internal/crashtest/load":        {".", "internal/crashtest"},
+	"internal/crashtest/fleet":       {},
 	"internal/crashtest/letters":     {},
 	"internal/crashtest/process":     {},
 	"internal/deploytest":            {},
