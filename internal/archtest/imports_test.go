@@ -34,7 +34,7 @@ var layers = map[string]struct {
 	"internal/bench": {[]string{".", "deadletters", "embedded", "internal/broker/driver", "internal/broker/memory",
 		"internal/amqp", "internal/broker/rabbitmq", "internal/broker/redis", "internal/redisurl",
 		"internal/deadletter", "internal/dispatch/redis", "internal/failure", "internal/inbox", "internal/node",
-		"internal/settings", "internal/store/postgres"},
+		"internal/settings", "internal/store/postgres", "rabbitmq"},
 		"what is measured is what a user of the public API gets; past it goes only what makes a schema, finds a process " +
 			"or is the broker of dead letters"},
 	"internal/cli": {[]string{".", "deadletters", "internal/access", "internal/app", "internal/bench", "internal/config",

@@ -28,6 +28,9 @@ type Options struct {
 	Mode Mode
 	// Dispatch is the URL of a Redis through which steps are dispatched; "" for none.
 	Dispatch string
+	// Transport is the URL of a RabbitMQ through which workers get their steps, for ViaHTTP; "" for polls. The run leaves
+	// its queues in the virtual host of the URL.
+	Transport string
 	// Letters and Groups are the number of dead letters, and of their causes, in letters mode. They default to 100,000
 	// and 500.
 	Letters, Groups int
@@ -97,7 +100,7 @@ func (o Options) withDefaults() Options {
 
 // setting is what a report says of the options.
 func (o Options) setting() Setting {
-	return Setting{Mode: o.Mode, Via: o.Via, Nodes: o.Nodes, DB: o.DB, Dispatch: o.Dispatch,
+	return Setting{Mode: o.Mode, Via: o.Via, Nodes: o.Nodes, DB: o.DB, Dispatch: o.Dispatch, Transport: o.Transport,
 		Tasks: o.Tasks, Workers: o.Workers, Producers: o.Producers, PayloadBytes: o.PayloadBytes}
 }
 
@@ -133,6 +136,10 @@ func (o Options) Validate() error {
 		return fmt.Errorf("nodes must be 1 to %d", maxNodes)
 	case o.Nodes > 1 && o.Via != ViaHTTP:
 		return fmt.Errorf("nodes are servers: they need --via http")
+	case o.Transport != "" && o.Via != ViaHTTP:
+		return fmt.Errorf("transport is for workers of servers: it needs --via http")
+	case o.Transport != "" && o.Nodes > 1:
+		return fmt.Errorf("transport goes with one node: the ledger of several counts polls")
 	case o.Nodes > 1 && !IsPostgres(o.DB):
 		return fmt.Errorf("nodes share a database: more than one need PostgreSQL")
 	case o.Workers < o.Nodes:

@@ -29,8 +29,9 @@ type Setting struct {
 	Mode         Mode   `json:"mode"`
 	Via          Via    `json:"via"`
 	Nodes        int    `json:"nodes"`
-	DB           string `json:"db"`                 // as given: hide its password before showing it
-	Dispatch     string `json:"dispatch,omitempty"` // likewise; empty: through the database
+	DB           string `json:"db"`                  // as given: hide its password before showing it
+	Dispatch     string `json:"dispatch,omitempty"`  // likewise; empty: through the database
+	Transport    string `json:"transport,omitempty"` // likewise; empty: workers poll
 	Tasks        int    `json:"tasks"`
 	Workers      int    `json:"workers"`
 	Producers    int    `json:"producers"`

@@ -18,12 +18,15 @@ type server struct {
 }
 
 // serve starts a server and waits until it answers. It ends with ctx too.
-func serve(ctx context.Context, executable, dsn, dispatch string) (*server, error) {
-	cmd := exec.CommandContext(ctx, executable, "serve", "--listen", "127.0.0.1:0")
+func serve(ctx context.Context, opts Options) (*server, error) {
+	cmd := exec.CommandContext(ctx, opts.Executable, "serve", "--listen", "127.0.0.1:0")
 	cmd.Env = append([]string{"TASKER_LOG_LEVEL=warn"}, os.Environ()...)
-	cmd.Env = append(cmd.Env, "TASKER_DB="+dsn) // on the command line everybody could read a password
-	if dispatch != "" {
-		cmd.Env = append(cmd.Env, "TASKER_DISPATCH="+dispatch)
+	cmd.Env = append(cmd.Env, "TASKER_DB="+opts.DB) // on the command line everybody could read a password
+	if opts.Dispatch != "" {
+		cmd.Env = append(cmd.Env, "TASKER_DISPATCH="+opts.Dispatch)
+	}
+	if opts.Transport != "" {
+		cmd.Env = append(cmd.Env, "TASKER_MESSAGE_QUEUE_RABBITMQ_URL="+opts.Transport)
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.Stderr = os.Stderr //nolint:forbidigo // what the server complains about belongs here

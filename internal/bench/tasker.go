@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
+	"github.com/taskerhq/tasker/rabbitmq"
 )
 
 // Handler is what tasks are submitted for.
@@ -66,7 +67,7 @@ func (t *Tasker) open(ctx context.Context) (*peer, error) {
 		}
 		return &peer{client: t.watch(client)}, nil
 	}
-	s, err := serve(ctx, t.opts.Executable, t.opts.DB, t.opts.Dispatch)
+	s, err := serve(ctx, t.opts)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,11 @@ func (t *Tasker) WorkOn(ctx context.Context, handler string, n int, handle func(
 		if i < n%len(t.nodes) {
 			share++
 		}
-		w := tasker.NewWorker(node.client, &tasker.WorkerOptions{Name: fmt.Sprintf("bench-%d", i), Concurrency: share})
+		opts := &tasker.WorkerOptions{Name: fmt.Sprintf("bench-%d", i), Concurrency: share}
+		if t.opts.Transport != "" {
+			opts.Transport = rabbitmq.NewTransport(t.opts.Transport, rabbitmq.Options{})
+		}
+		w := tasker.NewWorker(node.client, opts)
 		w.Handle(handler, func(context.Context, *tasker.Job) (any, error) {
 			handle()
 			return nil, nil

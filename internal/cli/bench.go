@@ -37,6 +37,7 @@ names one (schema=NAME).`,
 		Example: `  tasker bench
   tasker bench --db sqlite:bench.db --producers 256 --via http --json
   tasker bench --db postgres://tasker@localhost/bench --via http --nodes 3
+  tasker bench --db postgres://tasker@localhost/bench --via http --transport amqp://localhost/bench
   tasker bench --mode latency
   tasker bench --mode letters --letters 1000000 --groups 500
   tasker bench --mode letters --broker redis-list --broker-url redis://127.0.0.1:6379
@@ -45,6 +46,8 @@ names one (schema=NAME).`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&opts.Dispatch, "dispatch", "", "dispatch through Redis, redis://HOST:PORT, instead of the database")
+	f.StringVar(&opts.Transport, "transport", "",
+		"send steps to workers over RabbitMQ, amqp://HOST/VHOST, with --via http; leaves queues there (default: polls)")
 	f.StringVar(&opts.DB, "db", "",
 		"database; a named SQLite file or schema keeps the tasks (default a temporary file in this directory)")
 	f.IntVar(&opts.Tasks, "tasks", 0, "tasks per phase (default 20000; latency 300)")
@@ -120,6 +123,7 @@ func (s *session) bench(ctx context.Context, opts bench.Options) error {
 		return err
 	}
 	report.DB, report.Dispatch = config.RedactDSN(report.DB), config.RedactDSN(report.Dispatch)
+	report.Transport = config.RedactDSN(report.Transport)
 	if s.json {
 		return s.printJSONLine(report)
 	}

@@ -20,6 +20,9 @@ func (s *session) printBench(r *bench.Report) error {
 	if r.Dispatch != "" {
 		through = ", dispatched through " + r.Dispatch
 	}
+	if r.Transport != "" {
+		through += ", to workers over " + r.Transport
+	}
 	if err := s.printf("%s via %s%s on %s%s: %d tasks of %d bytes, %d workers, %d producers\n\n",
 		string(r.Mode), string(r.Via), nodes, r.DB, through, r.Tasks, r.PayloadBytes, r.Workers, r.Producers); err != nil {
 		return err
