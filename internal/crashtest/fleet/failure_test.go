@@ -87,7 +87,8 @@ func (w *world) expired(id uuid.UUID) {
 		return err == nil && got.State == tasker.TaskError
 	})
 	steps, err := w.Steps(w.ctx, id)
-	if err != nil || len(steps) != 1 || steps[0].LastError == nil || steps[0].LastError.Message != "Worker queue TTL expired" ||
+	if err != nil || len(steps) != 1 || steps[0].LastError == nil ||
+		steps[0].LastError.Message != "Worker queue TTL expired" ||
 		!strings.Contains(string(steps[0].LastError.Details), "frozen") {
 		w.t.Errorf("the step is %+v, %v; want a failure that names the worker", steps, err)
 	}
