@@ -38,8 +38,8 @@ func (w *world) program(args ...string) *exec.Cmd {
 
 // TestExpiry is the manual test of seed 002: the workers are stopped, a task is submitted, and when the time to live of
 // its message has passed, the task has failed with "Worker queue TTL expired". The worker is frozen, so that it is
-// registered and consumes; RabbitMQ gives it up after two missed heartbeats, returns the message to its queue, and finds
-// it expired.
+// registered and consumes; RabbitMQ gives it up after two missed heartbeats, returns the message to its queue, and
+// finds it expired.
 func TestExpiry(t *testing.T) {
 	env := []string{"TASKER_MESSAGE_QUEUE_RABBITMQ_WORKER_QUEUE_TTL_MS=2000",
 		"TASKER_MESSAGE_QUEUE_RABBITMQ_ON_EXPIRY=fail",
