@@ -37,6 +37,7 @@ func (t *Target) Dial(ctx context.Context, name string) (*Conn, error) {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		raw = coalesce(raw)
 		if c.raw = raw; c.closed {
 			_ = raw.Close()
 		}

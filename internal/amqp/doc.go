@@ -14,5 +14,6 @@
 //	verify=verify_peer        verify_peer or verify_none; amqps only
 //	server_name_indication=HOST   the name in the server's certificate, if that is not HOST of the URL; amqps only
 //
-// A user of the package may have parameters of its own. url.go reads URLs, conn.go connects.
+// A user of the package may have parameters of its own. url.go reads URLs, conn.go connects, and
+// coalesce.go makes one write of many small ones.
 package amqp

@@ -26,6 +26,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 // A server that takes no messages, or does not answer, holds no send longer than its context, and what it may have
 // taken is uncertain. Alarms do not stop receiving.
 func TestServerInTrouble(t *testing.T) {
+	t.Parallel()
 	s := rabbittest.Start(t)
 	owner := rabbittest.NewVhost(t, s.URL())
 	declare(t, owner, "q", map[string]any{})
@@ -255,6 +256,7 @@ func TestPrefetch(t *testing.T) {
 
 // With TLS, and a certificate of the client.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	s, files := rabbittest.StartTLS(t, true)
 	declare(t, s.URL(), "q", map[string]any{})
 	d := open(t, files.URL+"?cacertfile="+files.CA+"&certfile="+files.Cert+"&keyfile="+files.Key)
