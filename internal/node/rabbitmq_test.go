@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/amqp"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/dispatch/rabbitmq"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
@@ -21,11 +22,12 @@ import (
 )
 
 // rabbitNode runs a node on a database and a RabbitMQ until the test ends.
-func rabbitNode(t *testing.T, dsn, url string, ttl time.Duration) *node.Node {
+func rabbitNode(t testing.TB, dsn, url string, cfg settings.Config, o rabbitmq.Observer) *node.Node {
 	t.Helper()
-	n, err := node.Open(t.Context(), dsn, node.Options{
-		Engine: settings.Config{Delivery: settings.Delivery{Offered: true, TTL: ttl, ExpiryLimit: 2}},
-		RabbitMQ: node.RabbitMQ{URL: url, Topology: node.Topology{TTL: ttl, DeadLetters: true, Exchange: "dlx",
+	cfg.Delivery.Offered = true
+	ttl := cfg.Delivery.TTL
+	n, err := node.Open(t.Context(), dsn, node.Options{Engine: cfg,
+		RabbitMQ: node.RabbitMQ{URL: url, Observer: o, Topology: node.Topology{TTL: ttl, DeadLetters: true, Exchange: "dlx",
 			DeadQueue: "dlx.queue", Retention: time.Hour}}})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +50,7 @@ func rabbitNode(t *testing.T, dsn, url string, ttl time.Duration) *node.Node {
 }
 
 // patiently polls until something is true.
-func patiently(t *testing.T, what string, done func() bool) {
+func patiently(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -63,8 +65,9 @@ func TestRabbitMQ(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
 	dsn := pgtest.DSN(t)
-	n := rabbitNode(t, dsn, url, 2*time.Second)
-	rabbitNode(t, dsn, url, 2*time.Second)
+	cfg := settings.Config{Delivery: settings.Delivery{TTL: 2 * time.Second, ExpiryLimit: 2}}
+	n := rabbitNode(t, dsn, url, cfg, nil)
+	rabbitNode(t, dsn, url, cfg, nil)
 	const tasks = 500
 	w, err := n.RegisterWorker(t.Context(), tasker.WorkerRegistration{Handlers: []string{"work"}, Capacity: 20,
 		Transport: "amqp"})
@@ -98,7 +101,7 @@ func TestRabbitMQ(t *testing.T) {
 }
 
 // submit submits tasks of one step.
-func submit(t *testing.T, n *node.Node, handler string, count int) []uuid.UUID {
+func submit(t testing.TB, n *node.Node, handler string, count int) []uuid.UUID {
 	t.Helper()
 	requests := make([]tasker.TaskRequest, count)
 	for i := range requests {

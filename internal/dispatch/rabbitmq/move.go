@@ -143,7 +143,7 @@ func (m *mover) drain(ctx context.Context) error {
 	if n > 0 {
 		m.d.opts.Logger.Info("messages of a queue are moved", slog.String("queue", m.q.name), slog.Int("messages", n))
 	}
-	if err == errClosed && !ch.IsClosed() { // and nothing else failed
+	if errors.Is(err, errClosed) && !ch.IsClosed() {
 		return nil
 	}
 	return err

@@ -185,13 +185,6 @@ func (p *publisher) open(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, func() { stop(); cancel() }
 }
 
-// isBlocked reports whether the broker has blocked publishers.
-func (p *publisher) isBlocked() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.blocked
-}
-
 // publish writes a message to a queue. It waits for a free place among the messages in flight. done is always called.
 func (p *publisher) publish(ctx context.Context, queue string, m amqp.Publishing, done func(outcome)) {
 	select {
