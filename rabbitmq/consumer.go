@@ -123,7 +123,7 @@ func (c *consumer) leave() error {
 	patience.Stop()
 	select {
 	case <-c.answers.settled():
-	case <-c.closed:
+	case <-c.closed: // the error says how the connection ended, which it did anyway
 	}
 	return nil
 }

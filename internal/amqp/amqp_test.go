@@ -111,7 +111,7 @@ func TestSilentServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // a test
+	defer l.Close()
 	for name, tail := range map[string]string{"amqp": "", "amqps": "?verify=verify_none"} {
 		target, err := amqp.Parse(name + "://" + l.Addr().String() + "/" + tail)
 		if err != nil {

@@ -32,7 +32,7 @@ type Projection struct{ backend Backend }
 // New returns a Projection of a Backend.
 func New(b Backend) *Projection { return &Projection{b} }
 
-// ExecutionRequest stores an execution and returns it; created is false if its idempotency key named an existing one.
+// Create stores an execution and returns it; created is false if its idempotency key named an existing one.
 // CodeInvalid: every problem with its place; nothing is stored. CodeExhausted: the queue is full.
 func (p *Projection) Create(ctx context.Context, c ExecutionRequest) (e *Execution, created bool, err error) {
 	var id uuid.UUID
@@ -162,7 +162,7 @@ func (p *Projection) Retry(ctx context.Context, id uuid.UUID, r ExecutionRetry, 
 	return p.Execution(ctx, id)
 }
 
-// ExecutionStats counts the executions of namespaces; none means all. The numbers may be some seconds old.
+// Stats counts the executions of namespaces; none means all. The numbers may be some seconds old.
 func (p *Projection) Stats(ctx context.Context, namespaces []string) (*ExecutionStats, error) {
 	s, err := p.backend.QueueStats(ctx, queueapi.QueueFilter{Namespaces: namespaces})
 	if err != nil {

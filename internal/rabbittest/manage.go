@@ -64,7 +64,7 @@ func call(ctx context.Context, amqpURL, method, path string, body any) (json.Raw
 	if err != nil {
 		return nil, fmt.Errorf("ask the management of RabbitMQ: %w", err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // it is read to its end
+	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode >= 300 {
 		err = fmt.Errorf("%s %s: RabbitMQ answers %s: %s", method, path, resp.Status, answer)

@@ -87,7 +87,7 @@ func TestServerInTrouble(t *testing.T) {
 		if err := s.Freeze(); err != nil {
 			t.Fatal(err)
 		}
-		defer s.Thaw() //nolint:errcheck // it is thawed below
+		defer s.Thaw()
 		began := time.Now()
 		errs := d.Send(within(t, 300*time.Millisecond), "q", numbered(2))
 		if !errors.Is(errs[0], driver.ErrUncertain) || !errors.Is(errs[0], driver.ErrLost) {

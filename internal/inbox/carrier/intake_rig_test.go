@@ -292,7 +292,7 @@ func (r *intakeRig) peek(queue string) []driver.Message {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	defer receiver.Close() //nolint:errcheck // it gives back
+	defer receiver.Close()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 100*time.Millisecond)
 	defer cancel()
 	var got []driver.Message
