@@ -160,6 +160,9 @@ func TestExpiry(t *testing.T) {
 		if len(seen) != steps || len(r.engine.failed) != steps {
 			t.Errorf("%d failures of %d steps", len(r.engine.failed), len(seen))
 		}
+		if r.engine.expiries > steps/3 {
+			t.Errorf("%d transactions: messages that come together do not share one", r.engine.expiries)
+		}
 	})
 	r.seen.mu.Lock()
 	defer r.seen.mu.Unlock()

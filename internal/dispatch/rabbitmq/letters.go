@@ -17,6 +17,8 @@ import (
 const (
 	// letterBatch bounds the messages of one transaction, and letterPrefetch those that are not acknowledged.
 	letterBatch, letterPrefetch = 500, 1000
+	// letterLinger is how long a batch waits for more messages after its first.
+	letterLinger = 10 * time.Millisecond
 	// depthEvery is how often the queue of dead letters is counted.
 	depthEvery = 5 * time.Second
 	// setAsideFor is how long a message that cannot be stored waits for its next try.
@@ -74,9 +76,12 @@ func (d *Dispatcher) handleLetters(ctx context.Context, conn *amqp.Connection, r
 	}
 }
 
-// gather returns a batch: a message, and those that are there already.
+// gather returns a batch: a message, and those that come within a moment. The client library hands messages over one by
+// one, so a look without a wait would nearly always find none.
 func gather(first amqp.Delivery, source <-chan amqp.Delivery) []amqp.Delivery {
 	batch := []amqp.Delivery{first}
+	moment := time.NewTimer(letterLinger)
+	defer moment.Stop()
 	for len(batch) < letterBatch {
 		select {
 		case m, ok := <-source:
@@ -84,7 +89,7 @@ func gather(first amqp.Delivery, source <-chan amqp.Delivery) []amqp.Delivery {
 				return batch // the next read says so again
 			}
 			batch = append(batch, m)
-		default:
+		case <-moment.C:
 			return batch
 		}
 	}
