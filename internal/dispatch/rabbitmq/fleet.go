@@ -105,7 +105,8 @@ func (s *session) refresh(ctx context.Context) error {
 		}
 		w.Facts.Depth = depth
 		health, _ := s.opts.Health.Health(w.Facts, task.At(s.opts.Now()))
-		members[w.Routes] = append(members[w.Routes], &member{Worker: w, queue: s.opts.Queue(w.ID), health: health})
+		members[w.Routes] = append(members[w.Routes],
+			&member{id: w.ID, queue: s.opts.Queue(w.ID), worker: w, health: health})
 	}
 	for routes, list := range members {
 		if s.sets[routes] == nil {

@@ -23,11 +23,11 @@ const (
 	askers, moreAskers = 2, 4
 )
 
-// member is a worker of a set.
+// member is a worker of a set. Its id and queue never change; mu of the set guards the rest.
 type member struct {
-	*Worker
-
+	id       task.ID
 	queue    string
+	worker   *Worker
 	health   task.WorkerHealth
 	reserved int   // steps that it is asked for now
 	turn     int64 // when it was asked last
@@ -53,11 +53,11 @@ func (s *set) update(ctx context.Context, list []*member) {
 	defer s.mu.Unlock()
 	before := map[task.ID]*member{}
 	for _, m := range s.members {
-		before[m.ID] = m
+		before[m.id] = m
 	}
 	for i, m := range list {
-		if was := before[m.ID]; was != nil { // the same object: requests under way count in it
-			was.Worker, was.health = m.Worker, m.health
+		if was := before[m.id]; was != nil { // the same object: requests under way count in it
+			was.worker, was.health = m.worker, m.health
 			list[i] = was
 		}
 	}
@@ -119,7 +119,7 @@ func (s *set) round(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
-	steps, leaving, err := s.session.engine.Dispatch(asking, m.ID, n, wait)
+	steps, leaving, err := s.session.engine.Dispatch(asking, m.id, n, wait)
 	s.release(m, n, leaving)
 	if err != nil {
 		if ctx.Err() != nil || asking.Err() != nil {
@@ -146,11 +146,11 @@ func (s *set) reserve() (*member, int, time.Duration) {
 	defer s.mu.Unlock()
 	list := make([]candidate, len(s.members))
 	for i, m := range s.members {
-		capacity := m.Capacity
+		capacity := m.worker.Capacity
 		if capacity == 0 {
 			capacity = s.session.opts.Prefetch
 		}
-		list[i] = candidate{health: m.health, held: s.session.engine.Held(m.Worker) + m.reserved, capacity: capacity,
+		list[i] = candidate{health: m.health, held: s.session.engine.Held(m.worker) + m.reserved, capacity: capacity,
 			asked: m.turn}
 	}
 	best := choose(list)
@@ -181,13 +181,13 @@ func (s *set) release(m *member, n int, leaving bool) {
 func (s *set) send(ctx context.Context, m *member, step *Dispatch) {
 	ses := s.session
 	lease := tasker.LeaseRef{StepUUID: step.StepUUID, Token: step.Token}
-	message, err := messageOf(m.ID, step, ses.opts.Now())
+	message, err := messageOf(m.id, step, ses.opts.Now())
 	if err != nil {
 		ses.opts.Logger.Error("a step cannot be dispatched", slog.Any("error", err))
-		ses.backs.add(m.ID, lease)
+		ses.backs.add(m.id, lease)
 		return
 	}
-	worker, queue := m.ID, m.queue
+	worker, queue := m.id, m.queue
 	ses.pub.publish(ctx, queue, message, func(o outcome) {
 		ses.opts.Observer.Published(words[o], 1)
 		switch o {
