@@ -123,7 +123,10 @@ func (c *consumer) leave() error {
 	patience.Stop()
 	select {
 	case <-c.answers.settled():
-	case <-c.closed: // the error says how the connection ended, which it did anyway
+	case err := <-c.closed:
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
