@@ -15,11 +15,11 @@ import (
 type fakeTransport struct {
 	check error
 
-	mu      sync.Mutex
-	intakes []tasker.Intake
-	answers map[string][]string // by token
-	open    int                 // deliveries without an answer
-	changed chan struct{}       // closed and replaced when open falls
+	mu            sync.Mutex
+	subscriptions []tasker.Subscription
+	answers       map[string][]string // by token
+	open          int                 // deliveries without an answer
+	changed       chan struct{}       // closed and replaced when open falls
 }
 
 func newFakeTransport() *fakeTransport {
@@ -31,9 +31,9 @@ func (f *fakeTransport) Name() string { return tasker.TransportAMQP }
 func (f *fakeTransport) Check(context.Context, *slog.Logger) error { return f.check }
 
 // Receive keeps its promise to return only when every delivery has its answer.
-func (f *fakeTransport) Receive(ctx context.Context, in tasker.Intake) {
+func (f *fakeTransport) Receive(ctx context.Context, in tasker.Subscription) {
 	f.mu.Lock()
-	f.intakes = append(f.intakes, in)
+	f.subscriptions = append(f.subscriptions, in)
 	f.mu.Unlock()
 	<-ctx.Done()
 	for {
@@ -50,7 +50,7 @@ func (f *fakeTransport) Receive(ctx context.Context, in tasker.Intake) {
 // send delivers step to the latest Receive.
 func (f *fakeTransport) send(steps ...tasker.Assignment) {
 	f.mu.Lock()
-	in := f.intakes[len(f.intakes)-1]
+	in := f.subscriptions[len(f.subscriptions)-1]
 	f.open += len(steps)
 	f.mu.Unlock()
 	for _, s := range steps {
@@ -75,10 +75,10 @@ func (f *fakeTransport) of(token string) []string {
 	return slices.Clone(f.answers[token])
 }
 
-func (f *fakeTransport) received() []tasker.Intake {
+func (f *fakeTransport) received() []tasker.Subscription {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.intakes)
+	return slices.Clone(f.subscriptions)
 }
 
 // sent makes an assignment as the server sends it: not started yet.

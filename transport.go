@@ -19,14 +19,14 @@ type Transport interface {
 	// log tells, and returns an error when the broker refuses the credentials, when the settings are wrong, or when ctx
 	// ends.
 	Check(ctx context.Context, log *slog.Logger) error
-	// Receive consumes the queue and passes each message to in.Deliver, until ctx ends. It handles every failure:
+	// Receive consumes the queue and passes each message to sub.Deliver, until ctx ends. It handles every failure:
 	// it reconnects after growing pauses, and waits for a queue that does not exist. When ctx has ended, it takes no
 	// more messages and returns as soon as each delivery has its answer, or the connection is lost.
-	Receive(ctx context.Context, in Intake)
+	Receive(ctx context.Context, sub Subscription)
 }
 
-// Intake is what a Transport receives and for whom.
-type Intake struct {
+// Subscription is what a Transport receives, and for whom.
+type Subscription struct {
 	// WorkerID is the worker. A message for another one is rejected, not delivered.
 	WorkerID uuid.UUID
 	// Queue is the name of the queue, from the answer to the registration.

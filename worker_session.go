@@ -40,15 +40,15 @@ type session struct {
 
 	mu sync.Mutex
 	// self is the latest registration; it changes when the worker registers again.
-	self     RegisteredWorker
-	held     map[uuid.UUID]*Job // assigned, and neither settled nor lost
-	running  int                // handlers that have not returned
-	done     results            // to be reported
-	settling int                // results being reported
-	asked    int                // steps polled for, without an answer yet
-	limit    int                // of one poll or start
-	intake   intake             // of a Transport
-	outage   *outage            // while polls fail, else nil
+	self       RegisteredWorker
+	held       map[uuid.UUID]*Job // assigned, and neither settled nor lost
+	running    int                // handlers that have not returned
+	done       results            // to be reported
+	settling   int                // results being reported
+	asked      int                // steps polled for, without an answer yet
+	limit      int                // of one poll or start
+	deliveries deliveries         // of a Transport
+	outage     *outage            // while polls fail, else nil
 	// draining is set once and stays: no more steps are accepted.
 	draining   bool
 	lastBatch  stepBatch   // the latest accepted steps
@@ -192,7 +192,7 @@ func (s *session) registerAgain(ctx context.Context, old uuid.UUID) {
 		}
 		return
 	}
-	s.moveIntake()
+	s.moveDeliveries()
 }
 
 // me returns the registration of this worker.

@@ -15,7 +15,7 @@ import (
 
 // consumer receives from one queue over one channel.
 type consumer struct {
-	in         tasker.Intake
+	sub        tasker.Subscription
 	conn       *amqp.Conn
 	channel    *amqp091.Channel
 	tag        string
@@ -26,23 +26,23 @@ type consumer struct {
 }
 
 // newConsumer begins to consume. A queue that does not exist is an error: the server declares it, nobody else does.
-func newConsumer(ctx context.Context, conn *amqp.Conn, in tasker.Intake) (*consumer, error) {
+func newConsumer(ctx context.Context, conn *amqp.Conn, sub tasker.Subscription) (*consumer, error) {
 	defer context.AfterFunc(ctx, conn.Abort)() // a frozen broker holds no worker that must stop
 	channel, err := conn.Channel()
 	if err != nil {
 		return nil, fmt.Errorf("open a channel: %w", err)
 	}
-	c := &consumer{in: in, conn: conn, channel: channel, answers: newAnswers(channel)}
-	c.tag = "tasker-" + in.WorkerID.String()
+	c := &consumer{sub: sub, conn: conn, channel: channel, answers: newAnswers(channel)}
+	c.tag = "tasker-" + sub.WorkerID.String()
 	c.closed = channel.NotifyClose(make(chan *amqp091.Error, 1))
 	c.cancelled = channel.NotifyCancel(make(chan string, 1))
-	if err := channel.Qos(min(max(in.Prefetch, 1), maxPrefetch), 0, false); err != nil {
+	if err := channel.Qos(min(max(sub.Prefetch, 1), maxPrefetch), 0, false); err != nil {
 		return nil, fmt.Errorf("set the prefetch: %w", err)
 	}
 	// Consuming refuses a queue that does not exist, as a passive declaration would, which needs more permissions.
-	c.deliveries, err = channel.Consume(in.Queue, c.tag, false, false, false, false, nil)
+	c.deliveries, err = channel.Consume(sub.Queue, c.tag, false, false, false, false, nil)
 	if err != nil {
-		return nil, fmt.Errorf("consume %s: %w", in.Queue, err)
+		return nil, fmt.Errorf("consume %s: %w", sub.Queue, err)
 	}
 	return c, nil
 }
@@ -81,8 +81,8 @@ func (c *consumer) reason() error {
 	default:
 	}
 	select {
-	case err := <-c.closed:
-		if err != nil {
+	case why := <-c.closed:
+		if err := closedBy(why); err != nil {
 			return err
 		}
 	default:
@@ -93,13 +93,13 @@ func (c *consumer) reason() error {
 // deliver passes one message on, or rejects it.
 func (c *consumer) deliver(d *amqp091.Delivery) {
 	answer := c.answers.expect(d.DeliveryTag)
-	step, err := decode(d, c.in.WorkerID)
+	step, err := decode(d, c.sub.WorkerID)
 	if err != nil {
-		c.in.Logger.Error("a message is not for this worker", "queue", c.in.Queue, "message_id", d.MessageId, "error", err)
+		c.sub.Logger.Error("a message is not for this worker", "queue", c.sub.Queue, "message_id", d.MessageId, "error", err)
 		answer(reject)
 		return
 	}
-	c.in.Deliver(tasker.Delivery{
+	c.sub.Deliver(tasker.Delivery{
 		Assignment: step,
 		Ack:        func() { answer(ack) },
 		Release:    func() { answer(release) },
@@ -123,10 +123,16 @@ func (c *consumer) leave() error {
 	patience.Stop()
 	select {
 	case <-c.answers.settled():
-	case err := <-c.closed:
-		if err != nil {
-			return err
-		}
+		return nil
+	case why := <-c.closed:
+		return closedBy(why)
 	}
-	return nil
+}
+
+// closedBy returns the reason of a close as an error; nil for a close that was asked for.
+func closedBy(why *amqp091.Error) error {
+	if why == nil {
+		return nil
+	}
+	return why
 }

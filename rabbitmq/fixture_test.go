@@ -123,7 +123,7 @@ func (b *broker) receive(url string, prefetch int, opts rabbitmq.Options) *recei
 	transport := rabbitmq.NewTransport(url, opts)
 	go func() {
 		defer close(r.ended)
-		transport.Receive(ctx, tasker.Intake{WorkerID: b.worker, Queue: b.queue, Prefetch: prefetch,
+		transport.Receive(ctx, tasker.Subscription{WorkerID: b.worker, Queue: b.queue, Prefetch: prefetch,
 			Logger: slog.New(slog.NewTextHandler(r.log, nil)), Deliver: func(d tasker.Delivery) { r.came <- d }})
 	}()
 	b.t.Cleanup(func() {

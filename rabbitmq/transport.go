@@ -86,21 +86,21 @@ func refused(err error) bool {
 }
 
 // Receive implements tasker.Transport.
-func (t *Transport) Receive(ctx context.Context, in tasker.Intake) {
+func (t *Transport) Receive(ctx context.Context, sub tasker.Subscription) {
 	var pause backoff
 	early := 0 // tries before the queue existed
 	for ctx.Err() == nil {
 		begun := time.Now()
-		err := t.consume(ctx, in)
+		err := t.consume(ctx, sub)
 		if ctx.Err() != nil {
 			return
 		}
 		if noQueue(err) && early < patientTries {
 			early++ // the server declares the queue a moment after the registration
-			in.Logger.Debug("the queue is not there yet", "queue", in.Queue)
+			sub.Logger.Debug("the queue is not there yet", "queue", sub.Queue)
 			pause = backoff{}
 		} else {
-			in.Logger.Warn("receive steps from RabbitMQ", "queue", in.Queue, "error", err)
+			sub.Logger.Warn("receive steps from RabbitMQ", "queue", sub.Queue, "error", err)
 		}
 		if time.Since(begun) > maxPause {
 			pause, early = backoff{}, 0
@@ -120,10 +120,10 @@ func noQueue(err error) bool {
 
 // consume receives over one connection until ctx ends and every delivery has its answer, or the connection or the
 // consumer is lost. In the latter case it returns the reason.
-func (t *Transport) consume(ctx context.Context, in tasker.Intake) error {
+func (t *Transport) consume(ctx context.Context, sub tasker.Subscription) error {
 	name := t.opts.ConnectionName
 	if name == "" {
-		name = "tasker worker " + in.WorkerID.String()
+		name = "tasker worker " + sub.WorkerID.String()
 	}
 	target, err := amqp.Parse(t.url)
 	if err != nil {
@@ -134,7 +134,7 @@ func (t *Transport) consume(ctx context.Context, in tasker.Intake) error {
 		return err
 	}
 	defer conn.Shutdown(closeTimeout)
-	c, err := newConsumer(ctx, conn, in)
+	c, err := newConsumer(ctx, conn, sub)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// intake are the deliveries of a Transport. session.mu guards it.
-type intake struct {
+// deliveries are what a Transport has delivered. session.mu guards it.
+type deliveries struct {
 	waiting []waitingStep
 	// stop ends the current Receive; nil: none has begun.
 	stop context.CancelFunc
@@ -46,9 +46,9 @@ func (s *session) receiveLoop(ctx context.Context) {
 		s.mu.Lock()
 		self := s.self
 		receiving, stop := context.WithCancel(ctx)
-		s.intake.stop = stop
+		s.deliveries.stop = stop
 		s.mu.Unlock()
-		s.opts.Transport.Receive(receiving, Intake{
+		s.opts.Transport.Receive(receiving, Subscription{
 			WorkerID: self.WorkerID, Queue: self.Queue, Prefetch: s.opts.Concurrency, Logger: s.log,
 			Deliver: func(d Delivery) { s.deliver(waitingStep{d, self.WorkerID}) },
 		})
@@ -62,19 +62,19 @@ func (s *session) deliver(d waitingStep) {
 	defer func() { lost.lose() }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch i := slices.IndexFunc(s.intake.waiting, d.sameLease); {
+	switch i := slices.IndexFunc(s.deliveries.waiting, d.sameLease); {
 	case d.worker != s.self.WorkerID:
 		// The server has forgotten that registration, and with it the lease.
 		d.Ack()
-	case s.intake.closed:
+	case s.deliveries.closed:
 		d.Release()
 	case s.draining:
 		lost = s.giveBack(d)
 	case i >= 0:
 		// The connection was lost, and the message with it; the broker knows only the new delivery.
-		s.intake.waiting[i] = d
+		s.deliveries.waiting[i] = d
 	default:
-		s.intake.waiting = append(s.intake.waiting, d)
+		s.deliveries.waiting = append(s.deliveries.waiting, d)
 		s.wakeFetch()
 	}
 }
@@ -84,19 +84,19 @@ func (d *waitingStep) sameLease(other waitingStep) bool {
 	return d.Assignment.StepUUID == other.Assignment.StepUUID && d.Assignment.Token == other.Assignment.Token
 }
 
-// moveIntake ends the receipt from the queue of an earlier registration. Its deliveries are over: the server that
+// moveDeliveries ends the receipt from the queue of an earlier registration. Its deliveries are over: the server that
 // does not know the worker has given its steps to others.
-func (s *session) moveIntake() {
+func (s *session) moveDeliveries() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.intake.stop == nil {
+	if s.deliveries.stop == nil {
 		return
 	}
-	s.intake.stop()
-	for _, d := range s.intake.waiting {
+	s.deliveries.stop()
+	for _, d := range s.deliveries.waiting {
 		d.Ack()
 	}
-	s.intake.waiting = nil
+	s.deliveries.waiting = nil
 }
 
 // startLoop starts delivered steps until ctx ends. Steps that arrive during one request share the next.
@@ -147,13 +147,13 @@ func (s *session) awaitDeliveries(ctx context.Context) ([]waitingStep, bool) {
 func (s *session) takeDeliveries() []waitingStep {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.intake.waiting = slices.DeleteFunc(s.intake.waiting, s.holds)
-	n := min(s.room(), s.limit, len(s.intake.waiting))
+	s.deliveries.waiting = slices.DeleteFunc(s.deliveries.waiting, s.holds)
+	n := min(s.room(), s.limit, len(s.deliveries.waiting))
 	if n <= 0 {
 		return nil
 	}
-	batch := slices.Clone(s.intake.waiting[:n])
-	s.intake.waiting = slices.Delete(s.intake.waiting, 0, n)
+	batch := slices.Clone(s.deliveries.waiting[:n])
+	s.deliveries.waiting = slices.Delete(s.deliveries.waiting, 0, n)
 	s.asked += n
 	return batch
 }
@@ -214,11 +214,11 @@ func (s *session) waitAgain(batch []waitingStep) {
 		}
 		return
 	}
-	newer := s.intake.waiting
-	s.intake.waiting = slices.DeleteFunc(batch, func(d waitingStep) bool {
+	newer := s.deliveries.waiting
+	s.deliveries.waiting = slices.DeleteFunc(batch, func(d waitingStep) bool {
 		return slices.ContainsFunc(newer, d.sameLease)
 	})
-	s.intake.waiting = append(s.intake.waiting, newer...)
+	s.deliveries.waiting = append(s.deliveries.waiting, newer...)
 }
 
 // started runs the steps that the server answered to be held, and acknowledges the messages of all.
@@ -256,10 +256,10 @@ func (s *session) leaveIntake(life context.Context) {
 	}
 	var lost []*Job
 	s.mu.Lock()
-	for _, d := range s.intake.waiting {
+	for _, d := range s.deliveries.waiting {
 		lost = append(lost, s.giveBack(d))
 	}
-	s.intake.waiting = nil
+	s.deliveries.waiting = nil
 	s.mu.Unlock()
 	for _, job := range lost {
 		job.lose()
@@ -298,7 +298,7 @@ func (j *Job) lose() {
 func (s *session) closeIntake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.intake.closed = true
+	s.deliveries.closed = true
 	for _, job := range s.done.jobs {
 		job.releaseMessage()
 	}
