@@ -89,6 +89,16 @@ func TestExpiredDispatches(t *testing.T) {
 	if err != nil || started[0].Status != tasker.LeaseLost {
 		t.Errorf("the late start has the answer %+v, error %v", started, err)
 	}
+	r.pass(t, time.Minute, mq)
+	r.dispatch(t, mq)
+	const lately = "In the last hour, 1 dispatched step expired in its queue."
+	if got := r.explained(t, id); !strings.Contains(got, lately) {
+		t.Errorf("it says\n%s\nwant %q", got, lately)
+	}
+	of, err := r.b.ExpiredExecutions(t.Context(), noon)
+	if err != nil || len(of) != 1 || of[0].Count != 1 || of[0].WorkerID != mq || of[0].ActionRef != "h" {
+		t.Errorf("counted as %+v, %v", of, err)
+	}
 }
 
 // wantExpired checks what is told of a first attempt that expired.

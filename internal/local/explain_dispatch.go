@@ -3,9 +3,11 @@ package local
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // dispatched explains an assigned step that waits in the queue of its worker. ok is false for any other step.
@@ -24,10 +26,32 @@ func (x *explainer) dispatched(ctx context.Context, s *task.Step) (why, next str
 	case w.State == task.WorkerDead:
 		why += " The worker is dead."
 	case w.State == task.WorkerUnhealthy:
-		why += " The worker is unhealthy."
+		why += " The health probes of the worker fail."
+	default:
+		if health, reasons := x.b.engine.HealthOf(w); health != task.HealthHealthy {
+			why += fmt.Sprintf(" The worker is %s: %s.", health, strings.Join(reasons, "; "))
+		}
+	}
+	expired, err := x.expiredLately(ctx, s.WorkerNo)
+	if err != nil {
+		return "", "", false, err
+	}
+	if expired > 0 {
+		why += fmt.Sprintf(" In the last hour, %s expired in its queue.", wording.Count(expired, "dispatched step"))
 	}
 	return why, "The worker takes it from the queue when it has a free slot. If the message expires first, the attempt " +
 		"fails and counts; without RabbitMQ's report of that, at " + clock(s.LeaseUntil) + ".", true, nil
+}
+
+// expiredLately counts the dispatches that expired in the queue of a worker in the last hour.
+func (x *explainer) expiredLately(ctx context.Context, worker int64) (n int, err error) {
+	list, err := x.b.engine.Expiries(ctx, x.now.Add(-time.Hour), x.now+1)
+	for _, e := range list {
+		if e.Worker == worker {
+			n += e.Count
+		}
+	}
+	return n, ToError(err)
 }
 
 // expiredDispatch names the worker whose queue a step has waited in for too long, "" if its last attempt ended
