@@ -66,8 +66,8 @@ var layers = map[string]struct {
 	"internal/demo/incident": {[]string{"deadletters", "internal/broker/driver", "internal/broker/memory",
 		"internal/deadletter", "internal/demo"}, "it is an application and its operator: the one knows the broker, the " +
 		"other the public API"},
-	"internal/dispatch/rabbitmq": {[]string{".", "internal/amqp", "internal/broker/driver", "internal/clock",
-		"internal/deadletter", "internal/task"},
+	"internal/dispatch/rabbitmq": {[]string{".", "internal/amqp", "internal/broker/driver", "internal/broker/rabbitmq",
+		"internal/clock", "internal/task"},
 		"it carries leases that the engine has committed, and knows the engine by an interface of its own"},
 	"internal/dispatch/redis": {[]string{"internal/engine", "internal/redisurl", "internal/task"},
 		"a dispatcher keeps what the engine tells it, and knows no store"},

@@ -51,8 +51,9 @@ func ofBroker(name string) bool {
 		strings.HasPrefix(name, "x-first-death-") || strings.HasPrefix(name, "x-last-death-")
 }
 
-// received converts a delivery.
-func received(queue string, d *amqp091.Delivery) driver.Message {
+// Received converts a delivery from a queue: its headers of all types, and its properties as headers, so that Send can
+// restore them.
+func Received(queue string, d *amqp091.Delivery) driver.Message {
 	m := driver.Message{Payload: d.Body, Time: d.Timestamp, Origin: queue, MessageID: d.MessageId,
 		Redelivered: d.Redelivered, Exact: true}
 	if m.Payload == nil {

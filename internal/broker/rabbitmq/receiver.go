@@ -167,7 +167,7 @@ func (r *receiver) take(ctx context.Context, most int) []driver.Message {
 	}
 	out := make([]driver.Message, n)
 	for i := range out {
-		out[i] = received(r.queue, &r.buffer[i])
+		out[i] = Received(r.queue, &r.buffer[i])
 		out[i].Receipt = receipt{r, r.buffer[i].DeliveryTag}
 		r.held = append(r.held, r.buffer[i].DeliveryTag)
 	}

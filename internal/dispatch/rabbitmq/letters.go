@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
+	source "github.com/taskerhq/tasker/internal/broker/rabbitmq"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -44,7 +45,7 @@ func (d *Dispatcher) handleLetters(ctx context.Context, conn *amqp.Connection, r
 		return fmt.Errorf("set prefetch: %w", err)
 	}
 	queue := d.opts.Topology.DeadQueue
-	source, err := ch.Consume(queue, "", false, false, false, false, nil)
+	deliveries, err := ch.Consume(queue, "", false, false, false, false, nil)
 	if err != nil {
 		return fmt.Errorf("consume from %s: %w", queue, err)
 	}
@@ -55,11 +56,11 @@ func (d *Dispatcher) handleLetters(ctx context.Context, conn *amqp.Connection, r
 	defer counted.Stop()
 	for {
 		select {
-		case first, ok := <-source:
+		case first, ok := <-deliveries:
 			if !ok {
 				return fmt.Errorf("%w: the consumer of %s was cancelled", errLost, queue)
 			}
-			if err := h.handle(open, gather(first, source)); err != nil {
+			if err := h.handle(open, gather(first, deliveries)); err != nil {
 				return err
 			}
 		case <-h.aside.C:
@@ -196,7 +197,7 @@ func (h *letterHandler) store(ctx context.Context, messages []amqp.Delivery) err
 	}
 	letters := make([]driver.Message, len(messages))
 	for i := range messages {
-		letters[i] = letterOf(&messages[i], h.opts.Topology.DeadQueue)
+		letters[i] = source.Received(h.opts.Topology.DeadQueue, &messages[i])
 	}
 	stored := false
 	if err := h.insist(ctx, func(ctx context.Context) error {
