@@ -19,8 +19,8 @@ MODULES := $(dir $(wildcard go.mod */go.mod))
 
 # Runs a command with the servers that tests need, and stops them after it.
 WITH_SERVERS := $(GO) run ./internal/testenv
-# RabbitMQ needs some eight seconds to start, so only targets whose tests use it wait for it.
-WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq
+# RabbitMQ and Kafka need some eight seconds to start, so only targets whose tests use them wait for them.
+WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis bench bench-postgres bench-peers demo clean

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/taskerhq/tasker/internal/testserver"
 )
 
 const composeFile = "deploy/compose.test.yml"
@@ -19,12 +21,17 @@ func composeUp(s service, log io.Writer) (variables []string, stop func() error,
 	if out, err := exec.Command("docker", "info").CombinedOutput(); err != nil {
 		return nil, nil, fmt.Errorf("no Docker daemon answers (docker info: %w%s)", err, lastLine(out))
 	}
+	// A broker of Kafka tells its clients where it is, so it has to know the port that it is published at.
+	port, err := testserver.FreePort()
+	if err != nil {
+		return nil, nil, err
+	}
 	// A project of its own: two runs on one machine do not meet.
 	project, password := "tasker-test-"+strings.ToLower(rand.Text()[:8]), rand.Text()
 	compose := func(args ...string) *exec.Cmd {
 		cmd := exec.Command("docker", append([]string{"compose", "--file", composeFile, "--project-name", project},
 			args...)...)
-		cmd.Env = append(os.Environ(), "TASKER_TEST_PASSWORD="+password)
+		cmd.Env = append(os.Environ(), "TASKER_TEST_PASSWORD="+password, fmt.Sprintf("TASKER_TEST_PORT=%d", port))
 		cmd.Stderr = log
 		return cmd
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -123,6 +125,45 @@ func TestDockerSecondPort(t *testing.T) {
 	}
 }
 
+// fetching is a service that is not there until it was fetched, which takes a tool.
+func fetching(stopped *int, tool error) service {
+	s, there := fake(stopped), false
+	s.installed = func() error {
+		if !there {
+			return errors.New("it is not here")
+		}
+		return nil
+	}
+	s.fetch = func(log io.Writer) error {
+		there = tool == nil
+		fmt.Fprintln(log, "fetched")
+		return tool
+	}
+	return s
+}
+
+func TestFetched(t *testing.T) {
+	t.Parallel()
+	stopped := 0
+	code, out, log := call([]service{fetching(&stopped, nil)}, "sh", "-c", show)
+	if code != 0 || out != "fake://here\n" || stopped != 1 || strings.Count(log, "fetched") != 1 {
+		t.Errorf("exit %d, output %q, stopped %d times; want it fetched once and started\n%s", code, out, stopped, log)
+	}
+}
+
+func TestNotFetched(t *testing.T) {
+	docker(t, `exit 1`)
+	code, out, log := call([]service{fetching(new(int), errors.New("no maven"))}, "sh", "-c", show)
+	if code != 1 || out != "" || !strings.Contains(log, "no maven") || !strings.Contains(log, "apt-get install") {
+		t.Errorf("exit %d, output %q; want the command not run, and advice\n%s", code, out, log)
+	}
+	t.Setenv("TESTENV_FAKE", "fake://yours")
+	if code, out, log = call([]service{fetching(new(int), nil)}, "sh", "-c", show); out != "fake://yours\n" ||
+		strings.Contains(log, "fetched") {
+		t.Errorf("exit %d, output %q; want the one that is named, and nothing fetched\n%s", code, out, log)
+	}
+}
+
 func TestWithout(t *testing.T) {
 	t.Parallel()
 	stopped := 0
@@ -150,7 +191,7 @@ func TestNothingHelps(t *testing.T) {
 		t.Errorf("exit %d, output %q; want the command not run", code, out)
 	}
 	for _, want := range []string{"it is not here", "cannot connect", "brew install", "TASKER_TEST_POSTGRES=",
-		"TASKER_TEST_REDIS=", "TASKER_TEST_RABBITMQ="} {
+		"TASKER_TEST_REDIS=", "TASKER_TEST_RABBITMQ=", "TASKER_TEST_KAFKA="} {
 		if !strings.Contains(log, want) {
 			t.Errorf("it does not say %q:\n%s", want, log)
 		}

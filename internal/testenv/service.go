@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/taskerhq/tasker/internal/kafkatest"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/redistest"
@@ -22,7 +23,9 @@ type service struct {
 	variable  string       // tells tests the DSN
 	packages  []string     // of Debian and Ubuntu
 	installed func() error // why its programs cannot be used; nil when they can
-	start     func() (dsn string, stop func() error, err error)
+	// fetch gets what is not in packages, and may need them; nil: nothing to get.
+	fetch func(log io.Writer) error
+	start func() (dsn string, stop func() error, err error)
 
 	// In deploy/compose.test.yml it has its name and listens on port; dsn makes
 	// the DSN of its address and the password that it was given.
@@ -38,6 +41,22 @@ type endpoint struct {
 	variable string
 	port     int
 	dsn      func(address string) string
+}
+
+// named reports whether the environment names one, which is used then.
+func (s service) named() bool { return s.variable != "" && os.Getenv(s.variable) != "" }
+
+// missing returns why the programs of the service cannot be used, after it has fetched what it can.
+func (s service) missing(log io.Writer) error {
+	err := s.installed()
+	if err == nil || s.fetch == nil || s.named() {
+		return err
+	}
+	fmt.Fprintf(log, "testenv: %s: %v; fetching it\n", s.name, err)
+	if err := s.fetch(log); err != nil {
+		return err
+	}
+	return s.installed()
 }
 
 // services are all of them. A new one is an entry here and a service in
@@ -107,6 +126,22 @@ var services = []service{
 		}},
 	},
 	{
+		name:      "kafka",
+		variable:  kafkatest.Variable,
+		packages:  []string{"default-jre-headless", "maven"},
+		installed: kafkatest.Program,
+		fetch:     kafkatest.Fetch,
+		start: func() (string, func() error, error) {
+			s, err := kafkatest.Launch(nil)
+			if err != nil {
+				return "", nil, err
+			}
+			return s.URL(), s.Close, nil
+		},
+		port: 9092,
+		dsn:  func(address, _ string) string { return "kafka://" + address },
+	},
+	{
 		name:     "pgbouncer",
 		packages: []string{"pgbouncer"},
 		installed: func() error {
@@ -169,7 +204,7 @@ type up struct {
 
 // bringUpOne brings a service up; all are for the advice if that fails.
 func bringUpOne(s service, all []service, log io.Writer) (u up) {
-	missing := s.installed()
+	missing := s.missing(log)
 	switch {
 	case s.variable == "" && missing == nil:
 		return u
@@ -179,7 +214,7 @@ func bringUpOne(s service, all []service, log io.Writer) (u up) {
 	case s.variable == "":
 		fmt.Fprintf(log, "testenv: %s: %v; tests that need it will be SKIPPED\n", s.name, missing)
 		return u
-	case os.Getenv(s.variable) != "":
+	case s.named():
 		fmt.Fprintf(log, "testenv: %s: the one that %s names\n", s.name, s.variable)
 		return u
 	case missing == nil:
@@ -214,7 +249,7 @@ func (s *serialWriter) Write(p []byte) (int, error) {
 func installMissing(all []service, log io.Writer) error {
 	var packages []string
 	for _, s := range all {
-		if s.installed() != nil && (s.variable == "" || os.Getenv(s.variable) == "") {
+		if s.missing(log) != nil && !s.named() {
 			packages = append(packages, s.packages...)
 		}
 	}
@@ -233,14 +268,17 @@ func advice(all []service) string {
 	for _, s := range all {
 		packages = append(packages, s.packages...)
 	}
-	return fmt.Sprintf(`The tests want PostgreSQL %d, Redis %d and RabbitMQ %d.%d, or newer. One of these helps:
+	return fmt.Sprintf(`The tests want PostgreSQL %d, Redis %d, RabbitMQ %d.%d and Java %d, or newer. One of these helps:
   Debian, Ubuntu   sudo apt-get install %s
   macOS            brew install %s
   Docker           start it; "docker info" and "docker compose" have to work
   a server         export %s=postgres://user:password@host/database
                    export %s=redis://:password@host:port
                    export %s=amqp://user:password@host:5672/
+                   export %s=kafka://host:9092
+With Java and Maven, Kafka %s is fetched.
 Or run "go test ./...", which skips the tests that need a server, and says so.`,
-		pgtest.Oldest, redistest.Oldest, rabbittest.OldestMajor, rabbittest.OldestMinor, strings.Join(packages, " "),
-		strings.Join(packages, " "), pgtest.Variable, redistest.Variable, rabbittest.Variable)
+		pgtest.Oldest, redistest.Oldest, rabbittest.OldestMajor, rabbittest.OldestMinor, kafkatest.OldestJava,
+		strings.Join(packages, " "), strings.Join(packages, " "), pgtest.Variable, redistest.Variable, rabbittest.Variable,
+		kafkatest.Variable, kafkatest.Version)
 }

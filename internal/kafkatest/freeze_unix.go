@@ -1,0 +1,11 @@
+//go:build unix
+
+package kafkatest
+
+import "syscall"
+
+// Freeze stops the server in the middle of what it does, until Thaw. Its connections stay open.
+func (s *Server) Freeze() error { return syscall.Kill(s.server.Process(), syscall.SIGSTOP) }
+
+// Thaw ends Freeze.
+func (s *Server) Thaw() error { return syscall.Kill(s.server.Process(), syscall.SIGCONT) }
