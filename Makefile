@@ -23,7 +23,7 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis bench bench-postgres bench-peers demo clean
+.PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq bench bench-postgres bench-peers demo clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,11 +82,18 @@ fuzz-api: ## Fuzz the HTTP API with schemathesis, on SQLite and on PostgreSQL; n
 mutate: ## Change the operators of the pure packages one by one, and see that their tests notice
 	nice -n 10 $(GO) run ./internal/mutation $(PACKAGES)
 
+# Runs of chaos-letters: in "make chaos", with Redis, and with RabbitMQ.
+SHORT_RUNS := list-sqlite,consumer,rabbitmq-sqlite,dispatch-postgres
+REDIS_RUNS := list-sqlite,stream-postgres,consumer,list-postgres,stream-sqlite,flush-list,flush-stream,flush-consumer
+REDIS_RUNS := $(REDIS_RUNS),failover-list,failover-stream,failover-consumer
+RABBITMQ_RUNS := rabbitmq-sqlite,rabbitmq-postgres,rabbitmq-quorum-sqlite,rabbitmq-quorum-postgres
+RABBITMQ_RUNS := $(RABBITMQ_RUNS),dispatch-sqlite,dispatch-postgres
+
 # CHAOSFLAGS='-minutes 30 -kills 500' for longer, '-seed N' repeats the choices of a run.
 chaos: build ## Kill nodes, crash PostgreSQL and break the network under load, with and without Redis
 	@cd chaos && $(GO) vet ./... && $(GO) test -count=1 ./... && $(GO) build -o ../bin/chaos . && \
 	$(GO) build -o ../bin/chaos-letters ./letters
-	@bin/chaos-letters -node bin/tasker -kills 2 -only list-sqlite,consumer -at-once 2 > bin/chaos-letters.log 2>&1 & \
+	@bin/chaos-letters -node bin/tasker -kills 2 -only $(SHORT_RUNS) -at-once 2 > bin/chaos-letters.log 2>&1 & \
 	letters=$$!; cd chaos; status=0; \
 	../bin/chaos $(CHAOSFLAGS) && ../bin/chaos -redis $(CHAOSFLAGS) && ../bin/chaos -failover $(CHAOSFLAGS) || status=1; \
 	wait $$letters || status=1; cat ../bin/chaos-letters.log; exit $$status
@@ -102,7 +109,13 @@ chaos-letters: ## Kill nodes at every stage of the capture and the redrive of de
 chaos-redis: KILLS = 25
 chaos-redis: build ## Kill nodes, applications and Redis, empty it, cut it off and replace it, under letters and jobs
 	@cd chaos && $(GO) build -o ../bin/chaos-letters ./letters
-	bin/chaos-letters -node bin/tasker -kills $(KILLS) $(LETTERSFLAGS)
+	bin/chaos-letters -node bin/tasker -kills $(KILLS) -only $(REDIS_RUNS) $(LETTERSFLAGS)
+
+# KILLS is for each of six runs; two go on at a time. LETTERSFLAGS='-only dispatch-postgres' takes one of them.
+chaos-rabbitmq: KILLS = 34
+chaos-rabbitmq: build ## Kill nodes, workers and RabbitMQ, freeze them and cut them off, under letters and dispatch
+	@cd chaos && $(GO) build -o ../bin/chaos-letters ./letters
+	bin/chaos-letters -node bin/tasker -kills $(KILLS) -only $(RABBITMQ_RUNS) $(LETTERSFLAGS)
 
 bench: build ## Run the benchmarks of docs/benchmarks.md
 	bin/tasker bench --tasks 40000 --workers 1000 --producers 16

@@ -1,12 +1,13 @@
-// Command letters proves that dead letters in Redis, and jobs of package redisqueue, survive what can happen: nodes,
-// applications and Redis are killed, connections break, Redis is emptied, and a replica that is behind takes over.
+// Command letters proves that dead letters in Redis and RabbitMQ, jobs of package redisqueue, and steps that are
+// dispatched over RabbitMQ survive what can happen: nodes, applications, workers and brokers are killed and frozen,
+// connections break, Redis is emptied, and a replica that is behind takes over.
 //
 //	go run ./letters [-seed N] [-kills N] [-only NAME,...] [-at-once N] [-node bin/tasker] [-keep] [-unsafe]
 //
 // With -unsafe Redis keeps nothing when it is killed. That run has to end with 1: it shows that the proof would find a
 // loss.
 //
-// It needs the programs of Redis, and those of PostgreSQL for some of the runs. It ends with 0 when all promises were
+// It needs the programs of Redis and RabbitMQ, and those of PostgreSQL for some of the runs. It ends with 0 when all promises were
 // kept, with 1 when one was broken, and with 2 when a run could not be carried out. Nothing that it started stays
 // behind, however it ends.
 package main

@@ -25,6 +25,7 @@ const (
 	StaleTaken   Rule = "stale taken"   // a report under an old token is refused
 	TokenReused  Rule = "token reused"  // tokens grow with every hand-out
 	Revived      Rule = "revived"       // a settled step is not handed out again
+	RunFailed    Rule = "run failed"    // a run that has begun does not end as one that never did
 	TooEarly     Rule = "too early"     // a step runs after its parents, with their results
 	BadHistory   Rule = "history"       // the history tells all that happened, and nothing impossible
 	BadCounts    Rule = "counts"        // a task's counts are those of its steps

@@ -105,7 +105,7 @@ func (c *checker) accounted(s *stepAbout) {
 // charged reports whether an attempt counts against the maximum. docs/guarantees.md has the rules.
 func charged(a *tasker.Attempt) bool {
 	switch a.Outcome {
-	case "completed", "failed", "timed_out":
+	case "completed", "failed", "timed_out", "dispatch_expired":
 		return true
 	case "lease_expired":
 		return a.Error != nil // it is no failure when the lease was lost early

@@ -41,6 +41,7 @@ func (c *checker) refused(r *Report) {
 func (c *checker) step(s *stepAbout) {
 	c.tokens(s)
 	c.fencing(s)
+	c.begun(s)
 	c.settledOnce(s)
 	c.outcome(s)
 	c.operated(s)
@@ -134,6 +135,20 @@ func (s *stepAbout) givenTo(r *Report) bool {
 		}
 	}
 	return true
+}
+
+// begun checks that a lease whose start was accepted did not end as one that never started: by a message that expired,
+// or by its time to start.
+func (c *checker) begun(s *stepAbout) {
+	for _, r := range s.reports {
+		a := s.byLease[r.Lease]
+		if r.Verb != VerbStart || !r.Accepted() || a == nil || c.j.Dispatched {
+			continue
+		}
+		if a.Outcome == "dispatch_expired" || a.Outcome == "not_started" {
+			c.report(RunFailed, "step %s was started under token %d; its history says %s", s.step.StepUUID, r.Lease, a.Outcome)
+		}
+	}
 }
 
 // settledOnce checks that a lease took one result, and the step one success.

@@ -193,6 +193,12 @@ var violations = map[string]struct {
 		r.Begin, r.End = s.Cancels[0].End+1, s.Cancels[0].End+2
 		s.Reports = append(s.Reports, r)
 	}},
+	"RunFailedByALateLetter": {crashtest.RunFailed, func(s *story) {
+		start := *s.reports(s.step("retried", 0))[0]
+		start.Verb, start.Status, start.Answer = crashtest.VerbStart, "", crashtest.Answer{Known: true}
+		s.Reports = append(s.Reports, start)
+		s.end("retried").History.Attempts[0].Outcome = "dispatch_expired"
+	}},
 	"RefusedForTheWrongReason": {crashtest.StaleTaken, func(s *story) {
 		s.reports(s.step("one", 0))[1].Code = tasker.CodeConflict
 	}},

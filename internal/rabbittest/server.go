@@ -170,14 +170,23 @@ func (s *Server) Port() int { return s.server.Port() }
 // Stop shuts the server down and returns when it is down.
 func (s *Server) Stop() error { return s.server.Stop(syscall.SIGTERM) }
 
-// Kill kills the server with SIGKILL and returns when it is gone. Its list of quorum queues is written before: RabbitMQ
-// 3.10 does so within minutes, and does not bring back a quorum queue that was killed earlier than that.
+// Kill kills the server with SIGKILL and returns when it is gone. It calls Sync before.
 func (s *Server) Kill() error {
-	if _, err := s.Eval("[dets:sync(T) || T <- dets:all()]"); err != nil {
+	if err := s.Sync(); err != nil {
 		return err
 	}
-	return s.server.Stop(os.Kill)
+	return s.KillNow()
 }
+
+// Sync has the server write its list of quorum queues. RabbitMQ 3.10 does so within minutes, and does not bring back a
+// quorum queue if it is killed before.
+func (s *Server) Sync() error {
+	_, err := s.Eval("[dets:sync(T) || T <- dets:all()]")
+	return err
+}
+
+// KillNow is Kill without Sync, so that it kills at the moment of the call.
+func (s *Server) KillNow() error { return s.server.Stop(os.Kill) }
 
 // Restart brings the server up again and returns when it answers. One that is up is stopped before.
 func (s *Server) Restart() error { return s.server.Restart(syscall.SIGTERM) }

@@ -11,12 +11,17 @@ import (
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
 	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest/process"
+	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/redistest"
 )
 
-// brokers is a Redis behind a link that can fail; or a master and a replica with three Sentinels, and no link:
-// Sentinels tell clients the addresses of servers.
+// brokers is a Redis or RabbitMQ behind a link that can fail; or a master and a replica of Redis with three Sentinels,
+// and no link: Sentinels tell clients the addresses of servers.
 type brokers struct {
+	rabbit *rabbittest.Server // nil: it is Redis
+	tap    *tap               // between the link and RabbitMQ
+	queues *rabbit            // nil: those of Redis, or none
+
 	servers   []*redistest.Server
 	sentinels []*redistest.Server
 	link      *cluster.Link // nil with Sentinels
@@ -69,8 +74,52 @@ func openBrokers(ctx context.Context, failover, unsafe bool) (*brokers, error) {
 	return b, err
 }
 
+// openRabbits starts a RabbitMQ, with queues of a kind, if there is one. tell hears of what passes the link.
+func openRabbits(k *kind, tell func(string)) (*brokers, error) {
+	b := &brokers{}
+	var err error
+	if b.rabbit, err = rabbittest.Launch(); err != nil {
+		return b, err
+	}
+	if b.tap, err = newTap(fmt.Sprintf("127.0.0.1:%d", b.rabbit.Port()), tell); err != nil {
+		return b, err
+	}
+	addresses, err := process.Addresses(1)
+	if err != nil {
+		return b, err
+	}
+	if b.link, err = cluster.NewLink(addresses[0], b.tap.listener.Addr().String()); err != nil || k == nil {
+		return b, err
+	}
+	b.queues, err = openRabbit(k, b.rabbit)
+	return b, err
+}
+
+// server is what can be killed.
+type server interface {
+	Kill() error
+	Restart() error
+}
+
+// victim returns the server that is killed next, and what it is called.
+func (b *brokers) victim() (server, string) {
+	if b.rabbit != nil {
+		return atOnce{b.rabbit}, "RabbitMQ"
+	}
+	return b.master(), "Redis"
+}
+
+// atOnce is a RabbitMQ that is killed at once: it has written the list of its queues.
+type atOnce struct{ *rabbittest.Server }
+
+// Kill implements server.
+func (s atOnce) Kill() error { return s.KillNow() }
+
 // through is the URL by which a node or an application reaches Redis.
 func (b *brokers) through(parameters url.Values) string {
+	if b.rabbit != nil {
+		return b.throughTo(b.rabbit.URL(), parameters)
+	}
 	u, err := url.Parse(b.servers[0].URL())
 	if len(b.sentinels) > 0 {
 		u, err = url.Parse(b.sentinels[0].URL())
@@ -88,9 +137,19 @@ func (b *brokers) through(parameters url.Values) string {
 			parameters.Add("addr", fmt.Sprintf("127.0.0.1:%d", s.Port()))
 		}
 	default:
-		u.Host = b.link.Address()
+		return b.throughTo(b.servers[0].URL(), parameters)
 	}
 	u.RawQuery = parameters.Encode()
+	return u.String()
+}
+
+// throughTo is the URL of a server, over the link.
+func (b *brokers) throughTo(server string, parameters url.Values) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		panic(err) // the URLs are of our making
+	}
+	u.Host, u.RawQuery = b.link.Address(), parameters.Encode()
 	return u.String()
 }
 
@@ -177,6 +236,15 @@ func (b *brokers) close() error {
 		b.link.Close()
 	}
 	var errs []error
+	if b.queues != nil {
+		b.queues.close()
+	}
+	if b.tap != nil {
+		errs = append(errs, b.tap.Close())
+	}
+	if b.rabbit != nil {
+		errs = append(errs, b.rabbit.Close())
+	}
 	for _, s := range append(b.sentinels, b.servers...) {
 		errs = append(errs, s.Close())
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/crashtest/process"
@@ -26,6 +27,7 @@ var stagesOfConsumers = map[string]string{"taken": `"LMOVE" "jobs"`, "acknowledg
 // app is an application, in one process after the other. It has a spool of its own.
 type app struct {
 	program string
+	args    []string
 	env     []string
 	log     *os.File
 	group   *process.Group
@@ -39,7 +41,7 @@ type app struct {
 
 // Start implements victim. It does not wait.
 func (a *app) Start(context.Context) error {
-	cmd := a.group.Command(a.program)
+	cmd := a.group.Command(a.program, a.args...)
 	cmd.Env = append(os.Environ(), a.env...)
 	cmd.Stderr = a.log
 	if err := cmd.Start(); err != nil {
@@ -69,6 +71,18 @@ func (a *app) Kill() {
 	_ = a.cmd.Process.Kill() // an error means that it has ended
 }
 
+// Freeze implements victim.
+func (a *app) Freeze() { a.signal(syscall.SIGSTOP) }
+
+// Thaw implements victim.
+func (a *app) Thaw() { a.signal(syscall.SIGCONT) }
+
+func (a *app) signal(sig syscall.Signal) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_ = a.cmd.Process.Signal(sig) // an error means that it has ended
+}
+
 // Gone implements victim.
 func (a *app) Gone() {
 	a.mu.Lock()
@@ -87,9 +101,12 @@ type crowd struct {
 	dead map[int]int // dead letters that FLUSHALL deleted
 }
 
-func (c *crowd) crashes() []string {
+func (c *crowd) crashes() []string { return crashes(c.apps) }
+
+// crashes returns the ends of programs that nobody had asked for.
+func crashes(of []*app) []string {
 	var all []string
-	for _, a := range c.apps {
+	for _, a := range of {
 		a.mu.Lock()
 		all = append(all, a.failed...)
 		a.mu.Unlock()

@@ -24,10 +24,31 @@ type entry struct {
 // kind is a kind of queue.
 type kind struct {
 	driver string
-	verb   string
+	verb   string // of Redis
 	read   string // Lua that returns all of the queue KEYS[1]
+	// queueType is that of RabbitMQ.
+	queueType string
 	// stages are parts of commands that are seen when a node has taken messages, acknowledged them, or sent some.
 	stages map[string]string
+}
+
+// headers reports whether messages have headers.
+func (k *kind) headers() bool { return k != lists }
+
+// queues are those of a broker. It may be down: then calls fail.
+type queues interface {
+	// push adds entries to the end of a queue. After an error they may be there or not.
+	push(queue string, entries []entry) error
+	// from reads entries of the queue orders: of a list those from a place on, of others those behind an ID.
+	from(place int, id string) ([]found, error)
+	// waiting returns how many messages wait in a queue, those included that a node has taken and not acknowledged.
+	waiting(queue string) (int, error)
+}
+
+// redis are the queues of a Redis.
+type redis struct {
+	kind   *kind
+	server func() string // its URL, past all links
 }
 
 var lists = &kind{
@@ -64,14 +85,15 @@ while at <= #ARGV do
 end
 return 0`
 
-// push adds entries to the end of a queue. After an error they may be there or not.
-func (k *kind) push(server, queue string, entries []entry) error {
+// push implements queues.
+func (b *redis) push(queue string, entries []entry) error {
+	k := b.kind
 	command := []string{"EVAL", pushScript, "1", queue, k.verb}
 	for _, e := range entries {
 		f := k.fields(e)
 		command = append(append(command, strconv.Itoa(len(f))), f...)
 	}
-	_, err := redistest.Do(server, command...)
+	_, err := redistest.Do(b.server(), command...)
 	return err
 }
 
@@ -81,20 +103,20 @@ type found struct {
 	entry
 }
 
-// from reads entries of the queue orders: of a list those from a place on, of a stream those behind an ID.
-func (k *kind) from(server string, place int, id string) ([]found, error) {
+// from implements queues.
+func (b *redis) from(place int, id string) ([]found, error) {
 	command := []string{"LRANGE", orders, strconv.Itoa(place), "-1"}
-	if k == streams {
+	if b.kind == streams {
 		command = []string{"XRANGE", orders, "(" + id, "+"}
 		if id == "" {
 			command[2] = "-"
 		}
 	}
-	answer, err := redistest.Do(server, command...)
+	answer, err := redistest.Do(b.server(), command...)
 	if err != nil {
 		return nil, err
 	}
-	return k.entries(answer)
+	return b.kind.entries(answer)
 }
 
 // entries reads the answer of LRANGE or XRANGE.
@@ -128,12 +150,12 @@ func (k *kind) entries(answer any) ([]found, error) {
 	return out, nil
 }
 
-// waiting returns how many messages wait in a queue, those included that a node has taken and not acknowledged.
-func (k *kind) waiting(server, queue string) (int, error) {
+// waiting implements queues.
+func (b *redis) waiting(queue string) (int, error) {
 	script := `local n = redis.call('LLEN', KEYS[1])
 for _, key in ipairs(redis.call('KEYS', 'tasker:{' .. KEYS[1] .. '}:held:*')) do n = n + redis.call('HLEN', key) end
 return n`
-	if k == streams {
+	if b.kind == streams {
 		script = `if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 local n = redis.call('XLEN', KEYS[1])
 for _, group in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
@@ -143,7 +165,7 @@ for _, group in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
 end
 return n`
 	}
-	answer, err := redistest.Do(server, "EVAL", script, "1", queue)
+	answer, err := redistest.Do(b.server(), "EVAL", script, "1", queue)
 	if err != nil {
 		return 0, err
 	}
@@ -203,6 +225,9 @@ return out`
 // parameters are those of a source's URL. A flushed stream has to come into being again, and what has been captured
 // must not count as lost.
 func (k *kind) parameters(flush bool) url.Values {
+	if k.queueType != "" {
+		return parametersOfRabbit()
+	}
 	p := url.Values{"gone": {"2s"}, "timeout": {"1s"}}
 	if k == streams {
 		p.Set("missing", "created")

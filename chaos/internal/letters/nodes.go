@@ -28,7 +28,7 @@ type nodes struct {
 }
 
 // openNodes prepares nodes; none is started. The caller closes them, also after an error.
-func openNodes(o *Options, sc scenario, dir string, group *process.Group) (*nodes, error) {
+func openNodes(o *Options, sc scenario, dir string, group *process.Group, env ...string) (*nodes, error) {
 	n := &nodes{}
 	dsn, count := "sqlite:"+filepath.Join(dir, "tasker.db"), 1
 	if sc.postgres {
@@ -49,7 +49,7 @@ func openNodes(o *Options, sc scenario, dir string, group *process.Group) (*node
 		}
 		n.logs = append(n.logs, log)
 		s := &process.Server{Program: o.Node, DSN: dsn, Address: address, Log: log, Group: group,
-			Env: process.ShortLeases()}
+			Env: append(process.ShortLeases(), env...)}
 		client, err := tasker.Dial(s.URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
 		if err != nil {
 			return n, err

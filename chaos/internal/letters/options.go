@@ -25,7 +25,8 @@ type Options struct {
 // scenario is a kind of run.
 type scenario struct {
 	name     string
-	kind     *kind // of the queues; nil for consumers of package redisqueue
+	kind     *kind // of the queues; nil for consumers of package redisqueue, and for dispatches
+	dispatch bool  // over RabbitMQ, to workers
 	postgres bool  // with two nodes; else SQLite with one
 	flush    bool  // Redis is emptied again and again
 	failover bool  // a replica takes over again and again
@@ -43,6 +44,12 @@ var scenarios = []scenario{
 	{name: "failover-list", kind: lists, failover: true},
 	{name: "failover-stream", kind: streams, failover: true},
 	{name: "failover-consumer", failover: true},
+	{name: "rabbitmq-sqlite", kind: classics},
+	{name: "rabbitmq-postgres", kind: classics, postgres: true},
+	{name: "rabbitmq-quorum-sqlite", kind: quorums},
+	{name: "rabbitmq-quorum-postgres", kind: quorums, postgres: true},
+	{name: "dispatch-sqlite", dispatch: true},
+	{name: "dispatch-postgres", dispatch: true, postgres: true},
 }
 
 // Names returns the names of all runs.

@@ -86,7 +86,7 @@ func (r *run) report(took time.Duration, err error) *Report {
 			r.times[len(r.times)/2].Round(time.Millisecond), r.times[len(r.times)-1].Round(time.Millisecond)))
 	}
 	rep.Text = fmt.Sprintf("%s, %v: %s", r.name, took.Round(time.Second), strings.Join(parts, ", "))
-	if err == nil && r.counts["letters"]+r.counts["jobs"] == 0 || rep.Kills < r.options.Kills {
+	if err == nil && r.counts["letters"]+r.counts["jobs"]+r.counts["tasks"] == 0 || rep.Kills < r.options.Kills {
 		rep.Violations = append(rep.Violations, "the run proves nothing: nothing was captured, or killed too seldom")
 	}
 	for kind, n := range r.found {
@@ -96,6 +96,9 @@ func (r *run) report(took time.Duration, err error) *Report {
 		for _, s := range r.nodes.servers {
 			rep.Violations = append(rep.Violations, s.Crashes()...)
 		}
+	}
+	if r.fleet != nil {
+		rep.Violations = append(rep.Violations, r.fleet.crashes()...)
 	}
 	if r.crowd != nil {
 		rep.Violations = append(rep.Violations, r.crowd.crashes()...)

@@ -41,6 +41,8 @@ type run struct {
 	world *world
 	// of consumers
 	crowd *crowd
+	// of a dispatch over RabbitMQ
+	fleet *fleet
 }
 
 // Run carries out the runs that the options name, atOnce of them at the same time. It returns what they found; an error
@@ -77,31 +79,44 @@ func carryOut(ctx context.Context, o Options, sc scenario) (r *run, err error) {
 		return r, err
 	}
 	defer r.group.Close()
-	r.brokers, err = openBrokers(ctx, sc.failover, o.Unsafe)
-	defer func() { err = errors.Join(err, r.brokers.close()) }()
-	if err != nil {
-		return r, err
+	r.monitor = &monitor{}
+	if r.brokers, err = r.openBrokers(ctx); err != nil {
+		return r, errors.Join(err, r.brokers.close())
 	}
-	r.monitor = &monitor{address: r.brokers.url}
-	reading, stop := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	defer stop()
-	beside.Go(func() { r.monitor.run(reading) })
-	if sc.kind == nil {
+	defer func() { err = errors.Join(err, r.brokers.close()) }()
+	if r.brokers.rabbit == nil {
+		r.monitor.address = r.brokers.url
+		reading, stop := context.WithCancel(ctx)
+		var beside sync.WaitGroup
+		defer beside.Wait()
+		defer stop()
+		beside.Go(func() { r.monitor.run(reading) })
+	}
+	if sc.kind == nil && !sc.dispatch {
 		return r, r.consumers(ctx)
 	}
-	r.nodes, err = openNodes(&o, sc, r.dir, r.group)
+	r.nodes, err = openNodes(&o, sc, r.dir, r.group, r.dispatchEnv()...)
 	defer func() { err = errors.Join(err, r.nodes.close()) }()
 	if err != nil {
 		return r, err
 	}
+	if sc.dispatch {
+		return r, r.dispatches(ctx)
+	}
 	return r, r.sources(ctx)
+}
+
+// openBrokers starts the broker of the run. The caller closes it, also after an error.
+func (r *run) openBrokers(ctx context.Context) (*brokers, error) {
+	if r.dispatch || r.kind != nil && r.kind.queueType != "" {
+		return openRabbits(r.kind, r.monitor.look)
+	}
+	return openBrokers(ctx, r.failover, r.options.Unsafe)
 }
 
 // sources is the run of a source: the load, then all is settled, killed a last time and checked.
 func (r *run) sources(ctx context.Context) error {
-	r.world = newWorld(r.kind, r.brokers.url, rand.New(rand.NewPCG(r.seed, 2)))
+	r.world = newWorld(r.kind, r.brokers.url, r.brokers.queues, rand.New(rand.NewPCG(r.seed, 2)))
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
@@ -145,7 +160,7 @@ func (r *run) begin(ctx context.Context) error {
 	for n := range untouchedLetters {
 		still = append(still, entry{payload: failure(1_000_000 + n)})
 	}
-	if err := r.kind.push(r.brokers.url(), deadUntouched, still); err != nil {
+	if err := r.world.queues.push(deadUntouched, still); err != nil {
 		return err
 	}
 	if r.kind == streams { // a stream is not read before it exists

@@ -2,6 +2,7 @@ package letters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,9 +18,11 @@ type victim interface {
 	Kill()
 	Gone()
 	Start(ctx context.Context) error
+	Freeze()
+	Thaw()
 }
 
-// victims are the processes that use Redis.
+// victims are the processes that use the broker.
 func (r *run) victims() []victim {
 	var all []victim
 	if r.crowd != nil {
@@ -30,6 +33,11 @@ func (r *run) victims() []victim {
 	}
 	for _, s := range r.nodes.servers {
 		all = append(all, s)
+	}
+	if r.fleet != nil {
+		for _, a := range r.fleet.programs {
+			all = append(all, a)
+		}
 	}
 	return all
 }
@@ -58,10 +66,12 @@ func (r *run) strike(n int) func(context.Context) error {
 		return r.replace
 	}
 	switch c := r.rng.IntN(10); {
+	case r.brokers.rabbit != nil && c == 9:
+		return []func(context.Context) error{r.freezeOne, r.freezeRabbit, r.raiseAlarm}[r.rng.IntN(3)]
 	case c < 4 || r.failover:
 		return r.killOne
 	case c < 7:
-		return r.killRedis
+		return r.killBroker
 	case c < 8:
 		return r.killBoth
 	}
@@ -100,8 +110,11 @@ func (r *run) reach(ctx context.Context) string {
 }
 
 func (r *run) stages() map[string]string {
-	if r.kind != nil {
+	switch {
+	case r.kind != nil:
 		return r.kind.stages
+	case r.dispatch:
+		return stagesOfRabbit
 	}
 	return stagesOfConsumers
 }
@@ -123,27 +136,27 @@ func (r *run) killOne(ctx context.Context) error {
 	return one.Start(ctx)
 }
 
-// killRedis kills the server at a stage, and brings it up again.
-func (r *run) killRedis(ctx context.Context) error {
+// killBroker kills the server at a stage, and brings it up again.
+func (r *run) killBroker(ctx context.Context) error {
 	at := r.reach(ctx)
-	s := r.brokers.master()
+	s, name := r.brokers.victim()
 	if err := s.Kill(); err != nil {
 		return err
 	}
-	r.count("kill Redis: " + at)
-	r.say("killed Redis: %s", at)
+	r.count("kill " + name + ": " + at)
+	r.say("killed %s: %s", name, at)
 	if err := clock.Sleep(ctx, r.between(0, 1500)); err != nil {
 		return err
 	}
 	return s.Restart()
 }
 
-// killBoth kills Redis, and while it is down a process, which meets no Redis when it comes up.
+// killBoth kills the broker, and while it is down a process, which meets none when it comes up.
 func (r *run) killBoth(ctx context.Context) error {
 	all := r.victims()
 	one := all[r.rng.IntN(len(all))]
 	at := r.reach(ctx)
-	s := r.brokers.master()
+	s, name := r.brokers.victim()
 	if err := s.Kill(); err != nil {
 		return err
 	}
@@ -153,7 +166,7 @@ func (r *run) killBoth(ctx context.Context) error {
 	one.Kill()
 	one.Gone()
 	r.add("kill both: "+at, 2)
-	r.say("killed Redis and a process: %s", at)
+	r.say("killed %s and a process: %s", name, at)
 	if err := one.Start(ctx); err != nil {
 		return err
 	}
@@ -163,7 +176,7 @@ func (r *run) killBoth(ctx context.Context) error {
 	return s.Restart()
 }
 
-// breakLink cuts, freezes or slows the connections with Redis for a while.
+// breakLink cuts, freezes or slows the connections with the broker for a while.
 func (r *run) breakLink(ctx context.Context) error {
 	l := r.brokers.link
 	faults := []struct {
@@ -191,6 +204,43 @@ func (r *run) breakLink(ctx context.Context) error {
 		return err
 	}
 	return l.Restore(ctx)
+}
+
+// freezeOne stops a process in the middle of what it does, for so long that others may take it for dead.
+func (r *run) freezeOne(ctx context.Context) error {
+	all := r.victims()
+	one := all[r.rng.IntN(len(all))]
+	at := r.reach(ctx)
+	one.Freeze()
+	r.count("froze a process")
+	r.say("froze a process: %s", at)
+	err := clock.Sleep(ctx, r.between(500, 6000))
+	one.Thaw()
+	return err
+}
+
+// freezeRabbit stops RabbitMQ in the middle of what it does.
+func (r *run) freezeRabbit(ctx context.Context) error {
+	at := r.reach(ctx)
+	if err := r.brokers.rabbit.Freeze(); err != nil {
+		return err
+	}
+	r.count("froze RabbitMQ")
+	r.say("froze RabbitMQ: %s", at)
+	err := clock.Sleep(ctx, r.between(500, 6000))
+	return errors.Join(err, r.brokers.rabbit.Thaw())
+}
+
+// raiseAlarm lets RabbitMQ block all who publish, as when its disk is full.
+func (r *run) raiseAlarm(ctx context.Context) error {
+	at := r.reach(ctx)
+	if err := r.brokers.rabbit.DiskAlarm(true); err != nil {
+		return err
+	}
+	r.count("alarm of the disk")
+	r.say("alarm of the disk: %s", at)
+	err := clock.Sleep(ctx, r.between(500, 4000))
+	return errors.Join(err, r.brokers.rabbit.DiskAlarm(false))
 }
 
 // flushAll empties Redis at a stage.

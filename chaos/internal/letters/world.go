@@ -15,6 +15,7 @@ import (
 // world is what is outside of Tasker: messages that die, and their consumer.
 type world struct {
 	kind   *kind
+	queues queues
 	server func() string // URL of Redis, past all links
 
 	mu         sync.Mutex
@@ -22,13 +23,13 @@ type world struct {
 	healthy    bool
 	messages   []message // number 1 is the first
 	read       []found   // of the list orders, as it is now
-	last       string    // ID of the last entry read of the stream orders
+	last       string    // ID of the last entry read of orders, if that is no list
 	deliveries []delivery
 }
 
 // message is a message that died.
 type message struct {
-	sure bool // Redis has confirmed it; else it may have it or not
+	sure bool // the broker has confirmed it; else it may have it or not
 	lost bool // FLUSHALL deleted it, and perhaps it was no letter yet
 	at   time.Time
 	// returns are how often it died again, and maybe how often it may have.
@@ -38,12 +39,17 @@ type message struct {
 // delivery is one message that the consumer got.
 type delivery struct {
 	message         int
-	letter, redrive string // of a stream: the headers
+	letter, redrive string // the headers; a list has none
 	replays         int
 }
 
-func newWorld(k *kind, server func() string, rng *rand.Rand) *world {
-	return &world{kind: k, server: server, rng: rng}
+// newWorld makes a world around a Redis, or around the queues of a RabbitMQ.
+func newWorld(k *kind, server func() string, others *rabbit, rng *rand.Rand) *world {
+	w := &world{kind: k, queues: &redis{k, server}, server: server, rng: rng}
+	if others != nil {
+		w.queues = others
+	}
+	return w
 }
 
 // failure is a dead message.
@@ -73,7 +79,7 @@ func (w *world) die(n int) {
 		of[queueOf(no)] = append(of[queueOf(no)], no)
 	}
 	for queue, batch := range batches {
-		if w.kind.push(w.server(), queue, batch) == nil {
+		if w.queues.push(queue, batch) == nil {
 			for _, no := range of[queue] {
 				w.messages[no-1].sure = true
 			}
@@ -99,7 +105,7 @@ func (w *world) consume(ctx context.Context) {
 func (w *world) look() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	news, err := w.kind.from(w.server(), len(w.read), w.last)
+	news, err := w.queues.from(len(w.read), w.last)
 	if err != nil {
 		return err
 	}
@@ -130,7 +136,7 @@ func (w *world) process(news []found) {
 		}
 	}
 	for queue, batch := range again {
-		err := w.kind.push(w.server(), queue, batch)
+		err := w.queues.push(queue, batch)
 		for _, e := range batch {
 			m := &w.messages[order(e.payload)-1]
 			if m.maybe++; err == nil {
@@ -182,7 +188,7 @@ func (w *world) replace(master func() error) error {
 	if err := master(); err != nil {
 		return err
 	}
-	now, err := w.kind.from(w.server(), 0, "")
+	now, err := w.queues.from(0, "")
 	if err != nil {
 		return err
 	}
@@ -207,7 +213,7 @@ func (w *world) replace(master func() error) error {
 	return nil
 }
 
-// sure returns how many messages Redis has confirmed and not lost.
+// sure returns how many messages the broker has confirmed and not lost.
 func (w *world) sure() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -220,10 +226,12 @@ func (w *world) sure() int {
 	return n
 }
 
-// waiting says what waits in Redis; "" for nothing.
+// waiting says what waits in the broker; "" for nothing.
 func (w *world) waiting() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, queue := range []string{dead, deadOfPolicy} {
-		n, err := w.kind.waiting(w.server(), queue)
+		n, err := w.queues.waiting(queue)
 		if err != nil {
 			return err.Error()
 		}

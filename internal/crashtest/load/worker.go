@@ -10,16 +10,23 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Work runs workers of the SDK one after the other until stop is closed. Each lives 5 to 15 seconds, ends in good order
-// and gives back what it holds.
+// Work runs workers of the SDK, which poll, one after the other until stop is closed. Each lives 5 to 15 seconds, ends
+// in good order and gives back what it holds.
 func Work(ctx context.Context, stop <-chan struct{}, client *tasker.Client, h *Handlers, name string,
 	rng *rand.Rand,
+) error {
+	return WorkOver(ctx, nil, stop, client, h, name, rng)
+}
+
+// WorkOver is Work for workers that get their steps by a transport; nil are polls.
+func WorkOver(ctx context.Context, by tasker.Transport, stop <-chan struct{}, client *tasker.Client, h *Handlers,
+	name string, rng *rand.Rand,
 ) error {
 	for round := 0; ; round++ {
 		life, end := context.WithTimeout(ctx, 5*time.Second+time.Duration(rng.Int64N(int64(10*time.Second))))
 		w := tasker.NewWorker(client, &tasker.WorkerOptions{
 			Name: fmt.Sprintf("%s-%d", name, round), Concurrency: 4 + rng.IntN(20), PollWait: 2 * time.Second,
-			DrainTimeout: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+			DrainTimeout: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler), Transport: by,
 		})
 		h.register(w, name)
 		ended := make(chan struct{})

@@ -131,8 +131,19 @@ func (s *Server) Start(ctx context.Context) error {
 // Kill sends SIGKILL and does not wait for the end.
 func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
 
-// Freeze sends SIGSTOP: the process stands still, with its connections open, until it is killed. It counts as down.
+// Freeze sends SIGSTOP: the process stands still, with its connections open, until Thaw or until it is killed. It
+// counts as down.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw ends Freeze. The process must have listened before.
+func (s *Server) Thaw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expect = false
+	s.lives++
+	close(s.up)
+	_ = s.process.Process.Signal(syscall.SIGCONT) // the only error is that the process is gone, which Wait tells
+}
 
 // signal sends a signal to the process, if there is one; its end is expected from then on.
 func (s *Server) signal(sig syscall.Signal) {
