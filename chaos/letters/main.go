@@ -7,8 +7,8 @@
 // With -unsafe Redis keeps nothing when it is killed. That run has to end with 1: it shows that the proof would find a
 // loss.
 //
-// It needs the programs of Redis and RabbitMQ, and those of PostgreSQL for some of the runs. It ends with 0 when all promises were
-// kept, with 1 when one was broken, and with 2 when a run could not be carried out. Nothing that it started stays
+// It needs the programs of Redis and RabbitMQ, and those of PostgreSQL for some of the runs. It ends with 0 when all
+// promises were kept, with 1 when one was broken, and with 2 when a run could not be carried out. Nothing that it started stays
 // behind, however it ends.
 package main
 

@@ -23,8 +23,8 @@ var quorums = &kind{driver: "rabbitmq", queueType: "quorum", stages: stagesOfRab
 var stagesOfRabbit = map[string]string{"taken": delivered, "acknowledged": acknowledged, "sent": published,
 	"confirmed": confirmed}
 
-// rabbit is the queues of a RabbitMQ. Queue orders is a stream, which keeps what was read. Every message has an ID: that
-// of a message is the same when it dies again, as RabbitMQ's users are told to have it.
+// rabbit is the queues of a RabbitMQ. Queue orders is a stream, which keeps what was read. Every message has an ID,
+// which is the same when it dies again.
 type rabbit struct {
 	kind   *kind
 	server *rabbittest.Server
