@@ -8,8 +8,8 @@
 // loss.
 //
 // It needs the programs of Redis and RabbitMQ, and those of PostgreSQL for some of the runs. It ends with 0 when all
-// promises were kept, with 1 when one was broken, and with 2 when a run could not be carried out. Nothing that it started stays
-// behind, however it ends.
+// promises were kept, with 1 when one was broken, and with 2 when a run could not be carried out. Nothing that it
+// started stays behind, however it ends.
 package main
 
 import (
