@@ -29,6 +29,9 @@ const (
 	EventRedriveState    EventType = "redrive.state"    // it entered a state: running, observing, halted, done
 	EventSourceLost      EventType = "source.lost"      // it could not be read for 30 seconds
 	EventSourceFound     EventType = "source.found"     // it is read again
+	EventLetterRetrying  EventType = "letter.retrying"  // a policy is about to send letters back
+	EventLetterRetried   EventType = "letter.retried"   // a policy has sent letters back, or could not
+	EventLetterDiscarded EventType = "letter.discarded" // a policy or an operator has discarded letters
 
 	// EventStreamOpen is the first event of a stream that does not resume another. The stream contains every
 	// later event.
@@ -47,7 +50,7 @@ const (
 // depends on Type.
 type Event struct {
 	ID   string    `json:"id" doc:"ID to resume after this event, as Last-Event-ID."`
-	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,source.lost,source.found,stream.open,stream.gap,stream.alive,stream.end"`
+	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,source.lost,source.found,letter.retrying,letter.retried,letter.discarded,stream.open,stream.gap,stream.alive,stream.end"`
 	At   time.Time `json:"at"`
 
 	TaskUUID      *uuid.UUID `json:"task_uuid,omitempty"`
@@ -69,6 +72,7 @@ type Event struct {
 	Group   *GroupEvent   `json:"group,omitempty" doc:"Present in events of groups."`
 	Redrive *RedriveEvent `json:"redrive,omitempty" doc:"Present in events of redrives."`
 	Source  *SourceEvent  `json:"source,omitempty" doc:"Present in events of sources."`
+	Letters *LetterEvent  `json:"letters,omitempty" doc:"Present in events of dead letters."`
 }
 
 // QueueDepth counts the ready steps that wait for a worker. Counting stops at a bound, so that

@@ -46,3 +46,21 @@ type SourceEvent struct {
 	Name  string `json:"name"`
 	Error string `json:"error,omitempty" doc:"Why it cannot be read; without secrets."`
 }
+
+// LetterEvent is what happened to dead letters of one source and origin in one transaction. There is one event for all
+// of them, so that ten thousand letters that are due at once are a few events.
+type LetterEvent struct {
+	Source string        `json:"source"`
+	Origin string        `json:"origin,omitempty" doc:"Queue or topic that the letters came from."`
+	Count  int           `json:"count" doc:"Number of letters."`
+	First  []EventLetter `json:"first" doc:"The first of them, 10 at most."`
+	Result string        `json:"result,omitempty" enum:"sent,failed" doc:"Of letter.retried. A failed one is open or scheduled again."`
+	Kind   string        `json:"kind,omitempty" enum:"max_retries,max_age,test_event,manual" doc:"Of letter.discarded: why."`
+	Reason string        `json:"reason,omitempty" doc:"Reason or error of the first letter."`
+}
+
+// EventLetter names a dead letter.
+type EventLetter struct {
+	LetterUUID uuid.UUID `json:"letter_uuid"`
+	MessageID  string    `json:"message_id,omitempty" doc:"The sender's ID of the message, cut to 128 bytes."`
+}

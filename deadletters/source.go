@@ -63,10 +63,11 @@ const (
 
 // Policy says which letters of a source are sent back without an operator, and when.
 type Policy struct {
-	Namespace string   `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
-	Source    string   `json:"source" minLength:"1" maxLength:"255"`
-	Origin    string   `json:"origin,omitempty" maxLength:"255" doc:"Defaults to every origin of the source without a policy of its own."`
-	Strategy  Strategy `json:"strategy" enum:"manual,immediate,fixed,exponential,scheduled"`
+	Namespace string `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
+	// Source is AllSources for all sources of the namespace that have no policy of their own.
+	Source   string   `json:"source" minLength:"1" maxLength:"255" doc:"Name of a source, or * for all sources of the namespace without a policy of their own."`
+	Origin   string   `json:"origin,omitempty" maxLength:"255" doc:"Defaults to every origin of the source without a policy of its own."`
+	Strategy Strategy `json:"strategy" enum:"manual,immediate,fixed,exponential,scheduled"`
 	// MaxRetries bounds the replays of a letter; then it is discarded with that reason, unless KeepExhausted.
 	MaxRetries    int      `json:"max_retries,omitempty" minimum:"0" maximum:"1000" doc:"Replays, failed sends included, after which a letter is discarded with that reason. Defaults to 3."`
 	KeepExhausted bool     `json:"keep_exhausted,omitempty" doc:"Leave letters beyond max_retries or max_age_seconds open, and discard none."`
@@ -77,8 +78,29 @@ type Policy struct {
 	TimeOfDay     string   `json:"time_of_day,omitempty" maxLength:"5" doc:"HH:MM in UTC, with strategy scheduled. Defaults to 00:00."`
 	MaxAgeSeconds float64  `json:"max_age_seconds,omitempty" minimum:"0" maximum:"315360000" doc:"Letters that died first before that are discarded with that reason. Defaults to no limit."`
 	OnlyTypes     []string `json:"only_error_types,omitempty" maxItems:"100" doc:"Restricts the policy to these error types."`
-	ETag          string   `json:"etag,omitempty" doc:"Changes with every change of the policy. Ignored in a request: if_match names the expected one."`
+	DiscardTests  bool     `json:"discard_test_events,omitempty" doc:"Discard letters whose message ID begins with test-, with that reason."`
+	CopyRetries   bool     `json:"copy_retries,omitempty" doc:"Send a copy of each letter that the policy sends to its destination with -retry behind its name, if that exists."`
+	// SetFrom, SetBy and SetAt tell where the settings come from. A request ignores them.
+	SetFrom PolicySetter `json:"set_from,omitempty" enum:"operator,preset,configuration,environment,default" doc:"Where the settings come from. Ignored in a request."`
+	SetBy   string       `json:"set_by,omitempty" maxLength:"255" doc:"Who set them. Ignored in a request."`
+	SetAt   *time.Time   `json:"set_at,omitempty" doc:"When. Ignored in a request."`
+	ETag    string       `json:"etag,omitempty" doc:"Changes with every change of the policy. Ignored in a request: if_match names the expected one."`
 }
+
+// AllSources is the Source of a policy for all sources of its namespace.
+const AllSources = "*"
+
+// PolicySetter is where the settings of a policy come from.
+type PolicySetter string
+
+// The setters of policies.
+const (
+	SetByOperator      PolicySetter = "operator"      // over the API
+	SetByPreset        PolicySetter = "preset"        // likewise, with the settings of a preset
+	SetByConfiguration PolicySetter = "configuration" // the file of a node
+	SetByEnvironment   PolicySetter = "environment"   // variables of a node
+	SetByDefault       PolicySetter = "default"       // nobody: letters are left to operators
+)
 
 // PolicyRequest makes or changes a policy. Its ETag is ignored; Act.IfMatch names the expected one.
 type PolicyRequest struct {

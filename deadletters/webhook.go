@@ -16,6 +16,9 @@ const (
 	WebhookGroupBurst      WebhookType = "group.burst"
 	WebhookRedriveHalted   WebhookType = "redrive.halted"
 	WebhookSourceLost      WebhookType = "source.lost"
+	WebhookLetterRetrying  WebhookType = "letter.retrying" // this and the next two only for webhooks that name them
+	WebhookLetterRetried   WebhookType = "letter.retried"
+	WebhookLetterDiscarded WebhookType = "letter.discarded"
 	WebhookTest            WebhookType = "webhook.test" // of TestWebhook; it has no data
 )
 
@@ -34,6 +37,7 @@ type WebhookData struct {
 	Group     *tasker.GroupEvent   `json:"group,omitempty"`
 	Redrive   *tasker.RedriveEvent `json:"redrive,omitempty"`
 	Source    *tasker.SourceEvent  `json:"source,omitempty"`
+	Letters   *tasker.LetterEvent  `json:"letters,omitempty"`
 }
 
 // Webhook is a configured receiver of events.

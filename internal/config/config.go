@@ -59,7 +59,8 @@ type Webhook struct {
 	// Secrets sign each request, the newest first: whsec_ and 24 to 64 bytes in base64. One to five; a second one is for
 	// the time in which receivers change to it.
 	Secrets []string
-	// Events are the types of events that it receives: see deadletter.HookTypes. Defaults to all.
+	// Events are the types of events that it receives: see deadletter.HookTypes. Defaults to
+	// deadletter.DefaultHookTypes.
 	Events []string
 	// Namespaces are those of the events. Defaults to all.
 	Namespaces []string

@@ -72,6 +72,9 @@ func (c *Config) Endpoints() []webhook.Endpoint {
 	var out []webhook.Endpoint
 	for _, w := range c.Webhooks {
 		to := webhook.Endpoint{Name: w.Name, URL: w.URL, Events: w.Events, Namespaces: w.Namespaces}
+		if len(to.Events) == 0 {
+			to.Events = deadletter.DefaultHookTypes
+		}
 		for _, text := range w.Secrets {
 			if s, err := webhook.ParseSecret(text); err == nil { // Load has checked it
 				to.Secrets = append(to.Secrets, s)

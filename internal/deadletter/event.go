@@ -1,6 +1,7 @@
 package deadletter
 
 import (
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/failure"
@@ -19,11 +20,27 @@ const (
 	EventRedrive    EventKind = "redrive.state"    // a redrive entered a state, a draft included
 	EventLost       EventKind = "source.lost"      // a source cannot be read
 	EventFound      EventKind = "source.found"     // a source that was lost is read again
+	EventRetrying   EventKind = "letter.retrying"  // a policy is about to send letters back
+	EventRetried    EventKind = "letter.retried"   // a policy has sent letters back, or failed to
+	EventDiscarded  EventKind = "letter.discarded" // a policy or an operator has discarded letters
 )
 
 // EventKinds lists the kinds.
 var EventKinds = []EventKind{EventGroupNew, EventRegression, EventBurst, EventGroupState, EventRedrive, EventLost,
-	EventFound}
+	EventFound, EventRetrying, EventRetried, EventDiscarded}
+
+// The results of EventRetried, its To.
+const (
+	RetrySent   = "sent"
+	RetryFailed = "failed"
+)
+
+// The bounds of events of letters: how many letters they name, and the bytes of message IDs and origins.
+const (
+	MaxEventLetters = 10
+	MaxEventID      = 128
+	MaxEventOrigin  = 255
+)
 
 // MaxCause bounds the cause of an event, in bytes.
 const MaxCause = 500
@@ -35,7 +52,7 @@ type Event struct {
 	Kind      EventKind    `json:"kind"`
 	Namespace string       `json:"namespace"`
 	At        task.Instant `json:"at"`
-	// Object is the ID of the group, the UUID of the redrive or the name of the source.
+	// Object is the ID of the group, the UUID of the redrive or the name of the source; of letters that of their source.
 	Object string `json:"object"`
 	// From and To are states of the group or the redrive; From is "" for a new one.
 	From string `json:"from,omitempty"`
@@ -58,6 +75,17 @@ type Event struct {
 	Wave    int `json:"wave,omitempty"`
 	// Counts are known when no wave is under way: they cost a look at every item. nil: not known.
 	Counts *Counts `json:"counts,omitempty"`
+
+	// of letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, and Cause the
+	// reason or error of the first
+
+	First []EventLetter `json:"first,omitempty"` // up to MaxEventLetters of them
+}
+
+// EventLetter is a letter in an event.
+type EventLetter struct {
+	ID        string `json:"id"`
+	MessageID string `json:"message_id,omitempty"` // cut to MaxEventID
 }
 
 // maxEventTitle bounds the title of a group in an event, in bytes.
@@ -147,7 +175,12 @@ func (g *Group) Burst(hours []Hour, now task.Instant) (hour int64, usual float64
 const SystemNamespace = "tasker-system"
 
 // HookTypes are the types of events that webhooks may receive.
-var HookTypes = []string{string(EventGroupNew), string(EventRegression), string(EventBurst), hookHalted,
+var HookTypes = append(slices.Clone(DefaultHookTypes), string(EventRetrying), string(EventRetried),
+	string(EventDiscarded))
+
+// DefaultHookTypes are those of a webhook that names none: what a person wants to know. Events of letters are many, and
+// are received by those that name them.
+var DefaultHookTypes = []string{string(EventGroupNew), string(EventRegression), string(EventBurst), hookHalted,
 	string(EventLost)}
 
 const hookHalted = "redrive.halted"
@@ -160,7 +193,8 @@ func (e *Event) Hook() string {
 		return ""
 	case e.Kind == EventRedrive && e.To == string(RedriveHalted):
 		return hookHalted
-	case e.Kind == EventGroupNew, e.Kind == EventRegression, e.Kind == EventBurst, e.Kind == EventLost:
+	case e.Kind == EventGroupNew, e.Kind == EventRegression, e.Kind == EventBurst, e.Kind == EventLost,
+		e.Kind == EventRetrying, e.Kind == EventRetried, e.Kind == EventDiscarded:
 		return string(e.Kind)
 	}
 	return ""

@@ -60,7 +60,7 @@ func (e *Explanation) open(l *Letter, s *Source, p *Policy) {
 		return
 	case l.Parked:
 		e.Summary = "The letter is parked: it came back too often. It never expires."
-		e.Why = append(e.Why, "Its source parks a letter that was sent back "+times(s.MaxReplays)+
+		e.Why = append(e.Why, "A letter of its source is parked when it was sent back "+times(p.Parks(s.MaxReplays))+
 			"; neither its policy nor an operation on many takes it.")
 		send += " --include-parked"
 	case p == nil:

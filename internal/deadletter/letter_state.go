@@ -20,7 +20,7 @@ var transitions = map[State][]State{
 	Open:      {Scheduled, Redriving, Discarded},
 	Scheduled: {Scheduled, Open, Redriving, Discarded},
 	Redriving: {Redriven, Open},
-	Redriven:  {Open},
+	Redriven:  {Open}, // it returned, or an operator wants it sent again
 	Discarded: {Open},
 }
 
@@ -160,6 +160,16 @@ func (l *Letter) Discard(reason string, now task.Instant, retention time.Duratio
 // Restore opens a discarded letter again.
 func (l *Letter) Restore(now task.Instant) error {
 	if err := l.move(Open, now, "restored", Discarded); err != nil {
+		return err
+	}
+	l.FailedSends = 0
+	return nil
+}
+
+// Reopen opens a letter that was sent back or discarded, because an operator wants it sent again. Its counts stay. A
+// death of the earlier send that arrives from then on adds nothing.
+func (l *Letter) Reopen(now task.Instant) error {
+	if err := l.move(Open, now, "opened again", Redriven, Discarded); err != nil {
 		return err
 	}
 	l.FailedSends = 0

@@ -60,6 +60,8 @@ var acts = map[string]struct {
 		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Discarded},
 	"Restore": {func(l *deadletter.Letter) error { return l.Restore(now + 1) },
 		[]deadletter.State{deadletter.Discarded}, deadletter.Open},
+	"Reopen": {func(l *deadletter.Letter) error { return l.Reopen(now + 1) },
+		[]deadletter.State{deadletter.Redriven, deadletter.Discarded}, deadletter.Open},
 }
 
 // Every act in every state: it leads where the table says, or is refused and changes nothing.

@@ -24,7 +24,7 @@ var Strategies = []Strategy{Manual, Immediate, Fixed, Exponential, ScheduledAt}
 // Policy says which letters of a source are sent back without an operator, and when.
 type Policy struct {
 	Namespace string
-	Source    string
+	Source    string // "" for every source of the namespace that has no policy of its own
 	Origin    string // "" for every origin of the source that has no policy of its own
 	Strategy  Strategy
 	// MaxRetries bounds the replays of a letter; when it is reached the letter is discarded with that reason, or left
@@ -40,8 +40,35 @@ type Policy struct {
 	MaxAge time.Duration
 	// OnlyTypes restricts the policy to these error types; empty does not.
 	OnlyTypes []string
-	Version   int64
+	// DiscardTests discards letters whose message ID begins with TestPrefix, whatever the strategy.
+	DiscardTests bool `json:",omitempty"`
+	// CopyRetries sends a copy of each letter that the policy sends to its destination with CopySuffix, if that exists.
+	CopyRetries bool `json:",omitempty"`
+	// SetFrom, SetBy and SetAt are where its settings come from, whose act that was, and when.
+	SetFrom Setter       `json:",omitempty"`
+	SetBy   string       `json:",omitempty"`
+	SetAt   task.Instant `json:",omitempty"`
+	Version int64
 }
+
+const (
+	// TestPrefix begins the message IDs of test events.
+	TestPrefix = "test-"
+	// CopySuffix follows the name of a destination in that of its copies.
+	CopySuffix = "-retry"
+)
+
+// Setter is where the settings of a policy come from.
+type Setter string
+
+// The setters.
+const (
+	SetByOperator      Setter = "operator"      // over the API
+	SetByPreset        Setter = "preset"        // likewise, with the settings of a preset
+	SetByConfiguration Setter = "configuration" // the file of a node
+	SetByEnvironment   Setter = "environment"   // variables of a node; the policy is not stored
+	SetByDefault       Setter = "default"       // nobody: letters are left to operators
+)
 
 // Source is a place that letters come from.
 type Source struct {

@@ -51,6 +51,7 @@ type Decision struct {
 
 // Decide decides about an open letter. chance is a random number in [0,1) that places the jitter.
 //
+//   - Given up: test events, if DiscardTests says so. This is so under a manual policy too.
 //   - Left to an operator: what was cut or has a type that the policy does not name.
 //   - Given up, or left with KeepExhausted: what is older than MaxAge, or was sent back MaxRetries times. A send that
 //     failed counts as one of them, until one succeeds.
@@ -58,6 +59,8 @@ type Decision struct {
 //   - Everything else is sent at a time, counted from now.
 func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
 	switch why, sends := l.Sends(true); {
+	case p.DiscardTests && (l.State == Open || l.State == Scheduled) && strings.HasPrefix(l.MessageID, TestPrefix):
+		return Decision{Verdict: VerdictDiscard, Reason: ReasonTest}
 	case p.Strategy == Manual || p.Strategy == "":
 		return Decision{Verdict: VerdictLeave}
 	case !sends:
@@ -65,7 +68,7 @@ func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
 	case len(p.OnlyTypes) > 0 && !slices.Contains(p.OnlyTypes, l.Failure.Type):
 		return Decision{Verdict: VerdictLeave, Reason: "the policy does not name its error type"}
 	case p.MaxAge > 0 && now.Sub(l.FirstAt) > p.MaxAge:
-		return p.exhausted(fmt.Sprintf("it died more than %s ago, the greatest age of the policy", p.MaxAge))
+		return p.exhausted(fmt.Sprintf("%s %s ago, the greatest age of the policy", reasonAge, p.MaxAge))
 	case l.Replays+l.FailedSends >= p.MaxRetries:
 		return p.exhausted(p.tried(l))
 	}
@@ -75,13 +78,48 @@ func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
 	return Decision{Verdict: VerdictSend, At: p.due(l, now, chance)}
 }
 
+// The reasons of a policy: ReasonTest as a whole, the others by their beginnings.
+const (
+	ReasonTest    = "test event: its ID begins with " + TestPrefix
+	reasonAge     = "it died more than"
+	reasonRetries = "it was sent back"
+)
+
+// ReasonPrefix begins the reasons of letters that a policy has discarded.
+const ReasonPrefix = "policy: "
+
+// DiscardKind is why a letter was discarded, as one of few words.
+type DiscardKind string
+
+// The kinds of discards.
+const (
+	DiscardMaxRetries DiscardKind = "max_retries"
+	DiscardMaxAge     DiscardKind = "max_age"
+	DiscardTestEvent  DiscardKind = "test_event"
+	DiscardManual     DiscardKind = "manual" // by an operator
+)
+
+// KindOfDiscard returns the kind of a discard by its reason.
+func KindOfDiscard(reason string) DiscardKind {
+	rest, policy := strings.CutPrefix(reason, ReasonPrefix)
+	switch {
+	case policy && rest == ReasonTest:
+		return DiscardTestEvent
+	case policy && strings.HasPrefix(rest, reasonAge):
+		return DiscardMaxAge
+	case policy && strings.HasPrefix(rest, reasonRetries):
+		return DiscardMaxRetries
+	}
+	return DiscardManual
+}
+
 // tried says how often a letter was tried.
 func (p *Policy) tried(l *Letter) string {
 	failed := ""
 	if l.FailedSends > 0 {
 		failed = fmt.Sprintf(", and %d sends failed", l.FailedSends)
 	}
-	return fmt.Sprintf("it was sent back %d times%s; the policy allows %d", l.Replays, failed, p.MaxRetries)
+	return fmt.Sprintf("%s %d times%s; the policy allows %d", reasonRetries, l.Replays, failed, p.MaxRetries)
 }
 
 func (p *Policy) exhausted(reason string) Decision {
@@ -89,6 +127,30 @@ func (p *Policy) exhausted(reason string) Decision {
 		return Decision{Verdict: VerdictLeave, Reason: reason}
 	}
 	return Decision{Verdict: VerdictDiscard, Reason: reason}
+}
+
+// PolicyFor returns the policy for an origin of a source, or nil. list has policies of one namespace, in any order; of
+// those that apply, the first of these decides: that of the origin in the source, that of the origin in all sources,
+// that of the source, that of all sources.
+func PolicyFor(list []*Policy, source, origin string) *Policy {
+	var best *Policy
+	rank := 0
+	for _, p := range list {
+		if p.Source != "" && p.Source != source || p.Origin != "" && p.Origin != origin {
+			continue
+		}
+		n := 1
+		if p.Origin != "" {
+			n += 2
+		}
+		if p.Source != "" {
+			n++
+		}
+		if n > rank {
+			best, rank = p, n
+		}
+	}
+	return best
 }
 
 // due is when a letter is sent. After a send that failed an immediate policy waits as an exponential one does by
@@ -114,6 +176,16 @@ func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 		delay += p.Jitter * chance * float64(p.Base)
 	}
 	return now.Add(time.Duration(math.Min(max(delay, 0), float64(MaxDelay))))
+}
+
+// Parks returns the number of replays at which a letter is parked: that of its source, or the retries of its policy if
+// these are more. A policy is set for a purpose and bounds its own sends; max_replays, whose default nobody has chosen,
+// is for what operators send. p is nil for none.
+func (p *Policy) Parks(maxReplays int) int {
+	if p == nil || p.Strategy == Manual || maxReplays <= 0 {
+		return maxReplays
+	}
+	return max(maxReplays, p.MaxRetries)
 }
 
 // growing is a delay that is multiplied for each try, up to a cap.
@@ -161,7 +233,7 @@ func (p Policy) WithDefaults() Policy {
 // Validate returns the problems of a policy that has its defaults, each at a JSON pointer within it.
 func (p *Policy) Validate() []task.Problem {
 	var list problems
-	list.name("/source", p.Source)
+	list.text("/source", p.Source, task.MaxName)
 	list.text("/origin", p.Origin, task.MaxName)
 	list.oneOf("/strategy", string(p.Strategy), words(Strategies)...)
 	if p.Strategy != Manual {

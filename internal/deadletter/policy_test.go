@@ -71,6 +71,13 @@ func TestPolicyDecides(t *testing.T) {
 			func(l *deadletter.Letter) { l.FailedSends = 3 }, now, 0.9, send, 4 * time.Minute, ""},
 		"FailedImmediateCapped": {deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 99},
 			func(l *deadletter.Letter) { l.FailedSends = 30 }, now, 0.9, send, time.Hour, ""},
+		"Test": {with(func(p *deadletter.Policy) { p.DiscardTests = true }),
+			func(l *deadletter.Letter) { l.MessageID = "test-1" }, now, 0, discard, 0, deadletter.ReasonTest},
+		"TestManual": {deadletter.Policy{Strategy: deadletter.Manual, DiscardTests: true},
+			func(l *deadletter.Letter) { l.MessageID = "test-" }, now, 0, discard, 0, deadletter.ReasonTest},
+		"TestKept": {fixed, func(l *deadletter.Letter) { l.MessageID = "test-1" }, now, 0, send, time.Minute, ""},
+		"NoTest": {with(func(p *deadletter.Policy) { p.DiscardTests = true }),
+			func(l *deadletter.Letter) { l.MessageID = "a-test-1" }, now, 0, send, time.Minute, ""},
 		"Cut": {fixed, func(l *deadletter.Letter) { l.Cut = true }, now, 0, leave, 0, "cut"},
 		"Redriven": {fixed, func(l *deadletter.Letter) { l.State = deadletter.Redriven }, now, 0, leave, 0,
 			"it is redriven"},
@@ -119,7 +126,7 @@ func TestPolicyDefaultsAndBounds(t *testing.T) {
 	steady.MaxAge++
 	expect(t, steady.Validate(), "/max_age: must be from 0s to 87600h")
 	for want, change := range map[string]func(p *deadletter.Policy){
-		"/source: must not be empty":             func(p *deadletter.Policy) { p.Source = " " },
+		"/source: contains":                      func(p *deadletter.Policy) { p.Source = "a\nb" },
 		"/origin: contains":                      func(p *deadletter.Policy) { p.Origin = "\x00" },
 		"/strategy: must be one of manual":       func(p *deadletter.Policy) { p.Strategy = "hope" },
 		"/max_retries: must be from 1 to 1000":   func(p *deadletter.Policy) { p.MaxRetries = 1001 },

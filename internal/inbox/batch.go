@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -70,6 +71,7 @@ func (b *batch) mark(ctx context.Context) error {
 		var marked []deadletter.Item
 		var changed []*deadletter.Letter
 		var tally deadletter.Tally
+		news := letterNews{}
 		for _, i := range items {
 			l := of[i.ID]
 			// The state before prepare changes it. A deleted letter counts like one that is marked: no count changes.
@@ -87,6 +89,9 @@ func (b *batch) mark(ctx context.Context) error {
 			marked = append(marked, out.item)
 			changed = append(changed, l)
 			b.sending = append(b.sending, *out)
+			if b.redrive.ID.IsZero() {
+				news.add(deadletter.EventRetrying, l, "")
+			}
 			// A marked letter is not open any more; if the send fails, recordSends counts it as open again.
 			if opened(was) > 0 {
 				tally.Of(l.Group).OpenLetters--
@@ -102,7 +107,10 @@ func (b *batch) mark(ctx context.Context) error {
 		if err := save(ctx, tx, changed); err != nil {
 			return err
 		}
-		return b.in.store.AddDeltas(ctx, tx, tally.Deltas())
+		if err := b.in.store.AddDeltas(ctx, tx, tally.Deltas()); err != nil {
+			return err
+		}
+		return b.in.tell(ctx, tx, news.events(b.at)...)
 	})
 }
 
@@ -250,7 +258,7 @@ func (b *batch) edit(l *deadletter.Letter) (why string) {
 func (b *batch) outgoing(i deadletter.Item, l *deadletter.Letter, s *deadletter.Source) *outgoing {
 	i.State = deadletter.ItemSending
 	return &outgoing{item: i, source: s, destination: destination(b.redrive.Destination, l),
-		out: Outgoing{Letter: l, Content: lineage(l.Outgoing(), l)}}
+		out: Outgoing{Letter: l, Content: lineage(l.Outgoing(), l, retryHeaders(s, l, b.at))}}
 }
 
 // refusedDestination says why a letter cannot be sent to a destination that its source does not allow.
@@ -285,16 +293,35 @@ func (b *batch) sourceOf(ctx context.Context, tx engine.Tx, l *deadletter.Letter
 	return s, err
 }
 
-// lineage returns content with the headers by which a letter is recognised when it dies again. It replaces such headers
-// that the content has already: a letter that was sent back before carries those of the last time. c is not changed;
-// the headers are copied.
-func lineage(c deadletter.Content, l *deadletter.Letter) deadletter.Content {
-	headers := make([]deadletter.Header, 0, len(c.Headers)+3)
+// maxRetryError bounds the error in a header, in bytes.
+const maxRetryError = 1024
+
+// retryHeaders returns what consumers of event platforms expect of a message that is sent back; nil for letters whose
+// source is of another kind.
+func retryHeaders(s *deadletter.Source, l *deadletter.Letter, now task.Instant) []deadletter.Header {
+	if s.Driver != "kafka" && l.Format != "dlq_envelope" {
+		return nil
+	}
+	return []deadletter.Header{
+		{Name: deadletter.HeaderRetryCount, Value: []byte(strconv.Itoa(l.Replays + 1))},
+		{Name: deadletter.HeaderOriginalError, Value: []byte(failure.Cut(l.Failure.Message, maxRetryError))},
+		{Name: deadletter.HeaderRetryTimestamp, Value: []byte(now.Time().UTC().Format("2006-01-02T15:04:05.000000Z07:00"))},
+	}
+}
+
+// lineage returns content with the headers by which a letter is recognised when it dies again, and more. It replaces
+// such headers that the content has already: a letter that was sent back before carries those of the last time. c is
+// not changed; the headers are copied.
+func lineage(c deadletter.Content, l *deadletter.Letter, more []deadletter.Header) deadletter.Content {
+	headers := make([]deadletter.Header, 0, len(c.Headers)+3+len(more))
 	for _, h := range c.Headers {
-		if h.Name != deadletter.HeaderLetter && h.Name != deadletter.HeaderRedrive && h.Name != deadletter.HeaderReplays {
+		replaced := slices.ContainsFunc(more, func(m deadletter.Header) bool { return m.Name == h.Name })
+		if !replaced && h.Name != deadletter.HeaderLetter && h.Name != deadletter.HeaderRedrive &&
+			h.Name != deadletter.HeaderReplays {
 			headers = append(headers, h)
 		}
 	}
+	headers = append(headers, more...)
 	headers = append(headers, deadletter.Header{Name: deadletter.HeaderLetter, Value: []byte(l.ID.String())})
 	if !l.Redrive.IsZero() {
 		headers = append(headers, deadletter.Header{Name: deadletter.HeaderRedrive, Value: []byte(l.Redrive.String())})

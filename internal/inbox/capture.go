@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -71,7 +72,7 @@ func (in *Inbox) capture(ctx context.Context, of *deadletter.Source, arrivals []
 	if full != nil && task.CodeOf(full) != task.Exhausted {
 		return nil, full
 	}
-	policies, err := in.policiesOf(ctx, of)
+	policies, err := in.policiesOf(ctx, of.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (in *Inbox) capture(ctx context.Context, of *deadletter.Source, arrivals []
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.
 			c := &capture{in: in, ctx: ctx, tx: tx, source: of, full: full, policies: policies, now: in.now(),
-				look: run > 0 || full != nil, decisions: decisions{}}
+				look: run > 0 || full != nil, decisions: newDecisions()}
 			if known == nil {
 				if err := in.introduce(ctx, tx, of); err != nil {
 					return err
@@ -161,7 +162,7 @@ type capture struct {
 	tx       engine.Tx
 	source   *deadletter.Source
 	full     error // why the source takes no letter that opens; nil while it does
-	policies []*deadletter.Policy
+	policies policies
 	now      task.Instant
 	look     bool // for the identity of every message; else for those only that may be of a letter that was sent back
 
@@ -173,7 +174,7 @@ type capture struct {
 	occurrences []deadletter.Occurrence
 	aliases     []deadletter.Alias
 	tally       deadletter.Tally
-	decisions   decisions
+	decisions   *decisions
 }
 
 // run captures the messages in their order.
@@ -380,7 +381,9 @@ func (c *capture) back(l *deadletter.Letter, a *prepared, print failure.Print, g
 	if a.canonical != deadletter.Canonical(l.Outgoing()) {
 		o.Payload = a.content.Payload
 	}
-	o, err := l.Return(o, c.source.MaxReplays, c.now)
+	origin := cmp.Or(a.Origin, l.Origin)
+	parks := c.policies.find(l.Namespace, l.Source, origin).Parks(c.source.MaxReplays)
+	o, err := l.Return(o, parks, c.now)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -476,5 +479,8 @@ func (c *capture) save() error {
 	if err := c.decisions.store(c.ctx, c.tx, c.in); err != nil {
 		return err
 	}
-	return rows.AddDeltas(c.ctx, c.tx, c.tally.Deltas())
+	if err := rows.AddDeltas(c.ctx, c.tx, c.tally.Deltas()); err != nil {
+		return err
+	}
+	return c.in.tell(c.ctx, c.tx, c.decisions.events(c.now)...)
 }

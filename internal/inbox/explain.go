@@ -22,11 +22,11 @@ func (in *Inbox) ExplainLetter(ctx context.Context, id task.ID) (*deadletter.Let
 	if err != nil || s == nil {
 		return l, deadletter.ExplainLetter(l, nil, nil), err
 	}
-	policies, err := in.policiesOf(ctx, s)
+	policies, err := in.policiesOf(ctx, l.Namespace)
 	if err != nil {
 		return nil, none, err
 	}
-	return l, deadletter.ExplainLetter(l, s, policyFor(policies, l.Origin)), nil
+	return l, deadletter.ExplainLetter(l, s, policies.of(l)), nil
 }
 
 // ExplainRedrive is ExplainLetter for a redrive.

@@ -71,6 +71,10 @@ type Options struct {
 	Ruler *Ruler
 	// PayloadBytes bounds the payload of a letter; what is above is cut with a mark. Defaults to 1 MiB.
 	PayloadBytes int
+	// DefaultPolicy applies to letters that no stored policy is for. nil: they are left to operators.
+	DefaultPolicy *deadletter.Policy
+	// ReadBatch bounds the messages of a source that are captured in one transaction; 0: the carrier's own bound.
+	ReadBatch int
 	// Webhooks receive events. Defaults to none.
 	Webhooks Webhooks
 	// IntakeBatch bounds the messages that become tasks in one transaction. Defaults to 1.

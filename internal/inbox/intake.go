@@ -90,7 +90,7 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 	if full != nil && task.CodeOf(full) != task.Exhausted {
 		return Intaken{}, full
 	}
-	policies, err := in.policiesOf(ctx, known)
+	policies, err := in.policiesOf(ctx, known.Namespace)
 	if err != nil {
 		return Intaken{}, err
 	}
@@ -109,7 +109,7 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 				return nil
 			}
 			c := &capture{in: in, ctx: ctx, tx: tx, source: known, full: full, policies: policies, now: in.now(),
-				look: true, decisions: decisions{}}
+				look: true, decisions: newDecisions()}
 			_, err := c.run(in.prepare(known, refused))
 			return err
 		})

@@ -140,7 +140,14 @@ func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 		if after := recordOfContent(l); after != before {
 			a.before, a.after = before, after
 		}
-		return in.act(ctx, tx, a)
+		if err := in.act(ctx, tx, a); err != nil {
+			return err
+		}
+		news := letterNews{}
+		if was != deadletter.Discarded && l.State == deadletter.Discarded {
+			news.add(deadletter.EventDiscarded, l, l.Reason)
+		}
+		return in.tell(ctx, tx, news.events(in.now())...)
 	})
 	if err != nil {
 		return nil, err

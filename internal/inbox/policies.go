@@ -4,28 +4,48 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// SavePolicy adds a policy for a source, or one of its origins, or replaces it whole. It applies to letters that arrive
-// or come back from then on; those that are scheduled keep their time. NotFound for an unknown source, Invalid with a
-// pointer for each fault, Conflict for another version.
+// SavePolicy adds a policy for a source, or one of its origins, or replaces it whole; without a source it is for all
+// sources of the namespace. It applies to letters that arrive or come back from then on; those that are scheduled keep
+// their time. NotFound for an unknown source or namespace, Invalid with a pointer for each fault, Conflict for another
+// version.
 func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*deadletter.Policy, error) {
-	if _, err := in.source(ctx, p.Namespace, p.Source); err != nil {
+	if err := reach(ctx, p.Namespace); err != nil {
 		return nil, err
+	}
+	if p.Source != "" {
+		if _, err := in.source(ctx, p.Namespace, p.Source); err != nil {
+			return nil, err
+		}
 	}
 	by, key, err := signed(ctx, by)
 	if err != nil {
 		return nil, err
 	}
+	return in.savePolicy(ctx, p, by, key, nil)
+}
+
+// savePolicy is SavePolicy for a request that is checked. before, unless it is nil, runs in the same transaction.
+func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By, key string,
+	before func(ctx context.Context, tx engine.Tx) error,
+) (*deadletter.Policy, error) {
 	next := p.WithDefaults()
+	next.SetFrom, next.SetBy, next.SetAt = cmp.Or(p.SetFrom, deadletter.SetByOperator), by.Actor, in.now()
 	if problems := next.Validate(); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the policy was not saved", Problems: problems}
 	}
-	err = in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
+	err := in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
+		if before != nil {
+			if err := before(ctx, tx); err != nil {
+				return err
+			}
+		}
 		known, err := in.store.Policy(ctx, tx, p.Namespace, p.Source, p.Origin)
 		if err != nil {
 			return err
@@ -68,7 +88,7 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 		}
 		if known == nil {
 			if origin == "" {
-				return task.Errorf(task.NotFound, "the source %q has no policy for all its origins", source)
+				return task.Errorf(task.NotFound, "the source %q has no policy for all its origins", cmp.Or(source, "*"))
 			}
 			return task.Errorf(task.NotFound, "the source %q has no policy for the origin %q", source, origin)
 		}
@@ -92,47 +112,39 @@ func (in *Inbox) Policies(ctx context.Context, namespace string) ([]*deadletter.
 	return in.store.Policies(ctx, namespace)
 }
 
-// policiesOf returns the policies of a source.
-func (in *Inbox) policiesOf(ctx context.Context, s *deadletter.Source) ([]*deadletter.Policy, error) {
-	all, err := in.store.Policies(ctx, s.Namespace)
-	if err != nil {
-		return nil, err
-	}
-	return policiesFor(all, s.Namespace, s.Name), nil
+// policies are the policies of one or more namespaces, with what applies where there is none.
+type policies struct {
+	list []*deadletter.Policy
+	rest *deadletter.Policy // nil: letters are left to operators
 }
 
-// policiesFor returns those of a source.
-func policiesFor(all []*deadletter.Policy, namespace, source string) []*deadletter.Policy {
-	var of []*deadletter.Policy
-	for _, p := range all {
-		if p.Namespace == namespace && p.Source == source {
-			of = append(of, p)
-		}
-	}
-	return of
+// policiesOf returns the policies of a namespace, or of all ("").
+func (in *Inbox) policiesOf(ctx context.Context, namespace string) (policies, error) {
+	all, err := in.store.Policies(ctx, namespace)
+	return policies{all, in.opts.DefaultPolicy}, err
 }
 
-// policyFor returns the policy for an origin: its own, else that of the source, else nil. The order of the list does
-// not matter.
-func policyFor(policies []*deadletter.Policy, origin string) *deadletter.Policy {
-	var of *deadletter.Policy
-	for _, p := range policies {
-		switch p.Origin {
-		case origin:
-			return p
-		case "":
-			of = p
-		}
-	}
-	return of
+// of returns the policy of a letter, or nil.
+func (p policies) of(l *deadletter.Letter) *deadletter.Policy {
+	return p.find(l.Namespace, l.Source, l.Origin)
 }
 
-// decide applies the policies of a source to an open letter of it: it is scheduled, discarded, or left with a reason.
-// failed is why the last send failed, "" where none did. The decision is noted in made, for the audit trail.
-func (in *Inbox) decide(policies []*deadletter.Policy, l *deadletter.Letter, failed string, now task.Instant,
-	made decisions,
-) {
-	p := policyFor(policies, l.Origin)
+// find returns the policy of an origin, or nil.
+func (p policies) find(namespace, source, origin string) *deadletter.Policy {
+	list := p.list
+	if slices.ContainsFunc(list, func(p *deadletter.Policy) bool { return p.Namespace != namespace }) {
+		list = slices.DeleteFunc(slices.Clone(list), func(p *deadletter.Policy) bool { return p.Namespace != namespace })
+	}
+	if found := deadletter.PolicyFor(list, source, origin); found != nil {
+		return found
+	}
+	return p.rest
+}
+
+// decide applies the policies to an open letter: it is scheduled, discarded, or left with a reason. failed is why the
+// last send failed, "" where none did. The decision is noted in made, for the audit trail and listeners.
+func (in *Inbox) decide(of policies, l *deadletter.Letter, failed string, now task.Instant, made *decisions) {
+	p := of.of(l)
 	if p == nil {
 		return
 	}
@@ -143,7 +155,7 @@ func (in *Inbox) decide(policies []*deadletter.Policy, l *deadletter.Letter, fai
 	// An open letter can be discarded and scheduled: there is no error.
 	switch d.Verdict {
 	case deadletter.VerdictDiscard:
-		_ = l.Discard("policy: "+d.Reason, now, deadletter.Retention)
+		_ = l.Discard(deadletter.ReasonPrefix+d.Reason, now, deadletter.Retention)
 	case deadletter.VerdictSend:
 		_ = l.Schedule(d.At, now)
 		l.Reason = failed
@@ -153,12 +165,13 @@ func (in *Inbox) decide(policies []*deadletter.Policy, l *deadletter.Letter, fai
 	made.note(p, l)
 }
 
-// policyName names a policy in the audit trail: the source, and the origin behind a slash if it has one.
+// policyName names a policy in the audit trail: the source, * for all, and the origin behind a slash if it has one.
 func policyName(p *deadletter.Policy) string {
+	source := cmp.Or(p.Source, "*")
 	if p.Origin == "" {
-		return p.Source
+		return source
 	}
-	return p.Source + "/" + p.Origin
+	return source + "/" + p.Origin
 }
 
 // roll returns a random number from 0 to below 1, for jitter. Chance is an argument of the domain; it is made here.

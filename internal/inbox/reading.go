@@ -191,7 +191,7 @@ func (r *readers) begin(ctx context.Context, name string, s *deadletter.Source) 
 	r.log.Info("reading a source", "source", name, "driver", s.Driver, "queue", s.Queue, "intake", s.Intake != nil)
 	go func() {
 		defer close(run.done)
-		batch, prepare := 0, r.in.letters(s)
+		batch, prepare := r.in.opts.ReadBatch, r.in.letters(s)
 		if s.Intake != nil {
 			batch, prepare = r.in.opts.IntakeBatch, r.in.intake(s)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // What the audit trail keeps of an object before and after an act. It holds no secret and no payload: the trail is read
@@ -94,7 +95,14 @@ const shownLetters = 10
 
 // decisions counts what policies decided in one transaction. A policy that decides about thousands of letters a second
 // gets one act for each transaction, and not one for each letter: the letters have their reasons themselves.
-type decisions map[decision]*decidedLetters
+type decisions struct {
+	acts map[decision]*decidedLetters
+	news letterNews
+}
+
+func newDecisions() *decisions {
+	return &decisions{acts: map[decision]*decidedLetters{}, news: letterNews{}}
+}
 
 // decision is a policy and its verdict.
 type decision struct {
@@ -109,34 +117,38 @@ type decidedLetters struct {
 }
 
 // note counts a letter about which a policy has decided.
-func (d decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
+func (d *decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
 	of := decision{policy: policyName(p), namespace: l.Namespace}
 	switch l.State {
 	case deadletter.Discarded:
 		of.kind = "policy_discard"
+		d.news.add(deadletter.EventDiscarded, l, l.Reason)
 	case deadletter.Scheduled:
 		of.kind = "policy_schedule"
 	default:
 		return
 	}
-	letters := d[of]
+	letters := d.acts[of]
 	if letters == nil {
 		letters = &decidedLetters{reason: l.Reason}
-		d[of] = letters
+		d.acts[of] = letters
 	}
 	if letters.Letters++; len(letters.First) < shownLetters {
 		letters.First = append(letters.First, l.ID.String())
 	}
 }
 
+// events returns what listeners are told.
+func (d *decisions) events(now task.Instant) []deadletter.Event { return d.news.events(now) }
+
 // store stores an act of each policy that has decided.
-func (d decisions) store(ctx context.Context, tx engine.Tx, in *Inbox) error {
-	order := slices.SortedFunc(maps.Keys(d), func(a, b decision) int {
+func (d *decisions) store(ctx context.Context, tx engine.Tx, in *Inbox) error {
+	order := slices.SortedFunc(maps.Keys(d.acts), func(a, b decision) int {
 		return slices.Compare([]string{a.namespace, a.policy, a.kind}, []string{b.namespace, b.policy, b.kind})
 	})
 	for _, of := range order {
 		by := By{Actor: engine.System, Reason: "policy " + of.policy}
-		if reason := d[of].reason; reason != "" && of.kind == "policy_discard" {
+		if reason := d.acts[of].reason; reason != "" && of.kind == "policy_discard" {
 			by.Reason = fmt.Sprintf("%.500s", of.policy+": "+reason)
 		}
 		to := string(deadletter.Discarded)
@@ -144,7 +156,7 @@ func (d decisions) store(ctx context.Context, tx engine.Tx, in *Inbox) error {
 			to = string(deadletter.Scheduled)
 		}
 		if err := in.act(ctx, tx, act{kind: of.kind, by: by, namespace: of.namespace, of: of.policy,
-			from: string(deadletter.Open), to: to, data: d[of]}); err != nil {
+			from: string(deadletter.Open), to: to, data: d.acts[of]}); err != nil {
 			return err
 		}
 	}

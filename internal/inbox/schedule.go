@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -45,7 +46,7 @@ const untriedPause = 15 * time.Second
 // are opened in the transaction that records the others.
 func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) error {
 	// Before the send: what fails between a send and its record makes the next process send again.
-	policies, err := in.store.Policies(ctx, "")
+	policies, err := in.policiesOf(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -69,14 +70,19 @@ func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) err
 		}
 	}
 	results := b.send(ctx)
-	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		now, made := in.now(), decisions{}
+	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		now, made := in.now(), newDecisions()
+		for _, r := range results {
+			if r.letter != nil {
+				made.news.add(deadletter.EventRetried, r.letter, retryError(r))
+			}
+		}
 		if err := in.recordSends(ctx, tx, results, now, func(l *deadletter.Letter, err error) {
 			tried := !errors.Is(err, ErrNotTried)
 			if tried {
 				l.FailedSends++
 			}
-			in.decide(policiesFor(policies, l.Namespace, l.Source), l, l.Reason, now, made)
+			in.decide(policies, l, l.Reason, now, made)
 			if !tried && l.State == deadletter.Scheduled {
 				l.Due = max(l.Due, now.Add(untriedPause))
 			}
@@ -99,8 +105,23 @@ func (in *Inbox) sendLetters(ctx context.Context, ids []task.ID, again bool) err
 				}
 			}
 		}
-		return in.leave(ctx, tx, results)
-	})
+		if err := in.leave(ctx, tx, results); err != nil {
+			return err
+		}
+		return in.tell(ctx, tx, made.events(now)...)
+	}); err != nil {
+		return err
+	}
+	in.copyRetries(ctx, b, results, policies)
+	return nil
+}
+
+// retryError is why a send failed, "" if it did not.
+func retryError(r result) string {
+	if r.err == nil {
+		return ""
+	}
+	return cmp.Or(r.item.Message, "the send failed")
 }
 
 // reportAgain records in the audit trail that a letter may be sent twice: a policy's sends have no items.

@@ -11,6 +11,7 @@ import (
 type Outgoing struct {
 	Letter  *deadletter.Letter
 	Content deadletter.Content // with the headers of its lineage
+	Copy    bool               // it is a copy for those who watch, besides the send of the letter
 }
 
 // Sender sends letters to destinations of one kind of broker. It is safe for concurrent use.

@@ -116,6 +116,9 @@ func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destinati
 	for i, l := range letters {
 		messages[i] = driver.Message{Key: l.Content.Key, Headers: l.Content.Headers, Payload: l.Content.Payload,
 			MessageID: l.Letter.MessageID, SendID: sendID(l.Letter)}
+		if l.Copy {
+			messages[i].SendID += "/copy"
+		}
 	}
 	errs := make([]error, len(letters))
 	for i, r := range c.target(source, destination).Send(ctx, destination, messages) {

@@ -21,9 +21,22 @@ func Event(e *deadletter.Event) tasker.Event {
 		out.Redrive = redrive(e)
 	case deadletter.EventLost, deadletter.EventFound:
 		out.Source = &tasker.SourceEvent{Name: e.Object, Error: e.Cause}
+	case deadletter.EventRetrying, deadletter.EventRetried, deadletter.EventDiscarded:
+		out.Cause, out.Letters = "", letters(e)
 	default:
 		out.Group = &tasker.GroupEvent{GroupID: e.Object, Title: e.Title, Where: e.Where, FromState: e.From, State: e.To,
 			Failures: e.Failures, ThisHour: e.Hour, UsualPerHour: e.Usual}
+	}
+	return out
+}
+
+// letters returns what an event of letters is about.
+func letters(e *deadletter.Event) *tasker.LetterEvent {
+	out := &tasker.LetterEvent{Source: e.Object, Origin: e.Where, Count: e.Total, Result: e.To, Kind: e.Title,
+		Reason: e.Cause, First: make([]tasker.EventLetter, len(e.First))}
+	for i, l := range e.First {
+		id, _ := uuid.Parse(l.ID) // it was made from one
+		out.First[i] = tasker.EventLetter{LetterUUID: id, MessageID: l.MessageID}
 	}
 	return out
 }
@@ -44,7 +57,7 @@ func Payload(e *deadletter.Event) ([]byte, error) {
 	shown := Event(e)
 	return encode(deadletters.WebhookEvent{Type: deadletters.WebhookType(e.Hook()), Timestamp: shown.At,
 		Data: deadletters.WebhookData{Namespace: shown.Namespace, Cause: shown.Cause, Group: shown.Group,
-			Redrive: shown.Redrive, Source: shown.Source}})
+			Redrive: shown.Redrive, Source: shown.Source, Letters: shown.Letters}})
 }
 
 // Test returns the payload of a test.

@@ -50,7 +50,8 @@ func (b *Backend) DropPolicy(ctx context.Context, namespace, source, origin stri
 	if err := r.err(); err != nil {
 		return err
 	}
-	return shownError(b.inbox.DropPolicy(ctx, cmp.Or(namespace, defaultNamespace), source, origin, by))
+	return shownError(b.inbox.DropPolicy(ctx, cmp.Or(namespace, defaultNamespace), policySource(source), origin,
+		by))
 }
 
 // Policies implements deadletters.SourceBackend. The namespace "" means all that the key reaches.
@@ -69,21 +70,33 @@ func (b *Backend) Policies(ctx context.Context, namespace string) ([]deadletters
 // policy converts a policy. Its ETag is not read: the version that the caller expects is part of the act.
 func (r *reader) policy(p *deadletters.Policy) *deadletter.Policy {
 	return &deadletter.Policy{
-		Namespace: cmp.Or(p.Namespace, defaultNamespace), Source: p.Source, Origin: p.Origin,
+		Namespace: cmp.Or(p.Namespace, defaultNamespace), Source: policySource(p.Source), Origin: p.Origin,
 		Strategy: deadletter.Strategy(p.Strategy), MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted,
 		Base: r.seconds("/base_seconds", p.BaseSeconds), Cap: r.seconds("/cap_seconds", p.CapSeconds),
 		Multiplier: p.Multiplier, Jitter: p.Jitter, At: r.timeOfDay("/time_of_day", p.TimeOfDay),
 		MaxAge: r.seconds("/max_age_seconds", p.MaxAgeSeconds), OnlyTypes: p.OnlyTypes,
+		DiscardTests: p.DiscardTests, CopyRetries: p.CopyRetries,
 	}
+}
+
+// policySource converts the name of the source of a policy: * is all of them.
+func policySource(name string) string {
+	if name == deadletters.AllSources {
+		return ""
+	}
+	return name
 }
 
 // shownPolicy converts a policy. Only a scheduled one has a time of day: midnight is 0 in the domain, as is no time.
 func shownPolicy(p *deadletter.Policy) deadletters.Policy {
 	out := deadletters.Policy{
-		Namespace: p.Namespace, Source: p.Source, Origin: p.Origin, Strategy: deadletters.Strategy(p.Strategy),
+		Namespace: p.Namespace, Source: cmp.Or(p.Source, deadletters.AllSources), Origin: p.Origin,
+		Strategy:   deadletters.Strategy(p.Strategy),
 		MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted, BaseSeconds: p.Base.Seconds(),
 		CapSeconds: p.Cap.Seconds(), Multiplier: p.Multiplier, Jitter: p.Jitter, MaxAgeSeconds: p.MaxAge.Seconds(),
-		OnlyTypes: p.OnlyTypes, ETag: etag(p.Version),
+		OnlyTypes: p.OnlyTypes, DiscardTests: p.DiscardTests, CopyRetries: p.CopyRetries,
+		SetFrom: deadletters.PolicySetter(cmp.Or(p.SetFrom, deadletter.SetByOperator)), SetBy: p.SetBy,
+		SetAt: p.SetAt.Ptr(), ETag: etag(p.Version),
 	}
 	if p.Strategy == deadletter.ScheduledAt {
 		out.TimeOfDay = fmt.Sprintf("%02d:%02d", int(p.At/time.Hour), int(p.At%time.Hour/time.Minute))

@@ -13,7 +13,7 @@ func (b *Backend) Webhooks(ctx context.Context) ([]deadletters.Webhook, error) {
 	for _, to := range b.inbox.Endpoints(ctx) {
 		events := to.Events
 		if len(events) == 0 {
-			events = deadletter.HookTypes
+			events = deadletter.DefaultHookTypes
 		}
 		shown := deadletters.Webhook{Name: to.Name, URL: to.Shown(), Namespaces: to.Namespaces, Secrets: len(to.Secrets)}
 		for _, e := range events {

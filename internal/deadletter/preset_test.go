@@ -1,0 +1,111 @@
+package deadletter_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// TestPreset: the documented numbers of the preset, whose policies are valid.
+func TestPreset(t *testing.T) {
+	t.Parallel()
+	want := []deadletter.Policy{
+		{Origin: "prod.execution_requests", Strategy: deadletter.Exponential, MaxRetries: 5, Base: 30 * time.Second,
+			Cap: 300 * time.Second, Multiplier: 2, Jitter: 0.1},
+		{Origin: "prod.pod_events", Strategy: deadletter.Exponential, MaxRetries: 3, Base: 60 * time.Second,
+			Cap: 600 * time.Second, Multiplier: 3, Jitter: 0.1},
+		{Origin: "prod.resource_allocation", Strategy: deadletter.Immediate, MaxRetries: 3},
+		{Origin: "prod.websocket_events", Strategy: deadletter.Fixed, MaxRetries: 10, Base: 10 * time.Second},
+		{Strategy: deadletter.Exponential, MaxRetries: 4, Base: 60 * time.Second, Cap: 1800 * time.Second, Multiplier: 2.5,
+			Jitter: 0.1},
+	}
+	got := deadletter.Preset(deadletter.PresetEventPlatform, deadletter.PresetOptions{Namespace: "n", Source: "s",
+		Prefix: "prod.", Underscores: true})
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i, p := range got {
+		expect(t, p.Validate(), "")
+		w := want[i]
+		if p.Namespace != "n" || p.Source != "s" || p.MaxAge != 7*day || !p.DiscardTests ||
+			p.SetFrom != deadletter.SetByPreset || p.CopyRetries || p.KeepExhausted {
+			t.Errorf("%d: %+v", i, p)
+		}
+		if p.Origin != w.Origin || p.Strategy != w.Strategy || p.MaxRetries != w.MaxRetries || p.Base != w.Base ||
+			p.Cap != w.Cap || p.Multiplier != w.Multiplier || p.Jitter != w.Jitter {
+			t.Errorf("%d: %+v", i, p)
+		}
+	}
+	for _, name := range deadletter.Presets() {
+		list := deadletter.Preset(name, deadletter.PresetOptions{KeepTests: true, MaxAge: time.Hour})
+		if last := list[len(list)-1]; last.Origin != "" || last.DiscardTests || last.MaxAge != time.Hour {
+			t.Errorf("%s: %+v", name, last)
+		}
+	}
+	if got := deadletter.Preset("other", deadletter.PresetOptions{}); got != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestPolicyFor: an origin counts for more than a source, and nothing of another source or origin applies.
+func TestPolicyFor(t *testing.T) {
+	t.Parallel()
+	all, source := &deadletter.Policy{}, &deadletter.Policy{Source: "s"}
+	origin, both := &deadletter.Policy{Origin: "o"}, &deadletter.Policy{Source: "s", Origin: "o"}
+	others := []*deadletter.Policy{{Source: "x"}, {Origin: "x"}, {Source: "x", Origin: "o"}, {Source: "s", Origin: "x"}}
+	for _, c := range []struct {
+		list []*deadletter.Policy
+		want *deadletter.Policy
+	}{
+		{nil, nil}, {[]*deadletter.Policy{all}, all}, {[]*deadletter.Policy{all, source}, source},
+		{[]*deadletter.Policy{source, origin, all}, origin}, {[]*deadletter.Policy{origin, both, source, all}, both},
+	} {
+		if got := deadletter.PolicyFor(append(c.list, others...), "s", "o"); got != c.want {
+			t.Errorf("of %+v: %+v", c.list, got)
+		}
+	}
+}
+
+// TestParks: the default of max_replays does not cut a policy short, and a policy parks nothing earlier.
+func TestParks(t *testing.T) {
+	t.Parallel()
+	ten := &deadletter.Policy{Strategy: deadletter.Fixed, MaxRetries: 10}
+	for _, c := range []struct {
+		p             *deadletter.Policy
+		replays, want int
+	}{
+		{nil, 3, 3}, {ten, 3, 10}, {ten, 20, 20}, {ten, 0, 0},
+		{&deadletter.Policy{Strategy: deadletter.Manual, MaxRetries: 10}, 3, 3},
+		{&deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 1}, 3, 3},
+	} {
+		if got := c.p.Parks(c.replays); got != c.want {
+			t.Errorf("%+v with %d: %d", c.p, c.replays, got)
+		}
+	}
+}
+
+// TestKindOfDiscard: what a policy says of a discard is known again.
+func TestKindOfDiscard(t *testing.T) {
+	t.Parallel()
+	p := deadletter.Policy{Strategy: deadletter.Fixed, MaxRetries: 2, Base: time.Second, MaxAge: time.Hour,
+		DiscardTests: true}
+	for want, change := range map[deadletter.DiscardKind]func(*deadletter.Letter){
+		deadletter.DiscardMaxRetries: func(l *deadletter.Letter) { l.Replays = 2 },
+		deadletter.DiscardMaxAge:     func(l *deadletter.Letter) { l.FirstAt = now.Add(-2 * time.Hour) },
+		deadletter.DiscardTestEvent:  func(l *deadletter.Letter) { l.MessageID = "test-7" },
+	} {
+		l := letterIn(deadletter.Open)
+		change(l)
+		d := p.Decide(l, now, 0)
+		if got := deadletter.KindOfDiscard(deadletter.ReasonPrefix + d.Reason); got != want || d.Verdict !=
+			deadletter.VerdictDiscard {
+			t.Errorf("%+v is %s, want %s", d, got, want)
+		}
+	}
+	for _, reason := range []string{"", "manual: it died more than a day ago", "policy: something", "it was sent back"} {
+		if got := deadletter.KindOfDiscard(reason); got != deadletter.DiscardManual {
+			t.Errorf("%q is %s", reason, got)
+		}
+	}
+}
