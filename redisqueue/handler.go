@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/attempt"
 	"github.com/taskerhq/tasker/internal/redislist"
 )
 
@@ -133,7 +133,10 @@ type trial struct {
 // attempt runs fn once.
 func (h *Handler) attempt(ctx context.Context, t *trial, fn func(context.Context) (any, error)) (value any, err error) {
 	t.attempts++
-	value, err = guarded(ctx, fn)
+	err = attempt.Run(func() (err error) {
+		value, err = fn(ctx)
+		return err
+	})
 	if err != nil {
 		t.err, t.last = err, h.o.Clock.Now()
 		if t.first.IsZero() {
@@ -141,15 +144,6 @@ func (h *Handler) attempt(ctx context.Context, t *trial, fn func(context.Context
 		}
 	}
 	return value, err
-}
-
-func guarded(ctx context.Context, fn func(context.Context) (any, error)) (value any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &panicError{p, string(debug.Stack())}
-		}
-	}()
-	return fn(ctx)
 }
 
 // next returns the delay before the next attempt; more is false if there is none.
@@ -165,13 +159,10 @@ func (h *Handler) next(t *trial) (delay time.Duration, more bool) {
 // letter describes a job that failed for good.
 func (h *Handler) letter(t *trial, queue string, job []byte) *letter {
 	f := JobFailure{Job: job, Error: t.err.Error(), Attempts: t.attempts, FirstFailedAt: t.first, LastFailedAt: t.last,
-		Queue: queue, ErrorType: typeName(t.err), RetryDelays: t.delays, Context: h.snapshot.take()}
+		Queue: queue, ErrorType: attempt.TypeName(t.err), StackTrace: attempt.Stack(t.err),
+		RetryDelays: t.delays, Context: h.snapshot.take()}
 	if f.RetryDelays == nil {
 		f.RetryDelays = []time.Duration{}
-	}
-	var stacked Stacked
-	if errors.As(t.err, &stacked) {
-		f.StackTrace = stacked.Stack()
 	}
 	var answer *HTTPError
 	if errors.As(t.err, &answer) {

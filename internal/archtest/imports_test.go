@@ -29,6 +29,7 @@ var layers = map[string]struct {
 		"internal/migration", "internal/node", "internal/telemetry", "internal/web"},
 		"it wires; nobody below it knows the whole"},
 	"internal/archtest": {nil, "it looks at the tree from outside"},
+	"internal/attempt":  {[]string{"internal/failure"}, "it runs a function, whatever that does; applications carry it"},
 	"internal/audit": {[]string{"internal/chain", "internal/engine", "internal/task"},
 		"it seals acts through roles of its own; it knows no SQL and no HTTP"},
 	"internal/bench": {[]string{".", "deadletters", "embedded", "internal/broker/driver", "internal/broker/memory",
@@ -198,8 +199,11 @@ var layers = map[string]struct {
 	"operate": {[]string{".", "internal/chain", "internal/query"},
 		"the public API of operators is as light as the root package"},
 	"rabbitmq": {[]string{".", "internal/amqp"}, "a worker binary imports it: a client of RabbitMQ, and no server"},
-	"redisqueue": {[]string{"internal/clock", "internal/coalesce", "internal/failure", "internal/redislist",
-		"internal/spool"}, "applications that know no Tasker import it: a client of Redis, and no engine"},
+	"kafka": {[]string{"internal/attempt", "internal/clock", "internal/failure", "internal/spool"},
+		"applications that know no Tasker import it: a client of Kafka, and no engine"},
+	"redisqueue": {[]string{"internal/attempt", "internal/clock", "internal/coalesce", "internal/failure",
+		"internal/redislist", "internal/spool"},
+		"applications that know no Tasker import it: a client of Redis, and no engine"},
 	"internal/vitals":  {nil, "it measures the process, whatever that does; a worker binary carries it"},
 	"internal/webhook": {nil, "it signs and sends what it is given"},
 	"internal/wording": {nil, "it knows words, and not what they are about"},
@@ -288,21 +292,27 @@ func TestPublicPackagesAreLight(t *testing.T) {
 	}
 }
 
-// queueLight is all that an application gets with package redisqueue: a client of Redis, and no SQL.
-var queueLight = []string{"github.com/redis/rueidis", "golang.org/x/sys", module + "/internal/clock",
-	module + "/internal/coalesce", module + "/internal/failure", module + "/internal/redislist",
-	module + "/internal/spool"}
+// consumerLight is all that an application gets with each package for consumers: a client of its broker, and no SQL.
+var consumerLight = map[string][]string{
+	"redisqueue": {"github.com/redis/rueidis", "golang.org/x/sys", module + "/internal/attempt",
+		module + "/internal/clock", module + "/internal/coalesce", module + "/internal/failure",
+		module + "/internal/redislist", module + "/internal/spool"},
+	"kafka": {"github.com/twmb/franz-go", "github.com/klauspost/compress", "github.com/pierrec/lz4/v4",
+		"golang.org/x/crypto", "golang.org/x/sys", module + "/internal/attempt", module + "/internal/clock",
+		module + "/internal/coalesce", module + "/internal/failure", module + "/internal/spool"},
+}
 
-func TestRedisQueueIsLight(t *testing.T) {
+func TestConsumersAreLight(t *testing.T) {
 	t.Parallel()
-	deps := find(t, "redisqueue").Deps
-	if !slices.Contains(deps, queueLight[0]) {
-		t.Errorf("redisqueue does not use %s any more: change the rule", queueLight[0])
-	}
-	for _, path := range deps {
-		light := func(prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
-		if path == "database/sql" || !standard(path) && !slices.ContainsFunc(queueLight, light) {
-			t.Errorf("redisqueue brings %s along: every application would carry it", path)
+	for name, may := range consumerLight {
+		for _, path := range find(t, name).Deps {
+			light := func(prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
+			if path == "database/sql" || !standard(path) && !slices.ContainsFunc(may, light) {
+				t.Errorf("%s brings %s along: every application would carry it", name, path)
+			}
+		}
+		if !slices.ContainsFunc(find(t, name).Deps, func(path string) bool { return strings.HasPrefix(path, may[0]) }) {
+			t.Errorf("%s does not use %s any more: change the rule", name, may[0])
 		}
 	}
 }
@@ -398,7 +408,7 @@ var homes = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema/": {"internal/template"},
 	"github.com/spf13/cobra":                 {"internal/cli"},
 	"github.com/spf13/pflag":                 {"internal/cli"},
-	"github.com/twmb/franz-go/":              {"internal/kafkatest"},
+	"github.com/twmb/franz-go/":              {"internal/kafkatest", "kafka"},
 	"go.opentelemetry.io/":                   {"internal/telemetry"},
 	"go.uber.org/goleak":                     {"internal/broker/brokertest"},
 	"golang.org/x/sync":                      {"internal/bench", "internal/crashtest", "internal/demo", "internal/upkeep"},

@@ -31,6 +31,11 @@ func decodeEnvelope(m *message, d *Decoded) error {
 		}
 		d.Content.Payload = o["event"]
 		d.MessageID = cmp.Or(eventID(o), d.MessageID)
+		if err := d.eventKey(o); err != nil {
+			return err
+		}
+	} else {
+		d.MessageID = cmp.Or(d.MessageID, string(m.last("event_id")))
 	}
 	// A field of the envelope rules; a header says what that leaves out.
 	field := func(name string) string {
@@ -47,11 +52,30 @@ func decodeEnvelope(m *message, d *Decoded) error {
 		d.Attempts = count(n) + 1 // the first attempt is no retry
 	}
 	d.LastAt = instant(field("failed_at"))
-	for _, name := range []string{"status", "dlq_retry_count", "dlq_original_error", "dlq_retry_timestamp"} {
+	d.Stack = field("stack_trace")
+	if at := field("original_offset"); at != "" {
+		d.OriginPosition = field("original_partition") + "@" + at
+	}
+	for _, name := range []string{"status", "event_time", "dlq_retry_count", "dlq_original_error", "dlq_retry_timestamp"} {
 		d.detail(name, field(name))
 	}
 	d.Content.Headers = without(d.Content.Headers, among("original_topic", "error_type", "retry_count", "error",
 		"failed_at", "producer_id", "status", "dlq_retry_count", "dlq_original_error", "dlq_retry_timestamp"))
+	return nil
+}
+
+// eventKey takes the key of the event from its envelope, which has a key of its own. Envelopes of other programs do not
+// tell the key; there the key of the message stays.
+func (d *Decoded) eventKey(o map[string]json.RawMessage) error {
+	_, told := o["original_offset"]
+	switch key, bytes := o["event_key"], o["event_key_base64"]; {
+	case bytes != nil:
+		return decodeText(&d.Content.Key, bytes, "event_key", json.RawMessage(`"base64"`))
+	case key != nil:
+		d.Content.Key = []byte(jsonText(key))
+	case told:
+		d.Content.Key = nil
+	}
 	return nil
 }
 

@@ -1,0 +1,338 @@
+package kafka
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/spool"
+)
+
+const (
+	// DefaultTopic is the topic of dead letters.
+	DefaultTopic = "dead_letter_queue"
+	// maxRecord bounds a record here; brokers have bounds of their own, 1 MiB by default.
+	maxRecord = 64 << 20
+	// drainPause is the time between two tries to empty the spool.
+	drainPause = time.Second
+	// lettersAtOnce and letterBytes bound what is read from the spool at once.
+	lettersAtOnce, letterBytes = 200, 4 << 20
+	// aside is the directory in the spool for letters that Kafka refuses for good.
+	aside = "refused"
+)
+
+// ErrSpoolFull reports that Kafka did not take a dead letter, and that the files that would keep it have no space. The
+// caller must not commit the offset of the event.
+var ErrSpoolFull = errors.New("the dead letter could be stored neither in Kafka nor in the spool, which is full")
+
+// DeadLetterOptions are the settings of DeadLetters.
+type DeadLetterOptions struct {
+	// Kafka says how to reach the brokers: kgo.SeedBrokers, TLS, SASL. Required. Options of producing are set after them.
+	Kafka []kgo.Opt
+	// Topic is where dead letters go; it must exist. Defaults to DefaultTopic.
+	Topic string
+	// Dir is the directory of the spool. It is made if it is missing, and belongs to one process. It should be on a disk
+	// that outlives the process, or a restart elsewhere does not find what waits. Required.
+	Dir string
+	// MaxSpoolBytes bounds what waits in the spool; the files take up to 4 MiB more. Defaults to 256 MiB.
+	MaxSpoolBytes int64
+	// Timeout bounds the wait for Kafka. 1s to 5m. Defaults to 10s.
+	Timeout time.Duration
+	// ProducerID names the process in its letters. Defaults to the name of the host.
+	ProducerID string
+	// Now is the time. Defaults to time.Now.
+	Now func() time.Time
+	// Logger gets a message when letters go to the spool, when they are sent on, and for each that Kafka refuses.
+	// Defaults to silence.
+	Logger *slog.Logger
+}
+
+func (o *DeadLetterOptions) setDefaults() error {
+	if len(o.Kafka) == 0 || o.Dir == "" {
+		return errors.New("DeadLetterOptions needs Kafka and Dir")
+	}
+	if o.Topic == "" {
+		o.Topic = DefaultTopic
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Timeout < time.Second || o.Timeout > 5*time.Minute {
+		return fmt.Errorf("DeadLetterOptions.Timeout must be 1s to 5m, not %v", o.Timeout)
+	}
+	if o.MaxSpoolBytes < 0 {
+		return errors.New("DeadLetterOptions.MaxSpoolBytes must not be negative")
+	}
+	if o.ProducerID == "" {
+		o.ProducerID, _ = os.Hostname() // a letter without it is fine
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+// DeadLetters sends dead letters to their topic, and keeps in files what Kafka does not take. It is safe for concurrent
+// use; a process has one.
+type DeadLetters struct {
+	o      DeadLetterOptions
+	client *kgo.Client
+	spool  *spool.Spool
+
+	// draining is held by the one goroutine that reads the spool.
+	draining              sync.Mutex
+	sent, spooled, denied atomic.Int64
+}
+
+// OpenDeadLetters opens the spool, and logs what it finds there. It connects to nothing. Letters that wait there are
+// sent by Run. The caller closes it after its users.
+func OpenDeadLetters(o DeadLetterOptions) (*DeadLetters, error) {
+	if err := o.setDefaults(); err != nil {
+		return nil, err
+	}
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, o.Kafka...),
+		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.ProducerBatchMaxBytes(maxRecord),
+		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		// What was not answered in time goes to the spool and is sent again: twice is better than never.
+		kgo.AllowIdempotentProduceCancellation(), kgo.RecordDeliveryTimeout(o.Timeout),
+		kgo.ProduceRequestTimeout(o.Timeout))...)
+	if err != nil {
+		return nil, fmt.Errorf("open dead letters: %w", err)
+	}
+	s, found, err := spool.Open(o.Dir, spool.Options{MaxBytes: o.MaxSpoolBytes})
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	if found.Records > 0 || found.Torn > 0 {
+		o.Logger.Warn("dead letters wait in the spool", "dir", o.Dir, "letters", found.Records, "torn_bytes", found.Torn)
+	}
+	for _, d := range found.Damaged {
+		o.Logger.Error("a damaged record of the spool was set aside", "file", d.Path, "bytes", d.Bytes)
+	}
+	return &DeadLetters{o: o, client: client, spool: s}, nil
+}
+
+// SendToDLQ stores an event that its consumer gives up: in the dead letter topic or, while Kafka does not take it, in
+// the spool. topic is the topic that the event came from, "" for event.Topic, and retryCount how often it was tried
+// after the first time. The event is not changed.
+//
+// It returns nil when the letter is durable: confirmed by all in-sync replicas, or on disk. Only then the caller
+// commits the offset of the event. It blocks for Kafka, at most Timeout, and for a sync of the disk. While letters
+// wait in the spool, others join them there without a try.
+//
+// ErrSpoolFull says that the letter is nowhere. An event that is too large for the topic of dead letters is nowhere
+// either: raise max.message.bytes of that topic above that of the topics of events by 64 KiB, and call again. When ctx
+// ends before the letter is sent, it goes to the spool.
+func (d *DeadLetters) SendToDLQ(ctx context.Context, event *kgo.Record, topic string, err error, retryCount int) error {
+	if topic == "" {
+		topic = event.Topic
+	}
+	f := failed{event: event, topic: topic, err: err, retries: retryCount, at: d.o.Now(), producer: d.o.ProducerID}
+	letter := f.letter(d.o.Topic)
+	if d.spool.Stats().Records == 0 {
+		err := d.produce(ctx, letter)[0]
+		if err == nil {
+			d.sent.Add(1)
+			return nil
+		}
+		if permanent(err) {
+			return fmt.Errorf("send a dead letter to %s: %w", d.o.Topic, err)
+		}
+		d.o.Logger.Error("Kafka does not take a dead letter; it goes to the spool",
+			"topic", d.o.Topic, "event_id", f.id(), "error", err)
+	}
+	return d.keep(ctx, letter)
+}
+
+// keep puts a letter into the spool.
+func (d *DeadLetters) keep(ctx context.Context, letter *kgo.Record) error {
+	record, err := encode(letter)
+	if err == nil {
+		err = d.spool.Append(context.WithoutCancel(ctx), record)
+	}
+	var full *spool.FullError
+	if errors.As(err, &full) {
+		return fmt.Errorf("%w (%d of %d bytes)", ErrSpoolFull, full.Bytes, full.Limit)
+	}
+	if err != nil {
+		return fmt.Errorf("write a dead letter to the spool: %w", err)
+	}
+	d.spooled.Add(1)
+	return nil
+}
+
+// produce sends letters and returns an error for each, nil for those that are confirmed. Letters without an answer may
+// have arrived.
+func (d *DeadLetters) produce(ctx context.Context, letters ...*kgo.Record) []error {
+	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout)
+	defer cancel()
+	errs := make([]error, len(letters))
+	var wait sync.WaitGroup
+	wait.Add(len(letters))
+	for i, letter := range letters {
+		letter.Context = nil // a record keeps that of an earlier try
+		d.client.Produce(ctx, letter, func(_ *kgo.Record, err error) {
+			errs[i] = err
+			wait.Done()
+		})
+	}
+	wait.Wait()
+	return errs
+}
+
+// permanent reports whether a letter that failed with err can never be sent as it is.
+func permanent(err error) bool {
+	return errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) ||
+		errors.Is(err, kerr.InvalidRecord)
+}
+
+// Run sends on what waits in the spool, as soon as that is possible, until ctx ends; it returns nil then. A Consumer
+// runs it; an application without a Consumer does so itself. It may run several times at once.
+func (d *DeadLetters) Run(ctx context.Context) error {
+	waiting := false
+	for ctx.Err() == nil {
+		sent, err := d.Drain(ctx)
+		if sent > 0 {
+			d.o.Logger.Info("dead letters were sent on from the spool", "letters", sent,
+				"waiting", d.spool.Stats().Records)
+		}
+		if err != nil && !waiting && ctx.Err() == nil {
+			d.o.Logger.Warn("dead letters wait in the spool", "error", err)
+		}
+		waiting = err != nil
+		_ = clock.Sleep(ctx, drainPause) // its error ends the loop
+	}
+	return nil
+}
+
+// Drain sends letters of the spool, in order, until none waits, and returns how many it sent. It stops at the first
+// that Kafka does not take now, which is its error. One that Kafka refuses for good, because it is too large, is moved
+// to a file in the directory "refused" of the spool.
+func (d *DeadLetters) Drain(ctx context.Context) (sent int, err error) {
+	d.draining.Lock()
+	defer d.draining.Unlock()
+	for ctx.Err() == nil {
+		records, err := d.spool.Read(lettersAtOnce, letterBytes)
+		if err != nil || len(records) == 0 {
+			return sent, err
+		}
+		n, err := d.sendOn(ctx, records)
+		sent += n
+		if err != nil {
+			return sent, err
+		}
+	}
+	return sent, ctx.Err()
+}
+
+// sendOn sends records of the spool and drops those that need no more care.
+func (d *DeadLetters) sendOn(ctx context.Context, records [][]byte) (sent int, err error) {
+	letters := make([]*kgo.Record, 0, len(records))
+	for _, r := range records {
+		letter, decodeErr := decode(r)
+		if decodeErr != nil {
+			// Its checksum is right, so another version of the program wrote it: nothing behind it may overtake it.
+			err = decodeErr
+			break
+		}
+		letters = append(letters, letter)
+	}
+	done := 0
+	for i, failure := range d.produce(ctx, letters...) {
+		if failure != nil && permanent(failure) && len(letters) > 1 {
+			failure = d.produce(ctx, letters[i])[0] // a broker refuses a batch as a whole
+		}
+		if failure != nil && permanent(failure) {
+			failure = d.setAside(records[i], failure)
+		} else if failure == nil {
+			sent++
+		}
+		if failure != nil {
+			err = failure
+			break
+		}
+		done++
+	}
+	d.sent.Add(int64(sent))
+	return sent, errors.Join(err, d.spool.Done(done))
+}
+
+// setAside writes a letter that Kafka refuses to a file.
+func (d *DeadLetters) setAside(record []byte, why error) error {
+	dir := filepath.Join(d.o.Dir, aside)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("set a dead letter aside: %w", err)
+	}
+	f, err := os.CreateTemp(dir, "*.json")
+	if err != nil {
+		return fmt.Errorf("set a dead letter aside: %w", err)
+	}
+	_, err = f.Write(record)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("set a dead letter aside: %w", err)
+	}
+	d.denied.Add(1)
+	d.o.Logger.Error("Kafka refuses a dead letter; it was set aside", "file", f.Name(), "error", why)
+	return nil
+}
+
+// DeadLetterStatus is what DeadLetters knows of itself. Counts are since it was opened.
+type DeadLetterStatus struct {
+	// SpoolLetters and SpoolBytes wait in the spool, which takes SpoolLimit bytes.
+	SpoolLetters int   `json:"spool_letters"`
+	SpoolBytes   int64 `json:"spool_bytes"`
+	SpoolLimit   int64 `json:"spool_limit"`
+	Sent         int64 `json:"sent"`    // to the topic
+	Spooled      int64 `json:"spooled"` // to the spool first
+	Refused      int64 `json:"refused"` // by Kafka, for good; set aside
+	// Damaged is how many pieces of the spool were set aside.
+	Damaged int `json:"damaged"`
+}
+
+// Status returns what DeadLetters knows of itself. It asks no broker.
+func (d *DeadLetters) Status() DeadLetterStatus {
+	s := d.spool.Stats()
+	return DeadLetterStatus{SpoolLetters: s.Records, SpoolBytes: s.Bytes, SpoolLimit: s.Limit, Sent: d.sent.Load(),
+		Spooled: d.spooled.Load(), Refused: d.denied.Load(), Damaged: len(s.Damaged)}
+}
+
+// Close ends the use of the spool; what waits there stays. A second call does nothing.
+func (d *DeadLetters) Close() error {
+	d.client.Close()
+	return d.spool.Close()
+}
+
+// spooledLetter is a letter in the spool. A nil Key or Value is null, which is not "".
+type spooledLetter struct {
+	Topic   string             `json:"topic"`
+	Key     []byte             `json:"key"`
+	Value   []byte             `json:"value"`
+	Headers []kgo.RecordHeader `json:"headers"`
+}
+
+func encode(r *kgo.Record) ([]byte, error) {
+	return json.Marshal(spooledLetter{r.Topic, r.Key, r.Value, r.Headers})
+}
+
+func decode(b []byte) (*kgo.Record, error) {
+	var l spooledLetter
+	if err := json.Unmarshal(b, &l); err != nil {
+		return nil, fmt.Errorf("a record of the spool is no dead letter of this version of the program: %w", err)
+	}
+	return &kgo.Record{Topic: l.Topic, Key: l.Key, Value: l.Value, Headers: l.Headers}, nil
+}

@@ -1,0 +1,36 @@
+// Package kafka is for applications that consume topics of Kafka: it delivers an event again that failed, remembers
+// how often across restarts, and sends what fails for good to a dead letter topic, in a format that Tasker and other
+// programs read. It uses franz-go.
+//
+// A [Consumer] is a member of a consumer group that runs a function for each event:
+//
+//	letters, err := kafka.OpenDeadLetters(kafka.DeadLetterOptions{
+//		Kafka: []kgo.Opt{kgo.SeedBrokers("localhost:9092")}, Dir: "/var/lib/app/spool"})
+//	...
+//	consumer, err := kafka.NewConsumer(kafka.ConsumerOptions{
+//		Kafka: []kgo.Opt{kgo.SeedBrokers("localhost:9092")}, Group: "billing", Topics: []string{"orders"},
+//		Handler: func(ctx context.Context, event *kgo.Record) error { return charge(ctx, event.Value) },
+//		Letters: letters,
+//	})
+//	...
+//	err = consumer.Run(ctx)
+//
+// An application with a loop of its own calls [DeadLetters.SendToDLQ] for an event that it gives up, and commits the
+// offset after it returned nil.
+//
+// # Delivery
+//
+// Delivery is at least once. Events of a partition run one after another, in their order, and partitions run at the
+// same time. An event that failed is run again before those behind it; other partitions go on. The number of its
+// failures is stored with the offset that the group has committed, so it survives a restart and moves with the
+// partition to another member. It is gone when the event succeeds.
+//
+// An offset is committed when all events before it have succeeded or are dead letters. A dead letter that Kafka does
+// not take is written to files, the spool, and sent later, also by the next process. When the spool is full, the
+// partition waits. Nothing is skipped, and nothing ends the consumer.
+//
+// # Reading
+//
+// The package contains no engine and no database driver. Begin with consumer.go, then partition.go and progress.go;
+// dead_letters.go sends, letter.go has the format.
+package kafka

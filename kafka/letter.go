@@ -1,0 +1,173 @@
+package kafka
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taskerhq/tasker/internal/attempt"
+	"github.com/taskerhq/tasker/internal/failure"
+)
+
+// Limits of the texts of a dead letter, in bytes, the mark of a cut included.
+const (
+	MaxError      = 8 << 10
+	MaxErrorType  = 255
+	MaxStackTrace = 4096
+)
+
+// Headers of a dead letter. They stand behind those of the event.
+const (
+	HeaderOriginalTopic = "original_topic"
+	HeaderErrorType     = "error_type"
+	HeaderRetryCount    = "retry_count"
+	// The others are only on letters whose event is not JSON.
+	HeaderError      = "error"
+	HeaderFailedAt   = "failed_at"
+	HeaderProducerID = "producer_id"
+	HeaderEventID    = "event_id"
+)
+
+// ours are the headers that a letter has once.
+var ours = []string{HeaderOriginalTopic, HeaderErrorType, HeaderRetryCount, HeaderError, HeaderFailedAt,
+	HeaderProducerID}
+
+// failed is an event that its consumer gives up.
+type failed struct {
+	event    *kgo.Record
+	topic    string
+	err      error
+	retries  int
+	at       time.Time
+	producer string
+}
+
+// envelope is the value of a dead letter whose event is JSON.
+type envelope struct {
+	EventID       string          `json:"event_id"`
+	EventType     string          `json:"event_type"`
+	Event         json.RawMessage `json:"event"`
+	OriginalTopic string          `json:"original_topic"`
+	Error         string          `json:"error"`
+	RetryCount    int             `json:"retry_count"`
+	FailedAt      string          `json:"failed_at"`
+	ProducerID    string          `json:"producer_id"`
+	Status        string          `json:"status"`
+	ErrorType     string          `json:"error_type"`
+	StackTrace    string          `json:"stack_trace,omitempty"`
+	// EventKey is the key of the event, EventKeyBase64 one that is not UTF-8; neither: it has none.
+	EventKey       *string `json:"event_key,omitempty"`
+	EventKeyBase64 string  `json:"event_key_base64,omitempty"`
+	EventTime      string  `json:"event_time,omitempty"`
+	// OriginalPartition and OriginalOffset are where the event was.
+	OriginalPartition int32 `json:"original_partition"`
+	OriginalOffset    int64 `json:"original_offset"`
+}
+
+// id identifies the event: its member event_id, its header of that name, or else its place.
+func (f *failed) id() string {
+	var event struct {
+		ID any `json:"event_id"`
+	}
+	if json.Unmarshal(f.event.Value, &event) == nil {
+		switch id := event.ID.(type) {
+		case string:
+			if id != "" {
+				return id
+			}
+		case float64:
+			return strconv.FormatFloat(id, 'f', -1, 64)
+		}
+	}
+	for _, h := range slices.Backward(f.event.Headers) {
+		if h.Key == HeaderEventID && len(h.Value) > 0 && utf8.Valid(h.Value) {
+			return string(h.Value)
+		}
+	}
+	return fmt.Sprintf("%s:%d@%d", f.topic, f.event.Partition, f.event.Offset)
+}
+
+// letter returns the record of the dead letter. An event that is JSON is put into an envelope; any other stays the
+// value, byte for byte, with its key, and headers tell of the failure.
+func (f *failed) letter(topic string) *kgo.Record {
+	headers := slices.Clone(f.event.Headers)
+	headers = slices.DeleteFunc(headers, func(h kgo.RecordHeader) bool { return slices.Contains(ours, h.Key) })
+	add := func(name, value string) {
+		headers = append(headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
+	}
+	add(HeaderOriginalTopic, f.topic)
+	add(HeaderErrorType, f.errorType())
+	add(HeaderRetryCount, strconv.Itoa(max(f.retries, 0)))
+	id := f.id()
+	if f.isJSON() {
+		return &kgo.Record{Topic: topic, Key: []byte(id), Value: f.envelope(id), Headers: headers}
+	}
+	add(HeaderError, f.errorText())
+	add(HeaderFailedAt, f.failedAt())
+	add(HeaderProducerID, f.producer)
+	if !slices.ContainsFunc(headers, func(h kgo.RecordHeader) bool { return h.Key == HeaderEventID }) {
+		add(HeaderEventID, id)
+	}
+	return &kgo.Record{Topic: topic, Key: f.event.Key, Value: f.event.Value, Headers: headers}
+}
+
+// isJSON reports whether the event can be a member of the envelope: null would be a missing event.
+func (f *failed) isJSON() bool {
+	v := f.event.Value
+	return json.Valid(v) && utf8.Valid(v) && string(bytes.TrimSpace(v)) != "null" &&
+		len(bytes.TrimSpace(v)) == len(v) // white space around it would be lost
+}
+
+// envelope returns the value of a letter. The event keeps its bytes: json.Marshal would change its white space and
+// escapes, so it is put in behind.
+func (f *failed) envelope(id string) []byte {
+	const placeholder = "null"
+	e := envelope{EventID: id, EventType: "dlq.message", Event: json.RawMessage(placeholder), OriginalTopic: f.topic,
+		Error: f.errorText(), RetryCount: max(f.retries, 0), FailedAt: f.failedAt(), ProducerID: f.producer,
+		Status: "pending", ErrorType: f.errorType(), StackTrace: failure.Cut(attempt.Stack(f.err), MaxStackTrace),
+		OriginalPartition: f.event.Partition, OriginalOffset: f.event.Offset}
+	if !f.event.Timestamp.IsZero() {
+		e.EventTime = f.event.Timestamp.UTC().Format(time.RFC3339Nano)
+	}
+	switch key := f.event.Key; {
+	case key == nil:
+	case utf8.Valid(key):
+		text := string(key)
+		e.EventKey = &text
+	default:
+		e.EventKeyBase64 = base64.StdEncoding.EncodeToString(key)
+	}
+	b, err := json.Marshal(e)
+	if err != nil { // texts and numbers can always be written
+		return f.event.Value
+	}
+	before, after, _ := bytes.Cut(b, []byte(`"event":`+placeholder))
+	return slices.Concat(before, []byte(`"event":`), f.event.Value, after)
+}
+
+func (f *failed) errorText() string {
+	if f.err == nil {
+		return ""
+	}
+	return failure.Cut(f.err.Error(), MaxError)
+}
+
+func (f *failed) errorType() string { return failure.Cut(attempt.TypeName(f.err), MaxErrorType) }
+
+func (f *failed) failedAt() string { return f.at.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }
+
+// Permanent marks an error as one that another attempt would meet again: the event becomes a dead letter at once. It
+// returns nil for nil. The mark changes neither the text nor what errors.Is and errors.As find.
+func Permanent(err error) error { return attempt.Permanent(err) }
+
+// IsPermanent reports whether an error rules another attempt out: it is marked with Permanent; or its method
+// Retryable() bool says so; or it has a method Class() string that says "logic". The first of these in the chain of err
+// that says anything decides. Everything else is worth another attempt.
+func IsPermanent(err error) bool { return attempt.IsPermanent(err) }

@@ -1,0 +1,110 @@
+package kafka_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/broker/format"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/kafkatest"
+	"github.com/taskerhq/tasker/kafka"
+)
+
+// asMessage is a letter as a source of Tasker receives it.
+func asMessage(r *kgo.Record) driver.Message {
+	m := driver.Message{Key: r.Key, Payload: r.Value, Time: r.Timestamp, Origin: r.Topic}
+	for _, h := range r.Headers {
+		m.Headers = append(m.Headers, deadletter.Header{Name: h.Key, Value: h.Value})
+	}
+	return m
+}
+
+// TestFormat sends events of all kinds and reads them as Tasker does: nothing of an event is lost.
+func TestFormat(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, kafkatest.Shared(t), 1)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	d := r.letters(kafka.DeadLetterOptions{ProducerID: "billing-1", Now: func() time.Time { return at }})
+	sent := at.Add(-time.Hour)
+	headers := []kgo.RecordHeader{{Key: "trace", Value: []byte("1")}, {Key: "trace", Value: []byte{0xff}},
+		{Key: "empty"}, {Key: "tasker-letter", Value: []byte("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70")},
+		{Key: "retry_count", Value: []byte("9")}}
+	events := map[string]struct {
+		event kgo.Record
+		id    string
+	}{
+		"Object":     {kgo.Record{Key: []byte("k"), Value: []byte(`{"event_id":"e-1", "n": 12345678901234567890 }`)}, "e-1"},
+		"Number":     {kgo.Record{Value: []byte(`1.0`)}, "orders:3@17"},
+		"IDIsNumber": {kgo.Record{Key: []byte{}, Value: []byte(`{"event_id":42}`)}, "42"},
+		"KeyIsBytes": {kgo.Record{Key: []byte{0xff, 0}, Value: []byte(`{}`)}, "orders:3@17"},
+		"Bytes":      {kgo.Record{Key: []byte{0xff, 0}, Value: []byte{0, 1, 0xff}}, "orders:3@17"},
+		"Text":       {kgo.Record{Value: []byte("a b")}, "orders:3@17"},
+		"NullText":   {kgo.Record{Value: []byte("null")}, "orders:3@17"},
+		"WhiteSpace": {kgo.Record{Value: []byte(" {} \n")}, "orders:3@17"},
+		"Tombstone":  {kgo.Record{Key: []byte("k"), Value: nil}, "orders:3@17"},
+		"Empty":      {kgo.Record{Key: []byte("k"), Value: []byte{}}, "orders:3@17"},
+		"IDInHeader": {kgo.Record{Value: []byte("x"),
+			Headers: []kgo.RecordHeader{{Key: "event_id", Value: []byte("h-1")}}}, "h-1"},
+		"LooksLikeHoles": {kgo.Record{Value: []byte(`{"event_id":"\"event\":null"}`)}, `"event":null`},
+	}
+	var names []string
+	for name, e := range events {
+		names = append(names, name)
+		event := e.event
+		event.Topic, event.Partition, event.Offset, event.Timestamp = r.topic, 3, 17, sent
+		event.Headers = append(event.Headers, headers...)
+		err := d.SendToDLQ(context.Background(), &event, "orders", fmt.Errorf("store: %w", errors.New("is down")), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, letter := range r.dlq(len(events)) {
+		t.Run(names[i], func(t *testing.T) {
+			want := events[names[i]]
+			got := format.Decode(asMessage(letter), "")
+			if got.Format != "dlq_envelope" || got.Undecoded != "" {
+				t.Fatalf("%s: %s", got.Format, got.Undecoded)
+			}
+			type facts struct {
+				Origin, Handler, Type, Message, ID string
+				Attempts                           int
+				Letter                             string
+			}
+			if diff := cmp.Diff(facts{"orders", "billing-1", "error", "store: is down", want.id, 3,
+				"0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70"},
+				facts{got.Origin, got.Handler, got.Failure.Type, got.Failure.Message, got.MessageID, got.Attempts,
+					got.Letter.String()}); diff != "" {
+				t.Error(diff)
+			}
+			if got.LastAt.Time().UTC() != at {
+				t.Errorf("failed at %v", got.LastAt.Time())
+			}
+			if diff := cmp.Diff(want.event.Value, got.Content.Payload); diff != "" {
+				t.Error("payload", diff)
+			}
+			if diff := cmp.Diff(want.event.Key, got.Content.Key); diff != "" {
+				t.Error("key", diff)
+			}
+			if names := headerNames(got.Content.Headers); !strings.HasPrefix(strings.TrimPrefix(names, "event_id=h-1 "),
+				"trace=1 trace=\xff empty=") {
+				t.Errorf("headers %q", names)
+			}
+		})
+	}
+}
+
+func headerNames(headers []deadletter.Header) string {
+	var b strings.Builder
+	for _, h := range headers {
+		fmt.Fprintf(&b, "%s=%s ", h.Name, h.Value)
+	}
+	return b.String()
+}

@@ -1,0 +1,183 @@
+package kafka
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taskerhq/tasker/internal/attempt"
+)
+
+const (
+	// maxQueued and fewQueued are how many events of a partition wait here until no more are fetched, and until they are
+	// again.
+	maxQueued, fewQueued = 2000, 1000
+	// storePause is the pause after a dead letter that could not be stored; it doubles up to maxStorePause.
+	storePause, maxStorePause = time.Second, time.Minute
+	// jitter is the greatest share of a delay that is added to it.
+	jitter = 0.25
+)
+
+// place is a partition of a topic.
+type place struct {
+	topic string
+	n     int32
+}
+
+// partition runs the events of one partition, one after another.
+type partition struct {
+	*Consumer
+	at    place
+	first count // of the event at the offset that was committed
+
+	// running is the context of the handler, stopping that of its pauses.
+	running, stopping context.Context
+	abort, stop       context.CancelFunc
+	done              chan struct{}
+
+	mu     sync.Mutex
+	queue  []*kgo.Record
+	paused bool
+	wake   chan struct{}
+}
+
+// begin starts to run the events of a partition.
+func (c *Consumer) begin(at place, first count) *partition {
+	p := &partition{Consumer: c, at: at, first: first, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	p.running, p.abort = context.WithCancel(context.Background())
+	p.stopping, p.stop = context.WithCancel(p.running)
+	// An earlier time with this partition may have paused it.
+	c.client.ResumeFetchPartitions(map[string][]int32{at.topic: {at.n}})
+	go p.run()
+	return p
+}
+
+// wait waits for the event that runs, for a time; then its context ends.
+func (p *partition) wait(limit time.Duration) {
+	timer := time.AfterFunc(max(limit, 0), p.abort)
+	defer timer.Stop()
+	<-p.done
+	p.abort()
+}
+
+// add queues events. When many wait no more are fetched.
+func (p *partition) add(records []*kgo.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue = append(p.queue, records...)
+	if len(p.queue) > maxQueued && !p.paused {
+		p.paused = true
+		p.client.PauseFetchPartitions(map[string][]int32{p.at.topic: {p.at.n}})
+	}
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next blocks for the next event; nil when the partition ends.
+func (p *partition) next() *kgo.Record {
+	for p.stopping.Err() == nil {
+		if r := p.take(); r != nil {
+			return r
+		}
+		select {
+		case <-p.wake:
+		case <-p.stopping.Done():
+		}
+	}
+	return nil
+}
+
+func (p *partition) take() *kgo.Record {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.queue) == 0 {
+		return nil
+	}
+	r := p.queue[0]
+	p.queue[0] = nil
+	p.queue = p.queue[1:]
+	if p.paused && len(p.queue) < fewQueued {
+		p.paused = false
+		p.client.ResumeFetchPartitions(map[string][]int32{p.at.topic: {p.at.n}})
+	}
+	return r
+}
+
+// run runs events until the partition ends.
+func (p *partition) run() {
+	defer close(p.done)
+	for r := p.next(); r != nil; r = p.next() {
+		result, settled := p.settle(r)
+		if !settled {
+			return
+		}
+		p.o.OnResult(r, result)
+		p.progress.done(p.at, r)
+		p.count(func(s *ConsumerStats) {
+			if result.DeadLetter {
+				s.DeadLetter++
+			} else {
+				s.Succeeded++
+			}
+		})
+	}
+}
+
+// settle runs an event until it succeeds or is stored as a dead letter. It is false when the partition ends before.
+func (p *partition) settle(r *kgo.Record) (Result, bool) {
+	var result Result
+	if p.first.offset == r.Offset {
+		result.Failures = p.first.failures
+	}
+	for {
+		err := attempt.Run(func() error { return p.o.Handler(p.running, r) })
+		if err == nil {
+			return result, true
+		}
+		if p.running.Err() != nil { // it was told to end; that is no failure of the event
+			return result, false
+		}
+		result.Failures++
+		result.Err = err
+		p.count(func(s *ConsumerStats) { s.Failures++ })
+		if result.Failures >= p.o.MaxAttempts || p.o.Permanent(err) {
+			result.DeadLetter = true
+			return result, p.giveUp(r, result)
+		}
+		delay := p.delay(result.Failures)
+		p.o.Logger.Warn("an event failed and is delivered again", "topic", r.Topic, "partition", r.Partition,
+			"offset", r.Offset, "failures", result.Failures, "delay", delay, "error", err)
+		if err := p.progress.failed(p.at, r, result.Failures); err != nil {
+			p.o.Logger.Warn("the number of failures cannot be stored", "error", err)
+		}
+		if p.o.Clock.Sleep(p.stopping, delay) != nil {
+			return result, false
+		}
+	}
+}
+
+// giveUp stores a dead letter. While that is not possible it tries again: the event is not passed over.
+func (p *partition) giveUp(r *kgo.Record, result Result) bool {
+	for pause := storePause; ; pause = min(2*pause, maxStorePause) {
+		err := p.o.Letters.SendToDLQ(p.running, r, r.Topic, result.Err, result.Failures-1)
+		if err == nil {
+			return true
+		}
+		p.o.Logger.Error("a dead letter cannot be stored; its partition waits", "topic", r.Topic,
+			"partition", r.Partition, "offset", r.Offset, "error", err)
+		if p.o.Clock.Sleep(p.stopping, pause) != nil {
+			return false
+		}
+	}
+}
+
+// delay is how long an event waits after so many failures.
+func (p *partition) delay(failures int) time.Duration {
+	d := min(float64(p.o.RetryBase)*math.Pow(2, float64(failures-1)), float64(p.o.RetryMax))
+	return time.Duration(d * (1 + jitter*p.o.Random()))
+}

@@ -1,0 +1,188 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// metadataPrefix begins the text that is stored with an offset while the event there has failed.
+const metadataPrefix = "tasker failures="
+
+// count is how often the event at an offset failed.
+type count struct {
+	offset   int64
+	failures int
+}
+
+// progress is how far the partitions of a consumer are. It is stored with the group: an offset, and with it how often
+// the event there has failed. No other place would survive a restart and follow the partition to another member.
+type progress struct {
+	client *kgo.Client
+	group  string
+
+	committing sync.Mutex
+	mu         sync.Mutex
+	places     map[place]*mark
+}
+
+// mark is how far a partition is.
+type mark struct {
+	offset   kgo.EpochOffset
+	failures int
+	version  int // changes with the mark
+	stored   int // the version that the group has
+}
+
+func newProgress(client *kgo.Client, group string) *progress {
+	return &progress{client: client, group: group, places: map[place]*mark{}}
+}
+
+// done notes that an event needs no more care. It is committed later.
+func (g *progress) done(at place, r *kgo.Record) {
+	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}, 0)
+}
+
+// failed commits how often an event has failed. The offset is that of the event: it is delivered again.
+func (g *progress) failed(at place, r *kgo.Record, failures int) error {
+	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset}, failures)
+	return g.commit([]place{at})
+}
+
+func (g *progress) set(at place, offset kgo.EpochOffset, failures int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := g.places[at]
+	if m == nil {
+		m = &mark{}
+		g.places[at] = m
+	}
+	m.offset, m.failures = offset, failures
+	m.version++
+}
+
+// forget drops partitions that belong to others now.
+func (g *progress) forget(list []place) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, at := range list {
+		delete(g.places, at)
+	}
+}
+
+// commit stores what has changed, of all partitions or of those given.
+func (g *progress) commit(only []place) error {
+	g.committing.Lock()
+	defer g.committing.Unlock()
+	marks := g.changed(only)
+	if len(marks) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	defer cancel()
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	for at, m := range marks {
+		if offsets[at.topic] == nil {
+			offsets[at.topic] = map[int32]kgo.EpochOffset{}
+		}
+		offsets[at.topic][at.n] = m.offset
+	}
+	var failure error
+	g.client.CommitOffsetsSync(withMetadata(ctx, marks), offsets,
+		func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, answer *kmsg.OffsetCommitResponse, err error) {
+			failure = errors.Join(err, g.stored(marks, answer))
+		})
+	return failure
+}
+
+// changed returns copies of marks that the group does not have.
+func (g *progress) changed(only []place) map[place]mark {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if only == nil {
+		for at := range g.places {
+			only = append(only, at)
+		}
+	}
+	out := map[place]mark{}
+	for _, at := range only {
+		if m := g.places[at]; m != nil && m.version != m.stored {
+			out[at] = *m
+		}
+	}
+	return out
+}
+
+// withMetadata puts the numbers of failures into a commit.
+func withMetadata(ctx context.Context, marks map[place]mark) context.Context {
+	return kgo.PreCommitFnContext(ctx, func(request *kmsg.OffsetCommitRequest) error {
+		for i := range request.Topics {
+			t := &request.Topics[i]
+			for j := range t.Partitions {
+				p := &t.Partitions[j]
+				text := ""
+				if n := marks[place{t.Topic, p.Partition}].failures; n > 0 {
+					text = metadataPrefix + strconv.Itoa(n)
+				}
+				p.Metadata = &text
+			}
+		}
+		return nil
+	})
+}
+
+// stored notes what a commit has stored, and returns an error for the rest.
+func (g *progress) stored(marks map[place]mark, answer *kmsg.OffsetCommitResponse) error {
+	if answer == nil {
+		return nil // the error of the commit says why
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var failure error
+	for _, t := range answer.Topics {
+		for _, p := range t.Partitions {
+			at := place{t.Topic, p.Partition}
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				failure = fmt.Errorf("topic %s, partition %d: %w", t.Topic, p.Partition, err)
+			} else if m := g.places[at]; m != nil {
+				m.stored = marks[at].version
+			}
+		}
+	}
+	return failure
+}
+
+// counts reads how often the events at the committed offsets have failed.
+func (g *progress) counts(ctx context.Context, list []place) (map[place]count, error) {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	topics := make([]string, 0, len(list))
+	for _, at := range list {
+		topics = append(topics, at.topic)
+	}
+	stored, err := kadm.NewClient(g.client).FetchOffsetsForTopics(ctx, g.group, topics...)
+	if err != nil {
+		return nil, fmt.Errorf("read the offsets of group %s: %w", g.group, err)
+	}
+	out := map[place]count{}
+	for _, at := range list {
+		// Without a count, no offset matches.
+		out[at] = count{offset: -1}
+		if o, ok := stored.Lookup(at.topic, at.n); ok && o.Err == nil {
+			if text, ok := strings.CutPrefix(o.Metadata, metadataPrefix); ok {
+				if n, err := strconv.Atoi(text); err == nil && n > 0 {
+					out[at] = count{offset: o.At, failures: n}
+				}
+			}
+		}
+	}
+	return out, nil
+}

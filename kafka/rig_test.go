@@ -1,0 +1,209 @@
+package kafka_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.uber.org/goleak"
+
+	"github.com/taskerhq/tasker/internal/kafkatest"
+	"github.com/taskerhq/tasker/kafka"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("os/exec.(*Cmd).watchCtx"))
+}
+
+// patience is how long a test waits for what has to happen.
+const patience = 60 * time.Second
+
+// rig is an application with a topic of events, one of dead letters, and a group.
+type rig struct {
+	*testing.T
+	url, topic, dead, group, dir string
+
+	admin *kadm.Client
+}
+
+func newRig(t *testing.T, url string, partitions int) *rig {
+	t.Helper()
+	prefix := kafkatest.NewPrefix(t, url)
+	r := &rig{T: t, url: url, topic: prefix + "orders", dead: prefix + "dead", group: prefix + "billing",
+		dir: filepath.Join(t.TempDir(), "spool")}
+	kafkatest.CreateTopic(t, url, r.topic, partitions)
+	kafkatest.CreateTopic(t, url, r.dead, 1)
+	return r
+}
+
+func (r *rig) seeds() []kgo.Opt {
+	return []kgo.Opt{kgo.SeedBrokers(strings.TrimPrefix(r.url, "kafka://"))}
+}
+
+// letters opens the dead letters of the application.
+func (r *rig) letters(o kafka.DeadLetterOptions) *kafka.DeadLetters {
+	r.Helper()
+	o.Kafka, o.Topic = r.seeds(), r.dead
+	if o.Dir == "" {
+		o.Dir = r.dir
+	}
+	d, err := kafka.OpenDeadLetters(o)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// skip is a clock whose pauses are over at once.
+type skip struct{}
+
+func (skip) Now() time.Time { return time.Now() }
+func (skip) Sleep(ctx context.Context, _ time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Millisecond): // a loop that waits for a server must not spin
+		return nil
+	}
+}
+
+// consume runs a consumer until stop is called.
+func (r *rig) consume(o kafka.ConsumerOptions) (stop func()) {
+	r.Helper()
+	o.Kafka, o.Group, o.Topics = append(r.seeds(), kgo.SessionTimeout(10*time.Second)), r.group, []string{r.topic}
+	if o.Clock == nil {
+		o.Clock = skip{}
+	}
+	c, err := kafka.NewConsumer(o)
+	if err != nil {
+		r.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			r.Error(err)
+		}
+	})
+	r.Cleanup(stop)
+	return stop
+}
+
+// produce writes events, the value of each in a partition.
+func (r *rig) produce(partition int32, values ...string) {
+	r.Helper()
+	client := kafkatest.Client(r, r.url, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	for _, v := range values {
+		record := &kgo.Record{Topic: r.topic, Partition: partition, Key: []byte("key-" + v), Value: []byte(v)}
+		if err := client.ProduceSync(context.Background(), record).FirstErr(); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// dlq reads the dead letter topic until it has n letters.
+func (r *rig) dlq(n int) []*kgo.Record {
+	r.Helper()
+	client := kafkatest.Client(r, r.url, kgo.ConsumeTopics(r.dead),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var out []*kgo.Record
+	for len(out) < n && ctx.Err() == nil {
+		out = append(out, client.PollFetches(ctx).Records()...)
+	}
+	if len(out) != n {
+		r.Fatalf("%d dead letters, want %d", len(out), n)
+	}
+	return out
+}
+
+// members returns the envelope of a letter.
+func members(t *testing.T, letter *kgo.Record) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := json.Unmarshal(letter.Value, &out); err != nil {
+		t.Fatalf("%v: %s", err, letter.Value)
+	}
+	return out
+}
+
+// committed returns the offset that the group has committed, and the text beside it.
+func (r *rig) committed(partition int32) (int64, string) {
+	r.Helper()
+	if r.admin == nil {
+		r.admin = kafkatest.Admin(r, r.url)
+	}
+	offsets, err := r.admin.FetchOffsets(context.Background(), r.group)
+	if err != nil { // the coordinator is not there yet
+		return -1, err.Error()
+	}
+	o, ok := offsets.Lookup(r.topic, partition)
+	if !ok {
+		return -1, ""
+	}
+	return o.At, o.Metadata
+}
+
+// eventually polls until ok returns true.
+func (r *rig) eventually(what string, ok func() bool) {
+	r.Helper()
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// journal notes which events ran, in order.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) add(format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, fmt.Sprintf(format, args...))
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Join(j.lines, " ")
+}
+
+func (j *journal) count(line string) (n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, l := range j.lines {
+		if l == line {
+			n++
+		}
+	}
+	return n
+}
+
+// files returns the names of files in a directory, none if it does not exist.
+func files(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
