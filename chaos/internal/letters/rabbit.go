@@ -192,7 +192,8 @@ func (r *rabbit) from(_ int, id string) ([]found, error) {
 // waitingScript counts what is in a queue: ready, and delivered without an acknowledgement.
 const waitingScript = `case rabbit_amqqueue:lookup(rabbit_misc:r(<<"/">>, queue, <<"%s">>)) of {ok, Q} ->
 case amqqueue:get_type(Q) of
-rabbit_quorum_queue -> {ok, {_, N}, _} = ra:leader_query(amqqueue:get_pid(Q), fun rabbit_fifo:query_messages_total/1), N;
+rabbit_quorum_queue ->
+  {ok, {_, N}, _} = ra:leader_query(amqqueue:get_pid(Q), fun rabbit_fifo:query_messages_total/1), N;
 _ -> [{messages, N}] = rabbit_amqqueue:info(Q, [messages]), N end end`
 
 // waiting implements queues.

@@ -44,6 +44,8 @@ func (d *duo) aloneVerb(o op) error {
 		return d.begin(n, 2)
 	case "failing":
 		return d.fail(n)
+	case "dispatching", "silence", "expiry edge":
+		return d.deliveryAlone(n, o)
 	case "upkeep":
 		return errors.Join(d.verb(n, o), d.checkUnserved(n))
 	default:

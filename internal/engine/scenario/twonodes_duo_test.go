@@ -39,6 +39,7 @@ type duo struct {
 	repaired map[task.ID]bool       // an operator had them repaired
 	marks    int64                  // the last that was sent with news
 	stocked  int                    // how often a route was stocked
+	deliveries
 }
 
 // bound is a task that was made for an idempotency key.
@@ -70,12 +71,14 @@ var duoConfig = settings.Config{
 	IdempotencyWindow:  time.Hour,
 	Retention:          settings.Retention{Finished: 2 * time.Hour, Cases: 3 * time.Hour, Workers: 2 * time.Hour},
 	StalenessDetection: settings.StalenessDetection{BatchSize: 5},
+	Delivery:           duoDelivery,
 }
 
 func newDuo(t *testing.T) (*duo, error) {
 	d := &duo{t: t, dsn: pgtest.DSN(t), now: start, handed: map[engine.LeaseRef]bool{}, settled: map[task.ID]int{},
 		heard: map[task.ID]time.Time{}, serves: map[task.ID]int{}, keys: map[string]bound{}, pending: map[task.ID]task.ID{},
-		known: map[task.ID]*task.Task{}, repaired: map[task.ID]bool{}}
+		known: map[task.ID]*task.Task{}, repaired: map[task.ID]bool{}, deliveries: deliveries{started: map[engine.LeaseRef]bool{},
+			expired: map[engine.LeaseRef]bool{}, expires: map[engine.LeaseRef]time.Time{}, cordoned: map[task.ID]int{}}}
 	for i, name := range []string{"A", "B"} {
 		d.nodes[i] = &node{name: name}
 		if err := d.open(i); err != nil {

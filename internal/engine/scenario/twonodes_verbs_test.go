@@ -26,6 +26,8 @@ func (d *duo) verb(n *node, o op) error {
 		return d.leaseVerb(n, o)
 	case "cancel", "act", "repair", "replay", "case", "open case":
 		return d.taskVerb(n, o)
+	case "queue worker", "dispatch", "letter", "cordon", "uncordon":
+		return d.deliveryVerb(n, o)
 	case "retain":
 		_, err := n.engine.Retain(n.ctx)
 		return err
@@ -199,21 +201,27 @@ func unless(err error, codes ...task.Code) error {
 }
 
 func (d *duo) claim(n *node, worker task.ID, most int, begin bool) ([]engine.Lease, error) {
+	cordons := d.cordons(worker)
 	leases, _, err := n.engine.Poll(n.ctx, worker, most, 0, begin)
 	if err != nil {
 		return nil, err
 	}
+	return leases, errors.Join(d.uncordoned(worker, cordons, leases), d.took(leases, begin))
+}
+
+// took notes leases that were granted.
+func (d *duo) took(leases []engine.Lease, begun bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, l := range leases {
-		ref := engine.LeaseRef{Step: l.Step.ID, Token: l.Step.Token}
+	for i := range leases {
+		ref := refOf(&leases[i])
 		if d.handed[ref] {
-			return nil, fmt.Errorf("step %s was handed out twice under the token %d", ref.Step, ref.Token)
+			return fmt.Errorf("step %s was handed out twice under the token %d", ref.Step, ref.Token)
 		}
-		d.handed[ref] = true
+		d.handed[ref], d.started[ref] = true, begun
 		d.leases = append(d.leases, ref)
 	}
-	return leases, nil
+	return nil
 }
 
 func (d *duo) leaseVerb(n *node, o op) error {
@@ -224,7 +232,12 @@ func (d *duo) leaseVerb(n *node, o op) error {
 		return nil
 	}
 	if o.kind == "start" {
-		_, err := n.engine.Start(n.ctx, refs)
+		answers, err := n.engine.Start(n.ctx, refs)
+		for i, a := range answers {
+			if a.Status == engine.Held {
+				err = errors.Join(err, d.begun(refs[i]))
+			}
+		}
 		return err
 	}
 	results := make([]engine.Result, len(refs))
