@@ -100,6 +100,50 @@ func TestRabbitMQ(t *testing.T) {
 	})
 }
 
+// TestEqualForeignMessages: two messages of another application without an ID, which are equal and die in one second,
+// are two letters.
+func TestEqualForeignMessages(t *testing.T) {
+	t.Parallel()
+	url := rabbittest.Shared(t)
+	n := rabbitNode(t, pgtest.DSN(t), url, settings.Config{Delivery: settings.Delivery{TTL: time.Minute}}, nil)
+	target, err := amqp.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := target.Dial(t.Context(), "another application")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Shutdown(time.Second)
+	ch, err := conn.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	patiently(t, "the queue of dead letters is declared", func() bool {
+		probe, err := conn.Channel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = probe.QueueDeclarePassive("dlx.queue", true, false, false, false, nil)
+		return err == nil
+	})
+	if _, err := ch.QueueDeclare("orders", true, false, false, false,
+		amqp091.Table{"x-message-ttl": 1, "x-dead-letter-exchange": "dlx"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := ch.PublishWithContext(t.Context(), "", "orders", true, false,
+			amqp091.Publishing{Body: []byte("twin")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	patiently(t, "both are letters", func() bool {
+		page, err := n.Inbox().Letters(t.Context(), inbox.LetterFilter{Selection: deadletter.Selection{
+			Namespace: "default", Source: "worker-dead-letters"}, Limit: 10})
+		return err == nil && len(page.Letters) == 2
+	})
+}
+
 // submit submits tasks of one step.
 func submit(t testing.TB, n *node.Node, handler string, count int) []uuid.UUID {
 	t.Helper()

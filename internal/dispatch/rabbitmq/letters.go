@@ -50,6 +50,7 @@ func (d *Dispatcher) handleLetters(ctx context.Context, conn *amqp.Connection, r
 		return fmt.Errorf("consume from %s: %w", queue, err)
 	}
 	ready()
+	open = giveBack(open, conn, queueSpec{name: queue})
 	h := &letterHandler{Dispatcher: d, ch: ch, aside: time.NewTicker(setAsideFor)}
 	defer h.aside.Stop()
 	counted := time.NewTicker(depthEvery)

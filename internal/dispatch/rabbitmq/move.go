@@ -10,6 +10,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/taskerhq/tasker/internal/clock"
 )
 
 // The arguments of a queue never change. So a queue with other arguments is replaced: its messages wait in a queue
@@ -19,6 +21,10 @@ import (
 //  2. If the queue has other arguments: publish its messages to .moving, with confirms, and acknowledge them then. When
 //     it is empty, bind .moving where the queue is bound, move what came meanwhile, and delete the queue if empty.
 //  3. Declare and bind the queue, move the messages back, and delete .moving if it is empty.
+//
+// RabbitMQ does not say what consumers hold unacknowledged, and deletes it with a queue. So nodes give back what they
+// hold of the queue of dead letters, and step 2 waits for that: if one of them crashed, what it holds would be lost. A
+// worker does not: what it holds of its queue, it runs, and if it crashes, the lease ends.
 //
 // A message is always in one of the two queues. After a crash it may be in both, and is delivered twice: a consumer
 // knows a dispatch by its message ID, and the inbox a letter. Whoever finds .moving goes on with 2 or 3. Consumers of
@@ -72,6 +78,13 @@ func (d *Dispatcher) move(ctx context.Context, conn *amqp.Connection, q queueSpe
 	m := &mover{d: d, conn: conn, q: q, pub: pub}
 	err = q.declare(conn)
 	if refusal(err) == amqp.PreconditionFailed {
+		if err := m.free(ctx); errors.Is(err, errHeld) {
+			d.opts.Logger.Warn("a queue keeps its arguments, because somebody else consumes from it",
+				slog.String("queue", q.name), slog.Any("error", err))
+			return m.back(ctx, held)
+		} else if err != nil {
+			return err
+		}
 		if err = m.away(ctx); err != nil {
 			return err
 		}
@@ -91,6 +104,64 @@ type mover struct {
 	pub  *publisher
 }
 
+// errHeld: a consumer may hold messages, and does not go.
+var errHeld = errors.New("it has consumers")
+
+// free waits until nobody consumes from a queue whose consumers give back. Nobody consumes anew while .moving has its
+// exclusive consumer.
+func (m *mover) free(ctx context.Context) error {
+	if !m.q.givenBack {
+		return nil
+	}
+	for end := time.Now().Add(giveBackFor); ; {
+		q, err := inspect(m.conn, m.q.name)
+		if err != nil || q.Consumers == 0 {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%w: %d", errHeld, q.Consumers)
+		}
+		if err := clock.Sleep(ctx, giveBackPause); err != nil {
+			return err
+		}
+	}
+}
+
+const (
+	// giveBackEvery is how often a node looks whether the queue of dead letters is being replaced, and giveBackFor how
+	// long its replacement waits for those who consume.
+	giveBackEvery, giveBackFor = time.Second, 5 * time.Second
+	giveBackPause              = 50 * time.Millisecond
+)
+
+// errReplaced ends a session that consumes from a queue that is being replaced.
+var errReplaced = errors.New("the queue is being replaced")
+
+// giveBack returns a context that ends when a queue is being replaced, with errReplaced. The end of the session gives
+// back what it holds. Deleting .moving if nobody uses it tells so: unlike any question about a queue, that is no error
+// if there is none.
+func giveBack(ctx context.Context, conn *amqp.Connection, q queueSpec) context.Context {
+	consuming, cancel := context.WithCancelCause(ctx)
+	go func() {
+		defer cancel(nil)
+		for clock.Sleep(consuming, giveBackEvery) == nil {
+			err := onChannel(conn, func(ch *amqp.Channel) error {
+				_, err := ch.QueueDelete(q.moving(), true, true, false)
+				return err
+			})
+			switch refusal(err) {
+			case amqp.PreconditionFailed, amqp.ResourceLocked:
+				cancel(errReplaced)
+				return
+			case amqp.AccessRefused: // then this user cannot replace queues, and other nodes have the same one
+				<-consuming.Done()
+				return
+			}
+		}
+	}()
+	return consuming
+}
+
 // away moves all messages from the queue to .moving, and deletes the queue.
 func (m *mover) away(ctx context.Context) error {
 	if err := m.drain(ctx); err != nil {
@@ -108,10 +179,13 @@ func (m *mover) away(ctx context.Context) error {
 			return err
 		}
 		err := onChannel(m.conn, func(ch *amqp.Channel) error {
-			_, err := ch.QueueDelete(m.q.name, false, true, false)
+			_, err := ch.QueueDelete(m.q.name, m.q.givenBack, true, false)
 			return err
 		})
-		if refusal(err) != amqp.PreconditionFailed { // else another message has come
+		if refusal(err) != amqp.PreconditionFailed { // else another message has come, or a consumer
+			return err
+		}
+		if err := m.free(ctx); err != nil {
 			return err
 		}
 	}

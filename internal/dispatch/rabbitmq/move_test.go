@@ -2,6 +2,7 @@ package rabbitmq_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -215,5 +216,88 @@ func TestMoveCutOff(t *testing.T) {
 	defer mu.Unlock()
 	if len(seen) != n || cuts == 0 {
 		t.Errorf("%d messages are left of %d, after %d cuts", len(seen), n, cuts)
+	}
+}
+
+// TestMoveWhatIsHeld: a node holds messages that it cannot store, while another node replaces the queue of dead letters.
+// Then the first one is killed. Every message becomes a letter.
+func TestMoveWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	const n = 100
+	r := newRig(t, rabbittest.Shared(t))
+	queue := r.opts.Topology.DeadQueue
+	r.fill(queue, r.opts.Topology.DeadArguments(), 0, n)
+	r.engine.fail(true)
+	first := *r
+	kill := first.killable()
+	first.start()
+	wait(t, "the first node holds all", func() bool { return r.depth(queue) == 0 })
+	r.opts.Topology.Retention = 2 * time.Hour
+	r.start()
+	r.replacedBy(queue, r.opts.Topology.DeadArguments(), kill)
+	r.engine.fail(false)
+	wait(t, "all are letters", func() bool {
+		bodies := map[string]bool{}
+		r.engine.get(func() {
+			for _, m := range r.engine.letters {
+				bodies[string(m.Payload)] = true
+			}
+		})
+		return len(bodies) == n
+	})
+}
+
+// killable lets a node be killed, whose connections are cut then and never made again.
+func (r *rig) killable() (kill func()) {
+	var mu sync.Mutex
+	var all []*amqp.Conn
+	dead, dial := false, r.opts.Dial
+	r.opts.Dial = func(ctx context.Context, name string) (*amqp.Conn, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if dead {
+			return nil, errors.New("killed")
+		}
+		conn, err := dial(ctx, name)
+		if err == nil {
+			all = append(all, conn)
+		}
+		return conn, err
+	}
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		dead = true
+		for _, c := range all {
+			c.Abort()
+		}
+	}
+}
+
+// replacedBy waits until a queue has other arguments, and then calls a function.
+func (r *rig) replacedBy(queue string, args amqp091.Table, then func()) {
+	r.t.Helper()
+	wait(r.t, queue+" is replaced", func() bool { return r.depth(queue) >= 0 && r.has(queue, args) })
+	then()
+}
+
+// TestMoveUnderAStranger: somebody who is no node consumes from the queue of dead letters and does not give back. The
+// queue keeps its arguments, and its messages become letters.
+func TestMoveUnderAStranger(t *testing.T) {
+	t.Parallel()
+	const n = 10
+	r := newRig(t, rabbittest.Shared(t))
+	queue := r.opts.Topology.DeadQueue
+	r.fill(queue, amqp091.Table{"x-message-ttl": int64(700_000)}, 0, n)
+	r.consume(queue, 1, func(*amqp091.Delivery) {})
+	wait(t, "the stranger holds one", func() bool { return r.depth(queue) == n-1 })
+	r.start()
+	wait(t, "the others are letters", func() bool {
+		count := 0
+		r.engine.get(func() { count = len(r.engine.letters) })
+		return count == n-1
+	})
+	if r.has(queue, r.opts.Topology.DeadArguments()) {
+		t.Error("the queue was replaced, with a message that the stranger holds")
 	}
 }

@@ -44,7 +44,7 @@ func (d *Dispatcher) declareShared(ctx context.Context, conn *amqp.Connection) e
 		return fmt.Errorf("declare exchange %s: %w", t.Exchange, err)
 	}
 	if err := d.declareQueue(ctx, conn, queueSpec{name: t.DeadQueue, args: t.DeadArguments(), exchange: t.Exchange,
-		keys: t.bindings()}); err != nil {
+		keys: t.bindings(), givenBack: true}); err != nil {
 		return fmt.Errorf("declare queue %s: %w", t.DeadQueue, err)
 	}
 	return nil
@@ -80,6 +80,8 @@ type queueSpec struct {
 	args     amqp.Table
 	exchange string // "" for none but the default exchange
 	keys     []string
+	// givenBack: its consumers are nodes, which give back what they hold when it is replaced; see giveBack.
+	givenBack bool
 }
 
 // declareQueue declares a queue and its bindings. If it exists with other arguments, its messages are moved to a new

@@ -77,8 +77,9 @@ var duoConfig = settings.Config{
 func newDuo(t *testing.T) (*duo, error) {
 	d := &duo{t: t, dsn: pgtest.DSN(t), now: start, handed: map[engine.LeaseRef]bool{}, settled: map[task.ID]int{},
 		heard: map[task.ID]time.Time{}, serves: map[task.ID]int{}, keys: map[string]bound{}, pending: map[task.ID]task.ID{},
-		known: map[task.ID]*task.Task{}, repaired: map[task.ID]bool{}, deliveries: deliveries{started: map[engine.LeaseRef]bool{},
-			expired: map[engine.LeaseRef]bool{}, expires: map[engine.LeaseRef]time.Time{}, cordoned: map[task.ID]int{}}}
+		known: map[task.ID]*task.Task{}, repaired: map[task.ID]bool{},
+		deliveries: deliveries{started: map[engine.LeaseRef]bool{}, expired: map[engine.LeaseRef]bool{},
+			expires: map[engine.LeaseRef]time.Time{}, cordoned: map[task.ID]int{}}}
 	for i, name := range []string{"A", "B"} {
 		d.nodes[i] = &node{name: name}
 		if err := d.open(i); err != nil {
