@@ -219,7 +219,7 @@ func TestMoveCutOff(t *testing.T) {
 	}
 }
 
-// TestMoveWhatIsHeld: a node holds messages that it cannot store, while another node replaces the queue of dead letters.
+// TestMoveWhatIsHeld: a node holds messages that it cannot store, while another one replaces the queue of dead letters.
 // Then the first one is killed. Every message becomes a letter.
 func TestMoveWhatIsHeld(t *testing.T) {
 	t.Parallel()
