@@ -79,7 +79,8 @@ func (skip) Sleep(ctx context.Context, _ time.Duration) error {
 // consume runs a consumer until stop is called.
 func (r *rig) consume(o kafka.ConsumerOptions) (stop func()) {
 	r.Helper()
-	o.Kafka, o.Group, o.Topics = append(r.seeds(), kgo.SessionTimeout(10*time.Second)), r.group, []string{r.topic}
+	o.Kafka = append(append(r.seeds(), kgo.SessionTimeout(10*time.Second)), o.Kafka...)
+	o.Group, o.Topics = r.group, []string{r.topic}
 	if o.Clock == nil {
 		o.Clock = skip{}
 	}
