@@ -32,6 +32,29 @@ func SplitAll(list []string) []string {
 	return out
 }
 
+// Words splits list entries as SplitAll does. A list with commas counts each of its entries: more than MaxRepeats of
+// them are refused.
+func Words[T ~string](list []string) ([]T, error) {
+	words := SplitAll(list)
+	if len(words) > MaxRepeats {
+		return nil, TooManyRepeats()
+	}
+	var out []T
+	for _, word := range words {
+		out = append(out, T(word))
+	}
+	return out, nil
+}
+
+// Given returns a parameter that may be missing: nil for its zero value.
+func Given[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
 // ParseTaskState returns the state of a task that a parameter names; at is the location of the parameter.
 func ParseTaskState(at, word string) (tasker.TaskState, error) {
 	for _, state := range taskStates() {

@@ -69,20 +69,12 @@ func (f *family) list(ctx context.Context, params *listQuery,
 ) (endpoint.Answer[*executionapi.ExecutionPage], error) {
 	var no endpoint.Answer[*executionapi.ExecutionPage]
 	filter := executionapi.Filter{ActionRef: params.ActionRef, ResultContains: params.ResultContains,
-		Initiator: params.Initiator, Limit: params.Limit, Cursor: params.Cursor}
-	for _, word := range endpoint.SplitAll(params.Status) {
-		filter.Statuses = append(filter.Statuses, executionapi.Status(word))
-	}
-	if len(filter.Statuses) > endpoint.MaxRepeats {
-		return no, endpoint.TooManyRepeats()
-	}
-	if !params.CreatedAfter.IsZero() {
-		filter.CreatedAfter = &params.CreatedAfter
-	}
-	if !params.CreatedBefore.IsZero() {
-		filter.CreatedBefore = &params.CreatedBefore
-	}
+		Initiator: params.Initiator, CreatedAfter: endpoint.Given(params.CreatedAfter),
+		CreatedBefore: endpoint.Given(params.CreatedBefore), Limit: params.Limit, Cursor: params.Cursor}
 	var err error
+	if filter.Statuses, err = endpoint.Words[executionapi.Status](params.Status); err != nil {
+		return no, err
+	}
 	if filter.Namespace, err = endpoint.NarrowNamespace(ctx, params.Namespace); err != nil {
 		return no, err
 	}

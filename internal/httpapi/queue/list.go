@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/taskerhq/tasker"
@@ -29,24 +28,12 @@ func (f *family) queueTasks(ctx context.Context, params *queueTasksQuery,
 ) (endpoint.Answer[*queueapi.QueueTaskPage], error) {
 	var no endpoint.Answer[*queueapi.QueueTaskPage]
 	filter := queueapi.QueueTaskFilter{TaskType: params.TaskType, Priority: tasker.Priority(params.Priority),
-		UserID: params.UserID,
-		Limit:  params.Limit, Cursor: params.Cursor}
-	for _, word := range strings.Split(strings.Join(params.Status, ","), ",") {
-		if word != "" {
-			filter.Statuses = append(filter.Statuses, queueapi.QueueStatus(word))
-		}
-	}
-	// After splitting: a list with commas counts each of its entries.
-	if len(filter.Statuses) > endpoint.MaxRepeats {
-		return no, endpoint.TooManyRepeats()
-	}
-	if !params.CreatedAfter.IsZero() {
-		filter.CreatedAfter = &params.CreatedAfter
-	}
-	if !params.CreatedBefore.IsZero() {
-		filter.CreatedBefore = &params.CreatedBefore
-	}
+		UserID: params.UserID, CreatedAfter: endpoint.Given(params.CreatedAfter),
+		CreatedBefore: endpoint.Given(params.CreatedBefore), Limit: params.Limit, Cursor: params.Cursor}
 	var err error
+	if filter.Statuses, err = endpoint.Words[queueapi.QueueStatus](params.Status); err != nil {
+		return no, err
+	}
 	if filter.Namespace, err = endpoint.NarrowNamespace(ctx, params.Namespace); err != nil {
 		return no, err
 	}
