@@ -129,7 +129,7 @@ func (b *batch) orphans(ctx context.Context, tx engine.Tx) ([]deadletter.Item, e
 	if !b.again || b.redrive.ID.IsZero() {
 		return b.items, nil
 	}
-	sending, err := b.in.store.Items(ctx, tx, b.redrive.ID, deadletter.ItemSending, 0, sendBatch)
+	sending, err := b.in.store.Items(ctx, tx, b.redrive.ID, deadletter.ItemSending, 0, b.in.batch)
 	if err != nil {
 		return nil, err
 	}

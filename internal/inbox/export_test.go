@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"log/slog"
+	"time"
 )
 
 // Readers reads sources, a look at a time.
@@ -18,3 +19,11 @@ func (r Readers) Look(ctx context.Context) error { return r.r.look(ctx) }
 
 // Stop ends all reading.
 func (r Readers) Stop() { r.r.stopAll() }
+
+// ReadOn is Inbox.Read with the ticks of a test.
+func ReadOn(ctx context.Context, in *Inbox, node string, tick <-chan time.Time) {
+	in.read(ctx, node, slog.New(slog.DiscardHandler), tick)
+}
+
+// SendInBatches sets how many items of a redrive are sent together.
+func SendInBatches(in *Inbox, of int) { in.batch = of }

@@ -98,7 +98,10 @@ type Inbox struct {
 	alone bool
 	begun task.Instant
 
+	batch   int             // the items that are marked, sent and recorded together
 	watched deadletter.Item // where the round of watchCases goes on; that of Advance alone
+	// changed has a value when Read shall look at the sources without waiting for its interval.
+	changed chan struct{}
 }
 
 // New returns an Inbox on a database. It starts nothing: internal/upkeep calls Advance, SendDue, Triage and Tidy, and
@@ -111,7 +114,8 @@ func New(db Database, tasks Tasks, opts Options) *Inbox {
 		opts.Intaken = func(string, string, Intaken) {}
 	}
 	_, shared := db.(engine.Cluster)
-	return &Inbox{store: db.Inbox(), db: db, tasks: tasks, opts: opts, alone: !shared, begun: tasks.Now()}
+	return &Inbox{store: db.Inbox(), db: db, tasks: tasks, opts: opts, alone: !shared, begun: tasks.Now(),
+		batch: sendBatch, changed: make(chan struct{}, 1)}
 }
 
 // now is the time of the store. All nodes use the same clock, so that due times and marks mean the same to each of

@@ -57,10 +57,15 @@ const (
 // Read reads the sources that no other node reads, until ctx ends; then it gives them back, and waits for what is being
 // captured. node is the name of this process and must be unique among the nodes. Errors are logged. Call it once.
 func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) {
-	r := &readers{in: in, node: node, log: log, running: map[string]*reading{}}
-	defer r.stopAll()
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
+	in.read(ctx, node, log, tick.C)
+}
+
+// read is Read, with a look at each tick and after each change of a source on this node.
+func (in *Inbox) read(ctx context.Context, node string, log *slog.Logger, tick <-chan time.Time) {
+	r := &readers{in: in, node: node, log: log, running: map[string]*reading{}}
+	defer r.stopAll()
 	for {
 		if err := r.look(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("sources of dead letters cannot be looked up", "error", err)
@@ -68,8 +73,17 @@ func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-tick:
+		case <-in.changed:
 		}
+	}
+}
+
+// wakeReaders makes Read look at the sources at once. It never blocks.
+func (in *Inbox) wakeReaders() {
+	select {
+	case in.changed <- struct{}{}:
+	default:
 	}
 }
 

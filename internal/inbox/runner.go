@@ -94,7 +94,7 @@ func (r *runner) run(ctx context.Context) (more bool, err error) {
 		}
 		switch step.Act {
 		case deadletter.ActSend:
-			if err := r.send(ctx, min(step.N, sendBatch)); err != nil {
+			if err := r.send(ctx, step.N); err != nil {
 				return false, err
 			}
 		case deadletter.ActWave, deadletter.ActHalt, deadletter.ActDone:
@@ -160,54 +160,14 @@ func (r *runner) reload(ctx context.Context, tx engine.Tx) (task.Instant, error)
 	return r.in.now(), err
 }
 
-// send decides the next n items: it sends letters in one batch and replays cases one by one, or notes why not. An error
-// leaves the rest of the items pending, or marked for recover.
-func (r *runner) send(ctx context.Context, n int) error {
-	items, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemPending, r.redrive.Behind, n)
-	if err != nil {
-		return err
-	}
-	if len(items) == 0 { // nothing is left, whatever the row says
-		return r.end(ctx)
-	}
-	if r.redrive.Operation != deadletter.OpRedrive {
-		return r.change(ctx, items)
-	}
-	var letters, cases []deadletter.Item
-	for _, i := range items {
-		i.Wave = r.redrive.Wave
-		if isLetter(i) {
-			letters = append(letters, i)
-		} else {
-			cases = append(cases, i)
-		}
-	}
-	var results []result
-	if len(letters) > 0 {
-		b := &batch{runner: r, items: letters}
-		if err := b.mark(ctx); err != nil || !r.redrive.State.Active() {
-			return err // an operator came first; nothing is marked
-		}
-		results = b.send(ctx)
-	}
-	done, left, err := r.onCases(ctx, cases, r.replay)
-	return errors.Join(err, r.record(ctx, append(results, done...), behind(items, left)))
-}
-
-// behind is the number of the last item before which all are decided, when some of them are left.
-func behind(items, left []deadletter.Item) int {
-	if len(left) > 0 {
-		return left[0].No - 1
-	}
-	return items[len(items)-1].No
-}
-
 // record stores results, and that the items up to the number last are decided. Without results it only counts anew.
+//
+// The row of the redrive is locked last: record and the mark of the next batch run at the same time, and a mark holds
+// that lock.
 func (r *runner) record(ctx context.Context, results []result, last int) error {
-	return r.update(ctx, func(ctx context.Context, tx engine.Tx, now task.Instant) (int, error) {
-		if err := r.in.recordSends(ctx, tx, results, now, nil); err != nil {
-			return 0, err
-		}
+	return r.update(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return r.in.recordSends(ctx, tx, results, r.in.now(), nil)
+	}, func(ctx context.Context, tx engine.Tx, now task.Instant) (int, error) {
 		// The items say what is decided, not this process: another one may have counted some of them already.
 		decided, err := r.in.store.DecidedItems(ctx, tx, r.redrive.ID, r.redrive.Wave)
 		return decided - r.redrive.WaveSent, errors.Join(err, r.redrive.Decided(decided-r.redrive.WaveSent, last, now))
@@ -216,21 +176,28 @@ func (r *runner) record(ctx context.Context, results []result, last int) error {
 
 // end records that no item is left to be decided.
 func (r *runner) end(ctx context.Context) error {
-	return r.update(ctx, func(_ context.Context, _ engine.Tx, now task.Instant) (int, error) {
+	nothing := func(context.Context, engine.Tx) error { return nil }
+	return r.update(ctx, nothing, func(_ context.Context, _ engine.Tx, now task.Instant) (int, error) {
 		return 0, r.redrive.Decided(r.redrive.WaveSize-r.redrive.WaveSent, r.redrive.Total, now)
 	})
 }
 
-// update changes the redrive's row; fn returns how many items were decided.
-func (r *runner) update(ctx context.Context, fn func(context.Context, engine.Tx, task.Instant) (int, error)) error {
+// update changes the redrive's row, after what rows does in the same transaction; count returns how many items were
+// decided. The store may run both again after a conflict.
+func (r *runner) update(ctx context.Context, rows func(context.Context, engine.Tx) error,
+	count func(context.Context, engine.Tx, task.Instant) (int, error),
+) error {
 	n := 0
 	err := r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := rows(ctx, tx); err != nil {
+			return err
+		}
 		now, err := r.reload(ctx, tx)
 		if err != nil {
 			return err
 		}
 		was := r.redrive.State
-		if n, err = fn(ctx, tx, now); err != nil {
+		if n, err = count(ctx, tx, now); err != nil {
 			return err
 		}
 		if err := r.in.store.SaveRedrive(ctx, tx, r.redrive); err != nil {
@@ -248,7 +215,7 @@ func (r *runner) update(ctx context.Context, fn func(context.Context, engine.Tx,
 // marked as uncertain, and sent under the same letter ID, by which a consumer can recognise them. It reports whether to
 // wait: another process may still be sending, and counts what it sends.
 func (r *runner) recover(ctx context.Context) (wait bool, err error) {
-	items, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemSending, 0, sendBatch)
+	items, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemSending, 0, r.in.batch)
 	if err != nil || len(items) == 0 {
 		return false, err
 	}

@@ -22,10 +22,10 @@ func withDefaults(s *deadletter.Source) *deadletter.Source {
 	return &of
 }
 
-// SaveSource adds a source, or replaces the settings of one. Nodes read it with the new settings within a second.
-// Invalid with a pointer for each fault, also for a driver that this server does not have; NotFound for a namespace
-// that the key does not reach; Conflict for another version. Without a version the last of several writers wins. It
-// does not connect to the broker; TestSource does.
+// SaveSource adds a source, or replaces the settings of one. This node reads it with the new settings at once, others
+// within a second. Invalid with a pointer for each fault, also for a driver that this server does not have; NotFound
+// for a namespace that the key does not reach; Conflict for another version. Without a version the last of several
+// writers wins. It does not connect to the broker; TestSource does.
 func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*deadletter.Source, error) {
 	if err := reach(ctx, s.Namespace); err != nil {
 		return nil, err
@@ -80,6 +80,7 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By, ke
 	if err != nil {
 		return nil, err
 	}
+	in.wakeReaders()
 	return next, nil
 }
 
@@ -159,7 +160,7 @@ func (in *Inbox) intakeFaults(s *deadletter.Source) []task.Problem {
 }
 
 // DropSource removes a source. Its letters stay, and can be discarded, but not sent back. The node that reads it stops
-// within a second; what it captures until then is refused, and stays on the broker.
+// within a second, or at once if it is this one; what it captures until then is refused, and stays on the broker.
 func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) error {
 	return in.withSource(ctx, namespace, name, by, "remove_source",
 		func(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
@@ -198,6 +199,7 @@ func (in *Inbox) withSource(ctx context.Context, namespace, name string, by By, 
 	if !nameable(ctx, namespace, name) {
 		return noSource(name)
 	}
+	defer in.wakeReaders()
 	return in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
 		s, err := in.store.Source(ctx, tx, namespace, name)
 		if err != nil {

@@ -1,0 +1,134 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// stream sends the items of a wave that may be sent now, batch by batch. The results of a batch are recorded while the
+// next one is marked and sent: both take about as long, and each waits for the database and the broker most of the
+// time. At most two batches have marks without a record, which recover finds if the process ends.
+//
+// The next batch is marked before the results of the one before are counted only where that cannot change the decision
+// to send it: without a rate, and while every send succeeds. What comes back, and the acts of operators, are looked at
+// between two batches in either case.
+type stream struct {
+	*runner
+
+	left      int // items that may be sent
+	behind    int // the number of the last item that was taken
+	recording *recording
+}
+
+// recording is a record that runs in a goroutine of its own, on a copy of the redrive's row.
+type recording struct {
+	*runner
+
+	ended chan error
+}
+
+// send decides the next n items: it sends letters in batches and replays cases one by one, or notes why not. It may
+// return before all are decided, so that Next is asked again. An error leaves the rest of the items pending, or marked
+// for recover.
+func (r *runner) send(ctx context.Context, n int) error {
+	s := &stream{runner: r, left: n, behind: r.redrive.Behind}
+	for more := true; more; {
+		var err error
+		if more, err = s.batch(ctx); err != nil {
+			return errors.Join(err, s.recorded())
+		}
+	}
+	return s.recorded()
+}
+
+// batch decides the next batch, and reports whether another one may follow before the results of this one are counted.
+func (s *stream) batch(ctx context.Context) (more bool, err error) {
+	first := s.recording == nil
+	items, err := s.in.store.ListItems(ctx, s.redrive.ID, deadletter.ItemPending, s.behind, min(s.left, s.in.batch))
+	switch {
+	case err != nil:
+		return false, err
+	case len(items) == 0 && first: // nothing is left, whatever the row says
+		return false, s.end(ctx)
+	case s.redrive.Operation != deadletter.OpRedrive && first:
+		return false, s.change(ctx, items)
+	case len(items) == 0, !first && !slices.ContainsFunc(items, isLetter):
+		return false, nil
+	}
+	letters := slices.DeleteFunc(slices.Clone(items), func(i deadletter.Item) bool { return !isLetter(i) })
+	cases := slices.DeleteFunc(slices.Clone(items), isLetter)
+	for i := range letters {
+		letters[i].Wave = s.redrive.Wave
+	}
+	for i := range cases {
+		cases[i].Wave = s.redrive.Wave
+	}
+	var results []result
+	if len(letters) > 0 {
+		b := &batch{runner: s.runner, items: letters}
+		if err := b.mark(ctx); err != nil || !s.redrive.State.Active() {
+			return false, err // an operator came first; nothing is marked
+		}
+		results = b.send(ctx)
+	}
+	if err := s.recorded(); err != nil {
+		return false, errors.Join(err, s.record(ctx, results, s.behind))
+	}
+	s.left, s.behind = s.left-len(items), items[len(items)-1].No
+	if len(cases) == 0 && s.left > 0 && s.redrive.Plan.Rate <= 0 && allSent(results) {
+		s.recordBehind(ctx, results)
+		return s.goesOn(ctx)
+	}
+	done, left, err := s.onCases(ctx, cases, s.replay)
+	return false, errors.Join(err, s.record(ctx, append(results, done...), behind(items, left)))
+}
+
+// allSent reports whether every item was sent for certain.
+func allSent(results []result) bool {
+	return !slices.ContainsFunc(results, func(r result) bool {
+		return r.err != nil || r.item.State != deadletter.ItemSent || r.item.Uncertain
+	})
+}
+
+// goesOn reports whether the redrive still sends, by what is known before the last batch is counted.
+func (s *stream) goesOn(ctx context.Context) (bool, error) {
+	if ctx.Err() != nil || s.in.now() >= s.until {
+		return false, nil
+	}
+	outcome, err := s.in.store.WaveOutcome(ctx, s.redrive.ID, s.redrive.Wave)
+	return err == nil && s.redrive.Next(s.in.now(), outcome).Act == deadletter.ActSend, err
+}
+
+// recordBehind begins to record results while the next batch is sent. Nothing else is being recorded.
+func (s *stream) recordBehind(ctx context.Context, results []result) {
+	row, last := *s.redrive, s.behind
+	rec := &recording{runner: &runner{in: s.in, redrive: &row}, ended: make(chan error, 1)}
+	s.recording = rec
+	go func() { rec.ended <- rec.record(ctx, results, last) }()
+}
+
+// recorded waits for what is being recorded, and takes over the row as it is then.
+func (s *stream) recorded() error {
+	rec := s.recording
+	if rec == nil {
+		return nil
+	}
+	s.recording = nil
+	err := <-rec.ended
+	s.decided += rec.decided
+	if rec.redrive.Version > s.redrive.Version {
+		s.redrive = rec.redrive
+	}
+	return err
+}
+
+// behind is the number of the last item before which all are decided, when some of them are left.
+func behind(items, left []deadletter.Item) int {
+	if len(left) > 0 {
+		return left[0].No - 1
+	}
+	return items[len(items)-1].No
+}
