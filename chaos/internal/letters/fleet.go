@@ -103,6 +103,17 @@ func (r *run) endPrograms() {
 	}
 }
 
+// unhurried is a backend for a worker that polls now and then. One that polls all the time would get most steps.
+type unhurried struct{ tasker.Backend }
+
+// Poll implements tasker.WorkerBackend.
+func (b unhurried) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollResponse, error) {
+	if err := clock.Sleep(ctx, 300*time.Millisecond); err != nil {
+		return nil, err
+	}
+	return b.Backend.Poll(ctx, req)
+}
+
 // again is how long callers wait after a lost answer.
 func again(ctx context.Context, _ error) error {
 	return clock.Sleep(ctx, 50*time.Millisecond+rand.N(100*time.Millisecond))
@@ -131,7 +142,7 @@ func (r *run) work(ctx context.Context) error {
 			Journal: f.journal, Handlers: &f.handlers}
 		join(&callers, func() error { return p.Run(working, quiet) })
 	}
-	f.zombie = &load.Zombie{Name: "zombie", Rand: random(200), Backend: client(0).Backend, Retry: again,
+	f.zombie = &load.Zombie{Name: "zombie", Rand: random(200), Backend: unhurried{client(0).Backend}, Retry: again,
 		Journal: f.journal}
 	join(&callers, func() error { return f.zombie.Run(working, quiet) })
 	for i := range 3 { // a worker that polls would take most of the steps; the zombie polls, and a program

@@ -25,6 +25,7 @@ type world struct {
 	read       []found   // of the list orders, as it is now
 	last       string    // ID of the last entry read of orders, if that is no list
 	deliveries []delivery
+	died       map[send]bool // sends whose message has died again; without those of lists, whose messages do not say
 }
 
 // message is a message that died.
@@ -45,7 +46,7 @@ type delivery struct {
 
 // newWorld makes a world around a Redis, or around the queues of a RabbitMQ.
 func newWorld(k *kind, server func() string, others *rabbit, rng *rand.Rand) *world {
-	w := &world{kind: k, queues: &redis{k, server}, server: server, rng: rng}
+	w := &world{kind: k, queues: &redis{k, server}, server: server, rng: rng, died: map[send]bool{}}
 	if others != nil {
 		w.queues = others
 	}
@@ -115,7 +116,7 @@ func (w *world) look() error {
 
 // process processes messages that were sent back; the caller holds w.mu.
 func (w *world) process(news []found) {
-	again := map[string][]entry{}
+	again, sends := map[string][]entry{}, map[string][]send{}
 	for _, f := range news {
 		w.read, w.last = append(w.read, f), f.id
 		d := delivery{message: order(f.payload)}
@@ -133,14 +134,18 @@ func (w *world) process(news []found) {
 		if !w.healthy && d.message > 0 && d.message <= len(w.messages) && w.rng.IntN(4) == 0 {
 			queue := queueOf(d.message)
 			again[queue] = append(again[queue], entry{failure(d.message), f.headers})
+			sends[queue] = append(sends[queue], d.send())
 		}
 	}
 	for queue, batch := range again {
 		err := w.queues.push(queue, batch)
-		for _, e := range batch {
-			m := &w.messages[order(e.payload)-1]
-			if m.maybe++; err == nil {
+		for i, e := range batch {
+			m, of := &w.messages[order(e.payload)-1], sends[queue][i]
+			m.maybe++
+			// A send whose outcome was not known may come twice, and is one return then.
+			if err == nil && !w.died[of] {
 				m.returns++
+				w.died[of] = of.letter != ""
 			}
 		}
 	}
