@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taskerhq/tasker/internal/testserver"
 )
@@ -61,11 +63,12 @@ func Launch(settings map[string]string) (*Server, error) {
 // defaults are settings for one broker with little memory that starts fast. Retention acts every second.
 func (s *Server) defaults(port int) map[string]string {
 	return map[string]string{
-		"process.roles":                  "broker,controller",
-		"node.id":                        "1",
-		"controller.quorum.voters":       fmt.Sprintf("1@127.0.0.1:%d", s.controller),
-		"controller.listener.names":      "CONTROLLER",
-		"listeners":                      fmt.Sprintf("PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d", port, s.controller),
+		"process.roles":             "broker,controller",
+		"node.id":                   "1",
+		"controller.quorum.voters":  fmt.Sprintf("1@127.0.0.1:%d", s.controller),
+		"controller.listener.names": "CONTROLLER",
+		"listeners": fmt.Sprintf("PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d", port,
+			s.controller),
 		"advertised.listeners":           fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", port),
 		"inter.broker.listener.name":     "PLAINTEXT",
 		"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
@@ -138,7 +141,15 @@ func (s *Server) run(class string, args ...string) *exec.Cmd {
 
 // greet reports whether the broker lets clients in, and is ready for topics.
 func greet(ctx context.Context, port int) error {
-	client, err := newClient(fmt.Sprintf("127.0.0.1:%d", port))
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("dial Kafka: %w", err)
+	}
+	if err := conn.Close(); err != nil {
+		return err
+	}
+	client, err := newClient(address, kgo.RequestRetries(0)) // the caller tries again, sooner
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/format"
+	"github.com/taskerhq/tasker/internal/broker/kafka"
 	"github.com/taskerhq/tasker/internal/broker/post"
 	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
 	"github.com/taskerhq/tasker/internal/broker/redis"
@@ -46,7 +47,7 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inb
 	}
 	limits := e.Config().Limits
 	drivers := driver.Registry{inbox.HTTP: post.Dial, "redis-list": redis.OpenLists, "redis-stream": redis.OpenStreams,
-		"rabbitmq": rabbitmq.Open}
+		"rabbitmq": rabbitmq.Open, "kafka": kafka.Open}
 	maps.Copy(drivers, opts.Drivers)
 	carriers := map[string]inbox.Carrier{}
 	var closers []io.Closer

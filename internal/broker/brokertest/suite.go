@@ -37,6 +37,8 @@ type Broker struct {
 	// TooLarge is a number of bytes that the broker refuses in one message; 0: it takes any.
 	TooLarge int
 
+	// Own is a prefix of names of headers that the driver adds to what it receives, and does not send; "" for none.
+	Own string
 	// NoHeaders, NoKeys, NoMessageIDs: messages have none on this broker.
 	NoHeaders, NoKeys, NoMessageIDs bool
 	// NoMissing: a queue that does not exist is an empty one, for senders and receivers alike.

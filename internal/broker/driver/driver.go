@@ -102,3 +102,17 @@ type Peeker interface {
 	// Peek returns up to max messages at the front of a queue. They stay as they are.
 	Peek(ctx context.Context, queue string, max int) ([]Message, error)
 }
+
+// PartitionLag is how far a group is behind in a part of a queue.
+type PartitionLag struct {
+	Partition int32
+	Committed int64 // the position up to which all is acknowledged; -1: nothing is yet
+	End       int64
+	Lag       int64 // messages that wait
+}
+
+// Lagger is what a Driver has if its queues have parts that are read at their own pace.
+type Lagger interface {
+	// Lag returns the parts of a queue in their order.
+	Lag(ctx context.Context, queue string) ([]PartitionLag, error)
+}

@@ -8,10 +8,15 @@ type guarded struct {
 	secrets secrets
 }
 
-// guard returns a driver whose errors have no secrets. It is a Peeker if d is.
+// guard returns a driver whose errors have no secrets. It is a Peeker if d is, and a Lagger if d is both.
 func guard(d Driver, s secrets) Driver {
 	g := &guarded{driver: d, secrets: s}
-	if p, ok := d.(Peeker); ok {
+	p, peeks := d.(Peeker)
+	l, lags := d.(Lagger)
+	switch {
+	case peeks && lags:
+		return &guardedLagger{guardedPeeker: &guardedPeeker{guarded: g, peeker: p}, lagger: l}
+	case peeks:
 		return &guardedPeeker{guarded: g, peeker: p}
 	}
 	return g
@@ -54,6 +59,18 @@ type guardedPeeker struct {
 func (g *guardedPeeker) Peek(ctx context.Context, queue string, max int) ([]Message, error) {
 	messages, err := g.peeker.Peek(ctx, queue, max)
 	return messages, g.secrets.hide(err)
+}
+
+// guardedLagger is a guarded driver whose queues have parts.
+type guardedLagger struct {
+	*guardedPeeker
+	lagger Lagger
+}
+
+// Lag implements Lagger.
+func (g *guardedLagger) Lag(ctx context.Context, queue string) ([]PartitionLag, error) {
+	lags, err := g.lagger.Lag(ctx, queue)
+	return lags, g.secrets.hide(err)
 }
 
 // guardedReceiver hides the secrets in the errors of a receiver.

@@ -97,5 +97,11 @@ type redacted struct {
 // Error returns the text without secrets.
 func (e *redacted) Error() string { return e.text }
 
+// As finds a LossError, which names no more than queues and positions.
+func (e *redacted) As(target any) bool {
+	loss, ok := target.(**LossError)
+	return ok && errors.As(e.err, loss)
+}
+
 // Is reports whether the hidden error is target, or wraps it.
 func (e *redacted) Is(target error) bool { return errors.Is(e.err, target) }

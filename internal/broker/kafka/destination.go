@@ -1,0 +1,75 @@
+package kafka
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// destination is where a message is sent. There are these forms:
+//
+//	TOPIC            the partition that its key belongs to, as Java's client finds it
+//	TOPIC#N          the partition N
+//	TOPIC#original   the partition that its headers name, as those of Spring and Kafka Connect do
+type destination struct {
+	topic     string
+	partition int32 // -1: not a certain one
+	original  bool
+}
+
+// parse reads a destination.
+func parse(text string) (destination, error) {
+	topic, where, certain := strings.Cut(text, "#")
+	to := destination{topic: topic, partition: -1}
+	switch {
+	case !certain:
+	case where == "original":
+		to.original = true
+	default:
+		n, err := strconv.ParseInt(where, 10, 32)
+		if err != nil || n < 0 {
+			return to, fmt.Errorf("%w: a destination is written TOPIC, TOPIC#PARTITION or TOPIC#original",
+				driver.ErrRefused)
+		}
+		to.partition = int32(n)
+	}
+	return to, nil
+}
+
+// errNoPartition is why a message cannot be sent to its original partition.
+var errNoPartition = errors.New("the message does not say in which partition it was")
+
+// of returns the partition to which one message is sent, -1 for that of its key.
+func (to destination) of(m *driver.Message, partitions int) (int32, error) {
+	at := to.partition
+	if to.original {
+		var ok bool
+		if at, ok = originalPartition(m); !ok {
+			return -1, fmt.Errorf("%w: %w", driver.ErrRefused, errNoPartition)
+		}
+	}
+	if int(at) >= partitions {
+		return -1, fmt.Errorf("%w: the topic %q has no partition %d", driver.ErrNotFound, to.topic, at)
+	}
+	return at, nil
+}
+
+// originalPartition reads the headers that name a partition: four bytes by Spring, text by Kafka Connect.
+func originalPartition(m *driver.Message) (int32, bool) {
+	for _, h := range m.Headers {
+		switch h.Name {
+		case "kafka_dlt-original-partition", "kafka_original-partition":
+			if len(h.Value) == 4 && h.Value[0] < 0x80 {
+				return int32(h.Value[0])<<24 | int32(h.Value[1])<<16 | int32(h.Value[2])<<8 | int32(h.Value[3]), true
+			}
+		case "__connect.errors.partition", "original_partition":
+			if n, err := strconv.ParseInt(string(h.Value), 10, 32); err == nil && n >= 0 {
+				return int32(n), true
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,219 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/kafkaurl"
+)
+
+// polite bounds how long the broker is waited for when something is closed.
+const polite = 3 * time.Second
+
+// conn is a connection to a cluster: a client for questions, one for each receiver, and those of sends.
+type conn struct {
+	target *kafkaurl.Target
+	opts   options
+	client *kgo.Client
+	admin  *kadm.Client
+
+	ended context.Context // ends with Close
+	end   context.CancelFunc
+
+	closing sync.WaitGroup // of producers that were given up
+
+	mu        sync.Mutex
+	closed    bool
+	idle      []*producer
+	receivers map[*receiver]struct{}
+}
+
+var (
+	_ driver.Driver = (*conn)(nil)
+	_ driver.Peeker = (*conn)(nil)
+	_ driver.Lagger = (*conn)(nil)
+)
+
+// options are the parameters of a URL that are this driver's.
+type options struct {
+	group       string // "": it follows from the topic
+	latest      bool   // begin at the end of a topic that the group has not read yet
+	uncommitted bool   // read messages of transactions that are open or aborted
+	session     time.Duration
+	largest     int // bytes of a message that is sent
+}
+
+// Open connects to the cluster of a URL. Besides the parameters of package kafkaurl it takes
+//
+//	group=NAME        the consumer group; without it "tasker-" and the name of the topic
+//	start=WHERE       where the group begins: earliest, the default, or latest
+//	isolation=LEVEL   read_committed, the default, or read_uncommitted
+//	session=SECONDS   after which a node that is gone loses its partitions: 1 to 1800, by default 10
+//	max_message=N     bytes of the largest message that is sent, by default 64 MiB
+func Open(ctx context.Context, url string) (driver.Driver, error) {
+	target, err := kafkaurl.Parse(url, "group", "start", "isolation", "session", "max_message")
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{target: target, receivers: map[*receiver]struct{}{}}
+	if c.opts, err = parseOptions(target); err != nil {
+		return nil, err
+	}
+	c.ended, c.end = context.WithCancel(context.Background())
+	if c.client, err = c.newClient(); err != nil {
+		c.end()
+		return nil, err
+	}
+	c.admin = kadm.NewClient(c.client)
+	if err := c.client.Ping(ctx); err != nil {
+		_ = c.Close() // there is nothing in it
+		return nil, classify(err)
+	}
+	return c, nil
+}
+
+// parseOptions reads the parameters of this driver.
+func parseOptions(t *kafkaurl.Target) (o options, err error) {
+	o.group = t.Own.Get("group")
+	switch t.Own.Get("start") {
+	case "", "earliest":
+	case "latest":
+		o.latest = true
+	default:
+		return o, errors.New("start in the URL of Kafka must be earliest or latest")
+	}
+	switch t.Own.Get("isolation") {
+	case "", "read_committed":
+	case "read_uncommitted":
+		o.uncommitted = true
+	default:
+		return o, errors.New("isolation in the URL of Kafka must be read_committed or read_uncommitted")
+	}
+	seconds, err := strconv.Atoi(cmp.Or(t.Own.Get("session"), "10"))
+	if err != nil || seconds < 1 || seconds > 1800 {
+		return o, errors.New("session in the URL of Kafka must be 1 to 1800 seconds")
+	}
+	o.session = time.Duration(seconds) * time.Second
+	o.largest, err = strconv.Atoi(cmp.Or(t.Own.Get("max_message"), strconv.Itoa(64<<20)))
+	if err != nil || o.largest < 1024 || o.largest > 1<<30 {
+		return o, errors.New("max_message in the URL of Kafka must be 1024 to 1073741824 bytes")
+	}
+	return o, nil
+}
+
+// groupOf returns the consumer group that reads a topic.
+func (c *conn) groupOf(topic string) string { return cmp.Or(c.opts.group, "tasker-"+topic) }
+
+// newClient returns a client that ends with the connection. A request that the cluster does not answer is given up
+// after some seconds; the code above tries again.
+func (c *conn) newClient(options ...kgo.Opt) (*kgo.Client, error) {
+	return c.target.Client(append([]kgo.Opt{kgo.WithContext(c.ended), kgo.RequestTimeoutOverhead(5 * time.Second),
+		kgo.RetryTimeout(10 * time.Second), kgo.MetadataMinAge(250 * time.Millisecond)}, options...)...)
+}
+
+// topic describes a topic. It never creates one.
+func (c *conn) topic(ctx context.Context, name string) (kadm.TopicDetail, error) {
+	if c.ended.Err() != nil {
+		return kadm.TopicDetail{}, driver.ErrClosed
+	}
+	if name == "" || len(name) > 249 {
+		return kadm.TopicDetail{}, fmt.Errorf("%w: the name of a topic has 1 to 249 characters", driver.ErrNotFound)
+	}
+	found, err := c.admin.ListTopics(ctx, name)
+	if err != nil {
+		return kadm.TopicDetail{}, c.fail(err)
+	}
+	of, ok := found[name]
+	if !ok {
+		return of, fmt.Errorf("the topic %q: %w", name, driver.ErrNotFound)
+	}
+	if of.Err != nil {
+		return of, fmt.Errorf("the topic %q: %w", name, classify(of.Err))
+	}
+	return of, nil
+}
+
+// Stat implements driver.Driver. What waits is the lag of the group: what it has not committed.
+func (c *conn) Stat(ctx context.Context, name string) (exists bool, depth int64, err error) {
+	to, err := parse(name)
+	if err != nil {
+		return false, 0, err
+	}
+	of, err := c.topic(ctx, to.topic)
+	if errors.Is(err, driver.ErrNotFound) {
+		return false, 0, nil
+	}
+	if err != nil {
+		return false, 0, err
+	}
+	if to.partition >= 0 {
+		_, ok := of.Partitions[to.partition]
+		return ok, -1, nil
+	}
+	lags, err := c.Lag(ctx, to.topic)
+	if errors.Is(err, driver.ErrRefused) { // who may write to a topic need not be allowed to read it
+		return true, -1, nil
+	}
+	for _, l := range lags {
+		depth += l.Lag
+	}
+	return err == nil, depth, err
+}
+
+// Close implements driver.Driver.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	closing, idle := c.receivers, c.idle
+	c.closed, c.receivers, c.idle = true, nil, nil
+	c.mu.Unlock()
+	for r := range closing {
+		_ = r.Close() // it cannot fail
+	}
+	c.end()
+	for _, p := range idle {
+		p.close()
+	}
+	c.client.Close()
+	c.closing.Wait()
+	return nil
+}
+
+// fail classifies an error of a call, which may be the end of the connection.
+func (c *conn) fail(err error) error {
+	if err != nil && c.ended.Err() != nil {
+		return driver.ErrClosed
+	}
+	return classify(err)
+}
+
+// classify gives an error of the client its meaning on the seam. It says nothing of what became of a message.
+func classify(err error) error {
+	switch {
+	case err == nil, errors.Is(err, driver.ErrClosed):
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, kerr.UnknownTopicOrPartition), errors.Is(err, kerr.UnknownTopicID),
+		errors.Is(err, kerr.InvalidTopicException):
+		return fmt.Errorf("%w: %w", driver.ErrNotFound, err)
+	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
+		return fmt.Errorf("%w: %w", driver.ErrTooLarge, err)
+	case errors.Is(err, kerr.TopicAuthorizationFailed), errors.Is(err, kerr.GroupAuthorizationFailed),
+		errors.Is(err, kerr.ClusterAuthorizationFailed), errors.Is(err, kerr.InvalidTimestamp),
+		errors.Is(err, kerr.InvalidRecord), errors.Is(err, kerr.PolicyViolation), errors.Is(err, kerr.InvalidGroupID):
+		return fmt.Errorf("%w: %w", driver.ErrRefused, err)
+	case errors.Is(err, kgo.ErrClientClosed):
+		return fmt.Errorf("%w: %w", driver.ErrLost, err)
+	}
+	return err
+}

@@ -1,0 +1,34 @@
+package kafka_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/taskerhq/tasker/internal/broker/brokertest"
+	"github.com/taskerhq/tasker/internal/broker/kafka"
+	"github.com/taskerhq/tasker/internal/kafkatest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestConformance runs the suite on a broker that creates topics when somebody uses them, so that a driver that lets it
+// is found out.
+func TestConformance(t *testing.T) {
+	s := kafkatest.Start(t, map[string]string{"auto.create.topics.enable": "true", "num.partitions": "1"})
+	brokertest.Run(t, brokertest.Broker{
+		Open: kafka.Open, URL: s.URL() + "?session=2&max_message=12582912", Missing: "missing",
+		NoMessageIDs: true, NoMark: true, Own: "kafka-", TooLarge: 13 << 20,
+		NewQueue: func(t *testing.T) string { return kafkatest.NewTopic(t, s.URL(), 1) },
+		Stop: func(t *testing.T) {
+			if err := s.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Start: func(t *testing.T) {
+			if err := s.Restart(); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
+}

@@ -1,0 +1,101 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// Peek implements driver.Peeker. It reads what the group has not committed, without being a member of it: nothing
+// changes. Of several partitions the oldest messages come first.
+func (c *conn) Peek(ctx context.Context, topic string, max int) ([]driver.Message, error) {
+	of, err := c.topic(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.spans(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	ends, from := map[int32]int64{}, map[int32]kgo.Offset{}
+	for _, s := range all {
+		if at := c.front(s, begun(all)); at < s.end {
+			ends[s.partition], from[s.partition] = s.end, kgo.NewOffset().At(at)
+		}
+	}
+	records, err := c.read(ctx, topic, from, ends, max)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(records, func(a, b *kgo.Record) int {
+		if a.Partition == b.Partition {
+			return cmp.Compare(a.Offset, b.Offset)
+		}
+		return a.Timestamp.Compare(b.Timestamp)
+	})
+	messages := make([]driver.Message, 0, min(len(records), max))
+	for _, r := range records[:min(len(records), max)] {
+		messages = append(messages, message(r, of.ID))
+	}
+	return messages, nil
+}
+
+// front returns where the group reads on in a partition; begun says whether it has read the topic before.
+func (c *conn) front(s span, begun bool) int64 {
+	if s.committed < 0 && c.opts.latest && !begun {
+		return s.end
+	}
+	if s.committed > s.end {
+		return s.start
+	}
+	return max(s.committed, s.start)
+}
+
+// read reads up to max records of each partition, up to the ends.
+func (c *conn) read(ctx context.Context, topic string, from map[int32]kgo.Offset, ends map[int32]int64, max int) (
+	[]*kgo.Record, error,
+) {
+	if len(from) == 0 || max <= 0 {
+		return nil, nil
+	}
+	isolation := kgo.ReadCommitted()
+	if c.opts.uncommitted {
+		isolation = kgo.ReadUncommitted()
+	}
+	client, err := c.newClient(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}),
+		kgo.FetchIsolationLevel(isolation), kgo.KeepControlRecords(), kgo.FetchMaxBytes(fetchBytes),
+		kgo.FetchMaxPartitionBytes(fetchBytes/4), kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.DisableFetchSessions())
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	var records []*kgo.Record
+	counts, size := map[int32]int{}, 0
+	for len(ends) > 0 && size < driver.BatchBytes {
+		fetches := client.PollRecords(ctx, max)
+		for _, e := range fetches.Errors() {
+			return nil, fmt.Errorf("read %s/%d: %w", topic, e.Partition, c.fail(e.Err))
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			end, wanted := ends[r.Partition]
+			if !wanted {
+				return
+			}
+			if !r.Attrs.IsControl() && r.Offset < end {
+				records = append(records, r)
+				counts[r.Partition]++
+				size += sizeOf(r)
+			}
+			if r.Offset+1 >= end || counts[r.Partition] >= max {
+				delete(ends, r.Partition)
+				client.PauseFetchPartitions(map[string][]int32{topic: {r.Partition}})
+			}
+		})
+	}
+	return records, nil
+}

@@ -1,0 +1,101 @@
+package kafka
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// producer is a client that sends. One Send uses it at a time, so what it has written is of that Send.
+type producer struct {
+	client *kgo.Client
+	wrote  atomic.Bool // it has begun to write messages since it was taken
+}
+
+var _ kgo.HookBrokerWrite = (*producer)(nil)
+
+// OnBrokerWrite implements kgo.HookBrokerWrite.
+func (p *producer) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, n int, _, _ time.Duration, _ error) {
+	if key == kmsg.Produce.Int16() && n > 0 {
+		p.wrote.Store(true)
+	}
+}
+
+// producer returns an idempotent producer, which waits for all replicas that are in sync. Nothing is sent before Flush,
+// so that messages of a run share a request.
+func (c *conn) producer() (*producer, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, driver.ErrClosed
+	}
+	if n := len(c.idle); n > 0 {
+		p := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		c.mu.Unlock()
+		p.wrote.Store(false)
+		return p, nil
+	}
+	c.mu.Unlock()
+	p := &producer{}
+	var err error
+	p.client, err = c.newClient(kgo.WithHooks(p), kgo.ManualFlushing(), kgo.RequiredAcks(kgo.AllISRAcks()),
+		kgo.RecordPartitioner(partitions{kgo.StickyKeyPartitioner(nil)}),
+		kgo.ProducerBatchMaxBytes(int32(c.opts.largest)+4096), kgo.BrokerMaxWriteBytes(int32(c.opts.largest)+(1<<20)),
+		kgo.MaxBufferedRecords(2*runMessages), kgo.UnknownTopicRetries(2))
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// rest keeps a producer for the next Send.
+func (c *conn) rest(p *producer) {
+	c.mu.Lock()
+	if !c.closed {
+		c.idle = append(c.idle, p)
+		p = nil
+	}
+	c.mu.Unlock()
+	if p != nil {
+		p.close()
+	}
+}
+
+// close ends a producer at once: what it has in the air fails.
+func (p *producer) close() { p.client.Close() }
+
+// partitions chooses the partition of a record: the one that it names, or that of its key as Java's client finds it
+// (murmur2), or one for some time.
+type partitions struct{ kgo.Partitioner }
+
+// ForTopic implements kgo.Partitioner.
+func (p partitions) ForTopic(topic string) kgo.TopicPartitioner {
+	return topicPartitions{p.Partitioner.ForTopic(topic)}
+}
+
+type topicPartitions struct{ kgo.TopicPartitioner }
+
+// RequiresConsistency implements kgo.TopicPartitioner: such a record waits for its partition, also without a leader.
+func (p topicPartitions) RequiresConsistency(r *kgo.Record) bool {
+	return r.Partition >= 0 || p.TopicPartitioner.RequiresConsistency(r)
+}
+
+// Partition implements kgo.TopicPartitioner.
+func (p topicPartitions) Partition(r *kgo.Record, n int) int {
+	if r.Partition >= 0 {
+		return int(r.Partition)
+	}
+	return p.TopicPartitioner.Partition(r, n)
+}
+
+// OnNewBatch implements kgo.TopicPartitionerOnNewBatch.
+func (p topicPartitions) OnNewBatch() {
+	if of, ok := p.TopicPartitioner.(kgo.TopicPartitionerOnNewBatch); ok {
+		of.OnNewBatch()
+	}
+}

@@ -1,0 +1,396 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/clock"
+)
+
+const (
+	// fetchBytes bounds an answer to a fetch. One that begins with a larger message has that message.
+	fetchBytes = 8 << 20
+	// buffered bounds the messages that were polled and not received, beside driver.BatchBytes.
+	buffered = 2000
+	// lookEvery is how often a receiver to which nothing comes asks whether its topic, and the cluster, is there.
+	lookEvery = 3 * time.Second
+	// handOver bounds how long a partition that the group takes away is kept for acknowledgements that are under way.
+	handOver = 30 * time.Second
+)
+
+// receiver is a member of a consumer group.
+type receiver struct {
+	conn   *conn
+	client *kgo.Client
+	topic  string
+	id     kadm.TopicID
+	group  string
+
+	ended context.Context // ends with Close
+	end   context.CancelFunc
+	pumps sync.WaitGroup
+
+	commits    sync.Mutex
+	mu         sync.Mutex
+	partitions map[int32]*partition
+	committing int      // acknowledgements that are being committed
+	ready      []*entry // polled or given back, and not delivered
+	bytes      int      // of them
+	changed    chan struct{}
+	starts     map[int32]kgo.EpochOffset // to be committed before anything is delivered
+	losses     []driver.Loss             // that are told once the starts are committed
+	err        error                     // why nothing more comes
+}
+
+var _ driver.Receiver = (*receiver)(nil)
+
+// Open implements driver.Driver. It joins the group; messages come when the group has given it partitions.
+func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) {
+	of, err := c.topic(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	r := &receiver{conn: c, topic: topic, id: of.ID, group: c.groupOf(topic), changed: make(chan struct{}),
+		partitions: map[int32]*partition{}}
+	if _, err := c.spans(ctx, topic); err != nil { // a group that it may not use is told at once
+		return nil, err
+	}
+	r.ended, r.end = context.WithCancel(c.ended)
+	isolation := kgo.ReadCommitted()
+	if c.opts.uncommitted {
+		isolation = kgo.ReadUncommitted()
+	}
+	r.client, err = c.newClient(kgo.WithContext(r.ended), kgo.ConsumerGroup(r.group), kgo.ConsumeTopics(topic),
+		kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(), kgo.KeepControlRecords(),
+		kgo.FetchIsolationLevel(isolation), kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchBytes/4),
+		kgo.FetchMaxWait(time.Second),
+		kgo.SessionTimeout(c.opts.session), kgo.HeartbeatInterval(min(c.opts.session/4, 3*time.Second)),
+		kgo.RebalanceTimeout(2*handOver), kgo.RequireStableFetchOffsets(),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.AdjustFetchOffsetsFn(r.adjust), kgo.OnPartitionsAssigned(r.assigned), kgo.OnPartitionsRevoked(r.revoked),
+		kgo.OnPartitionsLost(r.lost))
+	if err != nil {
+		r.end()
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		go r.client.CloseAllowingRebalance()
+		r.end()
+		return nil, driver.ErrClosed
+	}
+	c.receivers[r] = struct{}{}
+	r.pumps.Go(r.pump)
+	return r, nil
+}
+
+// pump polls until the receiver ends. It polls nothing while enough is buffered; then the client does not fetch.
+func (r *receiver) pump() {
+	for r.room() {
+		ctx, cancel := context.WithTimeout(r.ended, lookEvery)
+		fetches := r.client.PollRecords(ctx, buffered)
+		idle := ctx.Err() != nil
+		cancel()
+		controls, err := r.take(fetches)
+		// No partition was taken away between the poll and this.
+		r.client.AllowRebalance()
+		if err == nil && controls {
+			err = r.commit(r.ended)
+		}
+		if err == nil && idle && r.ended.Err() == nil {
+			err = r.look()
+		}
+		if err == nil {
+			err = r.pin()
+		}
+		if err != nil {
+			r.fail(err)
+			return
+		}
+	}
+}
+
+// room waits until there is room for more messages. It returns false when the receiver has ended.
+func (r *receiver) room() bool {
+	for {
+		r.mu.Lock()
+		full, changed, failed := len(r.ready) >= buffered || r.bytes >= driver.BatchBytes, r.changed, r.err != nil
+		r.mu.Unlock()
+		if failed || r.ended.Err() != nil {
+			return false
+		}
+		if !full {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-r.ended.Done():
+		}
+	}
+}
+
+// take buffers what was polled, and reports whether control records are among it, which nobody acknowledges. Its error
+// is the first one that a partition or the group has.
+func (r *receiver) take(fetches kgo.Fetches) (controls bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fetches.EachRecord(func(rec *kgo.Record) {
+		p := r.partitions[rec.Partition]
+		if p == nil || p.leaving {
+			return
+		}
+		e := p.add(rec)
+		if e.settled {
+			controls = true
+			return
+		}
+		r.ready = append(r.ready, e)
+		r.bytes += sizeOf(rec)
+	})
+	r.signal()
+	for _, e := range fetches.Errors() {
+		if !errors.Is(e.Err, context.DeadlineExceeded) && !errors.Is(e.Err, context.Canceled) {
+			return controls, fmt.Errorf("read %s/%d: %w", r.topic, e.Partition, r.ending(e.Err))
+		}
+	}
+	return controls, nil
+}
+
+// ending classifies what ends a receiver.
+func (r *receiver) ending(err error) error {
+	err = r.conn.fail(err)
+	if driver.Permanent(err) || errors.Is(err, driver.ErrClosed) || errors.Is(err, driver.ErrLost) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", driver.ErrLost, err)
+}
+
+func sizeOf(r *kgo.Record) int { return len(r.Key) + len(r.Value) + 64 }
+
+// look asks whether the topic is there, and still the same. The client alone would wait for ever, in silence.
+func (r *receiver) look() error {
+	ctx, cancel := context.WithTimeout(r.ended, 3*lookEvery)
+	defer cancel()
+	of, err := r.conn.topic(ctx, r.topic)
+	switch {
+	case r.ended.Err() != nil:
+		return driver.ErrClosed
+	case err != nil:
+		return r.ending(fmt.Errorf("the cluster does not answer: %w", err))
+	case of.ID != r.id:
+		return fmt.Errorf("%w: the topic %q was deleted and created again", driver.ErrLost, r.topic)
+	}
+	return nil
+}
+
+// signal wakes those who wait for a change. The caller holds mu.
+func (r *receiver) signal() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// fail ends the receiver: nothing more comes. The first error counts.
+func (r *receiver) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+		r.signal()
+	}
+}
+
+// Receive implements driver.Receiver.
+func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, error) {
+	for {
+		r.mu.Lock()
+		changed, err := r.changed, r.err
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		var batch []driver.Message
+		if err == nil && len(r.starts) == 0 {
+			batch = r.deliver(max)
+		}
+		r.mu.Unlock()
+		if err != nil || len(batch) > 0 {
+			return batch, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// deliver returns what is ready. The caller holds mu.
+func (r *receiver) deliver(max int) []driver.Message {
+	var batch []driver.Message
+	size := 0
+	for len(r.ready) > 0 && len(batch) < max && (size < driver.BatchBytes || len(batch) == 0) {
+		e := r.ready[0]
+		r.ready[0], r.ready = nil, r.ready[1:]
+		n := sizeOf(e.record)
+		r.bytes -= n
+		size += n
+		e.delivered = true
+		e.of.delivered++
+		m := message(e.record, r.id)
+		m.Receipt = e
+		batch = append(batch, m)
+	}
+	if len(batch) > 0 {
+		r.signal()
+	}
+	return batch
+}
+
+// Ack implements driver.Receiver. What was acknowledged behind a message that was not is committed when that one is.
+func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
+	r.mu.Lock()
+	touched := map[*partition]bool{}
+	for i := range messages {
+		e, ok := messages[i].Receipt.(*entry)
+		if !ok || e.settled {
+			continue
+		}
+		if e.of.gone {
+			r.mu.Unlock()
+			return fmt.Errorf("%w: the group has taken the partition %d away", driver.ErrLost, e.of.number)
+		}
+		e.settle()
+		touched[e.of] = true
+	}
+	r.committing++
+	r.mu.Unlock()
+	err := r.closedError()
+	if len(touched) > 0 {
+		err = r.commit(ctx)
+	}
+	r.mu.Lock()
+	r.committing--
+	r.signal()
+	r.mu.Unlock()
+	return err
+}
+
+// closedError returns an error if the receiver is closed.
+func (r *receiver) closedError() error {
+	if r.ended.Err() != nil {
+		return driver.ErrClosed
+	}
+	return nil
+}
+
+// commit commits how far all partitions are settled.
+func (r *receiver) commit(ctx context.Context) error {
+	r.commits.Lock() // an older offset must not follow a newer one
+	defer r.commits.Unlock()
+	offsets := map[int32]kgo.EpochOffset{}
+	r.mu.Lock()
+	for n, p := range r.partitions {
+		if to, ok := p.commit(); ok {
+			offsets[n] = to
+		}
+	}
+	r.mu.Unlock()
+	if len(offsets) == 0 {
+		return nil
+	}
+	if err := r.store(ctx, offsets); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n, to := range offsets {
+		if p := r.partitions[n]; p != nil {
+			p.committed(to.Offset)
+		}
+	}
+	return nil
+}
+
+// store commits offsets. While the group rebalances the broker may refuse that for a moment. A member that the group
+// has put out gets an error: it must not move the offsets of others.
+func (r *receiver) store(ctx context.Context, offsets map[int32]kgo.EpochOffset) error {
+	for {
+		var failed error
+		r.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{r.topic: offsets},
+			func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, answer *kmsg.OffsetCommitResponse, err error) {
+				if failed = err; err == nil {
+					failed = refusal(answer)
+				}
+			})
+		if failed == nil {
+			return nil
+		}
+		if !errors.Is(failed, kerr.RebalanceInProgress) || clock.Sleep(ctx, 20*time.Millisecond) != nil {
+			return fmt.Errorf("commit the offsets of %q: %w", r.topic, r.ending(failed))
+		}
+	}
+}
+
+// refusal returns the first error of an answer.
+func refusal(answer *kmsg.OffsetCommitResponse) error {
+	for _, t := range answer.Topics {
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Release implements driver.Receiver: messages go back to their places in the buffer.
+func (r *receiver) Release(_ context.Context, messages []driver.Message) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var back []*entry
+	for i := range messages {
+		e, ok := messages[i].Receipt.(*entry)
+		if !ok || e.settled || !e.delivered || e.of.gone {
+			continue
+		}
+		e.delivered = false
+		e.of.delivered--
+		if !e.of.leaving {
+			back = append(back, e)
+			r.bytes += sizeOf(e.record)
+		}
+	}
+	r.ready = slices.Concat(back, r.ready)
+	slices.SortFunc(r.ready, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.of.number, b.of.number), cmp.Compare(a.offset, b.offset))
+	})
+	r.signal()
+	return nil
+}
+
+// Close implements driver.Receiver.
+func (r *receiver) Close() error {
+	r.fail(driver.ErrClosed)
+	r.conn.mu.Lock()
+	delete(r.conn.receivers, r)
+	r.conn.mu.Unlock()
+	if r.ended.Err() == nil {
+		bounded, cancel := context.WithTimeout(r.ended, polite)
+		_ = r.client.LeaveGroupContext(bounded) // else the group waits until the session has expired
+		cancel()
+	}
+	r.end()
+	r.pumps.Wait()
+	r.client.CloseAllowingRebalance()
+	return nil
+}

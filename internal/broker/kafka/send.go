@@ -1,0 +1,213 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// A run is sent at once, as one batch for each partition: below the default limit of a topic, 1 MiB. A larger message
+// is a run of its own. The next run is sent when the answers to this one are there, so a failure can hold back its key.
+const (
+	runMessages = 1000
+	runBytes    = 900_000
+	// runTime bounds the wait for the answers to a run: the client would try for ever.
+	runTime = 10 * time.Second
+)
+
+// sending is one call of Send.
+type sending struct {
+	conn     *conn
+	to       destination
+	parts    int // of the topic
+	messages []driver.Message
+	p        *producer
+	held     map[string]bool // keys of which a message was not sent
+
+	mu       sync.Mutex
+	errs     []error
+	answered []bool
+	ended    bool // answers that come now are too late
+}
+
+// Send implements driver.Driver.
+func (c *conn) Send(ctx context.Context, target string, messages []driver.Message) []error {
+	if len(messages) == 0 {
+		return nil
+	}
+	to, err := parse(target)
+	if err != nil {
+		return driver.Fail(len(messages), err)
+	}
+	of, err := c.topic(ctx, to.topic)
+	if err != nil {
+		return driver.Fail(len(messages), unwritten(err))
+	}
+	p, err := c.producer()
+	if err != nil {
+		return driver.Fail(len(messages), err)
+	}
+	s := &sending{conn: c, to: to, parts: len(of.Partitions), messages: messages, p: p, held: map[string]bool{},
+		errs: make([]error, len(messages)), answered: make([]bool, len(messages))}
+	for from := 0; from < len(messages); {
+		from = s.run(ctx, from)
+	}
+	if s.p != nil {
+		c.rest(s.p)
+	}
+	return s.errs
+}
+
+// unwritten is an error after which certainly nothing was written.
+func unwritten(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: the cluster does not answer", driver.ErrUntried)
+	}
+	return err
+}
+
+// run sends messages from an index on, as many as go together, and returns the index of the next one.
+func (s *sending) run(ctx context.Context, from int) (next int) {
+	var batch []int
+	size := 0
+	for next = from; next < len(s.messages) && len(batch) < runMessages; next++ {
+		m := &s.messages[next]
+		n := m.Size() + 64 + 8*len(m.Headers)
+		if len(batch) > 0 && size+n > runBytes {
+			break
+		}
+		if s.ready(next) {
+			batch = append(batch, next)
+			size += n
+		}
+	}
+	if len(batch) == 0 || !s.produce(ctx, batch) {
+		return next
+	}
+	if len(batch) > 1 {
+		s.isolate(ctx, batch)
+	}
+	for _, i := range batch {
+		if err := s.errs[i]; err != nil && !driver.Permanent(err) && s.messages[i].Key != nil {
+			s.held[string(s.messages[i].Key)] = true
+		}
+	}
+	return next
+}
+
+// ready reports whether a message may be sent. Else it has an error.
+func (s *sending) ready(i int) bool {
+	m := &s.messages[i]
+	switch {
+	case s.p == nil:
+		s.errs[i] = driver.ErrUntried
+	case m.Key != nil && s.held[string(m.Key)]:
+		s.errs[i] = driver.ErrBehind
+	default:
+		return true
+	}
+	return false
+}
+
+// isolate sends messages alone whose batch was refused for what one of its messages is: then nothing of it was stored.
+func (s *sending) isolate(ctx context.Context, batch []int) {
+	for _, i := range batch {
+		if err := s.errs[i]; errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) ||
+			errors.Is(err, kerr.InvalidTimestamp) || errors.Is(err, kerr.InvalidRecord) {
+			if !s.ready(i) {
+				continue
+			}
+			s.errs[i], s.answered[i] = nil, false
+			s.produce(ctx, []int{i})
+		}
+	}
+}
+
+// produce sends messages and waits for the answers. When ctx ends it gives the producer up, and returns false.
+func (s *sending) produce(ctx context.Context, batch []int) bool {
+	if ctx.Err() != nil {
+		s.abandon(batch, ctx.Err())
+		return false
+	}
+	for _, i := range batch {
+		at, err := s.to.of(&s.messages[i], s.parts)
+		if err != nil {
+			s.errs[i] = err
+			continue
+		}
+		s.p.client.Produce(context.WithoutCancel(ctx), record(s.to.topic, at, &s.messages[i]),
+			func(_ *kgo.Record, err error) { s.answer(i, err) })
+	}
+	bounded, cancel := context.WithTimeout(ctx, runTime)
+	defer cancel()
+	if err := s.p.client.Flush(bounded); err != nil {
+		s.abandon(batch, err)
+		return false
+	}
+	return true
+}
+
+// answer notes what became of a message.
+func (s *sending) answer(i int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	s.answered[i] = true
+	s.errs[i] = s.outcome(err)
+}
+
+// outcome classifies what the client says of a message.
+func (s *sending) outcome(err error) error {
+	if err == nil {
+		return nil
+	}
+	var refusal *kerr.Error
+	answered := errors.As(err, &refusal)
+	switch {
+	case s.conn.ended.Err() != nil && !s.p.wrote.Load():
+		return driver.ErrClosed
+	case answered && !doubtful(refusal):
+		return classify(err) // the broker says that it has not stored it
+	case s.p.wrote.Load():
+		return fmt.Errorf("%w: %w", driver.ErrUncertain, err)
+	}
+	return unwritten(classify(err))
+}
+
+// doubtful reports whether a broker that answers with an error may have stored the message.
+func doubtful(e *kerr.Error) bool {
+	switch e {
+	case kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend, kerr.OutOfOrderSequenceNumber,
+		kerr.DuplicateSequenceNumber, kerr.UnknownProducerID, kerr.InvalidProducerEpoch, kerr.UnknownServerError:
+		return true
+	}
+	return false
+}
+
+// abandon gives the producer up, because err has ended the wait. Without an answer a message may have been stored,
+// unless nothing was written at all.
+func (s *sending) abandon(batch []int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	for _, i := range batch {
+		switch {
+		case s.answered[i] || s.errs[i] != nil:
+		case s.p.wrote.Load():
+			s.errs[i] = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
+		default:
+			s.errs[i] = unwritten(err)
+		}
+	}
+	s.conn.closing.Go(s.p.close)
+	s.p = nil
+}
