@@ -1,6 +1,7 @@
 package kafkatest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,20 +28,29 @@ type Server struct {
 	program    program
 	controller int // a port
 	settings   map[string]string
+	listeners  []Listener
+}
+
+// Listener is one more listener of a broker.
+type Listener struct {
+	Name       string // by which settings name it, in capital letters
+	Protocol   string // PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
+	Port       int    // on 127.0.0.1
+	Advertised string // host:port that clients are told to connect to; "" for that of the listener
 }
 
 // Start starts a broker that ends with t. Settings are those of Kafka's server.properties, which come before ours.
 // Topics are not created when somebody uses them.
-func Start(t testing.TB, settings map[string]string) *Server {
+func Start(t testing.TB, settings map[string]string, more ...Listener) *Server {
 	t.Helper()
-	s, err := Launch(settings)
+	s, err := Launch(settings, more...)
 	testserver.OrSkip(t, err)
 	s.server.CloseWith(t)
 	return s
 }
 
 // Launch is Start without a test: the caller closes the broker. It ends with the process at the latest.
-func Launch(settings map[string]string) (*Server, error) {
+func Launch(settings map[string]string, more ...Listener) (*Server, error) {
 	p, err := find()
 	if err != nil {
 		return nil, err
@@ -49,7 +59,7 @@ func Launch(settings map[string]string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{program: p, settings: settings}
+	s := &Server{program: p, settings: settings, listeners: more}
 	if s.controller, err = testserver.FreePort(); err != nil {
 		return nil, errors.Join(err, home.Close())
 	}
@@ -62,16 +72,24 @@ func Launch(settings map[string]string) (*Server, error) {
 
 // defaults are settings for one broker with little memory that starts fast. Retention acts every second.
 func (s *Server) defaults(port int) map[string]string {
+	listen := fmt.Sprintf("PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d", port, s.controller)
+	advertise := fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", port)
+	protocols := "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"
+	for _, l := range s.listeners {
+		at := fmt.Sprintf("127.0.0.1:%d", l.Port)
+		listen += "," + l.Name + "://" + at
+		advertise += "," + l.Name + "://" + cmp.Or(l.Advertised, at)
+		protocols += "," + l.Name + ":" + l.Protocol
+	}
 	return map[string]string{
-		"process.roles":             "broker,controller",
-		"node.id":                   "1",
-		"controller.quorum.voters":  fmt.Sprintf("1@127.0.0.1:%d", s.controller),
-		"controller.listener.names": "CONTROLLER",
-		"listeners": fmt.Sprintf("PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d", port,
-			s.controller),
-		"advertised.listeners":           fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", port),
+		"process.roles":                  "broker,controller",
+		"node.id":                        "1",
+		"controller.quorum.voters":       fmt.Sprintf("1@127.0.0.1:%d", s.controller),
+		"controller.listener.names":      "CONTROLLER",
+		"listeners":                      listen,
+		"advertised.listeners":           advertise,
 		"inter.broker.listener.name":     "PLAINTEXT",
-		"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		"listener.security.protocol.map": protocols,
 		"log.dirs":                       filepath.Join(s.server.Home.Dir, "data"),
 
 		"auto.create.topics.enable":                "false",

@@ -70,7 +70,8 @@ func Open(ctx context.Context, url string) (driver.Driver, error) {
 		return nil, err
 	}
 	c.ended, c.end = context.WithCancel(context.Background())
-	if c.client, err = c.newClient(); err != nil {
+	// What it asks about topics it does not answer from its memory: a topic may have been made just now.
+	if c.client, err = c.newClient(kgo.MetadataMinAge(10 * time.Millisecond)); err != nil {
 		c.end()
 		return nil, err
 	}

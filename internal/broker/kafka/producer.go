@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -13,7 +14,15 @@ import (
 // producer is a client that sends. One Send uses it at a time, so what it has written is of that Send.
 type producer struct {
 	client *kgo.Client
+	topics map[string]shape
 	wrote  atomic.Bool // it has begun to write messages since it was taken
+}
+
+// shape is what a producer knows of a topic. One that has changed needs another producer: the client would learn of it
+// minutes later.
+type shape struct {
+	id    kadm.TopicID
+	parts int
 }
 
 var _ kgo.HookBrokerWrite = (*producer)(nil)
@@ -27,21 +36,27 @@ func (p *producer) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, n int, _, _ ti
 
 // producer returns an idempotent producer, which waits for all replicas that are in sync. Nothing is sent before Flush,
 // so that messages of a run share a request.
-func (c *conn) producer() (*producer, error) {
+func (c *conn) producer(of *kadm.TopicDetail) (*producer, error) {
+	now := shape{of.ID, len(of.Partitions)}
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
 		return nil, driver.ErrClosed
 	}
-	if n := len(c.idle); n > 0 {
+	for n := len(c.idle); n > 0; n = len(c.idle) {
 		p := c.idle[n-1]
 		c.idle = c.idle[:n-1]
+		if known, ok := p.topics[of.Topic]; ok && known != now {
+			c.closing.Go(p.close)
+			continue
+		}
 		c.mu.Unlock()
+		p.topics[of.Topic] = now
 		p.wrote.Store(false)
 		return p, nil
 	}
 	c.mu.Unlock()
-	p := &producer{}
+	p := &producer{topics: map[string]shape{of.Topic: now}}
 	var err error
 	p.client, err = c.newClient(kgo.WithHooks(p), kgo.ManualFlushing(), kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.RecordPartitioner(partitions{kgo.StickyKeyPartitioner(nil)}),

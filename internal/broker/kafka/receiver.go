@@ -35,6 +35,7 @@ type receiver struct {
 	client *kgo.Client
 	topic  string
 	id     kadm.TopicID
+	parts  int // of the topic, as of the latest look; the pump's own
 	group  string
 
 	ended context.Context // ends with Close
@@ -61,8 +62,8 @@ func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{conn: c, topic: topic, id: of.ID, group: c.groupOf(topic), changed: make(chan struct{}),
-		partitions: map[int32]*partition{}}
+	r := &receiver{conn: c, topic: topic, id: of.ID, parts: len(of.Partitions), group: c.groupOf(topic),
+		changed: make(chan struct{}), partitions: map[int32]*partition{}}
 	if _, err := c.spans(ctx, topic); err != nil { // a group that it may not use is told at once
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) 
 	r.client, err = c.newClient(kgo.WithContext(r.ended), kgo.ConsumerGroup(r.group), kgo.ConsumeTopics(topic),
 		kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(), kgo.KeepControlRecords(),
 		kgo.FetchIsolationLevel(isolation), kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchBytes/4),
-		kgo.FetchMaxWait(time.Second),
+		kgo.FetchMaxWait(time.Second), kgo.MetadataMaxAge(30*time.Second),
 		kgo.SessionTimeout(c.opts.session), kgo.HeartbeatInterval(min(c.opts.session/4, 3*time.Second)),
 		kgo.RebalanceTimeout(2*handOver), kgo.RequireStableFetchOffsets(),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
@@ -191,6 +192,9 @@ func (r *receiver) look() error {
 		return r.ending(fmt.Errorf("the cluster does not answer: %w", err))
 	case of.ID != r.id:
 		return fmt.Errorf("%w: the topic %q was deleted and created again", driver.ErrLost, r.topic)
+	case len(of.Partitions) != r.parts:
+		r.parts = len(of.Partitions)
+		r.client.ForceMetadataRefresh()
 	}
 	return nil
 }

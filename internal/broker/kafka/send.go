@@ -50,7 +50,7 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 	if err != nil {
 		return driver.Fail(len(messages), unwritten(err))
 	}
-	p, err := c.producer()
+	p, err := c.producer(&of)
 	if err != nil {
 		return driver.Fail(len(messages), err)
 	}
