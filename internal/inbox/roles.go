@@ -227,6 +227,9 @@ type RedriveReader interface {
 	// WaveOutcome counts how the items of a wave stand, and those that came back by their groups; it does not count those
 	// that are uncertain.
 	WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error)
+	// WaveTroubled reports whether an item of a wave came back, or could not be sent. It looks only at items that
+	// came back, failed or were skipped.
+	WaveTroubled(ctx context.Context, id task.ID, wave int) (bool, error)
 	// CountItems counts the items of a redrive, as FindRedrive returned it, by their states.
 	CountItems(ctx context.Context, r *deadletter.Redrive) (deadletter.Counts, error)
 }

@@ -98,7 +98,11 @@ func (s *stream) goesOn(ctx context.Context) (bool, error) {
 	if ctx.Err() != nil || s.in.now() >= s.until {
 		return false, nil
 	}
-	outcome, err := s.in.store.WaveOutcome(ctx, s.redrive.ID, s.redrive.Wave)
+	var outcome deadletter.Outcome
+	troubled, err := s.in.store.WaveTroubled(ctx, s.redrive.ID, s.redrive.Wave)
+	if troubled { // otherwise no stop rule can be violated, and a large wave need not be counted
+		outcome, err = s.in.store.WaveOutcome(ctx, s.redrive.ID, s.redrive.Wave)
+	}
 	return err == nil && s.redrive.Next(s.in.now(), outcome).Act == deadletter.ActSend, err
 }
 

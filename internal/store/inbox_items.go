@@ -149,6 +149,14 @@ func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (dead
 	return out, err
 }
 
+// WaveTroubled reports whether an item of a wave came back, or could not be sent; see inbox.RedriveReader. It asks for
+// all states of the index of notable items, so that it reads nothing else, whatever PostgreSQL knows of the table.
+func (s letterRows) WaveTroubled(ctx context.Context, id task.ID, wave int) (bool, error) {
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND wave = $2 AND
+ state IN ('returned', 'failed', 'skipped') AND state <> 'skipped'`, s.id(id), wave)
+	return n > 0, err
+}
+
 // countWave counts the items of a wave by their states.
 func (s letterRows) countWave(ctx context.Context, id task.ID, wave int) (deadletter.Counts, error) {
 	return s.countItems(ctx, `redrive_id = $1 AND wave = $2 AND wave > 0`, s.id(id), wave)

@@ -48,8 +48,9 @@ func TestItemsAreFoundByIndexes(t *testing.T) {
 			_, err := rows.SentCases(t.Context(), deadletter.Item{Redrive: id}, 1, 10)
 			return err
 		},
-		"wave":   func() error { _, err := rows.WaveOutcome(t.Context(), id, 1); return err },
-		"counts": func() error { _, err := rows.CountItems(t.Context(), r); return err },
+		"wave":    func() error { _, err := rows.WaveOutcome(t.Context(), id, 1); return err },
+		"trouble": func() error { _, err := rows.WaveTroubled(t.Context(), id, 1); return err },
+		"counts":  func() error { _, err := rows.CountItems(t.Context(), r); return err },
 	} {
 		plans.seen = ""
 		if err := ask(); err != nil {

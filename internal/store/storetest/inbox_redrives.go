@@ -281,6 +281,24 @@ func savedItems(f *inboxFixture) {
 	f.must(err)
 	counts.Pending, counts.Uncertain = 0, 0
 	f.same("outcome", outcome, deadletter.Outcome{Counts: counts, ByGroup: map[deadletter.GroupID]int{8: 2}})
+	troubled := func(what string, wave int, want bool, change ...deadletter.Item) {
+		f.Helper()
+		f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.SaveItems(ctx, tx, change) })
+		got, err := f.inbox.WaveTroubled(f.Context(), r.ID, wave)
+		f.must(err)
+		f.same("trouble with "+what, got, want)
+	}
+	second := slices.Clone(items)
+	for i := range second {
+		second[i].Wave = 2
+	}
+	troubled("a return and a failure", 1, true)
+	troubled("the next wave", 2, false)
+	troubled("what was sent, is being sent, or was skipped", 2, false, second[0], second[1], second[5])
+	troubled("a failure", 2, true, second[4])
+	troubled("returns", 1, true)
+	troubled("none of them any more", 1, false, second[2], second[3])
+	troubled("its own items", 1, true, items...)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		of, err := f.inbox.ItemOf(ctx, tx, r.ID, items[4].ID)
 		if err != nil {
