@@ -49,7 +49,18 @@ func (e *Engine) Poll(ctx context.Context, worker task.ID, capacity int, wait ti
 	if w, err = e.noteSeen(ctx, w); err != nil {
 		return nil, false, err
 	}
-	return e.poll(ctx, w, &poller{start: start || e.cfg.Leases.ClaimMode == settings.SinglePhase}, version, capacity, wait)
+	leases, drain, err := e.poll(ctx, w, &poller{start: start || e.cfg.Leases.ClaimMode == settings.SinglePhase}, version,
+		capacity, wait)
+	if !drain || err != nil {
+		return leases, drain, err
+	}
+	// A worker that was silent for too long while its poll waited, because it was frozen for example, is not to end:
+	// its next poll brings it back.
+	if w, err = e.ReachedWorker(ctx, worker); err != nil {
+		return leases, drain, err
+	}
+	silent := w.State == task.WorkerDead && e.instant().Sub(w.LastHeartbeat) >= e.cfg.Leases.Lease()
+	return leases, !silent, nil
 }
 
 // poll is Poll for a worker that has been read after version. p says how its steps are leased.

@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -77,6 +78,8 @@ func sent(o outgoing, err error, now task.Instant) result {
 	case errors.Is(err, ErrUncertain):
 		i.State, i.Uncertain, i.Message = deadletter.ItemSent, true, itemMessage(err)
 		err = nil
+	case i.Uncertain:
+		i.State, i.Message = deadletter.ItemFailed, itemMessage(fmt.Errorf("another process may have sent it; then: %w", err))
 	default:
 		i.State, i.Message = deadletter.ItemFailed, itemMessage(err)
 	}

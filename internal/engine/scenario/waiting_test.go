@@ -310,6 +310,22 @@ func TestPollOfADrainingWorker(t *testing.T) {
 	}
 }
 
+// A worker that was frozen while its poll waited is found dead. It is not told to end, and its next poll brings it back.
+func TestPollOfAFrozenWorker(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		w := b.register(task.Worker{})
+		poll := b.poll(b.ctx, w, 1, 30*time.Second)
+		b.set(b.now.Add(10 * time.Minute))
+		dead, err := b.engine.MarkDeadWorkers(b.ctx)
+		b.must(err)
+		if p := <-poll; dead != 1 || p.err != nil || p.drain {
+			t.Errorf("%d workers are dead, and the poll says drain=%t, %v; want 1 and false", dead, p.drain, p.err)
+		}
+		b.submit(job)
+		b.want(<-b.poll(b.ctx, w, 1, 0), 1, 0)
+	})
+}
+
 func TestTaskWait(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		id := b.submit(job)
