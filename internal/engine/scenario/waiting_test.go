@@ -310,7 +310,7 @@ func TestPollOfADrainingWorker(t *testing.T) {
 	}
 }
 
-// A worker that was frozen while its poll waited is found dead. It is not told to end, and its next poll brings it back.
+// A worker that was frozen while its poll waited is found dead. It is not told to end; its next poll brings it back.
 func TestPollOfAFrozenWorker(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		w := b.register(task.Worker{})
