@@ -35,6 +35,8 @@ var lettersOf = map[string]base{
 	"post /v1/sources/{namespace}/{name}/pause":   {"", `{}`},
 	"post /v1/sources/{namespace}/{name}/resume":  {"", `{}`},
 	"post /v1/policies":                           {"", `{"source":"t","strategy":"manual"}`},
+	"post /api/v1/dlq/retry":                      {"", `{"event_ids":["{event_id}"]}`},
+	"post /api/v1/dlq/retry-policy":               {"", `{"topic":"t","strategy":"manual"}`},
 }
 
 const discardAll = `{"operation":"discard","reason":"x","selection":{"namespace":"default","source":"t"}}`
@@ -42,6 +44,7 @@ const discardAll = `{"operation":"discard","reason":"x","selection":{"namespace"
 // queryOf has the query of operations that need one.
 var queryOf = map[string]string{
 	"delete /v1/policies":                      "?source=t",
+	"delete /api/v1/dlq/messages/{event_id}":   "?reason=x",
 	"post /api/dlq/move/{queue_name}":          "?target_queue={target}",
 	"post /api/dlq/move/{queue_name}/{job_id}": "?target_queue={target}",
 }
@@ -55,7 +58,7 @@ func (h *attacker) prepareLetters() {
 	if !strings.HasPrefix(h.path, "/v1/dead-letters") && !strings.HasPrefix(h.path, "/v1/groups") &&
 		!strings.HasPrefix(h.path, "/v1/redrives") && !strings.HasPrefix(h.path, "/v1/sources") &&
 		!strings.HasPrefix(h.path, "/v1/policies") && !strings.HasPrefix(h.path, "/v1/rules") &&
-		!strings.HasPrefix(h.path, "/api/dlq/") {
+		!strings.HasPrefix(h.path, "/api/dlq/") && !strings.HasPrefix(h.path, "/api/v1/dlq/") {
 		return
 	}
 	target := h.consumer()
@@ -92,7 +95,8 @@ func (h *attacker) prepareLetters() {
 		h.made("/v1/groups/"+other+"/merge", `{"groups":["`+group+`"]}`, nil)
 	}
 	maps.Copy(h.known, map[string]any{"letter_uuid": letter, "group_id": group, "other_group": other,
-		"redrive_uuid": redrive.RedriveUUID, "queue_name": "t", "job_id": letter, "target": target})
+		"redrive_uuid": redrive.RedriveUUID, "queue_name": "t", "job_id": letter, "target": target,
+		"event_id": "1" + some})
 }
 
 // consumer returns the URL of a program that takes every letter. There is one for the attack.

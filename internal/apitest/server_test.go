@@ -75,7 +75,8 @@ func serve(t *testing.T, dsn string, opts node.Options) *server {
 	looped := make(chan error, 1)
 	loops, endLoops := context.WithCancel(context.Background())
 	go func() { looped <- b.Run(loops) }()
-	h := httptest.NewServer(httpapi.New(b, httpapi.Options{DeadLetters: b.DeadLetters(), Jobs: b.Jobs()}))
+	h := httptest.NewServer(httpapi.New(b, httpapi.Options{DeadLetters: b.DeadLetters(), Jobs: b.Jobs(),
+		Messages: b.Messages()}))
 	client, err := tasker.Dial(h.URL, nil)
 	if err != nil {
 		t.Fatal(err)

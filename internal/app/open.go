@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/telemetry"
+	"github.com/taskerhq/tasker/internal/topicapi"
 	"github.com/taskerhq/tasker/internal/web"
 )
 
@@ -26,6 +27,8 @@ type backend interface {
 	DeadLetters() deadletters.Backend
 	// Jobs returns them as failed jobs in queues; nil likewise.
 	Jobs() dlqapi.Backend
+	// Messages returns them as messages of topics; nil likewise.
+	Messages() topicapi.Backend
 	// Run runs the background loops until ctx ends. It blocks.
 	Run(ctx context.Context) error
 	// Ready returns the reason why the store does not answer or refuses writes, or nil.

@@ -179,6 +179,7 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 		Front:        front,
 		DeadLetters:  store.DeadLetters(),
 		Jobs:         store.Jobs(),
+		Messages:     store.Messages(),
 		DLQ:          httpapi.DLQOptions{MaxRequeue: cfg.DLQ.MaxRequeueIterations, KeyInQuery: cfg.DLQ.APIKeyParameter},
 		LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
 		Ready:        (&readiness{ask: store.Ready}).within,

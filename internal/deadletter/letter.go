@@ -52,6 +52,8 @@ type Letter struct {
 	Position string
 	// MessageID is the sender's identifier of the message; "" for none.
 	MessageID string
+	// EventType is the type of the event that the message carries, as its content says; "" for none. See EventType.
+	EventType string
 	// Identity makes a repeated delivery recognisable: that of the latest death that the letter's own source has brought.
 	// Two letters of a source never share one. See Identify, and Alias for those of its other deaths.
 	Identity string

@@ -31,6 +31,7 @@ func newAPI(t *testing.T, backend httpapi.Backend, opts httpapi.Options) *api {
 	if f, is := backend.(*fake); is && opts.DeadLetters == nil {
 		opts.DeadLetters = fakeInbox{f}
 		opts.Jobs = fakeJobs{f}
+		opts.Messages = fakeMessages{f}
 	}
 	h := httpapi.New(backend, opts)
 	return &api{t: t, handler: h, doc: documentOf(t, h, opts)}

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
 	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
 	"github.com/taskerhq/tasker/internal/httpapi/taskworker"
+	"github.com/taskerhq/tasker/internal/httpapi/topics"
 	"github.com/taskerhq/tasker/internal/httpapi/workers"
 	"github.com/taskerhq/tasker/operate"
 )
@@ -111,6 +112,7 @@ func (s *server) routes() {
 	queue.Routes(api, s.backend, tasks) // /api/v1
 	executions.Routes(api, s.backend)   // /api/v1/executions
 	dlq.Routes(api, s.jobs, s.dlq)      // /api/dlq
+	topics.Routes(api, s.messages)      // /api/v1/dlq/stats, messages, topics, retry, retry-policy
 	inbox.Routes(api, s.letters)        // /v1/groups, /v1/dead-letters, /v1/redrives, /v1/sources, /v1/policies
 
 	// Probes and the version need no key.

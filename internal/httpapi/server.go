@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
 	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
 	"github.com/taskerhq/tasker/internal/httpapi/taskworker"
+	"github.com/taskerhq/tasker/internal/topicapi"
 	"github.com/taskerhq/tasker/internal/web"
 	"github.com/taskerhq/tasker/operate"
 )
@@ -37,6 +38,8 @@ type Options struct {
 	DeadLetters deadletters.Backend
 	// Jobs is the engine behind /api/dlq. Defaults to none: its routes answer unavailable.
 	Jobs dlqapi.Backend
+	// Messages is the engine behind /api/v1/dlq/stats and the other routes of topics. Defaults to none, likewise.
+	Messages topicapi.Backend
 	// DLQ are the settings of /api/dlq.
 	DLQ DLQOptions
 	// Limits bound requests.
@@ -100,16 +103,17 @@ type CaseBackend interface {
 
 // server is the API over one Backend.
 type server struct {
-	api     *endpoint.API
-	backend Backend
-	letters deadletters.Backend // nil: none
-	jobs    dlqapi.Backend      // nil: none
-	dlq     dlq.Options
-	front   *web.Front
-	ready   func(context.Context) error
-	limits  Limits
-	version string
-	watcher StreamWatcher
+	api      *endpoint.API
+	backend  Backend
+	letters  deadletters.Backend // nil: none
+	jobs     dlqapi.Backend      // nil: none
+	messages topicapi.Backend    // nil: none
+	dlq      dlq.Options
+	front    *web.Front
+	ready    func(context.Context) error
+	limits   Limits
+	version  string
+	watcher  StreamWatcher
 
 	streams openStreams
 }
@@ -118,7 +122,7 @@ type server struct {
 // be built from its types, which no input can cause.
 func New(backend Backend, opts Options) http.Handler {
 	s := &server{
-		backend: backend, letters: opts.DeadLetters, jobs: opts.Jobs, dlq: opts.DLQ, front: opts.Front, ready: opts.Ready,
+		backend: backend, letters: opts.DeadLetters, jobs: opts.Jobs, messages: opts.Messages, dlq: opts.DLQ, front: opts.Front, ready: opts.Ready,
 		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Streams,
 	}
 	if s.front == nil {

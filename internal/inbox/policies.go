@@ -70,6 +70,37 @@ func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By, ke
 	return &next, nil
 }
 
+// ChangePolicy changes the policy of a source and origin, or a new one whose letters end after seven days, or the
+// greatest age of the default policy. See SavePolicy.
+func (in *Inbox) ChangePolicy(ctx context.Context, namespace, source, origin string, by By,
+	change func(p *deadletter.Policy),
+) (*deadletter.Policy, error) {
+	for range versionRuns {
+		list, err := in.Policies(ctx, namespace)
+		if err != nil {
+			return nil, err
+		}
+		next := deadletter.Policy{Namespace: namespace, Source: source, Origin: origin, MaxAge: deadletter.DefaultAge}
+		if rest := in.opts.DefaultPolicy; rest != nil {
+			next.MaxAge = rest.MaxAge
+		}
+		as := by
+		as.Version = 0
+		for _, p := range list {
+			if p.Source == source && p.Origin == origin {
+				next, as.Version = *p, p.Version
+			}
+		}
+		next.SetFrom = deadletter.SetByOperator
+		change(&next)
+		saved, err := in.SavePolicy(ctx, &next, as)
+		if task.CodeOf(err) != task.Conflict || as.Version == 0 {
+			return saved, err
+		}
+	}
+	return nil, &task.Error{Code: task.Conflict, Message: "others change the policy all the time", Hint: "try again"}
+}
+
 // DropPolicy removes a policy: letters of its origin are then left to operators. Letters that are scheduled are still
 // sent. origin is "" for the policy of the whole source. NotFound when there is none. A policy whose source was removed
 // can be removed, too: it would apply again to a source that is added under the name.

@@ -17,6 +17,7 @@ type prepared struct {
 	size      int                // of the payload before it was cut
 	cut       bool
 	canonical string // hash of content
+	eventType string
 	failure   failure.Report
 	stack     string        // of failure, cut
 	print     failure.Print // without rules
@@ -31,7 +32,7 @@ func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
 		p := prepared{Arrival: a, identity: in.identify(a), failure: bound(a.Failure), stack: failure.Cut(a.Stack, maxStack),
 			print: failure.PrintOf(a.Failure, a.Stack, cmp.Or(a.Handler, of.Name))}
 		p.content, p.size, p.cut = in.bounded(a.Content)
-		p.canonical = deadletter.Canonical(p.content)
+		p.canonical, p.eventType = deadletter.Canonical(p.content), deadletter.EventType(a.Content)
 		// An exact broker delivers a message once in a batch, so equal ones are several; they come again in their order.
 		if a.Exact && a.byContent() {
 			n := equal[p.identity]

@@ -20,6 +20,7 @@ type Store interface {
 	SendRows
 	LetterReader
 	QueueReader
+	TopicReader
 	GroupRows
 	GroupReader
 	RedriveRows
@@ -124,6 +125,39 @@ type QueueFilter struct {
 	Above  task.ID      // exclusive
 	// Skip leaves out the first ones. Time grows with Skip and Limit.
 	Skip, Limit int
+}
+
+// TopicReader answers queries about letters by where they came from, whatever their source.
+type TopicReader interface {
+	// Topics returns origins of the letters of a namespace, up to limit in their order; EventTypes the types of events.
+	// Either is a few looks at an index for each.
+	Topics(ctx context.Context, namespace string, limit int) ([]string, error)
+	EventTypes(ctx context.Context, namespace string, limit int) ([]string, error)
+	// CountTopic counts the letters that a filter selects by their states, each up to limit.
+	CountTopic(ctx context.Context, f TopicFilter, limit int) (map[deadletter.State]int, error)
+	// SampleTopic adds up the letters that a filter selects, up to sample of each state, the newest.
+	SampleTopic(ctx context.Context, f TopicFilter, sample int) (TopicSample, error)
+	// TopicLetters returns letters that a filter selects, the newest first, as ListLetters does.
+	TopicLetters(ctx context.Context, f TopicFilter, skip, limit int) ([]*deadletter.Letter, error)
+	// LettersNamed returns the IDs of up to limit letters with a message ID, the newest first.
+	LettersNamed(ctx context.Context, namespace, messageID string, limit int) ([]task.ID, error)
+}
+
+// TopicFilter selects letters of a namespace. Zero fields do not restrict.
+type TopicFilter struct {
+	Namespace string
+	Origin    *string
+	EventType string
+	States    []deadletter.State // empty: all
+}
+
+// TopicSample are sums over some letters.
+type TopicSample struct {
+	N                  int
+	Replays, MaxReplay int64
+	FirstAt, LastAt    task.Instant // when the first of them died first, and the last one last; the oldest letter counts too
+	FirstSum           int64        // sum of FirstAt, in seconds
+	NewestFirstAt      task.Instant // greatest FirstAt
 }
 
 // GroupRows are groups in a transaction.

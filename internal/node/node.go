@@ -25,6 +25,7 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/template"
+	"github.com/taskerhq/tasker/internal/topicapi"
 	"github.com/taskerhq/tasker/internal/upkeep"
 	"github.com/taskerhq/tasker/internal/webhook"
 )
@@ -252,6 +253,14 @@ func (n *Node) Jobs() dlqapi.Backend {
 		return nil
 	}
 	return public.NewJobs(n.inbox)
+}
+
+// Messages returns them as messages of topics, for the family /api/v1/dlq; nil likewise.
+func (n *Node) Messages() topicapi.Backend {
+	if n.inbox == nil {
+		return nil
+	}
+	return public.NewMessages(n.inbox)
 }
 
 // DispatchState returns the present way of steps to workers.

@@ -26,14 +26,14 @@ const (
   l.canonical, l.state, l.state_at, l.due_at, l.reason, l.redrive_id, l.purge_at, l.group_id, l.error_type,
   l.error_code, l.error_class, l.retryable, l.handler, l.occurrences, l.attempts, l.replays, l.parked, l.first_at,
   l.last_at, l.captured_at, l.payload_bytes, l.kept_bytes, l.cut, l.edited, l.version, l.undecoded, l.error_message,
-  l.message_key, l.failed_sends, l.head`
+  l.message_key, l.failed_sends, l.event_type, l.head`
 	wholeLetter = listedLetter + `, l.headers`
 	bareLetter  = listedLetter + `, NULL`
 )
 
 var (
 	insertLetters = bulkOf(`INSERT INTO tasker_letters (`+strings.ReplaceAll(wholeLetter, "l.", "")+`)`,
-		"ittttttt"+"ttnntinnt"+"ttntnnnnn"+"nnnnnnntt"+"bnbb", ` ON CONFLICT (namespace, source, identity) DO NOTHING`)
+		"ittttttt"+"ttnntinnt"+"ttntnnnnn"+"nnnnnnntt"+"bntbb", ` ON CONFLICT (namespace, source, identity) DO NOTHING`)
 	insertBodies      = bulkOf(`INSERT INTO tasker_letter_bodies (letter_id, payload, edited)`, "ibb", ``)
 	insertOccurrences = bulkOf(`INSERT INTO tasker_letter_occurrences (letter_id, no, at, group_id, error_type,
   error_code, error_class, retryable, handler, origin, position, attempts, redrive_id, error_message, stack, payload,
@@ -62,7 +62,7 @@ func (s letterRows) scanLetter(row Row) (r letterRow, err error) {
 		&l.StateAt, &l.Due, (*Text)(&l.Reason), s.ScanID(&l.Redrive), &l.PurgeAt, &group, (*Text)(&l.Failure.Type),
 		(*Text)(&l.Failure.Code), (*Text)(&l.Failure.Class), &retryable, (*Text)(&l.Handler), &l.Occurrences, &l.Attempts,
 		&l.Replays, &parked, &l.FirstAt, &l.LastAt, &l.CapturedAt, &l.Size, &r.kept, &cut, &edited, &l.Version,
-		(*Text)(&l.Undecoded), (*Text)(&l.Failure.Message), &key, &l.FailedSends, &head, &headers)
+		(*Text)(&l.Undecoded), (*Text)(&l.Failure.Message), &key, &l.FailedSends, (*Text)(&l.EventType), &head, &headers)
 	if err != nil {
 		return r, err
 	}
@@ -88,7 +88,7 @@ func (s letterRows) letterValues(l *deadletter.Letter) []any {
 		clean(l.Failure.Code), clean(string(l.Failure.Class)), flag(l.Failure.Retryable), clean(l.Handler), l.Occurrences,
 		l.Attempts, l.Replays, flag(l.Parked), int64(l.FirstAt), int64(l.LastAt), int64(l.CapturedAt), l.Size, len(payload),
 		flag(l.Cut), flag(l.Edited != nil), l.Version, clean(l.Undecoded), clean(l.Failure.Message),
-		binary(l.Original.Key), l.FailedSends, binary(head), binary(encodeHeaders(l.Original.Headers))}
+		binary(l.Original.Key), l.FailedSends, clean(l.EventType), binary(head), binary(encodeHeaders(l.Original.Headers))}
 }
 
 // AddLetters stores new letters; see inbox.LetterRows. It inserts them in the order of their identities, so that two

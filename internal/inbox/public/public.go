@@ -20,6 +20,7 @@ type Inbox interface {
 	Rules
 	Webhooks
 	Queues
+	Topics
 }
 
 // Letters are the use cases of single letters.

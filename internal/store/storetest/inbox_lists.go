@@ -19,6 +19,7 @@ func letterListCases() []inboxCase {
 		{"Payloads", listedPayloads},
 		{"TextInMany", textInMany},
 		{"Queues", queues},
+		{"Topics", topics},
 	}
 }
 

@@ -1,0 +1,133 @@
+package topics
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/topicapi"
+)
+
+// namespaceOf returns the namespace of a request, or refuses one that the key does not reach. at is where it was named.
+func namespaceOf(ctx context.Context, name, at string) (string, error) {
+	if p := access.From(ctx); name == "" && p.Limited() && len(p.Namespaces()) == 1 {
+		return p.Namespaces()[0], nil
+	}
+	return name, endpoint.ReachNamespace(ctx, name, at)
+}
+
+// NamespaceQuery names a namespace. It is exported because huma ignores unexported embedded structs.
+type NamespaceQuery struct {
+	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to that of the key if it has only one, else to default."`
+}
+
+func (q *NamespaceQuery) namespace(ctx context.Context) (string, error) {
+	return namespaceOf(ctx, q.Namespace, "query.namespace")
+}
+
+// stats serves GET /api/v1/dlq/stats.
+func (f *family) stats(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) (*topicapi.MessageStats, error) {
+	namespace, err := params.namespace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return f.backend.Stats(ctx, namespace)
+}
+
+// topics serves GET /api/v1/dlq/topics.
+func (f *family) topics(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) ([]topicapi.DeadTopic, error) {
+	namespace, err := params.namespace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := f.backend.Topics(ctx, namespace)
+	return endpoint.List(list), err
+}
+
+// messagesQuery selects a page of messages.
+type messagesQuery struct {
+	Status    string `query:"status" enum:"pending,scheduled,retried,discarded"`
+	Topic     string `query:"topic" maxLength:"255" doc:"Original topic."`
+	EventType string `query:"event_type" maxLength:"255"`
+	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
+	Offset    int    `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"Messages to leave out, from the newest."`
+	NamespaceQuery
+}
+
+// messages serves GET /api/v1/dlq/messages.
+func (f *family) messages(ctx context.Context, params *messagesQuery, _ *endpoint.None) (*topicapi.MessagePage, error) {
+	namespace, err := params.namespace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	filter := topicapi.Filter{Namespace: namespace, EventType: params.EventType, Status: topicapi.Status(params.Status),
+		Limit: params.Limit, Offset: params.Offset}
+	if params.Topic != "" {
+		filter.Topic = &params.Topic
+	}
+	return f.backend.Messages(ctx, filter)
+}
+
+// MessagePath names a message.
+type MessagePath struct {
+	EventID string `path:"event_id" maxLength:"255" doc:"The sender's ID of the message, or the UUID of the letter."`
+	Source  string `query:"source" maxLength:"255" doc:"Source of the message, where messages of several have the ID."`
+	NamespaceQuery
+}
+
+func (q *MessagePath) name(ctx context.Context) (topicapi.Name, error) {
+	namespace, err := q.namespace(ctx)
+	return topicapi.Name{Namespace: namespace, Source: q.Source, EventID: q.EventID}, err
+}
+
+// message serves GET /api/v1/dlq/messages/{event_id}.
+func (f *family) message(ctx context.Context, params *MessagePath, _ *endpoint.None) (*topicapi.DeadMessage, error) {
+	name, err := params.name(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return f.backend.Message(ctx, name)
+}
+
+// discardQuery names a message to discard, and why.
+type discardQuery struct {
+	MessagePath
+	Reason string `query:"reason" required:"true" minLength:"1" maxLength:"1024" doc:"Why; it is kept with the message."`
+	Actor  string `query:"actor" maxLength:"255" doc:"Name recorded with the act. Defaults to the name of the API key."`
+}
+
+// discard serves DELETE /api/v1/dlq/messages/{event_id}.
+func (f *family) discard(ctx context.Context, params *discardQuery, _ *endpoint.None) (*topicapi.MessageDone, error) {
+	name, err := params.name(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := f.backend.Discard(ctx, name, deadletters.Act{Actor: params.Actor, Reason: params.Reason})
+	if err != nil {
+		return nil, err
+	}
+	return &topicapi.MessageDone{Message: fmt.Sprintf("Message %s discarded", m.EventID)}, nil
+}
+
+// retry serves POST /api/v1/dlq/retry.
+func (f *family) retry(ctx context.Context, _ *endpoint.None, body *topicapi.MessageRetry) (*topicapi.MessageRetryAnswer, error) {
+	var err error
+	if body.Namespace, err = namespaceOf(ctx, body.Namespace, "/namespace"); err != nil {
+		return nil, err
+	}
+	return f.backend.Retry(ctx, *body)
+}
+
+// savePolicy serves POST /api/v1/dlq/retry-policy.
+func (f *family) savePolicy(ctx context.Context, _ *endpoint.None, body *topicapi.TopicPolicy) (*topicapi.MessageDone, error) {
+	var err error
+	if body.Namespace, err = namespaceOf(ctx, body.Namespace, "/namespace"); err != nil {
+		return nil, err
+	}
+	if err := f.backend.SavePolicy(ctx, *body); err != nil {
+		return nil, err
+	}
+	return &topicapi.MessageDone{Message: "Retry policy set for topic " + body.Topic}, nil
+}

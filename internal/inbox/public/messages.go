@@ -1,0 +1,289 @@
+package public
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/topicapi"
+)
+
+// Topics are the use cases of letters by the topics that they came from.
+type Topics interface {
+	TopicStats(ctx context.Context, namespace string) (*inbox.TopicStats, error)
+	Topics(ctx context.Context, namespace string) ([]inbox.TopicCount, error)
+	// TopicLetters returns a page, the newest first, and the number of all.
+	TopicLetters(ctx context.Context, f inbox.TopicFilter, skip, limit int) ([]*deadletter.Letter, int, error)
+	// FindMessage returns the letter of a message by the sender's ID or its UUID.
+	FindMessage(ctx context.Context, namespace, source, id string) (*deadletter.Letter, error)
+	// RetryMessages sends messages back, and tells what became of each.
+	RetryMessages(ctx context.Context, namespace, source string, ids []string, by inbox.By) ([]inbox.Retry, error)
+	// ChangePolicy changes the policy of an origin, or makes one.
+	ChangePolicy(ctx context.Context, namespace, source, origin string, by inbox.By,
+		change func(p *deadletter.Policy)) (*deadletter.Policy, error)
+}
+
+// Messages is a topicapi.Backend on an Inbox. It has no state and is safe for concurrent use.
+type Messages struct{ inbox Inbox }
+
+var _ topicapi.Backend = (*Messages)(nil)
+
+// NewMessages returns the Backend of an Inbox.
+func NewMessages(in Inbox) *Messages { return &Messages{in} }
+
+// statusOf are the statuses of the states of letters.
+var statusOf = map[deadletter.State]topicapi.Status{
+	deadletter.Open: topicapi.Pending, deadletter.Scheduled: topicapi.Scheduled, deadletter.Redriving: topicapi.Scheduled,
+	deadletter.Redriven: topicapi.Retried, deadletter.Discarded: topicapi.Discarded,
+}
+
+// statesOf returns the states that a status stands for; nil for "".
+func statesOf(status topicapi.Status) []deadletter.State {
+	var out []deadletter.State
+	for _, s := range deadletter.States {
+		if statusOf[s] == status {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func statusCounts(by map[deadletter.State]int) topicapi.MessageCounts {
+	return topicapi.MessageCounts{Pending: by[deadletter.Open], Retried: by[deadletter.Redriven],
+		Scheduled: by[deadletter.Scheduled] + by[deadletter.Redriving], Discarded: by[deadletter.Discarded]}
+}
+
+func meanReplays(s *inbox.TopicSample) float64 {
+	if s.N == 0 {
+		return 0
+	}
+	return float64(s.Replays) / float64(s.N)
+}
+
+// Stats implements topicapi.Backend.
+func (b *Messages) Stats(ctx context.Context, namespace string) (*topicapi.MessageStats, error) {
+	s, err := b.inbox.TopicStats(ctx, cmp.Or(namespace, defaultNamespace))
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := &topicapi.MessageStats{ByStatus: statusCounts(s.ByState), ByTopic: []topicapi.TopicCount{},
+		ByEventType: []topicapi.TypeCount{}, Timestamp: s.At.Time()}
+	for i := range s.Topics {
+		out.ByTopic = append(out.ByTopic, topicapi.TopicCount{Topic: s.Topics[i].Name, Count: s.Topics[i].Letters(),
+			AvgRetryCount: meanReplays(&s.Topics[i].Sample)})
+	}
+	for i := range s.Types {
+		out.ByEventType = append(out.ByEventType, topicapi.TypeCount{EventType: s.Types[i].Name, Count: s.Types[i].Letters()})
+	}
+	if w := s.Waiting; w.N > 0 {
+		ages := topicapi.MessageAges{Min: max(s.At.Sub(w.NewestFirstAt).Seconds(), 0),
+			Max: max(s.At.Sub(w.FirstAt).Seconds(), 0)}
+		// The sum is of whole seconds.
+		ages.Avg = min(max(float64(s.At)/1e6-float64(w.FirstSum)/float64(w.N), ages.Min), ages.Max)
+		out.AgeStats = ages
+	}
+	return out, nil
+}
+
+// Topics implements topicapi.Backend.
+func (b *Messages) Topics(ctx context.Context, namespace string) ([]topicapi.DeadTopic, error) {
+	list, err := b.inbox.Topics(ctx, cmp.Or(namespace, defaultNamespace))
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := []topicapi.DeadTopic{}
+	for i := range list {
+		c := &list[i]
+		out = append(out, topicapi.DeadTopic{Topic: c.Name, TotalMessages: c.Letters(), Statuses: statusCounts(c.ByState),
+			OldestMessage: c.Sample.FirstAt.Ptr(), NewestMessage: c.Sample.LastAt.Ptr(),
+			AvgRetryCount: meanReplays(&c.Sample), MaxRetryCount: int(c.Sample.MaxReplay)})
+	}
+	return out, nil
+}
+
+// Messages implements topicapi.Backend.
+func (b *Messages) Messages(ctx context.Context, f topicapi.Filter) (*topicapi.MessagePage, error) {
+	filter := inbox.TopicFilter{Namespace: cmp.Or(f.Namespace, defaultNamespace), Origin: f.Topic,
+		EventType: f.EventType}
+	if f.Status != "" {
+		filter.States = statesOf(f.Status)
+	}
+	letters, total, err := b.inbox.TopicLetters(ctx, filter, f.Offset, f.Limit)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	page := &topicapi.MessagePage{Messages: []topicapi.DeadMessage{}, Total: total, Offset: f.Offset, Limit: f.Limit}
+	for _, l := range letters {
+		page.Messages = append(page.Messages, shownMessage(l, false))
+	}
+	return page, nil
+}
+
+// Message implements topicapi.Backend.
+func (b *Messages) Message(ctx context.Context, of topicapi.Name) (*topicapi.DeadMessage, error) {
+	l, err := b.inbox.FindMessage(ctx, cmp.Or(of.Namespace, defaultNamespace), of.Source, of.EventID)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	m := shownMessage(l, true)
+	return &m, nil
+}
+
+// Retry implements topicapi.Backend.
+func (b *Messages) Retry(ctx context.Context, req topicapi.MessageRetry) (*topicapi.MessageRetryAnswer, error) {
+	var r reader
+	by := r.by(deadletters.Act{Actor: req.Actor, Reason: req.Reason})
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	if n := len(req.EventIDs); n < 1 || n > topicapi.MaxRetries {
+		return nil, tasker.Errorf(tasker.CodeInvalid, "event_ids must have 1 to %d entries, not %d", topicapi.MaxRetries, n)
+	}
+	results, err := b.inbox.RetryMessages(ctx, cmp.Or(req.Namespace, defaultNamespace), req.Source, req.EventIDs, by)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := &topicapi.MessageRetryAnswer{Total: len(req.EventIDs), Details: make([]topicapi.MessageRetryDetail, len(results))}
+	for i, res := range results {
+		switch res.State {
+		case inbox.RetrySuccess:
+			out.Successful++
+		case inbox.RetryPending:
+			out.Pending++
+		default:
+			out.Failed++
+		}
+		out.Details[i] = topicapi.MessageRetryDetail{EventID: req.EventIDs[i], Status: string(res.State), Error: res.Why}
+	}
+	return out, nil
+}
+
+// manualReason begins the reason of a discard by an operator of topics.
+const manualReason = "manual: "
+
+// Discard implements topicapi.Backend.
+func (b *Messages) Discard(ctx context.Context, of topicapi.Name, act deadletters.Act) (*topicapi.DeadMessage, error) {
+	var r reader
+	act.Reason = manualReason + act.Reason
+	by := r.by(act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	l, err := b.inbox.FindMessage(ctx, cmp.Or(of.Namespace, defaultNamespace), of.Source, of.EventID)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	if l, err = b.inbox.DiscardLetter(ctx, l.ID, by); err != nil {
+		return nil, shownError(err)
+	}
+	m := shownMessage(l, true)
+	return &m, nil
+}
+
+// shownMessage converts a letter; whole says that its payload and headers were read.
+func shownMessage(l *deadletter.Letter, whole bool) topicapi.DeadMessage {
+	content := l.Outgoing()
+	m := topicapi.DeadMessage{EventID: cmp.Or(l.MessageID, l.ID.String()), EventType: l.EventType,
+		OriginalTopic: l.Origin, Error: l.Failure.Message, ErrorType: l.Failure.Type, RetryCount: l.Replays,
+		AttemptCount: l.Attempts, FailedAt: l.FirstAt.Time(), LastFailedAt: l.LastAt.Time(), Status: statusOf[l.State],
+		ProducerID: l.Handler, CreatedAt: l.CapturedAt.Time(), LastUpdated: l.StateAt.Time(),
+		AgeSeconds: max(time.Since(l.FirstAt.Time()).Seconds(), 0), LetterUUID: uuid.UUID(l.ID), Source: l.Source,
+		Parked: l.Parked, Event: json.RawMessage("null")}
+	if whole || l.Size <= inbox.SmallPayload && content.Payload != nil {
+		m.Event = originalJob(content.Payload)
+	}
+	switch l.State {
+	case deadletter.Scheduled:
+		m.NextRetryAt = l.Due.Ptr()
+	case deadletter.Redriven:
+		m.RetriedAt = l.StateAt.Ptr()
+	case deadletter.Discarded:
+		m.DiscardedAt, m.DiscardReason = l.StateAt.Ptr(), &l.Reason
+	}
+	if l.State != deadletter.Discarded {
+		m.LastError = textOrNull(l.Reason)
+	}
+	if whole {
+		for _, h := range content.Headers {
+			shown := topicapi.MessageHeader{Name: h.Name}
+			if utf8.Valid(h.Value) {
+				shown.Value = string(h.Value)
+			} else {
+				shown.ValueBase64 = h.Value
+			}
+			m.Headers = append(m.Headers, shown)
+		}
+	}
+	return m
+}
+
+// strategies are the strategies of topics in the words of the domain.
+var strategies = map[string]deadletter.Strategy{
+	"immediate": deadletter.Immediate, "manual": deadletter.Manual,
+	"exponential_backoff": deadletter.Exponential, "exponential": deadletter.Exponential,
+	"fixed_interval": deadletter.Fixed, "fixed": deadletter.Fixed, "scheduled": deadletter.Fixed,
+}
+
+// The defaults of a topic's policy.
+const (
+	topicRetries, topicMultiplier = 5, 2.0
+	topicDelay, topicLongest      = time.Minute, time.Hour
+	topicJitter                   = 0.1 // of delays that grow
+)
+
+// topicPolicyFields are the fields that a topic's policy names in another way than the domain.
+var topicPolicyFields = map[string]string{"/origin": "/topic", "/base": "/base_delay_seconds",
+	"/cap": "/max_delay_seconds", "/multiplier": "/retry_multiplier", "/jitter": "/jitter_factor",
+	"/max_age": "/max_age_seconds"}
+
+// SavePolicy implements topicapi.Backend.
+func (b *Messages) SavePolicy(ctx context.Context, req topicapi.TopicPolicy) error {
+	var r reader
+	by := r.by(deadletters.Act{Actor: req.Actor, Reason: req.Reason})
+	base, limit := r.seconds("/base_delay_seconds", req.BaseDelaySeconds), r.seconds("/max_delay_seconds",
+		req.MaxDelaySeconds)
+	var age time.Duration
+	if req.MaxAgeSeconds != nil {
+		age = r.seconds("/max_age_seconds", *req.MaxAgeSeconds)
+	}
+	if err := r.err(); err != nil {
+		return err
+	}
+	topic := req.Topic
+	if topic == "*" {
+		topic = ""
+	}
+	_, err := b.inbox.ChangePolicy(ctx, cmp.Or(req.Namespace, defaultNamespace), policySource(req.Source), topic, by,
+		func(p *deadletter.Policy) {
+			p.Strategy, p.MaxRetries, p.Jitter, p.At = strategies[req.Strategy], cmp.Or(req.MaxRetries, topicRetries), 0, 0
+			p.Base, p.Multiplier = cmp.Or(base, topicDelay), cmp.Or(req.RetryMultiplier, topicMultiplier)
+			p.Cap = cmp.Or(limit, max(topicLongest, p.Base))
+			if p.Strategy == deadletter.Exponential {
+				p.Jitter = topicJitter
+			}
+			if req.JitterFactor != nil {
+				p.Jitter = *req.JitterFactor
+			}
+			if req.MaxAgeSeconds != nil {
+				p.MaxAge = age
+			}
+			if req.DiscardTestEvents != nil {
+				p.DiscardTests = *req.DiscardTestEvents
+			}
+			if req.CopyRetries != nil {
+				p.CopyRetries = *req.CopyRetries
+			}
+		})
+	for domain, public := range topicPolicyFields {
+		err = relocated(err, domain, public)
+	}
+	return err
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Topics returns the origins of a namespace; see inbox.TopicReader. Each is one look at the index of origins, however
+// many letters have it.
+func (s letterRows) Topics(ctx context.Context, namespace string, limit int) ([]string, error) {
+	const query = `WITH RECURSIVE t (v) AS (SELECT min(origin) FROM tasker_letters WHERE namespace = $1
+  UNION ALL SELECT (SELECT min(origin) FROM tasker_letters WHERE namespace = $1 AND origin > t.v) FROM t
+   WHERE t.v IS NOT NULL)
+ SELECT v FROM t WHERE v IS NOT NULL LIMIT $2`
+	return collect(ctx, s, scanText, query, namespace, limit)
+}
+
+// EventTypes returns the types of events of a namespace; see inbox.TopicReader.
+func (s letterRows) EventTypes(ctx context.Context, namespace string, limit int) ([]string, error) {
+	const query = `WITH RECURSIVE t (v) AS (SELECT min(event_type) FROM tasker_letters
+   WHERE namespace = $1 AND event_type <> ''
+  UNION ALL SELECT (SELECT min(event_type) FROM tasker_letters
+   WHERE namespace = $1 AND event_type <> '' AND event_type > t.v) FROM t WHERE t.v IS NOT NULL)
+ SELECT v FROM t WHERE v IS NOT NULL LIMIT $2`
+	return collect(ctx, s, scanText, query, namespace, limit)
+}
+
+func scanText(row Row) (string, error) {
+	var v Text
+	err := row.Scan(&v)
+	return string(v), err
+}
+
+// topicWalk returns the condition of a walk along one index: all letters of a filter in one state. Where it names an
+// origin and a type, the index of types is used, and origins are compared.
+func topicWalk(f inbox.TopicFilter, state deadletter.State, args []any) where {
+	w := where{args: args}
+	w.add("l.namespace = ?", f.Namespace)
+	if f.EventType != "" {
+		w.add("l.event_type <> ''")
+		w.add("l.event_type = ?", f.EventType)
+	}
+	if f.Origin != nil {
+		w.add("l.origin = ?", *f.Origin)
+	}
+	w.add("l.state = " + quoted(state)) // a constant: the planner must know that a state is rare
+	return w
+}
+
+func topicStates(f inbox.TopicFilter) []deadletter.State {
+	if len(f.States) == 0 {
+		return deadletter.States
+	}
+	return f.States
+}
+
+// CountTopic counts letters by their states; see inbox.TopicReader.
+func (s letterRows) CountTopic(ctx context.Context, f inbox.TopicFilter, limit int) (map[deadletter.State]int, error) {
+	out := map[deadletter.State]int{}
+	for _, state := range topicStates(f) {
+		w := topicWalk(f, state, nil)
+		query := `SELECT count(*) FROM (SELECT 1 FROM tasker_letters l` + w.text() + ` LIMIT ` + w.arg(limit) + `) q`
+		n, err := first(ctx, s, scanInt, query, w.args...)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			out[state] = int(n)
+		}
+	}
+	return out, nil
+}
+
+// SampleTopic adds up the newest letters of each state, and the oldest; see inbox.TopicReader.
+func (s letterRows) SampleTopic(ctx context.Context, f inbox.TopicFilter, sample int) (inbox.TopicSample, error) {
+	var out inbox.TopicSample
+	for _, state := range topicStates(f) {
+		w := topicWalk(f, state, nil)
+		terms := w.text()
+		query := `SELECT count(*), CAST(coalesce(sum(replays), 0) AS bigint), coalesce(max(replays), 0), coalesce(min(first_at), 0),
+  coalesce(max(last_at), 0), coalesce(max(first_at), 0), CAST(coalesce(sum(first_at / 1000000), 0) AS bigint),
+  coalesce((SELECT l.first_at FROM tasker_letters l` + terms + ` ORDER BY l.letter_id LIMIT 1), 0)
+ FROM (SELECT l.replays, l.first_at, l.last_at FROM tasker_letters l` + terms + ` ORDER BY l.letter_id DESC LIMIT ` +
+			w.arg(sample) + `) q`
+		var part inbox.TopicSample
+		var n, oldest int64
+		_, err := first(ctx, s, func(row Row) (bool, error) {
+			return true, row.Scan(&n, &part.Replays, &part.MaxReplay, &part.FirstAt, &part.LastAt, &part.NewestFirstAt,
+				&part.FirstSum, &oldest)
+		}, query, w.args...)
+		if err != nil {
+			return out, err
+		}
+		if n == 0 {
+			continue
+		}
+		if oldest > 0 {
+			part.FirstAt = min(part.FirstAt, task.Instant(oldest))
+		}
+		if out.N == 0 || part.FirstAt < out.FirstAt {
+			out.FirstAt = part.FirstAt
+		}
+		out.N += int(n)
+		out.Replays += part.Replays
+		out.MaxReplay = max(out.MaxReplay, part.MaxReplay)
+		out.LastAt, out.NewestFirstAt = max(out.LastAt, part.LastAt), max(out.NewestFirstAt, part.NewestFirstAt)
+		out.FirstSum += part.FirstSum
+	}
+	return out, nil
+}
+
+// TopicLetters returns a page of letters from a place in it; see inbox.TopicReader. Each state is one walk.
+func (s letterRows) TopicLetters(ctx context.Context, f inbox.TopicFilter, skip, limit int) ([]*deadletter.Letter,
+	error,
+) {
+	var walks []string
+	w := where{}
+	for _, state := range topicStates(f) {
+		one := topicWalk(f, state, w.args)
+		walks = append(walks, `SELECT letter_id FROM (SELECT l.letter_id FROM tasker_letters l`+one.text()+
+			` ORDER BY l.letter_id DESC LIMIT `+one.arg(skip+limit)+`) `+string(state))
+		w.args = one.args
+	}
+	ids, err := collect(ctx, s, s.scanID, `SELECT letter_id FROM (`+strings.Join(walks, ` UNION ALL `)+
+		`) q ORDER BY letter_id DESC LIMIT `+w.arg(limit)+` OFFSET `+w.arg(skip), w.args...)
+	if err != nil {
+		return nil, err
+	}
+	return s.listed(ctx, ids)
+}
+
+// LettersNamed returns letters with a message ID; see inbox.TopicReader.
+func (s letterRows) LettersNamed(ctx context.Context, namespace, messageID string, limit int) ([]task.ID, error) {
+	const query = `SELECT letter_id FROM tasker_letters WHERE namespace = $1 AND message_id <> '' AND message_id = $2
+ ORDER BY letter_id DESC LIMIT $3`
+	return collect(ctx, s, s.scanID, query, namespace, messageID, limit)
+}
