@@ -81,7 +81,7 @@ type Policy struct {
 	DiscardTests  bool     `json:"discard_test_events,omitempty" doc:"Discard letters whose message ID begins with test-, with that reason."`
 	CopyRetries   bool     `json:"copy_retries,omitempty" doc:"Send a copy of each letter that the policy sends to its destination with -retry behind its name, if that exists."`
 	// SetFrom, SetBy and SetAt tell where the settings come from. A request ignores them.
-	SetFrom PolicySetter `json:"set_from,omitempty" enum:"operator,preset,configuration,environment,default" doc:"Where the settings come from. Ignored in a request."`
+	SetFrom PolicySetter `json:"set_from,omitempty" enum:"operator,preset,configuration,environment,default" doc:"Where the settings come from. In a request preset is kept, and all else is ignored."`
 	SetBy   string       `json:"set_by,omitempty" maxLength:"255" doc:"Who set them. Ignored in a request."`
 	SetAt   *time.Time   `json:"set_at,omitempty" doc:"When. Ignored in a request."`
 	ETag    string       `json:"etag,omitempty" doc:"Changes with every change of the policy. Ignored in a request: if_match names the expected one."`

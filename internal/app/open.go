@@ -43,9 +43,10 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),
 		Dispatch: cfg.Dispatch, Observer: tel,
-		Drivers:  drivers,
-		RabbitMQ: rabbit(cfg, tel),
-		Sources:  cfg.DeadLetterSources(),
+		Drivers:       drivers,
+		RabbitMQ:      rabbit(cfg, tel),
+		Sources:       cfg.DeadLetterSources(),
+		DefaultPolicy: cfg.DefaultPolicy(), ReadBatch: cfg.DLQ.BatchSize,
 		Intaken: func(namespace, source string, of inbox.Intaken) {
 			tel.TookIn(namespace, source, of.Tasks, of.Known, of.Letters)
 		},

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ func newPolicy(s *session) *cobra.Command {
 an operator, and when.`,
 	}
 	s.connectFlags(cmd)
-	cmd.AddCommand(newPolicySet(s), newPolicyList(s), newPolicyRemove(s))
+	cmd.AddCommand(newPolicySet(s), newPolicyPreset(s), newPolicyList(s), newPolicyRemove(s))
 	return cmd
 }
 
@@ -35,7 +36,7 @@ func newPolicySet(s *session) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "set SOURCE",
-		Short: "Set the policy of a source, or of one of its origins",
+		Short: "Set the policy of a source, or of one of its origins; * is all sources",
 		Example: `  tasker policy set billing --strategy exponential --base 1m --cap 1h --multiplier 4 --max-retries 5
   tasker policy set billing --origin orders --strategy scheduled --time-of-day 03:30`,
 		Args: cobra.ExactArgs(1),
@@ -65,9 +66,58 @@ func newPolicySet(s *session) *cobra.Command {
 	// Which letters it is for.
 	f.DurationVar(&maxAge, "max-age", 0, "older letters are left to an operator")
 	f.StringSliceVar(&req.OnlyTypes, "only-error-type", nil, "restrict the policy to these error types; repeatable")
+	f.BoolVar(&req.DiscardTests, "discard-test-events", false, "discard letters whose message ID begins with test-")
+	f.BoolVar(&req.CopyRetries, "copy-retries", false, "send a copy of each retry to the destination with -retry")
 	actFlags(cmd, &req.Act)
 	choose(cmd, "strategy", deadletters.Manual, deadletters.Immediate, deadletters.Fixed, deadletters.Exponential,
 		deadletters.Scheduled)
+	return cmd
+}
+
+// newPolicyPreset builds `policy preset`. It saves the policies one by one, so a repetition after a lost answer ends with
+// the same policies. Policies of other origins stay.
+func newPolicyPreset(s *session) *cobra.Command {
+	var (
+		o           deadletters.PresetOptions
+		prefix      string
+		underscores bool
+		act         deadletters.Act
+	)
+	cmd := &cobra.Command{
+		Use:   "preset PRESET",
+		Short: "Set the policies of a preset",
+		Example: `  tasker policy preset event-platform
+  tasker policy preset event-platform --source events --prefix staging. --keep-test-events`,
+		Args: cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			o.Topics = func(name string) string {
+				if underscores {
+					name = strings.ReplaceAll(name, "-", "_")
+				}
+				return prefix + name
+			}
+			list := deadletters.Preset(args[0], o)
+			if list == nil {
+				return tasker.Errorf(tasker.CodeInvalid, "there is no preset %q; it must be one of %s", args[0],
+					strings.Join(deadletters.Presets(), ", "))
+			}
+			for i := range list {
+				saved, err := deadletters.Of(c).SavePolicy(ctx, deadletters.PolicyRequest{Policy: list[i], Act: signed(act)})
+				if err != nil {
+					return err
+				}
+				list[i] = *saved
+			}
+			return s.printPolicies(list)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Namespace, "namespace", "default", "namespace")
+	f.StringVar(&o.Source, "source", "", "source (default: all sources of the namespace)")
+	f.StringVar(&prefix, "prefix", "", "what the names of topics begin with")
+	f.BoolVar(&underscores, "underscores", false, "topics have _ in place of -")
+	f.BoolVar(&o.KeepTests, "keep-test-events", false, "do not discard letters whose message ID begins with test-")
+	actFlags(cmd, &act)
 	return cmd
 }
 

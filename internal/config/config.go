@@ -48,6 +48,16 @@ type DLQ struct {
 	APIKeyParameter bool
 	// MaxRequeueIterations bounds the jobs of one requeue-all, 1 to 100,000. Defaults to 10,000.
 	MaxRequeueIterations int
+	// MaxRetryAttempts, RetryDelayHours and MaxAgeDays make a policy for letters that no other one is for, if at least
+	// one of them is set: exponential, from that delay up to an hour or the delay if that is more. What is left out is 5,
+	// 1 hour and 7 days. The variables DLQ_MAX_RETRY_ATTEMPTS, DLQ_RETRY_DELAY_HOURS and DLQ_MAX_AGE_DAYS set them too.
+	// Default to 0: not set.
+	MaxRetryAttempts int
+	RetryDelayHours  float64
+	MaxAgeDays       float64
+	// BatchSize bounds the messages of a source that are captured in one transaction, up to 1,000. DLQ_BATCH_SIZE sets it
+	// too. Defaults to 0: what is fastest.
+	BatchSize int
 }
 
 // Webhook is a receiver of events of the inbox.

@@ -14,6 +14,13 @@ import (
 // envPrefix is the prefix of the environment variables of all settings.
 const envPrefix = "TASKER_"
 
+// plainVariables are variables without the prefix that processors of dead letter topics are configured with, and their
+// settings.
+var plainVariables = map[string]string{
+	"DLQ_MAX_RETRY_ATTEMPTS": "dlq.max_retry_attempts", "DLQ_RETRY_DELAY_HOURS": "dlq.retry_delay_hours",
+	"DLQ_MAX_AGE_DAYS": "dlq.max_age_days", "DLQ_BATCH_SIZE": "dlq.batch_size",
+}
+
 // reserved reports whether a variable has the prefix but is no setting: the command line reads
 // it, or it locates a database for Tasker's own tests, which start whole servers.
 func reserved(name string) bool {
@@ -31,6 +38,9 @@ func (l *loader) loadEnv(environ []string) {
 	values := map[string]string{}
 	for _, variable := range environ {
 		name, text, _ := strings.Cut(variable, "=")
+		if plainVariables[name] != "" && text != "" {
+			values[name] = text
+		}
 		if strings.HasPrefix(name, envPrefix) && text != "" && !reserved(name) && !serviceLink.MatchString(name) {
 			values[name] = text
 		}
@@ -39,6 +49,8 @@ func (l *loader) loadEnv(environ []string) {
 	for _, s := range l.settings {
 		paths[envName(s.path)] = s.path
 	}
+	maps.Copy(paths, plainVariables)
+	// Those without the prefix come first in this order, so that the others override them.
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		setting, known := l.known(paths[name])
 		if !known {

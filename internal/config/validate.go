@@ -13,6 +13,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
 // maxPool is the maximum size of the pool. No PostgreSQL serves that many connections well, so
@@ -42,6 +43,10 @@ func (l *loader) validate() {
 	check("server.max_streams", positive(int64(c.Server.MaxStreams)))
 	check("server.drain_timeout", positive(int64(c.Server.DrainTimeout)))
 	check("dlq.max_requeue_iterations", between(c.DLQ.MaxRequeueIterations, 1, 100_000))
+	check("dlq.max_retry_attempts", between(c.DLQ.MaxRetryAttempts, 0, deadletter.MaxRetriesLimit))
+	check("dlq.retry_delay_hours", within(c.DLQ.RetryDelayHours, deadletter.MaxDelay.Hours()))
+	check("dlq.max_age_days", within(c.DLQ.MaxAgeDays, deadletter.MaxAgeLimit.Hours()/24))
+	check("dlq.batch_size", between(c.DLQ.BatchSize, 0, 1000))
 	if c.DLQ.APIKeyEnabled && len(c.Keys) == 0 {
 		check("dlq.api_key_enabled", errors.New("needs at least one entry in keys"))
 	}

@@ -20,6 +20,9 @@ const (
 	DefaultMaxReplays = 3
 )
 
+// DefaultAge is the greatest age of letters under a policy that comes from an interface which promises an end.
+const DefaultAge = 7 * 24 * time.Hour
+
 // The bounds of policies and sources.
 const (
 	MaxRetriesLimit = MaxReplayCount

@@ -134,13 +134,21 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 	})
 }
 
-// Policies returns the policies of a namespace, or of all that the request reaches ("").
+// Policies returns the policies of a namespace, or of all that the request reaches (""). For one namespace, the default
+// policy is among them where no stored one comes before it; its version is 0.
 func (in *Inbox) Policies(ctx context.Context, namespace string) ([]*deadletter.Policy, error) {
 	namespace, err := narrow(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	return in.store.Policies(ctx, namespace)
+	list, err := in.store.Policies(ctx, namespace)
+	if rest := in.opts.DefaultPolicy; err == nil && rest != nil && namespace != "" &&
+		!slices.ContainsFunc(list, func(p *deadletter.Policy) bool { return p.Source+p.Origin == "" }) {
+		shown := *rest
+		shown.Namespace = namespace
+		list = append(list, &shown)
+	}
+	return list, err
 }
 
 // policies are the policies of one or more namespaces, with what applies where there is none.

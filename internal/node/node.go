@@ -62,6 +62,10 @@ type Options struct {
 	Carriers map[string]inbox.Carrier
 	// Intaken is told what became of each batch of messages that was taken in. It must not block. Defaults to none.
 	Intaken func(namespace, source string, of inbox.Intaken)
+	// DefaultPolicy is for dead letters that no stored policy is for, and ReadBatch bounds the messages that are captured
+	// in one transaction. Default to none, and to no bound.
+	DefaultPolicy *deadletter.Policy
+	ReadBatch     int
 	// Webhooks receive events of the inbox. They need a SQL store. All nodes of a database must have the same. Defaults
 	// to none.
 	Webhooks []webhook.Endpoint

@@ -15,6 +15,9 @@ import (
 func (b *Backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest) (*deadletters.Policy, error) {
 	var r reader
 	policy, by := r.policy(&req.Policy), r.by(req.Act)
+	if req.SetFrom == deadletters.SetByPreset { // the only one that is the caller's to say
+		policy.SetFrom = deadletter.SetByPreset
+	}
 	if err := r.err(); err != nil {
 		return nil, err
 	}

@@ -7,47 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// TestPreset: the documented numbers of the preset, whose policies are valid.
-func TestPreset(t *testing.T) {
-	t.Parallel()
-	want := []deadletter.Policy{
-		{Origin: "prod.execution_requests", Strategy: deadletter.Exponential, MaxRetries: 5, Base: 30 * time.Second,
-			Cap: 300 * time.Second, Multiplier: 2, Jitter: 0.1},
-		{Origin: "prod.pod_events", Strategy: deadletter.Exponential, MaxRetries: 3, Base: 60 * time.Second,
-			Cap: 600 * time.Second, Multiplier: 3, Jitter: 0.1},
-		{Origin: "prod.resource_allocation", Strategy: deadletter.Immediate, MaxRetries: 3},
-		{Origin: "prod.websocket_events", Strategy: deadletter.Fixed, MaxRetries: 10, Base: 10 * time.Second},
-		{Strategy: deadletter.Exponential, MaxRetries: 4, Base: 60 * time.Second, Cap: 1800 * time.Second, Multiplier: 2.5,
-			Jitter: 0.1},
-	}
-	got := deadletter.Preset(deadletter.PresetEventPlatform, deadletter.PresetOptions{Namespace: "n", Source: "s",
-		Prefix: "prod.", Underscores: true})
-	if len(got) != len(want) {
-		t.Fatalf("%+v", got)
-	}
-	for i, p := range got {
-		expect(t, p.Validate(), "")
-		w := want[i]
-		if p.Namespace != "n" || p.Source != "s" || p.MaxAge != 7*day || !p.DiscardTests ||
-			p.SetFrom != deadletter.SetByPreset || p.CopyRetries || p.KeepExhausted {
-			t.Errorf("%d: %+v", i, p)
-		}
-		if p.Origin != w.Origin || p.Strategy != w.Strategy || p.MaxRetries != w.MaxRetries || p.Base != w.Base ||
-			p.Cap != w.Cap || p.Multiplier != w.Multiplier || p.Jitter != w.Jitter {
-			t.Errorf("%d: %+v", i, p)
-		}
-	}
-	for _, name := range deadletter.Presets() {
-		list := deadletter.Preset(name, deadletter.PresetOptions{KeepTests: true, MaxAge: time.Hour})
-		if last := list[len(list)-1]; last.Origin != "" || last.DiscardTests || last.MaxAge != time.Hour {
-			t.Errorf("%s: %+v", name, last)
-		}
-	}
-	if got := deadletter.Preset("other", deadletter.PresetOptions{}); got != nil {
-		t.Errorf("%+v", got)
-	}
-}
-
 // TestPolicyFor: an origin counts for more than a source, and nothing of another source or origin applies.
 func TestPolicyFor(t *testing.T) {
 	t.Parallel()
