@@ -36,7 +36,9 @@ func (b fakeMessages) Retry(_ context.Context, req topicapi.MessageRetry) (*topi
 		Details: []topicapi.MessageRetryDetail{{EventID: "event-1", Status: "success"}}}, b.f.note(req)
 }
 
-func (b fakeMessages) SavePolicy(_ context.Context, req topicapi.TopicPolicy) error { return b.f.note(req) }
+func (b fakeMessages) SavePolicy(_ context.Context, req topicapi.TopicPolicy) error {
+	return b.f.note(req)
+}
 
 func (b fakeMessages) Discard(_ context.Context, of topicapi.Name, _ deadletters.Act) (*topicapi.DeadMessage, error) {
 	m := deadMessage
