@@ -122,7 +122,8 @@ type server struct {
 // be built from its types, which no input can cause.
 func New(backend Backend, opts Options) http.Handler {
 	s := &server{
-		backend: backend, letters: opts.DeadLetters, jobs: opts.Jobs, messages: opts.Messages, dlq: opts.DLQ, front: opts.Front, ready: opts.Ready,
+		backend: backend, letters: opts.DeadLetters, jobs: opts.Jobs, messages: opts.Messages, dlq: opts.DLQ,
+		front: opts.Front, ready: opts.Ready,
 		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Streams,
 	}
 	if s.front == nil {

@@ -361,7 +361,8 @@ func (c *capture) print(a *prepared) (failure.Print, deadletter.GroupID, error) 
 func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Letter {
 	l := &deadletter.Letter{
 		ID: c.in.db.IDs().Take(c.now.Time(), 1), Namespace: c.source.Namespace, Source: c.source.Name,
-		Origin: a.Origin, Format: a.Format, Position: a.Position, MessageID: a.MessageID, EventType: a.eventType, Identity: a.identity,
+		Origin: a.Origin, Format: a.Format, Position: a.Position, MessageID: a.MessageID, EventType: a.eventType,
+		Identity:  a.identity,
 		Canonical: a.canonical, State: deadletter.Open, StateAt: c.now, Group: group,
 		Failure: a.failure, Handler: a.Handler, Stack: a.stack, Details: boundDetails(a.Details),
 		Occurrences: 1, Attempts: a.Attempts, FirstAt: c.diedFirst(a), LastAt: c.died(a), CapturedAt: c.now,

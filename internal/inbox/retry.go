@@ -31,8 +31,8 @@ const (
 // RetryMessages sends messages back, as FindMessage finds them, and returns what became of each, in their order. One
 // that cannot be sent holds no other up. It waits until all are sent, 25 seconds at most.
 //
-// A letter that was sent back or discarded is opened and sent again; for a discarded one the key needs the permission to
-// restore. A letter that is parked is sent, because it was named. Each ID counts once in a call.
+// A letter that was sent back or discarded is opened and sent again; for a discarded one the key needs the permission
+// to restore. A letter that is parked is sent, because it was named. Each ID counts once in a call.
 func (in *Inbox) RetryMessages(ctx context.Context, namespace, source string, ids []string, by By) ([]Retry, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err

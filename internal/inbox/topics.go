@@ -55,7 +55,8 @@ func (in *Inbox) Topics(ctx context.Context, namespace string) ([]TopicCount, er
 	}
 	for i := range counts {
 		c := &counts[i]
-		if c.Sample, err = in.store.SampleTopic(ctx, TopicFilter{Namespace: namespace, Origin: &c.Name}, sampledTopic); err != nil {
+		c.Sample, err = in.store.SampleTopic(ctx, TopicFilter{Namespace: namespace, Origin: &c.Name}, sampledTopic)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +115,8 @@ func (in *Inbox) TopicStats(ctx context.Context, namespace string) (*TopicStats,
 	}
 	for i := range s.Topics {
 		c := &s.Topics[i]
-		if c.Sample, err = in.store.SampleTopic(ctx, TopicFilter{Namespace: namespace, Origin: &c.Name}, sampledTopic); err != nil {
+		c.Sample, err = in.store.SampleTopic(ctx, TopicFilter{Namespace: namespace, Origin: &c.Name}, sampledTopic)
+		if err != nil {
 			return nil, err
 		}
 	}

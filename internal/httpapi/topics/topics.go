@@ -112,7 +112,9 @@ func (f *family) discard(ctx context.Context, params *discardQuery, _ *endpoint.
 }
 
 // retry serves POST /api/v1/dlq/retry.
-func (f *family) retry(ctx context.Context, _ *endpoint.None, body *topicapi.MessageRetry) (*topicapi.MessageRetryAnswer, error) {
+func (f *family) retry(ctx context.Context, _ *endpoint.None, body *topicapi.MessageRetry) (*topicapi.MessageRetryAnswer,
+	error,
+) {
 	var err error
 	if body.Namespace, err = namespaceOf(ctx, body.Namespace, "/namespace"); err != nil {
 		return nil, err
@@ -121,7 +123,9 @@ func (f *family) retry(ctx context.Context, _ *endpoint.None, body *topicapi.Mes
 }
 
 // savePolicy serves POST /api/v1/dlq/retry-policy.
-func (f *family) savePolicy(ctx context.Context, _ *endpoint.None, body *topicapi.TopicPolicy) (*topicapi.MessageDone, error) {
+func (f *family) savePolicy(ctx context.Context, _ *endpoint.None, body *topicapi.TopicPolicy) (*topicapi.MessageDone,
+	error,
+) {
 	var err error
 	if body.Namespace, err = namespaceOf(ctx, body.Namespace, "/namespace"); err != nil {
 		return nil, err

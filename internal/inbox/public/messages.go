@@ -151,7 +151,8 @@ func (b *Messages) Retry(ctx context.Context, req topicapi.MessageRetry) (*topic
 	if err != nil {
 		return nil, shownError(err)
 	}
-	out := &topicapi.MessageRetryAnswer{Total: len(req.EventIDs), Details: make([]topicapi.MessageRetryDetail, len(results))}
+	out := &topicapi.MessageRetryAnswer{Total: len(req.EventIDs),
+		Details: make([]topicapi.MessageRetryDetail, len(results))}
 	for i, res := range results {
 		switch res.State {
 		case inbox.RetrySuccess:
