@@ -23,8 +23,8 @@ func (b fakeMessages) Stats(_ context.Context, namespace string) (*topicapi.Mess
 }
 
 func (b fakeMessages) Messages(_ context.Context, f topicapi.Filter) (*topicapi.MessagePage, error) {
-	return &topicapi.MessagePage{Messages: []topicapi.DeadMessage{deadMessage}, Total: 1, Offset: f.Offset, Limit: f.Limit},
-		b.f.note(f)
+	return &topicapi.MessagePage{Messages: []topicapi.DeadMessage{deadMessage}, Total: 1, Offset: f.Offset,
+		Limit: f.Limit}, b.f.note(f)
 }
 
 func (b fakeMessages) Message(_ context.Context, of topicapi.Name) (*topicapi.DeadMessage, error) {

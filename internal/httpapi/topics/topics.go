@@ -112,8 +112,8 @@ func (f *family) discard(ctx context.Context, params *discardQuery, _ *endpoint.
 }
 
 // retry serves POST /api/v1/dlq/retry.
-func (f *family) retry(ctx context.Context, _ *endpoint.None, body *topicapi.MessageRetry) (*topicapi.MessageRetryAnswer,
-	error,
+func (f *family) retry(ctx context.Context, _ *endpoint.None, body *topicapi.MessageRetry) (
+	*topicapi.MessageRetryAnswer, error,
 ) {
 	var err error
 	if body.Namespace, err = namespaceOf(ctx, body.Namespace, "/namespace"); err != nil {
