@@ -71,7 +71,8 @@ func (s *Source) Status() Status { return s.monitor.get() }
 // Run receives batches and captures them, in their order, until ctx ends; then it returns nil. One batch is stored at a
 // time; if it is full, the next one is received meanwhile. A batch is acknowledged after it is stored, never without.
 // When that fails Run receives nothing more, and tries again with growing pauses. When the connection is lost, or the
-// queue does not exist, Run connects again with growing pauses.
+// queue does not exist, Run connects again with growing pauses. Messages that the broker has deleted before they were
+// received are counted in the status, and Run goes on behind them.
 //
 // When ctx ends, a capture that is under way may end, its batch is acknowledged, and all else goes back to the broker.
 // Run is not called twice at a time.
@@ -98,6 +99,9 @@ func (s *Source) Run(ctx context.Context, capture CaptureFunc) error {
 		state := Lost
 		if errors.Is(err, errCapture) {
 			state = Blocked
+		}
+		if n := driver.Lost(err); n > 0 {
+			s.monitor.gone(n, err)
 		}
 		s.monitor.fail(state, err)
 		if pause(ctx, failures, maxPause) != nil {

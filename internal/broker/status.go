@@ -27,6 +27,10 @@ type Status struct {
 	// Messages counts the messages that were acknowledged, or sent; LastAt is the time of the latest.
 	Messages int64
 	LastAt   time.Time
+	// Gone counts the messages of a source that its broker had deleted before they were received; GoneWhy says which
+	// were the last, and why.
+	Gone    int64
+	GoneWhy string
 }
 
 // monitor guards a status.
@@ -62,6 +66,14 @@ func (m *monitor) fail(s State, err error) {
 	defer m.mu.Unlock()
 	m.change(s)
 	m.status.LastError, m.status.LastErrorAt = err.Error(), m.now()
+}
+
+// gone counts messages that the broker had deleted before they were received.
+func (m *monitor) gone(n int64, why error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.status.Gone += n
+	m.status.GoneWhy = why.Error()
 }
 
 // done counts messages, any number of which show that all is well.

@@ -42,6 +42,9 @@ type Carrier interface {
 // ErrNoPeek is why messages cannot be shown without taking them.
 var ErrNoPeek = errors.New("the broker shows no messages without delivering them")
 
+// ErrGone is reported once for messages that a broker has deleted before they were read. The source is read on.
+var ErrGone = errors.New("messages are gone")
+
 // ErrBlocked is why a source is not read further although its broker answers.
 var ErrBlocked = errors.New("messages of the source cannot be captured now")
 
@@ -262,6 +265,7 @@ func (run *reading) note(err error, now task.Instant) {
 	defer run.mu.Unlock()
 	run.heard = true
 	switch {
+	case errors.Is(err, ErrGone): // the broker answers
 	case err == nil, errors.Is(err, ErrBlocked), task.CodeOf(err) == task.Exhausted:
 		run.since, run.why = 0, ""
 	case run.why == "":
@@ -283,6 +287,11 @@ func (run *reading) trouble() (since task.Instant, why string, heard bool) {
 func (run *reading) report(log *slog.Logger, err error) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
+	if errors.Is(err, ErrGone) {
+		log.Error("messages of a source were LOST: its broker has deleted them before they were read",
+			"source", run.source.Name, "error", err)
+		return
+	}
 	text := ""
 	if err != nil {
 		text = err.Error()

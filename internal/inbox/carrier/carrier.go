@@ -209,13 +209,19 @@ func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) 
 func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 	tick := time.NewTicker(reportEvery)
 	defer tick.Stop()
+	gone := int64(0)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		switch st := s.Status(); st.State {
+		st := s.Status()
+		if st.Gone > gone {
+			report(fmt.Errorf("%w: %s", inbox.ErrGone, st.GoneWhy))
+			gone = st.Gone
+		}
+		switch st.State {
 		case broker.Connected:
 			report(nil)
 		case broker.Lost:
