@@ -43,8 +43,10 @@ func TestLossIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if errs := conn.Send(t.Context(), "orders", []driver.Message{{Payload: []byte("next")}}); errs != nil && errs[0] != nil {
-		t.Fatal(errs)
+	for _, err := range conn.Send(t.Context(), "orders", []driver.Message{{Payload: []byte("next")}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	var opened atomic.Int64
 	dial := func(ctx context.Context) (driver.Driver, error) {

@@ -28,8 +28,9 @@ type Target struct {
 }
 
 // errURL does not quote the URL: after a typing error any part of it may be the password.
-var errURL = errors.New("the URL of Kafka must look like kafka://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][?PARAMETERS], " +
-	"or kafkas:// for TLS, with special characters of the password escaped")
+var errURL = errors.New("the URL of Kafka must look like " +
+	"kafka://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][?PARAMETERS], or kafkas:// for TLS, with special characters " +
+	"of the password escaped")
 
 // parameters are the permitted parameters of every URL. An unknown one is an error: a client that ignores it would
 // connect without options that were misspelt.

@@ -3,6 +3,7 @@ package kafka
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,15 +58,15 @@ func (to destination) of(m *driver.Message, partitions int) (int32, error) {
 	return at, nil
 }
 
-// originalPartition reads the headers that name a partition: four bytes by Spring, text by Kafka Connect.
+// originalPartition reads the headers that name a partition: four bytes by Spring, else text.
 func originalPartition(m *driver.Message) (int32, bool) {
-	for _, h := range m.Headers {
+	for _, h := range slices.Backward(m.Headers) { // our own is the last
 		switch h.Name {
-		case "kafka_dlt-original-partition", "kafka_original-partition":
+		case "kafka_dlt-original-partition":
 			if len(h.Value) == 4 && h.Value[0] < 0x80 {
 				return int32(h.Value[0])<<24 | int32(h.Value[1])<<16 | int32(h.Value[2])<<8 | int32(h.Value[3]), true
 			}
-		case "__connect.errors.partition", "original_partition":
+		case headerPartition, "__connect.errors.partition", "original_partition":
 			if n, err := strconv.ParseInt(string(h.Value), 10, 32); err == nil && n >= 0 {
 				return int32(n), true
 			}

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -24,6 +25,8 @@ const (
 	headerTimestamp = "kafka-timestamp"    // the event time in milliseconds, where the producer has set it
 	headerValue     = "kafka-value"        // "null": the record has no value, as a tombstone
 	headerNulls     = "kafka-null-headers" // names of headers without a value, as JSON
+	// headerPartition is the partition in which the record was before it died, where its headers say so.
+	headerPartition = "kafka-original-partition"
 	null            = "null"
 )
 
@@ -55,8 +58,12 @@ func message(r *kgo.Record, id kadm.TopicID) driver.Message {
 		}
 		m.Headers = append(m.Headers, deadletter.Header{Name: name, Value: h.Value})
 	}
-	if !m.Time.IsZero() && r.Attrs.TimestampType() == 0 {
-		m.Headers = append(m.Headers, textHeader(headerTimestamp, strconv.FormatInt(r.Timestamp.UnixMilli(), 10)))
+	if at, ok := eventTime(r); ok {
+		m.Headers = append(m.Headers, textHeader(headerTimestamp, strconv.FormatInt(at, 10)))
+	}
+	// What says so is no part of the original, and is not sent back.
+	if n, ok := originalPartition(&m); ok {
+		m.Headers = append(m.Headers, textHeader(headerPartition, strconv.Itoa(int(n))))
 	}
 	if r.Value == nil {
 		m.Payload = []byte{}
@@ -67,6 +74,21 @@ func message(r *kgo.Record, id kadm.TopicID) driver.Message {
 		m.Headers = append(m.Headers, deadletter.Header{Name: headerNulls, Value: list})
 	}
 	return m
+}
+
+// eventTime returns the time in milliseconds that the producer of a record has set; of a dead letter by Spring, the
+// producer of the original.
+func eventTime(r *kgo.Record) (ms int64, ok bool) {
+	ms, ok = r.Timestamp.UnixMilli(), r.Attrs.TimestampType() == 0
+	for _, h := range r.Headers {
+		switch {
+		case h.Key == "kafka_dlt-original-timestamp" && len(h.Value) == 8:
+			ms = int64(binary.BigEndian.Uint64(h.Value))
+		case h.Key == "kafka_dlt-original-timestamp-type":
+			ok = string(h.Value) == "CreateTime"
+		}
+	}
+	return ms, ok && ms >= 0
 }
 
 func textHeader(name, value string) deadletter.Header {
