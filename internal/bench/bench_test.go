@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/bench"
+	"github.com/taskerhq/tasker/internal/kafkatest"
 	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/redistest"
 )
@@ -42,7 +43,7 @@ func TestLetters(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	for broker, url := range map[string]string{"memory": "", "redis-list": redis.URL(), "redis-stream": redis.URL(),
-		"rabbitmq": rabbittest.Shared(t)} {
+		"rabbitmq": rabbittest.Shared(t), "kafka": kafkatest.Shared(t)} {
 		t.Run(broker, func(t *testing.T) { testLetters(t, broker, url) })
 	}
 	if keys, err := redistest.Do(redis.URL(), "KEYS", "*"); err != nil || len(keys.([]any)) > 0 {

@@ -6,14 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/taskerhq/tasker/internal/amqp"
 	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/broker/kafka"
 	"github.com/taskerhq/tasker/internal/broker/memory"
 	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
 	"github.com/taskerhq/tasker/internal/broker/redis"
+	"github.com/taskerhq/tasker/internal/kafkaurl"
 	"github.com/taskerhq/tasker/internal/redisurl"
 )
 
@@ -24,9 +29,10 @@ const (
 	brokerList   = "redis-list"
 	brokerStream = "redis-stream"
 	brokerRabbit = "rabbitmq"
+	brokerKafka  = "kafka"
 )
 
-var brokers = []string{brokerMemory, brokerList, brokerStream, brokerRabbit}
+var brokers = []string{brokerMemory, brokerList, brokerStream, brokerRabbit, brokerKafka}
 
 // openBroker makes the queues of the letters and of the work on a broker, and connects. After close nothing is left.
 func (r *letterRig) openBroker(ctx context.Context) (drivers driver.Registry, err error) {
@@ -40,6 +46,9 @@ func (r *letterRig) openBroker(ctx context.Context) (drivers driver.Registry, er
 	}
 	r.work = "tasker_bench:" + rand.Text()[:10]
 	r.dead = r.work + ":dead"
+	if r.opts.Broker == brokerKafka { // which has no colons in names
+		r.work, r.dead = strings.ReplaceAll(r.work, ":", "."), strings.ReplaceAll(r.dead, ":", ".")
+	}
 	if err := r.makeQueues(ctx); err != nil {
 		return nil, err
 	}
@@ -50,15 +59,21 @@ func (r *letterRig) openBroker(ctx context.Context) (drivers driver.Registry, er
 	if r.opts.Broker == brokerStream {
 		open = redis.OpenStreams
 	}
+	if r.opts.Broker == brokerKafka {
+		open = kafka.Open
+	}
 	// The node has these drivers already.
 	r.conn, err = open(ctx, r.opts.BrokerURL)
 	return nil, err
 }
 
-// makeQueues makes streams and queues of RabbitMQ, which nothing else does, and says how all is removed.
+// makeQueues makes streams, topics and queues of RabbitMQ, which nothing else does, and says how all is removed.
 func (r *letterRig) makeQueues(ctx context.Context) error {
-	if r.opts.Broker == brokerRabbit {
+	switch r.opts.Broker {
+	case brokerRabbit:
 		return r.declareQueues(ctx)
+	case brokerKafka:
+		return r.createTopics(ctx)
 	}
 	u, err := redisurl.Parse(r.opts.BrokerURL)
 	if err != nil {
@@ -121,6 +136,41 @@ func (r *letterRig) declareQueues(ctx context.Context) error {
 	}
 	return nil
 }
+
+// topicParts is the number of partitions of a topic of the benchmark.
+const topicParts = 4
+
+// createTopics makes topics in Kafka with the cluster's default replication.
+func (r *letterRig) createTopics(ctx context.Context) error {
+	target, err := kafkaurl.Parse(r.opts.BrokerURL, "group", "start", "isolation", "session", "max_message")
+	if err != nil {
+		return err
+	}
+	client, err := target.Client()
+	if err != nil {
+		return err
+	}
+	admin := kadm.NewClient(client)
+	r.forget = func() error {
+		defer client.Close()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTime)
+		defer cancel()
+		_, err := admin.DeleteTopics(ctx, r.work, r.dead)
+		_, err2 := admin.DeleteGroups(ctx, "tasker-"+r.work, "tasker-"+r.dead)
+		return errors.Join(err, err2)
+	}
+	answers, err := admin.CreateTopics(ctx, topicParts, -1, nil, r.work, r.dead)
+	for _, answer := range answers {
+		err = errors.Join(err, answer.Err)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("create topics: %w", err), r.forget())
+	}
+	return nil
+}
+
+// forgetTime bounds the removal of topics.
+const forgetTime = 30 * time.Second
 
 // jobFailure is dead letter n as an application pushes it to a Redis list: a list has no headers.
 func (r *letterRig) jobFailure(n int) driver.Message {

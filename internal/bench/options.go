@@ -34,8 +34,8 @@ type Options struct {
 	// Letters and Groups are the number of dead letters, and of their causes, in letters mode. They default to 100,000
 	// and 500.
 	Letters, Groups int
-	// Broker is where the letters come from and go to: "memory", in this process, or "redis-list", "redis-stream" or
-	// "rabbitmq", on the server of BrokerURL. Defaults to "memory".
+	// Broker is where the letters come from and go to: "memory", in this process, or "redis-list", "redis-stream",
+	// "rabbitmq" or "kafka", on the server of BrokerURL. Defaults to "memory".
 	Broker, BrokerURL string
 	// Executable is the tasker binary that serves, for ViaHTTP.
 	Executable string

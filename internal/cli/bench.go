@@ -60,7 +60,7 @@ names one (schema=NAME).`,
 	f.IntVar(&opts.Letters, "letters", 0, "dead letters, with --mode letters (default 100000)")
 	f.IntVar(&opts.Groups, "groups", 0, "causes of the dead letters, with --mode letters (default 500)")
 	f.StringVar(&opts.Broker, "broker", "",
-		"broker of --mode letters and intake: memory, redis-list, redis-stream or rabbitmq (default memory)")
+		"broker of --mode letters and intake: memory, redis-list, redis-stream, rabbitmq or kafka (default memory)")
 	f.StringVar(&opts.BrokerURL, "broker-url", "", "server of that broker, redis://HOST:PORT or amqp://HOST:PORT")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		opts.Via, opts.Mode = bench.Via(via), bench.Mode(mode)

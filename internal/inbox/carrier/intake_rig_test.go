@@ -14,12 +14,14 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/broker/kafka"
 	"github.com/taskerhq/tasker/internal/broker/memory"
 	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
 	"github.com/taskerhq/tasker/internal/broker/redis"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/kafkatest"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/rabbittest"
@@ -136,6 +138,9 @@ func newIntakeRig(t *testing.T, broker, database string) *intakeRig {
 		b := memory.New(nil)
 		b.Declare("jobs", "dlq:jobs")
 		r.open, r.url, r.declare = b.Open, "memory:", b.Declare
+	case "kafka":
+		r.url, r.open = kafkatest.Shared(t), kafka.Open
+		r.queue = kafkatest.NewTopic(t, r.url, 3)
 	case "rabbitmq":
 		r.url, r.open = rabbittest.Shared(t), rabbitmq.Open
 		r.declare = func(queues ...string) {
