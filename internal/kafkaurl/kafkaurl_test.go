@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, brokers := range map[string][]string{
 		"kafka://a?group=g":                                 {"a:9092"},
-		"kafka://a:1,b,c:3/?group=g":                         {"a:1", "b:9092", "c:3"},
+		"kafka://a:1,b,c:3/?group=g":                        {"a:1", "b:9092", "c:3"},
 		"kafka://[::1]:3?group=g":                           {"[::1]:3"},
 		"kafkas://u:p%2Fw@a,b:2?group=g&sasl=scram-sha-256": {"a:9092", "b:2"},
 	} {
