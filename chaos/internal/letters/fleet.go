@@ -57,7 +57,7 @@ func (r *run) dispatches(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		defer client.Close()
+		defer func() { _ = client.Close() }() // nothing could fail
 		r.fleet.clients = append(r.fleet.clients, tasker.NewClient(crashtest.Record(client.Backend, r.fleet.journal, nil)))
 	}
 	if _, err := r.fleet.clients[0].RegisterTemplate(ctx,
