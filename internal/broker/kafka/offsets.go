@@ -116,14 +116,12 @@ func (r *receiver) adjust(ctx context.Context, given map[string]map[int32]kgo.Of
 		if _, mine := given[r.topic][s.partition]; !mine || r.partitions[s.partition] == nil {
 			continue
 		}
-		at := s.committed
-		switch {
-		case s.committed >= s.start && s.committed <= s.end:
+		if s.committed >= s.start && s.committed <= s.end {
 			continue
-		case s.committed < 0 && r.conn.opts.latest && !begun:
+		}
+		at := s.start
+		if s.committed < 0 && r.conn.opts.latest && !begun {
 			at = s.end
-		default:
-			at = s.start
 		}
 		if r.starts == nil {
 			r.starts = map[int32]kgo.EpochOffset{}

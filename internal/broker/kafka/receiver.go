@@ -77,7 +77,7 @@ func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) 
 		kgo.FetchIsolationLevel(isolation), kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchBytes/4),
 		kgo.FetchMaxWait(time.Second), kgo.MetadataMaxAge(30*time.Second),
 		kgo.SessionTimeout(c.opts.session), kgo.HeartbeatInterval(min(c.opts.session/4, 3*time.Second)),
-		kgo.RebalanceTimeout(2*handOver), kgo.RequireStableFetchOffsets(),
+		kgo.RebalanceTimeout(2*handOver),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 		kgo.AdjustFetchOffsetsFn(r.adjust), kgo.OnPartitionsAssigned(r.assigned), kgo.OnPartitionsRevoked(r.revoked),
 		kgo.OnPartitionsLost(r.lost))
