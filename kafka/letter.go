@@ -28,6 +28,10 @@ const (
 	HeaderOriginalTopic = "original_topic"
 	HeaderErrorType     = "error_type"
 	HeaderRetryCount    = "retry_count"
+	// Where the event was, and its time in milliseconds, unless the broker has set that.
+	HeaderOriginalPartition = "original_partition"
+	HeaderOriginalOffset    = "original_offset"
+	HeaderOriginalTimestamp = "original_timestamp"
 	// The others are only on letters whose event is not JSON.
 	HeaderError      = "error"
 	HeaderFailedAt   = "failed_at"
@@ -36,8 +40,11 @@ const (
 )
 
 // ours are the headers that a letter has once.
-var ours = []string{HeaderOriginalTopic, HeaderErrorType, HeaderRetryCount, HeaderError, HeaderFailedAt,
-	HeaderProducerID}
+var ours = []string{HeaderOriginalTopic, HeaderErrorType, HeaderRetryCount, HeaderOriginalPartition,
+	HeaderOriginalOffset, HeaderOriginalTimestamp, HeaderError, HeaderFailedAt, HeaderProducerID}
+
+// logAppendTime is the type of a time that the broker has set.
+const logAppendTime = 1
 
 // failed is an event that its consumer gives up.
 type failed struct {
@@ -62,13 +69,10 @@ type envelope struct {
 	Status        string          `json:"status"`
 	ErrorType     string          `json:"error_type"`
 	StackTrace    string          `json:"stack_trace,omitempty"`
-	// EventKey is the key of the event, EventKeyBase64 one that is not UTF-8; neither: it has none.
+	// EventKey is the key of the event, EventKeyBase64 one that is not UTF-8; with HasKey false it has none.
 	EventKey       *string `json:"event_key,omitempty"`
 	EventKeyBase64 string  `json:"event_key_base64,omitempty"`
-	EventTime      string  `json:"event_time,omitempty"`
-	// OriginalPartition and OriginalOffset are where the event was.
-	OriginalPartition int32 `json:"original_partition"`
-	OriginalOffset    int64 `json:"original_offset"`
+	HasKey         bool    `json:"event_has_key"`
 }
 
 // id identifies the event: its member event_id, its header of that name, or else its place.
@@ -105,6 +109,11 @@ func (f *failed) letter(topic string) *kgo.Record {
 	add(HeaderOriginalTopic, f.topic)
 	add(HeaderErrorType, f.errorType())
 	add(HeaderRetryCount, strconv.Itoa(max(f.retries, 0)))
+	add(HeaderOriginalPartition, strconv.Itoa(int(f.event.Partition)))
+	add(HeaderOriginalOffset, strconv.FormatInt(f.event.Offset, 10))
+	if ms := f.event.Timestamp.UnixMilli(); ms >= 0 && f.event.Attrs.TimestampType() != logAppendTime {
+		add(HeaderOriginalTimestamp, strconv.FormatInt(ms, 10))
+	}
 	id := f.id()
 	if f.isJSON() {
 		return &kgo.Record{Topic: topic, Key: []byte(id), Value: f.envelope(id), Headers: headers}
@@ -132,10 +141,7 @@ func (f *failed) envelope(id string) []byte {
 	e := envelope{EventID: id, EventType: "dlq.message", Event: json.RawMessage(placeholder), OriginalTopic: f.topic,
 		Error: f.errorText(), RetryCount: max(f.retries, 0), FailedAt: f.failedAt(), ProducerID: f.producer,
 		Status: "pending", ErrorType: f.errorType(), StackTrace: failure.Cut(attempt.Stack(f.err), MaxStackTrace),
-		OriginalPartition: f.event.Partition, OriginalOffset: f.event.Offset}
-	if !f.event.Timestamp.IsZero() {
-		e.EventTime = f.event.Timestamp.UTC().Format(time.RFC3339Nano)
-	}
+		HasKey: f.event.Key != nil}
 	switch key := f.event.Key; {
 	case key == nil:
 	case utf8.Valid(key):

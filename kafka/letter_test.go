@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/format"
+	broker "github.com/taskerhq/tasker/internal/broker/kafka"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/kafkatest"
 	"github.com/taskerhq/tasker/kafka"
@@ -107,4 +109,63 @@ func headerNames(headers []deadletter.Header) string {
 		fmt.Fprintf(&b, "%s=%s ", h.Name, h.Value)
 	}
 	return b.String()
+}
+
+// TestThereAndBack sends an event to the dead letters and back, as a source of Tasker does: it is the same record in
+// the same partition.
+func TestThereAndBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, kafkatest.Shared(t), 4)
+	d := r.letters(kafka.DeadLetterOptions{})
+	client := kafkatest.Client(t, r.url, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	reader := kafkatest.Client(t, r.url, kgo.ConsumeTopics(r.topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	next := func() *kgo.Record {
+		for {
+			if all := reader.PollFetches(t.Context()).Records(); len(all) > 0 || t.Context().Err() != nil {
+				return all[0]
+			}
+		}
+	}
+	link, err := broker.Open(t.Context(), r.url+"/?group="+r.group+"-tasker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = link.Close() })
+	source, err := link.Open(t.Context(), r.dead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range [][]byte{[]byte(`{"event_id":"e1"}`), {0xff, 0}, nil, {}} {
+		original := &kgo.Record{Topic: r.topic, Partition: 3, Key: []byte("k"), Value: value,
+			Timestamp: time.UnixMilli(1_700_000_000_000), Headers: []kgo.RecordHeader{{Key: "a", Value: []byte("1")}}}
+		if err := client.ProduceSync(t.Context(), original).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		event := next()
+		if err := d.SendToDLQ(t.Context(), event, "", errors.New("no"), 2); err != nil {
+			t.Fatal(err)
+		}
+		batch, err := source.Receive(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := format.Decode(batch[0], "").Content
+		back := driver.Message{Key: content.Key, Headers: content.Headers, Payload: content.Payload}
+		if errs := link.Send(t.Context(), r.topic+"#original", []driver.Message{back}); errs != nil && errs[0] != nil {
+			t.Fatal(errs[0])
+		}
+		type facts struct {
+			Partition  int32
+			At         int64
+			Key, Value []byte
+			Headers    []kgo.RecordHeader
+		}
+		of := func(r *kgo.Record) facts {
+			headers := slices.DeleteFunc(slices.Clone(r.Headers), func(h kgo.RecordHeader) bool { return h.Key == "event_id" })
+			return facts{r.Partition, r.Timestamp.UnixMilli(), r.Key, r.Value, headers}
+		}
+		if diff := cmp.Diff(of(event), of(next())); diff != "" {
+			t.Errorf("%q: %s", value, diff)
+		}
+	}
 }

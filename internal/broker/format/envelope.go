@@ -53,13 +53,12 @@ func decodeEnvelope(m *message, d *Decoded) error {
 	}
 	d.LastAt = instant(field("failed_at"))
 	d.Stack = field("stack_trace")
-	if at := field("original_offset"); at != "" {
-		d.OriginPosition = field("original_partition") + "@" + at
-	}
-	for _, name := range []string{"status", "event_time", "dlq_retry_count", "dlq_original_error", "dlq_retry_timestamp"} {
+	d.OriginPosition = position(field("original_partition"), field("original_offset"))
+	for _, name := range []string{"status", "dlq_retry_count", "dlq_original_error", "dlq_retry_timestamp"} {
 		d.detail(name, field(name))
 	}
-	d.Content.Headers = without(d.Content.Headers, among("original_topic", "error_type", "retry_count", "error",
+	d.Content.Headers = without(d.Content.Headers, among("original_topic", "original_partition", "original_offset",
+		"original_timestamp", "error_type", "retry_count", "error",
 		"failed_at", "producer_id", "status", "dlq_retry_count", "dlq_original_error", "dlq_retry_timestamp"))
 	return nil
 }
@@ -67,13 +66,12 @@ func decodeEnvelope(m *message, d *Decoded) error {
 // eventKey takes the key of the event from its envelope, which has a key of its own. Envelopes of other programs do not
 // tell the key; there the key of the message stays.
 func (d *Decoded) eventKey(o map[string]json.RawMessage) error {
-	_, told := o["original_offset"]
 	switch key, bytes := o["event_key"], o["event_key_base64"]; {
 	case bytes != nil:
 		return decodeText(&d.Content.Key, bytes, "event_key", json.RawMessage(`"base64"`))
 	case key != nil:
 		d.Content.Key = []byte(jsonText(key))
-	case told:
+	case string(o["event_has_key"]) == "false":
 		d.Content.Key = nil
 	}
 	return nil

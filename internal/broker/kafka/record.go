@@ -76,8 +76,8 @@ func message(r *kgo.Record, id kadm.TopicID) driver.Message {
 	return m
 }
 
-// eventTime returns the time in milliseconds that the producer of a record has set; of a dead letter by Spring, the
-// producer of the original.
+// eventTime returns the time in milliseconds that the producer of a record has set; of a dead letter by Spring or by
+// package kafka, the producer of the original.
 func eventTime(r *kgo.Record) (ms int64, ok bool) {
 	ms, ok = r.Timestamp.UnixMilli(), r.Attrs.TimestampType() == 0
 	for _, h := range r.Headers {
@@ -86,6 +86,10 @@ func eventTime(r *kgo.Record) (ms int64, ok bool) {
 			ms = int64(binary.BigEndian.Uint64(h.Value))
 		case h.Key == "kafka_dlt-original-timestamp-type":
 			ok = string(h.Value) == "CreateTime"
+		case h.Key == "original_timestamp":
+			if at, err := strconv.ParseInt(string(h.Value), 10, 64); err == nil {
+				ms, ok = at, true
+			}
 		}
 	}
 	return ms, ok && ms >= 0
