@@ -100,6 +100,23 @@ func (t *Target) Stat(ctx context.Context, destination string) (exists bool, dep
 	return exists, depth, err
 }
 
+// Lag returns how far its readers are behind in each part of a queue; nil where queues have no parts.
+func (t *Target) Lag(ctx context.Context, queue string) ([]driver.PartitionLag, error) {
+	d, err := t.link.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, ok := d.(driver.Lagger)
+	if !ok {
+		return nil, nil
+	}
+	lag, err := l.Lag(ctx, queue)
+	if errors.Is(err, driver.ErrLost) {
+		t.link.drop(d)
+	}
+	return lag, err
+}
+
 // Send sends messages to a destination in their order, and returns a result for each. It blocks until all are decided:
 // what fails for a moment is tried again; when ctx ends, what was not sent is Unavailable. After a message that is
 // Unavailable or Uncertain, no later message of its key is sent, so that the order within a key stays.

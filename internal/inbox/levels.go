@@ -25,6 +25,8 @@ type Level struct {
 	Queue
 	// Err is why Waiting is not known: the broker does not answer. nil for a source of reports, which has no broker.
 	Err error
+	// Lag is how many messages wait in each part of the queue, such as a partition, by its number; nil where it has none.
+	Lag map[int32]int64
 	// Breaker is the state of the circuit breaker of sends to the broker; "" where there is none.
 	Breaker task.BreakerState
 }
@@ -74,5 +76,8 @@ func (in *Inbox) askLevel(ctx context.Context, l *Level) {
 	ctx, cancel := context.WithTimeout(ctx, levelTime)
 	defer cancel()
 	l.Waiting, l.Err = in.waiting(ctx, l.Source)
+	if l.Err == nil {
+		l.Lag, l.Err = carrier.Lag(ctx, l.Source)
+	}
 	l.Breaker = carrier.Breaker(l.Source)
 }

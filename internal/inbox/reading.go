@@ -21,6 +21,9 @@ type Carrier interface {
 	// Depth returns how many messages of a source are on its broker, those that are being captured included or not; -1
 	// where the broker does not count. A queue that does not exist has 0.
 	Depth(ctx context.Context, source *deadletter.Source) (int64, error)
+	// Lag returns how many messages wait in each part of a source, by the number of the part; nil where its queue has no
+	// parts.
+	Lag(ctx context.Context, source *deadletter.Source) (map[int32]int64, error)
 	// Breaker returns the state of the circuit breaker of sends to the broker of a source; "" for a source whose letters
 	// go to hosts of their own.
 	Breaker(source *deadletter.Source) task.BreakerState

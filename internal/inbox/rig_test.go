@@ -211,6 +211,8 @@ func (b *broker) Depth(context.Context, *deadletter.Source) (int64, error) {
 	return b.waiting, nil
 }
 
+func (*broker) Lag(context.Context, *deadletter.Source) (map[int32]int64, error) { return nil, nil }
+
 func (*broker) Breaker(*deadletter.Source) task.BreakerState { return task.BreakerClosed }
 
 func (b *broker) Send(ctx context.Context, s *deadletter.Source, to string, letters []inbox.Outgoing) []error {

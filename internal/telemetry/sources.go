@@ -1,7 +1,10 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -17,6 +20,8 @@ type SourceLevel struct {
 	Queue string
 	// Open are the open letters, Waiting the messages that are not captured yet.
 	Open, Waiting int64
+	// Lag is how many of them wait in each partition; nil where the queue has none.
+	Lag map[int32]int64
 	// Broker reports whether it reads from a broker, and Answers whether that answers; else Waiting is not known.
 	Broker, Answers bool
 	// Breaker is the state of the circuit breaker of sends to the broker; "" where there is none.
@@ -36,6 +41,7 @@ const (
 	sourceKey    = attribute.Key("source")
 	queueKey     = attribute.Key("queue")
 	queueNameKey = attribute.Key("queue_name")
+	partitionKey = attribute.Key("partition")
 	serviceKey   = attribute.Key("service")
 )
 
@@ -43,8 +49,8 @@ const (
 // names under which applications of /api/dlq know depths and breakers.
 type sourceCache struct {
 	remembered[[]SourceLevel]
-	open, waiting, up, breaker metric.Float64ObservableGauge
-	depth, state               metric.Float64ObservableGauge
+	open, waiting, lag, up, breaker metric.Float64ObservableGauge
+	depth, state                    metric.Float64ObservableGauge
 }
 
 // register creates the gauges and registers the callback that observes them.
@@ -52,6 +58,8 @@ func (c *sourceCache) register(m metric.Meter) error {
 	b := &builder{meter: m}
 	c.open = b.gauge("tasker.dead_letters.open", "{letter}", "Open dead letters, counted up to 100,000 per source.")
 	c.waiting = b.gauge("tasker.dead_letters.waiting", "{message}", "Messages of a broker that are not captured yet.")
+	c.lag = b.gauge("tasker.dead_letters.lag", "{message}",
+		"Messages of a partition that are not captured yet, for the 100 partitions of a source with most.")
 	c.up = b.gauge("tasker.dead_letter.source.up", "", "1 if the broker of a source answers, else 0.")
 	c.breaker = b.gauge("tasker.dead_letter.breaker", "",
 		"Circuit breaker of sends to the broker of a source: 1 for the state that it is in, 0 for the others.")
@@ -61,7 +69,7 @@ func (c *sourceCache) register(m metric.Meter) error {
 	if b.err != nil {
 		return b.err
 	}
-	_, err := m.RegisterCallback(c.observe, c.open, c.waiting, c.up, c.breaker, c.depth, c.state)
+	_, err := m.RegisterCallback(c.observe, c.open, c.waiting, c.lag, c.up, c.breaker, c.depth, c.state)
 	return err
 }
 
@@ -91,6 +99,10 @@ func (c *sourceCache) show(o metric.Observer, l *SourceLevel) {
 	}
 	if l.Broker && l.Answers {
 		o.ObserveFloat64(c.waiting, float64(l.Waiting), of)
+		for _, n := range furthestBehind(l.Lag) {
+			o.ObserveFloat64(c.lag, float64(l.Lag[n]),
+				metric.WithAttributes(append(labels[:2:2], partitionKey.Int(int(n)))...))
+		}
 	}
 	if l.Breaker == "" {
 		return
@@ -103,6 +115,17 @@ func (c *sourceCache) show(o metric.Observer, l *SourceLevel) {
 				metric.WithAttributes(namespaceKey.String(l.Namespace), serviceKey.String(l.Source)))
 		}
 	}
+}
+
+// shownPartitions bounds the partitions of a source that have a gauge.
+const shownPartitions = 100
+
+// furthestBehind returns the partitions with most messages that wait.
+func furthestBehind(lag map[int32]int64) []int32 {
+	all := slices.SortedFunc(maps.Keys(lag), func(a, b int32) int {
+		return cmp.Or(cmp.Compare(lag[b], lag[a]), cmp.Compare(a, b))
+	})
+	return all[:min(len(all), shownPartitions)]
 }
 
 // dlqPrefix begins the name of a dead letter queue.

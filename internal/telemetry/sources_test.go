@@ -18,6 +18,10 @@ func TestSources(t *testing.T) {
 		tel.WatchSources(func(context.Context) ([]telemetry.SourceLevel, error) { return levels, err })
 		return scrape(t, tel)
 	}
+	wide := map[int32]int64{}
+	for n := range int32(1000) {
+		wide[n] = int64(n)
+	}
 	m := show([]telemetry.SourceLevel{
 		{Namespace: "a", Source: "detection", Queue: "dlq:detection_queue", Open: 3, Waiting: 2, Broker: true, Answers: true,
 			Breaker: task.BreakerClosed},
@@ -27,7 +31,8 @@ func TestSources(t *testing.T) {
 			Breaker: task.BreakerHalfOpen},
 		{Namespace: "a", Source: "down", Queue: "dlq:analysis_queue", Open: 7, Broker: true},
 		{Namespace: "a", Source: "reports", Queue: "reports", Open: 4},
-		{Namespace: "a", Source: "intake", Waiting: 9, Broker: true, Answers: true},
+		{Namespace: "a", Source: "intake", Waiting: 9, Broker: true, Answers: true, Lag: map[int32]int64{0: 0, 7: 9}},
+		{Namespace: "a", Source: "wide", Broker: true, Answers: true, Lag: wide},
 	}, nil)
 	m.want(t, map[string]string{
 		`hsi_dlq_depth{queue="detection_queue",queue_name="dlq:detection_queue"}`:                   "15",
@@ -39,6 +44,10 @@ func TestSources(t *testing.T) {
 		`hsi_circuit_breaker_state{namespace="a",service="full"}`:                                   "2",
 		`hsi_dlq_depth{queue="",queue_name=""}`:                                                     "",
 		`tasker_dead_letters_waiting{namespace="a",source="intake"}`:                                "9",
+		`tasker_dead_letters_lag{namespace="a",partition="7",source="intake"}`:                      "9",
+		`tasker_dead_letters_lag{namespace="a",partition="0",source="intake"}`:                      "0",
+		`tasker_dead_letters_lag{namespace="a",partition="999",source="wide"}`:                      "999",
+		`tasker_dead_letters_lag{namespace="a",partition="899",source="wide"}`:                      "",
 		`tasker_dead_letters_open{namespace="a",source="detection"}`:                                "3",
 		`tasker_dead_letters_waiting{namespace="a",source="detection"}`:                             "2",
 		`tasker_dead_letters_open{namespace="a",source="down"}`:                                     "7",

@@ -106,8 +106,8 @@ type Peeker interface {
 // PartitionLag is how far a group is behind in a part of a queue.
 type PartitionLag struct {
 	Partition int32
-	Committed int64 // the position up to which all is acknowledged; -1: nothing is yet
-	End       int64
+	Committed int64 // the position up to which all is acknowledged; -1: nothing is yet, or there are no positions
+	End       int64 // the position behind the last message; -1: there are no positions
 	Lag       int64 // messages that wait
 }
 

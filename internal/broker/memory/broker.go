@@ -80,6 +80,7 @@ type conn struct {
 var (
 	_ driver.Driver = (*conn)(nil)
 	_ driver.Peeker = (*conn)(nil)
+	_ driver.Lagger = (*conn)(nil)
 )
 
 // use checks that the connection is open, and waits as long as the broker is slow.
@@ -170,6 +171,15 @@ func (c *conn) Stat(ctx context.Context, name string) (bool, int64, error) {
 		return false, 0, nil
 	}
 	return true, int64(q.len()), nil
+}
+
+// Lag implements driver.Lagger: a queue has one part.
+func (c *conn) Lag(ctx context.Context, name string) ([]driver.PartitionLag, error) {
+	exists, waiting, err := c.Stat(ctx, name)
+	if err != nil || !exists {
+		return nil, err
+	}
+	return []driver.PartitionLag{{Committed: -1, End: -1, Lag: waiting}}, nil
 }
 
 // Peek implements driver.Peeker. It returns what would be delivered next, without receipts.

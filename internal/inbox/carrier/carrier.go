@@ -99,6 +99,19 @@ func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, 
 	return depth, nil
 }
 
+// Lag implements inbox.Carrier.
+func (c *Carrier) Lag(ctx context.Context, source *deadletter.Source) (map[int32]int64, error) {
+	parts, err := c.target(source, source.Queue).Lag(ctx, source.Queue)
+	if err != nil || parts == nil {
+		return nil, err
+	}
+	lag := make(map[int32]int64, len(parts))
+	for _, p := range parts {
+		lag[p.Partition] = p.Lag
+	}
+	return lag, nil
+}
+
 // Breaker implements inbox.Carrier. Sources of one broker share a breaker.
 func (c *Carrier) Breaker(source *deadletter.Source) task.BreakerState {
 	if source.URL == "" {
