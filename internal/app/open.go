@@ -47,6 +47,7 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 		RabbitMQ:      rabbit(cfg, tel),
 		Sources:       cfg.DeadLetterSources(),
 		DefaultPolicy: cfg.DefaultPolicy(), ReadBatch: cfg.DLQ.BatchSize,
+		Gone: tel.Gone,
 		Intaken: func(namespace, source string, of inbox.Intaken) {
 			tel.TookIn(namespace, source, of.Tasks, of.Known, of.Letters)
 		},

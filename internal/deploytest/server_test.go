@@ -112,6 +112,7 @@ func (s *server) recount() {
 	s.tel.WatchSources(app.SourceCounter(s.engine))
 	s.tel.WatchIntakeFailures(app.FailureCounter(s.engine))
 	s.tel.TookIn("default", "jobs", 1, 1, 1)                    // as a source with an intake does
+	s.tel.Gone("default", "orders", 1)                          // as with a Kafka whose retention is too short
 	for _, part := range []string{"dispatch", "dead_letters"} { // as with a RabbitMQ
 		s.tel.Deliveries().Connected(part, true)
 	}

@@ -83,6 +83,8 @@ type Options struct {
 	FailedJob func(*FailedJob) []byte
 	// Intaken is told what became of each batch of messages that was taken in. It must not block. Defaults to none.
 	Intaken func(namespace, source string, of Intaken)
+	// Gone is told of messages that a broker has deleted before they were read. It must not block. Defaults to none.
+	Gone func(namespace, source string, messages int64)
 	// PageItems bounds a page. Defaults to 1,000.
 	PageItems int
 }
@@ -110,6 +112,9 @@ func New(db Database, tasks Tasks, opts Options) *Inbox {
 	opts.PayloadBytes = cmp.Or(opts.PayloadBytes, 1<<20)
 	opts.PageItems = cmp.Or(opts.PageItems, 1000)
 	opts.IntakeBatch = max(opts.IntakeBatch, 1)
+	if opts.Gone == nil {
+		opts.Gone = func(string, string, int64) {}
+	}
 	if opts.Intaken == nil {
 		opts.Intaken = func(string, string, Intaken) {}
 	}

@@ -45,8 +45,14 @@ type Carrier interface {
 // ErrNoPeek is why messages cannot be shown without taking them.
 var ErrNoPeek = errors.New("the broker shows no messages without delivering them")
 
-// ErrGone is reported once for messages that a broker has deleted before they were read. The source is read on.
-var ErrGone = errors.New("messages are gone")
+// GoneError is reported once for messages that a broker has deleted before they were read. The source is read on.
+type GoneError struct {
+	Messages int64 // at most
+	Why      string
+}
+
+// Error says why.
+func (e *GoneError) Error() string { return "messages are gone: " + e.Why }
 
 // ErrBlocked is why a source is not read further although its broker answers.
 var ErrBlocked = errors.New("messages of the source cannot be captured now")
@@ -228,6 +234,9 @@ func (r *readers) begin(ctx context.Context, name string, s *deadletter.Source) 
 			}
 		}, func(err error) {
 			run.note(err, r.in.now())
+			if gone := (*GoneError)(nil); errors.As(err, &gone) {
+				r.in.opts.Gone(run.source.Namespace, run.source.Name, gone.Messages)
+			}
 			run.report(r.log, err)
 		})
 	}()
@@ -268,7 +277,7 @@ func (run *reading) note(err error, now task.Instant) {
 	defer run.mu.Unlock()
 	run.heard = true
 	switch {
-	case errors.Is(err, ErrGone): // the broker answers
+	case isGone(err): // the broker answers
 	case err == nil, errors.Is(err, ErrBlocked), task.CodeOf(err) == task.Exhausted:
 		run.since, run.why = 0, ""
 	case run.why == "":
@@ -276,6 +285,12 @@ func (run *reading) note(err error, now task.Instant) {
 	default:
 		run.why = err.Error()
 	}
+}
+
+// isGone reports whether an error is a loss of messages, after which the source is read on.
+func isGone(err error) bool {
+	var gone *GoneError
+	return errors.As(err, &gone)
 }
 
 // trouble returns since when and why a source fails, "" if it does not, and whether anything is known of it.
@@ -290,7 +305,7 @@ func (run *reading) trouble() (since task.Instant, why string, heard bool) {
 func (run *reading) report(log *slog.Logger, err error) {
 	run.mu.Lock()
 	defer run.mu.Unlock()
-	if errors.Is(err, ErrGone) {
+	if isGone(err) {
 		log.Error("messages of a source were LOST: its broker has deleted them before they were read",
 			"source", run.source.Name, "error", err)
 		return

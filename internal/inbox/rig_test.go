@@ -181,7 +181,8 @@ type broker struct {
 	to     []string                   // "namespace destination" of each send
 	fails  func(inbox.Outgoing) error // what the broker answers; nil: it takes everything
 	reads  [][]inbox.Arrival
-	during func() // runs once while something is sent; nil: nothing does
+	gone   *inbox.GoneError // reported once; nil: nothing is gone
+	during func()           // runs once while something is sent; nil: nothing does
 	// before and after run around each send of a source's letters; nil: nothing does.
 	after   func(source string)
 	before  func(ctx context.Context, source string)
@@ -262,6 +263,10 @@ func (b *broker) Read(ctx context.Context, _ *deadletter.Source, _ int,
 		var next []inbox.Arrival
 		if len(b.reads) > 0 {
 			next = b.reads[0]
+		}
+		if b.gone != nil {
+			report(b.gone)
+			b.gone = nil
 		}
 		b.mu.Unlock()
 		if next != nil {

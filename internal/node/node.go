@@ -62,6 +62,8 @@ type Options struct {
 	Carriers map[string]inbox.Carrier
 	// Intaken is told what became of each batch of messages that was taken in. It must not block. Defaults to none.
 	Intaken func(namespace, source string, of inbox.Intaken)
+	// Gone is told of messages that a broker has deleted before they were read. It must not block. Defaults to none.
+	Gone func(namespace, source string, messages int64)
 	// DefaultPolicy is for dead letters that no stored policy is for, and ReadBatch bounds the messages that are captured
 	// in one transaction. Default to none, and to no bound.
 	DefaultPolicy *deadletter.Policy

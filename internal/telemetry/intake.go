@@ -32,14 +32,33 @@ type intakeMetrics struct {
 	waiting, oldest metric.Float64ObservableGauge
 	failures        remembered[*IntakeFailures]
 
-	mu    sync.Mutex
-	named map[name]bool // the sources with numbers of their own, at most maxNames
+	names names
+}
+
+// names bounds the sources with numbers of their own. Those beyond the first maxNames share the name "other". The zero
+// value is ready for use, and safe for concurrent use.
+type names struct {
+	mu   sync.Mutex
+	seen map[name]bool
+}
+
+// bound returns the name under which a source is counted.
+func (n *names) bound(of name) name {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen == nil {
+		n.seen = map[name]bool{}
+	}
+	if !n.seen[of] && len(n.seen) >= maxNames {
+		of = name{others, others}
+	}
+	n.seen[of] = true
+	return of
 }
 
 // register creates the instruments and registers the callback that observes them.
 func (i *intakeMetrics) register(m metric.Meter) error {
 	b := &builder{meter: m}
-	i.named = map[name]bool{}
 	i.messages = b.counter("tasker.intake.messages", "{message}",
 		"Messages of sources with an intake, by what they became.")
 	i.waiting = b.gauge("tasker.intake.failures_waiting", "{failure}",
@@ -52,14 +71,9 @@ func (i *intakeMetrics) register(m metric.Meter) error {
 	return err
 }
 
-// add counts messages of a source. Sources beyond the first maxNames share the name "other".
+// add counts messages of a source.
 func (i *intakeMetrics) add(of name, outcomes map[string]int) {
-	i.mu.Lock()
-	if !i.named[of] && len(i.named) >= maxNames {
-		of = name{others, others}
-	}
-	i.named[of] = true
-	i.mu.Unlock()
+	of = i.names.bound(of)
 	for outcome, n := range outcomes {
 		if n > 0 {
 			i.messages.Add(context.Background(), int64(n), metric.WithAttributes(namespaceKey.String(of.namespace),

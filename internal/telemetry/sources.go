@@ -36,6 +36,13 @@ type SourceCounter func(ctx context.Context) ([]SourceLevel, error)
 // while the store does not answer, they are absent.
 func (t *Telemetry) WatchSources(count SourceCounter) { t.sources.watch(count) }
 
+// Gone counts messages that a broker has deleted before a source read them. It does not block.
+func (t *Telemetry) Gone(namespace, source string, messages int64) {
+	of := t.sources.names.bound(name{namespace, source})
+	t.sources.gone.Add(context.Background(), messages,
+		metric.WithAttributes(namespaceKey.String(of.namespace), sourceKey.String(of.name)))
+}
+
 // The labels of sources.
 const (
 	sourceKey    = attribute.Key("source")
@@ -51,6 +58,8 @@ type sourceCache struct {
 	remembered[[]SourceLevel]
 	open, waiting, lag, up, breaker metric.Float64ObservableGauge
 	depth, state                    metric.Float64ObservableGauge
+	gone                            metric.Int64Counter
+	names                           names
 }
 
 // register creates the gauges and registers the callback that observes them.
@@ -60,6 +69,8 @@ func (c *sourceCache) register(m metric.Meter) error {
 	c.waiting = b.gauge("tasker.dead_letters.waiting", "{message}", "Messages of a broker that are not captured yet.")
 	c.lag = b.gauge("tasker.dead_letters.lag", "{message}",
 		"Messages of a partition that are not captured yet, for the 100 partitions of a source with most.")
+	c.gone = b.counter("tasker.dead_letters.gone", "{message}",
+		"Messages that a broker has deleted before a source read them, at most.")
 	c.up = b.gauge("tasker.dead_letter.source.up", "", "1 if the broker of a source answers, else 0.")
 	c.breaker = b.gauge("tasker.dead_letter.breaker", "",
 		"Circuit breaker of sends to the broker of a source: 1 for the state that it is in, 0 for the others.")

@@ -15,6 +15,8 @@ func TestSources(t *testing.T) {
 	t.Parallel()
 	show := func(levels []telemetry.SourceLevel, err error) metrics {
 		tel := open(t, telemetry.Options{})
+		tel.Gone("a", "intake", 3)
+		tel.Gone("a", "intake", 4)
 		tel.WatchSources(func(context.Context) ([]telemetry.SourceLevel, error) { return levels, err })
 		return scrape(t, tel)
 	}
@@ -44,6 +46,7 @@ func TestSources(t *testing.T) {
 		`hsi_circuit_breaker_state{namespace="a",service="full"}`:                                   "2",
 		`hsi_dlq_depth{queue="",queue_name=""}`:                                                     "",
 		`tasker_dead_letters_waiting{namespace="a",source="intake"}`:                                "9",
+		`tasker_dead_letters_gone_total{namespace="a",source="intake"}`:                             "7",
 		`tasker_dead_letters_lag{namespace="a",partition="7",source="intake"}`:                      "9",
 		`tasker_dead_letters_lag{namespace="a",partition="0",source="intake"}`:                      "0",
 		`tasker_dead_letters_lag{namespace="a",partition="999",source="wide"}`:                      "999",

@@ -231,7 +231,7 @@ func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {
 		}
 		st := s.Status()
 		if st.Gone > gone {
-			report(fmt.Errorf("%w: %s", inbox.ErrGone, st.GoneWhy))
+			report(&inbox.GoneError{Messages: st.Gone - gone, Why: st.GoneWhy})
 			gone = st.Gone
 		}
 		switch st.State {
