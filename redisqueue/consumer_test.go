@@ -163,6 +163,8 @@ func TestDrain(t *testing.T) {
 		},
 		HandlerOptions: redisqueue.HandlerOptions{Clock: newClock()},
 	})
+	finish := sync.OnceFunc(func() { close(end) })
+	t.Cleanup(finish) // a test that has failed must not wait for its jobs
 	s.push("fails", "1", "2", "3", "4")
 	<-begun
 	<-begun
@@ -178,7 +180,7 @@ func TestDrain(t *testing.T) {
 		t.Error("it stopped while jobs ran")
 	default:
 	}
-	close(end)
+	finish()
 	<-stopped
 	if st := c.Stats(); st.Succeeded != 2 || st.Failed != 0 || st.Released < 2 { // one may not have been taken
 		t.Errorf("%+v", st)
