@@ -23,7 +23,7 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq bench bench-postgres bench-peers demo clean
+.PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq bench bench-postgres bench-rabbitmq bench-peers demo clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -143,6 +143,12 @@ bench-postgres: build ## Run the benchmarks on PostgreSQL, DB=postgres://...
 	cd bench && $(GO) run ./experiments -db "$(DB)" -mode depth -finished 10000000
 	cd bench && $(GO) run ./experiments -db "$(DB)" -mode cases
 	cd bench && $(GO) run ./experiments -db "$(DB)" -mode workers
+
+bench-rabbitmq: build ## Run the benchmarks of dispatch, DB=postgres://... RABBITMQ=amqp://...
+	@test -n '$(DB)' -a -n '$(RABBITMQ)' || { \
+		echo "name both: make bench-rabbitmq DB=postgres://... RABBITMQ=amqp://..."; exit 2; }
+	bin/tasker bench --db "$(DB)" --via http --transport "$(RABBITMQ)" --producers 256 --workers 500 --tasks 20000
+	bin/tasker bench --db "$(DB)" --via http --transport "$(RABBITMQ)" --mode latency
 
 # DB=postgres://... names the server, in which schemas are made and dropped; without
 # it one is started. PEERSFLAGS='--rounds 5 --json'; -h lists them.
