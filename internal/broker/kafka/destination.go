@@ -1,7 +1,7 @@
 package kafka
 
 import (
-	"errors"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,16 +40,13 @@ func parse(text string) (destination, error) {
 	return to, nil
 }
 
-// errNoPartition is why a message cannot be sent to its original partition.
-var errNoPartition = errors.New("the message does not say in which partition it was")
-
 // of returns the partition to which one message is sent, -1 for that of its key.
 func (to destination) of(m *driver.Message, partitions int) (int32, error) {
 	at := to.partition
 	if to.original {
 		var ok bool
 		if at, ok = originalPartition(m); !ok {
-			return -1, fmt.Errorf("%w: %w", driver.ErrRefused, errNoPartition)
+			return -1, fmt.Errorf("%w: the message does not say in which partition it was", driver.ErrRefused)
 		}
 	}
 	if int(at) >= partitions {
@@ -64,7 +61,7 @@ func originalPartition(m *driver.Message) (int32, bool) {
 		switch h.Name {
 		case "kafka_dlt-original-partition":
 			if len(h.Value) == 4 && h.Value[0] < 0x80 {
-				return int32(h.Value[0])<<24 | int32(h.Value[1])<<16 | int32(h.Value[2])<<8 | int32(h.Value[3]), true
+				return int32(binary.BigEndian.Uint32(h.Value)), true
 			}
 		case headerPartition, "__connect.errors.partition", "original_partition":
 			if n, err := strconv.ParseInt(string(h.Value), 10, 32); err == nil && n >= 0 {

@@ -4,8 +4,8 @@
 //
 // A receiver is a member of a consumer group that reads one topic. A goroutine polls; Receive returns what it has
 // buffered (receiver.go). An offset is committed by Ack only, up to the first message that is not acknowledged
-// (partition.go). When the group takes a partition away, what was delivered may be acknowledged first. Offsets that
-// are not in the log any more are reported as a loss, never skipped in silence (offsets.go).
+// (partition.go). When the group takes a partition away, what was delivered may be acknowledged first (rebalance.go).
+// Offsets that are not in the log any more are reported as a loss, never skipped in silence (position.go).
 //
 // # Sending
 //

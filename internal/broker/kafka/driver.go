@@ -122,6 +122,17 @@ func (c *conn) newClient(options ...kgo.Opt) (*kgo.Client, error) {
 		kgo.RetryTimeout(10 * time.Second), kgo.MetadataMinAge(250 * time.Millisecond)}, options...)...)
 }
 
+// newConsumer returns a client that reads, also what ends transactions. It never goes to another offset in silence.
+func (c *conn) newConsumer(options ...kgo.Opt) (*kgo.Client, error) {
+	isolation := kgo.ReadCommitted()
+	if c.opts.uncommitted {
+		isolation = kgo.ReadUncommitted()
+	}
+	return c.newClient(append([]kgo.Opt{kgo.FetchIsolationLevel(isolation), kgo.KeepControlRecords(),
+		kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchBytes / 4),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset())}, options...)...)
+}
+
 // topic describes a topic. It never creates one.
 func (c *conn) topic(ctx context.Context, name string) (kadm.TopicDetail, error) {
 	if c.ended.Err() != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/clock"
@@ -23,7 +22,7 @@ type span struct {
 	partition  int32
 	start, end int64
 	committed  int64 // -1: nothing yet
-	epoch      int32
+	next       int64 // where the group reads on; other than committed, if that is not in the log
 }
 
 // spans returns the partitions of a topic in their order. The end is where a reader of committed messages stops.
@@ -51,17 +50,32 @@ func (c *conn) spans(ctx context.Context, topic string) ([]span, error) {
 		if !ok || of.Err != nil || end.Err != nil {
 			return nil, fmt.Errorf("the offsets of %s/%d: %w", topic, n, classify(errors.Join(of.Err, end.Err)))
 		}
-		s := span{partition: n, start: of.Offset, end: end.Offset, committed: -1, epoch: -1}
+		s := span{partition: n, start: of.Offset, end: end.Offset, committed: -1}
 		if at, ok := committed.Lookup(topic, n); ok {
 			if at.Err != nil {
 				return nil, fmt.Errorf("the group %q: %w", group, classify(at.Err))
 			}
-			s.committed, s.epoch = at.At, at.LeaderEpoch
+			s.committed = at.At
 		}
 		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b span) int { return int(a.partition - b.partition) })
+	begun := slices.ContainsFunc(all, func(s span) bool { return s.committed >= 0 })
+	for i := range all {
+		all[i].next = all[i].front(c.opts.latest && !begun)
+	}
 	return all, nil
+}
+
+// front returns where the group reads on. latest says that it begins with the end of what it has not read yet.
+func (s span) front(latest bool) int64 {
+	switch {
+	case s.committed < 0 && latest:
+		return s.end
+	case s.committed > s.end:
+		return s.start
+	}
+	return max(s.committed, s.start)
 }
 
 // Lag implements driver.Lagger.
@@ -70,18 +84,12 @@ func (c *conn) Lag(ctx context.Context, topic string) ([]driver.PartitionLag, er
 	if err != nil {
 		return nil, err
 	}
-	begun := begun(all)
 	lags := make([]driver.PartitionLag, len(all))
 	for i, s := range all {
 		lags[i] = driver.PartitionLag{Partition: s.partition, Committed: s.committed, End: s.end,
-			Lag: s.end - c.front(s, begun)}
+			Lag: s.end - s.next}
 	}
 	return lags, nil
-}
-
-// begun reports whether the group has read the topic before.
-func begun(all []span) bool {
-	return slices.ContainsFunc(all, func(s span) bool { return s.committed >= 0 })
 }
 
 // committed returns what a group has committed. A coordinator that moves, or is made for the first group of all, is
@@ -96,74 +104,4 @@ func (c *conn) committed(ctx context.Context, group, topic string) (kadm.OffsetR
 			return found, err
 		}
 	}
-}
-
-// adjust decides where to begin in partitions that the group has given to the receiver. The client calls it before it
-// fetches. Where the group has committed nothing, the beginning is committed first, so that a restart does not begin
-// elsewhere. Where the log does not have what comes next, that is a loss, and the receiver ends with it once the new
-// position is committed.
-func (r *receiver) adjust(ctx context.Context, given map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset,
-	error,
-) {
-	all, err := r.conn.spans(ctx, r.topic)
-	if err != nil {
-		return nil, err
-	}
-	begun := begun(all)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range all {
-		if _, mine := given[r.topic][s.partition]; !mine || r.partitions[s.partition] == nil {
-			continue
-		}
-		if s.committed >= s.start && s.committed <= s.end {
-			continue
-		}
-		at := s.start
-		if s.committed < 0 && r.conn.opts.latest && !begun {
-			at = s.end
-		}
-		if r.starts == nil {
-			r.starts = map[int32]kgo.EpochOffset{}
-		}
-		r.starts[s.partition] = kgo.EpochOffset{Epoch: -1, Offset: at}
-		given[r.topic][s.partition] = kgo.NewOffset().At(at)
-		if s.committed >= 0 {
-			r.losses = append(r.losses, lossOf(r.topic, s))
-		}
-	}
-	return given, nil
-}
-
-// lossOf describes messages that were gone before they were read.
-func lossOf(topic string, s span) driver.Loss {
-	if s.committed > s.end {
-		return driver.Loss{Where: fmt.Sprintf("%s/%d", topic, s.partition), From: s.end, To: s.committed,
-			Why: "the log ends before what was read already: a leader without the latest messages has taken over"}
-	}
-	return driver.Loss{Where: fmt.Sprintf("%s/%d", topic, s.partition), From: s.committed, To: s.start,
-		Why: "the retention of the topic, or somebody, has deleted them"}
-}
-
-// pin commits where partitions begin. After a loss it fails with it.
-func (r *receiver) pin() error {
-	r.mu.Lock()
-	starts := r.starts
-	r.mu.Unlock()
-	if len(starts) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(r.ended, handOver)
-	defer cancel()
-	if err := r.store(ctx, starts); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.starts = nil
-	r.signal()
-	if len(r.losses) == 0 {
-		return nil
-	}
-	return &driver.LossError{Losses: r.losses}
 }

@@ -24,8 +24,8 @@ func (c *conn) Peek(ctx context.Context, topic string, max int) ([]driver.Messag
 	}
 	ends, from := map[int32]int64{}, map[int32]kgo.Offset{}
 	for _, s := range all {
-		if at := c.front(s, begun(all)); at < s.end {
-			ends[s.partition], from[s.partition] = s.end, kgo.NewOffset().At(at)
+		if s.next < s.end {
+			ends[s.partition], from[s.partition] = s.end, kgo.NewOffset().At(s.next)
 		}
 	}
 	records, err := c.read(ctx, topic, from, ends, max)
@@ -45,17 +45,6 @@ func (c *conn) Peek(ctx context.Context, topic string, max int) ([]driver.Messag
 	return messages, nil
 }
 
-// front returns where the group reads on in a partition; begun says whether it has read the topic before.
-func (c *conn) front(s span, begun bool) int64 {
-	if s.committed < 0 && c.opts.latest && !begun {
-		return s.end
-	}
-	if s.committed > s.end {
-		return s.start
-	}
-	return max(s.committed, s.start)
-}
-
 // read reads up to max records of each partition, up to the ends.
 func (c *conn) read(ctx context.Context, topic string, from map[int32]kgo.Offset, ends map[int32]int64, max int) (
 	[]*kgo.Record, error,
@@ -63,13 +52,8 @@ func (c *conn) read(ctx context.Context, topic string, from map[int32]kgo.Offset
 	if len(from) == 0 || max <= 0 {
 		return nil, nil
 	}
-	isolation := kgo.ReadCommitted()
-	if c.opts.uncommitted {
-		isolation = kgo.ReadUncommitted()
-	}
-	client, err := c.newClient(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}),
-		kgo.FetchIsolationLevel(isolation), kgo.KeepControlRecords(), kgo.FetchMaxBytes(fetchBytes),
-		kgo.FetchMaxPartitionBytes(fetchBytes/4), kgo.ConsumeResetOffset(kgo.NoResetOffset()), kgo.DisableFetchSessions())
+	client, err := c.newConsumer(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}),
+		kgo.DisableFetchSessions())
 	if err != nil {
 		return nil, err
 	}

@@ -10,12 +10,9 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
-	"github.com/taskerhq/tasker/internal/clock"
 )
 
 const (
@@ -36,7 +33,6 @@ type receiver struct {
 	topic  string
 	id     kadm.TopicID
 	parts  int // of the topic, as of the latest look; the pump's own
-	group  string
 
 	ended context.Context // ends with Close
 	end   context.CancelFunc
@@ -62,23 +58,17 @@ func (c *conn) Open(ctx context.Context, topic string) (driver.Receiver, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{conn: c, topic: topic, id: of.ID, parts: len(of.Partitions), group: c.groupOf(topic),
-		changed: make(chan struct{}), partitions: map[int32]*partition{}}
+	r := &receiver{conn: c, topic: topic, id: of.ID, parts: len(of.Partitions), changed: make(chan struct{}),
+		partitions: map[int32]*partition{}, starts: map[int32]kgo.EpochOffset{}}
 	if _, err := c.spans(ctx, topic); err != nil { // a group that it may not use is told at once
 		return nil, err
 	}
 	r.ended, r.end = context.WithCancel(c.ended)
-	isolation := kgo.ReadCommitted()
-	if c.opts.uncommitted {
-		isolation = kgo.ReadUncommitted()
-	}
-	r.client, err = c.newClient(kgo.WithContext(r.ended), kgo.ConsumerGroup(r.group), kgo.ConsumeTopics(topic),
-		kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(), kgo.KeepControlRecords(),
-		kgo.FetchIsolationLevel(isolation), kgo.FetchMaxBytes(fetchBytes), kgo.FetchMaxPartitionBytes(fetchBytes/4),
+	r.client, err = c.newConsumer(kgo.WithContext(r.ended), kgo.ConsumerGroup(c.groupOf(topic)),
+		kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(),
 		kgo.FetchMaxWait(time.Second), kgo.MetadataMaxAge(30*time.Second),
 		kgo.SessionTimeout(c.opts.session), kgo.HeartbeatInterval(min(c.opts.session/4, 3*time.Second)),
-		kgo.RebalanceTimeout(2*handOver),
-		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.RebalanceTimeout(2*handOver), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
 		kgo.AdjustFetchOffsetsFn(r.adjust), kgo.OnPartitionsAssigned(r.assigned), kgo.OnPartitionsRevoked(r.revoked),
 		kgo.OnPartitionsLost(r.lost))
 	if err != nil {
@@ -263,7 +253,7 @@ func (r *receiver) deliver(max int) []driver.Message {
 // Ack implements driver.Receiver. What was acknowledged behind a message that was not is committed when that one is.
 func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	r.mu.Lock()
-	touched := map[*partition]bool{}
+	settled := false
 	for i := range messages {
 		e, ok := messages[i].Receipt.(*entry)
 		if !ok || e.settled {
@@ -274,87 +264,21 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 			return fmt.Errorf("%w: the group has taken the partition %d away", driver.ErrLost, e.of.number)
 		}
 		e.settle()
-		touched[e.of] = true
+		settled = true
 	}
 	r.committing++
 	r.mu.Unlock()
-	err := r.closedError()
-	if len(touched) > 0 {
+	var err error
+	if settled {
 		err = r.commit(ctx)
+	} else if r.ended.Err() != nil {
+		err = driver.ErrClosed
 	}
 	r.mu.Lock()
 	r.committing--
 	r.signal()
 	r.mu.Unlock()
 	return err
-}
-
-// closedError returns an error if the receiver is closed.
-func (r *receiver) closedError() error {
-	if r.ended.Err() != nil {
-		return driver.ErrClosed
-	}
-	return nil
-}
-
-// commit commits how far all partitions are settled.
-func (r *receiver) commit(ctx context.Context) error {
-	r.commits.Lock() // an older offset must not follow a newer one
-	defer r.commits.Unlock()
-	offsets := map[int32]kgo.EpochOffset{}
-	r.mu.Lock()
-	for n, p := range r.partitions {
-		if to, ok := p.commit(); ok {
-			offsets[n] = to
-		}
-	}
-	r.mu.Unlock()
-	if len(offsets) == 0 {
-		return nil
-	}
-	if err := r.store(ctx, offsets); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for n, to := range offsets {
-		if p := r.partitions[n]; p != nil {
-			p.committed(to.Offset)
-		}
-	}
-	return nil
-}
-
-// store commits offsets. While the group rebalances the broker may refuse that for a moment. A member that the group
-// has put out gets an error: it must not move the offsets of others.
-func (r *receiver) store(ctx context.Context, offsets map[int32]kgo.EpochOffset) error {
-	for {
-		var failed error
-		r.client.CommitOffsetsSync(ctx, map[string]map[int32]kgo.EpochOffset{r.topic: offsets},
-			func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, answer *kmsg.OffsetCommitResponse, err error) {
-				if failed = err; err == nil {
-					failed = refusal(answer)
-				}
-			})
-		if failed == nil {
-			return nil
-		}
-		if !errors.Is(failed, kerr.RebalanceInProgress) || clock.Sleep(ctx, 20*time.Millisecond) != nil {
-			return fmt.Errorf("commit the offsets of %q: %w", r.topic, r.ending(failed))
-		}
-	}
-}
-
-// refusal returns the first error of an answer.
-func refusal(answer *kmsg.OffsetCommitResponse) error {
-	for _, t := range answer.Topics {
-		for _, p := range t.Partitions {
-			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // Release implements driver.Receiver: messages go back to their places in the buffer.

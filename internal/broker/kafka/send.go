@@ -31,11 +31,13 @@ type sending struct {
 	p        *producer
 	held     map[string]bool // keys of which a message was not sent
 
-	mu       sync.Mutex
-	errs     []error
-	answered []bool
-	ended    bool // answers that come now are too late
+	mu    sync.Mutex
+	errs  []error
+	ended bool // answers that come now are too late
 }
+
+// errUnanswered is the error of a message while its answer is awaited.
+var errUnanswered = errors.New("there is no answer yet")
 
 // Send implements driver.Driver.
 func (c *conn) Send(ctx context.Context, target string, messages []driver.Message) []error {
@@ -55,7 +57,7 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 		return driver.Fail(len(messages), err)
 	}
 	s := &sending{conn: c, to: to, parts: len(of.Partitions), messages: messages, p: p, held: map[string]bool{},
-		errs: make([]error, len(messages)), answered: make([]bool, len(messages))}
+		errs: make([]error, len(messages))}
 	for from := 0; from < len(messages); {
 		from = s.run(ctx, from)
 	}
@@ -124,7 +126,6 @@ func (s *sending) isolate(ctx context.Context, batch []int) {
 			if !s.ready(i) {
 				continue
 			}
-			s.errs[i], s.answered[i] = nil, false
 			s.produce(ctx, []int{i})
 		}
 	}
@@ -132,6 +133,9 @@ func (s *sending) isolate(ctx context.Context, batch []int) {
 
 // produce sends messages and waits for the answers. When ctx ends it gives the producer up, and returns false.
 func (s *sending) produce(ctx context.Context, batch []int) bool {
+	for _, i := range batch {
+		s.errs[i] = errUnanswered
+	}
 	if ctx.Err() != nil {
 		s.abandon(batch, ctx.Err())
 		return false
@@ -161,7 +165,6 @@ func (s *sending) answer(i int, err error) {
 	if s.ended {
 		return
 	}
-	s.answered[i] = true
 	s.errs[i] = s.outcome(err)
 }
 
@@ -201,7 +204,7 @@ func (s *sending) abandon(batch []int, err error) {
 	s.ended = true
 	for _, i := range batch {
 		switch {
-		case s.answered[i] || s.errs[i] != nil:
+		case !errors.Is(s.errs[i], errUnanswered):
 		case s.p.wrote.Load():
 			s.errs[i] = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
 		default:
