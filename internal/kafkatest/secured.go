@@ -29,22 +29,13 @@ var plainUsers = []string{"alice", "bob"}
 // StartSecured starts such a broker. The tokens of its OAUTHBEARER are those that are not signed (alg none).
 func StartSecured(t testing.TB) *Secured {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kafkatls") // the server may be another account, which cannot read t.TempDir
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	in := func(name string) string { return filepath.Join(dir, name) }
-	a := testserver.NewAuthority(t, in("ca.pem"))
-	a.Issue(t, 2, "127.0.0.1", in("server.pem"), in("server-key.pem"))
-	a.Issue(t, 3, "client", in("client.pem"), in("client-key.pem"))
-	join(t, in("keystore.pem"), in("server-key.pem"), in("server.pem"))
+	c := testserver.NewCertificates(t)
+	keystore := filepath.Join(c.Dir, "keystore.pem")
+	join(t, keystore, c.ServerKey, c.Server)
 	var listeners []Listener
 	for _, l := range []Listener{{Name: "LOGIN", Protocol: "SASL_PLAINTEXT"}, {Name: "MUTUAL", Protocol: "SSL"},
 		{Name: "BOTH", Protocol: "SASL_SSL"}} {
+		var err error
 		if l.Port, err = testserver.FreePort(); err != nil {
 			t.Fatal(err)
 		}
@@ -59,9 +50,9 @@ func StartSecured(t testing.TB) *Secured {
 		"authorizer.class.name":                              "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
 		"super.users":                                        "User:ANONYMOUS",
 		"ssl.keystore.type":                                  "PEM",
-		"ssl.keystore.location":                              in("keystore.pem"),
+		"ssl.keystore.location":                              keystore,
 		"ssl.truststore.type":                                "PEM",
-		"ssl.truststore.location":                            in("ca.pem"),
+		"ssl.truststore.location":                            c.CA,
 		"listener.name.mutual.ssl.client.auth":               "required",
 		"listener.name.login.sasl.enabled.mechanisms":        "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
 		"listener.name.both.sasl.enabled.mechanisms":         "PLAIN,SCRAM-SHA-512",
@@ -76,8 +67,8 @@ func StartSecured(t testing.TB) *Secured {
 			"oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler",
 	}
 	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", listeners[i].Port) }
-	return &Secured{Server: Start(t, settings, listeners...), SASL: at(0), TLS: at(1), SASLTLS: at(2), CA: in("ca.pem"),
-		Cert: in("client.pem"), Key: in("client-key.pem")}
+	return &Secured{Server: Start(t, settings, listeners...), SASL: at(0), TLS: at(1), SASLTLS: at(2), CA: c.CA,
+		Cert: c.Client, Key: c.ClientKey}
 }
 
 // join writes files one after another into another one.

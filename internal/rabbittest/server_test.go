@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/testserver"
 )
 
 // vhosts returns the virtual hosts of a server.
@@ -132,9 +134,8 @@ func TestNothingIsLeft(t *testing.T) {
 		fmt.Printf("\nSERVER %d %s\n", s.Port(), s.server.Home.Dir)
 		select {} // until we are killed
 	}
-	if _, err := Program(); err != nil {
-		t.Skip(err)
-	}
+	_, err := Program()
+	testserver.OrSkip(t, err)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNothingIsLeft$")
 	cmd.Env = append(os.Environ(), "RABBITTEST_ORPHAN=1")
 	out, err := cmd.StdoutPipe()

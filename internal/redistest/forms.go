@@ -1,19 +1,10 @@
 package redistest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -25,59 +16,19 @@ import (
 // certificate that a client has to trust.
 func StartTLS(t testing.TB, settings ...string) (server *Server, tlsURL, ca string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "redistls") // the server may be another account, which cannot read t.TempDir
+	c := testserver.NewCertificates(t)
+	port, err := testserver.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cert, key := certificate(t)
-	ca = filepath.Join(dir, "cert.pem")
-	keyFile := filepath.Join(dir, "key.pem")
-	for file, content := range map[string][]byte{ca: cert, keyFile: key} {
-		if err := os.WriteFile(file, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	_ = l.Close()
-	server = Start(t, append(settings, fmt.Sprintf("tls-port=%d", port), "tls-cert-file="+ca, "tls-key-file="+keyFile,
-		"tls-ca-cert-file="+ca, "tls-auth-clients=no")...)
+	server = Start(t, append(settings, fmt.Sprintf("tls-port=%d", port), "tls-cert-file="+c.Server,
+		"tls-key-file="+c.ServerKey, "tls-ca-cert-file="+c.CA, "tls-auth-clients=no")...)
 	u, err := url.Parse(server.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
 	u.Scheme, u.Host = "rediss", fmt.Sprintf("127.0.0.1:%d", port)
-	return server, u.String(), ca
-}
-
-// certificate returns a certificate for 127.0.0.1 that signs itself, and its key, in PEM.
-func certificate(t testing.TB) (cert, key []byte) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "redistest"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true,
-		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})
+	return server, u.String(), c.CA
 }
 
 // StartCluster starts a cluster of one node, which serves all slots.

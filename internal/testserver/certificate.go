@@ -10,20 +10,49 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
 
-// Authority signs certificates of servers and clients.
-type Authority struct {
+// Certificates are files in PEM: of an authority, of a server on 127.0.0.1, and of a client whose name is "client".
+type Certificates struct {
+	Dir               string // has them all; every account can read it
+	CA                string
+	Server, ServerKey string
+	Client, ClientKey string
+}
+
+// NewCertificates makes certificates for a test, and removes them at its end.
+func NewCertificates(t testing.TB) Certificates {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "certificates") // the server may be another account, which cannot read t.TempDir
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	c := Certificates{Dir: dir, CA: in("ca.pem"), Server: in("server.pem"), ServerKey: in("server-key.pem"),
+		Client: in("client.pem"), ClientKey: in("client-key.pem")}
+	a := newAuthority(t, c.CA)
+	a.issue(t, 2, "127.0.0.1", c.Server, c.ServerKey)
+	a.issue(t, 3, "client", c.Client, c.ClientKey)
+	return c
+}
+
+// authority signs certificates of servers and clients.
+type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority and writes its certificate.
-func NewAuthority(t testing.TB, file string) *Authority {
+// newAuthority makes an authority and writes its certificate.
+func newAuthority(t testing.TB, file string) *authority {
 	t.Helper()
-	a := &Authority{key: newKey(t), cert: &x509.Certificate{SerialNumber: big.NewInt(1),
+	a := &authority{key: newKey(t), cert: &x509.Certificate{SerialNumber: big.NewInt(1),
 		Subject: pkix.Name{CommonName: "tests of Tasker"}, NotBefore: time.Now().Add(-time.Hour),
 		NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}}
@@ -35,8 +64,8 @@ func NewAuthority(t testing.TB, file string) *Authority {
 	return a
 }
 
-// Issue writes a certificate and its key, as PKCS #8. A name that is an address is one of a server.
-func (a *Authority) Issue(t testing.TB, serial int64, name, certFile, keyFile string) {
+// issue writes a certificate and its key, as PKCS #8. A name that is an address is one of a server.
+func (a *authority) issue(t testing.TB, serial int64, name, certFile, keyFile string) {
 	t.Helper()
 	template := &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name},
 		NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
