@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,10 +20,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
-	none := filepath.Join(t.TempDir(), "none.pem")
-	if err := os.WriteFile(none, []byte("no certificate"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for text, want := range map[string]string{
 		"redis://host":                         "must look like",
 		"amqp:///vhost":                        "must look like",
@@ -36,13 +30,7 @@ func TestParseRefuses(t *testing.T) {
 		"amqp://host?cacertfile=x":             "cacertfile, which goes with amqps:// only",
 		"amqp://host?heartbeat=-1":             "heartbeat in the URL",
 		"amqp://host?channel_max=70000":        "channel_max in the URL",
-		"amqp://host?connection_timeout=0":     "connection_timeout in the URL",
 		"amqp://host?auth_mechanism=kerberos":  "auth_mechanism in the URL",
-		"amqps://host?verify=perhaps":          "verify in the URL",
-		"amqps://host?certfile=only":           "both certfile and keyfile",
-		"amqps://host?certfile=no&keyfile=no":  "read certfile and keyfile",
-		"amqps://host?cacertfile=/no/such":     "read the certificates",
-		"amqps://host?cacertfile=" + none:      "has no certificate",
 		"amqps://u:secret@host?cacertfile=/no": "read the certificates",
 	} {
 		_, err := amqp.Parse(text, "prefetch")

@@ -23,7 +23,7 @@ var layers = map[string]struct {
 	"embedded": {[]string{".", "internal/node"},
 		"it is the public door of the engine in process, without a rule of its own"},
 	"internal/access": {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
-	"internal/amqp":   {nil, "it connects, and has no policy; a worker binary carries it"},
+	"internal/amqp":   {[]string{"internal/brokerurl"}, "it connects, and has no policy; a worker binary carries it"},
 	"internal/app": {[]string{".", "deadletters", "internal/access", "internal/broker/driver", "internal/config",
 		"internal/dlqapi", "internal/httpapi", "internal/inbox",
 		"internal/migration", "internal/node", "internal/telemetry", "internal/topicapi", "internal/web"},
@@ -166,9 +166,10 @@ var layers = map[string]struct {
 	"internal/rate": {[]string{"internal/task"},
 		"it counts over time, whatever that is; every call says what time it is"},
 	"internal/redislist": {nil, "it moves entries of a list, whatever they are; consumers outside of the engine carry it"},
-	"internal/redisurl":  {nil, "it reads a URL, whoever connects with it"},
+	"internal/redisurl":  {[]string{"internal/brokerurl"}, "it reads a URL, whoever connects with it"},
 	"internal/script":    {[]string{"."}, "running a program is a handler like any other"},
-	"internal/kafkaurl":  {nil, "it reads a URL, whoever connects with it"},
+	"internal/kafkaurl":  {[]string{"internal/brokerurl"}, "it reads a URL, whoever connects with it"},
+	"internal/brokerurl": {nil, "it reads a URL, whatever broker that is of; a worker binary carries it"},
 	"internal/rule": {[]string{"internal/deadletter", "internal/failure", "internal/task"},
 		"it compiles expressions about facts, and knows neither where they come from nor where rules are kept"},
 	"internal/settings": {[]string{"internal/failure", "internal/task"},
@@ -335,8 +336,8 @@ func TestRabbitMQIsLight(t *testing.T) {
 		if path == module || standard(path) || slices.Contains(worker, path) {
 			continue
 		}
-		if path != module+"/internal/amqp" && path != "github.com/rabbitmq/amqp091-go" &&
-			!strings.HasPrefix(path, "github.com/rabbitmq/amqp091-go/") {
+		if path != module+"/internal/amqp" && path != module+"/internal/brokerurl" &&
+			path != "github.com/rabbitmq/amqp091-go" && !strings.HasPrefix(path, "github.com/rabbitmq/amqp091-go/") {
 			t.Errorf("rabbitmq brings %s along: every worker would carry it", path)
 		}
 	}

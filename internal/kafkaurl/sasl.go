@@ -19,9 +19,9 @@ import (
 )
 
 // mechanism returns how to log in; nil for not at all. With a user the default is plain.
-func mechanism(u *url.URL, query url.Values) (sasl.Mechanism, error) {
-	user := u.User.Username()
-	password, given := u.User.Password()
+func mechanism(login *url.Userinfo, query url.Values) (sasl.Mechanism, error) {
+	user := login.Username()
+	password, given := login.Password()
 	name := strings.ToLower(query.Get("sasl"))
 	if name != "oauthbearer" && (query.Has("token_file") || query.Has("token_url") || query.Has("scope")) {
 		return nil, errors.New("token_file, token_url and scope in the URL of Kafka go with sasl=oauthbearer only")
@@ -29,7 +29,7 @@ func mechanism(u *url.URL, query url.Values) (sasl.Mechanism, error) {
 	if name == "oauthbearer" {
 		return bearer(user, password, query)
 	}
-	if name == "" && u.User == nil {
+	if name == "" && login == nil {
 		return nil, nil
 	}
 	if !given || user == "" {

@@ -14,15 +14,15 @@
 package redisurl
 
 import (
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/taskerhq/tasker/internal/brokerurl"
 )
 
 // Target is a parsed URL.
@@ -91,14 +91,7 @@ func (t *Target) trust(file string) error {
 	if t.Option.TLSConfig == nil {
 		return errors.New("the URL of Redis has the parameter ca, which goes with rediss:// only")
 	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("read the certificates that the URL of Redis names with ca: %w", err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("the file %s, which the URL of Redis names with ca, has no certificate in PEM", file)
-	}
-	t.Option.TLSConfig.RootCAs = pool
-	return nil
+	var err error
+	t.Option.TLSConfig.RootCAs, err = brokerurl.Authorities("Redis", "ca", file)
+	return err
 }
