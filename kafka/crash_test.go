@@ -41,21 +41,15 @@ func (r *rig) runNoting(dir string) (stop func()) {
 		Letters: r.letters(kafka.DeadLetterOptions{Dir: filepath.Join(dir, "spool")})})
 }
 
-// TestKilledConsumer is the process that TestKill kills.
-func TestKilledConsumer(t *testing.T) {
-	dir := os.Getenv("KAFKA_TEST_DIR")
-	if dir == "" {
-		t.Skip("it is run by TestKill")
-	}
-	of := strings.Fields(os.Getenv("KAFKA_TEST_RIG"))
-	r := &rig{T: t, url: of[0], topic: of[1], dead: of[2], group: of[3]}
-	r.runNoting(dir)
-	<-t.Context().Done() // until it is killed
-}
-
 // TestKill kills consumers at any moment: each event has run in the end, those that fail are dead letters, and no
 // restart gives them more attempts than the one that was cut short.
 func TestKill(t *testing.T) {
+	if dir := os.Getenv("KAFKA_TEST_DIR"); dir != "" {
+		of := strings.Fields(os.Getenv("KAFKA_TEST_RIG"))
+		r := &rig{T: t, url: of[0], topic: of[1], dead: of[2], group: of[3]}
+		r.runNoting(dir)
+		<-t.Context().Done() // until it is killed
+	}
 	t.Parallel()
 	const partitions, each, kills = 2, 400, 4
 	r := newRig(t, kafkatest.Shared(t), partitions)
@@ -79,7 +73,7 @@ func TestKill(t *testing.T) {
 		return out
 	}
 	for kill := range kills {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledConsumer$", "-test.timeout=3m")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKill$", "-test.timeout=3m")
 		cmd.Env = append(os.Environ(), "KAFKA_TEST_DIR="+dir,
 			"KAFKA_TEST_RIG="+strings.Join([]string{r.url, r.topic, r.dead, r.group}, " "))
 		if err := cmd.Start(); err != nil {
