@@ -21,7 +21,7 @@ var connectionTests = map[string]func(*testing.T, *Broker){
 // closeTwice: a second Close is no error, so that callers may close in a defer as well.
 func closeTwice(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	r := receiver(t, d, queue)
+	r := Receiver(t, d, queue)
 	closed(t, r)
 	closed(t, r)
 	closed(t, d)
@@ -36,7 +36,7 @@ func closeEndsReceive(t *testing.T, b *Broker) {
 		"driver":   func(d driver.Driver, _ driver.Receiver) { closed(t, d) },
 	} {
 		d := b.connect(t)
-		r := receiver(t, d, queue)
+		r := Receiver(t, d, queue)
 		done := make(chan error)
 		go func() {
 			_, err := r.Receive(t.Context(), 1)
@@ -53,8 +53,8 @@ func closeEndsReceive(t *testing.T, b *Broker) {
 // arrived.
 func closedIsClosed(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	send(t, d, queue, b.numbered(1)...)
-	r := receiver(t, d, queue)
+	Send(t, d, queue, b.numbered(1)...)
+	r := Receiver(t, d, queue)
 	closed(t, r)
 	if _, err := r.Receive(t.Context(), 1); err == nil {
 		t.Error("a closed receiver receives")
@@ -78,7 +78,7 @@ func closedIsClosed(t *testing.T, b *Broker) {
 // send was confirmed is delivered, and none again after it was acknowledged.
 func nothingLostWhenCut(t *testing.T, b *Broker) {
 	if b.Cut == nil {
-		t.Skip("the test cannot cut connections")
+		t.Skip("Broker.Cut is nil: the test cannot cut connections")
 	}
 	queue := b.NewQueue(t)
 	const total, every = 300, 60
@@ -109,7 +109,7 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 	// Messages that were not confirmed may be delivered as well; only confirmed ones must be.
 	for round := 0; len(confirmed) > 0; round++ {
 		if r == nil {
-			r = receiver(t, b.connect(t), queue)
+			r = Receiver(t, b.connect(t), queue)
 		}
 		// Cut while messages are being received, too.
 		if round%5 == 4 {
@@ -137,10 +137,10 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 // confirmedSurvivesStop checks that a message is durable once it is confirmed.
 func confirmedSurvivesStop(t *testing.T, b *Broker) {
 	if b.Stop == nil {
-		t.Skip("the test cannot stop the broker")
+		t.Skip("Broker.Stop is nil: the test cannot stop the broker")
 	}
 	d, queue := b.connect(t), b.NewQueue(t)
-	send(t, d, queue, b.numbered(100)...)
+	Send(t, d, queue, b.numbered(100)...)
 	b.Stop(t)
 	// A send to a stopped broker must fail or be uncertain.
 	for _, err := range d.Send(t.Context(), queue, b.numbered(2)) {
@@ -149,7 +149,7 @@ func confirmedSurvivesStop(t *testing.T, b *Broker) {
 		}
 	}
 	b.Start(t)
-	r := receiver(t, b.connect(t), queue)
+	r := Receiver(t, b.connect(t), queue)
 	got := b.receive(t, r, 100)
 	for i, m := range got {
 		if string(m.Payload) != fmt.Sprint(i+1) {

@@ -51,8 +51,8 @@ func bytesSurvive(t *testing.T, b *Broker) {
 		{Payload: []byte("\xff\xfe not UTF-8 \x00 end"), Headers: headers[:1]},
 		{Payload: []byte(`{"json": true}`), Key: []byte{0}},
 	}
-	send(t, d, queue, want...)
-	r := receiver(t, d, queue)
+	Send(t, d, queue, want...)
+	r := Receiver(t, d, queue)
 	got := b.receive(t, r, len(want))
 	for i := range want {
 		b.sameContent(t, i, &got[i], &want[i])
@@ -60,7 +60,7 @@ func bytesSurvive(t *testing.T, b *Broker) {
 			t.Errorf("message %d has the origin %q, want %q", i, got[i].Origin, queue)
 		}
 	}
-	ack(t, r, got)
+	Ack(t, r, got)
 }
 
 // sameContent compares what a sender determines, except what the broker cannot carry. The order of headers with
@@ -102,20 +102,20 @@ func largeMessages(t *testing.T, b *Broker) {
 		want = append(want, driver.Message{Payload: payload})
 	}
 	for i := range want {
-		send(t, d, queue, want[i])
+		Send(t, d, queue, want[i])
 	}
-	r := receiver(t, d, queue)
+	r := Receiver(t, d, queue)
 	got := b.receive(t, r, len(want))
 	for i := range want {
 		b.sameContent(t, i, &got[i], &want[i])
 	}
-	ack(t, r, got)
+	Ack(t, r, got)
 }
 
 // tooLarge: a message that the broker refuses does not take its neighbours with it, and the error says why.
 func tooLarge(t *testing.T, b *Broker) {
 	if b.TooLarge == 0 {
-		t.Skip("the broker takes messages of any size")
+		t.Skip("Broker.TooLarge is 0: the broker takes messages of any size")
 	}
 	d, queue := b.connect(t), b.NewQueue(t)
 	errs := d.Send(t.Context(), queue, []driver.Message{{Payload: []byte("a")},
@@ -123,7 +123,7 @@ func tooLarge(t *testing.T, b *Broker) {
 	if len(errs) != 3 || errs[0] != nil || errs[2] != nil || !errors.Is(errs[1], driver.ErrTooLarge) {
 		t.Fatalf("Send returned %v, want only the second message to be too large", errs)
 	}
-	if got := payloads(b.receive(t, receiver(t, d, queue), 2)); !slices.Equal(got, []string{"a", "b"}) {
+	if got := payloads(b.receive(t, Receiver(t, d, queue), 2)); !slices.Equal(got, []string{"a", "b"}) {
 		t.Fatalf("received %q", got)
 	}
 }
@@ -131,7 +131,7 @@ func tooLarge(t *testing.T, b *Broker) {
 // missingDestination: sending never creates a queue. A misspelt destination of a redrive would swallow its letters.
 func missingDestination(t *testing.T, b *Broker) {
 	if b.NoMissing {
-		t.Skip("any name is a queue")
+		t.Skip("Broker.NoMissing: any name is a queue")
 	}
 	d, queue := b.connect(t), b.NewQueue(t)
 	errs := d.Send(t.Context(), b.Missing, b.numbered(2))
@@ -141,14 +141,14 @@ func missingDestination(t *testing.T, b *Broker) {
 	if exists, _, err := d.Stat(t.Context(), b.Missing); err != nil || exists {
 		t.Fatalf("the missing queue exists (%t, %v): Send created it", exists, err)
 	}
-	send(t, d, queue, b.numbered(1)...) // the connection still serves others
-	ack(t, receiver(t, d, queue), nil)
+	Send(t, d, queue, b.numbered(1)...) // the connection still serves others
+	Ack(t, Receiver(t, d, queue), nil)
 }
 
 // missingQueue: receiving from a queue that does not exist is an error at once, and creates none.
 func missingQueue(t *testing.T, b *Broker) {
 	if b.NoMissing {
-		t.Skip("any name is a queue")
+		t.Skip("Broker.NoMissing: any name is a queue")
 	}
 	d := b.connect(t)
 	if r, err := d.Open(t.Context(), b.Missing); err == nil {
@@ -160,7 +160,7 @@ func missingQueue(t *testing.T, b *Broker) {
 	if exists, _, err := d.Stat(t.Context(), b.Missing); err != nil || exists {
 		t.Fatalf("Stat of a missing queue returned %t, %v", exists, err)
 	}
-	send(t, d, b.NewQueue(t), b.numbered(1)...)
+	Send(t, d, b.NewQueue(t), b.numbered(1)...)
 }
 
 // positionsIdentify: a position is the same at each delivery and of one message only. Capture recognises repeated
@@ -168,12 +168,12 @@ func missingQueue(t *testing.T, b *Broker) {
 func positionsIdentify(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	same := driver.Message{Payload: []byte("same")}
-	send(t, d, queue, same, same, same)
-	r := receiver(t, d, queue)
+	Send(t, d, queue, same, same, same)
+	r := Receiver(t, d, queue)
 	// Equal messages: only the positions can tell them apart.
 	first := b.receive(t, r, 3)
 	closed(t, r)
-	second := b.receive(t, receiver(t, d, queue), 3)
+	second := b.receive(t, Receiver(t, d, queue), 3)
 	seen := map[string]bool{}
 	for i := range first {
 		if (first[i].Position == "") != (first[0].Position == "") {
@@ -198,8 +198,8 @@ func positionsIdentify(t *testing.T, b *Broker) {
 // timesAreNow: a driver that knows a time reads its unit and zone correctly.
 func timesAreNow(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	send(t, d, queue, driver.Message{Payload: []byte("x")})
-	m := b.receive(t, receiver(t, d, queue), 1)[0]
+	Send(t, d, queue, driver.Message{Payload: []byte("x")})
+	m := b.receive(t, Receiver(t, d, queue), 1)[0]
 	// An hour allows for clocks that differ, and still finds a wrong unit or zone.
 	if age := time.Since(m.Time); !m.Time.IsZero() && (age < -time.Hour || age > time.Hour) {
 		t.Fatalf("the message was sent at %v", m.Time)
@@ -212,8 +212,8 @@ func nothingIsSent(t *testing.T, b *Broker) {
 	if errs := d.Send(t.Context(), queue, nil); len(errs) != 0 {
 		t.Fatalf("Send of nothing returned %v", errs)
 	}
-	r := receiver(t, d, queue)
-	ack(t, r, nil)
+	r := Receiver(t, d, queue)
+	Ack(t, r, nil)
 	if err := r.Release(t.Context(), nil); err != nil {
 		t.Fatalf("release of nothing: %v", err)
 	}
@@ -259,10 +259,10 @@ func depthCounts(t *testing.T, b *Broker) {
 		}
 	}
 	want(0)
-	send(t, d, queue, b.numbered(7)...)
+	Send(t, d, queue, b.numbered(7)...)
 	want(7)
-	r := receiver(t, d, queue)
-	ack(t, r, b.receive(t, r, 3))
+	r := Receiver(t, d, queue)
+	Ack(t, r, b.receive(t, r, 3))
 	closed(t, r)
 	want(4)
 }
@@ -272,14 +272,14 @@ func peekLeavesInPlace(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	p, ok := d.(driver.Peeker)
 	if !ok {
-		t.Skip("the broker cannot show messages without delivering them")
+		t.Skip("the driver is no driver.Peeker: its broker shows no message without delivering it")
 	}
-	send(t, d, queue, b.numbered(5)...)
+	Send(t, d, queue, b.numbered(5)...)
 	got, err := p.Peek(t.Context(), queue, 3)
 	if err != nil || !slices.Equal(payloads(got), []string{"1", "2", "3"}) {
 		t.Fatalf("Peek returned %q, %v", payloads(got), err)
 	}
-	if got := payloads(b.receive(t, receiver(t, d, queue), 5)); !slices.Equal(got, []string{"1", "2", "3", "4", "5"}) {
+	if got := payloads(b.receive(t, Receiver(t, d, queue), 5)); !slices.Equal(got, []string{"1", "2", "3", "4", "5"}) {
 		t.Fatalf("received %q after Peek", got)
 	}
 }
@@ -288,9 +288,9 @@ func peekLeavesInPlace(t *testing.T, b *Broker) {
 func senderKeepsItsBytes(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	payload := []byte("before")
-	send(t, d, queue, driver.Message{Payload: payload})
+	Send(t, d, queue, driver.Message{Payload: payload})
 	copy(payload, "after!")
-	if got := b.receive(t, receiver(t, d, queue), 1); string(got[0].Payload) != "before" {
+	if got := b.receive(t, Receiver(t, d, queue), 1); string(got[0].Payload) != "before" {
 		t.Fatalf("the payload is %q: the driver kept the sender's memory", got[0].Payload)
 	}
 }

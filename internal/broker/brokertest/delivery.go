@@ -32,7 +32,7 @@ var deliveryTests = map[string]func(*testing.T, *Broker){
 // orderWithinKey: messages of one key are received in the order in which they were sent.
 func orderWithinKey(t *testing.T, b *Broker) {
 	if b.NoKeys {
-		t.Skip("messages have no keys")
+		t.Skip("Broker.NoKeys: messages have no keys")
 	}
 	d, queue := b.connect(t), b.NewQueue(t)
 	const keys, each = 7, 100
@@ -42,9 +42,9 @@ func orderWithinKey(t *testing.T, b *Broker) {
 		for k := range keys {
 			batch = append(batch, driver.Message{Key: []byte{byte(k)}, Payload: fmt.Append(nil, i)})
 		}
-		send(t, d, queue, batch...)
+		Send(t, d, queue, batch...)
 	}
-	r := receiver(t, d, queue)
+	r := Receiver(t, d, queue)
 	next := map[string]int{}
 	for range keys * each / 50 {
 		got := b.receive(t, r, 50)
@@ -54,21 +54,21 @@ func orderWithinKey(t *testing.T, b *Broker) {
 			}
 			next[string(m.Key)]++
 		}
-		ack(t, r, got)
+		Ack(t, r, got)
 	}
 }
 
 // ackIsForGood: what was acknowledged does not come back, for another connection neither.
 func ackIsForGood(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	send(t, d, queue, b.numbered(10)...)
-	r := receiver(t, d, queue)
-	ack(t, r, b.receive(t, r, 10))
+	Send(t, d, queue, b.numbered(10)...)
+	r := Receiver(t, d, queue)
+	Ack(t, r, b.receive(t, r, 10))
 	closed(t, r)
 	closed(t, d)
 	// A new message first: without it an empty queue would pass even if the driver delivers late.
-	send(t, b.connect(t), queue, driver.Message{Payload: []byte("last")})
-	r = receiver(t, b.connect(t), queue)
+	Send(t, b.connect(t), queue, driver.Message{Payload: []byte("last")})
+	r = Receiver(t, b.connect(t), queue)
 	if got := payloads(b.receive(t, r, 1)); got[0] != "last" {
 		t.Fatalf("received %q after it was acknowledged", got)
 	}
@@ -78,12 +78,12 @@ func ackIsForGood(t *testing.T, b *Broker) {
 // ackOfSome: a part of a batch can be acknowledged; the rest comes back, in order.
 func ackOfSome(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	send(t, d, queue, b.numbered(10)...)
-	r := receiver(t, d, queue)
+	Send(t, d, queue, b.numbered(10)...)
+	r := Receiver(t, d, queue)
 	got := b.receive(t, r, 10)
-	ack(t, r, got[:4])
+	Ack(t, r, got[:4])
 	closed(t, r)
-	b.sameOrder(t, payloads(b.receive(t, receiver(t, d, queue), 6)), "5", "6", "7", "8", "9", "10")
+	b.sameOrder(t, payloads(b.receive(t, Receiver(t, d, queue), 6)), "5", "6", "7", "8", "9", "10")
 }
 
 // sameOrder compares payloads, in order if the broker keeps it.
@@ -101,12 +101,12 @@ func (b *Broker) sameOrder(t *testing.T, got []string, want ...string) {
 // ackTwice: a second acknowledgement is no error and does not take another message.
 func ackTwice(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	send(t, d, queue, b.numbered(3)...)
-	r := receiver(t, d, queue)
+	Send(t, d, queue, b.numbered(3)...)
+	r := Receiver(t, d, queue)
 	got := b.receive(t, r, 2)
-	ack(t, r, got)
-	ack(t, r, got)
-	ack(t, r, got[:1])
+	Ack(t, r, got)
+	Ack(t, r, got)
+	Ack(t, r, got[:1])
 	if rest := payloads(b.receive(t, r, 1)); rest[0] != "3" {
 		t.Fatalf("received %q, want the third message", rest)
 	}
@@ -115,50 +115,50 @@ func ackTwice(t *testing.T, b *Broker) {
 // releaseGivesBack: what is released comes again, once, and nothing is lost.
 func releaseGivesBack(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	send(t, d, queue, b.numbered(10)...)
-	r := receiver(t, d, queue)
+	Send(t, d, queue, b.numbered(10)...)
+	r := Receiver(t, d, queue)
 	got := b.receive(t, r, 6)
-	ack(t, r, got[:2])
+	Ack(t, r, got[:2])
 	if err := r.Release(t.Context(), got[2:]); err != nil {
 		t.Fatalf("release: %v", err)
 	}
 	closed(t, r) // where only that gives back
-	r = receiver(t, d, queue)
+	r = Receiver(t, d, queue)
 	again := b.receive(t, r, 8)
 	b.sameOrder(t, payloads(again), "3", "4", "5", "6", "7", "8", "9", "10")
-	ack(t, r, again)
+	Ack(t, r, again)
 	nothing(t, r)
 }
 
 // closeGivesBack: what was not acknowledged comes again after a Close, any number of times.
 func closeGivesBack(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	send(t, d, queue, b.numbered(5)...)
+	Send(t, d, queue, b.numbered(5)...)
 	for range 3 {
-		r := receiver(t, d, queue)
+		r := Receiver(t, d, queue)
 		b.sameOrder(t, payloads(b.receive(t, r, 5)), "1", "2", "3", "4", "5")
 		closed(t, r)
 	}
 	other := b.connect(t)
-	r := receiver(t, other, queue)
+	r := Receiver(t, other, queue)
 	b.receive(t, r, 5)
 	closed(t, other) // with its receivers
-	b.sameOrder(t, payloads(b.receive(t, receiver(t, d, queue), 5)), "1", "2", "3", "4", "5")
+	b.sameOrder(t, payloads(b.receive(t, Receiver(t, d, queue), 5)), "1", "2", "3", "4", "5")
 }
 
 // redeliveryIsMarked: the mark tells a second delivery from a first one.
 func redeliveryIsMarked(t *testing.T, b *Broker) {
 	if b.NoMark {
-		t.Skip("the broker does not mark redelivered messages")
+		t.Skip("Broker.NoMark: the broker does not mark redelivered messages")
 	}
 	d, queue := b.connect(t), b.NewQueue(t)
-	send(t, d, queue, b.numbered(1)...)
-	r := receiver(t, d, queue)
+	Send(t, d, queue, b.numbered(1)...)
+	r := Receiver(t, d, queue)
 	if b.receive(t, r, 1)[0].Redelivered {
 		t.Error("the first delivery is marked as a redelivery")
 	}
 	closed(t, r)
-	if !b.receive(t, receiver(t, d, queue), 1)[0].Redelivered {
+	if !b.receive(t, Receiver(t, d, queue), 1)[0].Redelivered {
 		t.Error("the second delivery is not marked")
 	}
 }
@@ -166,7 +166,7 @@ func redeliveryIsMarked(t *testing.T, b *Broker) {
 // concurrentReceivers: several receivers share a queue, and each message goes to one of them.
 func concurrentReceivers(t *testing.T, b *Broker) {
 	if b.Exclusive {
-		t.Skip("one receiver at a time gets the messages of a queue")
+		t.Skip("Broker.Exclusive: one receiver at a time gets the messages of a queue")
 	}
 	d, queue := b.connect(t), b.NewQueue(t)
 	const receivers, total = 4, 1000
@@ -177,7 +177,7 @@ func concurrentReceivers(t *testing.T, b *Broker) {
 	var wg sync.WaitGroup
 	for range receivers {
 		// Each receiver has a connection of its own, as different processes would.
-		r := receiver(t, b.connect(t), queue)
+		r := Receiver(t, b.connect(t), queue)
 		wg.Go(func() {
 			for {
 				// 17 divides neither the number of messages nor a batch.
@@ -200,7 +200,7 @@ func concurrentReceivers(t *testing.T, b *Broker) {
 		})
 	}
 	for i := 0; i < total; i += 100 {
-		send(t, d, queue, b.numbered(total)[i:i+100]...)
+		Send(t, d, queue, b.numbered(total)[i:i+100]...)
 	}
 	wg.Wait()
 	for p, n := range counts {
@@ -230,7 +230,7 @@ func concurrentSenders(t *testing.T, b *Broker) {
 		})
 	}
 	wg.Wait()
-	got := payloads(b.receive(t, receiver(t, d, queue), senders*each))
+	got := payloads(b.receive(t, Receiver(t, d, queue), senders*each))
 	slices.Sort(got)
 	if n := len(slices.Compact(got)); n != senders*each {
 		t.Fatalf("%d different messages of %d were delivered", n, senders*each)
@@ -240,7 +240,7 @@ func concurrentSenders(t *testing.T, b *Broker) {
 // receiveWaits: Receive on an empty queue returns as soon as a message arrives.
 func receiveWaits(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	r := receiver(t, d, queue)
+	r := Receiver(t, d, queue)
 	got := make(chan []driver.Message)
 	go func() {
 		batch, err := r.Receive(t.Context(), 10)
@@ -249,7 +249,7 @@ func receiveWaits(t *testing.T, b *Broker) {
 		}
 		got <- batch
 	}()
-	send(t, d, queue, b.numbered(1)...)
+	Send(t, d, queue, b.numbered(1)...)
 	if batch := <-got; len(batch) != 1 {
 		t.Fatalf("a waiting Receive returned %d messages", len(batch))
 	}
@@ -258,7 +258,7 @@ func receiveWaits(t *testing.T, b *Broker) {
 // cancelledReceiveIsSafe: a cancelled Receive never loses a message between the queue and its caller.
 func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	r := receiver(t, d, queue)
+	r := Receiver(t, d, queue)
 	const total = 200
 	done := make(chan struct{})
 	go func() {
@@ -325,8 +325,8 @@ func cancelledSendIsReported(t *testing.T, b *Broker) {
 			sent++
 		}
 	}
-	send(t, d, queue, driver.Message{Payload: []byte("end")})
-	for _, p := range payloads(b.receive(t, receiver(t, d, queue), sent+1)) {
+	Send(t, d, queue, driver.Message{Payload: []byte("end")})
+	for _, p := range payloads(b.receive(t, Receiver(t, d, queue), sent+1)) {
 		// The last message was received with at most the confirmed ones before it, so none of them is missing.
 		if p == "end" {
 			sent = 0
@@ -343,9 +343,9 @@ func batchesAreBounded(t *testing.T, b *Broker) {
 	size := min(b.MaxPayload, driver.BatchBytes/4)
 	n := 3*driver.BatchBytes/size + 1
 	for range n {
-		send(t, d, queue, driver.Message{Payload: make([]byte, size)})
+		Send(t, d, queue, driver.Message{Payload: make([]byte, size)})
 	}
-	r := receiver(t, d, queue)
+	r := Receiver(t, d, queue)
 	for got := 0; got < n; {
 		batch := b.receive(t, r, 1)
 		more, err := r.Receive(t.Context(), n)
@@ -356,9 +356,9 @@ func batchesAreBounded(t *testing.T, b *Broker) {
 		if total := len(more) * size; total > 2*driver.BatchBytes {
 			t.Fatalf("a batch has %d bytes, want about %d", total, driver.BatchBytes)
 		}
-		ack(t, r, slices.Concat(batch, more))
+		Ack(t, r, slices.Concat(batch, more))
 		if got += 1 + len(more); got == n-1 {
-			ack(t, r, b.receive(t, r, 1))
+			Ack(t, r, b.receive(t, r, 1))
 			got++
 		}
 	}
@@ -368,14 +368,14 @@ func batchesAreBounded(t *testing.T, b *Broker) {
 func queuesAreSeparate(t *testing.T, b *Broker) {
 	d := b.connect(t)
 	one, other := b.NewQueue(t), b.NewQueue(t)
-	send(t, d, one, driver.Message{Payload: []byte("one")})
-	send(t, d, other, driver.Message{Payload: []byte("other")})
-	r := receiver(t, d, other)
+	Send(t, d, one, driver.Message{Payload: []byte("one")})
+	Send(t, d, other, driver.Message{Payload: []byte("other")})
+	r := Receiver(t, d, other)
 	if got := payloads(b.receive(t, r, 1)); got[0] != "other" {
 		t.Fatalf("received %q", got)
 	}
 	nothing(t, r)
-	if got := payloads(b.receive(t, receiver(t, d, one), 1)); got[0] != "one" {
+	if got := payloads(b.receive(t, Receiver(t, d, one), 1)); got[0] != "one" {
 		t.Fatalf("received %q", got)
 	}
 }

@@ -90,44 +90,10 @@ func (b *Broker) connect(t *testing.T) driver.Driver {
 	return d
 }
 
-// receiver opens a receiver that the test closes at its end.
-func receiver(t *testing.T, d driver.Driver, queue string) driver.Receiver {
-	t.Helper()
-	r, err := d.Open(t.Context(), queue)
-	if err != nil {
-		t.Fatalf("open %s: %v", queue, err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
-	return r
-}
-
-// send sends messages, all of which must be confirmed.
-func send(t *testing.T, d driver.Driver, queue string, messages ...driver.Message) {
-	t.Helper()
-	for i, err := range d.Send(t.Context(), queue, messages) {
-		if err != nil {
-			t.Fatalf("send message %d of %d: %v", i+1, len(messages), err)
-		}
-	}
-}
-
 // receive receives exactly n messages.
 func (b *Broker) receive(t *testing.T, r driver.Receiver, n int) []driver.Message {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
-	defer cancel()
-	var got []driver.Message
-	for len(got) < n {
-		batch, err := r.Receive(ctx, n-len(got))
-		if err != nil {
-			t.Fatalf("receive, with %d of %d messages: %v", len(got), n, err)
-		}
-		if len(batch) == 0 || len(batch) > n-len(got) {
-			t.Fatalf("Receive(%d) returned %d messages", n-len(got), len(batch))
-		}
-		got = append(got, batch...)
-	}
-	return got
+	return receiveWithin(t, r, n, b.Patience)
 }
 
 // nothing checks that there is nothing to receive for a moment. A driver that delivers late passes, so a test must have
@@ -138,14 +104,6 @@ func nothing(t *testing.T, r driver.Receiver) {
 	defer cancel()
 	if got, err := r.Receive(ctx, 10); err == nil {
 		t.Fatalf("there are %d messages, the first %q; want none", len(got), got[0].Payload)
-	}
-}
-
-// ack acknowledges messages.
-func ack(t *testing.T, r driver.Receiver, messages []driver.Message) {
-	t.Helper()
-	if err := r.Ack(t.Context(), messages); err != nil {
-		t.Fatalf("ack: %v", err)
 	}
 }
 

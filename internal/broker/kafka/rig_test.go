@@ -5,22 +5,32 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/taskerhq/tasker/internal/broker/brokertest"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/kafka"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/kafkatest"
 	"github.com/taskerhq/tasker/internal/testserver"
 )
 
 // patience bounds what a test waits for.
-const patience = 60 * time.Second
+const patience = brokertest.Patience
+
+// The calls of the suite, which fail the test where the driver returns an error.
+var (
+	receiver = brokertest.Receiver
+	receive  = brokertest.Receive
+	ack      = brokertest.Ack
+	send     = brokertest.Send
+	payloads = brokertest.Payloads
+	headers  = brokertest.Headers
+	header   = brokertest.Header
+)
 
 // open connects as the server does, and closes the connection with the test.
 func open(t testing.TB, url string) driver.Driver {
@@ -31,33 +41,6 @@ func open(t testing.TB, url string) driver.Driver {
 	}
 	t.Cleanup(func() { _ = d.Close() })
 	return d
-}
-
-// receiver opens a receiver, which is closed with the test.
-func receiver(t testing.TB, d driver.Driver, topic string) driver.Receiver {
-	t.Helper()
-	r, err := d.Open(t.Context(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
-	return r
-}
-
-// receive receives exactly n messages.
-func receive(t testing.TB, r driver.Receiver, n int) []driver.Message {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var got []driver.Message
-	for len(got) < n {
-		batch, err := r.Receive(ctx, n-len(got))
-		if err != nil {
-			t.Fatalf("receive, with %d of %d messages: %v", len(got), n, err)
-		}
-		got = append(got, batch...)
-	}
-	return got
 }
 
 // fails receives until that fails, and returns the error.
@@ -71,24 +54,6 @@ func fails(t testing.TB, r driver.Receiver) error {
 				t.Fatal("the receiver does not notice")
 			}
 			return err
-		}
-	}
-}
-
-// ack acknowledges messages.
-func ack(t testing.TB, r driver.Receiver, messages []driver.Message) {
-	t.Helper()
-	if err := r.Ack(t.Context(), messages); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// send sends messages, all of which must be confirmed.
-func send(t testing.TB, d driver.Driver, target string, messages ...driver.Message) {
-	t.Helper()
-	for i, err := range d.Send(t.Context(), target, messages) {
-		if err != nil {
-			t.Fatalf("message %d: %v", i, err)
 		}
 	}
 }
@@ -123,28 +88,6 @@ func numbered(n int) []driver.Message {
 		out[i].Key = fmt.Append(nil, "key", i%7)
 	}
 	return out
-}
-
-func payloads(messages []driver.Message) string {
-	var out []string
-	for _, m := range messages {
-		out = append(out, string(m.Payload))
-	}
-	return strings.Join(out, " ")
-}
-
-// headers returns the headers as a map.
-func headers(m *driver.Message) map[string]string {
-	out := map[string]string{}
-	for _, h := range m.Headers {
-		out[h.Name] = string(h.Value)
-	}
-	return out
-}
-
-// header returns one header.
-func header(name, value string) []deadletter.Header {
-	return []deadletter.Header{{Name: name, Value: []byte(value)}}
 }
 
 // network is a broker behind a proxy that a test can break.

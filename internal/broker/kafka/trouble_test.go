@@ -179,9 +179,25 @@ func TestFrozen(t *testing.T) {
 	if err := s.Thaw(); err != nil {
 		t.Fatal(err)
 	}
-	r = receiver(t, open(t, s.URL()), topic)
+	r = reopened(t, open(t, s.URL()), topic)
 	send(t, d, topic, numbered(1)...)
 	receive(t, r, 1)
+}
+
+// reopened opens a receiver of a broker that comes back. Until it leads its partitions again, the driver fails with an
+// error after which package broker tries again.
+func reopened(t *testing.T, d driver.Driver, topic string) driver.Receiver {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		r, err := d.Open(t.Context(), topic)
+		if err == nil {
+			t.Cleanup(func() { _ = r.Close() })
+			return r
+		}
+		if driver.Permanent(err) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestTopicDeleted: a receiver notices that its topic is gone, or is another one with the same name, whose messages

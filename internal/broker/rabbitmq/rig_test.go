@@ -1,23 +1,32 @@
 package rabbitmq_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/rabbitmq/amqp091-go"
 
+	"github.com/taskerhq/tasker/internal/broker/brokertest"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/rabbitmq"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/rabbittest"
 )
 
 // patience bounds what a test waits for.
 const patience = 20 * time.Second
+
+// The calls of the suite, which fail the test where the driver returns an error.
+var (
+	receiver = brokertest.Receiver
+	receive  = brokertest.Receive
+	ack      = brokertest.Ack
+	send     = brokertest.Send
+	payloads = brokertest.Payloads
+	headers  = brokertest.Headers
+	header   = brokertest.Header
+)
 
 // open connects as the server does, and closes the connection with the test.
 func open(t testing.TB, url string) driver.Driver {
@@ -91,51 +100,6 @@ func bind(t testing.TB, url, exchange, queue, key string) {
 		map[string]any{"routing_key": key})
 }
 
-// receiver opens a receiver, which is closed with the test.
-func receiver(t testing.TB, d driver.Driver, queue string) driver.Receiver {
-	t.Helper()
-	r, err := d.Open(t.Context(), queue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
-	return r
-}
-
-// receive receives exactly n messages.
-func receive(t testing.TB, r driver.Receiver, n int) []driver.Message {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var got []driver.Message
-	for len(got) < n {
-		batch, err := r.Receive(ctx, n-len(got))
-		if err != nil {
-			t.Fatalf("receive, with %d of %d messages: %v", len(got), n, err)
-		}
-		got = append(got, batch...)
-	}
-	return got
-}
-
-// ack acknowledges messages.
-func ack(t testing.TB, r driver.Receiver, messages []driver.Message) {
-	t.Helper()
-	if err := r.Ack(t.Context(), messages); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// send sends messages, all of which must be confirmed.
-func send(t testing.TB, d driver.Driver, target string, messages ...driver.Message) {
-	t.Helper()
-	for i, err := range d.Send(t.Context(), target, messages) {
-		if err != nil {
-			t.Fatalf("message %d: %v", i, err)
-		}
-	}
-}
-
 // numbered returns messages with the payloads "1" to "n".
 func numbered(n int) []driver.Message {
 	out := make([]driver.Message, n)
@@ -143,26 +107,4 @@ func numbered(n int) []driver.Message {
 		out[i].Payload = fmt.Append(nil, i+1)
 	}
 	return out
-}
-
-func payloads(messages []driver.Message) string {
-	var out []string
-	for _, m := range messages {
-		out = append(out, string(m.Payload))
-	}
-	return strings.Join(out, " ")
-}
-
-// headers returns the headers as a map.
-func headers(m *driver.Message) map[string]string {
-	out := map[string]string{}
-	for _, h := range m.Headers {
-		out[h.Name] = string(h.Value)
-	}
-	return out
-}
-
-// header returns one header.
-func header(name, value string) []deadletter.Header {
-	return []deadletter.Header{{Name: name, Value: []byte(value)}}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -150,21 +149,4 @@ func open(t testing.TB, f driver.OpenFunc, url string) driver.Driver {
 		}
 	})
 	return d
-}
-
-// receive receives n messages.
-func receive(t testing.TB, r driver.Receiver, n int) []driver.Message {
-	t.Helper()
-	var got []driver.Message
-	for until := time.Now().Add(20 * time.Second); len(got) < n; {
-		if time.Now().After(until) {
-			t.Fatalf("received %d messages of %d", len(got), n)
-		}
-		batch, err := r.Receive(t.Context(), n-len(got))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, batch...)
-	}
-	return got
 }

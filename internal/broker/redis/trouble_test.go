@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/broker/brokertest"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/redis"
 	"github.com/taskerhq/tasker/internal/redistest"
@@ -43,6 +44,14 @@ var kinds = map[string]struct {
 		}},
 }
 
+// The calls of the suite, which fail the test where the driver returns an error.
+var (
+	receiverOf = brokertest.Receiver
+	receive    = brokertest.Receive
+	send       = brokertest.Send
+	payloads   = brokertest.Payloads
+)
+
 // numbered returns messages with the payloads "1" to "n", each with an ID of its send.
 func numbered(n int) []driver.Message {
 	out := make([]driver.Message, n)
@@ -52,39 +61,11 @@ func numbered(n int) []driver.Message {
 	return out
 }
 
-func payloads(messages []driver.Message) string {
-	var out []string
-	for _, m := range messages {
-		out = append(out, string(m.Payload))
-	}
-	return strings.Join(out, " ")
-}
-
 func positions(messages []driver.Message) (out []string) {
 	for _, m := range messages {
 		out = append(out, m.Position)
 	}
 	return out
-}
-
-// send sends messages, all of which must be confirmed.
-func send(t testing.TB, d driver.Driver, queue string, messages ...driver.Message) {
-	t.Helper()
-	for i, err := range d.Send(t.Context(), queue, messages) {
-		if err != nil {
-			t.Fatalf("message %d: %v", i, err)
-		}
-	}
-}
-
-func receiverOf(t testing.TB, d driver.Driver, queue string) driver.Receiver {
-	t.Helper()
-	r, err := d.Open(t.Context(), queue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
-	return r
 }
 
 // A receiver that is slow, or gone, loses what it holds to another one, with the positions that it has; what it does
