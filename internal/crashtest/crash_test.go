@@ -153,15 +153,7 @@ func (r *run) load(ctx context.Context, kills int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var callers, workers errgroup.Group
-	join := func(group *errgroup.Group, do func() error) {
-		group.Go(func() error {
-			err := do()
-			if err != nil {
-				cancel() // without one of them the rest may wait for ever
-			}
-			return err
-		})
-	}
+	join := load.Join(cancel)
 	for i := range producers {
 		p := &load.Producer{Name: fmt.Sprintf("p%d", i), Rand: r.rand(100 + uint64(i)), Client: client, Retry: r.retry,
 			Journal: r.journal, Handlers: r.handlers}

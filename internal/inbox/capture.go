@@ -97,58 +97,10 @@ func (in *Inbox) capture(ctx context.Context, of *deadletter.Source, arrivals []
 	return receipts, err
 }
 
-// introduce adds a source that a program reports under for the first time. Another one was removed while a node still
-// read it: its messages stay on their broker.
-func (in *Inbox) introduce(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
-	if s.Driver != HTTP {
-		return noSource(s.Name)
-	}
-	known, err := in.store.Source(ctx, tx, s.Namespace, s.Name)
-	if err != nil || known != nil { // added in the meantime
-		return err
-	}
-	added := withDefaults(s)
-	if err := in.store.SaveSource(ctx, tx, added); err != nil {
-		return err
-	}
-	by := By{Actor: engine.System, Reason: "a program reports its first failure under this name"}
-	return in.act(ctx, tx, act{kind: "add_source", by: by, namespace: s.Namespace, of: s.Name,
-		after: recordOfSource(added)})
-}
-
 // captureRuns is how often a capture is tried. The first run takes messages that nothing connects with a letter for new
 // ones; a unique index finds out if they are not. The second run looks for all of them first, so one more is enough
 // unless a third process takes part.
 const captureRuns = 4
-
-// maxSources bounds the sources of a namespace: whoever may report failures adds sources by their names.
-const maxSources = 1000
-
-// roomForSource refuses one source more than a namespace may have.
-func (in *Inbox) roomForSource(ctx context.Context, namespace string) error {
-	all, err := in.store.Sources(ctx, namespace)
-	if err != nil || len(all) < maxSources {
-		return err
-	}
-	return &task.Error{Code: task.Exhausted, Message: "the namespace has as many sources as it may have",
-		Hint: "report under the name of a source that exists: see tasker source list"}
-}
-
-// room refuses to capture when a source has as many open letters as it may have. It drops nothing: the broker keeps the
-// messages. The last batch may go beyond the bound: one that is larger than the bound could never be captured else.
-func (in *Inbox) room(ctx context.Context, of *deadletter.Source) error {
-	if of.MaxOpen == 0 {
-		return nil
-	}
-	// Before the transaction: counting reads up to MaxOpen rows, which must not hold the writer up.
-	open, err := in.store.OpenLetters(ctx, of.Namespace, of.Name, of.MaxOpen+1)
-	if err != nil || open < of.MaxOpen {
-		return err
-	}
-	return &task.Error{Code: task.Exhausted,
-		Message: "the source " + of.Name + " has as many open letters as it may have; nothing was captured",
-		Hint:    "redrive or discard letters, or raise max_open of the source"}
-}
 
 // capture is one transaction that captures messages of a source.
 //
@@ -192,79 +144,6 @@ func (c *capture) run(arrivals []prepared) ([]Receipt, error) {
 	return receipts, c.save()
 }
 
-// load finds the letters that the messages may be, locked, with three queries for the whole batch. By content comes
-// first, then by ID, then by identity; the first object of a row is kept.
-func (c *capture) load(arrivals []prepared) error {
-	c.byIdentity, c.byID = map[string]*deadletter.Letter{}, map[task.ID]*deadletter.Letter{}
-	var ids []task.ID
-	for _, a := range arrivals {
-		if !a.Letter.IsZero() {
-			ids = append(ids, a.Letter)
-		}
-	}
-	rows := c.in.store
-	if err := c.loadReturning(arrivals); err != nil {
-		return err
-	}
-	if len(ids) > 0 {
-		letters, err := rows.Letters(c.ctx, c.tx, sortIDs(ids))
-		if err != nil {
-			return err
-		}
-		for _, l := range letters {
-			if l.Namespace == c.source.Namespace && c.byID[l.ID] == nil { // the header is the sender's claim
-				c.byID[l.ID] = l
-			}
-		}
-	}
-	var sought []string
-	for i := range arrivals {
-		// A new letter with a known identity is found by its insert. What would be a return must not be a repetition.
-		if a := &arrivals[i]; c.look || !a.Letter.IsZero() || a.bare() && c.byContent[a.whole()] != nil {
-			sought = append(sought, a.identity)
-		}
-	}
-	letters, err := rows.Identified(c.ctx, c.tx, c.source.Namespace, c.source.Name, sought)
-	if err != nil {
-		return err
-	}
-	for identity, l := range letters {
-		if loaded := c.byID[l.ID]; loaded != nil {
-			l = loaded // one object for each row
-		} else {
-			c.byID[l.ID] = l
-		}
-		c.byIdentity[identity] = l
-	}
-	return nil
-}
-
-// loadReturning finds letters that were sent back by their content, for messages that cannot carry headers.
-func (c *capture) loadReturning(arrivals []prepared) error {
-	c.byContent = map[string]*deadletter.Letter{}
-	var hashes []string
-	for _, a := range arrivals {
-		if a.bare() {
-			hashes = append(hashes, a.whole())
-		}
-	}
-	if len(hashes) == 0 {
-		return nil
-	}
-	slices.Sort(hashes)
-	letters, err := c.in.store.Returning(c.ctx, c.tx, c.source.Namespace, slices.Compact(hashes))
-	for _, l := range letters {
-		c.byContent[l.Canonical] = l
-		c.byID[l.ID] = l
-	}
-	return err
-}
-
-// bare reports whether a message has nothing but its content by which it could be recognised.
-func (a *Arrival) bare() bool {
-	return a.Letter.IsZero() && a.MessageID == "" && len(a.Content.Headers) == 0
-}
-
 // take captures one message: it finds out which letter it is and stores a return or a new letter.
 //
 //   - A known identity, of any of a letter's deaths, is a repeated delivery, unless the letter was sent back since and
@@ -293,59 +172,6 @@ func (c *capture) take(a *prepared) (Receipt, error) {
 	c.added = append(c.added, l)
 	c.byIdentity[a.identity] = l
 	return Receipt{Letter: l.ID, Group: group, Status: Captured}, nil
-}
-
-// recognise returns the letter that a message is, and whether it has returned; nil for a new one.
-func (c *capture) recognise(a *prepared) (l *deadletter.Letter, returns bool) {
-	l = c.byIdentity[a.identity]
-	if l != nil && !sentBack(l) && a.byContent() && a.Exact && !a.Redelivered {
-		a.identity, l = deadletter.Identify("", c.in.newID().String(), a.Content), nil
-	}
-	of := c.byID[a.Letter]
-	switch {
-	case of != nil && a.Replays > 0: // it names the send: no time and no position is needed to recognise it
-		if sentBack(of) && a.Replays == currentSend(of) {
-			return of, true
-		}
-		// The return of that send is counted already: this is a second copy, of a send whose outcome was not known.
-		if l == nil && sameContent(a, of) {
-			l = of
-		}
-		return l, false // else another message under its header
-	case l != nil && (a.Position != "" || !sentBack(l) || a.FailedAt != 0 && a.FailedAt <= l.LastAt):
-		return l, false
-	case l != nil:
-		return l, true
-	case of != nil && sentBack(of):
-		return of, true
-	case of != nil && a.Position == "" && a.MessageID == "":
-		return of, false // it has come back already
-	}
-	if a.bare() {
-		if l = c.byContent[a.whole()]; l != nil && !sentBack(l) {
-			l = nil // it has come back already
-		}
-	}
-	return l, l != nil
-}
-
-// currentSend is the number of the send of a letter that was sent back, or is being sent.
-func currentSend(l *deadletter.Letter) int {
-	if l.State == deadletter.Redriving { // it is counted when it is recorded
-		return l.Replays + 1
-	}
-	return l.Replays
-}
-
-// sameContent reports whether a message has what a letter died with first, or what is sent of it.
-func sameContent(a *prepared, l *deadletter.Letter) bool {
-	died := a.whole()
-	return died == l.Canonical || died == deadletter.Canonical(l.Original)
-}
-
-// sentBack reports whether a letter was sent back, or is being sent, so that it can die again.
-func sentBack(l *deadletter.Letter) bool {
-	return l.State == deadletter.Redriven || l.State == deadletter.Redriving
 }
 
 // print returns the fingerprint of a message's failure by the rules, and its group.

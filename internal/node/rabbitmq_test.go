@@ -106,27 +106,10 @@ func TestEqualForeignMessages(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
 	n := rabbitNode(t, pgtest.DSN(t), url, settings.Config{Delivery: settings.Delivery{TTL: time.Minute}}, nil)
-	target, err := amqp.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := target.Dial(t.Context(), "another application")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dial(t, url, "another application")
 	defer conn.Shutdown(time.Second)
-	ch, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
-	patiently(t, "the queue of dead letters is declared", func() bool {
-		probe, err := conn.Channel()
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = probe.QueueDeclarePassive("dlx.queue", true, false, false, false, nil)
-		return err == nil
-	})
+	ch := channel(t, conn)
+	awaitQueue(t, conn, "dlx.queue")
 	if _, err := ch.QueueDeclare("orders", true, false, false, false,
 		amqp091.Table{"x-message-ttl": 1, "x-dead-letter-exchange": "dlx"}); err != nil {
 		t.Fatal(err)
@@ -168,30 +151,12 @@ func submit(t testing.TB, n *node.Node, handler string, count int) []uuid.UUID {
 // consume is a worker. It returns how many results were accepted.
 func consume(t *testing.T, n *node.Node, url string, w *tasker.RegisteredWorker) func() int {
 	t.Helper()
-	target, err := amqp.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := target.Dial(t.Context(), "a worker")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dial(t, url, "a worker")
 	var mu sync.Mutex
 	count := 0
 	done := make(chan struct{})
-	patiently(t, "the queue is declared", func() bool {
-		ch, err := conn.Channel()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = ch.Close() }()
-		_, err = ch.QueueDeclarePassive(w.Queue, true, false, false, false, nil)
-		return err == nil
-	})
-	ch, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	awaitQueue(t, conn, w.Queue)
+	ch := channel(t, conn)
 	source, err := ch.Consume(w.Queue, "", false, false, false, false, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -232,21 +197,45 @@ func consume(t *testing.T, n *node.Node, url string, w *tasker.RegisteredWorker)
 // foreign publishes a message that no dispatcher has written.
 func foreign(t *testing.T, url, queue, body string) {
 	t.Helper()
-	target, err := amqp.Parse(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := target.Dial(t.Context(), "another application")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dial(t, url, "another application")
 	defer conn.Shutdown(time.Second)
-	ch, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ch := channel(t, conn)
 	message := amqp091.Publishing{Body: []byte(body)}
 	if err := ch.PublishWithContext(t.Context(), "", queue, true, false, message); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// dial connects to RabbitMQ. The caller closes the connection.
+func dial(t *testing.T, url, name string) *amqp.Conn {
+	t.Helper()
+	target, err := amqp.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := target.Dial(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func channel(t *testing.T, conn *amqp.Conn) *amqp091.Channel {
+	t.Helper()
+	ch, err := conn.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+// awaitQueue waits until a queue is declared.
+func awaitQueue(t *testing.T, conn *amqp.Conn, name string) {
+	t.Helper()
+	patiently(t, "the queue "+name+" is declared", func() bool {
+		probe := channel(t, conn)
+		defer func() { _ = probe.Close() }() // the server has closed it if there is no queue
+		_, err := probe.QueueDeclarePassive(name, true, false, false, false, nil)
+		return err == nil
+	})
 }

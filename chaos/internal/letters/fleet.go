@@ -126,15 +126,7 @@ func (r *run) work(ctx context.Context) error {
 	defer cancel()
 	quiet, done := make(chan struct{}), make(chan struct{})
 	var callers, workers errgroup.Group
-	join := func(group *errgroup.Group, do func() error) {
-		group.Go(func() error {
-			err := do()
-			if err != nil {
-				cancel() // without one of them the rest may wait for ever
-			}
-			return err
-		})
-	}
+	join := load.Join(cancel)
 	random := func(part uint64) *rand.Rand { return rand.New(rand.NewPCG(r.seed, part)) }
 	client := func(i int) *tasker.Client { return f.clients[i%len(f.clients)] }
 	for i := range 6 {
