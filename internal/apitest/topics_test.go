@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/topicapi"
+	"github.com/taskerhq/tasker/deadletters"
 )
 
 // topicStory is a server with dead letters of two topics, whose consumer takes what is sent back.
@@ -56,23 +56,23 @@ func (s *topicStory) die(t *testing.T, source, id, topic, kind string) string {
 	return out.Results[0].LetterUUID
 }
 
-func (s *topicStory) message(t *testing.T, id string) *topicapi.DeadMessage {
+func (s *topicStory) message(t *testing.T, id string) *deadletters.DeadMessage {
 	t.Helper()
-	m := &topicapi.DeadMessage{}
+	m := &deadletters.DeadMessage{}
 	s.must(t, "GET", "/api/v1/dlq/messages/"+id, "", m)
 	return m
 }
 
-func (s *topicStory) retry(t *testing.T, body string) *topicapi.MessageRetryAnswer {
+func (s *topicStory) retry(t *testing.T, body string) *deadletters.MessageRetryAnswer {
 	t.Helper()
-	r := &topicapi.MessageRetryAnswer{}
+	r := &deadletters.MessageRetryAnswer{}
 	s.must(t, "POST", "/api/v1/dlq/retry", body, r)
 	return r
 }
 
-func (s *topicStory) page(t *testing.T, query url.Values) *topicapi.MessagePage {
+func (s *topicStory) page(t *testing.T, query url.Values) *deadletters.MessagePage {
 	t.Helper()
-	p := &topicapi.MessagePage{}
+	p := &deadletters.MessagePage{}
 	s.must(t, "GET", "/api/v1/dlq/messages?"+query.Encode(), "", p)
 	return p
 }
@@ -95,11 +95,11 @@ func testTopicsContract(t *testing.T, srv *server) {
 	s.die(t, "events", "exec-1", s.other, "execution.requested")
 
 	t.Run("Stats", func(t *testing.T) {
-		var st topicapi.MessageStats
+		var st deadletters.MessageStats
 		s.must(t, "GET", "/api/v1/dlq/stats", "", &st)
-		wants(t, "by status", st.ByStatus, topicapi.MessageCounts{Pending: 4})
-		wants(t, "by topic", st.ByTopic, []topicapi.TopicCount{{Topic: s.topic, Count: 3}, {Topic: s.other, Count: 1}})
-		wants(t, "by type", st.ByEventType, []topicapi.TypeCount{{EventType: "pod.failed", Count: 3},
+		wants(t, "by status", st.ByStatus, deadletters.MessageCounts{Pending: 4})
+		wants(t, "by topic", st.ByTopic, []deadletters.TopicCount{{Topic: s.topic, Count: 3}, {Topic: s.other, Count: 1}})
+		wants(t, "by type", st.ByEventType, []deadletters.TypeCount{{EventType: "pod.failed", Count: 3},
 			{EventType: "execution.requested", Count: 1}})
 		if a := st.AgeStats; a.Min < 0 || a.Avg < a.Min || a.Max < a.Avg || a.Max > 600 || st.Timestamp.IsZero() {
 			t.Errorf("ages: %+v at %s", a, st.Timestamp)
@@ -164,7 +164,7 @@ func testTopicsContract(t *testing.T, srv *server) {
 				t.Errorf("%s: %d %s", path, status, text)
 			}
 		}
-		var done topicapi.MessageDone
+		var done deadletters.MessageDone
 		s.must(t, "DELETE", "/api/v1/dlq/messages/pod-2?reason=duplicate", "", &done)
 		wants(t, "answer", done.Message, "Message pod-2 discarded")
 		m := s.message(t, "pod-2")
@@ -195,12 +195,12 @@ func testTopicsContract(t *testing.T, srv *server) {
 		}
 	})
 	t.Run("Topics", func(t *testing.T) {
-		var list []topicapi.DeadTopic
+		var list []deadletters.DeadTopic
 		s.must(t, "GET", "/api/v1/dlq/topics", "", &list)
 		wants(t, "topics", len(list), 2)
 		pods := list[1]
 		wants(t, "pods", []any{pods.Topic, pods.TotalMessages, pods.Statuses, pods.MaxRetryCount},
-			[]any{s.topic, 3, topicapi.MessageCounts{Retried: 3}, 2})
+			[]any{s.topic, 3, deadletters.MessageCounts{Retried: 3}, 2})
 		if pods.OldestMessage == nil || pods.NewestMessage == nil || pods.AvgRetryCount < 1.3 || pods.AvgRetryCount > 1.4 {
 			t.Errorf("%+v", pods)
 		}
@@ -217,7 +217,7 @@ func testTopicsContract(t *testing.T, srv *server) {
 		wants(t, "retry by source", s.retry(t, `{"event_ids":["pod-0"],"source":"events"}`).Successful, 1)
 	})
 	t.Run("TopicPolicy", func(t *testing.T) {
-		var done topicapi.MessageDone
+		var done deadletters.MessageDone
 		s.must(t, "POST", "/api/v1/dlq/retry-policy", `{"topic":"`+s.other+`","strategy":"exponential_backoff",
 			"max_retries":5,"base_delay_seconds":30,"max_delay_seconds":300,"retry_multiplier":2.0}`, &done)
 		if !strings.Contains(done.Message, s.other) {
@@ -236,26 +236,26 @@ func testTopicsContract(t *testing.T, srv *server) {
 		wants(t, "manual", s.message(t, "exec-3").Status, "pending")
 	})
 	t.Run("RetryPolicyRefused", func(t *testing.T) {
-		for body, at := range map[string]string{
-			`{"topic":"t","strategy":"hope"}`:                                                                               "/strategy",
-			`{"strategy":"manual"}`:                                                                                         "/topic",
-			`{"topic":"","strategy":"manual"}`:                                                                              "/topic",
-			`{"topic":"a\u0000b","strategy":"manual"}`:                                                                      "/topic",
-			`{"topic":"t","strategy":"fixed_interval","max_retries":-1}`:                                                    "/max_retries",
-			`{"topic":"t","strategy":"fixed_interval","max_retries":1001}`:                                                  "/max_retries",
-			`{"topic":"t","strategy":"fixed_interval","base_delay_seconds":-1}`:                                             "/base_delay_seconds",
-			`{"topic":"t","strategy":"fixed_interval","base_delay_seconds":1e300}`:                                          "/base_delay_seconds",
-			`{"topic":"t","strategy":"exponential","base_delay_seconds":60,"max_delay_seconds":30}`:                         "/max_delay_seconds",
-			`{"topic":"t","strategy":"exponential","retry_multiplier":0.5}`:                                                 "/retry_multiplier",
-			`{"topic":"t","strategy":"exponential","jitter_factor":2}`:                                                      "/jitter_factor",
-			`{"topic":"t","strategy":"manual","max_age_seconds":1e12}`:                                                      "/max_age_seconds",
-			`{"topic":"` + strings.Repeat("t", 256) + `","strategy":"manual"}`:                                              "/topic",
-			`{"topic":"t","strategy":"manual","retries":1}`:                                                                 "/retries",
-			`{"topic":"t","strategy":"manual","jitter_factor":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`: "",
+		for _, c := range []struct{ body, at string }{
+			{`{"topic":"t","strategy":"hope"}`, "/strategy"},
+			{`{"strategy":"manual"}`, "/topic"},
+			{`{"topic":"","strategy":"manual"}`, "/topic"},
+			{`{"topic":"a\u0000b","strategy":"manual"}`, "/topic"},
+			{`{"topic":"t","strategy":"fixed_interval","max_retries":-1}`, "/max_retries"},
+			{`{"topic":"t","strategy":"fixed_interval","max_retries":1001}`, "/max_retries"},
+			{`{"topic":"t","strategy":"fixed_interval","base_delay_seconds":-1}`, "/base_delay_seconds"},
+			{`{"topic":"t","strategy":"fixed_interval","base_delay_seconds":1e300}`, "/base_delay_seconds"},
+			{`{"topic":"t","strategy":"exponential","base_delay_seconds":60,"max_delay_seconds":30}`, "/max_delay_seconds"},
+			{`{"topic":"t","strategy":"exponential","retry_multiplier":0.5}`, "/retry_multiplier"},
+			{`{"topic":"t","strategy":"exponential","jitter_factor":2}`, "/jitter_factor"},
+			{`{"topic":"t","strategy":"manual","max_age_seconds":1e12}`, "/max_age_seconds"},
+			{`{"topic":"` + strings.Repeat("t", 256) + `","strategy":"manual"}`, "/topic"},
+			{`{"topic":"t","strategy":"manual","retries":1}`, "/retries"},
+			{`{"topic":"t","strategy":"manual","jitter_factor":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`, ""},
 		} {
-			if status, text := s.send(t, "POST", "/api/v1/dlq/retry-policy", body, nil); status != 400 ||
-				!strings.Contains(text, at) {
-				t.Errorf("%.90s: %d %.300s", body, status, text)
+			if status, text := s.send(t, "POST", "/api/v1/dlq/retry-policy", c.body, nil); status != 400 ||
+				!strings.Contains(text, c.at) {
+				t.Errorf("%.90s: %d %.300s", c.body, status, text)
 			}
 		}
 		if status, _ := s.send(t, "POST", "/api/v1/dlq/retry-policy",

@@ -14,7 +14,6 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/telemetry"
-	"github.com/taskerhq/tasker/internal/topicapi"
 	"github.com/taskerhq/tasker/internal/web"
 )
 
@@ -28,7 +27,7 @@ type backend interface {
 	// Jobs returns them as failed jobs in queues; nil likewise.
 	Jobs() dlqapi.Backend
 	// Messages returns them as messages of topics; nil likewise.
-	Messages() topicapi.Backend
+	Messages() deadletters.TopicBackend
 	// Run runs the background loops until ctx ends. It blocks.
 	Run(ctx context.Context) error
 	// Ready returns the reason why the store does not answer or refuses writes, or nil.

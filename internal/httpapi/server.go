@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
 	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
 	"github.com/taskerhq/tasker/internal/httpapi/taskworker"
-	"github.com/taskerhq/tasker/internal/topicapi"
 	"github.com/taskerhq/tasker/internal/web"
 	"github.com/taskerhq/tasker/operate"
 )
@@ -39,7 +38,7 @@ type Options struct {
 	// Jobs is the engine behind /api/dlq. Defaults to none: its routes answer unavailable.
 	Jobs dlqapi.Backend
 	// Messages is the engine behind /api/v1/dlq/stats and the other routes of topics. Defaults to none, likewise.
-	Messages topicapi.Backend
+	Messages deadletters.TopicBackend
 	// DLQ are the settings of /api/dlq.
 	DLQ DLQOptions
 	// Limits bound requests.
@@ -105,9 +104,9 @@ type CaseBackend interface {
 type server struct {
 	api      *endpoint.API
 	backend  Backend
-	letters  deadletters.Backend // nil: none
-	jobs     dlqapi.Backend      // nil: none
-	messages topicapi.Backend    // nil: none
+	letters  deadletters.Backend      // nil: none
+	jobs     dlqapi.Backend           // nil: none
+	messages deadletters.TopicBackend // nil: none
 	dlq      dlq.Options
 	front    *web.Front
 	ready    func(context.Context) error

@@ -25,7 +25,6 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/template"
-	"github.com/taskerhq/tasker/internal/topicapi"
 	"github.com/taskerhq/tasker/internal/upkeep"
 	"github.com/taskerhq/tasker/internal/webhook"
 )
@@ -262,7 +261,7 @@ func (n *Node) Jobs() dlqapi.Backend {
 }
 
 // Messages returns them as messages of topics, for the family /api/v1/dlq; nil likewise.
-func (n *Node) Messages() topicapi.Backend {
+func (n *Node) Messages() deadletters.TopicBackend {
 	if n.inbox == nil {
 		return nil
 	}

@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
-	"github.com/taskerhq/tasker/internal/topicapi"
 )
 
 // family are the handlers of the family.
-type family struct{ backend topicapi.Backend } // nil: none
+type family struct{ backend deadletters.TopicBackend } // nil: none
 
 // Routes adds the routes of the family to an API. Without a backend they answer unavailable.
-func Routes(api *endpoint.API, backend topicapi.Backend) {
+func Routes(api *endpoint.API, backend deadletters.TopicBackend) {
 	f := &family{backend}
 	may := func(p ...access.Permission) []access.Permission { return p }
 	get, post, del := endpoint.Get, endpoint.Post, endpoint.Delete

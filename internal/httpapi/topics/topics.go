@@ -2,12 +2,10 @@ package topics
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
-	"github.com/taskerhq/tasker/internal/topicapi"
 )
 
 // namespaceOf returns the namespace of a request, or refuses one that the key does not reach. at is where it was named.
@@ -20,7 +18,7 @@ func namespaceOf(ctx context.Context, name, at string) (string, error) {
 
 // NamespaceQuery names a namespace. It is exported because huma ignores unexported embedded structs.
 type NamespaceQuery struct {
-	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to that of the key if it has only one, else to default."`
+	Namespace string `query:"namespace" maxLength:"255" doc:"Defaults to that of the key."`
 }
 
 func (q *NamespaceQuery) namespace(ctx context.Context) (string, error) {
@@ -28,7 +26,9 @@ func (q *NamespaceQuery) namespace(ctx context.Context) (string, error) {
 }
 
 // stats serves GET /api/v1/dlq/stats.
-func (f *family) stats(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) (*topicapi.MessageStats, error) {
+func (f *family) stats(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) (*deadletters.MessageStats,
+	error,
+) {
 	namespace, err := params.namespace(ctx)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,9 @@ func (f *family) stats(ctx context.Context, params *NamespaceQuery, _ *endpoint.
 }
 
 // topics serves GET /api/v1/dlq/topics.
-func (f *family) topics(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) ([]topicapi.DeadTopic, error) {
+func (f *family) topics(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) ([]deadletters.DeadTopic,
+	error,
+) {
 	namespace, err := params.namespace(ctx)
 	if err != nil {
 		return nil, err
@@ -52,22 +54,21 @@ type messagesQuery struct {
 	Topic     string `query:"topic" maxLength:"255" doc:"Original topic."`
 	EventType string `query:"event_type" maxLength:"255"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"Page size."`
-	Offset    int    `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"Messages to leave out, from the newest."`
+	Offset    int    `query:"offset" minimum:"0" maximum:"1000000" default:"0" doc:"From the newest."`
 	NamespaceQuery
 }
 
 // messages serves GET /api/v1/dlq/messages.
-func (f *family) messages(ctx context.Context, params *messagesQuery, _ *endpoint.None) (*topicapi.MessagePage, error) {
+func (f *family) messages(ctx context.Context, params *messagesQuery, _ *endpoint.None) (*deadletters.MessagePage,
+	error,
+) {
 	namespace, err := params.namespace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	filter := topicapi.Filter{Namespace: namespace, EventType: params.EventType, Status: topicapi.Status(params.Status),
-		Limit: params.Limit, Offset: params.Offset}
-	if params.Topic != "" {
-		filter.Topic = &params.Topic
-	}
-	return f.backend.Messages(ctx, filter)
+	return f.backend.Messages(ctx, deadletters.MessageFilter{Namespace: namespace, Topic: params.Topic,
+		EventType: params.EventType, Status: deadletters.MessageStatus(params.Status), Limit: params.Limit,
+		Offset: params.Offset})
 }
 
 // MessagePath names a message.
@@ -77,13 +78,13 @@ type MessagePath struct {
 	NamespaceQuery
 }
 
-func (q *MessagePath) name(ctx context.Context) (topicapi.Name, error) {
+func (q *MessagePath) name(ctx context.Context) (deadletters.MessageName, error) {
 	namespace, err := q.namespace(ctx)
-	return topicapi.Name{Namespace: namespace, Source: q.Source, EventID: q.EventID}, err
+	return deadletters.MessageName{Namespace: namespace, Source: q.Source, EventID: q.EventID}, err
 }
 
 // message serves GET /api/v1/dlq/messages/{event_id}.
-func (f *family) message(ctx context.Context, params *MessagePath, _ *endpoint.None) (*topicapi.DeadMessage, error) {
+func (f *family) message(ctx context.Context, params *MessagePath, _ *endpoint.None) (*deadletters.DeadMessage, error) {
 	name, err := params.name(ctx)
 	if err != nil {
 		return nil, err
@@ -99,21 +100,19 @@ type discardQuery struct {
 }
 
 // discard serves DELETE /api/v1/dlq/messages/{event_id}.
-func (f *family) discard(ctx context.Context, params *discardQuery, _ *endpoint.None) (*topicapi.MessageDone, error) {
+func (f *family) discard(ctx context.Context, params *discardQuery, _ *endpoint.None) (*deadletters.MessageDone,
+	error,
+) {
 	name, err := params.name(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m, err := f.backend.Discard(ctx, name, deadletters.Act{Actor: params.Actor, Reason: params.Reason})
-	if err != nil {
-		return nil, err
-	}
-	return &topicapi.MessageDone{Message: fmt.Sprintf("Message %s discarded", m.EventID)}, nil
+	return f.backend.Discard(ctx, name, deadletters.Act{Actor: params.Actor, Reason: params.Reason})
 }
 
 // retry serves POST /api/v1/dlq/retry.
-func (f *family) retry(ctx context.Context, _ *endpoint.None, body *topicapi.MessageRetry) (
-	*topicapi.MessageRetryAnswer, error,
+func (f *family) retry(ctx context.Context, _ *endpoint.None, body *deadletters.MessageRetry) (
+	*deadletters.MessageRetryAnswer, error,
 ) {
 	var err error
 	if body.Namespace, err = namespaceOf(ctx, body.Namespace, "/namespace"); err != nil {
@@ -123,15 +122,12 @@ func (f *family) retry(ctx context.Context, _ *endpoint.None, body *topicapi.Mes
 }
 
 // savePolicy serves POST /api/v1/dlq/retry-policy.
-func (f *family) savePolicy(ctx context.Context, _ *endpoint.None, body *topicapi.TopicPolicy) (*topicapi.MessageDone,
-	error,
+func (f *family) savePolicy(ctx context.Context, _ *endpoint.None, body *deadletters.TopicPolicy) (
+	*deadletters.MessageDone, error,
 ) {
 	var err error
 	if body.Namespace, err = namespaceOf(ctx, body.Namespace, "/namespace"); err != nil {
 		return nil, err
 	}
-	if err := f.backend.SavePolicy(ctx, *body); err != nil {
-		return nil, err
-	}
-	return &topicapi.MessageDone{Message: "Retry policy set for topic " + body.Topic}, nil
+	return f.backend.SavePolicy(ctx, *body)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/topicapi"
 )
 
 // Topics are the use cases of letters by the topics that they came from.
@@ -31,22 +30,23 @@ type Topics interface {
 		change func(p *deadletter.Policy)) (*deadletter.Policy, error)
 }
 
-// Messages is a topicapi.Backend on an Inbox. It has no state and is safe for concurrent use.
+// Messages is a deadletters.TopicBackend on an Inbox. It has no state and is safe for concurrent use.
 type Messages struct{ inbox Inbox }
 
-var _ topicapi.Backend = (*Messages)(nil)
+var _ deadletters.TopicBackend = (*Messages)(nil)
 
 // NewMessages returns the Backend of an Inbox.
 func NewMessages(in Inbox) *Messages { return &Messages{in} }
 
 // statusOf are the statuses of the states of letters.
-var statusOf = map[deadletter.State]topicapi.Status{
-	deadletter.Open: topicapi.Pending, deadletter.Scheduled: topicapi.Scheduled, deadletter.Redriving: topicapi.Scheduled,
-	deadletter.Redriven: topicapi.Retried, deadletter.Discarded: topicapi.Discarded,
+var statusOf = map[deadletter.State]deadletters.MessageStatus{
+	deadletter.Open: deadletters.MessagePending, deadletter.Scheduled: deadletters.MessageScheduled,
+	deadletter.Redriving: deadletters.MessageScheduled,
+	deadletter.Redriven:  deadletters.MessageRetried, deadletter.Discarded: deadletters.MessageDiscarded,
 }
 
 // statesOf returns the states that a status stands for; nil for "".
-func statesOf(status topicapi.Status) []deadletter.State {
+func statesOf(status deadletters.MessageStatus) []deadletter.State {
 	var out []deadletter.State
 	for _, s := range deadletter.States {
 		if statusOf[s] == status {
@@ -56,8 +56,8 @@ func statesOf(status topicapi.Status) []deadletter.State {
 	return out
 }
 
-func statusCounts(by map[deadletter.State]int) topicapi.MessageCounts {
-	return topicapi.MessageCounts{Pending: by[deadletter.Open], Retried: by[deadletter.Redriven],
+func statusCounts(by map[deadletter.State]int) deadletters.MessageCounts {
+	return deadletters.MessageCounts{Pending: by[deadletter.Open], Retried: by[deadletter.Redriven],
 		Scheduled: by[deadletter.Scheduled] + by[deadletter.Redriving], Discarded: by[deadletter.Discarded]}
 }
 
@@ -68,23 +68,24 @@ func meanReplays(s *inbox.TopicSample) float64 {
 	return float64(s.Replays) / float64(s.N)
 }
 
-// Stats implements topicapi.Backend.
-func (b *Messages) Stats(ctx context.Context, namespace string) (*topicapi.MessageStats, error) {
+// Stats implements deadletters.TopicBackend.
+func (b *Messages) Stats(ctx context.Context, namespace string) (*deadletters.MessageStats, error) {
 	s, err := b.inbox.TopicStats(ctx, cmp.Or(namespace, defaultNamespace))
 	if err != nil {
 		return nil, shownError(err)
 	}
-	out := &topicapi.MessageStats{ByStatus: statusCounts(s.ByState), ByTopic: []topicapi.TopicCount{},
-		ByEventType: []topicapi.TypeCount{}, Timestamp: s.At.Time()}
+	out := &deadletters.MessageStats{ByStatus: statusCounts(s.ByState), ByTopic: []deadletters.TopicCount{},
+		ByEventType: []deadletters.TypeCount{}, Timestamp: s.At.Time()}
 	for i := range s.Topics {
-		out.ByTopic = append(out.ByTopic, topicapi.TopicCount{Topic: s.Topics[i].Name, Count: s.Topics[i].Letters(),
+		out.ByTopic = append(out.ByTopic, deadletters.TopicCount{Topic: s.Topics[i].Name, Count: s.Topics[i].Letters(),
 			AvgRetryCount: meanReplays(&s.Topics[i].Sample)})
 	}
 	for i := range s.Types {
-		out.ByEventType = append(out.ByEventType, topicapi.TypeCount{EventType: s.Types[i].Name, Count: s.Types[i].Letters()})
+		out.ByEventType = append(out.ByEventType, deadletters.TypeCount{EventType: s.Types[i].Name,
+			Count: s.Types[i].Letters()})
 	}
 	if w := s.Waiting; w.N > 0 {
-		ages := topicapi.MessageAges{Min: max(s.At.Sub(w.NewestFirstAt).Seconds(), 0),
+		ages := deadletters.MessageAges{Min: max(s.At.Sub(w.NewestFirstAt).Seconds(), 0),
 			Max: max(s.At.Sub(w.FirstAt).Seconds(), 0)}
 		// The sum is of whole seconds.
 		ages.Avg = min(max(float64(s.At)/1e6-float64(w.FirstSum)/float64(w.N), ages.Min), ages.Max)
@@ -93,26 +94,29 @@ func (b *Messages) Stats(ctx context.Context, namespace string) (*topicapi.Messa
 	return out, nil
 }
 
-// Topics implements topicapi.Backend.
-func (b *Messages) Topics(ctx context.Context, namespace string) ([]topicapi.DeadTopic, error) {
+// Topics implements deadletters.TopicBackend.
+func (b *Messages) Topics(ctx context.Context, namespace string) ([]deadletters.DeadTopic, error) {
 	list, err := b.inbox.Topics(ctx, cmp.Or(namespace, defaultNamespace))
 	if err != nil {
 		return nil, shownError(err)
 	}
-	out := []topicapi.DeadTopic{}
+	out := []deadletters.DeadTopic{}
 	for i := range list {
 		c := &list[i]
-		out = append(out, topicapi.DeadTopic{Topic: c.Name, TotalMessages: c.Letters(), Statuses: statusCounts(c.ByState),
+		out = append(out, deadletters.DeadTopic{Topic: c.Name, TotalMessages: c.Letters(), Statuses: statusCounts(c.ByState),
 			OldestMessage: c.Sample.FirstAt.Ptr(), NewestMessage: c.Sample.LastAt.Ptr(),
 			AvgRetryCount: meanReplays(&c.Sample), MaxRetryCount: int(c.Sample.MaxReplay)})
 	}
 	return out, nil
 }
 
-// Messages implements topicapi.Backend.
-func (b *Messages) Messages(ctx context.Context, f topicapi.Filter) (*topicapi.MessagePage, error) {
-	filter := inbox.TopicFilter{Namespace: cmp.Or(f.Namespace, defaultNamespace), Origin: f.Topic,
-		EventType: f.EventType}
+// Messages implements deadletters.TopicBackend.
+func (b *Messages) Messages(ctx context.Context, f deadletters.MessageFilter) (*deadletters.MessagePage, error) {
+	filter := inbox.TopicFilter{Namespace: cmp.Or(f.Namespace, defaultNamespace), EventType: f.EventType}
+	if f.Topic != "" {
+		filter.Origin = &f.Topic
+	}
+	f.Limit = cmp.Or(f.Limit, messagesPage)
 	if f.Status != "" {
 		filter.States = statesOf(f.Status)
 	}
@@ -120,15 +124,15 @@ func (b *Messages) Messages(ctx context.Context, f topicapi.Filter) (*topicapi.M
 	if err != nil {
 		return nil, shownError(err)
 	}
-	page := &topicapi.MessagePage{Messages: []topicapi.DeadMessage{}, Total: total, Offset: f.Offset, Limit: f.Limit}
+	page := &deadletters.MessagePage{Messages: []deadletters.DeadMessage{}, Total: total, Offset: f.Offset, Limit: f.Limit}
 	for _, l := range letters {
 		page.Messages = append(page.Messages, shownMessage(l, false))
 	}
 	return page, nil
 }
 
-// Message implements topicapi.Backend.
-func (b *Messages) Message(ctx context.Context, of topicapi.Name) (*topicapi.DeadMessage, error) {
+// Message implements deadletters.TopicBackend.
+func (b *Messages) Message(ctx context.Context, of deadletters.MessageName) (*deadletters.DeadMessage, error) {
 	l, err := b.inbox.FindMessage(ctx, cmp.Or(of.Namespace, defaultNamespace), of.Source, of.EventID)
 	if err != nil {
 		return nil, shownError(err)
@@ -137,22 +141,23 @@ func (b *Messages) Message(ctx context.Context, of topicapi.Name) (*topicapi.Dea
 	return &m, nil
 }
 
-// Retry implements topicapi.Backend.
-func (b *Messages) Retry(ctx context.Context, req topicapi.MessageRetry) (*topicapi.MessageRetryAnswer, error) {
+// Retry implements deadletters.TopicBackend.
+func (b *Messages) Retry(ctx context.Context, req deadletters.MessageRetry) (*deadletters.MessageRetryAnswer, error) {
 	var r reader
 	by := r.by(deadletters.Act{Actor: req.Actor, Reason: req.Reason})
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	if n := len(req.EventIDs); n < 1 || n > topicapi.MaxRetries {
-		return nil, tasker.Errorf(tasker.CodeInvalid, "event_ids must have 1 to %d entries, not %d", topicapi.MaxRetries, n)
+	if n := len(req.EventIDs); n < 1 || n > deadletters.MaxMessageRetries {
+		return nil, tasker.Errorf(tasker.CodeInvalid, "event_ids must have 1 to %d entries, not %d",
+			deadletters.MaxMessageRetries, n)
 	}
 	results, err := b.inbox.RetryMessages(ctx, cmp.Or(req.Namespace, defaultNamespace), req.Source, req.EventIDs, by)
 	if err != nil {
 		return nil, shownError(err)
 	}
-	out := &topicapi.MessageRetryAnswer{Total: len(req.EventIDs),
-		Details: make([]topicapi.MessageRetryDetail, len(results))}
+	out := &deadletters.MessageRetryAnswer{Total: len(req.EventIDs),
+		Details: make([]deadletters.MessageRetryDetail, len(results))}
 	for i, res := range results {
 		switch res.State {
 		case inbox.RetrySuccess:
@@ -162,16 +167,21 @@ func (b *Messages) Retry(ctx context.Context, req topicapi.MessageRetry) (*topic
 		default:
 			out.Failed++
 		}
-		out.Details[i] = topicapi.MessageRetryDetail{EventID: req.EventIDs[i], Status: string(res.State), Error: res.Why}
+		out.Details[i] = deadletters.MessageRetryDetail{EventID: req.EventIDs[i], Status: string(res.State), Error: res.Why}
 	}
 	return out, nil
 }
 
+// messagesPage is the number of messages of a page that does not say it.
+const messagesPage = 50
+
 // manualReason begins the reason of a discard by an operator of topics.
 const manualReason = "manual: "
 
-// Discard implements topicapi.Backend.
-func (b *Messages) Discard(ctx context.Context, of topicapi.Name, act deadletters.Act) (*topicapi.DeadMessage, error) {
+// Discard implements deadletters.TopicBackend.
+func (b *Messages) Discard(ctx context.Context, of deadletters.MessageName, act deadletters.Act) (
+	*deadletters.MessageDone, error,
+) {
 	var r reader
 	act.Reason = manualReason + act.Reason
 	by := r.by(act)
@@ -185,14 +195,16 @@ func (b *Messages) Discard(ctx context.Context, of topicapi.Name, act deadletter
 	if l, err = b.inbox.DiscardLetter(ctx, l.ID, by); err != nil {
 		return nil, shownError(err)
 	}
-	m := shownMessage(l, true)
-	return &m, nil
+	return &deadletters.MessageDone{Message: "Message " + eventID(l) + " discarded"}, nil
 }
 
+// eventID is the sender's ID of a message, or the UUID of a letter without one.
+func eventID(l *deadletter.Letter) string { return cmp.Or(l.MessageID, l.ID.String()) }
+
 // shownMessage converts a letter; whole says that its payload and headers were read.
-func shownMessage(l *deadletter.Letter, whole bool) topicapi.DeadMessage {
+func shownMessage(l *deadletter.Letter, whole bool) deadletters.DeadMessage {
 	content := l.Outgoing()
-	m := topicapi.DeadMessage{EventID: cmp.Or(l.MessageID, l.ID.String()), EventType: l.EventType,
+	m := deadletters.DeadMessage{EventID: eventID(l), EventType: l.EventType,
 		OriginalTopic: l.Origin, Error: l.Failure.Message, ErrorType: l.Failure.Type, RetryCount: l.Replays,
 		AttemptCount: l.Attempts, FailedAt: l.FirstAt.Time(), LastFailedAt: l.LastAt.Time(), Status: statusOf[l.State],
 		ProducerID: l.Handler, CreatedAt: l.CapturedAt.Time(), LastUpdated: l.StateAt.Time(),
@@ -214,7 +226,7 @@ func shownMessage(l *deadletter.Letter, whole bool) topicapi.DeadMessage {
 	}
 	if whole {
 		for _, h := range content.Headers {
-			shown := topicapi.MessageHeader{Name: h.Name}
+			shown := deadletters.MessageHeader{Name: h.Name}
 			if utf8.Valid(h.Value) {
 				shown.Value = string(h.Value)
 			} else {
@@ -245,8 +257,8 @@ var topicPolicyFields = map[string]string{"/origin": "/topic", "/base": "/base_d
 	"/cap": "/max_delay_seconds", "/multiplier": "/retry_multiplier", "/jitter": "/jitter_factor",
 	"/max_age": "/max_age_seconds"}
 
-// SavePolicy implements topicapi.Backend.
-func (b *Messages) SavePolicy(ctx context.Context, req topicapi.TopicPolicy) error {
+// SavePolicy implements deadletters.TopicBackend.
+func (b *Messages) SavePolicy(ctx context.Context, req deadletters.TopicPolicy) (*deadletters.MessageDone, error) {
 	var r reader
 	by := r.by(deadletters.Act{Actor: req.Actor, Reason: req.Reason})
 	base, limit := r.seconds("/base_delay_seconds", req.BaseDelaySeconds), r.seconds("/max_delay_seconds",
@@ -256,7 +268,7 @@ func (b *Messages) SavePolicy(ctx context.Context, req topicapi.TopicPolicy) err
 		age = r.seconds("/max_age_seconds", *req.MaxAgeSeconds)
 	}
 	if err := r.err(); err != nil {
-		return err
+		return nil, err
 	}
 	topic := req.Topic
 	if topic == "*" {
@@ -286,5 +298,8 @@ func (b *Messages) SavePolicy(ctx context.Context, req topicapi.TopicPolicy) err
 	for domain, public := range topicPolicyFields {
 		err = relocated(err, domain, public)
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return &deadletters.MessageDone{Message: "Retry policy set for topic " + req.Topic}, nil
 }

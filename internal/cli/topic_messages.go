@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+// newTopicMessages builds `topic messages`. --json prints a deadletters.MessagePage, whose messages lack headers and
+// larger events; `topic show` has them.
+func newTopicMessages(s *session) *cobra.Command {
+	var (
+		filter deadletters.MessageFilter
+		status string
+	)
+	cmd := &cobra.Command{
+		Use:   "messages",
+		Short: "List messages, newest first",
+		Example: `  tasker topic messages --topic pod-events --status pending
+  tasker topic messages --event-type pod.failed --limit 1000 --json`,
+		Args: cobra.NoArgs,
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			filter.Status = deadletters.MessageStatus(status)
+			page, err := deadletters.TopicsOf(c).Messages(ctx, filter)
+			if err != nil {
+				return err
+			}
+			return s.printMessages(page)
+		}),
+	}
+	f := cmd.Flags()
+	topicNamespace(cmd, &filter.Namespace)
+	f.StringVar(&filter.Topic, "topic", "", "filter by original topic")
+	f.StringVar(&filter.EventType, "event-type", "", "filter by type of event")
+	f.StringVar(&status, "status", "", "filter by status: pending, scheduled, retried or discarded")
+	choose(cmd, "status", deadletters.MessagePending, deadletters.MessageScheduled, deadletters.MessageRetried,
+		deadletters.MessageDiscarded)
+	pageFlag(cmd, &filter.Limit, 50, "messages per page")
+	f.IntVar(&filter.Offset, "cursor", 0, "start after the previous page: the value that it printed")
+	return cmd
+}
+
+// printMessages prints one row per message. NEXT is when a scheduled message is sent back.
+func (s *session) printMessages(page *deadletters.MessagePage) error {
+	if s.json {
+		return s.printJSON(page)
+	}
+	if len(page.Messages) == 0 {
+		return s.printf("No messages.\n")
+	}
+	t := newTable(s.Out, "EVENT", "TOPIC", "TYPE", "STATUS", "RETRIES", "FAILED", "NEXT", "ERROR")
+	for i := range page.Messages {
+		m := &page.Messages[i]
+		t.row(m.EventID, m.OriginalTopic, m.EventType, string(m.Status), strconv.Itoa(m.RetryCount), s.ago(m.LastFailedAt),
+			s.agoOf(m.NextRetryAt), headline(messageError(m)))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if next := page.Offset + len(page.Messages); next < page.Total {
+		return s.nextCursor(strconv.Itoa(next))
+	}
+	return nil
+}
+
+// messageError is the error of a message with its type.
+func messageError(m *deadletters.DeadMessage) string {
+	if m.ErrorType == "" {
+		return m.Error
+	}
+	return m.ErrorType + ": " + m.Error
+}
+
+// messageFlags adds the flags that name a message beside its ID.
+func messageFlags(cmd *cobra.Command, name *deadletters.MessageName) {
+	topicNamespace(cmd, &name.Namespace)
+	cmd.Flags().StringVar(&name.Source, "source", "", "source of the message, where several have the ID")
+}
+
+// newTopicShow builds `topic show`. --json prints a deadletters.DeadMessage. An unknown ID is exit code 3, one that
+// messages of several sources have is exit code 4.
+func newTopicShow(s *session) *cobra.Command {
+	var name deadletters.MessageName
+	cmd := &cobra.Command{
+		Use:     "show EVENT_ID",
+		Short:   "Show a message whole",
+		Example: `  tasker topic show 4f7c`,
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			name.EventID = args[0]
+			m, err := deadletters.TopicsOf(c).Message(ctx, name)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(m)
+			}
+			return s.printMessage(m)
+		}),
+	}
+	messageFlags(cmd, &name)
+	return cmd
+}
+
+// printMessage prints what a message is, one fact a line; a fact that it has not is left out.
+func (s *session) printMessage(m *deadletters.DeadMessage) error {
+	text := func(p *string) string {
+		if p == nil {
+			return ""
+		}
+		return *p
+	}
+	at := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return t.UTC().Format(time.RFC3339)
+	}
+	facts := [][2]string{{"Event", m.EventID}, {"Type", m.EventType}, {"Topic", m.OriginalTopic},
+		{"Status", string(m.Status)}, {"Error", messageError(m)}, {"Failed", at(&m.FailedAt)},
+		{"Last Failed", at(&m.LastFailedAt)}, {"Retries", strconv.Itoa(m.RetryCount)},
+		{"Attempts", strconv.Itoa(m.AttemptCount)}, {"Producer", m.ProducerID}, {"Next Retry", at(m.NextRetryAt)},
+		{"Retried", at(m.RetriedAt)}, {"Discarded", at(m.DiscardedAt)}, {"Reason", text(m.DiscardReason)},
+		{"Last Error", text(m.LastError)}, {"Source", m.Source}, {"Letter", m.LetterUUID.String()}}
+	for _, h := range m.Headers {
+		value := h.Value
+		if h.ValueBase64 != nil {
+			value = strconv.Itoa(len(h.ValueBase64)) + " bytes"
+		}
+		facts = append(facts, [2]string{"Header " + h.Name, value})
+	}
+	facts = append(facts, [2]string{"Payload", string(m.Event)})
+	for _, fact := range facts {
+		if fact[1] == "" {
+			continue
+		}
+		if err := s.printf("%s: %s\n", fact[0], fact[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newTopicRetry builds `topic retry`. The server sends the messages back at once and answers after at most 25 seconds;
+// what is not sent by then is "pending", and is sent later. --json prints a deadletters.MessageRetryAnswer. The exit
+// code is 1 if a message could not be sent. It needs dead-letters:redrive, and dead-letters:discard for discarded ones.
+func newTopicRetry(s *session) *cobra.Command {
+	var (
+		req deadletters.MessageRetry
+		act deadletters.Act
+	)
+	cmd := &cobra.Command{
+		Use:   "retry EVENT_ID...",
+		Short: "Send messages back to their topics now",
+		Long: `Send up to 1,000 messages back to their original topics, whatever their policies say. One
+that was discarded or retried is sent again. For many messages see "tasker redrive".`,
+		Example: `  tasker topic retry 4f7c 4f7d`,
+		Args:    cobra.RangeArgs(1, deadletters.MaxMessageRetries),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			act = signed(act)
+			req.EventIDs, req.Actor, req.Reason = args, act.Actor, act.Reason
+			answer, err := deadletters.TopicsOf(c).Retry(ctx, req)
+			if err != nil {
+				return err
+			}
+			if err := s.printRetries(answer); err != nil {
+				return err
+			}
+			if answer.Failed > 0 {
+				return exitError(exitFailure)
+			}
+			return nil
+		}),
+	}
+	f := cmd.Flags()
+	topicNamespace(cmd, &req.Namespace)
+	f.StringVar(&req.Source, "source", "", "source of the messages, where several have an ID")
+	f.StringVar(&act.Actor, "actor", "", "name recorded with the act (default: the current user)")
+	f.StringVar(&act.Reason, "reason", "", "reason for the act; kept in the audit trail")
+	return cmd
+}
+
+func (s *session) printRetries(answer *deadletters.MessageRetryAnswer) error {
+	if s.json {
+		return s.printJSON(answer)
+	}
+	for _, d := range answer.Details {
+		var err error
+		switch d.Status {
+		case "success":
+			err = s.printf("✓ %s\n", d.EventID)
+		case "pending":
+			err = s.printf("… %s is sent later\n", d.EventID)
+		default:
+			err = s.printf("✗ %s: %s\n", d.EventID, d.Error)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newTopicDiscard builds `topic discard`. It requires a reason, which is kept with the message. A message that is
+// neither pending nor scheduled is refused with wrong_state, exit code 4, also after a lost answer.
+func newTopicDiscard(s *session) *cobra.Command {
+	var (
+		name deadletters.MessageName
+		act  deadletters.Act
+	)
+	cmd := &cobra.Command{
+		Use:     "discard EVENT_ID",
+		Short:   "Give a message up, for a reason",
+		Example: `  tasker topic discard 4f7c --reason 'test event'`,
+		Args:    cobra.ExactArgs(1),
+		PreRunE: func(*cobra.Command, []string) error {
+			if act.Reason == "" {
+				return usagef("--reason is required; it is stored with the message")
+			}
+			return nil
+		},
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			name.EventID = args[0]
+			done, err := deadletters.TopicsOf(c).Discard(ctx, name, signed(act))
+			if err != nil {
+				return err
+			}
+			return s.printDone(done)
+		}),
+	}
+	messageFlags(cmd, &name)
+	cmd.Flags().StringVar(&act.Actor, "actor", "", "name recorded with the act (default: the current user)")
+	cmd.Flags().StringVar(&act.Reason, "reason", "", "reason for the act; kept with the message")
+	return cmd
+}
