@@ -23,7 +23,7 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq bench bench-postgres bench-rabbitmq bench-peers demo clean
+.PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers demo clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,12 +82,13 @@ fuzz-api: ## Fuzz the HTTP API with schemathesis, on SQLite and on PostgreSQL; n
 mutate: ## Change the operators of the pure packages one by one, and see that their tests notice
 	nice -n 10 $(GO) run ./internal/mutation $(PACKAGES)
 
-# Runs of chaos-letters: in "make chaos", with Redis, and with RabbitMQ.
-SHORT_RUNS := list-sqlite,consumer,rabbitmq-sqlite,dispatch-postgres
+# Runs of chaos-letters: in "make chaos", with Redis, with RabbitMQ, and with Kafka.
+SHORT_RUNS := list-sqlite,consumer,rabbitmq-sqlite,dispatch-postgres,kafka-postgres
 REDIS_RUNS := list-sqlite,stream-postgres,consumer,list-postgres,stream-sqlite,flush-list,flush-stream,flush-consumer
 REDIS_RUNS := $(REDIS_RUNS),failover-list,failover-stream,failover-consumer
 RABBITMQ_RUNS := rabbitmq-sqlite,rabbitmq-postgres,rabbitmq-quorum-sqlite,rabbitmq-quorum-postgres
 RABBITMQ_RUNS := $(RABBITMQ_RUNS),dispatch-sqlite,dispatch-postgres
+KAFKA_RUNS := kafka-sqlite,kafka-postgres
 
 # CHAOSFLAGS='-minutes 30 -kills 500' for longer, '-seed N' repeats the choices of a run.
 chaos: build ## Kill nodes, crash PostgreSQL and break the network under load, with and without Redis
@@ -116,6 +117,12 @@ chaos-rabbitmq: KILLS = 34
 chaos-rabbitmq: build ## Kill nodes, workers and RabbitMQ, freeze them and cut them off, under letters and dispatch
 	@cd chaos && $(GO) build -o ../bin/chaos-letters ./letters
 	bin/chaos-letters -node bin/tasker -kills $(KILLS) -only $(RABBITMQ_RUNS) $(LETTERSFLAGS)
+
+# KILLS is for each of two runs, which go on at the same time. 100 kills in each take half an hour on two slow cores.
+chaos-kafka: KILLS = 100
+chaos-kafka: build ## Kill nodes and Kafka, freeze them and cut them off, under letters
+	@cd chaos && $(GO) build -o ../bin/chaos-letters ./letters
+	bin/chaos-letters -node bin/tasker -kills $(KILLS) -only $(KAFKA_RUNS) $(LETTERSFLAGS)
 
 bench: build ## Run the benchmarks of docs/benchmarks.md
 	bin/tasker bench --tasks 40000 --workers 1000 --producers 16

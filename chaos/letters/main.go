@@ -1,4 +1,4 @@
-// Command letters proves that dead letters in Redis and RabbitMQ, jobs of package redisqueue, and steps that are
+// Command letters proves that dead letters in Redis, RabbitMQ and Kafka, jobs of package redisqueue, and steps that are
 // dispatched over RabbitMQ survive what can happen: nodes, applications, workers and brokers are killed and frozen,
 // connections break, Redis is emptied, and a replica that is behind takes over.
 //
@@ -7,8 +7,8 @@
 // With -unsafe Redis keeps nothing when it is killed. That run has to end with 1: it shows that the proof would find a
 // loss.
 //
-// It needs the programs of Redis and RabbitMQ, and those of PostgreSQL for some of the runs. It ends with 0 when all
-// promises were kept, with 1 when one was broken, and with 2 when a run could not be carried out. Nothing that it
+// It needs the programs of Redis, RabbitMQ and Kafka, and those of PostgreSQL for some of the runs. It ends with 0 when
+// all promises were kept, with 1 when one was broken, and with 2 when a run could not be carried out. Nothing that it
 // started stays behind, however it ends.
 package main
 

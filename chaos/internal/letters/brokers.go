@@ -11,20 +11,28 @@ import (
 	"github.com/taskerhq/tasker/chaos/internal/cluster"
 	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest/process"
+	"github.com/taskerhq/tasker/internal/kafkatest"
 	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/redistest"
 )
 
-// brokers is a Redis or RabbitMQ behind a link that can fail; or a master and a replica of Redis with three Sentinels,
-// and no link: Sentinels tell clients the addresses of servers.
+// brokers is a Redis, RabbitMQ or Kafka behind a link that can fail; or a master and a replica of Redis with three
+// Sentinels, and no link: Sentinels tell clients the addresses of servers.
 type brokers struct {
-	rabbit *rabbittest.Server // nil: it is Redis
-	tap    *tap               // between the link and RabbitMQ
-	queues *rabbit            // nil: those of Redis, or none
+	rabbit *rabbittest.Server // nil: it is another one
+	kafka  *kafkatest.Server  // nil: it is another one
+	tap    *tap               // between the link and RabbitMQ or Kafka
+	queues closable           // nil: those of Redis, or none
 
 	servers   []*redistest.Server
 	sentinels []*redistest.Server
 	link      *cluster.Link // nil with Sentinels
+}
+
+// closable are queues with a connection.
+type closable interface {
+	queues
+	close()
 }
 
 // durable: what was answered survives a kill. With everysec that holds for kill -9 nearly always, and not if the
@@ -81,7 +89,7 @@ func openRabbits(k *kind, tell func(string)) (*brokers, error) {
 	if b.rabbit, err = rabbittest.Launch(); err != nil {
 		return b, err
 	}
-	if b.tap, err = newTap(fmt.Sprintf("127.0.0.1:%d", b.rabbit.Port()), tell); err != nil {
+	if b.tap, err = newTap(fmt.Sprintf("127.0.0.1:%d", b.rabbit.Port()), tell, signsOfRabbit); err != nil {
 		return b, err
 	}
 	addresses, err := process.Addresses(1)
@@ -91,7 +99,10 @@ func openRabbits(k *kind, tell func(string)) (*brokers, error) {
 	if b.link, err = cluster.NewLink(addresses[0], b.tap.listener.Addr().String()); err != nil || k == nil {
 		return b, err
 	}
-	b.queues, err = openRabbit(k, b.rabbit)
+	queues, err := openRabbit(k, b.rabbit)
+	if err == nil {
+		b.queues = queues
+	}
 	return b, err
 }
 
@@ -103,8 +114,11 @@ type server interface {
 
 // victim returns the server that is killed next, and what it is called.
 func (b *brokers) victim() (server, string) {
-	if b.rabbit != nil {
+	switch {
+	case b.rabbit != nil:
 		return atOnce{b.rabbit}, "RabbitMQ"
+	case b.kafka != nil:
+		return b.kafka, "Kafka"
 	}
 	return b.master(), "Redis"
 }
@@ -115,10 +129,13 @@ type atOnce struct{ *rabbittest.Server }
 // Kill implements server.
 func (s atOnce) Kill() error { return s.KillNow() }
 
-// through is the URL by which a node or an application reaches Redis.
+// through is the URL by which a node or an application reaches the broker.
 func (b *brokers) through(parameters url.Values) string {
-	if b.rabbit != nil {
+	switch {
+	case b.rabbit != nil:
 		return b.throughTo(b.rabbit.URL(), parameters)
+	case b.kafka != nil:
+		return b.throughTo(b.kafka.URL(), parameters)
 	}
 	u, err := url.Parse(b.servers[0].URL())
 	if len(b.sentinels) > 0 {
@@ -244,6 +261,9 @@ func (b *brokers) close() error {
 	}
 	if b.rabbit != nil {
 		errs = append(errs, b.rabbit.Close())
+	}
+	if b.kafka != nil {
+		errs = append(errs, b.kafka.Close())
 	}
 	for _, s := range append(b.sentinels, b.servers...) {
 		errs = append(errs, s.Close())

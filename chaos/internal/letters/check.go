@@ -72,6 +72,9 @@ func (r *run) check(ctx context.Context) error {
 	if r.kind.headers() {
 		r.checkHeaders(items)
 	}
+	if r.kind == topics {
+		r.checkKeys(items)
+	}
 	r.add("messages", len(r.world.messages))
 	r.add("deliveries", len(r.world.deliveries))
 	return nil
@@ -130,7 +133,7 @@ func (r *run) checkMessage(n int, m message, a *account, delivered int) {
 	}
 	r.add("uncertain", a.uncertain)
 	switch extra := delivered - a.replays; {
-	case extra > 0 && r.resends() && (extra <= a.uncertain || a.uncertain > 0 && r.kind.queueType != ""):
+	case extra > 0 && r.resends() && (extra <= a.uncertain || a.uncertain > 0 && r.kind.blind):
 		r.add("sent twice, and reported", extra)
 	case extra > 0:
 		r.wrong("sent twice", "message %d was delivered %d times; %d sends are reported, %d of them as uncertain", n,
@@ -154,8 +157,8 @@ func (r *run) checkMessage(n int, m message, a *account, delivered int) {
 }
 
 // resends reports whether a send whose outcome is not known may come twice. Redis knows what was sent, unless it has
-// lost it; RabbitMQ does not.
-func (r *run) resends() bool { return r.flush || r.failover || r.kind.queueType != "" }
+// lost it; others do not.
+func (r *run) resends() bool { return r.flush || r.failover || r.kind.blind }
 
 // checkHeaders compares each delivery that has headers with the item of its send.
 func (r *run) checkHeaders(items map[send]deadletters.Item) {
@@ -173,6 +176,29 @@ func (r *run) checkHeaders(items map[send]deadletters.Item) {
 		case got[at] > 1 && (!item.Uncertain || !r.resends()):
 			r.wrong("sent twice", "%+v was delivered again; its item says uncertain=%t", d, item.Uncertain)
 		}
+	}
+}
+
+// checkKeys checks that messages come back with their keys, and that those of a key which one redrive has sent come in
+// the order of its items, which is that in which they were captured first. A send that is uncertain may come late.
+func (r *run) checkKeys(items map[send]deadletters.Item) {
+	type lane struct{ redrive, key string }
+	last, seen := map[lane]delivery{}, map[send]bool{}
+	for _, d := range r.world.deliveries {
+		at, of := d.send(), lane{d.redrive, d.key}
+		if d.key != keyOf(d.message) {
+			r.wrong("key", "message %d was delivered with the key %q", d.message, d.key)
+		}
+		if d.redrive == "" || seen[at] || items[at].Uncertain {
+			continue
+		}
+		seen[at] = true
+		r.count("deliveries in order")
+		if before, ok := last[of]; ok && (items[before.send()].No > items[at].No || before.message > d.message) {
+			r.wrong("order", "of the key %s in the redrive %s item %d, message %d, was delivered after item %d, message %d",
+				d.key, d.redrive, items[at].No, d.message, items[before.send()].No, before.message)
+		}
+		last[of] = d
 	}
 }
 

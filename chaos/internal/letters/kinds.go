@@ -17,8 +17,9 @@ const (
 
 // entry is a message in a queue.
 type entry struct {
+	key     string // of Kafka
 	payload string
-	headers []string // names and values, of a stream only
+	headers []string // names and values, not of a list
 }
 
 // kind is a kind of queue.
@@ -28,6 +29,10 @@ type kind struct {
 	read   string // Lua that returns all of the queue KEYS[1]
 	// queueType is that of RabbitMQ.
 	queueType string
+	// format is that of dead messages; "" for job_failure.
+	format string
+	// blind says that the broker does not know what it was sent: a send whose outcome is not known may come twice.
+	blind bool
 	// stages are parts of commands that are seen when a node has taken messages, acknowledged them, or sent some.
 	stages map[string]string
 }
@@ -225,8 +230,11 @@ return out`
 // parameters are those of a source's URL. A flushed stream has to come into being again, and what has been captured
 // must not count as lost.
 func (k *kind) parameters(flush bool) url.Values {
-	if k.queueType != "" {
+	switch {
+	case k.queueType != "":
 		return parametersOfRabbit()
+	case k == topics:
+		return parametersOfKafka()
 	}
 	p := url.Values{"gone": {"2s"}, "timeout": {"1s"}}
 	if k == streams {

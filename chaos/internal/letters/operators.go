@@ -1,6 +1,7 @@
 package letters
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,8 @@ func refused(err error) bool {
 func (r *run) configure(ctx context.Context) error {
 	for name, queue := range map[string]string{byHand: dead, automatic: deadOfPolicy, untouched: deadUntouched} {
 		source := deadletters.SourceRequest{Source: deadletters.Source{Name: name, Driver: r.kind.driver, Queue: queue,
-			URL: r.brokers.through(r.kind.parameters(r.flush)), Format: "job_failure", Targets: []string{orders},
+			URL: r.brokers.through(r.kind.parameters(r.flush)), Format: cmp.Or(r.kind.format, "job_failure"),
+			Targets:    []string{orders},
 			MaxReplays: 1000}}
 		if _, err := ask(ctx, r.nodes, func(b deadletters.Backend) (*deadletters.Source, error) {
 			return b.SaveSource(ctx, source)
@@ -148,8 +150,8 @@ func (r *run) lookAt(ctx context.Context, node string) error {
 	}
 	r.count("stats answered")
 	for _, q := range stats.Queues {
-		if q.Name == deadUntouched && (q.Count == untouchedLetters || q.Count > untouchedLetters && r.brokers.rabbit != nil) {
-			return nil // what was captured when RabbitMQ was killed waits there once more, until a node has looked
+		if q.Name == deadUntouched && (q.Count == untouchedLetters || q.Count > untouchedLetters && r.kind.blind) {
+			return nil // what was captured when the broker was killed waits there once more, until a node has looked
 		}
 	}
 	return fmt.Errorf("/api/dlq/stats says %s: %+v", answer.Status, stats)

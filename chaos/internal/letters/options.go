@@ -48,6 +48,8 @@ var scenarios = []scenario{
 	{name: "rabbitmq-postgres", kind: classics, postgres: true},
 	{name: "rabbitmq-quorum-sqlite", kind: quorums},
 	{name: "rabbitmq-quorum-postgres", kind: quorums, postgres: true},
+	{name: "kafka-sqlite", kind: topics},
+	{name: "kafka-postgres", kind: topics, postgres: true},
 	{name: "dispatch-sqlite", dispatch: true},
 	{name: "dispatch-postgres", dispatch: true, postgres: true},
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/taskerhq/tasker/internal/rabbittest"
 )
 
-var classics = &kind{driver: "rabbitmq", queueType: "classic", stages: stagesOfRabbit}
+var classics = &kind{driver: "rabbitmq", queueType: "classic", blind: true, stages: stagesOfRabbit}
 
-var quorums = &kind{driver: "rabbitmq", queueType: "quorum", stages: stagesOfRabbit}
+var quorums = &kind{driver: "rabbitmq", queueType: "quorum", blind: true, stages: stagesOfRabbit}
 
 // stagesOfRabbit are what a tap tells of.
 var stagesOfRabbit = map[string]string{"taken": delivered, "acknowledged": acknowledged, "sent": published,

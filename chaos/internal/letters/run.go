@@ -84,7 +84,7 @@ func carryOut(ctx context.Context, o Options, sc scenario) (r *run, err error) {
 		return r, errors.Join(err, r.brokers.close())
 	}
 	defer func() { err = errors.Join(err, r.brokers.close()) }()
-	if r.brokers.rabbit == nil {
+	if len(r.brokers.servers) > 0 {
 		r.monitor.address = r.brokers.url
 		reading, stop := context.WithCancel(ctx)
 		var beside sync.WaitGroup
@@ -108,7 +108,11 @@ func carryOut(ctx context.Context, o Options, sc scenario) (r *run, err error) {
 
 // openBrokers starts the broker of the run. The caller closes it, also after an error.
 func (r *run) openBrokers(ctx context.Context) (*brokers, error) {
-	if r.dispatch || r.kind != nil && r.kind.queueType != "" {
+	switch {
+	case r.kind == topics:
+		b := &brokers{}
+		return b, launchKafka(ctx, b, r.monitor.look, r.options.Out)
+	case r.dispatch || r.kind != nil && r.kind.queueType != "":
 		return openRabbits(r.kind, r.monitor.look)
 	}
 	return openBrokers(ctx, r.failover, r.options.Unsafe)
@@ -158,7 +162,7 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	var still []entry
 	for n := range untouchedLetters {
-		still = append(still, entry{payload: failure(1_000_000 + n)})
+		still = append(still, entry{payload: r.kind.failure(1_000_000 + n)})
 	}
 	if err := r.world.queues.push(deadUntouched, still); err != nil {
 		return err

@@ -67,7 +67,9 @@ func (r *run) strike(n int) func(context.Context) error {
 	}
 	switch c := r.rng.IntN(10); {
 	case r.brokers.rabbit != nil && c == 9:
-		return []func(context.Context) error{r.freezeOne, r.freezeRabbit, r.raiseAlarm}[r.rng.IntN(3)]
+		return []func(context.Context) error{r.freezeOne, r.freezeBroker, r.raiseAlarm}[r.rng.IntN(3)]
+	case r.brokers.kafka != nil && c == 9:
+		return []func(context.Context) error{r.freezeOne, r.freezeBroker}[r.rng.IntN(2)]
 	case c < 4 || r.failover:
 		return r.killOne
 	case c < 7:
@@ -219,16 +221,26 @@ func (r *run) freezeOne(ctx context.Context) error {
 	return err
 }
 
-// freezeRabbit stops RabbitMQ in the middle of what it does.
-func (r *run) freezeRabbit(ctx context.Context) error {
+// freezeBroker stops RabbitMQ or Kafka in the middle of what it does.
+func (r *run) freezeBroker(ctx context.Context) error {
+	broker, name := freezer(r.brokers.rabbit), "RabbitMQ"
+	if r.brokers.kafka != nil {
+		broker, name = r.brokers.kafka, "Kafka"
+	}
 	at := r.reach(ctx)
-	if err := r.brokers.rabbit.Freeze(); err != nil {
+	if err := broker.Freeze(); err != nil {
 		return err
 	}
-	r.count("froze RabbitMQ")
-	r.say("froze RabbitMQ: %s", at)
+	r.count("froze " + name)
+	r.say("froze %s: %s", name, at)
 	err := clock.Sleep(ctx, r.between(500, 6000))
-	return errors.Join(err, r.brokers.rabbit.Thaw())
+	return errors.Join(err, broker.Thaw())
+}
+
+// freezer is a server that can be stopped in the middle of what it does.
+type freezer interface {
+	Freeze() error
+	Thaw() error
 }
 
 // raiseAlarm lets RabbitMQ block all who publish, as when its disk is full.

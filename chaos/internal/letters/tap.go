@@ -2,17 +2,20 @@ package letters
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
-// tap passes connections on to a RabbitMQ, and tells a function of each message that comes by.
+// tap passes connections on to a RabbitMQ or Kafka, and tells a function of what comes by.
 type tap struct {
 	listener net.Listener
 	to       string
 	tell     func(string)
+	signs    func() (byClient, byServer sign) // of a connection
 	all      sync.WaitGroup
 
 	mu    sync.Mutex
@@ -25,23 +28,81 @@ const (
 	delivered, acknowledged = "the server delivers", "a client acknowledges"
 )
 
+// sign says what it sees in data of a connection. What looks like something inside of a payload does no harm.
+type sign func(data []byte) []string
+
 // method is how basic.publish and its kin begin in AMQP.
 func method(number byte) []byte { return []byte{0, 60, 0, number} }
 
-// The methods by which a tap knows what a client or a server sends. What looks like one inside of a payload does no
-// harm.
-var (
-	byClient = map[string][]byte{published: method(40), acknowledged: method(80)}
-	byServer = map[string][]byte{delivered: method(60), confirmed: method(80)}
+// signsOfRabbit know AMQP by its methods.
+func signsOfRabbit() (byClient, byServer sign) {
+	of := func(methods map[string][]byte) sign {
+		return func(data []byte) (seen []string) {
+			for what, begin := range methods {
+				if bytes.Contains(data, begin) {
+					seen = append(seen, what)
+				}
+			}
+			return seen
+		}
+	}
+	return of(map[string][]byte{published: method(40), acknowledged: method(80)}),
+		of(map[string][]byte{delivered: method(60), confirmed: method(80)})
+}
+
+// What a tap tells of Kafka.
+const (
+	joined, fetched   = "a client joins its group", "the server answers a fetch with letters"
+	produced          = "a client produces"
+	answered          = "the server answers a client that produces"
+	committed         = "a client commits offsets"
+	keyProduce        = 0
+	keyFetch          = 1
+	keyCommit         = 8
+	keyJoin           = 11
+	inLetters         = `"original_topic"`
+	largest, versions = 100 << 20, 20
 )
 
+// signsOfKafka know a request by its head (size, key, version), and an answer by the request before it.
+func signsOfKafka() (byClient, byServer sign) {
+	var last atomic.Int32
+	last.Store(-1)
+	byClient = func(data []byte) []string {
+		if len(data) < 8 || binary.BigEndian.Uint32(data) > largest || binary.BigEndian.Uint16(data[6:]) > versions {
+			return nil // not the beginning of a request
+		}
+		key := binary.BigEndian.Uint16(data[4:])
+		last.Store(int32(key))
+		switch key {
+		case keyProduce:
+			return []string{produced}
+		case keyCommit:
+			return []string{committed}
+		case keyJoin:
+			return []string{joined}
+		}
+		return nil
+	}
+	byServer = func(data []byte) []string {
+		switch {
+		case last.Load() == keyProduce:
+			return []string{answered}
+		case last.Load() == keyFetch && bytes.Contains(data, []byte(inLetters)):
+			return []string{fetched}
+		}
+		return nil
+	}
+	return byClient, byServer
+}
+
 // newTap listens on an address of its own.
-func newTap(to string, tell func(string)) (*tap, error) {
+func newTap(to string, tell func(string), signs func() (byClient, byServer sign)) (*tap, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	t := &tap{listener: l, to: to, tell: tell, conns: map[net.Conn]bool{}}
+	t := &tap{listener: l, to: to, tell: tell, signs: signs, conns: map[net.Conn]bool{}}
 	t.all.Go(t.accept)
 	return t, nil
 }
@@ -57,6 +118,7 @@ func (t *tap) accept() {
 			_ = client.Close() // the server is down
 			continue
 		}
+		byClient, byServer := t.signs()
 		t.all.Go(func() { t.pass(client, server, byClient) })
 		t.all.Go(func() { t.pass(server, client, byServer) })
 	}
@@ -75,14 +137,12 @@ func (t *tap) keep(client, server net.Conn) bool {
 }
 
 // pass copies one way until either end is closed, and then closes both.
-func (t *tap) pass(from, to net.Conn, methods map[string][]byte) {
+func (t *tap) pass(from, to net.Conn, see sign) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
-		for what, begin := range methods {
-			if bytes.Contains(buffer[:n], begin) {
-				t.tell(what)
-			}
+		for _, what := range see(buffer[:n]) {
+			t.tell(what)
 		}
 		if _, failed := to.Write(buffer[:n]); errors.Join(err, failed) != nil {
 			break

@@ -40,12 +40,13 @@ type message struct {
 // delivery is one message that the consumer got.
 type delivery struct {
 	message         int
+	key             string // of Kafka
 	letter, redrive string // the headers; a list has none
 	replays         int
 }
 
-// newWorld makes a world around a Redis, or around the queues of a RabbitMQ.
-func newWorld(k *kind, server func() string, others *rabbit, rng *rand.Rand) *world {
+// newWorld makes a world around a Redis, or around the queues of another broker.
+func newWorld(k *kind, server func() string, others queues, rng *rand.Rand) *world {
 	w := &world{kind: k, queues: &redis{k, server}, server: server, rng: rng, died: map[send]bool{}}
 	if others != nil {
 		w.queues = others
@@ -54,7 +55,10 @@ func newWorld(k *kind, server func() string, others *rabbit, rng *rand.Rand) *wo
 }
 
 // failure is a dead message.
-func failure(n int) string {
+func (k *kind) failure(n int) string {
+	if k == topics {
+		return envelope(n)
+	}
 	return fmt.Sprintf(`{"original_job":{"order":%d},"error":"no answer from shard %d","attempt_count":3,`+
 		`"first_failed_at":"2026-01-15T10:30:01+00:00","last_failed_at":"2026-01-15T10:30:15+00:00",`+
 		`"queue_name":"%s","error_type":"TimeoutError"}`, n, n%5, orders)
@@ -76,7 +80,7 @@ func (w *world) die(n int) {
 	for range n {
 		w.messages = append(w.messages, message{at: time.Now()})
 		no := len(w.messages)
-		batches[queueOf(no)] = append(batches[queueOf(no)], entry{payload: failure(no)})
+		batches[queueOf(no)] = append(batches[queueOf(no)], entry{key: keyOf(no), payload: w.kind.failure(no)})
 		of[queueOf(no)] = append(of[queueOf(no)], no)
 	}
 	for queue, batch := range batches {
@@ -119,7 +123,7 @@ func (w *world) process(news []found) {
 	again, sends := map[string][]entry{}, map[string][]send{}
 	for _, f := range news {
 		w.read, w.last = append(w.read, f), f.id
-		d := delivery{message: order(f.payload)}
+		d := delivery{message: order(f.payload), key: f.key}
 		for i := 0; i+1 < len(f.headers); i += 2 {
 			switch f.headers[i] {
 			case deadletter.HeaderLetter:
@@ -133,7 +137,7 @@ func (w *world) process(news []found) {
 		w.deliveries = append(w.deliveries, d)
 		if !w.healthy && d.message > 0 && d.message <= len(w.messages) && w.rng.IntN(4) == 0 {
 			queue := queueOf(d.message)
-			again[queue] = append(again[queue], entry{failure(d.message), f.headers})
+			again[queue] = append(again[queue], entry{f.key, w.kind.failure(d.message), f.headers})
 			sends[queue] = append(sends[queue], d.send())
 		}
 	}
