@@ -50,6 +50,16 @@ type Result struct {
 	Err error
 }
 
+// ProcessEnded is the error of an attempt that did not end: its process was killed, called os.Exit, ran out of memory,
+// or lost the partition without noticing. Such an attempt is counted from the second time on, because which event a
+// process was in when it ended is not known the first time.
+type ProcessEnded struct{}
+
+// Error implements error.
+func (ProcessEnded) Error() string {
+	return "the process ended during the attempt: it was killed, exited, or lost the partition"
+}
+
 // ConsumerOptions are the settings of a Consumer.
 type ConsumerOptions struct {
 	// Kafka says how to reach the brokers: kgo.SeedBrokers, TLS, SASL. Required. Options of the group are set after them.
@@ -64,8 +74,9 @@ type ConsumerOptions struct {
 	Handler func(ctx context.Context, event *kgo.Record) error
 	// Letters takes the events that failed for good. The Consumer runs it. Required.
 	Letters *DeadLetters
-	// MaxAttempts counts all attempts of an event, the first included: after so many failures it is a dead letter. 1 to
-	// 1000. Defaults to 3.
+	// MaxAttempts counts all attempts of an event, the first included: after so many failures it is a dead letter. An
+	// attempt that ends the process is a failure if it is not the first one that does; see ProcessEnded. 1 to 1000.
+	// Defaults to 3.
 	MaxAttempts int
 	// RetryBase is the delay after the first failure; it doubles with each. 1ms to 24h. Defaults to 1s.
 	RetryBase time.Duration
@@ -247,9 +258,17 @@ func (c *Consumer) poll(ctx context.Context) {
 	}
 }
 
-// commitLoop commits what is done until ctx ends.
+// commitLoop commits what is done until ctx ends: every second, and when a partition is far ahead.
 func (c *Consumer) commitLoop(ctx context.Context) {
-	for clock.Sleep(ctx, commitInterval) == nil {
+	tick := time.NewTicker(commitInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-c.progress.due:
+		}
 		if err := c.progress.commit(nil); err != nil {
 			c.o.Logger.Warn("offsets cannot be committed; trying again", "error", err)
 		}
@@ -276,14 +295,18 @@ func (c *Consumer) all() []place {
 // assigned begins with partitions that the group has given to this member.
 func (c *Consumer) assigned(ctx context.Context, _ *kgo.Client, m map[string][]int32) {
 	<-c.ready
-	counts, err := c.progress.counts(ctx, places(m))
+	pasts, err := c.progress.pasts(ctx, places(m))
 	if err != nil {
 		c.o.Logger.Warn("the counts of failures cannot be read; they begin at 0", "error", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, at := range places(m) {
-		c.partitions[at] = c.begin(at, counts[at])
+		was, ok := pasts[at]
+		if !ok {
+			was = unread
+		}
+		c.partitions[at] = c.begin(at, was)
 	}
 }
 
@@ -315,6 +338,7 @@ func (c *Consumer) end(list []place, commit bool) {
 		p.wait(c.o.DrainTimeout)
 	}
 	if commit && len(ending) > 0 {
+		c.progress.stop(list)
 		if err := c.progress.commit(list); err != nil {
 			c.o.Logger.Warn("offsets cannot be committed; their events run again", "error", err)
 		}

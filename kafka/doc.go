@@ -23,7 +23,8 @@
 // Delivery is at least once. Events of a partition run one after another, in their order, and partitions run at the
 // same time. An event that failed is run again before those behind it; other partitions go on. The number of its
 // failures is stored with the offset that the group has committed, so it survives a restart and moves with the
-// partition to another member. It is gone when the event succeeds.
+// partition to another member. It is gone when the event succeeds. After a process that ended without a word, the
+// beginnings of attempts are stored as well, so that an event which ends its process becomes a dead letter too.
 //
 // An offset is committed when all events before it have succeeded or are dead letters. A dead letter that Kafka does
 // not take is written to files, the spool, and sent later, also by the next process. When the spool is full, the
@@ -31,6 +32,6 @@
 //
 // # Reading
 //
-// The package contains no engine and no database driver. Begin with consumer.go, then partition.go and progress.go;
-// dead_letters.go sends, letter.go has the format.
+// The package contains no engine and no database driver. Begin with consumer.go, then partition.go, progress.go and
+// note.go; dead_letters.go sends, letter.go has the format.
 package kafka

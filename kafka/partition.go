@@ -17,6 +17,9 @@ const (
 	maxQueued, fewQueued = 2000, 1000
 	// storePause is the pause after a dead letter that could not be stored; it doubles up to maxStorePause.
 	storePause, maxStorePause = time.Second, time.Minute
+	// watch is how many events are watched after a member that did not stop in good order. It may have been so far ahead
+	// of what it had committed.
+	watch = 2 * often
 	// jitter is the greatest share of a delay that is added to it.
 	jitter = 0.25
 )
@@ -30,8 +33,13 @@ type place struct {
 // partition runs the events of one partition, one after another.
 type partition struct {
 	*Consumer
-	at    place
-	first count // of the event at the offset that was committed
+	at   place
+	past past // how the former member left it
+
+	// The events whose attempts are still noted before they begin, because the former member did not stop in good order:
+	// one of them may have ended it. And whether an attempt was noted.
+	watched int
+	noted   bool
 
 	// running is the context of the handler, stopping that of its pauses.
 	running, stopping context.Context
@@ -45,8 +53,11 @@ type partition struct {
 }
 
 // begin starts to run the events of a partition.
-func (c *Consumer) begin(at place, first count) *partition {
-	p := &partition{Consumer: c, at: at, first: first, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+func (c *Consumer) begin(at place, was past) *partition {
+	p := &partition{Consumer: c, at: at, past: was, done: make(chan struct{}), wake: make(chan struct{}, 1)}
+	if !was.stopped {
+		p.watched = watch
+	}
 	p.running, p.abort = context.WithCancel(context.Background())
 	p.stopping, p.stop = context.WithCancel(p.running)
 	// An earlier time with this partition may have paused it.
@@ -118,6 +129,7 @@ func (p *partition) run() {
 		}
 		p.o.OnResult(r, result)
 		p.progress.done(p.at, r)
+		p.unwatch(r, result.Failures)
 		p.count(func(s *ConsumerStats) {
 			if result.DeadLetter {
 				s.DeadLetter++
@@ -131,10 +143,19 @@ func (p *partition) run() {
 // settle runs an event until it succeeds or is stored as a dead letter. It is false when the partition ends before.
 func (p *partition) settle(r *kgo.Record) (Result, bool) {
 	var result Result
-	if p.first.offset == r.Offset {
-		result.Failures = p.first.failures
+	if p.past.offset == r.Offset {
+		result.Failures = p.past.failures
+		if p.past.started {
+			p.failed(&result, ProcessEnded{})
+			p.o.Logger.Warn("the former process ended during an attempt of an event", "topic", r.Topic,
+				"partition", r.Partition, "offset", r.Offset, "failures", result.Failures)
+			if result.DeadLetter {
+				return result, p.giveUp(r, result)
+			}
+		}
 	}
 	for {
+		p.begins(r, result.Failures)
 		err := attempt.Run(func() error { return p.o.Handler(p.running, r) })
 		if err == nil {
 			return result, true
@@ -142,11 +163,7 @@ func (p *partition) settle(r *kgo.Record) (Result, bool) {
 		if p.running.Err() != nil { // it was told to end; that is no failure of the event
 			return result, false
 		}
-		result.Failures++
-		result.Err = err
-		p.count(func(s *ConsumerStats) { s.Failures++ })
-		if result.Failures >= p.o.MaxAttempts || p.o.Permanent(err) {
-			result.DeadLetter = true
+		if p.failed(&result, err); result.DeadLetter {
 			return result, p.giveUp(r, result)
 		}
 		delay := p.delay(result.Failures)
@@ -159,6 +176,50 @@ func (p *partition) settle(r *kgo.Record) (Result, bool) {
 			return result, false
 		}
 	}
+}
+
+// failed counts a failure, and decides whether it was the last one.
+func (p *partition) failed(result *Result, err error) {
+	result.Failures++
+	result.Err = err
+	result.DeadLetter = result.Failures >= p.o.MaxAttempts || p.o.Permanent(err)
+	p.count(func(s *ConsumerStats) { s.Failures++ })
+}
+
+// begins stores that an attempt begins, where the process may end in it: the event has failed before, or the former
+// member did not stop in good order. The first event of a partition is noted too, as one that has not started: the
+// group must not have that the former member has stopped when this one ends.
+func (p *partition) begins(r *kgo.Record, failures int) {
+	n := note{failures: failures, started: p.watched > 0 || failures > 0}
+	if p.noted && !n.started {
+		return
+	}
+	p.noted = true
+	if err := p.progress.begins(p.at, r, n); err != nil {
+		p.watched = 0 // Kafka does not answer, and must not hold up one event after the other
+		p.o.Logger.Warn("the beginning of an attempt cannot be stored; if the process ends, it is not counted",
+			"topic", r.Topic, "partition", r.Partition, "offset", r.Offset, "error", err)
+	}
+}
+
+// unwatch stores that an event is done whose attempt was noted, unless the note of the next one follows at once.
+func (p *partition) unwatch(r *kgo.Record, failures int) {
+	noted := p.watched > 0 || failures > 0
+	p.watched = max(p.watched-1, 0)
+	if !noted || p.watched > 0 && p.waiting() {
+		return
+	}
+	if err := p.progress.commit([]place{p.at}); err != nil {
+		p.o.Logger.Warn("an offset cannot be committed; trying again", "topic", r.Topic, "partition", r.Partition,
+			"error", err)
+	}
+}
+
+// waiting reports whether there is a next event.
+func (p *partition) waiting() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.queue) > 0
 }
 
 // giveUp stores a dead letter. While that is not possible it tries again: the event is not passed over.

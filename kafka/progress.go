@@ -4,23 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taskerhq/tasker/internal/clock"
 )
 
-// metadataPrefix begins the text that is stored with an offset while the event there has failed.
-const metadataPrefix = "tasker failures="
+// often is after how many events a partition is committed before its time: an event that ends the process is then not
+// far behind the offset that the group has.
+const often = 1000
 
-// count is how often the event at an offset failed.
-type count struct {
-	offset   int64
-	failures int
+// past is what the group has of a partition, and how its former member left it.
+type past struct {
+	offset int64 // -1: nothing
+	note
 }
 
 // progress is how far the partitions of a consumer are. It is stored with the group: an offset, and with it how often
@@ -28,6 +30,7 @@ type count struct {
 type progress struct {
 	client *kgo.Client
 	group  string
+	due    chan struct{} // a commit should not wait for its time
 
 	committing sync.Mutex
 	mu         sync.Mutex
@@ -36,28 +39,54 @@ type progress struct {
 
 // mark is how far a partition is.
 type mark struct {
-	offset   kgo.EpochOffset
-	failures int
-	version  int // changes with the mark
-	stored   int // the version that the group has
+	offset kgo.EpochOffset
+	note
+	version int // changes with the mark
+	stored  int // the version that the group has
+	ahead   int // events since the group was given one
 }
 
 func newProgress(client *kgo.Client, group string) *progress {
-	return &progress{client: client, group: group, places: map[place]*mark{}}
+	return &progress{client: client, group: group, due: make(chan struct{}, 1), places: map[place]*mark{}}
 }
 
 // done notes that an event needs no more care. It is committed later.
 func (g *progress) done(at place, r *kgo.Record) {
-	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}, 0)
+	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}, note{})
+}
+
+// begins commits that an attempt of an event begins. The offset is that of the event.
+func (g *progress) begins(at place, r *kgo.Record, n note) error {
+	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset}, n)
+	for ends := time.Now().Add(commitTimeout); ; {
+		err := g.commit(nil) // partitions that wait for this share a commit
+		// While the group settles who has what, the broker refuses commits for a moment.
+		if !errors.Is(err, kerr.RebalanceInProgress) || time.Now().After(ends) {
+			return err
+		}
+		_ = clock.Sleep(context.Background(), 20*time.Millisecond) // it cannot fail
+	}
 }
 
 // failed commits how often an event has failed. The offset is that of the event: it is delivered again.
 func (g *progress) failed(at place, r *kgo.Record, failures int) error {
-	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset}, failures)
+	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset}, note{failures: failures})
 	return g.commit([]place{at})
 }
 
-func (g *progress) set(at place, offset kgo.EpochOffset, failures int) {
+// stop notes that partitions are left in good order: no attempt of their events is under way.
+func (g *progress) stop(list []place) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, at := range list {
+		if m := g.places[at]; m != nil {
+			m.started, m.stopped = false, true
+			m.version++
+		}
+	}
+}
+
+func (g *progress) set(at place, offset kgo.EpochOffset, n note) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m := g.places[at]
@@ -65,8 +94,14 @@ func (g *progress) set(at place, offset kgo.EpochOffset, failures int) {
 		m = &mark{}
 		g.places[at] = m
 	}
-	m.offset, m.failures = offset, failures
+	m.offset, m.note = offset, n
 	m.version++
+	if m.ahead++; m.ahead == often {
+		select {
+		case g.due <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // forget drops partitions that belong to others now.
@@ -116,22 +151,20 @@ func (g *progress) changed(only []place) map[place]mark {
 	for _, at := range only {
 		if m := g.places[at]; m != nil && m.version != m.stored {
 			out[at] = *m
+			m.ahead = 0
 		}
 	}
 	return out
 }
 
-// withMetadata puts the numbers of failures into a commit.
+// withMetadata puts the notes into a commit.
 func withMetadata(ctx context.Context, marks map[place]mark) context.Context {
 	return kgo.PreCommitFnContext(ctx, func(request *kmsg.OffsetCommitRequest) error {
 		for i := range request.Topics {
 			t := &request.Topics[i]
 			for j := range t.Partitions {
 				p := &t.Partitions[j]
-				text := ""
-				if n := marks[place{t.Topic, p.Partition}].failures; n > 0 {
-					text = metadataPrefix + strconv.Itoa(n)
-				}
+				text := marks[place{t.Topic, p.Partition}].String()
 				p.Metadata = &text
 			}
 		}
@@ -160,8 +193,8 @@ func (g *progress) stored(marks map[place]mark, answer *kmsg.OffsetCommitRespons
 	return failure
 }
 
-// counts reads how often the events at the committed offsets have failed.
-func (g *progress) counts(ctx context.Context, list []place) (map[place]count, error) {
+// pasts reads what the group has of partitions.
+func (g *progress) pasts(ctx context.Context, list []place) (map[place]past, error) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	topics := make([]string, 0, len(list))
@@ -172,16 +205,11 @@ func (g *progress) counts(ctx context.Context, list []place) (map[place]count, e
 	if err != nil {
 		return nil, fmt.Errorf("read the offsets of group %s: %w", g.group, err)
 	}
-	out := map[place]count{}
+	out := map[place]past{}
 	for _, at := range list {
-		// Without a count, no offset matches.
-		out[at] = count{offset: -1}
-		if o, ok := stored.Lookup(at.topic, at.n); ok && o.Err == nil {
-			if text, ok := strings.CutPrefix(o.Metadata, metadataPrefix); ok {
-				if n, err := strconv.Atoi(text); err == nil && n > 0 {
-					out[at] = count{offset: o.At, failures: n}
-				}
-			}
+		out[at] = unread
+		if o, ok := stored.Lookup(at.topic, at.n); ok && o.Err == nil && o.At >= 0 {
+			out[at] = past{offset: o.At, note: parseNote(o.Metadata)}
 		}
 	}
 	return out, nil
