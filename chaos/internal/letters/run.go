@@ -197,17 +197,22 @@ func (r *run) until(ctx context.Context, busy func(context.Context) (string, err
 	}
 }
 
-// settle ends the failures of the consumer, and redrives until nothing is open.
+// settle ends the failures of the consumer, and redrives until nothing is open, and nothing waits for its time: after
+// sends that failed a policy waits for minutes.
 func (r *run) settle(ctx context.Context) error {
 	r.world.heal()
 	return r.until(ctx, func(ctx context.Context) (string, error) {
 		busy, err := r.busy(ctx)
-		if err != nil || !strings.HasPrefix(busy, "open") {
+		state, _, _ := strings.Cut(busy, ":")
+		of := deadletters.LetterState(state)
+		if err != nil || of != deadletters.LetterOpen && of != deadletters.LetterScheduled {
 			return busy, err
 		}
 		for _, source := range []string{byHand, automatic} {
+			all := redrive(source, 200)
+			all.Selection.State = of
 			if _, err := ask(ctx, r.nodes, func(b deadletters.Backend) (*deadletters.Redrive, error) {
-				return b.CreateRedrive(ctx, redrive(source, 200))
+				return b.CreateRedrive(ctx, all)
 			}); err != nil && !refused(err) {
 				return "", err
 			}
