@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,12 +22,14 @@ import (
 	"github.com/taskerhq/tasker/internal/testserver"
 )
 
-// Server is a Kafka, broker and controller in one, that belongs to one test or process. Its methods can be called from
-// several goroutines.
+// Server is a Kafka, broker and controller in one, or the second broker of a Cluster, that belongs to one test or
+// process. Its methods can be called from several goroutines.
 type Server struct {
 	server     *testserver.Server
 	program    program
-	controller int // a port
+	id         int     // of the node
+	first      *Server // the controller of its cluster; nil: it is one itself
+	controller int     // a port
 	settings   map[string]string
 	listeners  []Listener
 }
@@ -51,6 +54,11 @@ func Start(t testing.TB, settings map[string]string, more ...Listener) *Server {
 
 // Launch is Start without a test: the caller closes the broker. It ends with the process at the latest.
 func Launch(settings map[string]string, more ...Listener) (*Server, error) {
+	return launch(settings, nil, more...)
+}
+
+// launch starts a broker: one by itself, or one beside the first of a cluster.
+func launch(settings map[string]string, first *Server, more ...Listener) (*Server, error) {
 	p, err := find()
 	if err != nil {
 		return nil, err
@@ -59,8 +67,10 @@ func Launch(settings map[string]string, more ...Listener) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{program: p, settings: settings, listeners: more}
-	if s.controller, err = testserver.FreePort(); err != nil {
+	s := &Server{program: p, settings: settings, listeners: more, id: 1, first: first}
+	if first != nil {
+		s.id, s.controller = 2, first.controller
+	} else if s.controller, err = testserver.FreePort(); err != nil {
 		return nil, errors.Join(err, home.Close())
 	}
 	s.server = &testserver.Server{Name: "Kafka", Home: home, Kill: os.Kill, Program: s.command, Greet: greet}
@@ -72,7 +82,10 @@ func Launch(settings map[string]string, more ...Listener) (*Server, error) {
 
 // defaults are settings for one broker with little memory that starts fast. Retention acts every second.
 func (s *Server) defaults(port int) map[string]string {
-	listen := fmt.Sprintf("PLAINTEXT://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d", port, s.controller)
+	listen, roles := fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", port), "broker"
+	if s.first == nil {
+		listen, roles = fmt.Sprintf("%s,CONTROLLER://127.0.0.1:%d", listen, s.controller), "broker,controller"
+	}
 	advertise := fmt.Sprintf("PLAINTEXT://127.0.0.1:%d", port)
 	protocols := "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"
 	for _, l := range s.listeners {
@@ -82,8 +95,8 @@ func (s *Server) defaults(port int) map[string]string {
 		protocols += "," + l.Name + ":" + l.Protocol
 	}
 	return map[string]string{
-		"process.roles":                  "broker,controller",
-		"node.id":                        "1",
+		"process.roles":                  roles,
+		"node.id":                        strconv.Itoa(s.id),
 		"controller.quorum.voters":       fmt.Sprintf("1@127.0.0.1:%d", s.controller),
 		"controller.listener.names":      "CONTROLLER",
 		"listeners":                      listen,

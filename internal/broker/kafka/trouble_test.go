@@ -15,11 +15,12 @@ import (
 	"github.com/taskerhq/tasker/internal/kafkatest"
 )
 
-// TestRebalance: members come and go while a topic is read. No message is acknowledged twice, and none is lost.
+// TestRebalance: two members join and leave all the time while a topic is written and read. No message is acknowledged
+// twice, and none is lost.
 func TestRebalance(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 6)
-	const total = 3000
+	const total, batch = 20_000, 200
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var mu sync.Mutex
@@ -27,15 +28,15 @@ func TestRebalance(t *testing.T) {
 	read := func(rounds int) {
 		r := receiver(t, open(t, url), topic)
 		for range rounds {
-			batch, err := r.Receive(ctx, 50)
+			got, err := r.Receive(ctx, batch)
 			if err != nil {
 				break
 			}
-			if err := r.Ack(ctx, batch); err != nil {
+			if err := r.Ack(ctx, got); err != nil {
 				t.Errorf("ack: %v", err)
 			}
 			mu.Lock()
-			for _, m := range batch {
+			for _, m := range got {
 				counts[string(m.Payload)]++
 			}
 			if len(counts) == total {
@@ -48,15 +49,16 @@ func TestRebalance(t *testing.T) {
 		}
 	}
 	var wg sync.WaitGroup
-	wg.Go(func() { read(total) })
-	wg.Go(func() { // others join and leave
-		for range 4 {
-			read(5)
-		}
-	})
-	d := open(t, url)
-	for i := 0; i < total; i += 100 {
-		send(t, d, topic, numbered(total)[i:i+100]...)
+	for member := range 2 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				read(10 + 5*member)
+			}
+		})
+	}
+	d, messages := open(t, url), numbered(total)
+	for i := 0; i < total; i += batch {
+		send(t, d, topic, messages[i:i+batch]...)
 	}
 	wg.Wait()
 	for p, n := range counts {

@@ -168,26 +168,32 @@ func newIntakeRig(t *testing.T, broker, database string) *intakeRig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.driver.Close() })
-	if database == "SQLite" {
-		path := sqlitetest.File(t)
+	r.useDatabase(database)
+	return r
+}
+
+// useDatabase gives nodes a new SQLite or PostgreSQL.
+func (r *intakeRig) useDatabase(name string) {
+	r.t.Helper()
+	if name == "SQLite" {
+		path := sqlitetest.File(r.t)
 		r.db = func() faulty {
-			s, err := sqlite.Open(t.Context(), path, nil)
+			s, err := sqlite.Open(r.t.Context(), path, nil)
 			if err != nil {
-				t.Fatal(err)
+				r.t.Fatal(err)
 			}
 			return &faultySQLite{Store: s}
 		}
-	} else {
-		dsn := pgtest.DSN(t)
-		r.db = func() faulty {
-			s, err := postgres.Open(t.Context(), dsn, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return &faultyPostgres{Store: s}
-		}
+		return
 	}
-	return r
+	dsn := pgtest.DSN(r.t)
+	r.db = func() faulty {
+		s, err := postgres.Open(r.t.Context(), dsn, nil)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		return &faultyPostgres{Store: s}
+	}
 }
 
 // deaf is a receiver whose acknowledgements may get lost.
