@@ -102,6 +102,8 @@ type SourceBackend interface {
 	DropSource(ctx context.Context, namespace, name string, act Act) error
 	// Sources returns the sources of a namespace, or all (""), and how they stand.
 	Sources(ctx context.Context, namespace string) ([]SourceStatus, error)
+	// Source returns a source, how it stands, and the policies that decide about its letters.
+	Source(ctx context.Context, namespace, name string) (*SourceStatus, error)
 	// TestSource connects to the broker of a source once, and reports how that went in SourceStatus.Error.
 	TestSource(ctx context.Context, namespace, name string) (*SourceStatus, error)
 	// PauseSource stops reading a source, or continues it.

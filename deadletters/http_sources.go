@@ -34,6 +34,15 @@ func (s server) Sources(ctx context.Context, namespace string) ([]SourceStatus, 
 	return out.Sources, nil
 }
 
+// Source implements SourceBackend.
+func (s server) Source(ctx context.Context, namespace, name string) (*SourceStatus, error) {
+	path, err := sourcePath(namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return fetch[SourceStatus](ctx, s, "get source", path, nil)
+}
+
 // TestSource implements SourceBackend.
 func (s server) TestSource(ctx context.Context, namespace, name string) (*SourceStatus, error) {
 	path, err := sourcePath(namespace, name)

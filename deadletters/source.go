@@ -45,6 +45,9 @@ type SourceStatus struct {
 	Error string      `json:"error,omitempty" doc:"The last one."`
 	Since time.Time   `json:"since,omitzero" doc:"When it entered the state."`
 	Open  int         `json:"open" doc:"Open letters, up to 10,000."`
+	// Policies are those that decide about letters of the source: one for each origin that has one, then that for all
+	// others. They are in the answer to Source.
+	Policies []Policy `json:"policies,omitempty" doc:"In the answer to a request for one source."`
 	// Preview is in the answer to a test of a source with an intake.
 	Preview []IntakePreview `json:"preview,omitempty" doc:"What the first messages would become; in the answer to a test of a source with an intake, where its broker can show messages."`
 }

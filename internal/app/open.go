@@ -45,6 +45,7 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 		Drivers:       drivers,
 		RabbitMQ:      rabbit(cfg, tel),
 		Sources:       cfg.DeadLetterSources(),
+		Policies:      cfg.DeadLetterPolicies(),
 		DefaultPolicy: cfg.DefaultPolicy(), ReadBatch: cfg.DLQ.BatchSize,
 		Gone: tel.Gone,
 		Intaken: func(namespace, source string, of inbox.Intaken) {

@@ -103,6 +103,7 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 		"GET /v1/redrives/{redrive_uuid}/items":      {at + "/items", ""},
 		"GET /v1/sources":                            {"/v1/sources", ""},
 		"POST /v1/sources":                           {"/v1/sources", `{"name":"more","driver":"http"}`},
+		"GET /v1/sources/{namespace}/{name}":         {web, ""},
 		"DELETE /v1/sources/{namespace}/{name}":      {spare, ""},
 		"POST /v1/sources/{namespace}/{name}/test":   {web + "/test", ""},
 		"POST /v1/sources/{namespace}/{name}/pause":  {web + "/pause", ""},

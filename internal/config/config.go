@@ -23,8 +23,8 @@ type Config struct {
 	// Defaults to none: the API is open to every caller that reaches it.
 	Keys []access.Key
 	// Sources are the sources of dead letters that a node knows from the beginning: name, driver, url, queue, format,
-	// targets, max_replays, max_open and namespace. Each is saved at the first start with it, and again when it has
-	// changed here. Defaults to none.
+	// targets, max_replays, max_open, intake, namespace and policies. Each source and each policy is saved at the first
+	// start with it, and again when it has changed here. Defaults to none.
 	Sources []Source
 	// Webhooks receive events of the inbox, signed. Defaults to none.
 	Webhooks []Webhook

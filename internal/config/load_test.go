@@ -264,6 +264,20 @@ func TestLoadProblems(t *testing.T) {
 			"tasker.yaml:4:15: sources[2].driver must not be empty",
 			"tasker.yaml:4:6: sources[2].name is the name of sources[0] too",
 		}},
+		{"PoliciesOfASource", "sources:\n  - name: a\n    driver: http\n    policies:\n" +
+			"      - {strategy: hope, max_retries: -1}\n" +
+			"      - {origin: o, strategy: exponential, base_seconds: 60, cap_seconds: 30}\n" +
+			"      - {origin: o, strategy: scheduled, time_of_day: '3:30', only_error_types: [a, '']}\n" +
+			"      - {origin: p, strategy: fixed, max_age_seconds: -1, base_seconds: 1e99}\n", nil, []string{
+			"tasker.yaml:5:10: sources[0].policies[0].strategy must be one of manual, immediate, fixed, exponential, scheduled",
+			"tasker.yaml:5:26: sources[0].policies[0].max_retries must be from 1 to 1000",
+			"tasker.yaml:6:62: sources[0].policies[1].cap_seconds must not be shorter than base",
+			"tasker.yaml:7:42: sources[0].policies[2].time_of_day must be a time of day such as 03:30",
+			"tasker.yaml:7:85: sources[0].policies[2].only_error_types[1] must not be empty",
+			"tasker.yaml:7:10: sources[0].policies[2].origin is that of policies[1] too",
+			"tasker.yaml:8:59: sources[0].policies[3].base_seconds must be from 0s to 720h0m0s",
+			"tasker.yaml:8:38: sources[0].policies[3].max_age_seconds must be from 0s to 87600h0m0s",
+		}},
 		{"Intake", "sources:\n  - name: a\n    driver: memory\n    queue: q\n    intake:\n      template: t\n" +
 			"      max_retries: 3\n      tags: ['']\n      on_failure: {write: q}\n", nil, []string{
 			"tasker.yaml:7:7: sources[0].intake.max_retries goes with task_type only: a template has its own",

@@ -21,6 +21,7 @@ type Source struct {
 	MaxReplays int
 	MaxOpen    int
 	Intake     *Intake
+	Policies   []Policy
 }
 
 // Intake is the intake of a source; see deadletter.Intake.
@@ -84,6 +85,7 @@ func (l *loader) validateSources() {
 			at := path + fieldPath(p.Location)
 			l.problem(l.place(at), at+" %s", p.Message)
 		}
+		l.validatePolicies(path, s, l.cfg.Sources[i].Policies)
 		name := s.Namespace + "/" + s.Name
 		if of, twice := first[name]; twice {
 			l.problem(l.place(path+".name"), "%s.name is the name of sources[%d] too", path, of)

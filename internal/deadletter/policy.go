@@ -66,7 +66,7 @@ const (
 	SetByOperator      Setter = "operator"      // over the API
 	SetByPreset        Setter = "preset"        // likewise, with the settings of a preset
 	SetByConfiguration Setter = "configuration" // the file of a node
-	SetByEnvironment   Setter = "environment"   // variables of a node; the policy is not stored
+	SetByEnvironment   Setter = "environment"   // variables of a node
 	SetByDefault       Setter = "default"       // nobody: letters are left to operators
 )
 

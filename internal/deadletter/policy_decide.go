@@ -132,30 +132,6 @@ func (p *Policy) exhausted(reason string) Decision {
 	return Decision{Verdict: VerdictDiscard, Reason: reason}
 }
 
-// PolicyFor returns the policy for an origin of a source, or nil. list has policies of one namespace, in any order; of
-// those that apply, the first of these decides: that of the origin in the source, that of the origin in all sources,
-// that of the source, that of all sources.
-func PolicyFor(list []*Policy, source, origin string) *Policy {
-	var best *Policy
-	rank := 0
-	for _, p := range list {
-		if p.Source != "" && p.Source != source || p.Origin != "" && p.Origin != origin {
-			continue
-		}
-		n := 1
-		if p.Origin != "" {
-			n += 2
-		}
-		if p.Source != "" {
-			n++
-		}
-		if n > rank {
-			best, rank = p, n
-		}
-	}
-	return best
-}
-
 // due is when a letter is sent. After a send that failed an immediate policy waits as an exponential one does by
 // default: a broker that is down for a minute must not cost all retries.
 func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {

@@ -1,6 +1,7 @@
 package deadletter_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -23,6 +24,25 @@ func TestPolicyFor(t *testing.T) {
 		if got := deadletter.PolicyFor(append(c.list, others...), "s", "o"); got != c.want {
 			t.Errorf("of %+v: %+v", c.list, got)
 		}
+	}
+}
+
+// TestPoliciesOf: each origin has the policy that PolicyFor finds, and the rest comes last.
+func TestPoliciesOf(t *testing.T) {
+	t.Parallel()
+	all, source := &deadletter.Policy{}, &deadletter.Policy{Source: "s"}
+	a, b := &deadletter.Policy{Origin: "a"}, &deadletter.Policy{Source: "s", Origin: "b"}
+	other, hidden := &deadletter.Policy{Source: "x", Origin: "c"}, &deadletter.Policy{Origin: "b"}
+	got := deadletter.PoliciesOf([]*deadletter.Policy{all, b, hidden, source, other, a}, "s")
+	if !slices.Equal(got, []*deadletter.Policy{a, b, source}) {
+		t.Errorf("of s: %+v", got)
+	}
+	if got := deadletter.PoliciesOf([]*deadletter.Policy{all, b, hidden}, "y"); !slices.Equal(got,
+		[]*deadletter.Policy{hidden, all}) {
+		t.Errorf("of y: %+v", got)
+	}
+	if got := deadletter.PoliciesOf([]*deadletter.Policy{b, other}, "y"); len(got) != 0 {
+		t.Errorf("without one: %+v", got)
 	}
 }
 

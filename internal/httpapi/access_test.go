@@ -57,6 +57,7 @@ var needs = map[string]string{
 	"act-on-redrive": "dead-letters:redrive", "list-redrives": "read dead-letters:read",
 	"get-redrive": "read dead-letters:read", "list-redrive-items": "read dead-letters:read",
 	"list-sources": "read dead-letters:read sources:admin", "save-source": "sources:admin",
+	"get-source":    "read dead-letters:read sources:admin",
 	"remove-source": "sources:admin",
 	"test-source":   "sources:admin", "pause-source": "sources:admin", "resume-source": "sources:admin",
 	"list-webhooks": "admin", "test-webhook": "admin",

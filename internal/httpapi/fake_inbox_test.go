@@ -193,6 +193,11 @@ func (b fakeInbox) Sources(_ context.Context, namespace string) ([]deadletters.S
 		b.f.note(namespace)
 }
 
+func (b fakeInbox) Source(_ context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
+	return &deadletters.SourceStatus{Source: *cannedSource(), State: deadletters.SourceReading, Open: 4,
+		Policies: []deadletters.Policy{{Source: name, Strategy: deadletters.Manual}}}, b.f.note(namespace + "/" + name)
+}
+
 func (b fakeInbox) TestSource(_ context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
 	return &deadletters.SourceStatus{Source: *cannedSource(), State: deadletters.SourceLost, Error: "refused"},
 		b.f.note(namespace + "/" + name)

@@ -167,6 +167,7 @@ func examples() []example {
 		{"save-source", "POST", "/v1/sources", `{"name":"billing","driver":"http","targets":["orders*"]}`, 201,
 			`"name":"billing"`},
 		{"remove-source", "DELETE", source + "?reason=gone", "", 200, `{"removed":true}`},
+		{"get-source", "GET", source, "", 200, `"policies":[{`},
 		{"test-source", "POST", source + "/test", "", 200, `"state":"lost"`},
 		{"pause-source", "POST", source + "/pause", `{"reason":"upgrade"}`, 200, `"paused":true`},
 		{"resume-source", "POST", source + "/resume", "", 200, `"name":"billing"`},

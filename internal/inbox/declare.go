@@ -11,8 +11,12 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// declaredNote begins the key of the note that holds the hash of a source's entry in the configuration.
-const declaredNote = "source:"
+// declaredNote and declaredPolicyNote begin the keys of the notes that hold the hash of a source's, or a policy's,
+// entry in the configuration.
+const declaredNote, declaredPolicyNote = "source:", "policy:"
+
+// declaredBy is whose act it is.
+var declaredBy = By{Actor: engine.System, Reason: "the configuration of a node names it"}
 
 // Declare saves the sources of a node's configuration. It saves a source at the first start with its entry, and again
 // when the entry has changed. In between the database rules: operators change, pause and remove a source at run time,
@@ -28,21 +32,60 @@ func (in *Inbox) Declare(ctx context.Context, sources []*deadletter.Source) erro
 }
 
 func (in *Inbox) declare(ctx context.Context, s *deadletter.Source) error {
-	entry, err := json.Marshal(s)
+	key := declaredNote + s.Namespace + "/" + s.Name
+	hash, err := in.changedEntry(ctx, key, s)
+	if err != nil || hash == "" {
+		return err
+	}
+	_, err = in.saveSource(ctx, s, declaredBy, "",
+		func(ctx context.Context, tx engine.Tx, known, next *deadletter.Source) error {
+			next.Paused = known != nil && known.Paused // to pause is an act of an operator, never a setting
+			return in.db.NoteStore().Note(ctx, tx, key, hash)
+		})
+	return err
+}
+
+// DeclarePolicies saves the policies of the sources of a node's configuration, as Declare does with sources: a policy
+// that has left the configuration stays until somebody removes it.
+func (in *Inbox) DeclarePolicies(ctx context.Context, policies []*deadletter.Policy) error {
+	for _, p := range policies {
+		if err := in.declarePolicy(ctx, p); err != nil {
+			return fmt.Errorf("policy %s of namespace %s in the configuration: %w", policyName(p), p.Namespace, err)
+		}
+	}
+	return nil
+}
+
+func (in *Inbox) declarePolicy(ctx context.Context, p *deadletter.Policy) error {
+	entry := *p
+	entry.SetFrom, entry.SetBy = "", ""                                   // another file with the same settings changes nothing
+	names, err := json.Marshal([]string{p.Namespace, p.Source, p.Origin}) // they may have any character
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	// A hash, because the URL may hold a password, and notes are not where secrets belong.
-	sum := sha256.Sum256(entry)
-	hash, key := hex.EncodeToString(sum[:]), declaredNote+s.Namespace+"/"+s.Name
-	notes := in.db.NoteStore()
-	if known, err := notes.FindNote(ctx, key); err != nil || known == hash {
+	key := declaredPolicyNote + string(names)
+	hash, err := in.changedEntry(ctx, key, &entry)
+	if err != nil || hash == "" {
 		return err
 	}
-	_, err = in.saveSource(ctx, s, By{Actor: engine.System, Reason: "the configuration of a node names it"}, "",
-		func(ctx context.Context, tx engine.Tx, known, next *deadletter.Source) error {
-			next.Paused = known != nil && known.Paused // to pause is an act of an operator, never a setting
-			return notes.Note(ctx, tx, key, hash)
-		})
+	_, err = in.savePolicy(ctx, p, declaredBy, "", func(ctx context.Context, tx engine.Tx) error {
+		return in.db.NoteStore().Note(ctx, tx, key, hash)
+	})
 	return err
+}
+
+// changedEntry returns the hash of an entry of the configuration; "" if it was saved as it is.
+func (in *Inbox) changedEntry(ctx context.Context, key string, entry any) (string, error) {
+	text, err := json.Marshal(entry)
+	if err != nil {
+		return "", fmt.Errorf("encode: %w", err)
+	}
+	// A hash, because a URL may hold a password, and notes are not where secrets belong.
+	sum := sha256.Sum256(text)
+	hash := hex.EncodeToString(sum[:])
+	known, err := in.db.NoteStore().FindNote(ctx, key)
+	if err != nil || known == hash {
+		return "", err
+	}
+	return hash, nil
 }

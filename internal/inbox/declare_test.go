@@ -2,6 +2,7 @@ package inbox_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -42,6 +43,65 @@ func TestDeclaredSources(t *testing.T) {
 		}
 		err := r.Declare(t.Context(), []*deadletter.Source{{Namespace: "default", Name: "x", Driver: "carrier-pigeon"}})
 		r.refused(err, task.Invalid)
+	})
+}
+
+// TestDeclaredPolicies: a policy is saved at the first start with its entry and when the entry has changed; in between
+// operators change and remove it. The source shows it with where it is from.
+func TestDeclaredPolicies(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		source := &deadletter.Source{Namespace: "default", Name: "declared", Driver: inbox.HTTP}
+		if err := r.Declare(t.Context(), []*deadletter.Source{source}); err != nil {
+			t.Fatal(err)
+		}
+		entry := deadletter.Policy{Namespace: "default", Source: "declared", Origin: "orders",
+			Strategy: deadletter.Fixed, Base: time.Second, SetFrom: deadletter.SetByConfiguration,
+			SetBy: "a.yaml"}.WithDefaults()
+		start := func() *deadletter.Policy {
+			t.Helper()
+			if err := r.DeclarePolicies(t.Context(), []*deadletter.Policy{&entry}); err != nil {
+				t.Fatal(err)
+			}
+			st, err := r.Source(t.Context(), "default", "declared")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := st.Policies[len(st.Policies)-1]; last.Origin != "" || last.SetFrom != deadletter.SetByDefault ||
+				last.Strategy != deadletter.Manual {
+				t.Errorf("other origins have %+v", last)
+			}
+			if len(st.Policies) == 1 {
+				return nil
+			}
+			return st.Policies[0]
+		}
+		if p := start(); p == nil || p.Base != time.Second || p.SetFrom != deadletter.SetByConfiguration ||
+			p.SetBy != "a.yaml" || p.SetAt == 0 || p.Version != 1 {
+			t.Fatalf("the first start saved %+v", p)
+		}
+		operators := entry
+		operators.Base, operators.SetFrom = time.Minute, ""
+		if _, err := r.SavePolicy(t.Context(), &operators, inbox.By{Actor: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		entry.SetBy = "b.yaml" // with the same settings
+		if p := start(); p.Base != time.Minute || p.SetFrom != deadletter.SetByOperator || p.SetBy != "ann" ||
+			p.Version != 2 {
+			t.Errorf("a restart made %+v of the policy of an operator", p)
+		}
+		entry.Base = time.Hour
+		if p := start(); p.Base != time.Hour || p.SetBy != "b.yaml" || p.Version != 3 {
+			t.Errorf("a changed entry made %+v", p)
+		}
+		if err := r.DropPolicy(t.Context(), "default", "declared", "orders", inbox.By{}); err != nil {
+			t.Fatal(err)
+		}
+		if p := start(); p != nil {
+			t.Errorf("a restart brought back %+v", p)
+		}
+		entry.Strategy = "hope"
+		r.refused(r.DeclarePolicies(t.Context(), []*deadletter.Policy{&entry}), task.Invalid)
 	})
 }
 

@@ -36,7 +36,10 @@ func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By, ke
 	before func(ctx context.Context, tx engine.Tx) error,
 ) (*deadletter.Policy, error) {
 	next := p.WithDefaults()
-	next.SetFrom, next.SetBy, next.SetAt = cmp.Or(p.SetFrom, deadletter.SetByOperator), by.Actor, in.now()
+	next.SetFrom, next.SetAt = cmp.Or(p.SetFrom, deadletter.SetByOperator), in.now()
+	if next.SetFrom != deadletter.SetByConfiguration && next.SetFrom != deadletter.SetByEnvironment {
+		next.SetBy = by.Actor
+	}
 	if problems := next.Validate(); len(problems) > 0 {
 		return nil, &task.Error{Code: task.Invalid, Message: "the policy was not saved", Problems: problems}
 	}
@@ -161,6 +164,20 @@ type policies struct {
 func (in *Inbox) policiesOf(ctx context.Context, namespace string) (policies, error) {
 	all, err := in.store.Policies(ctx, namespace)
 	return policies{all, in.opts.DefaultPolicy}, err
+}
+
+// ofSource returns the policies that decide about letters of a source, that for all other origins last.
+func (p policies) ofSource(s *deadletter.Source) []*deadletter.Policy {
+	out := deadletter.PoliciesOf(p.list, s.Name)
+	if n := len(out); n > 0 && out[n-1].Origin == "" {
+		return out
+	}
+	last := deadletter.Policy{Strategy: deadletter.Manual, SetFrom: deadletter.SetByDefault}
+	if p.rest != nil {
+		last = *p.rest
+	}
+	last.Namespace = s.Namespace
+	return append(out, &last)
 }
 
 // of returns the policy of a letter, or nil.

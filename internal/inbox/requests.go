@@ -193,4 +193,6 @@ type SourceStatus struct {
 	Open  int // open letters, up to 10,000
 	// Preview is what the first messages would become; of TestSource and a source with an intake.
 	Preview []IntakePreview
+	// Policies are those that decide about its letters, that for all other origins last; of Inbox.Source.
+	Policies []*deadletter.Policy
 }

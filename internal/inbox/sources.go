@@ -259,6 +259,24 @@ func (in *Inbox) Sources(ctx context.Context, namespace string) ([]SourceStatus,
 	return out, nil
 }
 
+// Source returns a source, how it stands, and the policies that decide about its letters. NotFound when there is none.
+func (in *Inbox) Source(ctx context.Context, namespace, name string) (*SourceStatus, error) {
+	s, err := in.source(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	st, err := in.status(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	all, err := in.policiesOf(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	st.Policies = all.ofSource(s)
+	return &st, nil
+}
+
 // status returns how a source stands, from its row and the number of its open letters. Whether its broker answers is
 // known to the node that reads it, and to TestSource.
 func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (SourceStatus, error) {

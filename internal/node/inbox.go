@@ -89,8 +89,9 @@ func openRuler(s engine.Database) (*inbox.Ruler, engine.Grouper) {
 
 func compileRule(r *deadletter.Rule) (inbox.RuleProgram, []task.Problem) { return rule.Compile(r) }
 
-// declareSources saves the sources of the configuration.
-func declareSources(ctx context.Context, in *inbox.Inbox, sources []*deadletter.Source) error {
+// declareSources saves the sources of the configuration, and their policies.
+func declareSources(ctx context.Context, in *inbox.Inbox, sources []*deadletter.Source, policies []*deadletter.Policy,
+) error {
 	if len(sources) == 0 {
 		return nil
 	}
@@ -99,5 +100,8 @@ func declareSources(ctx context.Context, in *inbox.Inbox, sources []*deadletter.
 			Message: "the database keeps no dead letters, and sources are configured",
 			Hint:    "name another database, or remove sources from the configuration"}
 	}
-	return local.ToError(in.Declare(ctx, sources))
+	if err := in.Declare(ctx, sources); err != nil {
+		return local.ToError(err)
+	}
+	return local.ToError(in.DeclarePolicies(ctx, policies))
 }

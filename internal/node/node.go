@@ -56,6 +56,8 @@ type Options struct {
 	Drivers driver.Registry
 	// Sources are the sources of dead letters of the configuration: each is saved when it is new or has changed.
 	Sources []*deadletter.Source
+	// Policies are those of the sources; they are saved likewise.
+	Policies []*deadletter.Policy
 	// Carriers connect sources of dead letters with brokers, by the names of their drivers. They are used in addition to
 	// those that a node has, and in place of one of the same name.
 	Carriers map[string]inbox.Carrier
@@ -145,7 +147,7 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 		return nil, err
 	}
 	loops = append(loops, removal...)
-	if err := declareSources(ctx, in, opts.Sources); err != nil {
+	if err := declareSources(ctx, in, opts.Sources, opts.Policies); err != nil {
 		return nil, err
 	}
 	return &Node{Backend: b, engine: e, store: s, dispatcher: d, rabbit: rabbit, inbox: in, closers: closers,

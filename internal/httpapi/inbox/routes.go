@@ -111,6 +111,8 @@ func (f *family) sourceRoutes() {
 	add(f, get("/v1/sources", "list-sources", "List sources of dead letters and how they stand", read, 0), f.sources)
 	add(f, post("/v1/sources", "save-source", "Add or change a source of dead letters", admin, creates|conflicts),
 		f.saveSource)
+	add(f, get("/v1/sources/{namespace}/{name}", "get-source", "Get a source and the policies of its letters", read, 0),
+		f.source)
 	add(f, del("/v1/sources/{namespace}/{name}", "remove-source", "Remove a source; its letters stay", admin, conflicts),
 		f.dropSource)
 	add(f, post("/v1/sources/{namespace}/{name}/test", "test-source", "Connect to the broker of a source once", admin,

@@ -93,6 +93,13 @@ func (f *family) dropSource(ctx context.Context, params *sourceRemoval, _ *endpo
 	return endpoint.OK(removal{true}), err
 }
 
+// source serves GET /v1/sources/{namespace}/{name}: also the policies that decide about the letters of the source.
+func (f *family) source(ctx context.Context, params *SourcePath, _ *endpoint.None,
+) (endpoint.Answer[*deadletters.SourceStatus], error) {
+	status, err := f.backend.Source(ctx, params.Namespace, params.Name)
+	return endpoint.OK(status), err
+}
+
 // testSource serves POST /v1/sources/{namespace}/{name}/test. A broker that does not answer is a 200 with the state
 // lost.
 func (f *family) testSource(ctx context.Context, params *SourcePath, _ *endpoint.Nothing,

@@ -32,14 +32,9 @@ func (b *Backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest)
 	return &shown, nil
 }
 
-// policyFields are the fields that the API names in another way than the domain: the domain has durations, the API
-// numbers of seconds.
-var policyFields = map[string]string{"/base": "/base_seconds", "/cap": "/cap_seconds", "/at": "/time_of_day",
-	"/max_age": "/max_age_seconds", "/only_types": "/only_error_types"}
-
 // policyError is shownError with the API's names of the fields.
 func policyError(err error) error {
-	for domain, public := range policyFields {
+	for domain, public := range deadletter.PolicyFields {
 		err = relocated(err, domain, public)
 	}
 	return err

@@ -88,6 +88,7 @@ type Sources interface {
 	// Sources returns sources and how they stand; "" is all namespaces of the key.
 	Sources(ctx context.Context, namespace string) ([]inbox.SourceStatus, error)
 	// TestSource asks the broker of a source whether its queue exists.
+	Source(ctx context.Context, namespace, name string) (*inbox.SourceStatus, error)
 	TestSource(ctx context.Context, namespace, name string) (*inbox.SourceStatus, error)
 	// PauseSource stops reading a source, or continues.
 	PauseSource(ctx context.Context, namespace, name string, paused bool, by inbox.By) (*deadletter.Source, error)

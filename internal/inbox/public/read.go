@@ -162,16 +162,11 @@ func ids(of []uuid.UUID) []task.ID {
 // defaultNamespace is the namespace of an object that names none.
 const defaultNamespace = "default"
 
-// timeOfDay converts HH:MM, in UTC, to the time since midnight. time.Parse accepts 3:30 as well, so the length is
-// checked.
+// timeOfDay converts HH:MM, in UTC, to the time since midnight.
 func (r *reader) timeOfDay(at, s string) time.Duration {
-	if s == "" {
-		return 0
+	t, err := deadletter.ParseTimeOfDay(s)
+	if err != nil {
+		r.bad(at, err.Error())
 	}
-	t, err := time.Parse("15:04", s)
-	if err != nil || len(s) != len("15:04") || strings.ContainsAny(s, "+-") {
-		r.bad(at, "must be a time of day such as 03:30")
-		return 0
-	}
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute
+	return t
 }

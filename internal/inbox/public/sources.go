@@ -55,6 +55,19 @@ func (b *Backend) Sources(ctx context.Context, namespace string) ([]deadletters.
 	return out, nil
 }
 
+// Source implements deadletters.SourceBackend.
+func (b *Backend) Source(ctx context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
+	status, err := b.inbox.Source(ctx, cmp.Or(namespace, defaultNamespace), name)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	shown := shownStatus(status)
+	for _, p := range status.Policies {
+		shown.Policies = append(shown.Policies, shownPolicy(p))
+	}
+	return &shown, nil
+}
+
 // TestSource implements deadletters.SourceBackend.
 func (b *Backend) TestSource(ctx context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
 	status, err := b.inbox.TestSource(ctx, cmp.Or(namespace, defaultNamespace), name)
