@@ -2,11 +2,13 @@ package kafka_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taskerhq/tasker/internal/kafkatest"
@@ -46,7 +48,7 @@ func consume(b *testing.B, cut bool) {
 	for i := 0; b.Loop(); i++ {
 		group := fmt.Sprintf("%sbilling-%d", prefix, i)
 		if cut {
-			leave(b, url, group, topic, partitions)
+			leave(b, url, group, topic, partitions, "")
 		}
 		began := time.Now()
 		var n atomic.Int64
@@ -68,12 +70,15 @@ func consume(b *testing.B, cut bool) {
 	}
 }
 
-// leave commits the beginning of a topic as a member that did not end in good order.
-func leave(b testing.TB, url, group, topic string, partitions int) {
-	offsets := map[string]map[int32]kgo.EpochOffset{topic: {}}
+// leave commits the beginning of a topic, with a text, as a member that did not end in good order.
+func leave(t testing.TB, url, group, topic string, partitions int, text string) {
+	t.Helper()
+	offsets := kadm.Offsets{}
 	for n := range partitions {
-		offsets[topic][int32(n)] = kgo.EpochOffset{Epoch: -1}
+		offsets.Add(kadm.Offset{Topic: topic, Partition: int32(n), LeaderEpoch: -1, Metadata: text})
 	}
-	client := kafkatest.Client(b, url, kgo.ConsumerGroup(group))
-	client.CommitOffsetsSync(b.Context(), offsets, nil)
+	answer, err := kafkatest.Admin(t, url).CommitOffsets(t.Context(), group, offsets)
+	if err = errors.Join(err, answer.Error()); err != nil {
+		t.Fatal(err)
+	}
 }

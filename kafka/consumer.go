@@ -51,8 +51,8 @@ type Result struct {
 }
 
 // ProcessEnded is the error of an attempt that did not end: its process was killed, called os.Exit, ran out of memory,
-// or lost the partition without noticing. Such an attempt is counted from the second time on, because which event a
-// process was in when it ended is not known the first time.
+// or lost the partition without noticing. Such an attempt is counted from the third time on, because which event a
+// process was in when it ended is not known the first times.
 type ProcessEnded struct{}
 
 // Error implements error.
@@ -75,7 +75,7 @@ type ConsumerOptions struct {
 	// Letters takes the events that failed for good. The Consumer runs it. Required.
 	Letters *DeadLetters
 	// MaxAttempts counts all attempts of an event, the first included: after so many failures it is a dead letter. An
-	// attempt that ends the process is a failure if it is not the first one that does; see ProcessEnded. 1 to 1000.
+	// attempt that ends the process is a failure if it is not one of the first two that do; see ProcessEnded. 1 to 1000.
 	// Defaults to 3.
 	MaxAttempts int
 	// RetryBase is the delay after the first failure; it doubles with each. 1ms to 24h. Defaults to 1s.

@@ -10,6 +10,7 @@ import (
 type note struct {
 	failures int  // of the event there, without an attempt that has started
 	started  bool // an attempt of the event has begun
+	among    int  // attempts of so many events, from the one there on, may have begun
 	stopped  bool // the member has left the partition in good order
 }
 
@@ -21,6 +22,7 @@ const (
 	noteMark     = "tasker"
 	noteFailures = "failures="
 	noteStarted  = "started"
+	noteAmong    = "among="
 	noteStopped  = "stopped"
 )
 
@@ -32,6 +34,9 @@ func (n note) String() string {
 	}
 	if n.started {
 		text += " " + noteStarted
+	}
+	if n.among > 0 {
+		text += " " + noteAmong + strconv.Itoa(n.among)
 	}
 	if n.stopped {
 		text += " " + noteStopped
@@ -49,11 +54,11 @@ func parseNote(text string) (n note) {
 		return n
 	}
 	for _, word := range words[1:] {
-		switch of, ok := strings.CutPrefix(word, noteFailures); {
-		case ok:
-			if failures, err := strconv.Atoi(of); err == nil && failures > 0 {
-				n.failures = failures
-			}
+		switch name, value, _ := strings.Cut(word, "="); {
+		case name+"=" == noteFailures:
+			n.failures = positive(value)
+		case name+"=" == noteAmong:
+			n.among = positive(value)
 		case word == noteStarted:
 			n.started = true
 		case word == noteStopped:
@@ -61,4 +66,13 @@ func parseNote(text string) (n note) {
 		}
 	}
 	return n
+}
+
+// positive reads a number; 0 if it is none.
+func positive(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
 }

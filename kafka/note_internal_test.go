@@ -10,6 +10,7 @@ func TestNote(t *testing.T) {
 		"tasker stopped":                    {stopped: true},
 		"tasker failures=2":                 {failures: 2},
 		"tasker started":                    {started: true},
+		"tasker among=50":                   {among: 50},
 		"tasker failures=2 started":         {failures: 2, started: true},
 		"tasker failures=1000 stopped":      {failures: 1000, stopped: true},
 		"tasker failures=1 started stopped": {failures: 1, started: true, stopped: true},

@@ -20,6 +20,8 @@ const (
 	// watch is how many events are watched after a member that did not stop in good order. It may have been so far ahead
 	// of what it had committed.
 	watch = 2 * often
+	// blockEvents is how many of them are noted at a time.
+	blockEvents = 50
 	// jitter is the greatest share of a delay that is added to it.
 	jitter = 0.25
 )
@@ -36,10 +38,11 @@ type partition struct {
 	at   place
 	past past // how the former member left it
 
-	// The events whose attempts are still noted before they begin, because the former member did not stop in good order:
-	// one of them may have ended it. And whether an attempt was noted.
-	watched int
-	noted   bool
+	// The former member did not stop in good order, and an event may have ended it: one of those that are watched. They
+	// are noted in blocks, before they begin. A member that ends in a block leaves its events as suspects, which are noted
+	// one by one.
+	watched, block, suspects int // events that are left
+	noted                    bool
 
 	// running is the context of the handler, stopping that of its pauses.
 	running, stopping context.Context
@@ -56,7 +59,7 @@ type partition struct {
 func (c *Consumer) begin(at place, was past) *partition {
 	p := &partition{Consumer: c, at: at, past: was, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	if !was.stopped {
-		p.watched = watch
+		p.watched, p.suspects = watch, was.among
 	}
 	p.running, p.abort = context.WithCancel(context.Background())
 	p.stopping, p.stop = context.WithCancel(p.running)
@@ -128,8 +131,7 @@ func (p *partition) run() {
 			return
 		}
 		p.o.OnResult(r, result)
-		p.progress.done(p.at, r)
-		p.unwatch(r, result.Failures)
+		p.finish(r, result.Failures)
 		p.count(func(s *ConsumerStats) {
 			if result.DeadLetter {
 				s.DeadLetter++
@@ -186,27 +188,34 @@ func (p *partition) failed(result *Result, err error) {
 	p.count(func(s *ConsumerStats) { s.Failures++ })
 }
 
-// begins stores that an attempt begins, where the process may end in it: the event has failed before, or the former
-// member did not stop in good order. The first event of a partition is noted too, as one that has not started: the
-// group must not have that the former member has stopped when this one ends.
+// begins stores that an attempt begins, where the process may end in it: the event has failed before, or it is a
+// suspect, or the first one of a block. The first event of a partition is noted in any case: the group must not have
+// that the former member has stopped when this one ends.
 func (p *partition) begins(r *kgo.Record, failures int) {
-	n := note{failures: failures, started: p.watched > 0 || failures > 0}
-	if p.noted && !n.started {
+	n := note{failures: failures, started: failures > 0 || p.suspects > 0}
+	switch {
+	case n.started:
+	case p.watched > 0 && p.block == 0:
+		p.block = blockEvents
+		n.among = p.block
+	case p.noted:
 		return
 	}
 	p.noted = true
 	if err := p.progress.begins(p.at, r, n); err != nil {
-		p.watched = 0 // Kafka does not answer, and must not hold up one event after the other
+		p.watched, p.block, p.suspects = 0, 0, 0 // Kafka does not answer, and must not hold up one event after the other
 		p.o.Logger.Warn("the beginning of an attempt cannot be stored; if the process ends, it is not counted",
 			"topic", r.Topic, "partition", r.Partition, "offset", r.Offset, "error", err)
 	}
 }
 
-// unwatch stores that an event is done whose attempt was noted, unless the note of the next one follows at once.
-func (p *partition) unwatch(r *kgo.Record, failures int) {
-	noted := p.watched > 0 || failures > 0
-	p.watched = max(p.watched-1, 0)
-	if !noted || p.watched > 0 && p.waiting() {
+// finish notes that an event is done. If its attempt was noted that is committed at once, unless the note of the next
+// one follows.
+func (p *partition) finish(r *kgo.Record, failures int) {
+	noted := failures > 0 || p.suspects > 0
+	p.watched, p.block, p.suspects = max(p.watched-1, 0), max(p.block-1, 0), max(p.suspects-1, 0)
+	p.progress.done(p.at, r, p.block)
+	if !noted || p.suspects > 0 && p.waiting() {
 		return
 	}
 	if err := p.progress.commit([]place{p.at}); err != nil {

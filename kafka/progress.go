@@ -50,12 +50,13 @@ func newProgress(client *kgo.Client, group string) *progress {
 	return &progress{client: client, group: group, due: make(chan struct{}, 1), places: map[place]*mark{}}
 }
 
-// done notes that an event needs no more care. It is committed later.
-func (g *progress) done(at place, r *kgo.Record) {
-	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}, note{})
+// done notes that an event needs no more care. It is committed later. Attempts of so many events behind it may begin
+// without another note.
+func (g *progress) done(at place, r *kgo.Record, among int) {
+	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset + 1}, note{among: among})
 }
 
-// begins commits that an attempt of an event begins. The offset is that of the event.
+// begins commits that attempts begin, of an event or of it and others behind it. The offset is that of the event.
 func (g *progress) begins(at place, r *kgo.Record, n note) error {
 	g.set(at, kgo.EpochOffset{Epoch: r.LeaderEpoch, Offset: r.Offset}, n)
 	for ends := time.Now().Add(commitTimeout); ; {
@@ -80,7 +81,7 @@ func (g *progress) stop(list []place) {
 	defer g.mu.Unlock()
 	for _, at := range list {
 		if m := g.places[at]; m != nil {
-			m.started, m.stopped = false, true
+			m.started, m.among, m.stopped = false, 0, true
 			m.version++
 		}
 	}
