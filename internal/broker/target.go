@@ -117,6 +117,42 @@ func (t *Target) Lag(ctx context.Context, queue string) ([]driver.PartitionLag, 
 	return lag, err
 }
 
+// LogParts returns what the parts of a queue hold; see driver.Log. driver.ErrNoLog where the broker keeps nothing.
+func (t *Target) LogParts(ctx context.Context, queue string, since, before time.Time) ([]driver.LogPart, error) {
+	d, err := t.link.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, ok := d.(driver.Log)
+	if !ok {
+		return nil, driver.ErrNoLog
+	}
+	parts, err := l.LogParts(ctx, queue, since, before)
+	if errors.Is(err, driver.ErrLost) {
+		t.link.drop(d)
+	}
+	return parts, err
+}
+
+// ReadLog reads messages of a part of a queue; see driver.Log.
+func (t *Target) ReadLog(ctx context.Context, queue string, part driver.LogPart, max int) ([]driver.Entry, int64,
+	error,
+) {
+	d, err := t.link.get(ctx)
+	if err != nil {
+		return nil, part.From, err
+	}
+	l, ok := d.(driver.Log)
+	if !ok {
+		return nil, part.From, driver.ErrNoLog
+	}
+	entries, next, err := l.ReadLog(ctx, queue, part, max)
+	if errors.Is(err, driver.ErrLost) {
+		t.link.drop(d)
+	}
+	return entries, next, err
+}
+
 // Send sends messages to a destination in their order, and returns a result for each. It blocks until all are decided:
 // what fails for a moment is tried again; when ctx ends, what was not sent is Unavailable. After a message that is
 // Unavailable or Uncertain, no later message of its key is sent, so that the order within a key stays.

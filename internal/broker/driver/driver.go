@@ -116,3 +116,27 @@ type Lagger interface {
 	// Lag returns the parts of a queue in their order.
 	Lag(ctx context.Context, queue string) ([]PartitionLag, error)
 }
+
+// LogPart is a range of a part of a log: from an offset up to another one, which is not included.
+type LogPart struct {
+	Partition int32
+	From, To  int64
+}
+
+// Entry is a message of a log.
+type Entry struct {
+	Offset int64
+	Message
+}
+
+// Log is what a Driver has if its queues keep messages that were received, under offsets that never change. Reading a
+// log changes nothing on the broker, and no reader's position.
+type Log interface {
+	// LogParts returns what the parts of a queue hold now, in their order: from the first message that is as new as
+	// since, up to the first one that is as new as before. A zero time is no bound.
+	LogParts(ctx context.Context, queue string, since, before time.Time) ([]LogPart, error)
+	// ReadLog returns the first messages of a part, up to max and about BatchBytes of them, and the offset to go on from:
+	// that of the end of the part once all is read. A *LossError says that the first messages are gone; next is behind
+	// them then.
+	ReadLog(ctx context.Context, queue string, part LogPart, max int) (entries []Entry, next int64, err error)
+}

@@ -27,6 +27,8 @@ var (
 	ErrBehind = errors.New("an earlier message of the same key was not sent")
 	// ErrLost: the connection is lost.
 	ErrLost = errors.New("connection lost")
+	// ErrNoLog: brokers of that kind keep no messages that were received. For good.
+	ErrNoLog = errors.New("the broker keeps no messages that were received")
 	// ErrClosed: the driver or the receiver was closed.
 	ErrClosed = errors.New("closed")
 )

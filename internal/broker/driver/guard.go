@@ -1,6 +1,9 @@
 package driver
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // guarded hides the secrets in the errors of a driver.
 type guarded struct {
@@ -8,7 +11,8 @@ type guarded struct {
 	secrets secrets
 }
 
-// guard returns a driver whose errors have no secrets. It is a Peeker if d is, and a Lagger if d is both.
+// guard returns a driver whose errors have no secrets. It is a Peeker if d is, a Lagger if d is both,
+// and a Log in any case.
 func guard(d Driver, s secrets) Driver {
 	g := &guarded{driver: d, secrets: s}
 	p, peeks := d.(Peeker)
@@ -48,6 +52,26 @@ func (g *guarded) Stat(ctx context.Context, queue string) (bool, int64, error) {
 
 // Close implements Driver.
 func (g *guarded) Close() error { return g.secrets.hide(g.driver.Close()) }
+
+// LogParts implements Log; ErrNoLog of a driver that has none.
+func (g *guarded) LogParts(ctx context.Context, queue string, since, before time.Time) ([]LogPart, error) {
+	l, ok := g.driver.(Log)
+	if !ok {
+		return nil, ErrNoLog
+	}
+	parts, err := l.LogParts(ctx, queue, since, before)
+	return parts, g.secrets.hide(err)
+}
+
+// ReadLog implements Log.
+func (g *guarded) ReadLog(ctx context.Context, queue string, part LogPart, max int) ([]Entry, int64, error) {
+	l, ok := g.driver.(Log)
+	if !ok {
+		return nil, part.From, ErrNoLog
+	}
+	entries, next, err := l.ReadLog(ctx, queue, part, max)
+	return entries, next, g.secrets.hide(err)
+}
 
 // guardedPeeker is a guarded driver that can peek.
 type guardedPeeker struct {

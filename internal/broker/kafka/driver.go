@@ -42,6 +42,7 @@ var (
 	_ driver.Driver = (*conn)(nil)
 	_ driver.Peeker = (*conn)(nil)
 	_ driver.Lagger = (*conn)(nil)
+	_ driver.Log    = (*conn)(nil)
 )
 
 // options are the parameters of a URL that are this driver's.

@@ -16,6 +16,8 @@ type Options struct {
 	MaxSize int
 	// NoPositions leaves the positions of messages empty, as RabbitMQ and Redis lists do.
 	NoPositions bool
+	// KeepLog keeps every message for ever, as a log that can be read again.
+	KeepLog bool
 	// Now is the clock that stamps messages. Defaults to time.Now.
 	Now func() time.Time
 }
@@ -81,6 +83,7 @@ var (
 	_ driver.Driver = (*conn)(nil)
 	_ driver.Peeker = (*conn)(nil)
 	_ driver.Lagger = (*conn)(nil)
+	_ driver.Log    = (*conn)(nil)
 )
 
 // use checks that the connection is open, and waits as long as the broker is slow.
@@ -155,7 +158,10 @@ func (b *Broker) accept(q *queue, m *driver.Message, behind map[string]bool, now
 		return err
 	}
 	// A confirmation may be lost after the message is in the queue; that is what makes a send uncertain.
-	q.push(m, now)
+	e := q.push(m, now)
+	if b.opts.KeepLog {
+		q.log = append(q.log, e)
+	}
 	return b.faults.confirms.next()
 }
 

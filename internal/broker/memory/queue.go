@@ -21,6 +21,8 @@ type queue struct {
 	fresh    []*entry // never delivered; those before head are gone
 	head     int
 
+	log []*entry // all that was ever sent, by number from 1; empty unless the broker keeps a log
+
 	wake chan struct{} // closed when receivers should look again
 }
 
@@ -35,11 +37,12 @@ type entry struct {
 func (q *queue) len() int { return len(q.returned) + len(q.fresh) - q.head }
 
 // push adds a copy of what a sender determines about a message. The copy is deep: a sender may reuse its memory.
-func (q *queue) push(m *driver.Message, now time.Time) {
+func (q *queue) push(m *driver.Message, now time.Time) *entry {
 	q.seq++
-	q.fresh = append(q.fresh, &entry{seq: q.seq, message: driver.Message{Key: bytes.Clone(m.Key),
-		Headers: copyHeaders(m.Headers), Payload: bytes.Clone(m.Payload), Time: now, Origin: q.name,
-		MessageID: m.MessageID}})
+	e := &entry{seq: q.seq, message: driver.Message{Key: bytes.Clone(m.Key), Headers: copyHeaders(m.Headers),
+		Payload: bytes.Clone(m.Payload), Time: now, Origin: q.name, MessageID: m.MessageID}}
+	q.fresh = append(q.fresh, e)
+	return e
 }
 
 // copyHeaders copies headers deeply.

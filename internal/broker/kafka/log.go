@@ -1,0 +1,155 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// logWait bounds how long a broker waits for messages that are in its log: it has them.
+const logWait = 500 * time.Millisecond
+
+// LogParts implements driver.Log. The end is where a reader of committed messages stops.
+func (c *conn) LogParts(ctx context.Context, topic string, since, before time.Time) ([]driver.LogPart, error) {
+	if _, err := c.topic(ctx, topic); err != nil {
+		return nil, err
+	}
+	starts, err := c.admin.ListStartOffsets(ctx, topic)
+	if err != nil {
+		return nil, c.fail(err)
+	}
+	list := c.admin.ListCommittedOffsets
+	if c.opts.uncommitted {
+		list = c.admin.ListEndOffsets
+	}
+	ends, err := list(ctx, topic)
+	if err != nil {
+		return nil, c.fail(err)
+	}
+	froms, tos := starts, ends
+	for _, bound := range []struct {
+		at time.Time
+		to *kadm.ListedOffsets
+	}{{since, &froms}, {before, &tos}} {
+		if bound.at.IsZero() {
+			continue
+		}
+		if *bound.to, err = c.admin.ListOffsetsAfterMilli(ctx, bound.at.UnixMilli(), topic); err != nil {
+			return nil, c.fail(err)
+		}
+	}
+	var parts []driver.LogPart
+	for n, start := range starts[topic] {
+		end, from, to := ends[topic][n], froms[topic][n], tos[topic][n]
+		if err := errors.Join(start.Err, end.Err, from.Err, to.Err); err != nil {
+			return nil, fmt.Errorf("the offsets of %s/%d: %w", topic, n, classify(err))
+		}
+		p := driver.LogPart{Partition: n, From: max(start.Offset, from.Offset), To: min(end.Offset, to.Offset)}
+		p.To = max(p.From, p.To)
+		parts = append(parts, p)
+	}
+	slices.SortFunc(parts, func(a, b driver.LogPart) int { return int(a.Partition - b.Partition) })
+	return parts, nil
+}
+
+// ReadLog implements driver.Log. It asks the leader of the partition itself, because only the answer to a fetch tells
+// how far it goes where the log has gaps: markers and messages of transactions, and what compaction has removed.
+func (c *conn) ReadLog(ctx context.Context, topic string, part driver.LogPart, max int) ([]driver.Entry, int64, error) {
+	next := part.From
+	for next < part.To {
+		of, err := c.topic(ctx, topic)
+		if err != nil {
+			return nil, next, err
+		}
+		fetched, behind, err := c.fetch(ctx, &of, part.Partition, next)
+		switch {
+		case errors.Is(err, kerr.OffsetOutOfRange):
+			return c.gap(ctx, topic, part, next)
+		case err != nil:
+			return nil, next, fmt.Errorf("read %s/%d: %w", topic, part.Partition, c.fail(err))
+		case behind <= next:
+			return nil, next, fmt.Errorf("read %s/%d: the broker returns nothing at offset %d", topic, part.Partition, next)
+		}
+		var entries []driver.Entry
+		next = min(behind, part.To)
+		for _, r := range fetched {
+			if r.Offset >= part.To {
+				break
+			}
+			if len(entries) == max {
+				next = r.Offset
+				break
+			}
+			entries = append(entries, driver.Entry{Offset: r.Offset, Message: message(r, of.ID)})
+		}
+		if len(entries) > 0 {
+			return entries, next, nil
+		}
+	}
+	return nil, next, nil
+}
+
+// fetch reads records of a partition from an offset on, and returns the offset behind what was read.
+func (c *conn) fetch(ctx context.Context, of *kadm.TopicDetail, partition int32, offset int64) ([]*kgo.Record, int64,
+	error,
+) {
+	at, ok := of.Partitions[partition]
+	if !ok {
+		return nil, offset, fmt.Errorf("%w: the topic %q has no partition %d", driver.ErrNotFound, of.Topic, partition)
+	}
+	if at.Err != nil {
+		return nil, offset, at.Err
+	}
+	isolation := kgo.ReadCommitted()
+	req := kmsg.NewPtrFetchRequest()
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(logWait.Milliseconds()), 1, fetchBytes
+	if req.IsolationLevel = 1; c.opts.uncommitted {
+		isolation, req.IsolationLevel = kgo.ReadUncommitted(), 0
+	}
+	req.SessionEpoch = -1 // no session
+	p := kmsg.NewFetchRequestTopicPartition()
+	p.Partition, p.FetchOffset, p.PartitionMaxBytes = partition, offset, fetchBytes/4
+	t := kmsg.NewFetchRequestTopic()
+	t.Topic, t.TopicID, t.Partitions = of.Topic, of.ID, []kmsg.FetchRequestTopicPartition{p}
+	req.Topics = []kmsg.FetchRequestTopic{t}
+	answer, err := req.RequestWith(ctx, c.client.Broker(int(at.Leader)))
+	if err == nil {
+		err = kerr.ErrorForCode(answer.ErrorCode)
+	}
+	if err != nil {
+		return nil, offset, err
+	}
+	if len(answer.Topics) != 1 || len(answer.Topics[0].Partitions) != 1 {
+		return nil, offset, errors.New("the broker answers for other partitions")
+	}
+	records, behind := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: offset, IsolationLevel: isolation,
+		Topic: of.Topic, Partition: partition}, &answer.Topics[0].Partitions[0], kgo.DefaultDecompressor(), nil)
+	return records.Records, behind, records.Err
+}
+
+// gap is the answer for offsets that the log does not have any more.
+func (c *conn) gap(ctx context.Context, topic string, part driver.LogPart, next int64) ([]driver.Entry, int64, error) {
+	starts, err := c.admin.ListStartOffsets(ctx, topic)
+	if err != nil {
+		return nil, next, c.fail(err)
+	}
+	start, ok := starts.Lookup(topic, part.Partition)
+	if !ok || start.Err != nil {
+		return nil, next, fmt.Errorf("the offsets of %s/%d: %w", topic, part.Partition, classify(start.Err))
+	}
+	to := min(start.Offset, part.To)
+	if to <= next { // the log ends before the offset: the topic is another one
+		to = part.To
+	}
+	return nil, to, &driver.LossError{Losses: []driver.Loss{{Where: fmt.Sprintf("%s/%d", topic, part.Partition),
+		From: next, To: to, Why: "the log does not have them any more"}}}
+}
