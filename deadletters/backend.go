@@ -20,6 +20,7 @@ type Backend interface {
 	SourceBackend
 	RuleBackend
 	WebhookBackend
+	ReplayBackend
 }
 
 // Of returns the Backend of a client: that of the server to which the client is connected, or that of the engine in
@@ -138,6 +139,20 @@ type WebhookBackend interface {
 	Webhooks(ctx context.Context) ([]Webhook, error)
 	// TestWebhook sends a signed test event to a webhook, once, and returns how it answered.
 	TestWebhook(ctx context.Context, name string) (*WebhookAnswer, error)
+}
+
+// ReplayBackend is the part of a Backend about replays of topics.
+type ReplayBackend interface {
+	// PreviewReplay returns what a replay would do, and stores nothing. It reads up to 10,000 messages, for up to 5 seconds.
+	PreviewReplay(ctx context.Context, req TopicReplayRequest) (*ReplayPreview, error)
+	// CreateReplay writes the range down: what is sent to the topic later is not included. CodeInvalid: the details say
+	// what is wrong with the topic. CodeConflict: the range is empty. CodeUnavailable: the broker does not answer.
+	CreateReplay(ctx context.Context, req TopicReplayRequest) (*TopicReplay, error)
+	// ActOnReplay starts, pauses, resumes or cancels a replay. CodeWrongState: its state does not allow that.
+	ActOnReplay(ctx context.Context, id uuid.UUID, act RedriveAct) (*TopicReplay, error)
+	Replay(ctx context.Context, id uuid.UUID) (*TopicReplay, error)
+	// Replays returns a page of replays, the newest first.
+	Replays(ctx context.Context, filter ReplayFilter) (*ReplayPage, error)
 }
 
 // Act says who acts and why, and on which state of the object.

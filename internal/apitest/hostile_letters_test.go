@@ -30,6 +30,9 @@ var lettersOf = map[string]base{
 	"post /v1/redrives/preview":                   {"", discardAll},
 	"post /v1/redrives":                           {"", discardAll},
 	"patch /v1/redrives/{redrive_uuid}":           {"", `{"action":"start"}`},
+	"post /v1/replays/preview":                    {"", `{"source":"t","since":"2026-03-01T12:00:00Z","headers":[{"name":"a","value":"b"}]}`},
+	"post /v1/replays":                            {"", `{"source":"t","key":"k","intake":{"task_type":"a"}}`},
+	"patch /v1/replays/{replay_uuid}":             {"", `{"action":"start"}`},
 	"post /v1/sources":                            {"", `{"name":"t","driver":"http"}`},
 	"post /v1/sources/{namespace}/{name}/test":    {"", `{}`},
 	"post /v1/sources/{namespace}/{name}/pause":   {"", `{}`},
@@ -56,7 +59,7 @@ func init() { maps.Copy(baseOf, lettersOf) }
 func (h *attacker) prepareLetters() {
 	h.t.Helper()
 	if !strings.HasPrefix(h.path, "/v1/dead-letters") && !strings.HasPrefix(h.path, "/v1/groups") &&
-		!strings.HasPrefix(h.path, "/v1/redrives") && !strings.HasPrefix(h.path, "/v1/sources") &&
+		!strings.HasPrefix(h.path, "/v1/redrives") && !strings.HasPrefix(h.path, "/v1/replays") && !strings.HasPrefix(h.path, "/v1/sources") &&
 		!strings.HasPrefix(h.path, "/v1/policies") && !strings.HasPrefix(h.path, "/v1/rules") &&
 		!strings.HasPrefix(h.path, "/api/dlq/") && !strings.HasPrefix(h.path, "/api/v1/dlq/") {
 		return
@@ -95,7 +98,7 @@ func (h *attacker) prepareLetters() {
 		h.made("/v1/groups/"+other+"/merge", `{"groups":["`+group+`"]}`, nil)
 	}
 	maps.Copy(h.known, map[string]any{"letter_uuid": letter, "group_id": group, "other_group": other,
-		"redrive_uuid": redrive.RedriveUUID, "queue_name": "t", "job_id": letter, "target": target,
+		"redrive_uuid": redrive.RedriveUUID, "replay_uuid": uuid.Nil, "queue_name": "t", "job_id": letter, "target": target,
 		"event_id": "1" + some})
 }
 

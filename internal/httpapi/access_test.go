@@ -55,6 +55,9 @@ var needs = map[string]string{
 	// of the operation redrive on letters; see TestOperationsNeedTheirPermission
 	"preview-redrive": "dead-letters:redrive", "create-redrive": "dead-letters:redrive",
 	"act-on-redrive": "dead-letters:redrive", "list-redrives": "read dead-letters:read",
+	"preview-replay": "dead-letters:redrive", "create-replay": "dead-letters:redrive",
+	"act-on-replay": "dead-letters:redrive", "list-replays": "read dead-letters:read",
+	"get-replay":  "read dead-letters:read",
 	"get-redrive": "read dead-letters:read", "list-redrive-items": "read dead-letters:read",
 	"list-sources": "read dead-letters:read sources:admin", "save-source": "sources:admin",
 	"get-source":    "read dead-letters:read sources:admin",

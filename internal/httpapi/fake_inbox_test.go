@@ -15,6 +15,7 @@ import (
 var (
 	letterID  = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f80")
 	redriveID = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f81")
+	replayID  = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f82")
 )
 
 const groupID = "00000000000000ab"

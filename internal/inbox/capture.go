@@ -21,6 +21,8 @@ type Arrival struct {
 	// Redelivered: the broker says that it has delivered the message before. False means that it does not say so, or, if
 	// Exact, that it has not: then an equal message is another one.
 	Redelivered, Exact bool
+	// Reread: it was read again from a topic in which messages do not die, so it is no return of a letter.
+	Reread bool
 }
 
 // maxReports bounds the messages of one call.
@@ -58,6 +60,14 @@ func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []
 
 // capture is Capture for arrivals that are prepared.
 func (in *Inbox) capture(ctx context.Context, of *deadletter.Source, arrivals []prepared) ([]Receipt, error) {
+	return in.captureWith(ctx, of, arrivals, nil)
+}
+
+// captureWith is capture with what else the transaction does at its end, unless that is nil. Then many of the messages
+// may be letters already.
+func (in *Inbox) captureWith(ctx context.Context, of *deadletter.Source, arrivals []prepared,
+	also func(context.Context, engine.Tx, []Receipt) error,
+) ([]Receipt, error) {
 	// The stored settings count, not those that the caller has read some time ago.
 	known, err := in.store.FindSource(ctx, of.Namespace, of.Name)
 	if err != nil {
@@ -81,14 +91,16 @@ func (in *Inbox) capture(ctx context.Context, of *deadletter.Source, arrivals []
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.
 			c := &capture{in: in, ctx: ctx, tx: tx, source: of, full: full, policies: policies, now: in.now(),
-				look: run > 0 || full != nil, decisions: newDecisions()}
+				look: run > 0 || full != nil || also != nil, decisions: newDecisions()}
 			if known == nil {
 				if err := in.introduce(ctx, tx, of); err != nil {
 					return err
 				}
 			}
-			receipts, err = c.run(arrivals)
-			return err
+			if receipts, err = c.run(arrivals); err != nil || also == nil {
+				return err
+			}
+			return also(ctx, tx, receipts)
 		})
 		if task.CodeOf(err) != task.Conflict { // another transaction has stored one of them
 			break

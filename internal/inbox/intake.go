@@ -28,6 +28,8 @@ type intakeBatch struct {
 	refused  []*intake.Refusal
 	delayed  bool // a task waits before it may run
 	tried    bool // an earlier store may have been committed, and its answer lost
+	// also is what else the transaction does at its end; nil: nothing.
+	also func(context.Context, engine.Tx, Intaken) error
 }
 
 // Intaken is what became of the messages of a batch.
@@ -106,12 +108,14 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 			done = Intaken{Known: len(letters)}
 			refused := b.refusals(letters, places, receipts, &done)
 			if len(refused) == 0 {
-				return nil
+				return b.end(ctx, tx, done)
 			}
 			c := &capture{in: in, ctx: ctx, tx: tx, source: known, full: full, policies: policies, now: in.now(),
 				look: true, decisions: newDecisions()}
-			_, err := c.run(in.prepare(known, refused))
-			return err
+			if _, err := c.run(in.prepare(known, refused)); err != nil {
+				return err
+			}
+			return b.end(ctx, tx, done)
 		})
 		if err == nil {
 			return done, nil
@@ -121,6 +125,14 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 		}
 	}
 	return Intaken{}, err
+}
+
+// end does what else belongs to the transaction.
+func (b *intakeBatch) end(ctx context.Context, tx engine.Tx, done Intaken) error {
+	if b.also == nil {
+		return nil
+	}
+	return b.also(ctx, tx, done)
 }
 
 // submit submits the tasks in a transaction, and calls then in it with their receipts.

@@ -27,7 +27,11 @@ func (in *Inbox) previewIntake(ctx context.Context, s *deadletter.Source) ([]Int
 	if err != nil {
 		return nil, err
 	}
-	b := in.takeIn(s, intake.NewPlan(s), arrivals)
+	return in.previewed(ctx, in.takeIn(s, intake.NewPlan(s), arrivals)), nil
+}
+
+// previewed returns what the messages of a batch would become.
+func (in *Inbox) previewed(ctx context.Context, b *intakeBatch) []IntakePreview {
 	subs, places := b.submissions(nil)
 	refused := b.refused
 	for i, err := range in.tasks.CheckSubmissions(ctx, subs) {
@@ -35,11 +39,11 @@ func (in *Inbox) previewIntake(ctx context.Context, s *deadletter.Source) ([]Int
 			refused[places[i]] = refusalOf(err)
 		}
 	}
-	list := make([]IntakePreview, len(arrivals))
-	for i := range arrivals {
+	list := make([]IntakePreview, len(b.arrivals))
+	for i := range b.arrivals {
 		if list[i].Refusal = refused[i]; refused[i] == nil {
 			list[i].Task = b.orders[i]
 		}
 	}
-	return list, nil
+	return list
 }

@@ -40,6 +40,7 @@ type Carrier interface {
 	// Peek returns up to max messages at the front of a source as Read would, and leaves them there. ErrNoPeek: brokers
 	// of its kind cannot do that.
 	Peek(ctx context.Context, source *deadletter.Source, max int) ([]Arrival, error)
+	LogReader
 }
 
 // ErrNoPeek is why messages cannot be shown without taking them.

@@ -77,7 +77,7 @@ func (c *capture) loadReturning(arrivals []prepared) error {
 
 // bare reports whether a message has nothing but its content by which it could be recognised.
 func (a *Arrival) bare() bool {
-	return a.Letter.IsZero() && a.MessageID == "" && len(a.Content.Headers) == 0
+	return !a.Reread && a.Letter.IsZero() && a.MessageID == "" && len(a.Content.Headers) == 0
 }
 
 // recognise returns the letter that a message is, and whether it has returned; nil for a new one.

@@ -255,6 +255,18 @@ func (b *broker) Peek(context.Context, *deadletter.Source, int) ([]inbox.Arrival
 	return nil, inbox.ErrNoPeek
 }
 
+func (*broker) LogParts(context.Context, *deadletter.Source, string, time.Time, time.Time) ([]deadletter.ReplayPart,
+	error,
+) {
+	return nil, inbox.ErrNoLog
+}
+
+func (*broker) ReadLog(context.Context, *deadletter.Source, string, deadletter.ReplayPart, int) ([]inbox.LogEntry,
+	int64, error,
+) {
+	return nil, 0, inbox.ErrNoLog
+}
+
 func (b *broker) Read(ctx context.Context, _ *deadletter.Source, _ int,
 	capture func([]inbox.Arrival) (store func(context.Context) error), report func(error),
 ) {

@@ -32,6 +32,7 @@ type Store interface {
 	MoveRows
 	EventRows
 	IntakeRows
+	ReplayRows
 }
 
 // LetterRows are letters in a transaction.
@@ -405,4 +406,27 @@ type IntakeRows interface {
 	DropIntakeFailures(ctx context.Context, tx engine.Tx, ids []task.ID) error
 	// CountIntakeFailures counts failures that wait, up to a limit, and returns when the oldest of these was; 0 for none.
 	CountIntakeFailures(ctx context.Context, limit int) (n int, oldest task.Instant, err error)
+}
+
+// ReplayRows are replays of topics.
+type ReplayRows interface {
+	// AddReplay stores a replay, and SaveReplay what changes of it: state, version and progress.
+	AddReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error
+	SaveReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error
+	// Replay returns a replay, locked, or nil. Unlike a redrive it is locked after letters and groups.
+	Replay(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Replay, error)
+	// FindReplay returns a replay, or nil. ListReplays returns a page, the newest first.
+	FindReplay(ctx context.Context, id task.ID) (*deadletter.Replay, error)
+	ListReplays(ctx context.Context, f ReplayFilter) ([]*deadletter.Replay, error)
+	// RunningReplays returns up to limit replays that run, the oldest first.
+	RunningReplays(ctx context.Context, limit int) ([]*deadletter.Replay, error)
+	// OpenReplays counts the replays of a namespace that have not ended.
+	OpenReplays(ctx context.Context, tx engine.Tx, namespace string) (int, error)
+}
+
+// ReplayFilter selects a page of replays. Zero fields do not restrict.
+type ReplayFilter struct {
+	Namespace string
+	Below     task.ID // exclusive; zero starts at the newest
+	Limit     int
 }

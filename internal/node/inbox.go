@@ -65,6 +65,7 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inb
 	loops := []upkeep.Loop{
 		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage},
 		{Name: "inbox_redrives", Every: redriveEvery, Once: in.Advance},
+		{Name: "inbox_replays", Every: redriveEvery, Once: in.AdvanceReplays},
 		{Name: "inbox_due", Every: dueEvery, Once: in.SendDue},
 		{Name: "inbox_moves", Every: movesEvery, Once: in.AdvanceMoves},
 		{Name: "inbox_intake_failures", Every: dueEvery, Once: in.WriteFailures},

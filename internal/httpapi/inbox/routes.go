@@ -22,6 +22,7 @@ func Routes(api *endpoint.API, backend deadletters.Backend) {
 	f.letterRoutes()
 	f.groupRoutes()
 	f.redriveRoutes()
+	f.replayRoutes()
 	f.sourceRoutes()
 	f.ruleRoutes()
 	f.webhookRoutes()

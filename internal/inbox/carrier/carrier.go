@@ -217,6 +217,55 @@ func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) 
 	return arrivals, nil
 }
 
+// LogParts implements inbox.LogReader.
+func (c *Carrier) LogParts(ctx context.Context, source *deadletter.Source, topic string, since, before time.Time) (
+	[]deadletter.ReplayPart, error,
+) {
+	found, err := c.target(source, topic).LogParts(ctx, topic, since, before)
+	if err != nil {
+		return nil, logError(err)
+	}
+	parts := make([]deadletter.ReplayPart, len(found))
+	for i, p := range found {
+		parts[i] = deadletter.ReplayPart{Partition: p.Partition, From: p.From, To: p.To, Next: p.From}
+	}
+	return parts, nil
+}
+
+// ReadLog implements inbox.LogReader.
+func (c *Carrier) ReadLog(ctx context.Context, source *deadletter.Source, topic string, part deadletter.ReplayPart,
+	max int,
+) ([]inbox.LogEntry, int64, error) {
+	found, next, err := c.target(source, topic).ReadLog(ctx, topic, driver.LogPart{Partition: part.Partition,
+		From: part.Next, To: part.To}, max)
+	if lost := driver.Lost(err); lost > 0 {
+		return nil, next, &inbox.GoneError{Messages: lost, Why: err.Error()}
+	}
+	if err != nil {
+		return nil, next, logError(err)
+	}
+	entries := make([]inbox.LogEntry, len(found))
+	for i, e := range found {
+		entries[i] = inbox.LogEntry{Offset: e.Offset, Key: e.Key, Headers: e.Headers,
+			Arrival: func() inbox.Arrival { return Arrival(e.Message, source) }}
+		if !e.Time.IsZero() {
+			entries[i].At = task.At(e.Time)
+		}
+	}
+	return entries, next, nil
+}
+
+// logError tells what a retry does not change.
+func logError(err error) error {
+	switch {
+	case errors.Is(err, driver.ErrNoLog):
+		return inbox.ErrNoLog
+	case driver.Permanent(err):
+		return fmt.Errorf("%w: %w", inbox.ErrForGood, err)
+	}
+	return err
+}
+
 // reportStatus reports the state of a source every second: its last error, or nil when it is connected. The caller logs
 // changes only.
 func reportStatus(ctx context.Context, s *broker.Source, report func(error)) {

@@ -135,7 +135,7 @@ func newIntakeRig(t *testing.T, broker, database string) *intakeRig {
 	r := &intakeRig{t: t, kind: broker, queue: "jobs"}
 	switch broker {
 	case "memory":
-		b := memory.New(nil)
+		b := memory.New(&memory.Options{KeepLog: true})
 		b.Declare("jobs", "dlq:jobs")
 		r.open, r.url, r.declare = b.Open, "memory:", b.Declare
 	case "kafka":
@@ -229,6 +229,16 @@ func (d deafDriver) Open(ctx context.Context, queue string) (driver.Receiver, er
 
 func (d deafDriver) Peek(ctx context.Context, queue string, max int) ([]driver.Message, error) {
 	return d.Driver.(driver.Peeker).Peek(ctx, queue, max)
+}
+
+func (d deafDriver) LogParts(ctx context.Context, queue string, since, before time.Time) ([]driver.LogPart, error) {
+	return d.Driver.(driver.Log).LogParts(ctx, queue, since, before)
+}
+
+func (d deafDriver) ReadLog(ctx context.Context, queue string, part driver.LogPart, max int) ([]driver.Entry, int64,
+	error,
+) {
+	return d.Driver.(driver.Log).ReadLog(ctx, queue, part, max)
 }
 
 // start runs a node; stop ends it.

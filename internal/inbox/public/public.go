@@ -21,6 +21,16 @@ type Inbox interface {
 	Webhooks
 	Queues
 	Topics
+	Replays
+}
+
+// Replays are the use cases of replays of topics.
+type Replays interface {
+	PreviewReplay(ctx context.Context, req inbox.ReplayRequest) (*inbox.ReplayPreview, error)
+	CreateReplay(ctx context.Context, req inbox.ReplayRequest) (*deadletter.Replay, error)
+	ActOnReplay(ctx context.Context, id task.ID, what inbox.RedriveAct, by inbox.By) (*deadletter.Replay, error)
+	Replay(ctx context.Context, id task.ID) (*deadletter.Replay, error)
+	Replays(ctx context.Context, f inbox.ReplayFilter) ([]*deadletter.Replay, error)
 }
 
 // Letters are the use cases of single letters.

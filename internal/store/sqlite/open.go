@@ -164,7 +164,8 @@ func (s *Store) openIDs(ctx context.Context, seed uint64) (*task.Source, error) 
   coalesce((SELECT max(id) FROM tasker_workflow_steps), 0), coalesce((SELECT max(id) FROM tasker_workers), 0),
   coalesce((SELECT max(dlq_entry_uuid) FROM tasker_tasks_dlq), 0),
   coalesce((SELECT max(letter_id) FROM tasker_letters), 0),
-  coalesce((SELECT max(redrive_id) FROM tasker_redrives), 0)) FROM tasker_meta WHERE key = 'id_seed'`
+  coalesce((SELECT max(redrive_id) FROM tasker_redrives), 0),
+  coalesce((SELECT max(replay_id) FROM tasker_replays), 0)) FROM tasker_meta WHERE key = 'id_seed'`
 	err := s.conn.Query(ctx, find, nil, func(row store.Row) error { return row.Scan(&kept, &last) })
 	if err != nil {
 		return nil, err

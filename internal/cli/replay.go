@@ -1,0 +1,352 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+// newReplay groups the commands about replays of topics. A replay runs in whichever node has the turn, so it goes on
+// when this command, or that server, ends.
+func newReplay(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Read a range of a topic again, into the inbox or as tasks",
+		Long: `A replay reads a range of a topic again, from the broker of a source that keeps messages
+(Kafka): into the inbox of the source, or as tasks. The range is written down when the
+replay is made: what is sent to the topic later is not included. No consumer's position
+changes. A message that is a letter of the source already, or of which the same task was
+made, is counted as known.`,
+	}
+	s.connectFlags(cmd)
+	cmd.AddCommand(newReplayPlan(s), newReplayStart(s), newReplayList(s), newReplayShow(s),
+		newReplayAct(s, deadletters.PauseRedrive, "Pause a replay"),
+		newReplayAct(s, deadletters.ResumeRedrive, "Continue a replay that is paused or has failed"),
+		newReplayAct(s, deadletters.CancelRedrive, "Cancel a replay; what was stored stays"))
+	return cmd
+}
+
+// replayFlags describe a replay. req is complete after prepare.
+type replayFlags struct {
+	req           deadletters.TopicReplayRequest
+	since, before string
+	from, to      int64
+	partitions    []int
+	key           string
+	headers       []string
+	intake        []string
+}
+
+// add defines the flags on cmd.
+func (r *replayFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&r.req.Namespace, "namespace", "default", "namespace of the source")
+	f.StringVar(&r.req.Topic, "topic", "", "topic: the queue of the source (default), or one that its targets allow")
+	f.StringVar(&r.req.Into, "into", "", "inbox or tasks (default: tasks where there is an intake)")
+	f.StringArrayVar(&r.intake, "intake", nil,
+		"which tasks messages become: FIELD=VALUE, as in source add; repeatable (default: the intake of the source)")
+	f.StringVar(&r.req.Repeat, "repeat", "", "a name: make tasks again, once for each name")
+	f.StringVar(&r.since, "since", "", "from the first message as new as this: a time, or an age such as 24h")
+	f.StringVar(&r.before, "before", "", "up to the first message as new as this: a time, or an age such as 1h")
+	f.Int64Var(&r.from, "from-offset", 0, "first offset (default: the first one that the topic has)")
+	f.Int64Var(&r.to, "to-offset", 0, "offset to end before (default: the end of the topic now)")
+	f.IntSliceVar(&r.partitions, "partition", nil, "partition; repeatable (default: all)")
+	f.StringVar(&r.key, "key", "", "only messages with this key")
+	f.StringArrayVar(&r.headers, "header", nil, "only messages with this header: NAME=VALUE; repeatable")
+	f.Float64Var(&r.req.Rate, "rate", 0, "messages a second (default: no limit)")
+	actFlags(cmd, &r.req.Act)
+	choose(cmd, "into", "inbox", "tasks")
+}
+
+// prepare parses the flags into req.
+func (r *replayFlags) prepare(s *session, cmd *cobra.Command) (err error) {
+	if r.req.Since, r.req.Before, err = s.timeFlags(r.since, r.before); err != nil {
+		return err
+	}
+	if r.req.Intake, err = intakeOf(r.intake); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("from-offset") {
+		r.req.FromOffset = &r.from
+	}
+	if cmd.Flags().Changed("to-offset") {
+		r.req.ToOffset = &r.to
+	}
+	if cmd.Flags().Changed("key") {
+		r.req.Key = &r.key
+	}
+	for _, n := range r.partitions {
+		r.req.Partitions = append(r.req.Partitions, int32(n))
+	}
+	for _, h := range r.headers {
+		name, value, ok := strings.Cut(h, "=")
+		if !ok || name == "" {
+			return usagef("--header is written NAME=VALUE, not %q", h)
+		}
+		r.req.Headers = append(r.req.Headers, deadletters.NewHeader(name, []byte(value)))
+	}
+	r.req.Act = signed(r.req.Act)
+	return nil
+}
+
+// newReplayPlan builds `replay plan`. It takes the flags of `replay start`, so that replacing the word plan by start
+// does what was shown. It sends POST /v1/replays/preview, which stores nothing.
+func newReplayPlan(s *session) *cobra.Command {
+	var flags replayFlags
+	cmd := &cobra.Command{
+		Use:   "plan SOURCE",
+		Short: "Show what a replay would do, and change nothing",
+		Example: `  tasker replay plan orders --topic orders --since 24h
+  tasker replay plan orders --key customer-7 --intake task_type=header:event_type`,
+		Args:    cobra.ExactArgs(1),
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return flags.prepare(s, cmd) },
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			flags.req.Source = args[0]
+			return s.planReplay(ctx, c, flags.req)
+		}),
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+// newReplayStart builds `replay start`. It has two forms: with the name of a source it makes a replay, with a UUID it
+// starts a draft.
+func newReplayStart(s *session) *cobra.Command {
+	var flags replayFlags
+	var dryRun, draft bool
+	cmd := &cobra.Command{
+		Use:   "start SOURCE | REPLAY_UUID",
+		Short: "Read a range of a topic again, or start a draft",
+		Example: `  tasker replay start orders --topic orders --since 24h --rate 500
+  tasker replay start orders --from-offset 1200 --to-offset 1300 --partition 3 --into inbox
+  tasker replay start orders --intake task_type=header:event_type --repeat after-the-fix`,
+		Args: cobra.ExactArgs(1),
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := uuid.Parse(args[0]); err == nil && (dryRun || draft) {
+				return usagef("a replay that exists takes neither --dry-run nor --draft")
+			}
+			flags.req.Start = !draft
+			return flags.prepare(s, cmd)
+		},
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			if id, err := uuid.Parse(args[0]); err == nil {
+				return s.actOnReplay(ctx, c, id, deadletters.StartRedrive, flags.req.Act)
+			}
+			flags.req.Source = args[0]
+			if dryRun {
+				return s.planReplay(ctx, c, flags.req)
+			}
+			r, err := deadletters.Of(c).CreateReplay(ctx, flags.req)
+			if err != nil {
+				return err
+			}
+			return s.printReplay(r)
+		}),
+	}
+	flags.add(cmd)
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done and change nothing, as replay plan does")
+	cmd.Flags().BoolVar(&draft, "draft", false, "write the range down and do not start")
+	return cmd
+}
+
+// newReplayAct builds `replay pause`, `resume` and `cancel`. An act that the state does not allow is refused with
+// wrong_state, exit code 4.
+func newReplayAct(s *session, action deadletters.RedriveAction, short string) *cobra.Command {
+	var act deadletters.Act
+	cmd := &cobra.Command{
+		Use:     string(action) + " REPLAY_UUID",
+		Short:   short,
+		Example: "  tasker replay " + string(action) + " 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70",
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := replayArg(args[0])
+			if err != nil {
+				return err
+			}
+			return s.actOnReplay(ctx, c, id, action, act)
+		}),
+	}
+	actFlags(cmd, &act)
+	return cmd
+}
+
+// actOnReplay asks for a change of the state of a replay, and prints it.
+func (s *session) actOnReplay(ctx context.Context, c *tasker.Client, id uuid.UUID, action deadletters.RedriveAction,
+	act deadletters.Act,
+) error {
+	r, err := deadletters.Of(c).ActOnReplay(ctx, id, deadletters.RedriveAct{Action: action, Act: signed(act)})
+	if err != nil {
+		return err
+	}
+	return s.printReplay(r)
+}
+
+// newReplayShow builds `replay show`.
+func newReplayShow(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show REPLAY_UUID",
+		Short:   "Show a replay and its progress",
+		Example: `  tasker replay show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := replayArg(args[0])
+			if err != nil {
+				return err
+			}
+			r, err := deadletters.Of(c).Replay(ctx, id)
+			if err != nil {
+				return err
+			}
+			return s.printReplay(r)
+		}),
+	}
+}
+
+// replayArg reads the argument that names a replay.
+func replayArg(arg string) (uuid.UUID, error) {
+	id, err := uuid.Parse(arg)
+	if err != nil {
+		return uuid.Nil, usagef("%q is not a replay's UUID", arg)
+	}
+	return id, nil
+}
+
+// newReplayList builds `replay list`. --json prints a deadletters.ReplayPage.
+func newReplayList(s *session) *cobra.Command {
+	var filter deadletters.ReplayFilter
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List replays, newest first",
+		Example: `  tasker replay list --namespace video`,
+		Args:    cobra.NoArgs,
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			page, err := deadletters.Of(c).Replays(ctx, filter)
+			if err != nil {
+				return err
+			}
+			return s.printReplays(page)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&filter.Namespace, "namespace", "", "filter by namespace")
+	pageFlag(cmd, &filter.Limit, 50, "replays per page")
+	f.StringVar(&filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
+	return cmd
+}
+
+// printReplays prints one row per replay.
+func (s *session) printReplays(page *deadletters.ReplayPage) error {
+	if s.json {
+		return s.printJSON(page)
+	}
+	if len(page.Replays) == 0 {
+		return s.printf("No replays.\n")
+	}
+	t := newTable(s.Out, "REPLAY", "SOURCE", "TOPIC", "INTO", "STATE", "LEFT", "CREATED", "ACTOR", "REASON")
+	for i := range page.Replays {
+		r := &page.Replays[i]
+		t.row(r.ReplayUUID.String(), qualified(r.Namespace, r.Source), r.Topic, r.Into, string(r.State),
+			strconv.FormatInt(r.Left(), 10), s.ago(r.CreatedAt), byWhom(r.Actor, r.KeyName), headline(r.Reason))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return s.nextCursor(page.NextCursor)
+}
+
+// printReplay prints a replay with its progress.
+func (s *session) printReplay(r *deadletters.TopicReplay) error {
+	if s.json {
+		return s.printJSON(r)
+	}
+	f := fields{indent: "  "}
+	f.add("Replay", r.ReplayUUID.String())
+	f.add("Source", qualified(r.Namespace, r.Source))
+	f.add("Topic", r.Topic)
+	f.add("Into", r.Into)
+	f.add("State", string(r.State))
+	f.add("Why", r.Why)
+	f.add("Range", rangeLine(r.Parts))
+	f.add("Left", strconv.FormatInt(r.Left(), 10)+" offsets")
+	c := r.Counts
+	f.add("Results", fmt.Sprintf("%d letters, %d tasks, %d known, %d gone", c.Letters, c.Tasks, c.Known, c.Gone))
+	f.add("Started", s.stampAgo(r.StartedAt))
+	f.add("Ended", s.stampAgo(r.EndedAt))
+	f.add("Actor", byWhom(r.Actor, r.KeyName))
+	f.add("Reason", r.Reason)
+	return s.write([]byte(f.b.String()))
+}
+
+// rangeLine describes a range: each of up to eight partitions as "3: 1200 to 1299".
+func rangeLine(parts []deadletters.ReplayPart) string {
+	var out []string
+	for _, p := range parts[:min(len(parts), 8)] {
+		out = append(out, fmt.Sprintf("%d: %d to %d", p.Partition, p.From, p.To-1))
+	}
+	if len(parts) > 8 {
+		out = append(out, fmt.Sprintf("and %d partitions more", len(parts)-8))
+	}
+	return strings.Join(out, ", ")
+}
+
+// planReplay asks the server what a replay would do, and prints it.
+func (s *session) planReplay(ctx context.Context, c *tasker.Client, req deadletters.TopicReplayRequest) error {
+	p, err := deadletters.Of(c).PreviewReplay(ctx, req)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return s.printJSON(p)
+	}
+	f := fields{indent: "  "}
+	f.add("Topic", p.Topic)
+	f.add("Into", p.Into)
+	f.add("Range", rangeLine(p.Parts))
+	f.add("Messages", fmt.Sprintf("up to %d", p.Messages))
+	looked := fmt.Sprintf("%d of %d", p.Selected, p.Scanned)
+	if !p.Whole {
+		looked += " that were looked at; there are more"
+	}
+	f.add("Selected", looked)
+	f.add("First", s.stampAgo(p.FirstAt))
+	f.add("Last", s.stampAgo(p.LastAt))
+	if err := s.write([]byte(f.b.String())); err != nil || len(p.Samples) == 0 {
+		return err
+	}
+	if err := s.printf("\nSamples:\n\n"); err != nil {
+		return err
+	}
+	t := newTable(s.Out, "PARTITION", "OFFSET", "TIME", "KEY", "BECOMES")
+	for i := range p.Samples {
+		m := &p.Samples[i]
+		at := ""
+		if m.At != nil {
+			at = m.At.UTC().Format(time.RFC3339)
+		}
+		t.row(strconv.Itoa(int(m.Partition)), strconv.FormatInt(m.Offset, 10), at, headline(m.Key), becomes(m))
+	}
+	return t.flush()
+}
+
+// becomes says in words what a message would become.
+func becomes(m *deadletters.ReplaySample) string {
+	switch {
+	case m.Known:
+		return "known: it is a letter already"
+	case m.Task != nil:
+		return "task " + m.Task.TaskType + m.Task.Template
+	case m.Refusal != nil:
+		return "letter: " + headline(m.Refusal.Reason)
+	case m.ErrorType != "":
+		return "letter: " + headline(m.ErrorType)
+	}
+	return "letter"
+}

@@ -1,0 +1,148 @@
+package public
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// replay converts a request.
+func (r *reader) replay(req *deadletters.TopicReplayRequest) inbox.ReplayRequest {
+	s := &req.ReplaySpec
+	out := inbox.ReplayRequest{By: r.by(req.Act), Namespace: cmp.Or(req.Namespace, "default"), Source: req.Source,
+		Start: req.Start, Spec: deadletter.ReplaySpec{Topic: r.text("/topic", s.Topic, false),
+			Into: deadletter.ReplayInto(s.Into), Intake: readIntake(s.Intake), Repeat: r.text("/repeat", s.Repeat, false),
+			Since: r.filterTime("/since", s.Since), Before: r.filterTime("/before", s.Before), FromOffset: s.FromOffset,
+			ToOffset: s.ToOffset, Partitions: s.Partitions, Key: s.Key, Rate: s.Rate}}
+	if len(s.Headers) > 0 {
+		out.Spec.Headers = r.headers("/headers", s.Headers)
+	}
+	return out
+}
+
+// PreviewReplay implements deadletters.ReplayBackend.
+func (b *Backend) PreviewReplay(ctx context.Context, req deadletters.TopicReplayRequest) (*deadletters.ReplayPreview,
+	error,
+) {
+	var r reader
+	request := r.replay(&req)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	p, err := b.inbox.PreviewReplay(ctx, request)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := &deadletters.ReplayPreview{Topic: p.Replay.Spec.Topic, Into: string(p.Replay.Spec.Into),
+		Messages: p.Replay.Left(), Parts: shownParts(p.Replay.Progress.Parts), Scanned: p.Scanned, Selected: p.Selected,
+		Whole: p.Whole, FirstAt: p.FirstAt.Ptr(), LastAt: p.LastAt.Ptr(), Samples: []deadletters.ReplaySample{}}
+	for _, s := range p.Samples {
+		shown := deadletters.ReplaySample{Partition: s.Partition, Offset: s.Offset, At: s.At.Ptr(),
+			Key: shownKey(s.Key), Known: s.Known}
+		if s.Task == nil && s.Refusal == nil {
+			shown.ErrorType = s.Failure
+		} else {
+			of := shownPreviews([]inbox.IntakePreview{s.IntakePreview})[0]
+			shown.Task, shown.Refusal = of.Task, of.Refusal
+		}
+		out.Samples = append(out.Samples, shown)
+	}
+	return out, nil
+}
+
+// CreateReplay implements deadletters.ReplayBackend.
+func (b *Backend) CreateReplay(ctx context.Context, req deadletters.TopicReplayRequest) (*deadletters.TopicReplay, error) {
+	var r reader
+	request := r.replay(&req)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredReplay(b.inbox.CreateReplay(ctx, request))
+}
+
+// ActOnReplay implements deadletters.ReplayBackend. An unknown action is refused by the inbox.
+func (b *Backend) ActOnReplay(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct) (*deadletters.TopicReplay,
+	error,
+) {
+	var r reader
+	by := r.by(act.Act)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return answeredReplay(b.inbox.ActOnReplay(ctx, task.ID(id), inbox.RedriveAct(act.Action), by))
+}
+
+// Replay implements deadletters.ReplayBackend.
+func (b *Backend) Replay(ctx context.Context, id uuid.UUID) (*deadletters.TopicReplay, error) {
+	return answeredReplay(b.inbox.Replay(ctx, task.ID(id)))
+}
+
+// Replays implements deadletters.ReplayBackend. A full page has a cursor, so the last page may turn out to be empty.
+func (b *Backend) Replays(ctx context.Context, f deadletters.ReplayFilter) (*deadletters.ReplayPage, error) {
+	var r reader
+	filter := inbox.ReplayFilter{Namespace: f.Namespace, Below: r.cursor(f.Cursor), Limit: cmp.Or(f.Limit, defaultPage)}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	replays, err := b.inbox.Replays(ctx, filter)
+	if err != nil {
+		return nil, shownError(err)
+	}
+	out := &deadletters.ReplayPage{Replays: []deadletters.TopicReplay{}}
+	for _, replay := range replays {
+		out.Replays = append(out.Replays, *shownReplay(replay))
+	}
+	if n := len(replays); n > 0 && n == filter.Limit {
+		out.NextCursor = replays[n-1].ID.String()
+	}
+	return out, nil
+}
+
+// answeredReplay converts the answer of a verb.
+func answeredReplay(r *deadletter.Replay, err error) (*deadletters.TopicReplay, error) {
+	if err != nil {
+		return nil, shownError(err)
+	}
+	return shownReplay(r), nil
+}
+
+// shownReplay converts a replay.
+func shownReplay(r *deadletter.Replay) *deadletters.TopicReplay {
+	s, p := &r.Spec, &r.Progress
+	out := &deadletters.TopicReplay{ReplayUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Source: r.Source,
+		ReplaySpec: deadletters.ReplaySpec{Topic: s.Topic, Into: string(s.Into), Intake: shownIntake(s.Intake),
+			Repeat: s.Repeat, Since: optionalTime(s.Since), Before: optionalTime(s.Before), FromOffset: s.FromOffset,
+			ToOffset: s.ToOffset, Partitions: s.Partitions, Key: s.Key, Rate: s.Rate},
+		State: deadletters.ReplayState(r.State), StateAt: p.StateAt.Time(), Why: p.Why,
+		Counts: deadletters.ReplayCounts(p.Counts), Parts: shownParts(p.Parts), StartedAt: p.StartedAt.Ptr(),
+		EndedAt: p.EndedAt.Ptr(), Actor: r.Actor, KeyName: r.Key, Reason: r.Reason, CreatedAt: r.CreatedAt.Time(),
+		ETag: etag(r.Version)}
+	for _, h := range s.Headers {
+		out.Headers = append(out.Headers, deadletters.NewHeader(h.Name, h.Value))
+	}
+	return out
+}
+
+// shownKey returns a key as a text that can be shown.
+func shownKey(key []byte) string {
+	if s := string(key); task.TextFault(s, 1024) == "" {
+		return s
+	}
+	return strconv.QuoteToASCII(string(key[:min(len(key), 256)]))
+}
+
+// shownParts converts ranges; none is an empty list.
+func shownParts(parts []deadletter.ReplayPart) []deadletters.ReplayPart {
+	out := make([]deadletters.ReplayPart, len(parts))
+	for i, p := range parts {
+		out[i] = deadletters.ReplayPart(p)
+	}
+	return out
+}

@@ -1,0 +1,150 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/intake"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// previewSamples, previewScan and previewParts bound what a preview shows, how many messages it reads, and of how many
+	// partitions it looks at the ends. previewTime bounds its time.
+	previewSamples, previewScan, previewParts = 10, 10_000, 16
+	previewTime                               = 5 * time.Second
+)
+
+// ReplayPreview is what a replay would do.
+type ReplayPreview struct {
+	// Replay has the range, frozen now. It is not stored.
+	Replay *deadletter.Replay
+	// Scanned is how many messages were looked at, and Selected how many of these have the key and the headers. Whole:
+	// these are all; otherwise there are more.
+	Scanned, Selected int
+	Whole             bool
+	// FirstAt and LastAt are the times of the first and the last message, of up to previewParts partitions; 0: unknown.
+	FirstAt, LastAt task.Instant
+	Samples         []ReplaySample
+}
+
+// ReplaySample is a message that a replay would take, and what it would become.
+type ReplaySample struct {
+	Partition int32
+	Offset    int64
+	At        task.Instant
+	Key       []byte
+	IntakePreview
+	// Known: it is a letter of the source already.
+	Known bool
+	// Failure is what a letter would have died of.
+	Failure string
+}
+
+// PreviewReplay returns what a replay would do, and stores nothing. It refuses what CreateReplay refuses.
+func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayPreview, error) {
+	r, source, err := in.frozenReplay(ctx, &req)
+	if err != nil {
+		return nil, err
+	}
+	p := &ReplayPreview{Replay: r, Whole: true}
+	of, carrier := asReplayed(r, source), in.opts.Carriers[source.Driver]
+	bounded, cancel := context.WithTimeout(ctx, previewTime)
+	defer cancel()
+	p.ends(bounded, carrier, of)
+	var arrivals []Arrival
+	scan := *r // a copy, of which the positions move
+	scan.Progress.Parts = append([]deadletter.ReplayPart(nil), r.Progress.Parts...)
+	for {
+		i := scan.NextPart()
+		if i < 0 {
+			break
+		}
+		if p.Scanned >= previewScan || bounded.Err() != nil {
+			p.Whole = false
+			break
+		}
+		part := &scan.Progress.Parts[i]
+		entries, next, err := carrier.ReadLog(bounded, of, r.Spec.Topic, *part, replayBatch)
+		if err != nil && !isGone(err) {
+			if ctx.Err() == nil && bounded.Err() != nil && p.Scanned > 0 {
+				p.Whole = false
+				break
+			}
+			return nil, brokerRefusal(err)
+		}
+		p.Scanned += len(entries)
+		for _, e := range entries {
+			if !r.Spec.Selects(e.Key, e.Headers) {
+				continue
+			}
+			if p.Selected++; len(p.Samples) < previewSamples {
+				list, _ := selected(r, source, []LogEntry{e}, 0, 1)
+				arrivals = append(arrivals, list...)
+				p.Samples = append(p.Samples, ReplaySample{Partition: part.Partition, Offset: e.Offset, At: e.At, Key: e.Key,
+					Failure: list[0].Failure.Type})
+			}
+		}
+		part.Next = next
+	}
+	return p, in.sampled(ctx, of, r, arrivals, p.Samples)
+}
+
+// brokerRefusal is the answer for a broker that cannot be read.
+func brokerRefusal(err error) error {
+	if errors.Is(err, ErrForGood) {
+		return &task.Error{Code: task.Invalid, Message: "the replay would be refused", Problems: []task.Problem{
+			{Location: "/topic", Message: itemMessage(err)}}}
+	}
+	return &task.Error{Code: task.Unavailable, Message: "the broker of the source does not answer", Err: err}
+}
+
+// ends looks at the first and the last message of the parts. What cannot be read is left out.
+func (p *ReplayPreview) ends(ctx context.Context, c Carrier, of *deadletter.Source) {
+	parts := p.Replay.Progress.Parts
+	for _, part := range parts[:min(len(parts), previewParts)] {
+		last := part
+		last.Next = part.To - 1
+		for _, at := range []deadletter.ReplayPart{part, last} {
+			entries, _, _ := c.ReadLog(ctx, of, p.Replay.Spec.Topic, at, 1)
+			if len(entries) == 0 || entries[0].At == 0 {
+				continue
+			}
+			if p.FirstAt == 0 || entries[0].At < p.FirstAt {
+				p.FirstAt = entries[0].At
+			}
+			p.LastAt = max(p.LastAt, entries[0].At)
+		}
+	}
+}
+
+// sampled finds out what samples would become.
+func (in *Inbox) sampled(ctx context.Context, of *deadletter.Source, r *deadletter.Replay, arrivals []Arrival,
+	samples []ReplaySample,
+) error {
+	if len(arrivals) == 0 {
+		return nil
+	}
+	if of.Intake != nil {
+		b := in.takeIn(of, intake.NewPlan(of), arrivals)
+		repeatedAs(r.Spec.Repeat, b.orders)
+		for i, p := range in.previewed(ctx, b) {
+			samples[i].IntakePreview = p
+		}
+		return nil
+	}
+	identities := make([]string, len(arrivals))
+	for i := range arrivals {
+		identities[i] = in.identify(&arrivals[i])
+	}
+	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		found, err := in.store.Identified(ctx, tx, of.Namespace, of.Name, identities)
+		for i, identity := range identities {
+			samples[i].Known = found[identity] != nil
+		}
+		return err
+	})
+}

@@ -1,0 +1,296 @@
+package inbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/intake"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// replayBatch bounds the messages that are read and stored together.
+	replayBatch = 1000
+	// replayPause is waited after an error.
+	replayPause = 2 * time.Second
+	// replaysAtOnce are carried on at the same time, so that one whose broker does not answer holds up no other.
+	replaysAtOnce = 4
+	// runningReplays bounds those of one call.
+	runningReplays = 1000
+)
+
+// AdvanceReplays carries on with the replays that run, for about a second each. It must run in one process at a time;
+// another process may go on where this one stopped: the rows say where that is. Two at once store nothing twice. It
+// returns the number of messages that were stored, and whether more are due.
+func (in *Inbox) AdvanceReplays(ctx context.Context) (n int, more bool, err error) {
+	list, err := in.store.RunningReplays(ctx, runningReplays)
+	if err != nil || len(list) == 0 {
+		return 0, false, err
+	}
+	var group errgroup.Group
+	group.SetLimit(replaysAtOnce)
+	var stored, due atomic.Int64
+	errs := make([]error, len(list))
+	for i, r := range list {
+		group.Go(func() error {
+			run := &replayer{in: in, replay: r, until: in.now().Add(turnTime)}
+			again, err := run.run(ctx)
+			stored.Add(int64(run.stored))
+			if again {
+				due.Add(1)
+			}
+			if err != nil { // one that fails does not hold up the others
+				errs[i] = fmt.Errorf("replay %s: %w", r.ID, err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // there are only errs
+	err = errors.Join(errs...)
+	return int(stored.Load()), due.Load() > 0 && err == nil, err
+}
+
+// replayer carries on with one replay, in one goroutine, for one turn. replay is the row as it was read last.
+type replayer struct {
+	in     *Inbox
+	replay *deadletter.Replay
+	until  task.Instant
+	stored int
+}
+
+// run stores batches until there is nothing to do now, or the time is up; then it reports true.
+func (p *replayer) run(ctx context.Context) (more bool, err error) {
+	for {
+		source, err := p.in.store.FindSource(ctx, p.replay.Namespace, p.replay.Source)
+		if err != nil {
+			return false, err
+		}
+		carrier := p.carrier(source)
+		if carrier == nil {
+			return false, p.end(ctx, func(r *deadletter.Replay, now task.Instant) error {
+				return r.Fail("its source does not exist any more, or has another driver", now)
+			})
+		}
+		if p.in.now() < p.replay.Progress.RetryAt {
+			return false, nil
+		}
+		allowed := p.replay.Allowed(p.in.now(), replayBatch)
+		i := p.replay.NextPart()
+		switch {
+		case i < 0:
+			return false, p.end(ctx, func(r *deadletter.Replay, now task.Instant) error {
+				return r.Move(deadletter.ReplayDone, now, "ended")
+			})
+		case allowed == 0:
+			return false, nil
+		}
+		if err := p.batch(ctx, carrier, source, i, allowed); err != nil {
+			return false, p.trouble(ctx, err)
+		}
+		if p.replay, err = p.in.store.FindReplay(ctx, p.replay.ID); err != nil || p.replay == nil {
+			return false, err
+		}
+		if p.replay.State != deadletter.ReplayRunning || p.in.now() >= p.until {
+			return p.replay.State == deadletter.ReplayRunning, nil
+		}
+	}
+}
+
+// carrier returns what reads a source; nil if nothing does.
+func (p *replayer) carrier(source *deadletter.Source) Carrier {
+	if source == nil || source.Driver == HTTP {
+		return nil
+	}
+	return p.in.opts.Carriers[source.Driver]
+}
+
+// batch reads messages of a part, and stores what they become with the position behind them.
+func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Source, i, allowed int) error {
+	of, part := asReplayed(p.replay, source), p.replay.Progress.Parts[i]
+	most := replayBatch
+	if of.Intake != nil {
+		most = min(most, p.in.opts.IntakeBatch)
+	}
+	bounded, cancel := context.WithTimeout(ctx, replayTime)
+	entries, next, err := c.ReadLog(bounded, of, p.replay.Spec.Topic, part, most)
+	cancel()
+	gone := (*GoneError)(nil)
+	if err != nil && !errors.As(err, &gone) {
+		return err
+	}
+	arrivals, next := selected(p.replay, source, entries, next, allowed)
+	step := replayStep{part: i, from: part.Next, to: next, counts: deadletter.ReplayCounts{}}
+	if gone != nil {
+		step.counts.Gone = gone.Messages
+		p.in.opts.Gone(source.Namespace, source.Name, gone.Messages)
+	}
+	switch {
+	case len(arrivals) == 0:
+		err = p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return p.advance(ctx, tx, step) })
+	case of.Intake != nil:
+		err = p.tasks(ctx, of, arrivals, step)
+	default:
+		_, err = p.in.captureWith(ctx, of, p.in.prepare(of, arrivals), func(ctx context.Context, tx engine.Tx,
+			receipts []Receipt,
+		) error {
+			step := step
+			for _, r := range receipts {
+				if r.Status == Duplicate {
+					step.counts.Known++
+				} else {
+					step.counts.Letters++
+				}
+			}
+			return p.advance(ctx, tx, step)
+		})
+	}
+	if err == nil {
+		p.stored += len(arrivals)
+	}
+	return err
+}
+
+// asReplayed returns a source as the replay uses it: with its intake or none, and the topic as its queue.
+func asReplayed(r *deadletter.Replay, source *deadletter.Source) *deadletter.Source {
+	of := *source
+	if of.Queue = r.Spec.Topic; r.Spec.Into == deadletter.ReplayIntoInbox {
+		of.Intake = nil
+	} else if r.Spec.Intake != nil {
+		of.Intake = r.Spec.Intake
+	}
+	return &of
+}
+
+// selected returns the messages that a replay selects, up to allowed, and the offset behind them.
+func selected(r *deadletter.Replay, source *deadletter.Source, entries []LogEntry, next int64, allowed int) ([]Arrival,
+	int64,
+) {
+	var arrivals []Arrival
+	for _, e := range entries {
+		if !r.Spec.Selects(e.Key, e.Headers) {
+			continue
+		}
+		if len(arrivals) == allowed {
+			return arrivals, e.Offset
+		}
+		a := e.Arrival()
+		if r.Spec.Topic != source.Queue { // its headers tell of the send that has brought it there, and of no death
+			a.Letter, a.Replays, a.Reread = task.ID{}, 0, true
+			if a.Origin == "" { // it did not die
+				a.Origin, a.Failure.Type, a.Failure.Message = r.Spec.Topic, Replayed, "read again from "+r.Spec.Topic
+			}
+		}
+		arrivals = append(arrivals, a)
+	}
+	return arrivals, next
+}
+
+// tasks makes messages tasks. Those that cannot be tasks become letters.
+func (p *replayer) tasks(ctx context.Context, of *deadletter.Source, arrivals []Arrival, step replayStep) error {
+	if of.Intake == nil {
+		return fmt.Errorf("%w: the source %s has no intake any more", ErrForGood, of.Name)
+	}
+	b := p.in.takeIn(of, intake.NewPlan(of), arrivals)
+	repeatedAs(p.replay.Spec.Repeat, b.orders)
+	b.also = func(ctx context.Context, tx engine.Tx, done Intaken) error {
+		step := step
+		step.counts.Tasks, step.counts.Known = int64(done.Tasks), int64(done.Known)
+		step.counts.Letters = int64(done.Letters)
+		return p.advance(ctx, tx, step)
+	}
+	_, err := b.store(ctx)
+	return err
+}
+
+// repeatedAs gives tasks other idempotency keys, the same for each repetition of that name.
+func repeatedAs(name string, orders []*intake.Task) {
+	for _, t := range orders {
+		if name != "" && t != nil && t.Key != "" {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s%s", len(name), name, t.Key))
+			t.Key = "replay:" + hex.EncodeToString(sum[:16])
+		}
+	}
+}
+
+// replayStep is the progress of one batch.
+type replayStep struct {
+	part     int
+	from, to int64
+	counts   deadletter.ReplayCounts
+}
+
+// errOvertaken is why a batch is not stored: another process has stored it.
+var errOvertaken = errors.New("another process carries the replay on")
+
+// advance stores that a batch is stored, in the same transaction, unless another process has done so. It locks the row
+// of the replay, after all others: an act of an operator waits for it.
+func (p *replayer) advance(ctx context.Context, tx engine.Tx, step replayStep) error {
+	r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
+	if err != nil {
+		return err
+	}
+	if r == nil || r.Progress.Parts[step.part].Next != step.from {
+		return errOvertaken
+	}
+	r.Progress.Parts[step.part].Next = step.to
+	c := &r.Progress.Counts
+	c.Letters, c.Tasks = c.Letters+step.counts.Letters, c.Tasks+step.counts.Tasks
+	c.Known, c.Gone = c.Known+step.counts.Known, c.Gone+step.counts.Gone
+	if r.State == deadletter.ReplayRunning {
+		r.Progress.Why = ""
+	}
+	r.Took(int(step.counts.Letters+step.counts.Tasks+step.counts.Known), p.in.now())
+	return p.in.store.SaveReplay(ctx, tx, r)
+}
+
+// trouble decides what an error means: a replay that cannot go on has failed; one that may go on later says what holds
+// it up.
+func (p *replayer) trouble(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, errOvertaken), ctx.Err() != nil:
+		return nil
+	case errors.Is(err, ErrForGood), errors.Is(err, ErrNoLog):
+		return p.end(ctx, func(r *deadletter.Replay, now task.Instant) error { return r.Fail(err.Error(), now) })
+	}
+	why := failure.Cut(err.Error(), deadletter.MaxCause)
+	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
+		if err != nil || r == nil || r.State != deadletter.ReplayRunning {
+			return err
+		}
+		r.Progress.Why, r.Progress.RetryAt = why, p.in.now().Add(replayPause)
+		return p.in.store.SaveReplay(ctx, tx, r)
+	})
+}
+
+// end changes the state of a replay that runs, as an act of the system.
+func (p *replayer) end(ctx context.Context, change func(*deadletter.Replay, task.Instant) error) error {
+	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
+		if err != nil || r == nil || r.State != deadletter.ReplayRunning {
+			return err
+		}
+		if err := change(r, p.in.now()); err != nil {
+			return err
+		}
+		if err := p.in.store.SaveReplay(ctx, tx, r); err != nil {
+			return err
+		}
+		kind, reason := "end_replay", "all of the range is read"
+		if r.State == deadletter.ReplayFailed {
+			kind, reason = "fail_replay", r.Progress.Why
+		}
+		return p.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: reason}, namespace: r.Namespace,
+			of: r.ID.String(), from: string(deadletter.ReplayRunning), to: string(r.State)})
+	})
+}

@@ -1,0 +1,276 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// LogReader reads topics again, where a broker keeps what was received. It changes nothing there, the position of no
+// consumer either.
+type LogReader interface {
+	// LogParts returns what the parts of a topic hold now: from the first message that is as new as since, up to the first
+	// one that is as new as before. A zero time is no bound.
+	LogParts(ctx context.Context, source *deadletter.Source, topic string, since, before time.Time) (
+		[]deadletter.ReplayPart, error)
+	// ReadLog returns messages of a part, up to max, from its Next on, and the offset to go on from. A *GoneError says
+	// that they are deleted, up to next. ErrNoLog: brokers of that kind keep nothing. ErrForGood: a retry is in vain.
+	ReadLog(ctx context.Context, source *deadletter.Source, topic string, part deadletter.ReplayPart, max int) (
+		list []LogEntry, next int64, err error)
+}
+
+// LogEntry is a message of a topic. Key and headers are those on the broker, whatever its format makes of them.
+type LogEntry struct {
+	Offset  int64
+	At      task.Instant // 0: unknown
+	Key     []byte
+	Headers []deadletter.Header
+	Arrival func() Arrival // decodes it
+}
+
+var (
+	// ErrNoLog is why nothing can be read again.
+	ErrNoLog = errors.New("the broker keeps no messages that were received")
+	// ErrForGood is why something cannot be read, also not later.
+	ErrForGood = errors.New("it cannot be read")
+)
+
+// Replayed is the type of the failure of letters that are read again and tell of no failure.
+const Replayed = "Replayed"
+
+const (
+	// maxReplays bounds the replays of a namespace that have not ended.
+	maxReplays = 50
+	// replayTime bounds one question to a broker.
+	replayTime = 10 * time.Second
+)
+
+// ReplayRequest describes a replay. Of Spec, the topic defaults to the queue of the source; Into to tasks where there is
+// an intake, and to the inbox elsewhere.
+type ReplayRequest struct {
+	By
+	Namespace, Source string
+	Spec              deadletter.ReplaySpec
+	Start             bool // begin at once; otherwise it is a draft
+}
+
+// noReplay is the error for an unknown replay, and for one that the key does not reach.
+func noReplay(id task.ID) error { return task.Errorf(task.NotFound, "there is no replay %s", id) }
+
+// CreateReplay freezes the range of a topic: what is sent there later is not included. Invalid: the topic is not one of
+// the source, does not exist, or its broker keeps no messages; the details say which. Conflict: there is nothing in the
+// range. Exhausted: the namespace has as many replays as it may have.
+func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadletter.Replay, error) {
+	by, key, err := signed(ctx, req.By)
+	if err != nil {
+		return nil, err
+	}
+	r, _, err := in.frozenReplay(ctx, &req)
+	if err != nil {
+		return nil, err
+	}
+	r.Actor, r.Key, r.Reason = by.Actor, key, by.Reason
+	return r, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		open, err := in.store.OpenReplays(ctx, tx, r.Namespace)
+		if err != nil {
+			return err
+		}
+		if open >= maxReplays {
+			return &task.Error{Code: task.Exhausted, Message: "the namespace has as many open replays as it may have",
+				Hint: "cancel one: see tasker replay list"}
+		}
+		// The transaction may run again.
+		r.ID, r.CreatedAt, r.State, r.Version = in.newID(), in.now(), deadletter.ReplayDraft, 1
+		r.Progress.StateAt = r.CreatedAt
+		if req.Start {
+			if err := r.Move(deadletter.ReplayRunning, r.CreatedAt, "started"); err != nil {
+				return err
+			}
+		}
+		if err := in.store.AddReplay(ctx, tx, r); err != nil {
+			return err
+		}
+		return in.act(ctx, tx, act{kind: "create_replay", by: by, key: key, namespace: r.Namespace, of: r.ID.String(),
+			to: string(r.State), data: recordOfReplay(r)})
+	})
+}
+
+// replayRecord is what an operator told a replay to do. It has no key and no values of headers: a reader of the audit
+// trail may not be allowed to read messages.
+type replayRecord struct {
+	Source   string                `json:"source"`
+	Topic    string                `json:"topic"`
+	Into     deadletter.ReplayInto `json:"into"`
+	Offsets  int64                 `json:"offsets"`
+	Since    *time.Time            `json:"since,omitempty"`
+	Before   *time.Time            `json:"before,omitempty"`
+	Filtered bool                  `json:"filtered,omitempty"`
+	Rate     float64               `json:"rate,omitempty"`
+	Repeat   string                `json:"repeat,omitempty"`
+	Intake   *deadletter.Intake    `json:"intake,omitempty"`
+}
+
+func recordOfReplay(r *deadletter.Replay) replayRecord {
+	s := &r.Spec
+	return replayRecord{Source: r.Source, Topic: s.Topic, Into: s.Into, Offsets: r.Left(), Since: s.Since.Ptr(),
+		Before: s.Before.Ptr(), Filtered: s.Key != nil || len(s.Headers) > 0, Rate: s.Rate, Repeat: s.Repeat,
+		Intake: s.Intake}
+}
+
+// frozenReplay checks a request, and returns its replay with the range that the topic has now, and its source.
+func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadletter.Replay, *deadletter.Source, error) {
+	if !nameable(ctx, req.Namespace, req.Source) {
+		return nil, nil, noSource(req.Source)
+	}
+	source, err := in.store.FindSource(ctx, req.Namespace, req.Source)
+	if err != nil {
+		return nil, nil, err
+	}
+	if source == nil {
+		return nil, nil, noSource(req.Source)
+	}
+	s := req.Spec
+	s.Topic = cmp.Or(s.Topic, source.Queue)
+	if s.Into == "" {
+		if s.Into = deadletter.ReplayIntoInbox; s.Intake != nil || source.Intake != nil {
+			s.Into = deadletter.ReplayIntoTasks
+		}
+	}
+	problems := s.Validate(source)
+	carrier := in.opts.Carriers[source.Driver]
+	if source.Driver == HTTP || carrier == nil {
+		problems = []task.Problem{{Location: "/source", Message: "has no broker that keeps messages"}}
+	} else if s.Intake != nil {
+		of := *source
+		of.Intake = s.Intake
+		problems = append(problems, in.intakeFaults(&of)...)
+	}
+	r := &deadletter.Replay{Namespace: req.Namespace, Source: req.Source, Spec: s}
+	if len(problems) == 0 {
+		r.Progress.Parts, problems, err = in.partsOf(ctx, carrier, source, &s)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(problems) > 0 {
+		return nil, nil, &task.Error{Code: task.Invalid, Message: "the replay was not created", Problems: problems}
+	}
+	if len(r.Progress.Parts) == 0 {
+		return nil, nil, task.Errorf(task.Conflict, "the topic %q holds nothing in that range", s.Topic)
+	}
+	return r, source, nil
+}
+
+// partsOf returns the range of a replay, or what is wrong with its topic.
+func (in *Inbox) partsOf(ctx context.Context, c Carrier, source *deadletter.Source, s *deadletter.ReplaySpec) (
+	[]deadletter.ReplayPart, []task.Problem, error,
+) {
+	bounded, cancel := context.WithTimeout(ctx, replayTime)
+	defer cancel()
+	parts, err := c.LogParts(bounded, source, s.Topic, instantTime(s.Since), instantTime(s.Before))
+	fault := func(at, message string) ([]deadletter.ReplayPart, []task.Problem, error) {
+		return nil, []task.Problem{{Location: at, Message: message}}, nil
+	}
+	switch {
+	case errors.Is(err, ErrNoLog):
+		return fault("/source", "has a broker that keeps no messages once they are received")
+	case errors.Is(err, ErrForGood):
+		return fault("/topic", itemMessage(err))
+	case err != nil && ctx.Err() == nil:
+		return nil, nil, &task.Error{Code: task.Unavailable, Message: "the broker of the source does not answer", Err: err}
+	case err != nil:
+		return nil, nil, err
+	case len(parts) > deadletter.MaxReplayParts:
+		return fault("/topic", "has too many partitions")
+	}
+	return s.Freeze(parts), nil, nil
+}
+
+// instantTime returns the zero time for 0.
+func instantTime(i task.Instant) time.Time {
+	if i == 0 {
+		return time.Time{}
+	}
+	return i.Time()
+}
+
+// ActOnReplay starts, pauses, resumes or cancels a replay. The batch that is being stored at that moment is stored.
+// WrongState for an action that the state does not allow.
+func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what RedriveAct, by By) (*deadletter.Replay, error) {
+	by, key, err := signed(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	var changed *deadletter.Replay
+	return changed, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		r, err := in.store.Replay(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if r == nil || !reaches(ctx, r.Namespace) {
+			return noReplay(id)
+		}
+		if err := by.expected("the replay", r.Version); err != nil {
+			return err
+		}
+		was := r.State
+		if err := applyToReplay(r, what, in.now()); err != nil {
+			return err
+		}
+		changed = r
+		if err := in.store.SaveReplay(ctx, tx, r); err != nil {
+			return err
+		}
+		return in.act(ctx, tx, act{kind: string(what) + "_replay", by: by, key: key, namespace: r.Namespace,
+			of: id.String(), from: string(was), to: string(r.State)})
+	})
+}
+
+// applyToReplay changes the state of a replay, or refuses an unknown action with Invalid.
+func applyToReplay(r *deadletter.Replay, what RedriveAct, now task.Instant) error {
+	drafted := r.State == deadletter.ReplayDraft
+	switch {
+	case what == StartRedrive && drafted:
+		return r.Move(deadletter.ReplayRunning, now, "started")
+	case what == ResumeRedrive && !drafted:
+		return r.Move(deadletter.ReplayRunning, now, "resumed")
+	case what == PauseRedrive:
+		return r.Move(deadletter.ReplayPaused, now, "paused")
+	case what == CancelRedrive:
+		return r.Move(deadletter.ReplayCancelled, now, "cancelled")
+	case what == StartRedrive, what == ResumeRedrive:
+		return task.Errorf(task.WrongState, "the replay %s is %s: %s is for another state", r.ID, r.State, what)
+	}
+	return &task.Error{Code: task.Invalid, Message: "the replay was not changed", Problems: []task.Problem{
+		{Location: "/action", Message: "must be start, pause, resume or cancel"}}}
+}
+
+// Replay returns a replay, or NotFound.
+func (in *Inbox) Replay(ctx context.Context, id task.ID) (*deadletter.Replay, error) {
+	r, err := in.store.FindReplay(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil || !reaches(ctx, r.Namespace) {
+		return nil, noReplay(id)
+	}
+	return r, nil
+}
+
+// Replays returns a page, the newest first.
+func (in *Inbox) Replays(ctx context.Context, f ReplayFilter) ([]*deadletter.Replay, error) {
+	if err := in.limit(f.Limit); err != nil {
+		return nil, err
+	}
+	namespace, err := narrow(ctx, f.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	f.Namespace = namespace
+	return in.store.ListReplays(ctx, f)
+}

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const replayColumns = `r.replay_id, r.namespace, r.source, r.state, r.spec, r.progress, r.actor, r.key_name, r.reason,
+  r.created_at, r.version`
+
+var insertReplay = bulkOf(`INSERT INTO tasker_replays (`+strings.ReplaceAll(replayColumns, "r.", "")+`)`, "ittttttttnn",
+	``)
+
+// scanReplay reads replayColumns.
+func (s letterRows) scanReplay(row Row) (*deadletter.Replay, error) {
+	r := &deadletter.Replay{}
+	var spec, progress JSON
+	err := row.Scan(s.ScanID(&r.ID), (*Text)(&r.Namespace), (*Text)(&r.Source), (*Text)(&r.State), &spec, &progress,
+		(*Text)(&r.Actor), (*Text)(&r.Key), (*Text)(&r.Reason), &r.CreatedAt, &r.Version)
+	if err == nil {
+		err = spec.into(&r.Spec)
+	}
+	if err == nil {
+		err = progress.into(&r.Progress)
+	}
+	return r, err
+}
+
+// AddReplay stores a new replay; see inbox.ReplayRows.
+func (letterRows) AddReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error {
+	s := In(tx)
+	spec, err := jsonText(r.Spec)
+	if err != nil {
+		return err
+	}
+	progress, err := jsonText(r.Progress)
+	if err != nil {
+		return err
+	}
+	return insertReplay.send(ctx, s, [][]any{{s.id(r.ID), r.Namespace, r.Source, string(r.State), spec, progress,
+		clean(r.Actor), clean(r.Key), clean(r.Reason), int64(r.CreatedAt), r.Version}})
+}
+
+// SaveReplay stores state and progress; see inbox.ReplayRows.
+func (letterRows) SaveReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error {
+	s := In(tx)
+	progress, err := jsonText(r.Progress)
+	if err != nil {
+		return err
+	}
+	return s.Send(ctx, `UPDATE tasker_replays SET state = $2, progress = $3, version = $4 WHERE replay_id = $1`,
+		s.id(r.ID), string(r.State), progress, r.Version)
+}
+
+// Replay returns a replay, locked, or nil.
+func (letterRows) Replay(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Replay, error) {
+	s := letterRows{In(tx)}
+	return s.replayByID(ctx, id, s.Lock)
+}
+
+// FindReplay returns a replay, or nil.
+func (s letterRows) FindReplay(ctx context.Context, id task.ID) (*deadletter.Replay, error) {
+	return s.replayByID(ctx, id, "")
+}
+
+func (s letterRows) replayByID(ctx context.Context, id task.ID, lock string) (*deadletter.Replay, error) {
+	r, err := first(ctx, s, s.scanReplay, `SELECT `+replayColumns+` FROM tasker_replays r WHERE r.replay_id = $1`+lock,
+		s.id(id))
+	if err != nil || r == nil || r.ID != id { // an engine may keep a part of the ID
+		return nil, err
+	}
+	return r, nil
+}
+
+// ListReplays returns a page, the newest first.
+func (s letterRows) ListReplays(ctx context.Context, f inbox.ReplayFilter) ([]*deadletter.Replay, error) {
+	w := where{}
+	w.addIf(f.Namespace != "", "r.namespace = ?", f.Namespace)
+	w.addIf(!f.Below.IsZero(), "r.replay_id < ?", s.id(f.Below))
+	return collect(ctx, s, s.scanReplay, `SELECT `+replayColumns+` FROM tasker_replays r`+w.text()+
+		` ORDER BY r.replay_id DESC LIMIT `+w.arg(f.Limit), w.args...)
+}
+
+// RunningReplays returns replays that run, the oldest first; see inbox.ReplayRows.
+func (s letterRows) RunningReplays(ctx context.Context, limit int) ([]*deadletter.Replay, error) {
+	return collect(ctx, s, s.scanReplay, `SELECT `+replayColumns+` FROM tasker_replays r WHERE r.state = 'running'
+ AND r.state NOT IN ('done', 'cancelled') ORDER BY r.replay_id LIMIT $1`, limit)
+}
+
+// OpenReplays counts replays of a namespace that have not ended.
+func (letterRows) OpenReplays(ctx context.Context, tx engine.Tx, namespace string) (int, error) {
+	s := In(tx)
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_replays
+ WHERE namespace = $1 AND state NOT IN ('done', 'cancelled')`, namespace)
+	return int(n), err
+}
