@@ -6,10 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -37,12 +36,14 @@ func (in *Inbox) AdvanceReplays(ctx context.Context) (n int, more bool, err erro
 	if err != nil || len(list) == 0 {
 		return 0, false, err
 	}
-	var group errgroup.Group
-	group.SetLimit(replaysAtOnce)
+	var running sync.WaitGroup
+	places := make(chan struct{}, replaysAtOnce)
 	var stored, due atomic.Int64
 	errs := make([]error, len(list))
 	for i, r := range list {
-		group.Go(func() error {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
 			run := &replayer{in: in, replay: r, until: in.now().Add(turnTime)}
 			again, err := run.run(ctx)
 			stored.Add(int64(run.stored))
@@ -52,10 +53,9 @@ func (in *Inbox) AdvanceReplays(ctx context.Context) (n int, more bool, err erro
 			if err != nil { // one that fails does not hold up the others
 				errs[i] = fmt.Errorf("replay %s: %w", r.ID, err)
 			}
-			return nil
 		})
 	}
-	_ = group.Wait() // there are only errs
+	running.Wait()
 	err = errors.Join(errs...)
 	return int(stored.Load()), due.Load() > 0 && err == nil, err
 }
