@@ -143,7 +143,8 @@ type WebhookBackend interface {
 
 // ReplayBackend is the part of a Backend about replays of topics.
 type ReplayBackend interface {
-	// PreviewReplay returns what a replay would do, and stores nothing. It reads up to 10,000 messages, for up to 5 seconds.
+	// PreviewReplay returns what a replay would do, and stores nothing. It reads up to 10,000 messages, for 5 seconds
+	// at most.
 	PreviewReplay(ctx context.Context, req TopicReplayRequest) (*ReplayPreview, error)
 	// CreateReplay writes the range down: what is sent to the topic later is not included. CodeInvalid: the details say
 	// what is wrong with the topic. CodeConflict: the range is empty. CodeUnavailable: the broker does not answer.

@@ -48,8 +48,8 @@ const (
 // Ended reports whether a replay does nothing more.
 func (s ReplayState) Ended() bool { return s == ReplayDone || s == ReplayCancelled }
 
-// TopicReplay reads a range of a topic again, without a change to the topic or to the position of any consumer. Each message
-// of the range becomes a letter or a task once, whatever fails meanwhile.
+// TopicReplay reads a range of a topic again, without a change to the topic or to the position of any consumer. Each
+// message of the range becomes a letter or a task once, whatever fails meanwhile.
 type TopicReplay struct {
 	ReplayUUID uuid.UUID `json:"replay_uuid"`
 	Namespace  string    `json:"namespace"`

@@ -59,7 +59,8 @@ func init() { maps.Copy(baseOf, lettersOf) }
 func (h *attacker) prepareLetters() {
 	h.t.Helper()
 	if !strings.HasPrefix(h.path, "/v1/dead-letters") && !strings.HasPrefix(h.path, "/v1/groups") &&
-		!strings.HasPrefix(h.path, "/v1/redrives") && !strings.HasPrefix(h.path, "/v1/replays") && !strings.HasPrefix(h.path, "/v1/sources") &&
+		!strings.HasPrefix(h.path, "/v1/redrives") && !strings.HasPrefix(h.path, "/v1/replays") &&
+		!strings.HasPrefix(h.path, "/v1/sources") &&
 		!strings.HasPrefix(h.path, "/v1/policies") && !strings.HasPrefix(h.path, "/v1/rules") &&
 		!strings.HasPrefix(h.path, "/api/dlq/") && !strings.HasPrefix(h.path, "/api/v1/dlq/") {
 		return

@@ -109,8 +109,8 @@ type ReplayProgress struct {
 	StartedAt, EndedAt task.Instant
 }
 
-// Replay reads a range of a topic again. Each message becomes a letter or a task once: the position of each partition is
-// stored with what the messages before it have become.
+// Replay reads a range of a topic again. Each message becomes a letter or a task once: the position of each partition
+// is stored with what the messages before it have become.
 type Replay struct {
 	ID                 task.ID
 	Namespace, Source  string

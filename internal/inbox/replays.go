@@ -50,8 +50,8 @@ const (
 	replayTime = 10 * time.Second
 )
 
-// ReplayRequest describes a replay. Of Spec, the topic defaults to the queue of the source; Into to tasks where there is
-// an intake, and to the inbox elsewhere.
+// ReplayRequest describes a replay. Of Spec, the topic defaults to the queue of the source; Into to tasks where there
+// is an intake, and to the inbox elsewhere.
 type ReplayRequest struct {
 	By
 	Namespace, Source string

@@ -79,13 +79,14 @@ func TestLog(t *testing.T) {
 	if _, err := l.LogParts(t.Context(), topic+"-missing", time.Time{}, time.Time{}); !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("a missing topic is %v", err)
 	}
-	if _, _, err := l.ReadLog(t.Context(), topic, driver.LogPart{Partition: 7, To: 1}, 1); !errors.Is(err, driver.ErrNotFound) {
+	_, _, err = l.ReadLog(t.Context(), topic, driver.LogPart{Partition: 7, To: 1}, 1)
+	if !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("a missing partition is %v", err)
 	}
 }
 
-// TestLogGaps: transactions that were aborted, and the marks of their ends, are passed over, and a range of nothing else
-// comes to its end. What the log has lost is said once.
+// TestLogGaps: transactions that were aborted, and the marks of their ends, are passed over, and a range of nothing
+// else comes to its end. What the log has lost is said once.
 func TestLogGaps(t *testing.T) {
 	url := kafkatest.Shared(t)
 	topic := kafkatest.NewTopic(t, url, 1)

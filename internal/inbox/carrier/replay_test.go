@@ -164,8 +164,8 @@ func TestReplayAsTasks(t *testing.T) {
 	})
 }
 
-// TestReplayGoesOn: a node ends after any commit, or before it, and another one goes on: nothing is missing, and nothing
-// is there twice. Two nodes at once store each message once.
+// TestReplayGoesOn: a node ends after any commit, or before it, and another one goes on: nothing is missing, and
+// nothing is there twice. Two nodes at once store each message once.
 func TestReplayGoesOn(t *testing.T) {
 	t.Parallel()
 	onEveryLog(t, func(t *testing.T, r *intakeRig, n *node.Node, db faulty) {
@@ -203,8 +203,7 @@ func TestReplayGoesOn(t *testing.T) {
 	})
 }
 
-// TestReplayUnderControl: the rate, a pause, a broker that is gone for a while, what an operator may not do, and a topic
-// that is not the source's.
+// TestReplayUnderControl: the rate, a pause, what an operator may not do, and topics that are not the source's.
 func TestReplayUnderControl(t *testing.T) {
 	t.Parallel()
 	onEveryLog(t, func(t *testing.T, r *intakeRig, n *node.Node, _ faulty) {

@@ -58,7 +58,9 @@ func (b *Backend) PreviewReplay(ctx context.Context, req deadletters.TopicReplay
 }
 
 // CreateReplay implements deadletters.ReplayBackend.
-func (b *Backend) CreateReplay(ctx context.Context, req deadletters.TopicReplayRequest) (*deadletters.TopicReplay, error) {
+func (b *Backend) CreateReplay(ctx context.Context, req deadletters.TopicReplayRequest) (*deadletters.TopicReplay,
+	error,
+) {
 	var r reader
 	request := r.replay(&req)
 	if err := r.err(); err != nil {
