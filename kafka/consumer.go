@@ -34,12 +34,6 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// machine is the clock of the machine.
-type machine struct{}
-
-func (machine) Now() time.Time                                   { return time.Now() }
-func (machine) Sleep(ctx context.Context, d time.Duration) error { return clock.Sleep(ctx, d) }
-
 // Result is what became of an event.
 type Result struct {
 	// Failures is how often the event failed, also in earlier processes.
@@ -126,7 +120,7 @@ func (o *ConsumerOptions) setDefaults() error {
 		o.OnResult = func(*kgo.Record, Result) {}
 	}
 	if o.Clock == nil {
-		o.Clock = machine{}
+		o.Clock = clock.System{}
 	}
 	if o.Random == nil {
 		o.Random = rand.Float64

@@ -118,12 +118,7 @@ func OpenDeadLetters(o DeadLetterOptions) (*DeadLetters, error) {
 		client.Close()
 		return nil, err
 	}
-	if found.Records > 0 || found.Torn > 0 {
-		o.Logger.Warn("dead letters wait in the spool", "dir", o.Dir, "letters", found.Records, "torn_bytes", found.Torn)
-	}
-	for _, d := range found.Damaged {
-		o.Logger.Error("a damaged record of the spool was set aside", "file", d.Path, "bytes", d.Bytes)
-	}
+	found.Log(o.Logger, o.Dir)
 	return &DeadLetters{o: o, client: client, spool: s}, nil
 }
 

@@ -110,7 +110,7 @@ func NewBreaker(name string, config BreakerConfig, clock Clock) (*Breaker, error
 		return nil, err
 	}
 	if clock == nil {
-		clock = machine{}
+		clock = systemClock
 	}
 	return &Breaker{name: name, config: config, clock: clock,
 		s: BreakerStatus{Name: name, State: BreakerClosed, Config: config}}, nil

@@ -14,8 +14,5 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// machine is the clock of the machine.
-type machine struct{}
-
-func (machine) Now() time.Time                                   { return time.Now() }
-func (machine) Sleep(ctx context.Context, d time.Duration) error { return clock.Sleep(ctx, d) }
+// systemClock is the clock of the machine.
+var systemClock Clock = clock.System{}

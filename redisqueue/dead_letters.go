@@ -80,7 +80,7 @@ func (o *DeadLetterOptions) setDefaults() error {
 		o.BreakerName = DefaultBreakerName
 	}
 	if o.Clock == nil {
-		o.Clock = machine{}
+		o.Clock = systemClock
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -135,12 +135,7 @@ func OpenDeadLetters(o DeadLetterOptions) (*DeadLetters, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found.Records > 0 || found.Torn > 0 {
-		o.Logger.Warn("dead letters wait in the spool", "dir", o.Dir, "letters", found.Records, "torn_bytes", found.Torn)
-	}
-	for _, d := range found.Damaged {
-		o.Logger.Error("a damaged record of the spool was set aside", "file", d.Path, "bytes", d.Bytes)
-	}
+	found.Log(o.Logger, o.Dir)
 	d := &DeadLetters{o: o, breaker: breaker, spool: s, script: script, writer: redislist.NewID()}
 	d.writes = coalesce.New(lettersAtOnce, 1, d.writeSome)
 	return d, nil

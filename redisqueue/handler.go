@@ -63,7 +63,7 @@ func (o *HandlerOptions) setDefaults() error {
 		o.Permanent = IsPermanent
 	}
 	if o.Clock == nil {
-		o.Clock = machine{}
+		o.Clock = systemClock
 	}
 	if o.Random == nil {
 		o.Random = rand.Float64

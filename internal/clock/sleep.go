@@ -16,3 +16,12 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// System is the clock of the machine, for those who take a clock as a value.
+type System struct{}
+
+// Now returns the time.
+func (System) Now() time.Time { return time.Now() }
+
+// Sleep is the function of that name.
+func (System) Sleep(ctx context.Context, d time.Duration) error { return Sleep(ctx, d) }

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 )
 
@@ -13,6 +14,16 @@ type Recovery struct {
 	Torn int64
 	// Damaged are pieces of files that are no records.
 	Damaged []Damage
+}
+
+// Log tells of dead letters that wait in a directory, and of what was set aside.
+func (r Recovery) Log(log *slog.Logger, dir string) {
+	if r.Records > 0 || r.Torn > 0 {
+		log.Warn("dead letters wait in the spool", "dir", dir, "letters", r.Records, "torn_bytes", r.Torn)
+	}
+	for _, d := range r.Damaged {
+		log.Error("a damaged record of the spool was set aside", "file", d.Path, "bytes", d.Bytes)
+	}
 }
 
 // Damage is a piece of a file that is no record, although a record was there: a bad disk, or a change by hand. It was
