@@ -59,6 +59,8 @@ TIES = [
     r"must have at least one field",  # filters that would select everything
     r"^/intake/delay |must differ between messages|no JSON pointer|JSON pointer of more than|must name a header|"
     r"must be message:id|is the queue of the source|there is nothing to take in",  # values of an intake
+    r"^/topic |keeps (no )?messages|must be after since|must be greater than from_offset|the source has none|"
+    r"^/rate must be 0, or from|^/partitions/\d+ ",  # of a replay
     r"is about one thing",
     r"does not go with",
     r"must begin with https:// or http://",  # targets of a source whose driver is http

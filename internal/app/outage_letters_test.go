@@ -5,6 +5,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taskerhq/tasker/internal/kafkatest"
 )
 
 // deadLetterOperations returns the operations on dead letters, with letters, groups and redrives that exist.
@@ -52,6 +56,7 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 	ask("/v1/dead-letters", third, &part) // what comes now is in the group that the split makes
 	letter := "/v1/dead-letters/" + reported.Results[0].LetterUUID
 	group, other := "/v1/groups/"+reported.Results[0].GroupID, reported.Results[1].GroupID
+	replay := "/v1/replays/" + n.replay(t, ask)
 	at, web, spare := "/v1/redrives/"+redrive.RedriveUUID, "/v1/sources/default/web", "/v1/sources/default/spare"
 	return map[string][2]string{
 		"GET /api/dlq/stats":                          {"/api/dlq/stats", ""},
@@ -100,11 +105,11 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 		"GET /v1/redrives":                           {"/v1/redrives", ""},
 		"GET /v1/redrives/{redrive_uuid}":            {at, ""},
 		"PATCH /v1/redrives/{redrive_uuid}":          {at, `{"action":"start"}`},
-		"POST /v1/replays/preview":                   {"/v1/replays/preview", `{"source":"web"}`},
-		"POST /v1/replays":                           {"/v1/replays", `{"source":"web"}`},
+		"POST /v1/replays/preview":                   {"/v1/replays/preview", `{"source":"log"}`},
+		"POST /v1/replays":                           {"/v1/replays", `{"source":"log"}`},
 		"GET /v1/replays":                            {"/v1/replays", ""},
-		"GET /v1/replays/{replay_uuid}":              {"/v1/replays/0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70", ""},
-		"PATCH /v1/replays/{replay_uuid}":            {"/v1/replays/0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70", `{"action":"start"}`},
+		"GET /v1/replays/{replay_uuid}":              {replay, ""},
+		"PATCH /v1/replays/{replay_uuid}":            {replay, `{"action":"start"}`},
 		"GET /v1/redrives/{redrive_uuid}/items":      {at + "/items", ""},
 		"GET /v1/sources":                            {"/v1/sources", ""},
 		"POST /v1/sources":                           {"/v1/sources", `{"name":"more","driver":"http"}`},
@@ -117,4 +122,21 @@ func (n *node) deadLetterOperations(t *testing.T) map[string][2]string {
 		"POST /v1/policies":                          {"/v1/policies", `{"source":"web","strategy":"manual"}`},
 		"DELETE /v1/policies":                        {"/v1/policies?source=web&origin=spare", ""},
 	}
+}
+
+// replay makes a source "log" of a topic with one record, and a replay of it that is not started. It returns its UUID.
+func (n *node) replay(t *testing.T, ask func(path, body string, into any)) string {
+	t.Helper()
+	url := kafkatest.Shared(t)
+	topic := kafkatest.NewTopic(t, url, 1)
+	record := &kgo.Record{Topic: topic, Value: []byte("{}")}
+	if err := kafkatest.Client(t, url).ProduceSync(t.Context(), record).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	ask("/v1/sources", `{"name":"log","driver":"kafka","url":"`+url+`","queue":"`+topic+`","paused":true}`, nil)
+	var made struct {
+		ReplayUUID string `json:"replay_uuid"`
+	}
+	ask("/v1/replays", `{"source":"log"}`, &made)
+	return made.ReplayUUID
 }
