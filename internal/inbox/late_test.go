@@ -1,6 +1,7 @@
 package inbox_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -149,5 +150,26 @@ func TestReturnAfterRestore(t *testing.T) {
 		for _, want := range []inbox.CaptureStatus{inbox.Captured, inbox.Duplicate} {
 			r.want("of a letter after the backup", r.die(lost)[0].Status, want)
 		}
+	})
+}
+
+// TestDeathOfAFailedSend: a process ends after a send that has arrived, and the next one cannot repeat it. The item says
+// that both may be so. When the message dies, the letter is open already: the death adds nothing, and is known.
+func TestDeathOfAFailedSend(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		first := dead(1, "Timeout")
+		first.Position = "dlq@1"
+		id := r.die(first)[0].Letter
+		made := r.begin(deadletter.Plan{Observe: deadletter.NoObservation}, nil)
+		r.crash(nil)
+		died := back(r.letter(id), "Schema")
+		died.Replays = 1
+		r.broker.fails = func(inbox.Outgoing) error { return errors.New("the broker is down") }
+		r.pass(15 * time.Second)
+		found := r.found(made.ID)
+		r.want("counts", found.Counts, deadletter.Counts{Failed: 1, Uncertain: 1})
+		r.want("the letter", r.letter(id).State, deadletter.Open)
+		r.known(id, first, died)
 	})
 }
