@@ -118,7 +118,8 @@ chaos-rabbitmq: build ## Kill nodes, workers and RabbitMQ, freeze them and cut t
 	@cd chaos && $(GO) build -o ../bin/chaos-letters ./letters
 	bin/chaos-letters -node bin/tasker -kills $(KILLS) -only $(RABBITMQ_RUNS) $(LETTERSFLAGS)
 
-# KILLS is for each of two runs, which go on at the same time. 100 kills in each take half an hour on two slow cores.
+# KILLS is for each of two runs, which go on at the same time. 100 kills in each take a quarter of an hour on two slow
+# cores.
 chaos-kafka: KILLS = 100
 chaos-kafka: build ## Kill nodes and Kafka, freeze them and cut them off, under letters
 	@cd chaos && $(GO) build -o ../bin/chaos-letters ./letters

@@ -153,8 +153,8 @@ func TestReturnAfterRestore(t *testing.T) {
 	})
 }
 
-// TestDeathOfAFailedSend: a process ends after a send that has arrived, and the next one cannot repeat it. The item says
-// that both may be so. When the message dies, the letter is open already: the death adds nothing, and is known.
+// TestDeathOfAFailedSend: a process ends after a send that has arrived, and the next one cannot repeat it. The item
+// says that both may be so. When the message dies, the letter is open already: the death adds nothing, and is known.
 func TestDeathOfAFailedSend(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
