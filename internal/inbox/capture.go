@@ -55,18 +55,20 @@ func (in *Inbox) Report(ctx context.Context, namespace, source string, reports [
 // Receipts are in the order of the arrivals. Capture returns nil only after the commit: a broker's message may be
 // acknowledged then, and not before. Concurrent captures of the same message are safe; one of them stores it.
 func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []Arrival) ([]Receipt, error) {
-	return in.capture(ctx, of, in.prepare(of, arrivals))
+	return in.capture(ctx, of, in.prepare(of, arrivals), in.newIDs(len(arrivals)))
 }
 
-// capture is Capture for arrivals that are prepared.
-func (in *Inbox) capture(ctx context.Context, of *deadletter.Source, arrivals []prepared) ([]Receipt, error) {
-	return in.captureWith(ctx, of, arrivals, nil)
+// capture is Capture for arrivals that are prepared. newID returns the ID of a letter by the place of its arrival.
+func (in *Inbox) capture(ctx context.Context, of *deadletter.Source, arrivals []prepared, newID func(no int) task.ID) (
+	[]Receipt, error,
+) {
+	return in.captureWith(ctx, of, arrivals, newID, nil)
 }
 
 // captureWith is capture with what else the transaction does at its end, unless that is nil. Then many of the messages
 // may be letters already.
 func (in *Inbox) captureWith(ctx context.Context, of *deadletter.Source, arrivals []prepared,
-	also func(context.Context, engine.Tx, []Receipt) error,
+	newID func(no int) task.ID, also func(context.Context, engine.Tx, []Receipt) error,
 ) ([]Receipt, error) {
 	// The stored settings count, not those that the caller has read some time ago.
 	known, err := in.store.FindSource(ctx, of.Namespace, of.Name)
@@ -91,7 +93,7 @@ func (in *Inbox) captureWith(ctx context.Context, of *deadletter.Source, arrival
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.
 			c := &capture{in: in, ctx: ctx, tx: tx, source: of, full: full, policies: policies, now: in.now(),
-				look: run > 0 || full != nil || also != nil, decisions: newDecisions()}
+				newID: newID, look: run > 0 || full != nil || also != nil, decisions: newDecisions()}
 			if known == nil {
 				if err := in.introduce(ctx, tx, of); err != nil {
 					return err
@@ -128,6 +130,7 @@ type capture struct {
 	full     error // why the source takes no letter that opens; nil while it does
 	policies policies
 	now      task.Instant
+	newID    func(no int) task.ID
 	look     bool // for the identity of every message; else for those only that may be of a letter that was sent back
 
 	byIdentity  map[string]*deadletter.Letter
@@ -198,7 +201,7 @@ func (c *capture) print(a *prepared) (failure.Print, deadletter.GroupID, error) 
 // letter makes the letter of a message that is new.
 func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Letter {
 	l := &deadletter.Letter{
-		ID: c.in.db.IDs().Take(c.now.Time(), 1), Namespace: c.source.Namespace, Source: c.source.Name,
+		ID: c.newID(a.no), Namespace: c.source.Namespace, Source: c.source.Name,
 		Origin: a.Origin, Format: a.Format, Position: a.Position, MessageID: a.MessageID, EventType: a.eventType,
 		Identity:  a.identity,
 		Canonical: a.canonical, State: deadletter.Open, StateAt: c.now, Group: group,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
 // Readers reads sources, a look at a time.
@@ -27,3 +29,8 @@ func ReadOn(ctx context.Context, in *Inbox, node string, tick <-chan time.Time) 
 
 // SendInBatches sets how many items of a redrive are sent together.
 func SendInBatches(in *Inbox, of int) { in.batch = of }
+
+// StoreBatch returns what stores a batch of a broker.
+func StoreBatch(in *Inbox, s *deadletter.Source, batch []Arrival) func(context.Context) error {
+	return in.letters(s)(batch)
+}

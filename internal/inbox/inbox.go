@@ -139,6 +139,13 @@ func (in *Inbox) orphans() task.Instant {
 // newID returns an ID of the store.
 func (in *Inbox) newID() task.ID { return in.db.IDs().Take(in.now().Time(), 1) }
 
+// newIDs reserves n IDs of the store, which grow with their number.
+func (in *Inbox) newIDs(n int) func(no int) task.ID {
+	ids := in.db.IDs()
+	first := ids.Take(in.now().Time(), n).Seq()
+	return func(no int) task.ID { return ids.ID(first + int64(no)) }
+}
+
 // reaches reports whether the key of a request may act in a namespace.
 func reaches(ctx context.Context, namespace string) bool { return access.From(ctx).Reaches(namespace) }
 

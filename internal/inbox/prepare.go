@@ -12,6 +12,7 @@ import (
 // time everybody waits for, and is not changed: the transaction may run again.
 type prepared struct {
 	*Arrival
+	no        int // its place among the arrivals
 	identity  string
 	content   deadletter.Content // within the bounds
 	size      int                // of the payload before it was cut
@@ -29,7 +30,8 @@ func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
 	equal := map[string]int{} // messages of a batch by their identity
 	for i := range arrivals {
 		a := &arrivals[i]
-		p := prepared{Arrival: a, identity: in.identify(a), failure: bound(a.Failure), stack: failure.Cut(a.Stack, maxStack),
+		p := prepared{Arrival: a, no: i, identity: in.identify(a), failure: bound(a.Failure),
+			stack: failure.Cut(a.Stack, maxStack),
 			print: failure.PrintOf(a.Failure, a.Stack, cmp.Or(a.Handler, of.Name))}
 		p.content, p.size, p.cut = in.bounded(a.Content)
 		p.canonical, p.eventType = deadletter.Canonical(p.content), deadletter.EventType(a.Content)

@@ -249,11 +249,7 @@ type storing func([]Arrival) (store func(context.Context) error)
 // letters makes the messages of a source letters.
 func (in *Inbox) letters(s *deadletter.Source) storing {
 	return func(arrivals []Arrival) func(context.Context) error {
-		prepared := in.prepare(s, arrivals)
-		return func(ctx context.Context) error {
-			_, err := in.capture(ctx, s, prepared)
-			return err
-		}
+		return in.inParts(s, in.prepare(s, arrivals)).store
 	}
 }
 

@@ -140,7 +140,8 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 	case of.Intake != nil:
 		err = p.tasks(ctx, of, arrivals, step)
 	default:
-		_, err = p.in.captureWith(ctx, of, p.in.prepare(of, arrivals), func(ctx context.Context, tx engine.Tx,
+		newID := p.in.newIDs(len(arrivals))
+		_, err = p.in.captureWith(ctx, of, p.in.prepare(of, arrivals), newID, func(ctx context.Context, tx engine.Tx,
 			receipts []Receipt,
 		) error {
 			step := step

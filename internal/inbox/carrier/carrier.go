@@ -187,6 +187,9 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, size int,
 func sure(store func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := store(ctx)
+		if errors.Is(err, inbox.ErrPartly) {
+			return err
+		}
 		switch task.CodeOf(err) {
 		case task.NotFound, task.Exhausted, task.Invalid, task.TooLarge, task.Conflict:
 			return fmt.Errorf("%w: %w", broker.ErrNotStored, err)

@@ -1,0 +1,87 @@
+package inbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"sync"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+const (
+	// captureParts bounds the transactions in which a batch is captured at the same time, each on a connection.
+	captureParts = 2
+	// partSize is the least that a part has: a transaction costs about as much as 20 letters.
+	partSize = 100
+)
+
+var partSeed = maphash.MakeSeed()
+
+// ErrPartly is wrapped by the error of a batch of which some parts are stored.
+var ErrPartly = errors.New("a part of the batch is stored")
+
+// batchInParts is a batch that is captured in several transactions at once, where the store runs them at once: a
+// connection to PostgreSQL uses one of its cores.
+//
+// Arrivals with one key are in one part, in their order, as are those with one identity. The IDs of all letters are in
+// the order of the arrivals. It is not safe for concurrent use.
+type batchInParts struct {
+	in     *Inbox
+	source *deadletter.Source
+	size   int
+	parts  [][]prepared
+	done   []bool // a part that is stored is not captured again: a broker may tell equal messages apart by that alone
+}
+
+// inParts divides a batch.
+func (in *Inbox) inParts(s *deadletter.Source, arrivals []prepared) *batchInParts {
+	parts := partsOf(arrivals, in.parts(len(arrivals)))
+	return &batchInParts{in: in, source: s, size: len(arrivals), parts: parts, done: make([]bool, len(parts))}
+}
+
+// store captures the parts that are not stored yet. It returns nil after all have committed, and may be called again
+// after an error. Errors are those of Inbox.Capture, and ErrPartly beside them.
+func (b *batchInParts) store(ctx context.Context) error {
+	newID, errs := b.in.newIDs(b.size), make([]error, len(b.parts))
+	var all sync.WaitGroup
+	for i, part := range b.parts {
+		if b.done[i] {
+			continue
+		}
+		all.Go(func() {
+			_, errs[i] = b.in.capture(ctx, b.source, part, newID)
+			b.done[i] = errs[i] == nil
+		})
+	}
+	all.Wait()
+	err := errors.Join(errs...)
+	if err != nil && slices.Contains(b.done, true) {
+		return fmt.Errorf("%w, the rest is not: %w", ErrPartly, err)
+	}
+	return err
+}
+
+// parts returns in how many transactions a batch of n is captured.
+func (in *Inbox) parts(n int) int {
+	if in.alone { // SQLite has one writer
+		return 1
+	}
+	return min(max(n/partSize, 1), captureParts)
+}
+
+// partsOf divides arrivals.
+func partsOf(arrivals []prepared, n int) [][]prepared {
+	if n == 1 {
+		return [][]prepared{arrivals}
+	}
+	parts := make([][]prepared, n)
+	for _, a := range arrivals {
+		at := maphash.String(partSeed, cmp.Or(string(a.Content.Key), a.identity)) % uint64(n)
+		parts[at] = append(parts[at], a)
+	}
+	return slices.DeleteFunc(parts, func(p []prepared) bool { return len(p) == 0 })
+}

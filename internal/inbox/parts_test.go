@@ -1,0 +1,132 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// refusing is a store of which the transactions fail that refuse says, with its error.
+type refusing struct {
+	*postgres.Store
+
+	refuse atomic.Pointer[func() error]
+}
+
+func (s *refusing) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
+	if refuse := s.refuse.Load(); refuse != nil {
+		if err := (*refuse)(); err != nil {
+			return err
+		}
+	}
+	return s.Store.Write(ctx, fn)
+}
+
+// refusingRig is a rig on PostgreSQL, and its store.
+func refusingRig(t *testing.T) (*rig, *refusing) {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), pgtest.DSN(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &refusing{Store: s}
+	return newRig(t, store), store
+}
+
+// equals are n messages that differ in nothing, from a broker that tells them apart by not delivering one twice.
+func equals(n int) []inbox.Arrival {
+	list := make([]inbox.Arrival, n)
+	for i := range list {
+		list[i] = dead(1, "Timeout")
+		list[i].MessageID, list[i].FailedAt, list[i].Exact = "", task.Instant(1_700_000_000_000_000), true
+	}
+	return list
+}
+
+// TestPartlyStored: a batch of which one part could not be stored says so, and the next call stores the rest, and only
+// that.
+func TestPartlyStored(t *testing.T) {
+	t.Parallel()
+	r, s := refusingRig(t)
+	orders := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"}
+	store := inbox.StoreBatch(r.Inbox, orders, equals(400))
+	var calls atomic.Int32
+	broken := errors.New("no connection")
+	second := func() error {
+		if calls.Add(1) == 2 {
+			return broken
+		}
+		return nil
+	}
+	s.refuse.Store(&second)
+	if err := store(t.Context()); !errors.Is(err, inbox.ErrPartly) || !errors.Is(err, broken) {
+		t.Fatalf("the second of two transactions fails: %v", err)
+	}
+	s.refuse.Store(nil)
+	r.want("the rest is stored", store(t.Context()), nil)
+	r.want("letters", r.open(), 400)
+	r.want("nothing is left to store", store(t.Context()), nil)
+	r.want("letters", r.open(), 400)
+}
+
+// TestNothingStored: if no part could be stored, the error does not say that one was.
+func TestNothingStored(t *testing.T) {
+	t.Parallel()
+	r, s := refusingRig(t)
+	full := func() error { return task.Errorf(task.Exhausted, "full") }
+	s.refuse.Store(&full)
+	orders := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"}
+	err := inbox.StoreBatch(r.Inbox, orders, equals(400))(t.Context())
+	if errors.Is(err, inbox.ErrPartly) || task.CodeOf(err) != task.Exhausted {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOrderOfParts: the letters of a batch are in the order of its messages, however it was divided.
+func TestOrderOfParts(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		batch := make([]inbox.Arrival, 500)
+		for i := range batch {
+			batch[i] = dead(i, "Timeout")
+			if i%3 == 0 {
+				batch[i].Content.Key = fmt.Append(nil, i%7)
+			}
+		}
+		orders := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"}
+		r.want("stored", inbox.StoreBatch(r.Inbox, orders, batch)(t.Context()), nil)
+		all := deadletter.Selection{Namespace: "default"}
+		page, err := r.Letters(t.Context(), inbox.LetterFilter{Selection: all, Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("letters", len(page.Letters), len(batch))
+		for i, l := range page.Letters {
+			if want := fmt.Sprintf("m%d", len(batch)-1-i); l.MessageID != want {
+				t.Fatalf("letter %d is that of %s, want %s", i, l.MessageID, want)
+			}
+		}
+	})
+}
+
+// open counts the open letters of all groups.
+func (r *rig) open() (n int64) {
+	r.t.Helper()
+	page, err := r.Groups(r.t.Context(), inbox.GroupFilter{Limit: 100}, "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, g := range page.Groups {
+		n += g.OpenLetters
+	}
+	return n
+}
