@@ -29,6 +29,21 @@ func SourceCounter(node interface {
 	}
 }
 
+// OriginCounter returns what metrics show of the origins of letters.
+func OriginCounter(node interface {
+	OriginLevels(ctx context.Context) ([]inbox.OriginLevel, error)
+},
+) telemetry.OriginCounter {
+	return func(ctx context.Context) ([]telemetry.OriginLevel, error) {
+		levels, err := node.OriginLevels(ctx)
+		out := make([]telemetry.OriginLevel, len(levels))
+		for i, l := range levels {
+			out[i] = telemetry.OriginLevel(l)
+		}
+		return out, err
+	}
+}
+
 // FailureCounter returns what metrics show of failures of tasks that a node has still to write to queues.
 func FailureCounter(node interface {
 	IntakeFailures(ctx context.Context) (waiting int, oldest time.Time, err error)

@@ -47,7 +47,7 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 		Sources:       cfg.DeadLetterSources(),
 		Policies:      cfg.DeadLetterPolicies(),
 		DefaultPolicy: cfg.DefaultPolicy(), ReadBatch: cfg.DLQ.BatchSize,
-		Gone: tel.Gone,
+		Gone: tel.Gone, Letters: tel.Letters(),
 		Intaken: func(namespace, source string, of inbox.Intaken) {
 			tel.TookIn(namespace, source, of.Tasks, of.Known, of.Letters)
 		},
@@ -57,6 +57,7 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 	}
 	tel.Watch(b.Census)
 	tel.WatchSources(SourceCounter(b))
+	tel.Letters().WatchOrigins(OriginCounter(b))
 	tel.WatchIntakeFailures(FailureCounter(b))
 	return b, nil
 }

@@ -385,6 +385,7 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result
 	if err := in.store.SaveStates(ctx, tx, changed); err != nil {
 		return err
 	}
+	in.observeSends(tx, results)
 	return in.store.AddDeltas(ctx, tx, tally.Deltas())
 }
 

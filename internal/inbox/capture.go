@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -69,7 +70,12 @@ func (in *Inbox) capture(ctx context.Context, of *deadletter.Source, arrivals []
 // may be letters already.
 func (in *Inbox) captureWith(ctx context.Context, of *deadletter.Source, arrivals []prepared,
 	newID func(no int) task.ID, also func(context.Context, engine.Tx, []Receipt) error,
-) ([]Receipt, error) {
+) (receipts []Receipt, err error) {
+	defer func(began time.Time) {
+		if in.observed(observedCapture, began, err); err == nil {
+			in.observeCaptured(of, arrivals, receipts)
+		}
+	}(time.Now())
 	// The stored settings count, not those that the caller has read some time ago.
 	known, err := in.store.FindSource(ctx, of.Namespace, of.Name)
 	if err != nil {
@@ -88,7 +94,6 @@ func (in *Inbox) captureWith(ctx context.Context, of *deadletter.Source, arrival
 	if err != nil {
 		return nil, err
 	}
-	var receipts []Receipt
 	for run := range captureRuns {
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.

@@ -47,6 +47,7 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 		return err
 	}
 	var tally deadletter.Tally
+	news := letterNews{}
 	var decided []deadletter.Item
 	var changed []*deadletter.Letter
 	for _, i := range items {
@@ -66,6 +67,7 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 		} else {
 			changed = append(changed, l)
 			tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
+			news.discarded(l)
 		}
 		decided = append(decided, i)
 	}
@@ -75,7 +77,10 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 	if err := r.in.store.AddDeltas(ctx, tx, tally.Deltas()); err != nil {
 		return err
 	}
-	return r.in.store.SaveItems(ctx, tx, decided)
+	if err := r.in.store.SaveItems(ctx, tx, decided); err != nil {
+		return err
+	}
+	return r.in.tell(ctx, tx, news.events(r.in.now())...)
 }
 
 // isLetter reports whether an item is a letter; any other is a case.

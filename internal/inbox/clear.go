@@ -110,7 +110,7 @@ func (in *Inbox) changeLetters(ctx context.Context, tx engine.Tx, ids []task.ID,
 	}
 	var changed []*deadletter.Letter
 	var tally deadletter.Tally
-	of := decidedLetters{}
+	of, news := decidedLetters{}, letterNews{}
 	for _, l := range letters {
 		was := l.State
 		if !slices.Contains(states, was) {
@@ -121,6 +121,7 @@ func (in *Inbox) changeLetters(ctx context.Context, tx engine.Tx, ids []task.ID,
 		}
 		changed = append(changed, l)
 		tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
+		news.discarded(l)
 		if of.Letters++; len(of.First) < shownLetters {
 			of.First = append(of.First, l.ID.String())
 		}
@@ -135,5 +136,8 @@ func (in *Inbox) changeLetters(ctx context.Context, tx engine.Tx, ids []task.ID,
 		return 0, err
 	}
 	a.data = &of
-	return len(changed), in.act(ctx, tx, a)
+	if err := in.act(ctx, tx, a); err != nil {
+		return 0, err
+	}
+	return len(changed), in.tell(ctx, tx, news.events(in.now())...)
 }

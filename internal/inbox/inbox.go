@@ -85,6 +85,8 @@ type Options struct {
 	Intaken func(namespace, source string, of Intaken)
 	// Gone is told of messages that a broker has deleted before they were read. It must not block. Defaults to none.
 	Gone func(namespace, source string, messages int64)
+	// Observer is told what happens to letters. Defaults to none.
+	Observer Observer
 	// PageItems bounds a page. Defaults to 1,000.
 	PageItems int
 }
@@ -114,6 +116,9 @@ func New(db Database, tasks Tasks, opts Options) *Inbox {
 	opts.IntakeBatch = max(opts.IntakeBatch, 1)
 	if opts.Gone == nil {
 		opts.Gone = func(string, string, int64) {}
+	}
+	if opts.Observer == nil {
+		opts.Observer = unobserved{}
 	}
 	if opts.Intaken == nil {
 		opts.Intaken = func(string, string, Intaken) {}

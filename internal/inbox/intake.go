@@ -111,7 +111,7 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 				return b.end(ctx, tx, done)
 			}
 			c := &capture{in: in, ctx: ctx, tx: tx, source: known, full: full, policies: policies, now: in.now(),
-				look: true, decisions: newDecisions()}
+				newID: in.newIDs(len(refused)), look: true, decisions: newDecisions()}
 			if _, err := c.run(in.prepare(known, refused)); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
@@ -18,6 +19,8 @@ const sendLanes = 8
 // from others. sendTime bounds the whole batch: it must end before another process could take its marks for orphans
 // (orphanAfter).
 func (b *batch) send(ctx context.Context) []result {
+	began := time.Now()
+	defer func() { b.in.opts.Observer.Took(observedSend, time.Since(began)) }()
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	lanes, bySource := []*deadletter.Source{}, map[*deadletter.Source][]outgoing{}

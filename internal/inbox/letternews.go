@@ -52,6 +52,13 @@ func (n letterNews) add(kind deadletter.EventKind, l *deadletter.Letter, cause s
 	}
 }
 
+// discarded counts a letter that has changed, if it is discarded now.
+func (n letterNews) discarded(l *deadletter.Letter) {
+	if l.State == deadletter.Discarded {
+		n.add(deadletter.EventDiscarded, l, l.Reason)
+	}
+}
+
 // events returns the events in a fixed order.
 func (n letterNews) events(now task.Instant) []deadletter.Event {
 	out := make([]deadletter.Event, 0, len(n))

@@ -67,6 +67,50 @@ func (in *Inbox) Levels(ctx context.Context) ([]Level, error) {
 	return levels, err
 }
 
+// OriginLevel is how many letters of an origin, such as a topic, are to be decided.
+type OriginLevel struct {
+	Namespace, Origin string
+	Letters           int // open, scheduled or being sent, counted up to 100,000 for each state
+}
+
+// undecided are the states of letters that are neither done nor given up.
+var undecided = []deadletter.State{deadletter.Open, deadletter.Scheduled, deadletter.Redriving}
+
+// OriginLevels returns how many letters of each origin are to be decided, for metrics: of the namespaces that have
+// sources, and the first 200 origins by namespace and name. An origin whose letters are all decided has 0 until they
+// are purged. The error is that of the database.
+func (in *Inbox) OriginLevels(ctx context.Context) ([]OriginLevel, error) {
+	sources, err := in.store.Sources(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	namespaces := make([]string, len(sources))
+	for i, s := range sources {
+		namespaces[i] = s.Namespace
+	}
+	slices.Sort(namespaces)
+	var out []OriginLevel
+	for _, namespace := range slices.Compact(namespaces) {
+		origins, err := in.store.Topics(ctx, namespace, levelSources-len(out))
+		if err != nil {
+			return nil, err
+		}
+		for _, origin := range origins {
+			by, err := in.store.CountTopic(ctx, TopicFilter{Namespace: namespace, Origin: &origin, States: undecided},
+				levelLetters)
+			if err != nil {
+				return nil, err
+			}
+			c := TopicCount{ByState: by}
+			out = append(out, OriginLevel{namespace, origin, c.Letters()})
+		}
+		if len(out) >= levelSources {
+			break
+		}
+	}
+	return out, nil
+}
+
 // askLevel asks the broker of a queue.
 func (in *Inbox) askLevel(ctx context.Context, l *Level) {
 	carrier := in.opts.Carriers[l.Source.Driver]

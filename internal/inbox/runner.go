@@ -27,6 +27,7 @@ const (
 //
 // Nothing that decides is kept in memory between two calls: rows of the redrive and its items say where it is.
 func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
+	defer func() { in.observeFailure(observedSend, err) }()
 	errs := []error{in.watchCases(ctx)}
 	for last := (task.ID{}); ctx.Err() == nil; {
 		page, err := in.store.ActiveRedrives(ctx, last, redrivePage)

@@ -17,6 +17,7 @@ import (
 // It first sends again what a process left marked when it ended (marked), then what is due. Such letters may be sent
 // twice, under the same ID.
 func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
+	defer func() { in.observeFailure(observedSend, err) }()
 	for _, marked := range []bool{true, false} {
 		until := in.now()
 		if marked {

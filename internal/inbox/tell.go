@@ -26,6 +26,7 @@ func (in *Inbox) tell(ctx context.Context, tx engine.Tx, events ...deadletter.Ev
 			return err
 		}
 	}
+	in.observeDiscards(tx, events)
 	in.tasks.Announce(tx, events...)
 	return nil
 }

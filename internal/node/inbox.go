@@ -63,7 +63,8 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inb
 		DefaultPolicy: opts.DefaultPolicy, ReadBatch: opts.ReadBatch,
 		Webhooks:     webhooks(b, opts.Webhooks, sender),
 		PayloadBytes: limits.PayloadBytes, PageItems: limits.PageItems, IntakeBatch: intakeBatch(e.Config()),
-		FailedJob: encodeFailedJob, Intaken: opts.Intaken, Gone: opts.Gone})
+		FailedJob: encodeFailedJob, Intaken: opts.Intaken, Gone: opts.Gone,
+		Observer: opts.Letters})
 	loops := []upkeep.Loop{
 		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage},
 		{Name: "inbox_redrives", Every: redriveEvery, Once: in.Advance},

@@ -65,6 +65,8 @@ type Options struct {
 	Intaken func(namespace, source string, of inbox.Intaken)
 	// Gone is told of messages that a broker has deleted before they were read. It must not block. Defaults to none.
 	Gone func(namespace, source string, messages int64)
+	// Letters is told what happens to dead letters. Defaults to none.
+	Letters inbox.Observer
 	// DefaultPolicy is for dead letters that no stored policy is for, and ReadBatch bounds the messages that are captured
 	// in one transaction. Default to none, and to no bound.
 	DefaultPolicy *deadletter.Policy
@@ -227,6 +229,15 @@ func (n *Node) Levels(ctx context.Context) ([]inbox.Level, error) {
 		return nil, nil
 	}
 	levels, err := n.inbox.Levels(ctx)
+	return levels, local.ToError(err)
+}
+
+// OriginLevels returns how many letters of each origin are to be decided; see inbox.Inbox. None without an inbox.
+func (n *Node) OriginLevels(ctx context.Context) ([]inbox.OriginLevel, error) {
+	if n.inbox == nil {
+		return nil, nil
+	}
+	levels, err := n.inbox.OriginLevels(ctx)
 	return levels, local.ToError(err)
 }
 

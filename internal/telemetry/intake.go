@@ -2,6 +2,8 @@ package telemetry
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,6 +56,13 @@ func (n *names) bound(of name) name {
 	}
 	n.seen[of] = true
 	return of
+}
+
+// all returns the names that bound has returned.
+func (n *names) all() []name {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Keys(n.seen))
 }
 
 // register creates the instruments and registers the callback that observes them.

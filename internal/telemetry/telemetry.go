@@ -66,6 +66,7 @@ type Telemetry struct {
 	intake   intakeMetrics
 
 	deliveries *Deliveries
+	letters    *Letters
 }
 
 var _ engine.Observer = (*Telemetry)(nil)
@@ -143,6 +144,9 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	}
 	if err == nil {
 		t.deliveries, err = newDeliveries(meter)
+	}
+	if err == nil {
+		t.letters, err = newLetters(meter)
 	}
 	if err == nil {
 		err = recordBuild(meter, opts.Version)

@@ -1,0 +1,112 @@
+package inbox
+
+import (
+	"errors"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Observer is told what happens to letters, for metrics. Numbers are those of one batch, after its commit. Methods are
+// called concurrently, and must not block.
+type Observer interface {
+	// Captured is told of messages of a source by their origin and the type of their events, and how long before each
+	// of them had died. outcome is a CaptureStatus.
+	Captured(namespace, source, origin, eventType, outcome string, ages []time.Duration)
+	// Sent is told of letters that were sent by a policy or a redrive. result is sent, uncertain, failed or not_tried.
+	Sent(namespace, source, origin, result string, letters int)
+	// Discarded is told of letters that a policy or an operator has discarded; reason is a deadletter.DiscardKind.
+	Discarded(namespace, source, origin, reason string, letters int)
+	// Took is told how long a batch took. operation is capture or send.
+	Took(operation string, d time.Duration)
+	// Failed is told of a batch that could not be stored: its capture, or the mark or record of its sends.
+	Failed(operation string, code task.Code)
+}
+
+// unobserved is the Observer of an inbox without one.
+type unobserved struct{}
+
+func (unobserved) Captured(string, string, string, string, string, []time.Duration) {}
+func (unobserved) Sent(string, string, string, string, int)                         {}
+func (unobserved) Discarded(string, string, string, string, int)                    {}
+func (unobserved) Took(string, time.Duration)                                       {}
+func (unobserved) Failed(string, task.Code)                                         {}
+
+// The operations of an Observer.
+const observedCapture, observedSend = "capture", "send"
+
+// observed reports how an operation ended.
+func (in *Inbox) observed(operation string, began time.Time, err error) {
+	in.opts.Observer.Took(operation, time.Since(began))
+	in.observeFailure(operation, err)
+}
+
+// observeFailure reports an operation that has failed.
+func (in *Inbox) observeFailure(operation string, err error) {
+	if err != nil {
+		in.opts.Observer.Failed(operation, task.CodeOf(err))
+	}
+}
+
+// observeCaptured reports a batch that is stored.
+func (in *Inbox) observeCaptured(of *deadletter.Source, arrivals []prepared, receipts []Receipt) {
+	type key struct {
+		origin, event string
+		outcome       CaptureStatus
+	}
+	now, ages := in.now(), map[key][]time.Duration{}
+	for i := range arrivals {
+		a := &arrivals[i]
+		k := key{a.Origin, a.eventType, receipts[i].Status}
+		age := time.Duration(0)
+		if a.FailedAt > 0 && a.FailedAt < now {
+			age = now.Sub(a.FailedAt)
+		}
+		ages[k] = append(ages[k], age)
+	}
+	for k, list := range ages {
+		in.opts.Observer.Captured(of.Namespace, of.Name, k.origin, k.event, string(k.outcome), list)
+	}
+}
+
+// observeSends reports sends after the commit of the transaction that records them.
+func (in *Inbox) observeSends(tx engine.Tx, results []result) {
+	type key struct{ namespace, source, origin, result string }
+	counts := map[key]int{}
+	for _, r := range results {
+		if r.letter != nil {
+			counts[key{r.letter.Namespace, r.letter.Source, r.letter.Origin, resultOf(r)}]++
+		}
+	}
+	tx.Handle().AfterCommit(func() {
+		for k, n := range counts {
+			in.opts.Observer.Sent(k.namespace, k.source, k.origin, k.result, n)
+		}
+	})
+}
+
+// resultOf is the word of an Observer for the result of a send.
+func resultOf(r result) string {
+	switch {
+	case errors.Is(r.err, ErrNotTried):
+		return "not_tried"
+	case r.err != nil:
+		return "failed"
+	case r.item.Uncertain:
+		return "uncertain"
+	}
+	return "sent"
+}
+
+// observeDiscards reports the letters that events say are discarded, after the commit of their transaction.
+func (in *Inbox) observeDiscards(tx engine.Tx, events []deadletter.Event) {
+	for _, e := range events {
+		if e.Kind == deadletter.EventDiscarded {
+			tx.Handle().AfterCommit(func() {
+				in.opts.Observer.Discarded(e.Namespace, e.Object, e.Where, e.Title, e.Total)
+			})
+		}
+	}
+}
