@@ -26,6 +26,7 @@ import (
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/telemetry"
 	"github.com/taskerhq/tasker/internal/web"
 )
@@ -110,6 +111,14 @@ func (s *server) recount() {
 		return c, err
 	})
 	s.tel.WatchSources(app.SourceCounter(s.engine))
+	s.tel.Letters().WatchOrigins(func(context.Context) ([]telemetry.OriginLevel, error) { // as with letters of a topic
+		return []telemetry.OriginLevel{{Namespace: "default", Origin: "orders", Letters: 1}}, nil
+	})
+	s.tel.Letters().Captured("default", "orders", "orders", "", "captured", []time.Duration{time.Second})
+	s.tel.Letters().Sent("default", "orders", "orders", "sent", 1)
+	s.tel.Letters().Discarded("default", "orders", "orders", "max_age", 1)
+	s.tel.Letters().Took("capture", time.Second)
+	s.tel.Letters().Failed("capture", task.Internal)
 	s.tel.WatchIntakeFailures(app.FailureCounter(s.engine))
 	s.tel.TookIn("default", "jobs", 1, 1, 1)                    // as a source with an intake does
 	s.tel.Gone("default", "orders", 1)                          // as with a Kafka whose retention is too short

@@ -35,6 +35,7 @@ type rig struct {
 	client  *tasker.Client
 	broker  *broker
 	commits commits
+	told    tally
 	// carriers are those of the node.
 	carriers map[string]inbox.Carrier
 	webhooks []webhook.Endpoint
@@ -67,7 +68,7 @@ func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig), options ..
 func newRig(t *testing.T, s engine.Database, options ...func(*node.Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, db: s, now: noon, broker: newBroker()}
-	opts := node.Options{Now: r.clock, Observer: &r.commits,
+	opts := node.Options{Now: r.clock, Observer: &r.commits, Letters: &r.told,
 		Carriers: map[string]inbox.Carrier{"memory": r.broker}}
 	for _, set := range options {
 		set(&opts)

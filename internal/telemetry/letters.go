@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -12,7 +13,8 @@ import (
 
 // Letters are the metrics of what happens to dead letters. Its methods may be called concurrently, and do not block.
 //
-// Origins and types of events are what messages claim. Each of these labels has up to maxNames values, and then "other".
+// Origins and types of events are what messages claim, so only the first maxNames origins of sources, and types of
+// events of origins, have numbers of their own. The others share the name "other".
 type Letters struct {
 	received, sent, discarded, failures metric.Int64Counter
 	age, took                           metric.Float64Histogram
@@ -97,15 +99,23 @@ func (l *Letters) observe(ctx context.Context, o metric.Observer) error {
 // of returns the labels of a source and an origin.
 func (l *Letters) of(namespace, source, origin string) []attribute.KeyValue {
 	s := l.sources.bound(name{namespace, source})
-	o := l.origins.bound(name{namespace, origin})
-	return []attribute.KeyValue{namespaceKey.String(s.namespace), sourceKey.String(s.name), originKey.String(o.name)}
+	return []attribute.KeyValue{namespaceKey.String(s.namespace), sourceKey.String(s.name),
+		originKey.String(within(&l.origins, namespace, source, origin))}
+}
+
+// within returns the last of the parts of a name, or "other".
+func within(all *names, namespace string, parts ...string) string {
+	if all.bound(name{namespace, strings.Join(parts, "\x00")}).name == others {
+		return others
+	}
+	return parts[len(parts)-1]
 }
 
 // Captured counts messages of a source, and how long ago they died.
 func (l *Letters) Captured(namespace, source, origin, eventType, outcome string, ages []time.Duration) {
-	labels, event := l.of(namespace, source, origin), l.events.bound(name{namespace, eventType})
+	labels, event := l.of(namespace, source, origin), within(&l.events, namespace, source, origin, eventType)
 	l.received.Add(context.Background(), int64(len(ages)), metric.WithAttributes(
-		append(labels[:3:3], eventTypeKey.String(event.name), outcomeKey.String(outcome))...))
+		append(labels[:3:3], eventTypeKey.String(event), outcomeKey.String(outcome))...))
 	of := metric.WithAttributeSet(attribute.NewSet(labels...))
 	for _, age := range ages {
 		l.age.Record(context.Background(), age.Seconds(), of)
