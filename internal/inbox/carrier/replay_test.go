@@ -230,7 +230,7 @@ func TestReplayUnderControl(t *testing.T) {
 		if _, err := act(inbox.StartRedrive); task.CodeOf(err) != task.WrongState {
 			t.Errorf("a paused replay is started: %v", err)
 		}
-		if got, err = act(inbox.ResumeRedrive); err != nil {
+		if _, err = act(inbox.ResumeRedrive); err != nil {
 			t.Fatal(err)
 		}
 		counted(t, advanced(t, n, id), deadletter.ReplayDone, 40, 0, 0)
