@@ -58,7 +58,8 @@ func (in *Inbox) DeclarePolicies(ctx context.Context, policies []*deadletter.Pol
 
 func (in *Inbox) declarePolicy(ctx context.Context, p *deadletter.Policy) error {
 	entry := *p
-	entry.SetFrom, entry.SetBy = "", ""                                   // another file with the same settings changes nothing
+	// Another file with the same settings changes nothing.
+	entry.SetFrom, entry.SetBy = "", ""
 	names, err := json.Marshal([]string{p.Namespace, p.Source, p.Origin}) // they may have any character
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)

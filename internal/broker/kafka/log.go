@@ -23,17 +23,9 @@ func (c *conn) LogParts(ctx context.Context, topic string, since, before time.Ti
 	if _, err := c.topic(ctx, topic); err != nil {
 		return nil, err
 	}
-	starts, err := c.admin.ListStartOffsets(ctx, topic)
+	starts, ends, err := c.bounds(ctx, topic)
 	if err != nil {
-		return nil, c.fail(err)
-	}
-	list := c.admin.ListCommittedOffsets
-	if c.opts.uncommitted {
-		list = c.admin.ListEndOffsets
-	}
-	ends, err := list(ctx, topic)
-	if err != nil {
-		return nil, c.fail(err)
+		return nil, err
 	}
 	froms, tos := starts, ends
 	for _, bound := range []struct {

@@ -25,19 +25,26 @@ type span struct {
 	next       int64 // where the group reads on; other than committed, if that is not in the log
 }
 
-// spans returns the partitions of a topic in their order. The end is where a reader of committed messages stops.
-func (c *conn) spans(ctx context.Context, topic string) ([]span, error) {
-	starts, err := c.admin.ListStartOffsets(ctx, topic)
-	if err != nil {
-		return nil, c.fail(err)
+// bounds returns where the partitions of a topic begin and end. The end is where a reader of committed messages stops.
+func (c *conn) bounds(ctx context.Context, topic string) (starts, ends kadm.ListedOffsets, err error) {
+	if starts, err = c.admin.ListStartOffsets(ctx, topic); err != nil {
+		return nil, nil, c.fail(err)
 	}
 	list := c.admin.ListCommittedOffsets
 	if c.opts.uncommitted {
 		list = c.admin.ListEndOffsets
 	}
-	ends, err := list(ctx, topic)
+	if ends, err = list(ctx, topic); err != nil {
+		return nil, nil, c.fail(err)
+	}
+	return starts, ends, nil
+}
+
+// spans returns the partitions of a topic in their order.
+func (c *conn) spans(ctx context.Context, topic string) ([]span, error) {
+	starts, ends, err := c.bounds(ctx, topic)
 	if err != nil {
-		return nil, c.fail(err)
+		return nil, err
 	}
 	group := c.groupOf(topic)
 	committed, err := c.committed(ctx, group, topic)
