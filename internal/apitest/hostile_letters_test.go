@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taskerhq/tasker/internal/kafkatest"
 )
 
 // lettersOf has the bases of the operations on dead letters.
@@ -30,8 +33,8 @@ var lettersOf = map[string]base{
 	"post /v1/redrives/preview":                   {"", discardAll},
 	"post /v1/redrives":                           {"", discardAll},
 	"patch /v1/redrives/{redrive_uuid}":           {"", `{"action":"start"}`},
-	"post /v1/replays/preview":                    {"", `{"source":"t","since":"2026-03-01T12:00:00Z","headers":[{"name":"a","value":"b"}]}`},
-	"post /v1/replays":                            {"", `{"source":"t","key":"k","intake":{"task_type":"a"}}`},
+	"post /v1/replays/preview":                    {"", `{"source":"log","since":"2026-03-01T12:00:00Z","headers":[{"name":"a","value":"b"}]}`},
+	"post /v1/replays":                            {"", `{"source":"log","key":"k","intake":{"task_type":"a"}}`},
 	"patch /v1/replays/{replay_uuid}":             {"", `{"action":"start"}`},
 	"post /v1/sources":                            {"", `{"name":"t","driver":"http"}`},
 	"post /v1/sources/{namespace}/{name}/test":    {"", `{}`},
@@ -99,8 +102,35 @@ func (h *attacker) prepareLetters() {
 		h.made("/v1/groups/"+other+"/merge", `{"groups":["`+group+`"]}`, nil)
 	}
 	maps.Copy(h.known, map[string]any{"letter_uuid": letter, "group_id": group, "other_group": other,
-		"redrive_uuid": redrive.RedriveUUID, "replay_uuid": uuid.Nil, "queue_name": "t", "job_id": letter, "target": target,
+		"redrive_uuid": redrive.RedriveUUID, "replay_uuid": h.replay(some), "queue_name": "t", "job_id": letter,
+		"target":   target,
 		"event_id": "1" + some})
+}
+
+// replay makes a source "log" of a topic with a record, and a replay that is not started, in a namespace of its own: a
+// namespace may have only so many. It returns its UUID; for other paths one that does not exist.
+func (h *attacker) replay(namespace string) string {
+	if !strings.HasPrefix(h.path, "/v1/replays") {
+		return uuid.NewString()
+	}
+	h.t.Helper()
+	url := kafkatest.Shared(h.t)
+	if h.topic == "" {
+		h.topic = kafkatest.NewTopic(h.t, url, 1)
+		record := &kgo.Record{Topic: h.topic, Value: []byte("{}")}
+		if err := kafkatest.Client(h.t, url).ProduceSync(h.t.Context(), record).FirstErr(); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	for _, of := range []string{"default", namespace} {
+		h.made("/v1/sources", `{"namespace":"`+of+`","name":"log","driver":"kafka","paused":true,"url":"`+url+
+			`","queue":"`+h.topic+`"}`, nil)
+	}
+	var made struct {
+		ReplayUUID string `json:"replay_uuid"`
+	}
+	h.made("/v1/replays", `{"namespace":"`+namespace+`","source":"log"}`, &made)
+	return made.ReplayUUID
 }
 
 // consumer returns the URL of a program that takes every letter. There is one for the attack.

@@ -97,6 +97,7 @@ type attacker struct {
 	path  string         // of the operation
 	about string         // which task the requests are about: see base
 	takes string         // URL of a program that takes letters; "" before it is needed
+	topic string         // with a record; "" before it is needed
 	known map[string]any // by the name of the property or parameter
 }
 
