@@ -80,7 +80,7 @@ var layers = map[string]struct {
 	"internal/document": {[]string{"internal/pointer", "internal/wording"},
 		"it reads a document, whatever that says"},
 	"internal/doctor": {[]string{"internal/amqp", "internal/dispatch/rabbitmq",
-		"internal/broker/driver", "internal/broker/format", "internal/broker/redis",
+		"internal/broker/driver", "internal/broker/format", "internal/broker/kafka", "internal/broker/redis",
 		"internal/config", "internal/migration", "internal/store/postgres",
 		"internal/store/sqlite", "internal/task"}, "it looks at a database and its brokers from outside, and opens no store"},
 	"internal/deadletter": {[]string{"internal/failure", "internal/task"},

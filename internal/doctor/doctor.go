@@ -137,6 +137,18 @@ type patient struct {
 	clock func(ctx context.Context, tx *sql.Tx) (task.Instant, error)
 }
 
+// brokers looks at the brokers that sources read, and at that of the dispatch.
+func (p *patient) brokers(ctx context.Context) (checks []Check, err error) {
+	for _, look := range []func(context.Context) ([]Check, error){p.redis, p.kafka, p.rabbit} {
+		found, err := look(ctx)
+		checks = append(checks, found...)
+		if err != nil {
+			return checks, err
+		}
+	}
+	return checks, nil
+}
+
 // examine runs the exams one after the other. An exam that fails becomes a warning, because a
 // role without a permission must still get the other results.
 // The results are in the order of the exams. The error is that of ctx only.

@@ -56,12 +56,7 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 	more, err := s.examine(ctx, exams)
 	if there && err == nil {
 		var found []Check
-		found, err = s.redis(ctx)
-		more = append(more, found...)
-	}
-	if there && err == nil {
-		var found []Check
-		found, err = s.rabbit(ctx)
+		found, err = s.brokers(ctx)
 		more = append(more, found...)
 	}
 	return report(at.String(), append(checks, more...)), err

@@ -18,8 +18,8 @@ import (
 const redisList, redisStream = "redis-list", "redis-stream"
 
 const (
-	// redisSources bounds the sources that are looked at.
-	redisSources = 50
+	// maxSources bounds the sources of a kind of broker that are looked at.
+	maxSources = 50
 	// sampled bounds the messages of a queue that are decoded.
 	sampled = 100
 	// quietConsumer is how long a consumer in an application is surely gone: it gives a sign of life every 15 minutes,
@@ -27,7 +27,7 @@ const (
 	quietConsumer = 20 * time.Minute
 )
 
-// source is a source of dead letters that reads Redis.
+// source is a source of dead letters that reads a broker.
 type source struct {
 	namespace, name, driver, url, queue, format string
 	targets                                     []string
@@ -40,20 +40,9 @@ func (s source) String() string { return fmt.Sprintf("source %s (%s)", s.name, s
 // redis looks at the servers of Redis from which sources read, and at their queues. Without such sources there is no
 // check.
 func (p *patient) redis(ctx context.Context) ([]Check, error) {
-	var sources []source
-	checks, err := p.examine(ctx, []exam{{"redis_sources", func(ctx context.Context, tx *sql.Tx) (_ []Check, err error) {
-		sources, err = list(ctx, tx, scanSource, `SELECT namespace, name, driver, url, queue, format, targets, intake
-  FROM tasker_sources WHERE driver IN ($1, $2) ORDER BY namespace, name LIMIT $3`, redisList, redisStream, redisSources+1)
-		return nil, err
-	}}})
+	sources, checks, err := p.sources(ctx, "redis_sources", redisList, redisStream)
 	if err != nil {
 		return nil, err
-	}
-	if len(sources) > redisSources {
-		sources = sources[:redisSources]
-		checks = append(checks, Check{"redis_sources", Warn,
-			fmt.Sprintf("only the first %d sources that read Redis were looked at", redisSources),
-			"Look at the others with tasker source test."})
 	}
 	servers := map[string]bool{}
 	for _, s := range sources {
@@ -64,6 +53,24 @@ func (p *patient) redis(ctx context.Context) ([]Check, error) {
 		checks = append(checks, found...)
 	}
 	return checks, nil
+}
+
+// sources returns the sources with one of two drivers. check is the name of what is said of them.
+func (p *patient) sources(ctx context.Context, check, driver, other string) (
+	sources []source, checks []Check, err error,
+) {
+	checks, err = p.examine(ctx, []exam{{check, func(ctx context.Context, tx *sql.Tx) (_ []Check, err error) {
+		sources, err = list(ctx, tx, scanSource, `SELECT namespace, name, driver, url, queue, format, targets, intake
+  FROM tasker_sources WHERE driver IN ($1, $2) ORDER BY namespace, name LIMIT $3`, driver, other, maxSources+1)
+		return nil, err
+	}}})
+	if len(sources) > maxSources {
+		sources = sources[:maxSources]
+		checks = append(checks, Check{check, Warn,
+			fmt.Sprintf("only the first %d sources with the driver %s were looked at", maxSources, driver),
+			"Look at the others with tasker source test."})
+	}
+	return sources, checks, err
 }
 
 // scanSource reads a source.
@@ -129,7 +136,7 @@ func (s source) unreachable(err error) []Check {
 // blind is the check of something that could not be looked at, because of an error.
 func (s source) blind(name, what string, err error) []Check {
 	return []Check{{name, Warn, fmt.Sprintf("%s of %s cannot be seen: %s", what, s, reason(err)),
-		"See the permissions that a user needs in docs/redis.md."}}
+		"See the permissions that a user needs in docs/" + strings.Split(s.driver, "-")[0] + ".md."}}
 }
 
 // permissions names the rights that the user lacks.

@@ -79,12 +79,7 @@ func examineFile(ctx context.Context, path string, calm bool, opts Options) (*Re
 	more, err := f.examine(ctx, exams)
 	if there && err == nil {
 		var found []Check
-		found, err = f.redis(ctx)
-		more = append(more, found...)
-	}
-	if there && err == nil {
-		var found []Check
-		found, err = f.rabbit(ctx)
+		found, err = f.brokers(ctx)
 		more = append(more, found...)
 	}
 	return report("sqlite:"+path, append(checks, more...)), err

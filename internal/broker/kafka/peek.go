@@ -18,17 +18,7 @@ func (c *conn) Peek(ctx context.Context, topic string, max int) ([]driver.Messag
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.spans(ctx, topic)
-	if err != nil {
-		return nil, err
-	}
-	ends, from := map[int32]int64{}, map[int32]kgo.Offset{}
-	for _, s := range all {
-		if s.next < s.end {
-			ends[s.partition], from[s.partition] = s.end, kgo.NewOffset().At(s.next)
-		}
-	}
-	records, err := c.read(ctx, topic, from, ends, max)
+	records, err := c.unread(ctx, topic, max)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +33,21 @@ func (c *conn) Peek(ctx context.Context, topic string, max int) ([]driver.Messag
 		messages = append(messages, message(r, of.ID))
 	}
 	return messages, nil
+}
+
+// unread returns up to max records of each partition that the group has not committed.
+func (c *conn) unread(ctx context.Context, topic string, max int) ([]*kgo.Record, error) {
+	all, err := c.spans(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	ends, from := map[int32]int64{}, map[int32]kgo.Offset{}
+	for _, s := range all {
+		if s.next < s.end {
+			ends[s.partition], from[s.partition] = s.end, kgo.NewOffset().At(s.next)
+		}
+	}
+	return c.read(ctx, topic, from, ends, max)
 }
 
 // read reads up to max records of each partition, up to the ends.

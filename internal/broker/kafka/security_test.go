@@ -56,6 +56,7 @@ func TestSecurity(t *testing.T) {
 	s := kafkatest.StartSecured(t)
 	t.Run("Logins", func(t *testing.T) { logins(t, s) })
 	t.Run("Permissions", func(t *testing.T) { permissions(t, s) })
+	t.Run("Inspect", func(t *testing.T) { inspect(t, s) })
 }
 
 // logins: all mechanisms, with and without TLS. No error shows a password.
@@ -145,6 +146,37 @@ func permissions(t *testing.T, s *kafkatest.Secured) {
 		at := fmt.Sprintf("kafka://bob:bob-secret@%s/?%s", s.SASL, query)
 		if _, err := open(t, at).Open(t.Context(), topic); !errors.Is(err, driver.ErrRefused) {
 			t.Errorf("a %s that it may not read: %v", name, err)
+		}
+	}
+}
+
+// inspect: what a user lacks is told, also of topics that it may not even see.
+func inspect(t *testing.T, s *kafkatest.Secured) {
+	dead, work, other := kafkatest.NewTopic(t, s.URL(), 1), kafkatest.NewTopic(t, s.URL(), 1),
+		kafkatest.NewTopic(t, s.URL(), 1)
+	s.Allow(t, "User:bob", []string{dead}, nil, kadm.OpRead)
+	s.Allow(t, "User:bob", nil, []string{"tasker-" + dead}, kadm.OpRead)
+	s.Allow(t, "User:bob", []string{work}, nil, kadm.OpWrite)
+	bob := "kafka://bob:bob-secret@" + s.SASL
+	look := func(queue string, sends ...string) string {
+		t.Helper()
+		f, err := kafka.Inspect(t.Context(), bob, queue, sends)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint("queue", f.Queue.Missing, " group", f.GroupMissing)
+		for _, to := range f.Sends {
+			text += fmt.Sprint(" to", to.Missing)
+		}
+		return text + fmt.Sprint(" config ", f.ConfigError != nil)
+	}
+	for _, c := range []struct{ got, want string }{
+		{look(dead, work), "queue[] group[] to[] config true"}, // DescribeConfigs is not needed to read
+		{look(dead, dead, other), "queue[] group[] to[WRITE] to[DESCRIBE WRITE] config true"},
+		{look(other), "queue[DESCRIBE READ] group[READ] config false"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s, want %s", c.got, c.want)
 		}
 	}
 }

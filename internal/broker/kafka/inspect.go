@@ -1,0 +1,160 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// Topic is what Inspect finds of a topic.
+type Topic struct {
+	Name   string
+	Exists bool
+	// Replicas is the least number of copies of a partition.
+	Replicas int
+	// Missing are the operations that the user may not do and Tasker needs.
+	Missing []string
+}
+
+// Finding is what Inspect finds.
+type Finding struct {
+	Brokers int
+	Queue   Topic
+	// Group is the consumer group, and GroupMissing what the user may not do with it.
+	Group        string
+	GroupMissing []string
+	// Sends are the topics to which letters go, in the order that they were asked for.
+	Sends []Topic
+	// OldestUnread is when the oldest record that the group has not read was written; zero without one, or if that may
+	// not be read.
+	OldestUnread time.Time
+
+	// ConfigError is why the settings below are not known: they need the permission DescribeConfigs.
+	ConfigError error
+	// Retention is how long Kafka keeps records; negative for ever.
+	Retention time.Duration
+	Cleanup   string // cleanup.policy
+	InSync    int    // min.insync.replicas
+}
+
+// Inspect looks at the topic that a source reads, and at those to which its letters go. It changes nothing, and blocks
+// until the cluster has answered or ctx ends. An error means that the cluster does not answer, or the URL is wrong.
+func Inspect(ctx context.Context, url, queue string, sends []string) (*Finding, error) {
+	d, err := Open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	c := d.(*conn)
+	defer func() { _ = c.Close() }() // it has only read
+	f := &Finding{Group: c.groupOf(queue)}
+	if f.Queue, err = c.look(ctx, f, queue, kadm.OpRead); err != nil {
+		return nil, err
+	}
+	for _, text := range sends {
+		to, err := parse(text)
+		if err != nil {
+			return nil, err
+		}
+		t, err := c.look(ctx, f, to.topic, kadm.OpWrite)
+		if err != nil {
+			return nil, err
+		}
+		f.Sends = append(f.Sends, t)
+	}
+	groups, err := c.admin.DescribeGroups(kadm.WithAuthorizedOps(ctx), f.Group)
+	// Of a group that nobody has joined yet Kafka tells no permissions, if the user may know of it.
+	of := groups[f.Group]
+	if errors.Is(errors.Join(err, of.Err), kerr.GroupAuthorizationFailed) ||
+		len(of.AuthorizedOperations) > 0 && !slices.Contains(of.AuthorizedOperations, kadm.OpRead) {
+		f.GroupMissing = []string{kadm.OpRead.String()}
+	}
+	if !f.Queue.Exists || len(f.Queue.Missing)+len(f.GroupMissing) > 0 {
+		return f, nil
+	}
+	if f.OldestUnread, err = c.oldestUnread(ctx, queue); err != nil {
+		return nil, err
+	}
+	f.ConfigError = c.configure(ctx, f)
+	return f, nil
+}
+
+// look returns what the cluster says of a topic, and counts the brokers. It asks for one topic at a time: a question
+// for several has no answer if the user may not describe one of them. Such a topic counts as one that exists.
+func (c *conn) look(ctx context.Context, f *Finding, name string, needs kadm.ACLOperation) (Topic, error) {
+	t := Topic{Name: name}
+	meta, err := c.admin.Metadata(kadm.WithAuthorizedOps(ctx), name)
+	if errors.Is(err, kerr.TopicAuthorizationFailed) {
+		t.Exists, t.Missing = true, []string{kadm.OpDescribe.String(), needs.String()}
+		return t, nil
+	}
+	if err != nil {
+		return t, c.fail(err)
+	}
+	f.Brokers = len(meta.Brokers)
+	of, ok := meta.Topics[name]
+	if !ok || of.Err != nil {
+		return t, nil
+	}
+	t.Exists = true
+	for _, p := range of.Partitions {
+		if t.Replicas == 0 || len(p.Replicas) < t.Replicas {
+			t.Replicas = len(p.Replicas)
+		}
+	}
+	if !slices.Contains(of.AuthorizedOperations, needs) {
+		t.Missing = []string{needs.String()}
+	}
+	return t, nil
+}
+
+// oldestUnread returns when the oldest record was written that the group has not read; zero without one.
+func (c *conn) oldestUnread(ctx context.Context, topic string) (oldest time.Time, err error) {
+	records, err := c.unread(ctx, topic, 1)
+	for _, r := range records {
+		if oldest.IsZero() || r.Timestamp.Before(oldest) {
+			oldest = r.Timestamp
+		}
+	}
+	return oldest, err
+}
+
+// configure reads the settings of the topic.
+func (c *conn) configure(ctx context.Context, f *Finding) error {
+	configs, err := c.admin.DescribeTopicConfigs(ctx, f.Queue.Name)
+	if err != nil {
+		return c.fail(err)
+	}
+	of, err := configs.On(f.Queue.Name, nil)
+	if err == nil {
+		err = of.Err
+	}
+	if err != nil {
+		return classify(err)
+	}
+	for _, entry := range of.Configs {
+		value := entry.MaybeValue()
+		switch entry.Key {
+		case "cleanup.policy":
+			f.Cleanup = value
+		case "min.insync.replicas":
+			f.InSync, err = strconv.Atoi(value)
+		case "retention.ms":
+			var ms int64
+			if ms, err = strconv.ParseInt(value, 10, 64); ms < 0 {
+				f.Retention = -1
+			} else {
+				f.Retention = time.Duration(min(ms, int64(time.Duration(1<<63-1)/time.Millisecond))) * time.Millisecond
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s of the topic %s: %w", entry.Key, f.Queue.Name, err)
+		}
+	}
+	return nil
+}
