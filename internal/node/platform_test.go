@@ -171,7 +171,7 @@ func (p *platform) message(id, what string, holds func(*deadletters.DeadMessage)
 }
 
 // TestEventPlatform: the life of dead letters of a platform, on a real Kafka: retries after the delays of each topic's
-// policy, to the original topic, until the policy gives up; what an operator can do then; and what is never tried again.
+// policy, to the original topic, until the policy gives up; what an operator can do then; and what is not tried again.
 func TestEventPlatform(t *testing.T) {
 	t.Parallel()
 	p := newPlatform(t)
