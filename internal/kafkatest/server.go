@@ -57,7 +57,7 @@ func Launch(settings map[string]string, more ...Listener) (*Server, error) {
 	return launch(settings, nil, more...)
 }
 
-// launch starts a broker: one by itself, or one beside the first of a cluster.
+// launch starts a broker: one alone, or one beside the first of a cluster.
 func launch(settings map[string]string, first *Server, more ...Listener) (*Server, error) {
 	p, err := find()
 	if err != nil {

@@ -131,7 +131,7 @@ func (p *platform) consume(group string, topics []string) {
 	p.run(c.Run, func() error { return nil })
 }
 
-// handle fails until the bug is mended.
+// handle fails until the bug is fixed.
 func (p *platform) handle(_ context.Context, event *kgo.Record) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -233,7 +233,7 @@ func (p *platform) delivered(topic string, retries int) {
 	}
 }
 
-// repaired: after the bug is mended an operator sends back what was discarded, and it is processed.
+// repaired: after the bug is fixed an operator sends back what was discarded, and it is processed.
 func (p *platform) repaired() {
 	p.Helper()
 	p.mu.Lock()
@@ -242,7 +242,7 @@ func (p *platform) repaired() {
 	p.mu.Unlock()
 	ids := slices.Sorted(maps.Keys(delays))
 	answer, err := p.topics.Retry(p.Context(), deadletters.MessageRetry{EventIDs: append(ids, "no-such-event"),
-		Reason: "mended"})
+		Reason: "fixed"})
 	if err != nil || answer.Successful != len(ids) || answer.Failed != 1 {
 		p.Errorf("retry of all that was discarded: %+v, %v", answer, err)
 	}
