@@ -56,51 +56,59 @@ func (in *Inbox) Report(ctx context.Context, namespace, source string, reports [
 // Receipts are in the order of the arrivals. Capture returns nil only after the commit: a broker's message may be
 // acknowledged then, and not before. Concurrent captures of the same message are safe; one of them stores it.
 func (in *Inbox) Capture(ctx context.Context, of *deadletter.Source, arrivals []Arrival) ([]Receipt, error) {
-	return in.capture(ctx, of, in.prepare(of, arrivals), in.newIDs(len(arrivals)))
+	prepared := in.prepare(of, arrivals)
+	t, err := in.termsOf(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	return in.captureWith(ctx, t, prepared, in.newIDs(len(arrivals)), nil)
 }
 
-// capture is Capture for arrivals that are prepared. newID returns the ID of a letter by the place of its arrival.
-func (in *Inbox) capture(ctx context.Context, of *deadletter.Source, arrivals []prepared, newID func(no int) task.ID) (
-	[]Receipt, error,
-) {
-	return in.captureWith(ctx, of, arrivals, newID, nil)
+// terms are what a capture depends on besides its messages. They are read once for a batch.
+type terms struct {
+	source   *deadletter.Source
+	known    bool  // the source is stored
+	full     error // why the source takes no letter that opens; nil while it does
+	policies policies
 }
 
-// captureWith is capture with what else the transaction does at its end, unless that is nil. Then many of the messages
-// may be letters already.
-func (in *Inbox) captureWith(ctx context.Context, of *deadletter.Source, arrivals []prepared,
-	newID func(no int) task.ID, also func(context.Context, engine.Tx, []Receipt) error,
+// termsOf reads the terms of a source. The stored settings count, not those that the caller has read some time ago.
+func (in *Inbox) termsOf(ctx context.Context, of *deadletter.Source) (t terms, err error) {
+	defer func() { in.observeFailure(observedCapture, err) }()
+	t.source = of
+	known, err := in.store.FindSource(ctx, of.Namespace, of.Name)
+	if err != nil {
+		return t, err
+	}
+	if t.known = known != nil; t.known {
+		t.source = known
+	} else if err := in.roomForSource(ctx, of.Namespace); err != nil {
+		return t, err
+	}
+	if t.full = in.room(ctx, t.source); t.full != nil && task.CodeOf(t.full) != task.Exhausted {
+		return t, t.full
+	}
+	t.policies, err = in.policiesOf(ctx, of.Namespace)
+	return t, err
+}
+
+// captureWith captures arrivals that are prepared, with what else the transaction does at its end, unless that is nil.
+// Then many of the messages may be letters already. newID returns the ID of a letter by the place of its arrival.
+func (in *Inbox) captureWith(ctx context.Context, t terms, arrivals []prepared, newID func(no int) task.ID,
+	also func(context.Context, engine.Tx, []Receipt) error,
 ) (receipts []Receipt, err error) {
 	defer func(began time.Time) {
 		if in.observed(observedCapture, began, err); err == nil {
-			in.observeCaptured(of, arrivals, receipts)
+			in.observeCaptured(t.source, arrivals, receipts)
 		}
 	}(time.Now())
-	// The stored settings count, not those that the caller has read some time ago.
-	known, err := in.store.FindSource(ctx, of.Namespace, of.Name)
-	if err != nil {
-		return nil, err
-	}
-	if known != nil {
-		of = known
-	} else if err := in.roomForSource(ctx, of.Namespace); err != nil {
-		return nil, err
-	}
-	full := in.room(ctx, of)
-	if full != nil && task.CodeOf(full) != task.Exhausted {
-		return nil, full
-	}
-	policies, err := in.policiesOf(ctx, of.Namespace)
-	if err != nil {
-		return nil, err
-	}
 	for run := range captureRuns {
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.
-			c := &capture{in: in, ctx: ctx, tx: tx, source: of, full: full, policies: policies, now: in.now(),
-				newID: newID, look: run > 0 || full != nil || also != nil, decisions: newDecisions()}
-			if known == nil {
-				if err := in.introduce(ctx, tx, of); err != nil {
+			c := &capture{in: in, ctx: ctx, tx: tx, source: t.source, full: t.full, policies: t.policies, now: in.now(),
+				newID: newID, look: run > 0 || t.full != nil || also != nil, decisions: newDecisions()}
+			if !t.known {
+				if err := in.introduce(ctx, tx, t.source); err != nil {
 					return err
 				}
 			}

@@ -46,6 +46,10 @@ func (in *Inbox) inParts(s *deadletter.Source, arrivals []prepared) *batchInPart
 // store captures the parts that are not stored yet. It returns nil after all have committed, and may be called again
 // after an error. Errors are those of Inbox.Capture, and ErrPartly beside them.
 func (b *batchInParts) store(ctx context.Context) error {
+	t, err := b.in.termsOf(ctx, b.source)
+	if err != nil {
+		return b.partly(err)
+	}
 	newID, errs := b.in.newIDs(b.size), make([]error, len(b.parts))
 	var all sync.WaitGroup
 	for i, part := range b.parts {
@@ -53,12 +57,16 @@ func (b *batchInParts) store(ctx context.Context) error {
 			continue
 		}
 		all.Go(func() {
-			_, errs[i] = b.in.capture(ctx, b.source, part, newID)
+			_, errs[i] = b.in.captureWith(ctx, t, part, newID, nil)
 			b.done[i] = errs[i] == nil
 		})
 	}
 	all.Wait()
-	err := errors.Join(errs...)
+	return b.partly(errors.Join(errs...))
+}
+
+// partly returns an error of the batch, with ErrPartly if some parts are stored.
+func (b *batchInParts) partly(err error) error {
 	if err != nil && slices.Contains(b.done, true) {
 		return fmt.Errorf("%w, the rest is not: %w", ErrPartly, err)
 	}

@@ -140,8 +140,12 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 	case of.Intake != nil:
 		err = p.tasks(ctx, of, arrivals, step)
 	default:
+		var t terms
+		if t, err = p.in.termsOf(ctx, of); err != nil {
+			return err
+		}
 		newID := p.in.newIDs(len(arrivals))
-		_, err = p.in.captureWith(ctx, of, p.in.prepare(of, arrivals), newID, func(ctx context.Context, tx engine.Tx,
+		_, err = p.in.captureWith(ctx, t, p.in.prepare(of, arrivals), newID, func(ctx context.Context, tx engine.Tx,
 			receipts []Receipt,
 		) error {
 			step := step
