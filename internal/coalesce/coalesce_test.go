@@ -144,10 +144,16 @@ func TestPost(t *testing.T) {
 		for i := range 4 {
 			g.Post(i + 2)
 		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if got, err := g.Do(context.Background(), 6); got != 6 || err != nil {
+				t.Errorf("Do answered %d, %v", got, err)
+			}
+		}()
+		synctest.Wait() // the call waits behind what was posted before the batch that runs ends
 		close(release)
-		if got, err := g.Do(context.Background(), 6); got != 6 || err != nil {
-			t.Errorf("Do answered %d, %v", got, err)
-		}
+		<-done
 		if want := [][]int{{1}, {2, 3, 4}, {5, 6}}; !reflect.DeepEqual(seen, want) {
 			t.Errorf("batches %v, want %v", seen, want)
 		}
