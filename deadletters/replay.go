@@ -112,7 +112,7 @@ type ReplayPreview struct {
 // ReplaySample is a message that a replay would take.
 type ReplaySample struct {
 	Partition int32      `json:"partition"`
-	Offset    int64      `json:"from_offset" doc:"Offset of the message."`
+	Offset    int64      `json:"offset"`
 	At        *time.Time `json:"at,omitempty"`
 	Key       string     `json:"key,omitempty" doc:"For keys that may read dead letters."`
 	// Known, ErrorType: of messages that become letters. Task, Refusal: of those that become tasks.

@@ -97,11 +97,16 @@ func (*pageSize) Type() string { return "int" }
 
 // timeFlags parses --after and --before. An omitted flag is the zero time.
 func (s *session) timeFlags(after, before string) (from, until time.Time, err error) {
-	a, err := s.timeFlag("--after", after)
+	return s.timeFlagsNamed("--after", after, "--before", before)
+}
+
+// timeFlagsNamed is timeFlags for flags with other names.
+func (s *session) timeFlagsNamed(afterName, after, beforeName, before string) (from, until time.Time, err error) {
+	a, err := s.timeFlag(afterName, after)
 	if err != nil {
 		return from, until, err
 	}
-	b, err := s.timeFlag("--before", before)
+	b, err := s.timeFlag(beforeName, before)
 	if err != nil {
 		return from, until, err
 	}

@@ -117,7 +117,9 @@ func (r *redriveFlags) prepare(s *session, cmd *cobra.Command) error {
 		r.selection.Replayed = &r.replayed
 	}
 	r.selection.CaseReason, r.selection.TaskState = tasker.CaseReason(r.reason), tasker.TaskState(r.taskState)
-	if r.selection.FirstAfter, r.selection.FirstBefore, err = s.timeFlags(r.firstAfter, r.firstBefore); err != nil {
+	r.selection.FirstAfter, r.selection.FirstBefore, err = s.timeFlagsNamed("--first-after", r.firstAfter,
+		"--first-before", r.firstBefore)
+	if err != nil {
 		return err
 	}
 	r.req.Plan.Priority = tasker.Priority(r.priority)

@@ -36,7 +36,7 @@ opens discarded letters again.`,
 			if len(args) > 0 && (dryRun || draft) {
 				return usagef("a redrive that exists takes neither --dry-run nor --draft")
 			}
-			if name := frozenFlag(cmd); len(args) > 0 && name != "" {
+			if name := setFlag(cmd, new(redriveFlags).add); len(args) > 0 && name != "" {
 				return usagef("a redrive that exists has its selection and its plan: leave out --%s", name)
 			}
 			flags.req.Start, flags.req.Act = !draft, signed(flags.req.Act)
@@ -65,12 +65,12 @@ opens discarded letters again.`,
 	return cmd
 }
 
-// frozenFlag returns a flag of the selection or the plan that is set, "" for none.
-func frozenFlag(cmd *cobra.Command) (name string) {
-	var frozen cobra.Command
-	new(redriveFlags).add(&frozen)
+// setFlag returns a flag that is set on cmd and that add defines, "" for none.
+func setFlag(cmd *cobra.Command, add func(*cobra.Command)) (name string) {
+	var of cobra.Command
+	add(&of)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if frozen.Flags().Lookup(f.Name) != nil {
+		if of.Flags().Lookup(f.Name) != nil {
 			name = f.Name
 		}
 	})

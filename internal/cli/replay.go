@@ -39,7 +39,6 @@ type replayFlags struct {
 	req           deadletters.TopicReplayRequest
 	since, before string
 	from, to      int64
-	partitions    []int
 	key           string
 	headers       []string
 	intake        []string
@@ -58,17 +57,17 @@ func (r *replayFlags) add(cmd *cobra.Command) {
 	f.StringVar(&r.before, "before", "", "up to the first message as new as this: a time, or an age such as 1h")
 	f.Int64Var(&r.from, "from-offset", 0, "first offset (default: the first one that the topic has)")
 	f.Int64Var(&r.to, "to-offset", 0, "offset to end before (default: the end of the topic now)")
-	f.IntSliceVar(&r.partitions, "partition", nil, "partition; repeatable (default: all)")
+	f.Int32SliceVar(&r.req.Partitions, "partition", nil, "partition; repeatable (default: all)")
 	f.StringVar(&r.key, "key", "", "only messages with this key")
 	f.StringArrayVar(&r.headers, "header", nil, "only messages with this header: NAME=VALUE; repeatable")
 	f.Float64Var(&r.req.Rate, "rate", 0, "messages a second (default: no limit)")
-	actFlags(cmd, &r.req.Act)
 	choose(cmd, "into", "inbox", "tasks")
 }
 
 // prepare parses the flags into req.
 func (r *replayFlags) prepare(s *session, cmd *cobra.Command) (err error) {
-	if r.req.Since, r.req.Before, err = s.timeFlags(r.since, r.before); err != nil {
+	r.req.Since, r.req.Before, err = s.timeFlagsNamed("--since", r.since, "--before", r.before)
+	if err != nil {
 		return err
 	}
 	if r.req.Intake, err = intakeOf(r.intake); err != nil {
@@ -82,9 +81,6 @@ func (r *replayFlags) prepare(s *session, cmd *cobra.Command) (err error) {
 	}
 	if cmd.Flags().Changed("key") {
 		r.req.Key = &r.key
-	}
-	for _, n := range r.partitions {
-		r.req.Partitions = append(r.req.Partitions, int32(n))
 	}
 	for _, h := range r.headers {
 		name, value, ok := strings.Cut(h, "=")
@@ -114,6 +110,7 @@ func newReplayPlan(s *session) *cobra.Command {
 		}),
 	}
 	flags.add(cmd)
+	actFlags(cmd, &flags.req.Act)
 	return cmd
 }
 
@@ -130,8 +127,13 @@ func newReplayStart(s *session) *cobra.Command {
   tasker replay start orders --intake task_type=header:event_type --repeat after-the-fix`,
 		Args: cobra.ExactArgs(1),
 		PreRunE: func(cmd *cobra.Command, args []string) error {
-			if _, err := uuid.Parse(args[0]); err == nil && (dryRun || draft) {
-				return usagef("a replay that exists takes neither --dry-run nor --draft")
+			if _, err := uuid.Parse(args[0]); err == nil {
+				if dryRun || draft {
+					return usagef("a replay that exists takes neither --dry-run nor --draft")
+				}
+				if name := setFlag(cmd, new(replayFlags).add); name != "" {
+					return usagef("a replay that exists has its range and its rate: leave out --%s", name)
+				}
 			}
 			flags.req.Start = !draft
 			return flags.prepare(s, cmd)
@@ -152,6 +154,7 @@ func newReplayStart(s *session) *cobra.Command {
 		}),
 	}
 	flags.add(cmd)
+	actFlags(cmd, &flags.req.Act)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done and change nothing, as replay plan does")
 	cmd.Flags().BoolVar(&draft, "draft", false, "write the range down and do not start")
 	return cmd

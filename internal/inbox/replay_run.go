@@ -132,7 +132,6 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 	step := replayStep{part: i, from: part.Next, to: next, counts: deadletter.ReplayCounts{}}
 	if gone != nil {
 		step.counts.Gone = gone.Messages
-		p.in.opts.Gone(source.Namespace, source.Name, gone.Messages)
 	}
 	switch {
 	case len(arrivals) == 0:
@@ -159,10 +158,14 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 			return p.advance(ctx, tx, step)
 		})
 	}
-	if err == nil {
-		p.stored += len(arrivals)
+	if err != nil {
+		return err
 	}
-	return err
+	p.stored += len(arrivals)
+	if gone != nil { // counted once: a batch that is not stored is read again
+		p.in.opts.Gone(source.Namespace, source.Name, gone.Messages)
+	}
+	return nil
 }
 
 // asReplayed returns a source as the replay uses it: with its intake or none, and the topic as its queue.

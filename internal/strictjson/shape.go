@@ -11,6 +11,9 @@ import (
 // base64Format is the encoding of a text whose content is bytes.
 const base64Format = "base64"
 
+// int32Format is the format of an integer of at most 32 bits.
+const int32Format = "int32"
+
 // kind is the JSON type of the values of a shape.
 type kind uint8
 
@@ -38,7 +41,7 @@ type Shape struct {
 
 	minimum, maximum   *float64
 	minLength, maxSize *int   // characters of a text, items of an array
-	format             string // of a text; base64Format stands for that encoding of its content
+	format             string // of a text or an integer; base64Format stands for that encoding of its content
 	enum               []string
 	alternatives       []*Shape
 }
@@ -108,7 +111,7 @@ func (c *Compiler) fill(out *Shape, s *huma.Schema) {
 	case s.Type == huma.TypeInteger, s.Type == huma.TypeNumber:
 		out.kind, out.minimum, out.maximum = number, s.Minimum, s.Maximum
 		if s.Type == huma.TypeInteger {
-			out.kind = integer
+			out.kind, out.format = integer, s.Format
 		}
 	case s.Type == huma.TypeBoolean:
 		out.kind = boolean

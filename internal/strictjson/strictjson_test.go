@@ -30,7 +30,8 @@ type order struct {
 }
 
 type line struct {
-	SKU string `json:"sku"`
+	SKU   string  `json:"sku"`
+	Parts []int32 `json:"parts,omitempty"`
 }
 
 func shape() *strictjson.Shape {
@@ -58,7 +59,8 @@ func problems(t *testing.T, document string) (*tasker.Error, []string) {
 func TestEveryProblemHasItsPointer(t *testing.T) {
 	t.Parallel()
 	document := `{"Name": "x", "count": 0, "share": "much", "urgent": null, "colour": "green", "tags": [],
-		"lines": [{"sku": "a"}, {"sku": null}, {"sku": "b", "sku": "c"}, {"s/k~u": 1}], "labels": {"a": 1}}`
+		"lines": [{"sku": "a"}, {"sku": null}, {"sku": "b", "sku": "c"}, {"s/k~u": 1},
+		{"sku": "d", "parts": [2147483647, 2147483648, -2147483649]}], "labels": {"a": 1}}`
 	_, got := problems(t, document)
 	want := []string{
 		"/Name: is not a known property",
@@ -70,6 +72,8 @@ func TestEveryProblemHasItsPointer(t *testing.T) {
 		"/lines/2/sku: appears twice",
 		"/lines/3/s~1k~0u: is not a known property",
 		"/lines/3/sku: is required",
+		"/lines/4/parts/1: must be an integer of at most 32 bits",
+		"/lines/4/parts/2: must be an integer of at most 32 bits",
 		"/labels/a: must be a string, not a number",
 		"/name: is required",
 	}

@@ -273,8 +273,12 @@ func (c *checker) number(begin, end int, s *Shape) {
 	raw := string(c.data[begin:end])
 	if s.kind == integer {
 		digits := task.PlainInteger(raw)
-		if _, err := strconv.ParseInt(digits, 10, 64); err != nil {
-			c.report("must be an integer of at most 64 bits")
+		bits := 64
+		if s.format == int32Format {
+			bits = 32
+		}
+		if _, err := strconv.ParseInt(digits, 10, bits); err != nil {
+			c.report("must be an integer of at most %d bits", bits)
 			return
 		}
 		if digits != raw {
