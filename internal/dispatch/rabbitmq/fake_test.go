@@ -28,7 +28,7 @@ type fakeEngine struct {
 	mu       sync.Mutex
 	workers  []rabbitmq.Worker
 	ready    []uuid.UUID
-	held     map[task.ID]map[string]bool // leases in force, by worker: step and token
+	held     map[task.ID]map[string]held // leases in force, by worker: step and token
 	most     map[task.ID]int             // the most that a worker ever held
 	failed   []tasker.LeaseRef
 	late     int
@@ -36,14 +36,21 @@ type fakeEngine struct {
 	letters  []driver.Message
 	tokens   int
 	ttl      time.Duration
-	down     bool // the database does not answer
+	lease    time.Duration // how long a step is leased to a worker that says nothing; 0 for ever
+	down     bool          // the database does not answer
 	poison   string
 	expiries int // calls of Expire
 	order    []string
 }
 
+// held is a lease in force.
+type held struct {
+	step uuid.UUID
+	from time.Time
+}
+
 func newFake() *fakeEngine {
-	return &fakeEngine{held: map[task.ID]map[string]bool{}, most: map[task.ID]int{}, ttl: time.Minute}
+	return &fakeEngine{held: map[task.ID]map[string]held{}, most: map[task.ID]int{}, ttl: time.Minute}
 }
 
 // worker adds a worker.
@@ -54,7 +61,7 @@ func (e *fakeEngine) worker(capacity int) task.ID {
 	w := &task.Worker{No: int64(len(e.workers) + 1), ID: id, Name: fmt.Sprint("worker ", len(e.workers)+1),
 		State: task.WorkerActive, Capacity: capacity, Transport: task.TransportAMQP, LastHeartbeat: task.At(time.Now())}
 	e.workers = append(e.workers, rabbitmq.Worker{Worker: w, Routes: "all"})
-	e.held[id] = map[string]bool{}
+	e.held[id] = map[string]held{}
 	return id
 }
 
@@ -91,7 +98,7 @@ func (e *fakeEngine) finish(id task.ID, lease tasker.LeaseRef) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	key := lease.StepUUID.String() + lease.Token
-	was := e.held[id][key]
+	_, was := e.held[id][key]
 	delete(e.held[id], key)
 	return was
 }
@@ -151,17 +158,31 @@ func (e *fakeEngine) take(id task.ID, n int) (out []rabbitmq.Dispatch, leaving b
 	if w.State.Leaving() {
 		return nil, true, nil
 	}
+	e.endLeases(id)
 	for len(out) < n && len(e.ready) > 0 && len(e.held[id]) < w.Capacity {
 		e.tokens++
 		step := e.ready[0]
 		e.ready = e.ready[1:]
 		a := tasker.Assignment{StepUUID: step, TaskUUID: step, Token: fmt.Sprint("t", e.tokens), Namespace: "default",
 			Attempt: 1, Parameters: []byte(`{"n":1}`)}
-		e.held[id][step.String()+a.Token] = true
+		e.held[id][step.String()+a.Token] = held{step: step, from: time.Now()}
 		e.most[id] = max(e.most[id], len(e.held[id]))
 		out = append(out, rabbitmq.Dispatch{Assignment: a, TTL: e.ttl})
 	}
 	return out, false, nil
+}
+
+// endLeases makes the steps ready again that a worker has held for too long. The caller holds mu.
+func (e *fakeEngine) endLeases(id task.ID) {
+	if e.lease == 0 {
+		return
+	}
+	for key, h := range e.held[id] {
+		if time.Since(h.from) > e.lease {
+			delete(e.held[id], key)
+			e.ready = append(e.ready, h.step)
+		}
+	}
 }
 
 func (e *fakeEngine) GiveBack(_ context.Context, id task.ID, leases []tasker.LeaseRef) error {
@@ -182,15 +203,16 @@ func (e *fakeEngine) Expire(_ context.Context, dead []rabbitmq.Expired) ([]rabbi
 	}
 	out := make([]rabbitmq.Verdict, len(dead))
 	for i, x := range dead {
-		held, known := e.held[x.Worker]
+		leases, known := e.held[x.Worker]
 		key := x.Lease.StepUUID.String() + x.Lease.Token
+		_, leased := leases[key]
 		switch {
 		case x.Lease.Token == "invalid":
 			return nil, task.Errorf(task.Invalid, "an invalid token")
 		case !known:
 			out[i] = rabbitmq.Unknown
-		case held[key]:
-			delete(held, key)
+		case leased:
+			delete(leases, key)
 			e.failed = append(e.failed, x.Lease)
 			e.order = append(e.order, x.Lease.StepUUID.String())
 			out[i] = rabbitmq.Failed
@@ -264,17 +286,17 @@ func newRig(t *testing.T, url string) *rig {
 	r.opts = rabbitmq.Options{
 		Dial:  dialer(url),
 		Queue: func(id task.ID) string { return task.DeliveryQueue("worker.", id) },
-		Topology: rabbitmq.Topology{TTL: time.Minute, DeadLetters: true, Exchange: "tasker.dlx",
+		Topology: rabbitmq.Topology{TTL: time.Hour, DeadLetters: true, Exchange: "tasker.dlx",
 			DeadQueue: "tasker.dlx.queue", Retention: time.Hour},
 		Refresh: 50 * time.Millisecond, MaxPause: 200 * time.Millisecond, Observer: r.seen,
 	}
 	return r
 }
 
-// dialer connects with a heartbeat that notices a frozen server soon.
+// dialer connects to a URL.
 func dialer(url string) func(context.Context, string) (*amqp.Conn, error) {
 	return func(ctx context.Context, name string) (*amqp.Conn, error) {
-		target, err := amqp.Parse(url + "?heartbeat=1")
+		target, err := amqp.Parse(url)
 		if err != nil {
 			return nil, err
 		}

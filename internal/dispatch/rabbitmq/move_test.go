@@ -16,6 +16,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// otherArguments are those of a queue that has to be replaced. No message expires there while a test runs.
+func otherArguments() amqp091.Table { return amqp091.Table{"x-message-ttl": int64(7_200_000)} }
+
 // fill declares a queue with other arguments than those of the rig, and publishes numbered messages to it.
 func (r *rig) fill(queue string, args amqp091.Table, from, n int) {
 	r.t.Helper()
@@ -30,7 +33,7 @@ func (r *rig) fill(queue string, args amqp091.Table, from, n int) {
 	for i := from; i < from+n; i++ {
 		err := ch.PublishWithContext(r.t.Context(), "", queue, true, false, amqp091.Publishing{
 			Headers: amqp091.Table{"n": int64(i), "x-death": []any{amqp091.Table{"queue": "q", "count": int64(i)}}},
-			Body:    []byte(strconv.Itoa(i)), DeliveryMode: amqp091.Persistent, Expiration: "600000",
+			Body:    []byte(strconv.Itoa(i)), DeliveryMode: amqp091.Persistent, Expiration: "3000000",
 			CorrelationId: fmt.Sprint("c", i), Priority: 3, Type: "other", ContentType: "text/plain"})
 		if err != nil {
 			r.t.Fatal(err)
@@ -92,7 +95,7 @@ func inOrder(t *testing.T, got []amqp091.Delivery, n int) {
 	for i, m := range got {
 		deaths, _ := m.Headers["x-death"].([]any)
 		if m.Headers["n"] != int64(i) || string(m.Body) != strconv.Itoa(i) || len(deaths) != 1 || len(m.Headers) != 2 ||
-			m.Expiration != "600000" || m.CorrelationId != fmt.Sprint("c", i) || m.Priority != 3 || m.Type != "other" {
+			m.Expiration != "3000000" || m.CorrelationId != fmt.Sprint("c", i) || m.Priority != 3 || m.Type != "other" {
 			t.Fatalf("message %d is %+v", i, m)
 		}
 	}
@@ -103,13 +106,12 @@ func inOrder(t *testing.T, got []amqp091.Delivery, n int) {
 func TestMove(t *testing.T) {
 	t.Parallel()
 	const n = 1000
-	other := amqp091.Table{"x-message-ttl": int64(30_000)}
 	for name, before := range map[string]func(r *rig, queue string){
-		"OtherTTL":    func(r *rig, queue string) { r.fill(queue, other, 0, n) },
+		"OtherTTL":    func(r *rig, queue string) { r.fill(queue, otherArguments(), 0, n) },
 		"NoArguments": func(r *rig, queue string) { r.fill(queue, nil, 0, n) },
 		"CrashOnTheWayOut": func(r *rig, queue string) {
 			r.fill(queue+".moving", nil, 0, n/2)
-			r.fill(queue, other, n/2, n/2)
+			r.fill(queue, otherArguments(), n/2, n/2)
 		},
 		"CrashWithoutAQueue": func(r *rig, queue string) { r.fill(queue+".moving", nil, 0, n) },
 		"CrashOnTheWayBack": func(r *rig, queue string) {
@@ -137,7 +139,7 @@ func TestMoveDeadLetters(t *testing.T) {
 	t.Parallel()
 	const n = 1000
 	r := newRig(t, rabbittest.Shared(t))
-	r.fill(r.opts.Topology.DeadQueue, amqp091.Table{"x-message-ttl": int64(700_000)}, 0, n)
+	r.fill(r.opts.Topology.DeadQueue, otherArguments(), 0, n)
 	r.start()
 	wait(t, "all are letters", func() bool {
 		count := 0
@@ -162,7 +164,7 @@ func TestMoveUnderLoad(t *testing.T) {
 	r := newRig(t, rabbittest.Shared(t))
 	id := r.engine.worker(5)
 	queue := task.DeliveryQueue("worker.", id)
-	r.fill(queue, amqp091.Table{"x-message-ttl": int64(30_000)}, 0, n)
+	r.fill(queue, otherArguments(), 0, n)
 	seen := r.collect(queue)
 	r.start()
 	wait(t, "all were delivered", func() bool { return seen() == n })
@@ -192,7 +194,7 @@ func TestMoveCutOff(t *testing.T) {
 	const n = 4000
 	r := newRig(t, rabbittest.Shared(t))
 	queue := task.DeliveryQueue("worker.", r.engine.worker(5))
-	r.fill(queue, amqp091.Table{"x-message-ttl": int64(30_000)}, 0, n)
+	r.fill(queue, otherArguments(), 0, n)
 	dial, cuts := r.opts.Dial, 0
 	var mu sync.Mutex
 	r.opts.Dial = func(ctx context.Context, name string) (*amqp.Conn, error) {
@@ -288,7 +290,7 @@ func TestMoveUnderAStranger(t *testing.T) {
 	const n = 10
 	r := newRig(t, rabbittest.Shared(t))
 	queue := r.opts.Topology.DeadQueue
-	r.fill(queue, amqp091.Table{"x-message-ttl": int64(700_000)}, 0, n)
+	r.fill(queue, otherArguments(), 0, n)
 	r.consume(queue, 1, func(*amqp091.Delivery) {})
 	wait(t, "the stranger holds one", func() bool { return r.depth(queue) == n-1 })
 	r.start()
