@@ -35,7 +35,7 @@ func (s *Server) SetConsumerTimeout(ms int) error {
 // Eval evaluates a call of Erlang on the server, and returns its value as Erlang prints it. It takes a quarter of the
 // time of rabbitmqctl.
 func (s *Server) Eval(call string) (string, error) {
-	remote := fmt.Sprintf(`io:format("~p", [erpc:call('tasker@localhost', fun() -> %s end, 20000)]), halt().`, call)
+	remote := fmt.Sprintf(`io:format("~p", [erpc:call('tasker@localhost', fun() -> %s end, 60000)]), halt().`, call)
 	cmd := s.server.Home.Command("erl", "-noinput", "-noshell", "-sname", "control@localhost", "-dist_listen", "false",
 		"-start_epmd", "false", "-erl_epmd_port", fmt.Sprint(s.dist), "-eval", remote)
 	cmd.Env = append(clean(cmd.Env), "HOME="+s.server.Home.Dir, "ERL_EPMD_PORT=1")

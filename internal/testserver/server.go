@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// Patience bounds what a server is waited for.
-const Patience = time.Minute
+// Patience bounds what a server is waited for. RabbitMQ and Kafka take seconds to start, and more than a minute on a
+// machine that is busy otherwise.
+const Patience = 3 * time.Minute
 
 // errEnded is the error when a server ended instead of answering.
 var errEnded = errors.New("the server ended")

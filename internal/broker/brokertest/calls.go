@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// Patience bounds what a driver's own tests wait for; only a test that fails uses it up.
-const Patience = time.Minute
+// Patience bounds what the tests of a driver wait for; only a test that fails uses it up.
+const Patience = 2 * time.Minute
 
 // Receiver opens a receiver, which is closed with the test.
 func Receiver(t testing.TB, d driver.Driver, queue string) driver.Receiver {

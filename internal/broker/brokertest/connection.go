@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 )
@@ -149,11 +150,30 @@ func confirmedSurvivesStop(t *testing.T, b *Broker) {
 		}
 	}
 	b.Start(t)
-	r := Receiver(t, b.connect(t), queue)
-	got := b.receive(t, r, 100)
+	got := b.receive(t, b.reopen(t, queue), 100)
 	for i, m := range got {
 		if string(m.Payload) != fmt.Sprint(i+1) {
 			t.Fatalf("message %d is %q", i+1, m.Payload)
+		}
+	}
+}
+
+// reopen opens a queue of a broker that has just been started. As a caller that reconnects, it tries again until the
+// broker can serve the queue: one that answers may still look for the leader of the queue.
+func (b *Broker) reopen(t *testing.T, queue string) driver.Receiver {
+	t.Helper()
+	for end := time.Now().Add(b.Patience); ; time.Sleep(50 * time.Millisecond) {
+		d, err := driver.Registry{"tested": b.Open}.Open(t.Context(), "tested", b.URL)
+		if err == nil {
+			t.Cleanup(func() { _ = d.Close() })
+			var r driver.Receiver
+			if r, err = d.Open(t.Context(), queue); err == nil {
+				t.Cleanup(func() { _ = r.Close() })
+				return r
+			}
+		}
+		if time.Now().After(end) {
+			t.Fatalf("open %s of a broker that was started again: %v", queue, err)
 		}
 	}
 }

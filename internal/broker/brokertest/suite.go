@@ -30,7 +30,8 @@ type Broker struct {
 	// Stop ends the server, and Start brings it back with what it holds; nil where a test cannot.
 	Stop, Start func(t *testing.T)
 
-	// Patience is how long the suite waits for what must happen; only a driver that fails uses it up. Defaults to 30 s.
+	// Patience is how long the suite waits for what must happen; only a driver that fails uses it up. Defaults to that
+	// of the drivers' own tests.
 	Patience time.Duration
 	// MaxPayload bounds the payload of the largest message that the suite sends. Defaults to 10 MiB.
 	MaxPayload int
@@ -61,7 +62,7 @@ func Run(t *testing.T, b Broker) {
 		b.MaxPayload = 10 << 20
 	}
 	if b.Patience == 0 {
-		b.Patience = 30 * time.Second
+		b.Patience = Patience
 	}
 	before := goleak.IgnoreCurrent()
 	for _, group := range []map[string]func(*testing.T, *Broker){contentTests, deliveryTests, connectionTests} {

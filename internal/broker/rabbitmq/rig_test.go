@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds what a test waits for.
-const patience = 20 * time.Second
+const patience = brokertest.Patience
 
 // The calls of the suite, which fail the test where the driver returns an error.
 var (

@@ -191,7 +191,7 @@ func (r *rig) collect(queue string) func() int {
 // TestMoveCutOff: the connection is cut again and again while messages are moved. None is lost.
 func TestMoveCutOff(t *testing.T) {
 	t.Parallel()
-	const n = 4000
+	const n = 2000
 	r := newRig(t, rabbittest.Shared(t))
 	queue := task.DeliveryQueue("worker.", r.engine.worker(5))
 	r.fill(queue, otherArguments(), 0, n)
