@@ -164,7 +164,7 @@ func TestDrain(t *testing.T) {
 	})
 	finish := sync.OnceFunc(func() { close(end) })
 	t.Cleanup(finish) // a test that has failed must not wait for its jobs
-	s.push("fails") // alone: the others would take all slots before it runs
+	s.push("fails")   // alone: the others would take all slots before it runs
 	eventually(t, "it waits for its second attempt", func() bool { return c.Stats().Waiting == 1 })
 	s.push("1", "2", "3", "4")
 	<-begun
