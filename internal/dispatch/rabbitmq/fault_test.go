@@ -18,8 +18,8 @@ func done(t *testing.T, what string, seen func() int, n int) {
 	wait(t, what, func() bool { return seen() >= n })
 }
 
-// TestBrokerFaults: the server raises its disk alarm, hangs, and is killed with messages that it has not read. Nothing is
-// claimed during the alarm. In the end every step is done, once: those whose message got lost, after their leases.
+// TestBrokerFaults: the server raises its disk alarm, hangs, and is killed with messages that it has not read. Nothing
+// is claimed during the alarm. In the end every step is done, once: those whose message got lost, after their leases.
 func TestBrokerFaults(t *testing.T) {
 	t.Parallel()
 	s := rabbittest.Start(t)
