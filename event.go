@@ -20,13 +20,14 @@ const (
 	EventCaseResolved  EventType = "case.resolved"
 	EventQueueStats    EventType = "queue.stats" // only with EventFilter.Queue
 
-	// About the inbox: groups of failures, redrives and sources of dead letters (package deadletters). A stream
-	// about tasks, or with a filter on name, tag or correlation ID, leaves them out.
+	// About the inbox: groups of failures, redrives, replays of topics and sources of dead letters (package
+	// deadletters). A stream about tasks, or with a filter on name, tag or correlation ID, leaves them out.
 	EventGroupNew        EventType = "group.new"        // its first failure
 	EventGroupRegression EventType = "group.regression" // it was resolved, and has failed since
 	EventGroupBurst      EventType = "group.burst"      // it fails at least ten times as often as usual
 	EventGroupState      EventType = "group.state"      // an operator, or a bound of ignoring, changed its state
 	EventRedriveState    EventType = "redrive.state"    // it entered a state: running, observing, halted, done
+	EventReplayState     EventType = "replay.state"     // it entered a state: running, failed, done
 	EventSourceLost      EventType = "source.lost"      // it could not be read for 30 seconds
 	EventSourceFound     EventType = "source.found"     // it is read again
 	EventLetterRetrying  EventType = "letter.retrying"  // a policy is about to send letters back
@@ -50,7 +51,7 @@ const (
 // depends on Type.
 type Event struct {
 	ID   string    `json:"id" doc:"ID to resume after this event, as Last-Event-ID."`
-	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,source.lost,source.found,letter.retrying,letter.retried,letter.discarded,stream.open,stream.gap,stream.alive,stream.end"`
+	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,replay.state,source.lost,source.found,letter.retrying,letter.retried,letter.discarded,stream.open,stream.gap,stream.alive,stream.end"`
 	At   time.Time `json:"at"`
 
 	TaskUUID      *uuid.UUID `json:"task_uuid,omitempty"`
@@ -71,6 +72,7 @@ type Event struct {
 
 	Group   *GroupEvent   `json:"group,omitempty" doc:"Present in events of groups."`
 	Redrive *RedriveEvent `json:"redrive,omitempty" doc:"Present in events of redrives."`
+	Replay  *ReplayEvent  `json:"replay,omitempty" doc:"Present in events of replays."`
 	Source  *SourceEvent  `json:"source,omitempty" doc:"Present in events of sources."`
 	Letters *LetterEvent  `json:"letters,omitempty" doc:"Present in events of dead letters."`
 }

@@ -41,6 +41,22 @@ type RedriveCounts struct {
 	Uncertain int `json:"uncertain" doc:"Among the others: they may have been sent twice, under the same ID."`
 }
 
+// ReplayEvent is the replay of a topic that an event is about, and its progress.
+type ReplayEvent struct {
+	ReplayUUID uuid.UUID `json:"replay_uuid"`
+	Source     string    `json:"source"`
+	Topic      string    `json:"topic"`
+	Into       string    `json:"into" enum:"inbox,tasks"`
+	FromState  string    `json:"from_state,omitempty"`
+	State      string    `json:"state"`
+	Why        string    `json:"why,omitempty" doc:"Why it failed."`
+	Left       int64     `json:"left" doc:"Offsets to be read; some of them may hold no message."`
+	Letters    int64     `json:"letters" doc:"Messages that became letters."`
+	Tasks      int64     `json:"tasks" doc:"Messages that became tasks."`
+	Known      int64     `json:"known" doc:"Messages that were letters or tasks already."`
+	Gone       int64     `json:"gone" doc:"At most that many were deleted on the broker before they were read."`
+}
+
 // SourceEvent is the source of dead letters that an event is about.
 type SourceEvent struct {
 	Name  string `json:"name"`

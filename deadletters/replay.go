@@ -63,6 +63,7 @@ type TopicReplay struct {
 
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	PurgeAt   *time.Time `json:"purge_at,omitempty" doc:"When it will be deleted: 30 days after its end."`
 	Actor     string     `json:"actor,omitempty"`
 	KeyName   string     `json:"key_name,omitempty" doc:"Name of the API key of the request."`
 	Reason    string     `json:"reason,omitempty"`

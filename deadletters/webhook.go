@@ -15,6 +15,7 @@ const (
 	WebhookGroupRegression WebhookType = "group.regression"
 	WebhookGroupBurst      WebhookType = "group.burst"
 	WebhookRedriveHalted   WebhookType = "redrive.halted"
+	WebhookReplayFailed    WebhookType = "replay.failed"
 	WebhookSourceLost      WebhookType = "source.lost"
 	WebhookLetterRetrying  WebhookType = "letter.retrying" // this and the next two only for webhooks that name them
 	WebhookLetterRetried   WebhookType = "letter.retried"
@@ -36,6 +37,7 @@ type WebhookData struct {
 	Cause     string               `json:"cause,omitempty"`
 	Group     *tasker.GroupEvent   `json:"group,omitempty"`
 	Redrive   *tasker.RedriveEvent `json:"redrive,omitempty"`
+	Replay    *tasker.ReplayEvent  `json:"replay,omitempty"`
 	Source    *tasker.SourceEvent  `json:"source,omitempty"`
 	Letters   *tasker.LetterEvent  `json:"letters,omitempty"`
 }

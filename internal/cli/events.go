@@ -127,10 +127,32 @@ func describeEvent(e *tasker.Event) string {
 		}
 		add("%d%s ready%s", q.Ready, more, byPriority(q.ByPriority))
 	}
+	if subject := inboxSubject(e); subject != "" {
+		add("%s", subject)
+	}
 	if e.Cause != "" {
 		add("(%s)", e.Cause)
 	}
 	return strings.Join(parts, "  ")
+}
+
+// inboxSubject describes what an event of the inbox is about, "" for any other event.
+func inboxSubject(e *tasker.Event) string {
+	switch {
+	case e.Group != nil:
+		return fmt.Sprintf("%s  %s  %s", e.Group.GroupID, e.Group.State, headline(e.Group.Title))
+	case e.Redrive != nil:
+		return fmt.Sprintf("%s  %s  %d of %d items", e.Redrive.RedriveUUID, e.Redrive.State, e.Redrive.Decided,
+			e.Redrive.Total)
+	case e.Replay != nil:
+		return fmt.Sprintf("%s  %s  %s  %d offsets left", e.Replay.ReplayUUID, e.Replay.State,
+			qualified(e.Namespace, e.Replay.Topic), e.Replay.Left)
+	case e.Source != nil:
+		return qualified(e.Namespace, e.Source.Name)
+	case e.Letters != nil:
+		return fmt.Sprintf("%d from %s", e.Letters.Count, qualified(e.Namespace, e.Letters.Origin))
+	}
+	return ""
 }
 
 // byPriority lists the priorities with waiting steps and their counts, "" for none.

@@ -18,6 +18,7 @@ const (
 	EventBurst      EventKind = "group.burst"      // it fails much more often than usual
 	EventGroupState EventKind = "group.state"      // an operator, or a bound of ignoring, changed its state
 	EventRedrive    EventKind = "redrive.state"    // a redrive entered a state, a draft included
+	EventReplay     EventKind = "replay.state"     // a replay of a topic entered a state, a draft included
 	EventLost       EventKind = "source.lost"      // a source cannot be read
 	EventFound      EventKind = "source.found"     // a source that was lost is read again
 	EventRetrying   EventKind = "letter.retrying"  // a policy is about to send letters back
@@ -26,8 +27,8 @@ const (
 )
 
 // EventKinds lists the kinds.
-var EventKinds = []EventKind{EventGroupNew, EventRegression, EventBurst, EventGroupState, EventRedrive, EventLost,
-	EventFound, EventRetrying, EventRetried, EventDiscarded}
+var EventKinds = []EventKind{EventGroupNew, EventRegression, EventBurst, EventGroupState, EventRedrive,
+	EventReplay, EventLost, EventFound, EventRetrying, EventRetried, EventDiscarded}
 
 // The results of EventRetried, its To.
 const (
@@ -52,12 +53,13 @@ type Event struct {
 	Kind      EventKind    `json:"kind"`
 	Namespace string       `json:"namespace"`
 	At        task.Instant `json:"at"`
-	// Object is the ID of the group, the UUID of the redrive or the name of the source; of letters that of their source.
+	// Object is the ID of the group, the UUID of the redrive or the replay, or the name of the source; of letters that of
+	// their source.
 	Object string `json:"object"`
-	// From and To are states of the group or the redrive; From is "" for a new one.
+	// From and To are states of the group, the redrive or the replay; From is "" for a new one.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Cause is an act, the reason of a halt, or why a source cannot be read; cut to MaxCause.
+	// Cause is an act, the reason of a halt, or why a source cannot be read or a replay failed; cut to MaxCause.
 	Cause string `json:"cause,omitempty"`
 
 	// of a group
@@ -76,10 +78,21 @@ type Event struct {
 	// Counts are known when no wave is under way: they cost a look at every item. nil: not known.
 	Counts *Counts `json:"counts,omitempty"`
 
+	Replay *ReplayNews `json:"replay,omitempty"` // of a replay
+
 	// of letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, and Cause the
 	// reason or error of the first
 
 	First []EventLetter `json:"first,omitempty"` // up to MaxEventLetters of them
+}
+
+// ReplayNews is the replay that an event is about.
+type ReplayNews struct {
+	Source string       `json:"source"`
+	Topic  string       `json:"topic"`
+	Into   ReplayInto   `json:"into"`
+	Left   int64        `json:"left"` // offsets to be read
+	Counts ReplayCounts `json:"counts"`
 }
 
 // EventLetter is a letter in an event.
@@ -107,6 +120,13 @@ func RedriveHappened(r *Redrive, from RedriveState, counts *Counts, now task.Ins
 		e.Decided = counts.Decided()
 	}
 	return e
+}
+
+// ReplayHappened returns the event of a replay that has entered a state.
+func ReplayHappened(r *Replay, from ReplayState, now task.Instant) Event {
+	return Event{Kind: EventReplay, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
+		To: string(r.State), Cause: failure.Cut(r.Progress.Why, MaxCause), Replay: &ReplayNews{Source: r.Source,
+			Topic: r.Spec.Topic, Into: r.Spec.Into, Left: r.Left(), Counts: r.Progress.Counts}}
 }
 
 // SourceHappened returns the event of a source that was lost, because of cause, or found again ("").
@@ -181,9 +201,9 @@ var HookTypes = append(slices.Clone(DefaultHookTypes), string(EventRetrying), st
 // DefaultHookTypes are those of a webhook that names none: what a person wants to know. Events of letters are many, and
 // are received by those that name them.
 var DefaultHookTypes = []string{string(EventGroupNew), string(EventRegression), string(EventBurst), hookHalted,
-	string(EventLost)}
+	hookReplayFailed, string(EventLost)}
 
-const hookHalted = "redrive.halted"
+const hookHalted, hookReplayFailed = "redrive.halted", "replay.failed"
 
 // Hook returns the type under which webhooks receive the event; "" if they do not. They receive nothing of
 // SystemNamespace: a delivery that fails must not cause the next one.
@@ -193,6 +213,8 @@ func (e *Event) Hook() string {
 		return ""
 	case e.Kind == EventRedrive && e.To == string(RedriveHalted):
 		return hookHalted
+	case e.Kind == EventReplay && e.To == string(ReplayFailed):
+		return hookReplayFailed
 	case e.Kind == EventGroupNew, e.Kind == EventRegression, e.Kind == EventBurst, e.Kind == EventLost,
 		e.Kind == EventRetrying, e.Kind == EventRetried, e.Kind == EventDiscarded:
 		return string(e.Kind)

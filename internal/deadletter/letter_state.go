@@ -8,7 +8,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Retention is how long a letter is kept after it was sent back or discarded.
+// Retention is how long a letter is kept after it was sent back or discarded, and a replay after it has ended.
 const Retention = 30 * 24 * time.Hour
 
 // MaxReason bounds a reason, in bytes.

@@ -119,7 +119,8 @@ type Replay struct {
 	Progress           ReplayProgress
 	Actor, Key, Reason string
 	CreatedAt          task.Instant
-	Version            int64 // of the state; progress does not change it
+	PurgeAt            task.Instant // when it will be deleted; 0: it has not ended
+	Version            int64        // of the state; progress does not change it
 }
 
 // Move changes the state, or refuses; act is the past participle for the refusal.
@@ -130,7 +131,7 @@ func (r *Replay) Move(to ReplayState, now task.Instant, act string) error {
 	r.State, r.Progress.StateAt, r.Progress.Why = to, now, ""
 	switch {
 	case to.Ended():
-		r.Progress.EndedAt = now
+		r.Progress.EndedAt, r.PurgeAt = now, now.Add(Retention)
 	case to == ReplayRunning && r.Progress.StartedAt == 0:
 		r.Progress.StartedAt = now
 	}

@@ -65,6 +65,7 @@ CREATE UNIQUE INDEX tasker_redrives_pkey ON tasker_redrives USING btree (redrive
 CREATE INDEX tasker_replays_by_namespace ON tasker_replays USING btree (namespace, replay_id)
 CREATE INDEX tasker_replays_open ON tasker_replays USING btree (state, replay_id) WHERE (state <> ALL (ARRAY['done'::text, 'cancelled'::text]))
 CREATE UNIQUE INDEX tasker_replays_pkey ON tasker_replays USING btree (replay_id)
+CREATE INDEX tasker_replays_purge ON tasker_replays USING btree (purge_at) WHERE (purge_at <> 0)
 CREATE UNIQUE INDEX tasker_routes_namespace_handler_capabilities_key ON tasker_routes USING btree (namespace, handler, capabilities)
 CREATE UNIQUE INDEX tasker_routes_pkey ON tasker_routes USING btree (route_id)
 CREATE INDEX tasker_rules_current ON tasker_rules USING btree (namespace, name) WHERE (current = 1)

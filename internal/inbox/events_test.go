@@ -73,6 +73,8 @@ func (s *stream) expect(want ...string) (last tasker.Event) {
 			got += " " + last.Group.State
 		case last.Redrive != nil:
 			got += " " + last.Redrive.State
+		case last.Replay != nil:
+			got += " " + last.Replay.State
 		case last.Source != nil:
 			got += " " + last.Source.Name
 		}

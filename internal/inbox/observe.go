@@ -19,6 +19,10 @@ type Observer interface {
 	Sent(namespace, source, origin, result string, letters int)
 	// Discarded is told of letters that a policy or an operator has discarded; reason is a deadletter.DiscardKind.
 	Discarded(namespace, source, origin, reason string, letters int)
+	// Replayed is told of messages that replays have read and stored. result is letter, task, known or gone.
+	Replayed(namespace, source, result string, messages int64)
+	// ReplayEntered is told of a replay that has entered a state.
+	ReplayEntered(namespace, source, state string)
 	// Took is told how long a batch took. operation is capture or send.
 	Took(operation string, d time.Duration)
 	// Failed is told of a batch that could not be stored: its capture, or the mark or record of its sends.
@@ -31,6 +35,8 @@ type unobserved struct{}
 func (unobserved) Captured(string, string, string, string, string, []time.Duration) {}
 func (unobserved) Sent(string, string, string, string, int)                         {}
 func (unobserved) Discarded(string, string, string, string, int)                    {}
+func (unobserved) Replayed(string, string, string, int64)                           {}
+func (unobserved) ReplayEntered(string, string, string)                             {}
 func (unobserved) Took(string, time.Duration)                                       {}
 func (unobserved) Failed(string, task.Code)                                         {}
 

@@ -49,6 +49,12 @@ func (o *tally) Discarded(_, _, origin, reason string, letters int) {
 	o.add(letters, origin, " discarded: ", reason)
 }
 
+func (o *tally) Replayed(_, _, result string, messages int64) {
+	o.add(int(messages), "replayed: ", result)
+}
+
+func (o *tally) ReplayEntered(_, _, state string) { o.add(1, "replay ", state) }
+
 func (o *tally) Took(string, time.Duration) {}
 
 func (o *tally) Failed(operation string, code task.Code) { o.add(1, operation, " failed: ", code) }

@@ -258,7 +258,20 @@ func (p *replayer) advance(ctx context.Context, tx engine.Tx, step replayStep) e
 		r.Progress.Why = ""
 	}
 	r.Took(int(step.counts.Letters+step.counts.Tasks+step.counts.Known), p.in.now())
+	p.observe(tx, step.counts)
 	return p.in.store.SaveReplay(ctx, tx, r)
+}
+
+// observe reports what a batch became, after the commit.
+func (p *replayer) observe(tx engine.Tx, c deadletter.ReplayCounts) {
+	namespace, source := p.replay.Namespace, p.replay.Source
+	tx.Handle().AfterCommit(func() {
+		for result, n := range map[string]int64{"letter": c.Letters, "task": c.Tasks, "known": c.Known, "gone": c.Gone} {
+			if n > 0 {
+				p.in.opts.Observer.Replayed(namespace, source, result, n)
+			}
+		}
+	})
 }
 
 // trouble decides what an error means: a replay that cannot go on has failed; one that may go on later says what holds
@@ -298,7 +311,10 @@ func (p *replayer) end(ctx context.Context, change func(*deadletter.Replay, task
 		if r.State == deadletter.ReplayFailed {
 			kind, reason = "fail_replay", r.Progress.Why
 		}
-		return p.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: reason}, namespace: r.Namespace,
-			of: r.ID.String(), from: string(deadletter.ReplayRunning), to: string(r.State)})
+		if err := p.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: reason}, namespace: r.Namespace,
+			of: r.ID.String(), from: string(deadletter.ReplayRunning), to: string(r.State)}); err != nil {
+			return err
+		}
+		return p.in.tellReplay(ctx, tx, r, deadletter.ReplayRunning)
 	})
 }

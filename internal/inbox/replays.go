@@ -95,8 +95,11 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 		if err := in.store.AddReplay(ctx, tx, r); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: "create_replay", by: by, key: key, namespace: r.Namespace, of: r.ID.String(),
-			to: string(r.State), data: recordOfReplay(r)})
+		if err := in.act(ctx, tx, act{kind: "create_replay", by: by, key: key, namespace: r.Namespace, of: r.ID.String(),
+			to: string(r.State), data: recordOfReplay(r)}); err != nil {
+			return err
+		}
+		return in.tellReplay(ctx, tx, r, "")
 	})
 }
 
@@ -226,8 +229,11 @@ func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what RedriveAct, b
 		if err := in.store.SaveReplay(ctx, tx, r); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: string(what) + "_replay", by: by, key: key, namespace: r.Namespace,
-			of: id.String(), from: string(was), to: string(r.State)})
+		if err := in.act(ctx, tx, act{kind: string(what) + "_replay", by: by, key: key, namespace: r.Namespace,
+			of: id.String(), from: string(was), to: string(r.State)}); err != nil {
+			return err
+		}
+		return in.tellReplay(ctx, tx, r, was)
 	})
 }
 

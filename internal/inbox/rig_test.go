@@ -189,6 +189,7 @@ type broker struct {
 	before  func(ctx context.Context, source string)
 	waiting int64 // messages that are not captured
 	down    bool  // it tells nothing
+	log     *log  // what it keeps of the queue; nil: it keeps nothing
 }
 
 func newBroker() *broker {
@@ -254,18 +255,6 @@ func (b *broker) deliver(letters []inbox.Outgoing) []error {
 
 func (b *broker) Peek(context.Context, *deadletter.Source, int) ([]inbox.Arrival, error) {
 	return nil, inbox.ErrNoPeek
-}
-
-func (*broker) LogParts(context.Context, *deadletter.Source, string, time.Time, time.Time) ([]deadletter.ReplayPart,
-	error,
-) {
-	return nil, inbox.ErrNoLog
-}
-
-func (*broker) ReadLog(context.Context, *deadletter.Source, string, deadletter.ReplayPart, int) ([]inbox.LogEntry,
-	int64, error,
-) {
-	return nil, 0, inbox.ErrNoLog
 }
 
 func (b *broker) Read(ctx context.Context, _ *deadletter.Source, _ int,

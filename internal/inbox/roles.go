@@ -410,7 +410,7 @@ type IntakeRows interface {
 
 // ReplayRows are replays of topics.
 type ReplayRows interface {
-	// AddReplay stores a replay, and SaveReplay what changes of it: state, version and progress.
+	// AddReplay stores a replay, and SaveReplay what changes of it: state, version, progress, and when it is deleted.
 	AddReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error
 	SaveReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay) error
 	// Replay returns a replay, locked, or nil. Unlike a redrive it is locked after letters and groups.
@@ -422,6 +422,8 @@ type ReplayRows interface {
 	RunningReplays(ctx context.Context, limit int) ([]*deadletter.Replay, error)
 	// OpenReplays counts the replays of a namespace that have not ended.
 	OpenReplays(ctx context.Context, tx engine.Tx, namespace string) (int, error)
+	// PurgeReplays deletes up to limit replays whose time to be deleted has come, and returns how many.
+	PurgeReplays(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error)
 }
 
 // ReplayFilter selects a page of replays. Zero fields do not restrict.

@@ -42,6 +42,16 @@ func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Re
 	return in.tell(ctx, tx, deadletter.RedriveHappened(r, was, counts, in.now()))
 }
 
+// tellReplay reports that a replay has entered a state, if it has left the one before; "" for a new one.
+func (in *Inbox) tellReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was deadletter.ReplayState) error {
+	if r.State == was {
+		return nil
+	}
+	namespace, source, state := r.Namespace, r.Source, string(r.State)
+	tx.Handle().AfterCommit(func() { in.opts.Observer.ReplayEntered(namespace, source, state) })
+	return in.tell(ctx, tx, deadletter.ReplayHappened(r, was, in.now()))
+}
+
 // countsOf returns the counts of the items of a redrive as they are committed; nil if there is no such redrive.
 func (in *Inbox) countsOf(ctx context.Context, id task.ID) (*deadletter.Counts, error) {
 	r, err := in.store.FindRedrive(ctx, id)

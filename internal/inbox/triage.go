@@ -228,8 +228,8 @@ func (in *Inbox) elapsed(ctx context.Context) error {
 	})
 }
 
-// Tidy deletes letters and events whose time has come, and puts cases into groups that have none: those of an older
-// database, and those that SQL opened. It must run in one process at a time.
+// Tidy deletes letters, events and replays whose time has come, and puts cases into groups that have none: those of an
+// older database, and those that SQL opened. It must run in one process at a time.
 //
 // One call is one small transaction, because capture and redrives use the same database.
 func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
@@ -246,9 +246,13 @@ func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
 		if err != nil {
 			return err
 		}
+		replays, err := in.store.PurgeReplays(ctx, tx, in.now(), tidyBatch)
+		if err != nil {
+			return err
+		}
 		regrouped, err := in.store.Regroup(ctx, tx, tidyBatch, by)
-		n = purged + events + regrouped
-		more = purged == tidyBatch || events == tidyBatch || regrouped == tidyBatch
+		n = purged + events + replays + regrouped
+		more = max(purged, events, replays, regrouped) == tidyBatch
 		return err
 	})
 	return n, more, err

@@ -11,9 +11,9 @@ import (
 )
 
 const replayColumns = `r.replay_id, r.namespace, r.source, r.state, r.spec, r.progress, r.actor, r.key_name, r.reason,
-  r.created_at, r.version`
+  r.created_at, r.purge_at, r.version`
 
-var insertReplay = bulkOf(`INSERT INTO tasker_replays (`+strings.ReplaceAll(replayColumns, "r.", "")+`)`, "ittttttttnn",
+var insertReplay = bulkOf(`INSERT INTO tasker_replays (`+strings.ReplaceAll(replayColumns, "r.", "")+`)`, "ittttttttnnn",
 	``)
 
 // scanReplay reads replayColumns.
@@ -21,7 +21,7 @@ func (s letterRows) scanReplay(row Row) (*deadletter.Replay, error) {
 	r := &deadletter.Replay{}
 	var spec, progress JSON
 	err := row.Scan(s.ScanID(&r.ID), (*Text)(&r.Namespace), (*Text)(&r.Source), (*Text)(&r.State), &spec, &progress,
-		(*Text)(&r.Actor), (*Text)(&r.Key), (*Text)(&r.Reason), &r.CreatedAt, &r.Version)
+		(*Text)(&r.Actor), (*Text)(&r.Key), (*Text)(&r.Reason), &r.CreatedAt, &r.PurgeAt, &r.Version)
 	if err == nil {
 		err = spec.into(&r.Spec)
 	}
@@ -43,7 +43,7 @@ func (letterRows) AddReplay(ctx context.Context, tx engine.Tx, r *deadletter.Rep
 		return err
 	}
 	return insertReplay.send(ctx, s, [][]any{{s.id(r.ID), r.Namespace, r.Source, string(r.State), spec, progress,
-		clean(r.Actor), clean(r.Key), clean(r.Reason), int64(r.CreatedAt), r.Version}})
+		clean(r.Actor), clean(r.Key), clean(r.Reason), int64(r.CreatedAt), int64(r.PurgeAt), r.Version}})
 }
 
 // SaveReplay stores state and progress; see inbox.ReplayRows.
@@ -53,8 +53,8 @@ func (letterRows) SaveReplay(ctx context.Context, tx engine.Tx, r *deadletter.Re
 	if err != nil {
 		return err
 	}
-	return s.Send(ctx, `UPDATE tasker_replays SET state = $2, progress = $3, version = $4 WHERE replay_id = $1`,
-		s.id(r.ID), string(r.State), progress, r.Version)
+	return s.Send(ctx, `UPDATE tasker_replays SET state = $2, progress = $3, purge_at = $4, version = $5
+ WHERE replay_id = $1`, s.id(r.ID), string(r.State), progress, int64(r.PurgeAt), r.Version)
 }
 
 // Replay returns a replay, locked, or nil.
@@ -97,5 +97,13 @@ func (letterRows) OpenReplays(ctx context.Context, tx engine.Tx, namespace strin
 	s := In(tx)
 	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_replays
  WHERE namespace = $1 AND state NOT IN ('done', 'cancelled')`, namespace)
+	return int(n), err
+}
+
+// PurgeReplays deletes replays whose time to be deleted has come; see inbox.ReplayRows.
+func (letterRows) PurgeReplays(ctx context.Context, tx engine.Tx, until task.Instant, limit int) (int, error) {
+	const query = `DELETE FROM tasker_replays WHERE replay_id IN (SELECT replay_id FROM tasker_replays
+ WHERE purge_at <> 0 AND purge_at <= $1 ORDER BY purge_at LIMIT $2)`
+	n, err := In(tx).Exec(ctx, query, int64(until), limit)
 	return int(n), err
 }

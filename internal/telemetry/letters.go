@@ -17,6 +17,7 @@ import (
 // events of origins, have numbers of their own. The others share the name "other".
 type Letters struct {
 	received, sent, discarded, failures metric.Int64Counter
+	replayed, replays                   metric.Int64Counter
 	age, took                           metric.Float64Histogram
 
 	sources, origins, events names
@@ -60,6 +61,10 @@ func newLetters(m metric.Meter) (*Letters, error) {
 			"Letters that policies and redrives sent back, by result: sent, uncertain, failed, not_tried."),
 		discarded: b.counter("tasker.dead_letters.discarded", "{letter}",
 			"Letters that were discarded, by reason: max_retries, max_age, test_event, manual."),
+		replayed: b.counter("tasker.replay.messages", "{message}",
+			"Messages that replays of topics have read, by result: letter, task, known, gone."),
+		replays: b.counter("tasker.replay.states", "{replay}",
+			"Replays of topics that entered a state: draft, running, paused, failed, done, cancelled."),
 		failures: b.counter("tasker.dead_letters.errors", "{batch}",
 			"Batches that could not be stored, by operation: capture, send."),
 		age: b.histogram("tasker.dead_letters.age", "s",
@@ -132,6 +137,20 @@ func (l *Letters) Sent(namespace, source, origin, result string, letters int) {
 func (l *Letters) Discarded(namespace, source, origin, reason string, letters int) {
 	l.discarded.Add(context.Background(), int64(letters),
 		metric.WithAttributes(append(l.of(namespace, source, origin), whyKey.String(reason))...))
+}
+
+// Replayed counts messages that replays have read.
+func (l *Letters) Replayed(namespace, source, result string, messages int64) {
+	s := l.sources.bound(name{namespace, source})
+	l.replayed.Add(context.Background(), messages, metric.WithAttributes(namespaceKey.String(s.namespace),
+		sourceKey.String(s.name), resultKey.String(result)))
+}
+
+// ReplayEntered counts a replay that has entered a state.
+func (l *Letters) ReplayEntered(namespace, source, state string) {
+	s := l.sources.bound(name{namespace, source})
+	l.replays.Add(context.Background(), 1, metric.WithAttributes(namespaceKey.String(s.namespace),
+		sourceKey.String(s.name), stateKey.String(state)))
 }
 
 // Took observes how long a batch took.

@@ -21,6 +21,8 @@ func TestLetters(t *testing.T) {
 	l.Sent("a", "dlq", "orders", "sent", 3)
 	l.Sent("a", "dlq", "orders", "failed", 1)
 	l.Discarded("a", "dlq", "orders", "max_age", 2)
+	l.Replayed("a", "dlq", "letter", 5)
+	l.ReplayEntered("a", "dlq", "running")
 	l.Took("capture", time.Millisecond)
 	l.Failed("send", task.Unavailable)
 	scrape(t, tel).want(t, map[string]string{
@@ -32,6 +34,8 @@ func TestLetters(t *testing.T) {
 		`tasker_dead_letters_sent_total{namespace="a",origin="orders",result="failed",source="dlq"}`:       "1",
 		`tasker_dead_letters_discarded_total{namespace="a",origin="orders",reason="max_age",source="dlq"}`: "2",
 		`tasker_dead_letters_age_seconds_sum{namespace="a",origin="orders",source="dlq"}`:                  "63",
+		`tasker_replay_messages_total{namespace="a",result="letter",source="dlq"}`:                         "5",
+		`tasker_replay_states_total{namespace="a",source="dlq",state="running"}`:                           "1",
 		`tasker_dead_letters_processing_seconds_count{operation="capture"}`:                                "1",
 		`tasker_dead_letters_errors_total{code="unavailable",operation="send"}`:                            "1",
 	})

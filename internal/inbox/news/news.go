@@ -19,6 +19,8 @@ func Event(e *deadletter.Event) tasker.Event {
 	switch e.Kind {
 	case deadletter.EventRedrive:
 		out.Redrive = redrive(e)
+	case deadletter.EventReplay:
+		out.Replay = replay(e)
 	case deadletter.EventLost, deadletter.EventFound:
 		out.Source = &tasker.SourceEvent{Name: e.Object, Error: e.Cause}
 	case deadletter.EventRetrying, deadletter.EventRetried, deadletter.EventDiscarded:
@@ -52,12 +54,22 @@ func redrive(e *deadletter.Event) *tasker.RedriveEvent {
 	return out
 }
 
+func replay(e *deadletter.Event) *tasker.ReplayEvent {
+	id, _ := uuid.Parse(e.Object) // it was made from one
+	out := &tasker.ReplayEvent{ReplayUUID: id, FromState: e.From, State: e.To, Why: e.Cause}
+	if r := e.Replay; r != nil {
+		out.Source, out.Topic, out.Into, out.Left = r.Source, r.Topic, string(r.Into), r.Left
+		out.Letters, out.Tasks, out.Known, out.Gone = r.Counts.Letters, r.Counts.Tasks, r.Counts.Known, r.Counts.Gone
+	}
+	return out
+}
+
 // Payload returns what a webhook receives of an event: a deadletters.WebhookEvent in JSON.
 func Payload(e *deadletter.Event) ([]byte, error) {
 	shown := Event(e)
 	return encode(deadletters.WebhookEvent{Type: deadletters.WebhookType(e.Hook()), Timestamp: shown.At,
 		Data: deadletters.WebhookData{Namespace: shown.Namespace, Cause: shown.Cause, Group: shown.Group,
-			Redrive: shown.Redrive, Source: shown.Source, Letters: shown.Letters}})
+			Redrive: shown.Redrive, Replay: shown.Replay, Source: shown.Source, Letters: shown.Letters}})
 }
 
 // Test returns the payload of a test.

@@ -124,8 +124,8 @@ func shownReplay(r *deadletter.Replay) *deadletters.TopicReplay {
 			ToOffset: s.ToOffset, Partitions: s.Partitions, Key: s.Key, Rate: s.Rate},
 		State: deadletters.ReplayState(r.State), StateAt: p.StateAt.Time(), Why: p.Why,
 		Counts: deadletters.ReplayCounts(p.Counts), Parts: shownParts(p.Parts), StartedAt: p.StartedAt.Ptr(),
-		EndedAt: p.EndedAt.Ptr(), Actor: r.Actor, KeyName: r.Key, Reason: r.Reason, CreatedAt: r.CreatedAt.Time(),
-		ETag: etag(r.Version)}
+		EndedAt: p.EndedAt.Ptr(), PurgeAt: r.PurgeAt.Ptr(), Actor: r.Actor, KeyName: r.Key, Reason: r.Reason,
+		CreatedAt: r.CreatedAt.Time(), ETag: etag(r.Version)}
 	for _, h := range s.Headers {
 		out.Headers = append(out.Headers, deadletters.NewHeader(h.Name, h.Value))
 	}

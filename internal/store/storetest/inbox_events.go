@@ -25,7 +25,8 @@ func (f *inboxFixture) event(n int) deadletter.Event {
 		At: f.now.Add(time.Duration(n) * time.Second), Object: "o", From: "running", To: "halted", Cause: "c", Title: "t",
 		Where: "w", Failures: 1, Hour: 2, Usual: 3.5, Total: 4, Decided: 5, Wave: 6,
 		Counts: &deadletter.Counts{Pending: 1, Sending: 2, Sent: 3, Returned: 4, Completed: 5, Failed: 6, Skipped: 7,
-			Uncertain: 8}}
+			Uncertain: 8}, Replay: &deadletter.ReplayNews{Source: "s", Topic: "t", Into: deadletter.ReplayIntoTasks, Left: 7,
+			Counts: deadletter.ReplayCounts{Letters: 1, Tasks: 2, Known: 3, Gone: 4}}}
 }
 
 func (f *inboxFixture) waiting(limit int) []deadletter.Event {

@@ -1,0 +1,181 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/webhook"
+)
+
+// log is what a broker keeps of a queue: messages by their offsets, from begin on.
+type log struct {
+	begin, end int64
+	err        error // what the broker answers; nil: it answers
+}
+
+func (b *broker) kept() (log, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.log == nil {
+		return log{}, inbox.ErrNoLog
+	}
+	return *b.log, b.log.err
+}
+
+func (b *broker) LogParts(context.Context, *deadletter.Source, string, time.Time, time.Time) ([]deadletter.ReplayPart,
+	error,
+) {
+	l, err := b.kept()
+	return []deadletter.ReplayPart{{From: l.begin, To: l.end}}, err
+}
+
+func (b *broker) ReadLog(_ context.Context, _ *deadletter.Source, _ string, part deadletter.ReplayPart, max int) (
+	list []inbox.LogEntry, next int64, err error,
+) {
+	l, err := b.kept()
+	if err != nil {
+		return nil, part.Next, err
+	}
+	if part.Next < l.begin {
+		return nil, l.begin, &inbox.GoneError{Messages: l.begin - part.Next, Why: "retention"}
+	}
+	for next = part.Next; next < part.To && len(list) < max; next++ {
+		at := next
+		list = append(list, inbox.LogEntry{Offset: at, Key: fmt.Append(nil, "k", at%2), Arrival: func() inbox.Arrival {
+			a := dead(int(at), "Timeout")
+			a.Position = fmt.Sprint("log/", at)
+			return a
+		}})
+	}
+	return list, next, nil
+}
+
+// keeps makes the broker keep messages.
+func (b *broker) keeps(begin, end int64, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.log = &log{begin: begin, end: end, err: err}
+}
+
+// replays creates a replay of the source "orders" that runs.
+func (r *rig) replays(spec deadletter.ReplaySpec) *deadletter.Replay {
+	r.t.Helper()
+	got, err := r.CreateReplay(r.t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "orders", Spec: spec,
+		Start: true})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return got
+}
+
+// TestReplayPreview: a preview says what a replay would do, stores nothing, and refuses what a replay refuses.
+func TestReplayPreview(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		request := inbox.ReplayRequest{Namespace: "default", Source: "orders"}
+		_, err := r.PreviewReplay(t.Context(), request)
+		r.refused(err, task.Invalid) // the broker keeps nothing
+		r.broker.keeps(0, 30, nil)
+		r.die(func() inbox.Arrival { a := dead(2, "Timeout"); a.Position = "log/2"; return a }())
+		key := "k0"
+		request.Spec.Key = &key
+		p, err := r.PreviewReplay(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("the preview", fmt.Sprint(p.Replay.Left(), p.Scanned, p.Selected, p.Whole, len(p.Samples)),
+			"30 30 15 true 10")
+		r.want("the second sample", fmt.Sprint(p.Samples[1].Offset, p.Samples[1].Known, p.Samples[2].Known), "2 true false")
+		list, err := r.Replays(t.Context(), inbox.ReplayFilter{Limit: 10})
+		r.want("replays", fmt.Sprint(len(list), err), "0 <nil>")
+		r.want("letters", fmt.Sprint(r.groups()), "[Timeout open 1]")
+		for what, by := range map[string]inbox.By{"actor": {Actor: "a\x00"}, "reason": {Reason: "a\x00"}} {
+			request.By = by
+			if _, err := r.PreviewReplay(t.Context(), request); task.CodeOf(err) != task.Invalid {
+				t.Errorf("a control character in the %s is answered %v", what, err)
+			}
+		}
+		request.By = inbox.By{}
+		r.broker.keeps(0, 30, errors.New("the broker is down"))
+		_, err = r.PreviewReplay(t.Context(), request)
+		r.refused(err, task.Unavailable)
+		r.broker.keeps(30, 30, nil)
+		_, err = r.PreviewReplay(t.Context(), request)
+		r.refused(err, task.Conflict)
+	})
+}
+
+// TestReplayIsTold: each state of a replay is an event, what fails goes to webhooks, and its messages are counted.
+func TestReplayIsTold(t *testing.T) {
+	t.Parallel()
+	hook := func(o *node.Options) {
+		o.Webhooks = []webhook.Endpoint{{Name: "ops", URL: "http://127.0.0.1:1", Events: []string{"replay.failed"}}}
+	}
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		r.broker.keeps(0, 20, nil)
+		r.die(func() inbox.Arrival { a := dead(7, "Timeout"); a.Position = "log/7"; return a }())
+		s := r.listen(tasker.EventFilter{Types: []tasker.EventType{tasker.EventReplayState}})
+		first := r.replays(deadletter.ReplaySpec{})
+		r.broker.keeps(5, 20, nil)
+		r.pass(time.Second)
+		e := s.expect("replay.state running", "replay.state done")
+		r.want("the end", fmt.Sprintf("%+v", *e.Replay), fmt.Sprintf("{ReplayUUID:%s Source:orders Topic:orders.dlq "+
+			"Into:inbox FromState:running State:done Why: Left:0 Letters:14 Tasks:0 Known:1 Gone:5}", first.ID))
+		second := r.replays(deadletter.ReplaySpec{})
+		r.broker.keeps(0, 20, fmt.Errorf("%w: no permission", inbox.ErrForGood))
+		r.pass(time.Second)
+		e = s.expect("replay.state running", "replay.state failed")
+		r.want("why", e.Replay.Why, "it cannot be read: no permission")
+		if _, err := r.ActOnReplay(t.Context(), second.ID, inbox.CancelRedrive, inbox.By{}); err != nil {
+			t.Fatal(err)
+		}
+		s.expect("replay.state cancelled")
+		r.want("told", r.told.all(), []string{"orders captured 15", "orders duplicate 1", "replay cancelled 1",
+			"replay done 1", "replay failed 1", "replay running 2", "replayed: gone 5", "replayed: known 1",
+			"replayed: letter 14"})
+		r.pass(time.Second)
+		if got := r.deliveries(); len(got) != 1 || !strings.HasSuffix(got[0], " ops replay.failed") {
+			t.Errorf("the deliveries are %q", got)
+		}
+	}, hook)
+}
+
+// TestEndedReplaysAreDeleted: 30 days after its end a replay is deleted, and what it has stored is not; one that has
+// not ended stays.
+func TestEndedReplaysAreDeleted(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		r.broker.keeps(0, 3, nil)
+		open, err := r.CreateReplay(t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "orders"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := r.replays(deadletter.ReplaySpec{})
+		r.pass(time.Second)
+		ended, err := r.Replay(t.Context(), done.ID)
+		if err != nil || ended.State != deadletter.ReplayDone {
+			t.Fatalf("the replay is %+v: %v", ended, err)
+		}
+		r.want("kept for", ended.PurgeAt.Sub(ended.Progress.EndedAt), 30*24*time.Hour)
+		r.pass(30*24*time.Hour - 2*time.Second)
+		if _, err := r.Replay(t.Context(), done.ID); err != nil {
+			t.Errorf("deleted too early: %v", err)
+		}
+		r.pass(3 * time.Second)
+		_, err = r.Replay(t.Context(), done.ID)
+		r.refused(err, task.NotFound)
+		if _, err := r.Replay(t.Context(), open.ID); err != nil {
+			t.Errorf("a draft is deleted: %v", err)
+		}
+		r.want("letters", r.groups(), "[Timeout open 3]")
+	})
+}
