@@ -1,14 +1,17 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/taskerhq/tasker/internal/cli"
+	"github.com/taskerhq/tasker/internal/kafkatest"
 	"github.com/taskerhq/tasker/internal/pgtest"
 )
 
@@ -57,6 +60,36 @@ func TestStoreScripts(t *testing.T) {
 			return noServer(env)
 		}))
 	})
+}
+
+// TestKafkaScripts runs the sessions with a Kafka; see kafkaTopics. They use SQLite.
+func TestKafkaScripts(t *testing.T) {
+	kafkatest.Shared(t) // says now, and for all, when there is no broker
+	testscript.Run(t, params("testdata/kafka", func(env *testscript.Env) error {
+		env.Setenv("DB", "sqlite:"+filepath.Join(env.WorkDir, "tasker.db"))
+		if err := kafkaTopics(t, env); err != nil {
+			return err
+		}
+		return noServer(env)
+	}))
+}
+
+// kafkaTopics sets $KAFKA to the URL of a broker, $TOPIC to a topic with six records and $QUEUE to an empty one.
+func kafkaTopics(t *testing.T, env *testscript.Env) error {
+	broker := kafkatest.Shared(t)
+	topic := kafkatest.NewTopic(t, broker, 1)
+	var records []*kgo.Record
+	for n := range 6 {
+		records = append(records, &kgo.Record{Topic: topic, Key: []byte{"ab"[n%2]}, Value: fmt.Appendf(nil, `{"n":%d}`, n),
+			Headers: []kgo.RecordHeader{{Key: "type", Value: []byte("mail")}}})
+	}
+	if err := kafkatest.Client(t, broker).ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+		return fmt.Errorf("fill the topic of a session: %w", err)
+	}
+	env.Setenv("KAFKA", broker)
+	env.Setenv("TOPIC", topic)
+	env.Setenv("QUEUE", kafkatest.NewTopic(t, broker, 1))
+	return nil
 }
 
 func params(dir string, setup func(*testscript.Env) error) testscript.Params {

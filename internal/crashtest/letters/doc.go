@@ -13,4 +13,7 @@
 // In the end every message that went in is one letter. What the consumer got is compared with what the items of the
 // redrives say: each delivery is reported, and one that came twice is reported as uncertain. What a policy may have
 // sent twice is in the audit trail.
+//
+// TestKillReplays reads a topic of a real Kafka again while nodes are killed: each record becomes one letter and one
+// task.
 package letters
