@@ -27,6 +27,10 @@ type TaskRequest struct {
 
 	IdempotencyKey string `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours. A second submission returns the first task." maxLength:"255"`
 
+	// OrderingKey is for work that must not overtake other work, such as the changes of one customer. A task in error
+	// keeps its turn until an operator repairs or cancels it. Tasks without a key, or with different ones, run at once.
+	OrderingKey string `json:"ordering_key,omitempty" doc:"Tasks of a namespace with the same key run one at a time, in the order of submission." maxLength:"255"`
+
 	Tags                []string `json:"tags,omitempty" doc:"Tags of the task." maxItems:"32"`
 	CorrelationID       string   `json:"correlation_id,omitempty" maxLength:"255"`
 	ParentCorrelationID string   `json:"parent_correlation_id,omitempty" maxLength:"255"`
@@ -119,6 +123,8 @@ type Task struct {
 	CorrelationID       string   `json:"correlation_id,omitempty"`
 	ParentCorrelationID string   `json:"parent_correlation_id,omitempty"`
 	IdempotencyKey      string   `json:"idempotency_key,omitempty"`
+	OrderingKey         string   `json:"ordering_key,omitempty"`
+	WaitsForTurn        bool     `json:"waits_for_turn,omitempty" doc:"An earlier task with the same ordering key has not ended yet."`
 	Initiator           string   `json:"initiator,omitempty"`
 	SourceSystem        string   `json:"source_system,omitempty"`
 	Reason              string   `json:"reason,omitempty"`

@@ -11,6 +11,7 @@ type Intake struct {
 	MinPriority     string `json:"min_priority,omitempty" maxLength:"255" doc:"Lowest level of a task; a lower one of a message becomes this."`
 	MaxPriority     string `json:"max_priority,omitempty" maxLength:"255" doc:"Highest level of a task; a higher one of a message becomes this."`
 	IdempotencyKey  string `json:"idempotency_key,omitempty" maxLength:"1024" doc:"Value, no constant: messages with one key are one task. Defaults to the identity of the message on its broker."`
+	OrderingKey     string `json:"ordering_key,omitempty" maxLength:"1024" doc:"Value, such as message:key: tasks of messages with one key run one at a time, in the order of the messages. Defaults to no order."`
 	CorrelationID   string `json:"correlation_id,omitempty" maxLength:"1024" doc:"Value."`
 	Delay           string `json:"delay,omitempty" maxLength:"1024" doc:"Value: wait before the task may run; a constant such as 30s, or seconds in the message. At most 30 days."`
 	Input           string `json:"input,omitempty" enum:"payload,message" doc:"Context of the task: the payload, which must be JSON, or an object around any payload. Defaults to payload."`
@@ -39,6 +40,7 @@ type IntakeTask struct {
 	Template       string  `json:"template,omitempty"`
 	Priority       string  `json:"priority,omitempty" doc:"As the message has it, within the bounds; empty for the default."`
 	IdempotencyKey string  `json:"idempotency_key,omitempty" doc:"Empty where the broker gives an identity only to a message that is received."`
+	OrderingKey    string  `json:"ordering_key,omitempty" doc:"The name of the source, a slash, and the key; a hash in place of a key that is no text."`
 	CorrelationID  string  `json:"correlation_id,omitempty"`
 	DelaySeconds   float64 `json:"delay_seconds,omitempty"`
 	ContextBytes   int     `json:"context_bytes"`

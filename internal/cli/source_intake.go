@@ -15,8 +15,8 @@ func intakeOf(flags []string) (*deadletters.Intake, error) {
 	in := &deadletters.Intake{}
 	texts := map[string]*string{"task_type": &in.TaskType, "template": &in.Template,
 		"template_version": &in.TemplateVersion, "priority": &in.Priority, "min_priority": &in.MinPriority,
-		"max_priority": &in.MaxPriority, "idempotency_key": &in.IdempotencyKey, "correlation_id": &in.CorrelationID,
-		"delay": &in.Delay, "input": &in.Input}
+		"max_priority": &in.MaxPriority, "idempotency_key": &in.IdempotencyKey, "ordering_key": &in.OrderingKey,
+		"correlation_id": &in.CorrelationID, "delay": &in.Delay, "input": &in.Input}
 	for _, flag := range flags {
 		field, value, ok := strings.Cut(flag, "=")
 		if !ok {

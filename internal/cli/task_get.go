@@ -53,6 +53,7 @@ func (s *session) printTask(t *tasker.Task) error {
 	f.add("Correlation ID", t.CorrelationID)
 	f.add("Parent correlation ID", t.ParentCorrelationID)
 	f.add("Idempotency key", t.IdempotencyKey)
+	f.add("Ordering key", t.OrderingKey)
 	f.add("Initiator", t.Initiator)
 	f.add("Source system", t.SourceSystem)
 	f.add("Reason", t.Reason)

@@ -77,6 +77,8 @@ batch of 1,000 lines completely or not at all.`,
 		"",
 		"key that identifies the submission; a second submission with it returns the first task",
 	)
+	f.StringVar(&c.req.OrderingKey, "ordering-key", "",
+		"key of tasks that run one at a time, in the order of submission")
 	// How it is found again, and who wanted it. The server stores these and does not interpret them.
 	f.StringSliceVar(&c.req.Tags, "tag", nil, "tag of the task; repeatable")
 	f.StringVar(&c.req.CorrelationID, "correlation-id", "", "ID of the business process")

@@ -33,6 +33,7 @@ type Intake struct {
 	MinPriority     string
 	MaxPriority     string
 	IdempotencyKey  string
+	OrderingKey     string
 	CorrelationID   string
 	Delay           string
 	Input           string
@@ -54,7 +55,7 @@ func (in *Intake) domain() *deadletter.Intake {
 	}
 	return &deadletter.Intake{TaskType: in.TaskType, Template: in.Template, TemplateVersion: in.TemplateVersion,
 		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority,
-		IdempotencyKey: in.IdempotencyKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
+		IdempotencyKey: in.IdempotencyKey, OrderingKey: in.OrderingKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
 		Input: deadletter.IntakeInput(in.Input), MaxRetries: in.MaxRetries,
 		Timeout: time.Duration(in.TimeoutSeconds * float64(time.Second)), Tags: in.Tags,
 		WriteFailures: in.OnFailure.Write}

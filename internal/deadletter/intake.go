@@ -22,7 +22,10 @@ type Intake struct {
 	// IdempotencyKey makes messages with the same key one task. A message without it, or "", has its identity on the
 	// broker as its key.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	CorrelationID  string `json:"correlation_id,omitempty"`
+	// OrderingKey makes the tasks of messages with the same key run one at a time, in the order of the messages. A
+	// message without it is not ordered.
+	OrderingKey   string `json:"ordering_key,omitempty"`
+	CorrelationID string `json:"correlation_id,omitempty"`
 	// Delay is how long a task waits before it may run: a constant duration such as 30s, or seconds in the message.
 	Delay string      `json:"delay,omitempty"`
 	Input IntakeInput `json:"input,omitempty"` // "" is InputPayload
@@ -137,6 +140,7 @@ func (in *Intake) validate(s *Source, p *problems) {
 		p.add(at+"/idempotency_key", "must differ between messages: take it from the payload, a header, message:id or "+
 			"message:key")
 	}
+	p.value(at+"/ordering_key", in.OrderingKey, task.MaxName)
 	p.value(at+"/correlation_id", in.CorrelationID, task.MaxName)
 	p.delay(at+"/delay", in.Delay)
 	p.oneOf(at+"/input", string(in.Input), words(IntakeInputs)...)

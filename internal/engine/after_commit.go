@@ -9,6 +9,9 @@ import "time"
 func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	e.restoreRoutes(u.wake.queued)
 	e.queue.committed(u)
+	if len(u.turns.added) > 0 {
+		e.turns.Post(struct{}{})
+	}
 	e.freed(u.wake.endedLeases, u.wake.count)
 	e.publishBreakers(u)
 	if u.observed.commit != nil {

@@ -199,7 +199,11 @@ func (b *backpressure) count(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	total := 0
+	// tasks that wait for their turn fill the database as others do
+	total, err := b.e.orderingStore.CountWaiting(ctx, min(limit, TurnsCounted))
+	if err != nil {
+		return err
+	}
 	for _, n := range counts {
 		total += n
 	}

@@ -83,6 +83,7 @@ type Engine struct {
 	starts     *coalesce.Group[leaseCall, []LeaseAnswer]
 	settles    *coalesce.Group[[]Result, []Answer]
 	heartbeats *coalesce.Group[leaseCall, []LeaseAnswer]
+	turns      *coalesce.Group[struct{}, struct{}]
 }
 
 // domains are the roles for the rows that an Engine keeps next to tasks and steps.
@@ -102,6 +103,8 @@ type domains struct {
 	actStore    ActStore
 	keyStore    KeyStore
 
+	orderingStore OrderingStore
+
 	groupRows GroupRows
 
 	settingsKeeper SettingsKeeper
@@ -115,6 +118,7 @@ func domainsOf(db Database) domains {
 		queueCounts: queues, queuePlaces: queues,
 		watchStore: db.WatchStore(), noteStore: db.NoteStore(), expiryStore: db.ExpiryStore(),
 		actStore: db.ActStore(), keyStore: db.KeyStore(),
+		orderingStore:  db.OrderingStore(),
 		groupRows:      db.GroupRows(),
 		settingsKeeper: db,
 	}
@@ -220,6 +224,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.breakers = newBreakers(cfg.WorkerBreaker)
 	e.workerChanges = coalesce.New(callers, 1, e.runChanges)
 	e.submits = coalesce.New(callers, 1, e.runSubmits)
+	e.turns = coalesce.New(callers, 1, e.giveTurns)
 	e.claims = coalesce.New(callers, 1, e.runClaims)
 	e.starts = coalesce.New(callers, 1, e.runStarts)
 	e.settles = coalesce.New(callers, 1, e.runSettles)

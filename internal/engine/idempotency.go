@@ -227,6 +227,9 @@ func (e *Engine) hashOf(in *Submission) (string, error) {
 		[]string{in.CorrelationID, in.Meta.ParentCorrelationID, in.Meta.Initiator, in.Meta.SourceSystem, in.Meta.Reason},
 		in.Meta.Tags, in.Meta.Estimate,
 	}
+	if in.Meta.OrderingKey != "" { // only then: the hashes of all other submissions are stored without it
+		body.Labels = append(body.Labels, in.Meta.OrderingKey)
+	}
 	if level, ok := e.Level(in.Priority); ok && in.Priority != "" {
 		body.Priority = e.PriorityName(level)
 	}

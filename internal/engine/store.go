@@ -15,6 +15,7 @@ type Database interface {
 	NoteStore() NoteStore
 	ActStore() ActStore
 	KeyStore() KeyStore
+	OrderingStore() OrderingStore
 	QueueStore() QueueStore
 	SettingsKeeper
 

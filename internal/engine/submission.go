@@ -28,7 +28,7 @@ type Submission struct {
 
 	IdempotencyKey string
 	CorrelationID  string
-	Meta           task.Meta
+	Meta           task.Meta // its OrderingKey makes tasks run one after the other
 
 	// Queued marks a submission through the queue API: back-pressure applies to it whatever its scope, and its receipt
 	// has the position of its first step.
@@ -245,7 +245,7 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	}{
 		{"name", in.Name, maxName}, {"task_type", in.TaskType, maxName}, {"namespace", in.Namespace, maxName},
 		{"version", in.Version, maxName}, {"idempotency_key", in.IdempotencyKey, maxName},
-		{"correlation_id", in.CorrelationID, maxName}, {"parent_correlation_id", in.Meta.ParentCorrelationID, maxName},
+		{"ordering_key", in.Meta.OrderingKey, maxName}, {"correlation_id", in.CorrelationID, maxName}, {"parent_correlation_id", in.Meta.ParentCorrelationID, maxName},
 		{"initiator", in.Meta.Initiator, maxName}, {"source_system", in.Meta.SourceSystem, maxName},
 		{"priority", in.Priority, maxName}, {"reason", in.Meta.Reason, maxText},
 	}

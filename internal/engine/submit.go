@@ -239,6 +239,9 @@ func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 			return err
 		}
 		b.show(calls, out)
+		if err := u.turns.store(); err != nil {
+			return err
+		}
 		return u.tx.InsertTasks(u.ctx, b.tasks, b.steps)
 	})
 	return out, err
@@ -270,14 +273,17 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 	t := &task.Task{ID: id, DefID: d.template.DefID, State: task.Pending, Priority: d.priority, Context: d.in.Context,
 		CreatedAt: u.now, StateAt: u.now, RunAt: d.in.RunAt, IdempotencyKey: d.in.IdempotencyKey,
 		CorrelationID: d.in.CorrelationID, Meta: d.in.Meta}
-	if limit := d.template.Lifecycle.MaxDuration; limit > 0 {
+	if t.Meta.OrderingKey != "" {
+		u.turns.wait(t, d.template.Namespace)
+	}
+	if limit := d.template.Lifecycle.MaxDuration; limit > 0 && !t.Meta.Held {
 		t.DeadlineAt = max(u.now, t.RunAt).Add(limit)
 	}
 	for i, ds := range d.steps {
 		s := &task.Step{ID: ids.Step(id, i+1), TaskID: id, Ordinal: i + 1, DefID: t.DefID, RouteID: ds.route.ID,
 			Priority: ds.priority,
 			State:    task.StepPending, OpenParents: ds.parents, MaxAttempts: ds.maxAttempts, Timeout: ds.timeout}
-		if ds.parents == 0 {
+		if ds.parents == 0 && !t.Meta.Held {
 			if err := b.begin(t, s); err != nil {
 				return Receipt{}, err
 			}

@@ -78,6 +78,9 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 			}
 		}
 		u.ready.leaveQueued() // before the store continues to use the steps
+		if err := u.turns.store(); err != nil {
+			return err
+		}
 		return u.tx.InsertTasks(u.ctx, b.tasks, b.steps)
 	})
 	if err != nil {

@@ -29,6 +29,7 @@ type unit struct {
 	rows     loadedRows       // unit_rows.go: steps and tasks, and which of them changed
 	records  newRecords       // unit_records.go: attempts, events and acts
 	cases    caseChanges      // unit_cases.go: cases that open, recur, change or recover
+	turns    turns            // ordering.go: tasks that wait for their turn, and those that pass it on
 	ready    readySteps       // handoff.go: steps that became ready, and the polls that receive them
 	leases   dispatchedLeases // unit_leases.go: leases and offers of the dispatcher
 	breakers breakerOutcomes  // breaker.go: attempts that count for or against their workers
@@ -44,7 +45,7 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	u.records.u, u.breakers.u = u, u
 	u.cases = caseChanges{u: u, forcedErrors: map[*task.Task]struct{}{}, groups: groupChanges{u: u}}
 	u.ready = readySteps{u: u, vacant: map[int64]bool{}}
-	u.leases.u = u
+	u.leases.u, u.turns.u = u, u
 	u.wake.queued, u.wake.count = map[int64]int{}, e.occupancy.counts.Load()
 	u.observed = observed{u: u, commit: e.newCommit()}
 	e.queue.attach(u)
@@ -101,19 +102,29 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 	for _, c := range children {
 		c.OpenParents--
 		u.rows.changedStep(c)
-		if c.OpenParents > 0 || c.State != task.StepPending {
+		if c.OpenParents > 0 || c.State != task.StepPending || w.Task.Meta.Held {
 			continue
 		}
-		if at := w.Task.RunAt; at > u.now { // an operator resolved its parents early
-			c.Schedule(at)
-			u.wake.dueAt(at)
-			continue
-		}
-		if err := c.Enqueue(u.now, u.order); err != nil {
+		if err := u.start(Work{c, w.Task}); err != nil {
 			return err
 		}
-		u.moved(Work{c, w.Task}, task.StepPending)
 	}
+	return nil
+}
+
+// start makes a pending step without open parents ready. Where its run_at is still to come, because an operator
+// resolved its parents early or its task had to wait for its turn, it waits for that.
+func (u *unit) start(w Work) error {
+	if at := w.Task.RunAt; at > u.now {
+		w.Step.Schedule(at)
+		u.rows.changedStep(w.Step)
+		u.wake.dueAt(at)
+		return nil
+	}
+	if err := w.Step.Enqueue(u.now, u.order); err != nil {
+		return err
+	}
+	u.moved(w, task.StepPending)
 	return nil
 }
 
@@ -139,6 +150,11 @@ func (u *unit) save() error {
 	}
 	for _, t := range tasks {
 		if err := u.reevaluate(t); err != nil {
+			return err
+		}
+	}
+	if len(u.turns.ended) > 0 {
+		if err := u.turns.pass(); err != nil {
 			return err
 		}
 	}
@@ -234,6 +250,9 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 	}
 	if t.State.Settled() {
 		u.wake.settled = append(u.wake.settled, t.ID)
+	}
+	if t.Meta.OrderingKey != "" && t.State.Terminal() {
+		u.turns.ended = append(u.turns.ended, t.ID)
 	}
 	if recovers(t, was) {
 		u.cases.recovered(t, "")

@@ -192,7 +192,7 @@ func (b *intakeBatch) submissions(letters map[int]bool) ([]engine.Submission, []
 		s := engine.Submission{Name: t.Template, Version: t.Version, TaskType: t.TaskType, Namespace: b.of.Namespace,
 			Context: t.Context, Priority: t.Priority, Timeout: b.of.Intake.Timeout, MaxRetries: b.of.Intake.MaxRetries,
 			IdempotencyKey: t.Key, CorrelationID: t.CorrelationID,
-			Meta: task.Meta{Tags: b.of.Intake.Tags, Intake: t.Origin},
+			Meta: task.Meta{Tags: b.of.Intake.Tags, Intake: t.Origin, OrderingKey: t.OrderingKey},
 			// The tasks wait in a queue already: back-pressure leaves them there.
 			Queued: true}
 		if t.Delay > 0 {

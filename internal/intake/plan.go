@@ -26,6 +26,7 @@ type Task struct {
 	TaskType, Template, Version string
 	Priority                    string // "" takes the default
 	Key                         string // idempotency key; "" where nothing identifies the message
+	OrderingKey                 string // "" where the order does not matter
 	CorrelationID               string
 	Delay                       time.Duration
 	Context                     []byte // JSON, not checked; it may share the payload's bytes
@@ -51,15 +52,15 @@ type Plan struct {
 	source string
 	in     deadletter.Intake
 
-	taskType, template, priority, key, correlation, delay deadletter.Value
+	taskType, template, priority, key, ordering, correlation, delay deadletter.Value
 }
 
 // NewPlan returns the plan of a source that is valid and has an intake.
 func NewPlan(s *deadletter.Source) *Plan {
 	p := &Plan{source: s.Name, in: *s.Intake}
 	for of, text := range map[*deadletter.Value]string{&p.taskType: p.in.TaskType, &p.template: p.in.Template,
-		&p.priority: p.in.Priority, &p.key: p.in.IdempotencyKey, &p.correlation: p.in.CorrelationID,
-		&p.delay: p.in.Delay} {
+		&p.priority: p.in.Priority, &p.key: p.in.IdempotencyKey, &p.ordering: p.in.OrderingKey,
+		&p.correlation: p.in.CorrelationID, &p.delay: p.in.Delay} {
 		*of, _ = deadletter.ParseValue(text) // a source that is stored is valid
 	}
 	return p
@@ -75,6 +76,7 @@ func (p *Plan) Task(m *Message) (*Task, error) {
 	if l.err == nil && t.TaskType == "" && t.Template == "" {
 		l.refuse(NoType, "the message names no %s: there is nothing at %s", p.named(), p.in.TaskType+p.in.Template)
 	}
+	t.OrderingKey = p.orderingKey(l)
 	if l.err != nil {
 		return nil, l.err
 	}
@@ -119,6 +121,27 @@ func (p *Plan) identity(m *Message) string {
 		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
 	}
 	return "intake:" + hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// orderingKey returns the ordering key of a message. It begins with the source, because equal keys of two topics say
+// nothing about each other. A key is only compared: one that cannot be stored as a text, such as a number in bytes, is
+// replaced by its hash.
+func (p *Plan) orderingKey(l *lookup) string {
+	key := string(l.m.Key)
+	if p.ordering != (deadletter.Value{From: deadletter.FromMessage, Text: "key"}) {
+		key = l.text("ordering_key", p.ordering)
+	}
+	if key == "" {
+		return ""
+	}
+	if of := p.source + "/" + key; task.TextFault(of, task.MaxName) == "" {
+		return of
+	}
+	h := sha256.New()
+	for _, part := range []string{p.source, key} {
+		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
+	}
+	return "sha256/" + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // maxPosition bounds the position that a task keeps, in bytes.

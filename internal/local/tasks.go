@@ -39,7 +39,7 @@ func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
 		Timeout: times(r.TimeoutSeconds, time.Second), MaxRetries: r.MaxRetries, RunAt: task.FromOptional(r.RunAt),
 		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID,
 		Meta: task.Meta{Tags: r.Tags, ParentCorrelationID: r.ParentCorrelationID, Initiator: r.Initiator,
-			SourceSystem: r.SourceSystem, Reason: r.Reason, TraceParent: r.TraceParent}}
+			SourceSystem: r.SourceSystem, Reason: r.Reason, TraceParent: r.TraceParent, OrderingKey: r.OrderingKey}}
 }
 
 // fromReceipts converts receipts, in order.
@@ -91,9 +91,9 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		CompletedSteps: c.Done,
 		FailedSteps:    c.Failed, CancelledSteps: c.Cancelled, CompletionPercentage: percentage(c.Done, c.Total()),
 		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID,
-		IdempotencyKey: t.IdempotencyKey,
-		Intake:         fromIntake(t.Meta.Intake),
-		Initiator:      t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
+		IdempotencyKey: t.IdempotencyKey, OrderingKey: t.Meta.OrderingKey, WaitsForTurn: t.Meta.Held,
+		Intake:    fromIntake(t.Meta.Intake),
+		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
 		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey,
 		TraceParent:    t.Meta.TraceParent,
 		ContextVersion: t.Meta.ContextEdits, ContextEditedAt: t.Meta.EditedAt.Ptr(), ContextEditedBy: t.Meta.EditedBy,

@@ -42,9 +42,14 @@ func (t Thresholds) of(s State, l Lifecycle) (d time.Duration, its bool) {
 	return max(global, 0), false
 }
 
-// Since returns the beginning of the time that counts towards the threshold of a task's state: not before its run_at.
-// An operator may have started a part of a scheduled task; the rest still waits for run_at.
-func (t *Task) Since(now Instant) Instant { return max(t.StateAt, min(t.RunAt, now)) }
+// Since returns the beginning of the time that counts towards the threshold of a task's state: not before its run_at,
+// and not before its turn. An operator may have started a part of a scheduled task; the rest still waits for run_at.
+func (t *Task) Since(now Instant) Instant {
+	if t.Meta.Held {
+		return now
+	}
+	return max(t.StateAt, min(t.RunAt, now))
+}
 
 // Smallest returns the smallest threshold of any state for tasks of a template; 0 without any.
 func (t Thresholds) Smallest(l Lifecycle) time.Duration {

@@ -53,6 +53,10 @@ type Meta struct {
 	EditedAt     Instant `json:"context_edited_at,omitempty"`
 	EditedKey    string  `json:"edited_by_key,omitempty"` // name of the API key
 	EditedBy     string  `json:"context_edited_by,omitempty"`
+	// OrderingKey makes the tasks of a namespace with the same key run one at a time, in the order of submission. Held:
+	// the task waits for its turn.
+	OrderingKey string `json:"ordering_key,omitempty"`
+	Held        bool   `json:"held,omitempty"`
 	// Intake is the message that the task was made of; nil for a task that was submitted.
 	Intake *Intake `json:"intake,omitempty"`
 }
@@ -88,7 +92,8 @@ func (c CaseMark) Kept() bool { return c == HasPending || c == HasClosed }
 
 // Changed reports whether Meta may differ from its value at submission.
 func (m Meta) Changed() bool {
-	return m.CancelReason != "" || m.CancelledBy != "" || m.Case != "" || m.Replays > 0 || m.ContextEdits > 0
+	return m.CancelReason != "" || m.CancelledBy != "" || m.Case != "" || m.Replays > 0 || m.ContextEdits > 0 ||
+		m.OrderingKey != ""
 }
 
 // Empty reports whether there is nothing to store.

@@ -189,7 +189,7 @@ func (in *interpreter) submit(a *args) ([]string, error) {
 	sub := engine.Submission{Name: a.text("template"), TaskType: a.text("type"), Namespace: a.text("namespace"),
 		Version: a.text("version"), Priority: a.text("priority"),
 		Capabilities: a.list("caps"), IdempotencyKey: a.text("key"), CorrelationID: a.text("correlation"),
-		Meta: task.Meta{Tags: a.list("tags")}}
+		Meta: task.Meta{Tags: a.list("tags"), OrderingKey: a.text("order")}}
 	if c, ok := a.get("context"); ok {
 		sub.Context = []byte(c)
 	}
@@ -213,7 +213,7 @@ func (in *interpreter) submit(a *args) ([]string, error) {
 		subs[i] = sub
 	}
 	receipts, err := in.engine.Submit(in.ctx, subs, false)
-	if err != nil {
+	if err := firstError(err, in.giveTurns()); err != nil {
 		return nil, err
 	}
 	var out []string

@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -92,6 +93,9 @@ func (m *model) compare() error {
 		}
 	}
 	found := map[task.ID]bool{}
+	if err := checkTurns(pictures[0].Tasks); err != nil {
+		return err
+	}
 	for _, p := range pictures[0].Tasks {
 		found[p.Task.ID] = true
 		if err := errors.Join(p.check(), p.checkCases(pictures[0].Cases)); err != nil {
@@ -110,6 +114,38 @@ func (m *model) compare() error {
 	}
 	if len(found) > len(m.tasks) {
 		return fmt.Errorf("%d tasks are stored, %d were accepted", len(found), len(m.tasks))
+	}
+	return nil
+}
+
+// checkTurns: of the tasks with one ordering key, one at most has its turn, and none before it waits; where some wait,
+// one has the turn.
+func checkTurns(tasks []taskPicture) error {
+	type queue struct{ heads, waits []task.ID }
+	queues := map[string]*queue{}
+	for _, p := range tasks {
+		meta := p.Task.Meta
+		if meta.OrderingKey == "" || p.Task.State.Terminal() {
+			continue
+		}
+		if queues[meta.OrderingKey] == nil {
+			queues[meta.OrderingKey] = &queue{}
+		}
+		if q := queues[meta.OrderingKey]; meta.Held {
+			q.waits = append(q.waits, p.Task.ID)
+		} else {
+			q.heads = append(q.heads, p.Task.ID)
+		}
+	}
+	for key, q := range queues {
+		if len(q.heads) != 1 {
+			return fmt.Errorf("%d tasks have the turn of %q, %d wait", len(q.heads), key, len(q.waits))
+		}
+		for _, id := range q.waits {
+			if bytes.Compare(id[:], q.heads[0][:]) < 0 {
+				return fmt.Errorf("the task %s has the turn of %q before %s", q.heads[0], key, id)
+			}
+		}
 	}
 	return nil
 }

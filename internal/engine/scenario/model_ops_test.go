@@ -159,6 +159,9 @@ func (m *model) submit(o op) error {
 		if o.n[4]>>(4*i)%5 == 0 {
 			s.RunAt = task.At(m.worlds[0].now.Add(time.Duration(o.n[5]%600) * time.Second))
 		}
+		if key := o.n[5] >> (4 * i) % 6; key < 2 {
+			s.Meta.OrderingKey = fmt.Sprint("o", key)
+		}
 		subs[i] = s
 	}
 	receipts, err := both(m, func(w *world) ([]engine.Receipt, error) {
@@ -169,6 +172,10 @@ func (m *model) submit(o op) error {
 			m.tasks = append(m.tasks, r.ID)
 		}
 	}
+	if err != nil {
+		return err
+	}
+	_, err = both(m, func(w *world) (any, error) { return nil, w.giveTurns() })
 	return err
 }
 

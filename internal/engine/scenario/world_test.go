@@ -80,6 +80,15 @@ func (w *world) restart() error {
 	return w.boot()
 }
 
+// giveTurns does at once what the engine does after the commit of a submission.
+func (w *world) giveTurns() error {
+	for {
+		if n, _, err := w.engine.GiveTurns(w.ctx); n == 0 || err != nil {
+			return err
+		}
+	}
+}
+
 func (w *world) sinceStart(i task.Instant) string {
 	if i == 0 {
 		return "-"

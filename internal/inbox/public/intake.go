@@ -15,7 +15,7 @@ func readIntake(in *deadletters.Intake) *deadletter.Intake {
 	}
 	out := &deadletter.Intake{TaskType: in.TaskType, Template: in.Template, TemplateVersion: in.TemplateVersion,
 		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority,
-		IdempotencyKey: in.IdempotencyKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
+		IdempotencyKey: in.IdempotencyKey, OrderingKey: in.OrderingKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
 		Input: deadletter.IntakeInput(in.Input), MaxRetries: in.MaxRetries, Timeout: secondsOf(in.TimeoutSeconds),
 		Tags: in.Tags}
 	if in.OnFailure != nil {
@@ -39,7 +39,8 @@ func shownIntake(in *deadletter.Intake) *deadletters.Intake {
 	}
 	out := &deadletters.Intake{TaskType: in.TaskType, Template: in.Template, TemplateVersion: in.TemplateVersion,
 		Priority: in.Priority, MinPriority: in.MinPriority, MaxPriority: in.MaxPriority,
-		IdempotencyKey: in.IdempotencyKey, CorrelationID: in.CorrelationID, Delay: in.Delay, Input: string(in.Input),
+		IdempotencyKey: in.IdempotencyKey, OrderingKey: in.OrderingKey, CorrelationID: in.CorrelationID, Delay: in.Delay,
+		Input:      string(in.Input),
 		MaxRetries: in.MaxRetries, TimeoutSeconds: in.Timeout.Seconds(), Tags: in.Tags}
 	if in.WriteFailures != "" {
 		out.OnFailure = &deadletters.IntakeFailure{Write: in.WriteFailures}
@@ -54,8 +55,8 @@ func shownPreviews(list []inbox.IntakePreview) []deadletters.IntakePreview {
 		var shown deadletters.IntakePreview
 		if t := p.Task; t != nil {
 			shown.Task = &deadletters.IntakeTask{TaskType: t.TaskType, Template: t.Template, Priority: t.Priority,
-				IdempotencyKey: t.Key, CorrelationID: t.CorrelationID, DelaySeconds: t.Delay.Seconds(),
-				ContextBytes: len(t.Context)}
+				IdempotencyKey: t.Key, OrderingKey: t.OrderingKey, CorrelationID: t.CorrelationID,
+				DelaySeconds: t.Delay.Seconds(), ContextBytes: len(t.Context)}
 		} else {
 			shown.Refusal = &deadletters.IntakeRefusal{Code: p.Refusal.Code, Reason: p.Refusal.Reason}
 		}

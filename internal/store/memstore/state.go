@@ -22,6 +22,8 @@ type state struct {
 	cases     map[task.ID]*task.Case
 	watches   map[task.ID]task.Instant
 	notes     map[string]string
+	heads     map[engine.OrderingKey]task.ID
+	waits     map[task.ID]waiting
 	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
 	lastWorker, lastAct map[string]int64
 
@@ -53,6 +55,8 @@ func newState() *state {
 		cases:      map[task.ID]*task.Case{},
 		watches:    map[task.ID]task.Instant{},
 		notes:      map[string]string{},
+		heads:      map[engine.OrderingKey]task.ID{},
+		waits:      map[task.ID]waiting{},
 		lastWorker: map[string]int64{},
 		lastAct:    map[string]int64{},
 		stepsOf:    map[task.ID][]task.ID{},

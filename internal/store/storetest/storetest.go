@@ -36,6 +36,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Database, without ...strin
 		{"CaseLists", caseListCases()},
 		{"Watches", watchCases()},
 		{"Keys", keyCases()},
+		{"Ordering", orderingCases()},
 		{"Templates", templateCases()},
 		{"Registry", registryCases()},
 		{"Lists", listCases()},

@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Tasks with an ordering key run one at a time for each key of a namespace, in the order in which they were stored. A
+// submission stores such a task held: its steps are pending, though no parent holds them back. GiveTurns releases the
+// first task of a key that has none running, and the end of a task releases the next one, in the transaction that ends
+// it. A task in error keeps its turn: what follows it must not overtake it.
+//
+// Submissions lock nothing, because a caller's own transaction may stay open for long. See OrderingStore for how the end
+// of a task and a submission at the same moment find each other.
+
+// turns are the changes of a unit to the turns of ordering keys.
+type turns struct {
+	u        *unit
+	added    []Waiting    // tasks that this unit submits
+	ended    []task.ID    // tasks that have left their turn or their place in the queue
+	released []*task.Task // tasks whose turn has come
+}
+
+// wait holds a new task until its turn comes.
+func (ts *turns) wait(t *task.Task, namespace string) {
+	t.Meta.Held = true
+	ts.added = append(ts.added, Waiting{OrderingKey{namespace, t.Meta.OrderingKey}, t.ID})
+}
+
+// store adds the new tasks to the queues of their keys.
+func (ts *turns) store() error {
+	if len(ts.added) == 0 {
+		return nil
+	}
+	return ts.u.e.orderingStore.AddWaiting(ts.u.ctx, ts.u.tx, ts.added, ts.u.now)
+}
+
+// pass gives the turns of tasks that have ended to the tasks behind them. Their steps go through the queue.
+func (ts *turns) pass() error {
+	ended := ts.ended
+	ts.ended = nil
+	rows := ts.u.e.orderingStore
+	keys, err := rows.RemoveHeads(ts.u.ctx, ts.u.tx, ended)
+	if err != nil {
+		return err
+	}
+	if err := rows.RemoveWaiting(ts.u.ctx, ts.u.tx, ended); err != nil {
+		return err
+	}
+	if _, err = ts.give(keys); err != nil {
+		return err
+	}
+	ts.u.ready.leaveQueued()
+	for _, t := range ts.released {
+		if err := ts.u.reevaluate(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// give gives the turn of each key to the first task that waits for it. It returns the keys that are settled: they have
+// a head now, or nobody waits.
+func (ts *turns) give(keys []OrderingKey) (settled []OrderingKey, err error) {
+	rows := ts.u.e.orderingStore
+	for len(keys) > 0 {
+		first, err := rows.FirstWaiting(ts.u.ctx, ts.u.tx, keys)
+		if err != nil {
+			return nil, err
+		}
+		if err := ts.u.rows.takeTasks(tasksOf(first)); err != nil {
+			return nil, err
+		}
+		settled = append(settled, without(keys, first)...)
+		var gone []task.ID
+		keys = nil
+		live := first[:0]
+		for _, w := range first {
+			if t := ts.u.rows.tasks[w.Task]; t == nil || t.State.Terminal() {
+				keys, gone = append(keys, w.Key), append(gone, w.Task)
+			} else {
+				live = append(live, w)
+			}
+		}
+		won, err := rows.AddHeads(ts.u.ctx, ts.u.tx, live)
+		if err != nil {
+			return nil, err
+		}
+		settled = append(settled, won...)
+		mine := setOf(won)
+		for _, w := range live {
+			if !mine[w.Key] {
+				continue // another transaction gave the turn at this moment
+			}
+			gone = append(gone, w.Task)
+			if err := ts.release(ts.u.rows.tasks[w.Task]); err != nil {
+				return nil, err
+			}
+		}
+		if err := rows.RemoveWaiting(ts.u.ctx, ts.u.tx, gone); err != nil {
+			return nil, err
+		}
+	}
+	return settled, nil
+}
+
+// release starts a task whose turn has come: the steps that nothing else holds back are ready, or wait for its run_at.
+// Its time limits begin now.
+func (ts *turns) release(t *task.Task) error {
+	if !t.Meta.Held {
+		return nil
+	}
+	u := ts.u
+	t.Meta.Held = false
+	u.rows.changedTask(t)
+	ts.released = append(ts.released, t)
+	if t.State.Settled() { // in error since its submission: an operator decides
+		return nil
+	}
+	def, err := u.rows.template(t.DefID)
+	if err != nil {
+		return err
+	}
+	t.StateAt = u.now
+	if limit := def.Lifecycle.MaxDuration; limit > 0 {
+		t.DeadlineAt = max(u.now, t.RunAt).Add(limit)
+	}
+	steps, err := u.rows.siblings(Family{Task: t.ID})
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		if s.State != task.StepPending || s.OpenParents > 0 || s.Scheduled() {
+			continue
+		}
+		if err := u.start(Work{s, t}); err != nil {
+			return err
+		}
+	}
+	u.cases.mustWatch(t, task.Pending)
+	return nil
+}
+
+// turnsAtOnce bounds the tasks in one transaction of GiveTurns.
+const turnsAtOnce = 500
+
+// GiveTurns gives the turns of ordering keys without a running task to the first tasks that wait for them. It looks at
+// tasks that were submitted since it last ran, and returns their number; fewer than turnsAtOnce means that there are no
+// more. It may run in several processes at once.
+func (e *Engine) GiveTurns(ctx context.Context) (n int, more bool, err error) {
+	fresh, err := e.orderingStore.FreshWaiting(ctx, turnsAtOnce)
+	if err != nil {
+		return 0, false, fmt.Errorf("look for tasks that wait for their turn: %w", err)
+	}
+	if len(fresh) == 0 {
+		return 0, false, nil
+	}
+	keys := keysOf(fresh)
+	known := 0
+	err = e.write(ctx, "give_turns", func(u *unit) error {
+		settled, vacant, err := e.orderingStore.LockHeads(u.ctx, u.tx, keys)
+		if err != nil {
+			return err
+		}
+		given, err := u.turns.give(vacant)
+		if err != nil {
+			return err
+		}
+		done := setOf(append(settled, given...))
+		var ids []task.ID
+		for _, w := range fresh {
+			if done[w.Key] {
+				ids = append(ids, w.Task)
+			}
+		}
+		known = len(ids)
+		return e.orderingStore.MarkKnown(u.ctx, u.tx, ids)
+	})
+	return known, err == nil && known == turnsAtOnce, err
+}
+
+// giveTurns runs GiveTurns until nothing is left to do. An error is left to the loop of package upkeep, which tries
+// again.
+func (e *Engine) giveTurns(calls []struct{}) ([]struct{}, error) {
+	for more := true; more; {
+		var err error
+		if _, more, err = e.GiveTurns(context.Background()); err != nil {
+			return nil, err
+		}
+	}
+	return calls, nil
+}
+
+// OrderPlace returns the place of a task among those of its ordering key; the zero OrderPlace for a task without one.
+func (e *Engine) OrderPlace(ctx context.Context, t *task.Task, namespace string) (OrderPlace, error) {
+	if t.Meta.OrderingKey == "" {
+		return OrderPlace{}, nil
+	}
+	return e.orderingStore.TurnOf(ctx, Waiting{OrderingKey{namespace, t.Meta.OrderingKey}, t.ID})
+}
+
+// keysOf returns the keys of tasks, each once and in the order in which all transactions lock them.
+func keysOf(ws []Waiting) []OrderingKey {
+	keys := make([]OrderingKey, len(ws))
+	for i, w := range ws {
+		keys[i] = w.Key
+	}
+	slices.SortFunc(keys, func(a, b OrderingKey) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Key, b.Key))
+	})
+	return slices.Compact(keys)
+}
+
+// tasksOf returns the tasks that wait.
+func tasksOf(ws []Waiting) []task.ID {
+	ids := make([]task.ID, len(ws))
+	for i, w := range ws {
+		ids[i] = w.Task
+	}
+	return ids
+}
+
+// without returns the keys for which nobody waits.
+func without(keys []OrderingKey, waiting []Waiting) []OrderingKey {
+	awaited := setOf(keysOf(waiting))
+	return slices.DeleteFunc(slices.Clone(keys), func(k OrderingKey) bool { return awaited[k] })
+}
+
+func setOf(keys []OrderingKey) map[OrderingKey]bool {
+	set := make(map[OrderingKey]bool, len(keys))
+	for _, k := range keys {
+		set[k] = true
+	}
+	return set
+}

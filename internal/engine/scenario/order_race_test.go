@@ -1,0 +1,175 @@
+package scenario_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// lineup records what runs under each ordering key, and what must not.
+type lineup struct {
+	mu     sync.Mutex
+	runs   map[string]task.ID // by key
+	last   map[string]int     // number of the submission, by key and submitter
+	ended  int
+	faults []string
+}
+
+// begins records the start of a task.
+func (l *lineup) begins(id task.ID, key, submitter string, number int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if other, busy := l.runs[key]; busy {
+		l.faults = append(l.faults, fmt.Sprintf("%s and %s run at once under %s", other, id, key))
+	}
+	l.runs[key] = id
+	if at := key + submitter; l.last[at] >= number {
+		l.faults = append(l.faults, fmt.Sprintf("%s: number %d began after %d", at, number, l.last[at]))
+	} else {
+		l.last[at] = number
+	}
+}
+
+// ends records the end of a task, before it is settled: the next one may begin at once.
+func (l *lineup) ends(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.runs, key)
+	l.ended++
+}
+
+// TestOrderingRace: callers submit and workers run at once, on two nodes where the store is shared.
+// Under each key one task runs at a time, those of one caller in the order of their submission, and all of them end.
+func TestOrderingRace(t *testing.T) {
+	t.Parallel()
+	for _, k := range bare {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			store, _ := k.open(t)
+			nodes := []*engine.Engine{engineOn(t, store)}
+			if k.name == "postgres" {
+				dsn := pgtest.DSN(t)
+				nodes = nil
+				for range 2 {
+					s, err := postgres.Open(t.Context(), dsn, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { closeStore(t, s) })
+					nodes = append(nodes, engineOn(t, s))
+				}
+			}
+			raceForTurns(t, nodes)
+		})
+	}
+}
+
+func engineOn(t *testing.T, s engine.Database) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(t.Context(), s, engine.Options{Config: settings.Config{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+const (
+	racers      = 4  // submitters
+	raceTasks   = 20 // of each
+	raceKeys    = 3
+	raceWorkers = 4
+)
+
+func raceForTurns(t *testing.T, nodes []*engine.Engine) {
+	l := &lineup{runs: map[string]task.ID{}, last: map[string]int{}}
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	var all sync.WaitGroup
+	for w := range raceWorkers {
+		all.Go(func() { l.work(ctx, t, nodes[w%len(nodes)]) })
+	}
+	for s := range racers {
+		all.Go(func() { l.submit(ctx, t, nodes[s%len(nodes)], fmt.Sprint("s", s)) })
+	}
+	for done := false; !done && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+		for _, e := range nodes { // what the upkeep does
+			if _, _, err := e.GiveTurns(ctx); err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		}
+		l.mu.Lock()
+		done = l.ended == racers*raceTasks
+		l.mu.Unlock()
+	}
+	if ctx.Err() != nil {
+		t.Errorf("%d of %d tasks have ended", l.ended, racers*raceTasks)
+	}
+	stop()
+	all.Wait()
+	for _, fault := range l.faults {
+		t.Error(fault)
+	}
+}
+
+// submit submits tasks, each once the one before is stored.
+func (l *lineup) submit(ctx context.Context, t *testing.T, e *engine.Engine, name string) {
+	for i := range raceTasks {
+		key := fmt.Sprint("k", i%raceKeys)
+		in := engine.Submission{TaskType: "job", Context: []byte(fmt.Sprintf(`{"key":%q,"by":%q,"no":%d}`, key, name, i+1)),
+			Meta: task.Meta{OrderingKey: key}}
+		_, err := e.Submit(ctx, []engine.Submission{in}, false)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+// work claims and completes steps until ctx ends.
+func (l *lineup) work(ctx context.Context, t *testing.T, e *engine.Engine) {
+	w, err := e.Register(ctx, task.Worker{Name: "w", Capacity: 2})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for ctx.Err() == nil {
+		leases, _, err := e.Poll(ctx, w.ID, 2, 20*time.Millisecond, true)
+		if err != nil {
+			if ctx.Err() == nil {
+				t.Error(err)
+			}
+			return
+		}
+		for _, lease := range leases {
+			l.run(ctx, t, e, lease)
+		}
+	}
+}
+
+// run completes a step.
+func (l *lineup) run(ctx context.Context, t *testing.T, e *engine.Engine, lease engine.Lease) {
+	var in struct {
+		Key, By string
+		No      int
+	}
+	if err := json.Unmarshal(lease.Task.Context, &in); err != nil {
+		t.Error(err)
+		return
+	}
+	l.begins(lease.Task.ID, in.Key, in.By, in.No)
+	l.ends(in.Key)
+	answers, err := e.Settle(ctx, []engine.Result{{Step: lease.Step.ID, Token: lease.Step.Token,
+		Status: engine.ResultCompleted}})
+	if err != nil && ctx.Err() == nil || err == nil && answers[0].Err != nil {
+		t.Error(err, answers)
+	}
+}
