@@ -110,7 +110,7 @@ type PollRequest struct {
 	Start    bool      `json:"start,omitempty" doc:"Claim and start in one call: steps come back in_progress and need no start call."`
 }
 
-// PollResponse carries steps, lowest ordering key first. The list is empty when nothing was
+// PollResponse carries steps, lowest sort key first. The list is empty when nothing was
 // ready within the wait, and for a worker that must drain, is unhealthy, or has an open
 // breaker.
 type PollResponse struct {

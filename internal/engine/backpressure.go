@@ -48,6 +48,7 @@ type backpressure struct {
 
 	mu      sync.Mutex
 	depth   int  // ready steps
+	held    int  // tasks that wait for their turn: they count for submissions with an ordering key
 	capped  bool // the count reached its limit: there were more
 	at      task.Instant
 	cost    time.Duration // duration of the last count
@@ -199,18 +200,18 @@ func (b *backpressure) count(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// tasks that wait for their turn fill the database as others do
-	total, err := b.e.orderingStore.CountWaiting(ctx, min(limit, TurnsCounted))
+	held, err := b.e.orderingStore.CountWaiting(ctx, min(limit, TurnsCounted))
 	if err != nil {
 		return err
 	}
+	total := 0
 	for _, n := range counts {
 		total += n
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.at = b.e.instant()
-	b.depth, b.capped, b.cost, b.counted = total, total >= limit, b.at.Sub(began), true
+	b.depth, b.held, b.capped, b.cost, b.counted = total, held, total >= limit, b.at.Sub(began), true
 	return nil
 }
 

@@ -112,7 +112,7 @@ func (b *backpressure) decideAll(ctx context.Context, t *reservation, groups []*
 	accepted := 0
 	var suspects []*draft
 	judge := func(g *group) {
-		if g.why, g.err = b.decide(t, depth+accepted, g.drafts); g.err == nil {
+		if g.why, g.err = b.decide(t, depth+accepted+b.heldBefore(g.drafts), g.drafts); g.err == nil {
 			accepted += len(g.drafts)
 		}
 	}
@@ -134,10 +134,22 @@ func (b *backpressure) decideAll(ctx context.Context, t *reservation, groups []*
 		case len(fresh) == 0:
 			g.err = nil
 		case len(fresh) < len(g.drafts):
-			g.why, g.err = b.decide(t, depth+accepted, fresh)
+			g.why, g.err = b.decide(t, depth+accepted+b.heldBefore(fresh), fresh)
 		}
 	}
 	return groups, nil
+}
+
+// heldBefore is the number of tasks that wait for their turn, for a group with ordering keys: without it one slow key
+// would let its messages fill the database, because none of them is ready. It does not count for other submissions,
+// which do not wait behind them.
+func (b *backpressure) heldBefore(drafts []*draft) int {
+	if !slices.ContainsFunc(drafts, func(d *draft) bool { return d.in.Meta.OrderingKey != "" }) {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
 }
 
 // decide decides about a group at a depth of the queue. If it accepts the group, it counts it against the limits of its
@@ -192,7 +204,7 @@ func (b *backpressure) depthText(depth int) string {
 	case b.capped:
 		return fmt.Sprintf("at least %d steps are ready", b.depth)
 	case coming > 0:
-		return fmt.Sprintf("%d steps are ready and %d are being stored", b.depth, coming)
+		return fmt.Sprintf("%d steps are ready and %d are being stored or wait for their turn", b.depth, coming)
 	}
 	return fmt.Sprintf("%d steps are ready", depth)
 }

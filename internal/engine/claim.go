@@ -23,7 +23,7 @@ type Lease struct {
 	TraceParent string
 }
 
-// Poll leases up to capacity steps to a worker, lowest ordering key first. With wait > 0 it
+// Poll leases up to capacity steps to a worker, lowest sort key first. With wait > 0 it
 // blocks until there is at least one, wait is over or ctx ends. With start, or in single-phase
 // mode, the attempts begin at once.
 //

@@ -14,8 +14,8 @@ import (
 // first task of a key that has none running, and the end of a task releases the next one, in the transaction that ends
 // it. A task in error keeps its turn: what follows it must not overtake it.
 //
-// Submissions lock nothing, because a caller's own transaction may stay open for long. See OrderingStore for how the end
-// of a task and a submission at the same moment find each other.
+// Submissions lock nothing, because a caller's own transaction may stay open for long. See OrderingStore for how the
+// end of a task and a submission at the same moment find each other.
 
 // turns are the changes of a unit to the turns of ordering keys.
 type turns struct {

@@ -10,7 +10,7 @@ import (
 // QueueCensus counts ready steps by priority. The numbers come from a sample when there are many.
 type QueueCensus struct {
 	Levels []LevelCensus // levels that have steps, and all named levels; highest first
-	// Scores are percentiles of the ordering keys of all ready steps, in seconds; meaningless when none is ready.
+	// Scores are percentiles of the sort keys of all ready steps, in seconds; meaningless when none is ready.
 	Scores Percentiles
 	// MaxWait is the longest wait that the order in force allows; 0: no bound. AtRisk counts the steps that have waited
 	// for more than 80 % of it, Overdue those that have waited for all of it.

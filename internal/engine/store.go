@@ -15,12 +15,12 @@ type Database interface {
 	NoteStore() NoteStore
 	ActStore() ActStore
 	KeyStore() KeyStore
-	OrderingStore() OrderingStore
 	QueueStore() QueueStore
 	SettingsKeeper
 
-	// What failed.
+	// What waits for its turn, and what failed.
 
+	OrderingStore() OrderingStore
 	GroupRows() GroupRows
 	ExpiryStore() ExpiryStore
 }

@@ -34,26 +34,33 @@ const TurnsCounted = 100_000
 // fresh: a head that ends at the same moment may not have seen it. MarkKnown ends that, once the head of the key is
 // locked: from then on the end of that head sees the task.
 type OrderingStore interface {
-	// AddWaiting adds fresh tasks behind those of their keys, in this order. now orders them among tasks of other
-	// transactions.
-	AddWaiting(ctx context.Context, tx Tx, tasks []Waiting, now task.Instant) error
-	// FreshWaiting returns up to limit fresh tasks, the first first. It locks nothing.
-	FreshWaiting(ctx context.Context, limit int) ([]Waiting, error)
+	// The heads of keys.
+
 	// LockHeads locks the heads of keys, each named once. It returns the keys whose head it has locked, and those
 	// without a head; a key is in neither list if another transaction holds its head.
 	LockHeads(ctx context.Context, tx Tx, keys []OrderingKey) (locked, vacant []OrderingKey, err error)
-	// FirstWaiting returns the first task that waits for each key; a key for which none waits is left out.
-	FirstWaiting(ctx context.Context, tx Tx, keys []OrderingKey) ([]Waiting, error)
 	// AddHeads makes tasks the heads of their keys, each named once, and returns the keys for which it did: those that
 	// had none.
 	AddHeads(ctx context.Context, tx Tx, heads []Waiting) ([]OrderingKey, error)
 	// RemoveHeads removes those of the tasks that are heads, and returns their keys.
 	RemoveHeads(ctx context.Context, tx Tx, tasks []task.ID) ([]OrderingKey, error)
+
+	// Tasks that wait for the turn of their key.
+
+	// AddWaiting adds fresh tasks behind those of their keys, in this order. now orders them among tasks of other
+	// transactions.
+	AddWaiting(ctx context.Context, tx Tx, tasks []Waiting, now task.Instant) error
+	// FirstWaiting returns the first task that waits for each key; a key for which none waits is left out.
+	FirstWaiting(ctx context.Context, tx Tx, keys []OrderingKey) ([]Waiting, error)
 	// RemoveWaiting removes tasks that wait; unknown ones are ignored.
 	RemoveWaiting(ctx context.Context, tx Tx, tasks []task.ID) error
 	// MarkKnown marks tasks as no longer fresh.
 	MarkKnown(ctx context.Context, tx Tx, tasks []task.ID) error
 
+	// Reads of a committed state.
+
+	// FreshWaiting returns up to limit fresh tasks, the first first. It locks nothing.
+	FreshWaiting(ctx context.Context, limit int) ([]Waiting, error)
 	// TurnOf returns the place of a task among those of its key.
 	TurnOf(ctx context.Context, w Waiting) (OrderPlace, error)
 	// CountWaiting counts the tasks that wait for turns, up to limit.

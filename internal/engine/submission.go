@@ -245,7 +245,8 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	}{
 		{"name", in.Name, maxName}, {"task_type", in.TaskType, maxName}, {"namespace", in.Namespace, maxName},
 		{"version", in.Version, maxName}, {"idempotency_key", in.IdempotencyKey, maxName},
-		{"ordering_key", in.Meta.OrderingKey, maxName}, {"correlation_id", in.CorrelationID, maxName}, {"parent_correlation_id", in.Meta.ParentCorrelationID, maxName},
+		{"ordering_key", in.Meta.OrderingKey, maxName},
+		{"correlation_id", in.CorrelationID, maxName}, {"parent_correlation_id", in.Meta.ParentCorrelationID, maxName},
 		{"initiator", in.Meta.Initiator, maxName}, {"source_system", in.Meta.SourceSystem, maxName},
 		{"priority", in.Priority, maxName}, {"reason", in.Meta.Reason, maxText},
 	}

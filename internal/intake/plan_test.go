@@ -84,6 +84,42 @@ func TestTask(t *testing.T) {
 	}
 }
 
+// An ordering key names its source, and is compared only: what cannot be stored as a text is hashed, each key by itself.
+func TestOrderingKey(t *testing.T) {
+	t.Parallel()
+	key := func(in string, change func(m *intake.Message)) string {
+		s := deadletter.Source{Name: "orders", Intake: &deadletter.Intake{TaskType: "x", OrderingKey: in}}
+		m := message(`{"k":7,"object":{}}`)
+		change(m)
+		of, err := intake.NewPlan(&s).Task(m)
+		if err != nil {
+			return err.Error()
+		}
+		return of.OrderingKey
+	}
+	with := func(k []byte) func(m *intake.Message) { return func(m *intake.Message) { m.Key = k } }
+	none := func(*intake.Message) {}
+	for in, want := range map[string]string{"": "", "/k": "orders/7", "message:key": "orders/k1", "all": "orders/all",
+		"/none": "", "header:type": "orders/resize",
+		"/object": "the value at /object of the payload is an object or a list: a text or a number is needed"} {
+		if got := key(in, none); got != want {
+			t.Errorf("%q gives %q, want %q", in, got, want)
+		}
+	}
+	if got := key("message:key", with(nil)); got != "" {
+		t.Errorf("a message without a key has the ordering key %q", got)
+	}
+	seen := map[string]bool{}
+	for _, k := range [][]byte{{0}, {0, 0}, {0xff}, []byte("a\nb"), []byte(strings.Repeat("x", 300)),
+		[]byte(strings.Repeat("x", 301))} {
+		got := key("message:key", with(k))
+		if !strings.HasPrefix(got, "sha256/") || seen[got] || task.TextFault(got, task.MaxName) != "" {
+			t.Errorf("the key %q gives %q", k, got)
+		}
+		seen[got] = true
+	}
+}
+
 // A message without a key of its own has its identity as the key: the same at each delivery, and another one for
 // another source, queue or place. Where nothing identifies it, it has none: two equal jobs are two jobs.
 func TestIdentity(t *testing.T) {

@@ -24,6 +24,9 @@ func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explan
 		return nil, err
 	}
 	x := &explainer{view: v, now: b.engine.Now()}
+	if x.turn, err = x.readTurn(ctx); err != nil {
+		return nil, err
+	}
 	out := &tasker.Explanation{TaskUUID: id, State: tasker.TaskState(v.task.State)}
 	for _, s := range v.steps {
 		if s.State.Terminal() {
@@ -55,6 +58,8 @@ type explainer struct {
 	*view
 	// now is the same for all sentences of one answer, so their times add up.
 	now task.Instant
+	// turn says what the task waits for that is held for its turn, "" for any other.
+	turn string
 }
 
 // origin is one sentence on the message that the task was made of, "" for a task that was submitted.
@@ -91,6 +96,9 @@ func (x *explainer) summary() string {
 			),
 		)
 	case task.Pending:
+		if x.turn != "" {
+			return "The task has not begun: " + x.turn + "."
+		}
 		return fmt.Sprintf("The task is scheduled: it starts at %s, in %s.", clock(t.RunAt), x.until(t.RunAt))
 	case task.EnqueuingSteps:
 		return "The task continues after an act of an operator: its steps are about to be enqueued."
@@ -99,6 +107,9 @@ func (x *explainer) summary() string {
 	case task.Errored:
 		return x.erroredSummary()
 	case task.WaitingForDependencies:
+		if x.turn != "" {
+			return "No step of the task can run now: " + x.turn + "."
+		}
 		if loop := x.loop(); loop != "" {
 			return "The task cannot continue automatically: " + loop + ". " + breakLoop
 		}
@@ -202,6 +213,9 @@ func (x *explainer) pending(s *task.Step) (why, next string) {
 			clock(at),
 			x.until(at),
 		), "It becomes ready automatically at that time."
+	}
+	if x.turn != "" && s.OpenParents == 0 {
+		return "It waits for the turn of its task.", "It becomes ready automatically when that comes."
 	}
 	var waits []string
 	next = "It becomes ready automatically when they are complete."

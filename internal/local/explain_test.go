@@ -326,3 +326,27 @@ func TestUnknownThings(t *testing.T) {
 		}
 	})
 }
+
+// TestExplainTurn: what a task waits for whose ordering key another one holds.
+func TestExplainTurn(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, r *rig) {
+		none := 0
+		submit := func() uuid.UUID {
+			id := r.submit(t, tasker.TaskRequest{TaskType: "h", MaxRetries: &none, OrderingKey: "ann"})
+			r.wait(t, 0)
+			return id
+		}
+		first, _, third := submit(), submit(), submit()
+		r.report(t, r.take(t, true), failed("broken", true))
+		want := `pending: The task has not begun: it waits for its turn under the ordering key "ann", which the task ` +
+			first.String() + ` has (error), with 1 task in between; that keeps its turn until it is repaired or cancelled.
+h pending: It waits for the turn of its task. | It becomes ready automatically when that comes.`
+		if got := r.explained(t, third); got != want {
+			t.Errorf("explained as\n%s\nwant\n%s", got, want)
+		}
+		shown, err := r.Task(t.Context(), third, 0)
+		if err != nil || shown.OrderingKey != "ann" || !shown.WaitsForTurn {
+			t.Errorf("shown as %+v, %v", shown, err)
+		}
+	})
+}

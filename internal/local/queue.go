@@ -136,7 +136,7 @@ func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engin
 	return out
 }
 
-// toPlace converts a place; only a ready step has one. The score is the ordering key in
+// toPlace converts a place; only a ready step has one. The score is the sort key in
 // seconds, and p may be nil where the place is not known.
 // QueuePosition repeats PositionInQueue for clients that know the older name. Without a measured rate there is no
 // estimate, rather than a guess.

@@ -1,6 +1,6 @@
 // Package task is the domain of Tasker: tasks, steps, templates and their
 // graph, states and transition tables, retry and back-off, priority and the
-// ordering key.
+// sort key.
 //
 // It is pure. It does no input or output, starts no goroutine and never reads
 // the clock: time is an argument of every function that needs it. It imports

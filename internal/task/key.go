@@ -1,6 +1,6 @@
 package task
 
-// The ordering key of a ready step is one number; the lowest comes first. The index of the claim is sorted by it. A key
+// The sort key of a ready step is one number; the lowest comes first. The index of the claim is sorted by it. A key
 // of strict order is the band of a level, then the time at which the step became ready: higher levels always come
 // first, and within a level the order is first in, first out.
 const (
@@ -10,7 +10,7 @@ const (
 	timeBits = 52
 )
 
-// StrictKey returns the ordering key of a step of the given priority level that became ready at t.
+// StrictKey returns the sort key of a step of the given priority level that became ready at t.
 func StrictKey(level int, t Instant) int64 {
 	return int64(MaxPriority-level)<<timeBits | int64(t)
 }

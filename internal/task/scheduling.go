@@ -15,7 +15,7 @@ const (
 	Aging SchedulingMode = "aging"
 )
 
-// Scheduling is the order in which ready steps are leased, and the only source of ordering keys. A key is computed when
+// Scheduling is the order in which ready steps are leased, and the only source of sort keys. A key is computed when
 // a step becomes ready and then stays: in Aging all waiting steps age at the same rate, so that the order of two steps
 // never changes; in the other modes the few that cross a threshold get a new key. The zero Scheduling is strict order
 // without a bound.
@@ -35,10 +35,10 @@ type Promotion struct {
 	After time.Duration
 }
 
-// Key returns the ordering key of a step of the given level that becomes ready at the given time.
+// Key returns the sort key of a step of the given level that becomes ready at the given time.
 func (s Scheduling) Key(level int, ready Instant) int64 { return s.KeyAt(level, ready, ready) }
 
-// KeyAt returns the ordering key at now of a step of the given own level that became ready at ready.
+// KeyAt returns the sort key at now of a step of the given own level that became ready at ready.
 func (s Scheduling) KeyAt(level int, ready, now Instant) int64 {
 	if s.Mode == Aging {
 		return int64(ready.Add(s.handicap(level)))

@@ -3,7 +3,7 @@ package task
 import "time"
 
 // Queues that are not routes. A step that needs attention is in exactly one queue, sorted by Key: ready steps on their
-// route by ordering key, waiting and scheduled ones by their due time, leased ones by the time of the next check. One
+// route by sort key, waiting and scheduled ones by their due time, leased ones by the time of the next check. One
 // index serves all three.
 const (
 	NoQueue int64 = 0

@@ -63,7 +63,7 @@ func (c *censusCache) register(m metric.Meter) error {
 	g.depth = b.gauge("tasker.queue.depth", "{step}",
 		"Steps that are ready for a worker, by priority; extrapolated from a sample above 10,000 steps.")
 	g.age = b.gauge("tasker.queue.age", "s", "Wait of ready steps, by priority and percentile.")
-	g.score = b.gauge("tasker.queue.score", "", "Ordering keys of ready steps in seconds, by percentile; the lowest "+
+	g.score = b.gauge("tasker.queue.score", "", "Sort keys of ready steps in seconds, by percentile; the lowest "+
 		"key is claimed first.")
 	g.risk = b.gauge("tasker.queue.starvation_risk", "{step}",
 		"Ready steps that have waited longer than 80 % of the maximum wait.")

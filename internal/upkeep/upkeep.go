@@ -79,7 +79,8 @@ func (u *Upkeep) retire() {
 // RunOnce runs every loop's work until nothing is due, in a fixed order and without turns: for tests and simulations
 // with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
-	for _, l := range slices.Concat([]Loop{u.ordering(), u.regular(), u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(),
+	for _, l := range slices.Concat([]Loop{u.ordering(), u.regular(),
+		u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(),
 		u.leases(),
 		u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures()}, u.also) {
 		for more := true; more; {

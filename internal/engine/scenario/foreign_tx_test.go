@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -390,5 +391,76 @@ func TestForeignTransactionsAndVerbsAtOnce(t *testing.T) {
 				t.Errorf("%s was told of %d acts, and the audit trail has %d", actor, done[actor], kept[actor])
 			}
 		}
+	}
+}
+
+// TestOrderingInCallersTransaction: a task that is submitted in a caller's transaction, which stays open, keeps no other
+// task with its ordering key waiting. Once committed it is the next one, and what is rolled back never was.
+func TestOrderingInCallersTransaction(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t)
+	ordered := engine.Submission{TaskType: "job", Meta: task.Meta{OrderingKey: "ann"}}
+	submit := func() task.ID {
+		t.Helper()
+		r, err := f.engine.Submit(f.ctx, []engine.Submission{ordered}, false)
+		f.must(err)
+		f.must(f.giveTurns())
+		return r[0].ID
+	}
+	within := func() (pgx.Tx, task.ID) {
+		t.Helper()
+		p, err := f.engine.PrepareSubmit(f.ctx, []engine.Submission{ordered})
+		f.must(err)
+		defer p.Release(nil)
+		tx := f.begin()
+		var id task.ID
+		f.must(f.within(func(ctx context.Context, tx engine.Tx) error {
+			r, err := f.engine.SubmitIn(ctx, tx, p)
+			if err == nil {
+				id = r[0].ID
+			}
+			return err
+		}))
+		return tx, id
+	}
+	held := func(id task.ID) bool {
+		t.Helper()
+		got, err := f.engine.Task(f.ctx, id, 0)
+		f.must(err)
+		return got.Meta.Held
+	}
+	cancel := func(id task.ID) {
+		t.Helper()
+		r, err := f.engine.Cancel(f.ctx, []task.ID{id}, engine.Cancellation{Actor: "ann"})
+		f.must(errors.Join(err, r[0].Err))
+	}
+
+	tx, inside := within()
+	first := submit()
+	if held(first) {
+		t.Error("a task waits for one that is not committed")
+	}
+	cancel(first) // it passes its turn on while the transaction is open
+	second := submit()
+	if held(second) {
+		t.Error("the turn was lost")
+	}
+	f.must(tx.Commit(f.ctx))
+	f.must(f.giveTurns())
+	if !held(inside) {
+		t.Error("two tasks have the turn")
+	}
+	cancel(second)
+	if held(inside) {
+		t.Error("the committed task did not get the turn")
+	}
+	cancel(inside)
+
+	tx, _ = within()
+	third := submit()
+	f.must(tx.Rollback(f.ctx))
+	cancel(third)
+	if fourth := submit(); held(fourth) {
+		t.Error("a task that was rolled back has the turn")
 	}
 }

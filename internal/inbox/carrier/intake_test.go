@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -215,6 +216,40 @@ func TestIntakeOfMany(t *testing.T) {
 				t.Errorf("message %s is two tasks", task.CorrelationID)
 			}
 			seen[task.CorrelationID] = true
+		}
+	})
+}
+
+// TestIntakeInOrder: of the messages with one key one at a time is a task that runs, in their order, and those of other
+// keys do not wait for it.
+func TestIntakeInOrder(t *testing.T) {
+	t.Parallel()
+	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
+		n, _, _ := r.start()
+		r.source(n, deadletter.Intake{TaskType: "a", OrderingKey: "/k", CorrelationID: "/n"})
+		const keys, each = 3, 4
+		var payloads []string
+		for i := range keys * each {
+			payloads = append(payloads, fmt.Sprintf(`{"k":"%d","n":"%d"}`, i%keys, i))
+		}
+		r.put(payloads...)
+		r.soon("tasks", fmt.Sprint(keys*each), func() string { return fmt.Sprint(len(r.tasks(n))) })
+		for round := range each {
+			want := map[string]bool{}
+			for k := range keys {
+				want[fmt.Sprint(round*keys+k)] = true
+			}
+			var heads []tasker.Task
+			r.soon("tasks with a turn", fmt.Sprint(keys), func() string {
+				heads = slices.DeleteFunc(r.tasks(n), func(k tasker.Task) bool { return k.WaitsForTurn || k.State.Settled() })
+				return fmt.Sprint(len(heads))
+			})
+			for _, h := range heads {
+				if !want[h.CorrelationID] {
+					t.Errorf("round %d: message %s of %s has the turn", round, h.CorrelationID, h.OrderingKey)
+				}
+				r.cancel(n, h.TaskUUID)
+			}
 		}
 	})
 }

@@ -44,7 +44,9 @@ func (s *state) sortedWaits() []waiting {
 	for _, w := range s.waits {
 		list = append(list, w)
 	}
-	slices.SortFunc(list, func(a, b waiting) int { return cmp.Or(cmp.Compare(a.place, b.place), compareIDs(a.Task, b.Task)) })
+	slices.SortFunc(list, func(a, b waiting) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), compareIDs(a.Task, b.Task))
+	})
 	return list
 }
 

@@ -44,7 +44,7 @@ func (f *fixture) ready(limit int, routes ...int64) []task.ID {
 	return ids
 }
 
-// keyed returns a job of one step with a handler and an ordering key of one's
+// keyed returns a job of one step with a handler and an sort key of one's
 // choice.
 func (f *fixture) keyed(handler string, key int64) job {
 	j := f.build(f.single, 0)
