@@ -84,7 +84,7 @@ func TestTask(t *testing.T) {
 	}
 }
 
-// An ordering key names its source, and is compared only: what cannot be stored as a text is hashed, each key by itself.
+// An ordering key names its source, and is compared only: a key that cannot be stored as a text is hashed.
 func TestOrderingKey(t *testing.T) {
 	t.Parallel()
 	key := func(in string, change func(m *intake.Message)) string {

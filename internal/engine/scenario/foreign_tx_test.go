@@ -394,8 +394,8 @@ func TestForeignTransactionsAndVerbsAtOnce(t *testing.T) {
 	}
 }
 
-// TestOrderingInCallersTransaction: a task that is submitted in a caller's transaction, which stays open, keeps no other
-// task with its ordering key waiting. Once committed it is the next one, and what is rolled back never was.
+// TestOrderingInCallersTransaction: a task that is submitted in a caller's transaction, which stays open, keeps no
+// other task with its ordering key waiting. Once committed it is the next one, and what is rolled back never was.
 func TestOrderingInCallersTransaction(t *testing.T) {
 	t.Parallel()
 	f := newForeign(t)

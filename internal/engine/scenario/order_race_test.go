@@ -83,14 +83,17 @@ func engineOn(t *testing.T, s engine.Database) *engine.Engine {
 }
 
 const (
-	racers      = 4  // submitters
-	raceTasks   = 20 // of each
+	racers      = 4 // submitters
 	raceKeys    = 3
 	raceWorkers = 4
 )
 
 func raceForTurns(t *testing.T, nodes []*engine.Engine) {
 	l := &lineup{runs: map[string]task.ID{}, last: map[string]int{}}
+	each := 20 // tasks of a submitter
+	if testing.Short() {
+		each = 6
+	}
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	var all sync.WaitGroup
@@ -98,7 +101,7 @@ func raceForTurns(t *testing.T, nodes []*engine.Engine) {
 		all.Go(func() { l.work(ctx, t, nodes[w%len(nodes)]) })
 	}
 	for s := range racers {
-		all.Go(func() { l.submit(ctx, t, nodes[s%len(nodes)], fmt.Sprint("s", s)) })
+		all.Go(func() { l.submit(ctx, t, nodes[s%len(nodes)], fmt.Sprint("s", s), each) })
 	}
 	for done := false; !done && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
 		for _, e := range nodes { // what the upkeep does
@@ -107,11 +110,11 @@ func raceForTurns(t *testing.T, nodes []*engine.Engine) {
 			}
 		}
 		l.mu.Lock()
-		done = l.ended == racers*raceTasks
+		done = l.ended == racers*each
 		l.mu.Unlock()
 	}
 	if ctx.Err() != nil {
-		t.Errorf("%d of %d tasks have ended", l.ended, racers*raceTasks)
+		t.Errorf("%d of %d tasks have ended", l.ended, racers*each)
 	}
 	stop()
 	all.Wait()
@@ -121,8 +124,8 @@ func raceForTurns(t *testing.T, nodes []*engine.Engine) {
 }
 
 // submit submits tasks, each once the one before is stored.
-func (l *lineup) submit(ctx context.Context, t *testing.T, e *engine.Engine, name string) {
-	for i := range raceTasks {
+func (l *lineup) submit(ctx context.Context, t *testing.T, e *engine.Engine, name string, each int) {
+	for i := range each {
 		key := fmt.Sprint("k", i%raceKeys)
 		in := engine.Submission{TaskType: "job", Context: []byte(fmt.Sprintf(`{"key":%q,"by":%q,"no":%d}`, key, name, i+1)),
 			Meta: task.Meta{OrderingKey: key}}
