@@ -119,6 +119,7 @@ func (s *server) recount() {
 	s.tel.Letters().Discarded("default", "orders", "orders", "max_age", 1)
 	s.tel.Letters().Replayed("default", "orders", "letter", 1)
 	s.tel.Letters().ReplayEntered("default", "orders", "running")
+	s.tel.Letters().ReplayEntered("default", "orders", "failed")
 	s.tel.Letters().Took("capture", time.Second)
 	s.tel.Letters().Failed("capture", task.Internal)
 	s.tel.WatchIntakeFailures(app.FailureCounter(s.engine))
