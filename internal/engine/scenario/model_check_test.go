@@ -1,7 +1,6 @@
 package scenario_test
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -93,7 +92,7 @@ func (m *model) compare() error {
 		}
 	}
 	found := map[task.ID]bool{}
-	if err := checkTurns(pictures[0].Tasks); err != nil {
+	if err := checkTurns(pictures[0].Tasks, m.tasks); err != nil {
 		return err
 	}
 	for _, p := range pictures[0].Tasks {
@@ -119,8 +118,9 @@ func (m *model) compare() error {
 }
 
 // checkTurns: of the tasks with one ordering key, one at most has its turn, and none before it waits; where some wait,
-// one has the turn.
-func checkTurns(tasks []taskPicture) error {
+// one has the turn. The order is that of submission; IDs of one batch differ from it, because those of items with
+// idempotency keys are taken first.
+func checkTurns(tasks []taskPicture, submitted []task.ID) error {
 	type queue struct{ heads, waits []task.ID }
 	queues := map[string]*queue{}
 	for _, p := range tasks {
@@ -142,7 +142,7 @@ func checkTurns(tasks []taskPicture) error {
 			return fmt.Errorf("%d tasks have the turn of %q, %d wait", len(q.heads), key, len(q.waits))
 		}
 		for _, id := range q.waits {
-			if bytes.Compare(id[:], q.heads[0][:]) < 0 {
+			if slices.Index(submitted, id) < slices.Index(submitted, q.heads[0]) {
 				return fmt.Errorf("the task %s has the turn of %q before %s", q.heads[0], key, id)
 			}
 		}
