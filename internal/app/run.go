@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/dashboard"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/telemetry"
 	"github.com/taskerhq/tasker/internal/web"
@@ -175,7 +176,7 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 		Logger: log, Keys: keys, KeyUse: store, Watcher: tel,
 		BodiesBytes: int64(max(cfg.Server.BodiesBytes, cfg.Server.BatchBodyBytes, cfg.Server.BodyBytes)), // one body at least
 	})
-	return httpapi.New(store, httpapi.Options{
+	api := httpapi.New(store, httpapi.Options{
 		Front:        front,
 		DeadLetters:  store.DeadLetters(),
 		Jobs:         store.Jobs(),
@@ -192,5 +193,17 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 			Streams:        cfg.Server.MaxStreams,
 			StreamsPerKey:  cfg.Server.MaxStreamsPerKey,
 		},
-	}), nil
+	})
+	if len(cfg.Keys) > 0 {
+		return api, nil // until viewers can sign in
+	}
+	direct, err := api.Direct()
+	if err != nil {
+		return nil, err
+	}
+	return dashboard.New(dashboard.Options{
+		Front: front, API: direct, Events: store.StreamEvents, Version: version,
+		Open: len(cfg.Keys) == 0, LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
+		MaxStreams: cfg.Server.MaxStreams, Sessions: unsigned{},
+	}, api), nil
 }

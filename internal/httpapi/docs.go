@@ -34,7 +34,6 @@ func (s *server) serveDocument() {
 		}
 		s.serveBytes(path, file[1], func() ([]byte, error) { return content, nil })
 	}
-	s.api.Handle("GET /{$}", false, http.RedirectHandler("/docs", http.StatusFound))
 }
 
 // serveBytes serves a file from memory. Browsers ask again each time (no-cache), since the address of the document

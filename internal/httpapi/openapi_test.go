@@ -122,7 +122,4 @@ func TestDocsPage(t *testing.T) {
 		strings.Contains(got.body, "eval(") {
 		t.Error("the page turns text into markup or code")
 	}
-	if got := a.do(t, "GET", "/", ""); got.status != 302 || got.header.Get("Location") != "/docs" {
-		t.Errorf("/ is answered %d", got.status)
-	}
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -117,9 +118,16 @@ type server struct {
 	streams openStreams
 }
 
-// New returns the API over a Backend as one handler. The caller still closes the Backend. New panics if the API cannot
-// be built from its types, which no input can cause.
-func New(backend Backend, opts Options) http.Handler {
+// API is the HTTP API over a Backend: a handler for clients, and a way for callers in this process.
+type API struct {
+	http.Handler
+	operations http.Handler // without the checks of a Front
+	log        *slog.Logger
+}
+
+// New returns the API over a Backend. The caller still closes the Backend. New panics if the API cannot be built from
+// its types, which no input can cause.
+func New(backend Backend, opts Options) *API {
 	s := &server{
 		backend: backend, letters: opts.DeadLetters, jobs: opts.Jobs, messages: opts.Messages, dlq: opts.DLQ,
 		front: opts.Front, ready: opts.Ready,
@@ -143,8 +151,8 @@ func New(backend Backend, opts Options) http.Handler {
 	s.serveDocument()
 	s.api.Complete()
 	// Observe counts requests in metrics; SameOrigin refuses web pages of other origins.
-	return s.front.Mount(web.Policy{
+	return &API{operations: s.api, log: s.front.Log(), Handler: s.front.Mount(web.Policy{
 		Observe: true, Quiet: s.api.Quiet,
 		SameOrigin: true, LoopbackOnly: opts.LoopbackOnly, // each operation checks keys and bodies: see guard
-	}, s.api)
+	}, s.api)}
 }

@@ -31,10 +31,30 @@ func (f *Front) authenticate(p Policy, next http.Handler) http.Handler {
 }
 
 // Admit returns the principal of a request, or nil when no permission is needed or there are no keys. It
-// records the key for the log line. Errors: CodeUnauthenticated, CodeForbidden.
+// records the key for the log line. A caller in this process that has authenticated its user, such as the dashboard,
+// puts the principal into the context of the request, which then needs no secret. Errors: CodeUnauthenticated,
+// CodeForbidden.
 func (f *Front) Admit(w http.ResponseWriter, r *http.Request, needs []access.Permission) (*access.Principal, error) {
 	if len(needs) == 0 || f.keys.Open() {
 		return nil, nil
+	}
+	principal, err := f.identify(r)
+	if err != nil {
+		return nil, err
+	}
+	if !principal.Can(needs...) {
+		return nil, &tasker.Error{Code: tasker.CodeForbidden,
+			Message: "the key " + principal.Name + " lacks the permission",
+			Hint:    "the request needs " + orList(needs)}
+	}
+	noteKey(w, principal.Name)
+	return principal, nil
+}
+
+// identify returns the principal of a request: that of its context, or that of the API key in its headers.
+func (f *Front) identify(r *http.Request) (*access.Principal, error) {
+	if p := access.From(r.Context()); p != nil {
+		return p, nil
 	}
 	secret := secretOf(r.Header)
 	if secret == "" {
@@ -46,12 +66,6 @@ func (f *Front) Admit(w http.ResponseWriter, r *http.Request, needs []access.Per
 		return nil, tasker.Errorf(tasker.CodeUnauthenticated, "the API key is unknown")
 	}
 	f.noteKeyUse(r.Context(), principal, time.Now())
-	if !principal.Can(needs...) {
-		return nil, &tasker.Error{Code: tasker.CodeForbidden,
-			Message: "the key " + principal.Name + " lacks the permission",
-			Hint:    "the request needs " + orList(needs)}
-	}
-	noteKey(w, principal.Name)
 	return principal, nil
 }
 

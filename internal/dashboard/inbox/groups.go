@@ -1,0 +1,85 @@
+package inbox
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/dashboard/page"
+)
+
+// groupList is what the inbox shows.
+type groupList struct {
+	Groups []deadletters.Group
+	Page   *deadletters.GroupPage
+	Pager  page.Pager
+	Tabs   []tab
+	Triage bool // the viewer may change groups
+}
+
+// tab is one of the states to look at.
+type tab struct {
+	Title, URL string
+	Here       bool
+}
+
+// groups reads a page of groups. Without a state it is the open ones: what nobody has looked at yet.
+func (p *pages) groups(r *page.Request, cursor string) (page.List[deadletters.Group], error) {
+	got, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{Namespace: r.Query("namespace"), State: state(r),
+		Owner: r.Query("owner"), Where: r.Query("where"), Text: r.Query("text"), Order: r.Query("order"), Limit: 50,
+		Cursor: cursor})
+	if err != nil {
+		return page.List[deadletters.Group]{}, err
+	}
+	return page.List[deadletters.Group]{Items: got.Groups, Next: got.NextCursor}, nil
+}
+
+// state returns the state that a request asks for. "all" is none.
+func state(r *page.Request) deadletters.GroupState {
+	switch s := r.Query("state"); s {
+	case "":
+		return deadletters.GroupOpen
+	case "all":
+		return ""
+	default:
+		return deadletters.GroupState(s)
+	}
+}
+
+func (p *pages) showGroups(r *page.Request, of page.List[deadletters.Group]) (groupList, error) {
+	out := groupList{Groups: of.Items, Pager: of.Pager(r), Triage: r.Can(triages...)}
+	for _, t := range [][2]string{{"Open", ""}, {"Acknowledged", "acknowledged"}, {"Resolved", "resolved"},
+		{"Ignored", "ignored"}, {"All", "all"}} {
+		out.Tabs = append(out.Tabs, tab{Title: t[0], URL: r.URL("state", t[1]), Here: r.Query("state") == t[1]})
+	}
+	return out, nil
+}
+
+// groupRecord is a group as a row of CSV.
+func groupRecord(g deadletters.Group) []string {
+	return []string{g.GroupID, g.Namespace, g.Title, string(g.State), g.Owner, strconv.FormatInt(g.Failures, 10),
+		strconv.FormatInt(g.OpenLetters, 10), strconv.FormatInt(g.OpenCases, 10), g.FirstAt.UTC().Format(time.RFC3339),
+		g.LastAt.UTC().Format(time.RFC3339)}
+}
+
+// changeGroups changes the state of the groups that were picked. Some may refuse; what is said counts both.
+func (p *pages) changeGroups(r *page.Request) (page.Done, error) {
+	got, err := p.letters.ChangeGroups(r.Context(), deadletters.GroupsChange{Groups: r.FormAll("group"),
+		GroupChange: deadletters.GroupChange{State: deadletters.GroupState(r.Form("state")), Note: r.Form("note"),
+			Act: deadletters.Act{Actor: r.Name, Reason: r.Form("reason")}}})
+	if err != nil {
+		return page.Done{}, err
+	}
+	refused, why := 0, ""
+	for _, g := range got.Results {
+		if g.Error != nil {
+			refused, why = refused+1, g.Error.Message
+		}
+	}
+	say := fmt.Sprintf("%s %s.", page.Plural(len(got.Results)-refused, "group"), r.Form("state"))
+	if refused > 0 {
+		say += fmt.Sprintf(" %s refused: %s", page.Plural(refused, "group"), why)
+	}
+	return page.Done{To: r.Back("/inbox"), Say: say}, nil
+}

@@ -1,0 +1,187 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// Page describes a page whose template shows a T.
+type Page[T any] struct {
+	// Path is the pattern of its address, without a method: /inbox/{group_id}.
+	Path string
+	// File is its template. It defines "title" and "main"; both get a View[T].
+	File string
+	// Section names the entry of the navigation that is marked.
+	Section string
+	// Needs are permissions of which the viewer must have one. None: every viewer.
+	Needs []access.Permission
+	// Topics are what it shows: a change of one of them makes it look again. None: it is not live.
+	Topics []string
+	// Load returns what it shows.
+	Load func(r *Request) (T, error)
+}
+
+// View is what templates get: the request and the data.
+type View[T any] struct {
+	*Request
+	Data T
+}
+
+// Add adds a page. It panics if its template is wrong.
+func Add[T any](f *Family, p Page[T]) {
+	s := f.site
+	t := f.parse(p.File)
+	look := func(ctx context.Context, r *Request) (*look, error) {
+		r = r.under(ctx)
+		data, err := p.Load(r)
+		if err != nil {
+			return nil, err
+		}
+		return render(t, View[T]{r, data})
+	}
+	s.mux.Handle("GET "+p.Path, s.viewed(p.Needs, func(w http.ResponseWriter, r *Request) {
+		l, err := s.looks.get(r, look)
+		if err != nil {
+			s.fail(w, r, p.Section, err)
+			return
+		}
+		s.show(w, r, http.StatusOK, frame{Section: p.Section, Topics: p.Topics, look: l})
+	}))
+}
+
+// under returns the request with another context, for a look that several viewers share.
+func (r *Request) under(ctx context.Context) *Request {
+	out := *r
+	out.http = r.http.WithContext(ctx)
+	return &out
+}
+
+// Fragment adds a part of a page that changes alone, such as the preview of a form. Its template gets a View[T]. It is
+// never shared.
+func Fragment[T any](f *Family, pattern, file, block string, needs []access.Permission,
+	load func(r *Request) (T, error),
+) {
+	t := f.parse(file)
+	f.site.mux.Handle(pattern, f.site.viewed(needs, func(w http.ResponseWriter, r *Request) {
+		data, err := load(r)
+		var out bytes.Buffer
+		if err == nil {
+			err = t.ExecuteTemplate(&out, block, View[T]{r, data})
+		}
+		if err != nil {
+			f.site.refuse(w, r, err)
+			return
+		}
+		send(w, r.http, http.StatusOK, "text/html; charset=utf-8", out.Bytes())
+	}))
+}
+
+// Done is the result of an act: where the viewer goes from there, and what is said there.
+type Done struct {
+	To  string // address of a page
+	Say string // what was done, one sentence
+}
+
+// Act adds an act: a form that is sent to a path. do calls the API, which decides whether the viewer may do it; needs
+// only spares the call. An error is shown where the viewer is, and nothing there is lost.
+func (f *Family) Act(path string, needs []access.Permission, do func(r *Request) (Done, error)) {
+	s := f.site
+	s.mux.Handle("POST "+path, s.viewed(needs, func(w http.ResponseWriter, r *Request) {
+		done, err := func() (Done, error) {
+			if err := s.parseForm(w, r.http); err != nil {
+				return Done{}, err
+			}
+			return do(r)
+		}()
+		s.looks.forget() // also after an error: a part may have been done
+		if err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		if done.Say != "" {
+			http.SetCookie(w, &http.Cookie{Name: sayCookie, Value: url.QueryEscape(cut(done.Say, 1000)), Path: "/", MaxAge: 30,
+				SameSite: http.SameSiteStrictMode, HttpOnly: true})
+		}
+		http.Redirect(w, r.http, done.To, http.StatusSeeOther)
+	}))
+}
+
+// sayCookie carries what was done to the next page.
+const sayCookie = "tasker_say"
+
+// formBytes bounds the form of an act. Edited payloads are the largest content.
+const formBytes = 4 << 20
+
+// parseForm reads the form of an act and checks its token.
+func (s *Site) parseForm(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, formBytes)
+	if err := r.ParseForm(); err != nil {
+		return &tasker.Error{Code: tasker.CodeInvalid, Message: "the form could not be read", Err: err}
+	}
+	return s.opts.Sessions.Check(r)
+}
+
+// viewed returns a handler for viewers who are signed in and have one of the permissions.
+func (s *Site) viewed(needs []access.Permission, next func(w http.ResponseWriter, r *Request)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.opts.Open {
+			next(w, s.request(r, nil))
+			return
+		}
+		viewer, err := s.opts.Sessions.Principal(r)
+		switch {
+		case err != nil:
+			s.fail(w, s.request(r, nil), "", err)
+			return
+		case viewer == nil:
+			s.askToSignIn(w, r)
+			return
+		}
+		req := s.request(r.WithContext(access.With(r.Context(), viewer)), viewer)
+		if len(needs) > 0 && !viewer.Can(needs...) {
+			s.fail(w, req, "", tasker.Errorf(tasker.CodeForbidden, "the key %s lacks the permission %s", viewer.Name, needs[0]))
+			return
+		}
+		next(w, req)
+	})
+}
+
+// askToSignIn sends a viewer to the page to sign in, and back from there. A script is told, so that it does not merge
+// that page into another.
+func (s *Site) askToSignIn(w http.ResponseWriter, r *http.Request) {
+	to := "/signin"
+	if r.Method == http.MethodGet && r.URL.RequestURI() != "/" {
+		to += "?next=" + url.QueryEscape(r.URL.RequestURI())
+	}
+	if scripted(r) {
+		w.Header().Set("HX-Redirect", to)
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+// scripted reports whether a script of a page sent the request.
+func scripted(r *http.Request) bool {
+	return r.Header.Get("HX-Request") != "" || r.Header.Get("X-Live") != ""
+}
+
+// render executes the templates of a page.
+func render(t *template.Template, view any) (*look, error) {
+	var title, main bytes.Buffer
+	if err := t.ExecuteTemplate(&title, "title", view); err != nil {
+		return nil, fmt.Errorf("render title: %w", err)
+	}
+	if err := t.ExecuteTemplate(&main, "main", view); err != nil {
+		return nil, fmt.Errorf("render page: %w", err)
+	}
+	return &look{title: template.HTML(title.String()), main: main.Bytes(), at: time.Now()}, nil
+}

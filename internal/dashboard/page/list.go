@@ -1,0 +1,150 @@
+package page
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// List is one page of a list: its items and the cursor of the next page.
+type List[T any] struct {
+	Items []T
+	Next  string // cursor, "" at the end
+}
+
+// Pager returns the part of a list page that leads to others. Its template is "pager".
+type Pager struct {
+	Count     int
+	First     string // address of the first page, "" if this is it
+	Next      string // address of the next page, "" at the end
+	CSV, JSON string // addresses of the whole list as a file
+}
+
+// Pager returns the links of a list page.
+func (l List[T]) Pager(r *Request) Pager {
+	p := Pager{Count: len(l.Items), CSV: r.exportURL("csv"), JSON: r.exportURL("jsonl")}
+	if r.Query("cursor") != "" {
+		p.First = r.URL()
+	}
+	if l.Next != "" {
+		p.Next = r.URL("cursor", l.Next)
+	}
+	return p
+}
+
+// exportURL returns the address of the list as a file.
+func (r *Request) exportURL(format string) string {
+	path, query, _ := strings.Cut(r.URL("format", format), "?")
+	return path + "/export?" + query
+}
+
+// ListPage describes a page about a list of T. A D is what its template shows, the list included.
+type ListPage[T, D any] struct {
+	Page[D]
+	// Rows returns one page of the list, behind a cursor ("" for the first). It reads its filters from the request.
+	Rows func(r *Request, cursor string) (List[T], error)
+	// Show makes of the list what the template shows.
+	Show func(r *Request, of List[T]) (D, error)
+	// Columns are the head of the list as CSV, and Record one row of it.
+	Columns []string
+	Record  func(row T) []string
+}
+
+// exportRows bounds a list that is sent as a file. A filter selects less; the export of the API has no bound.
+const exportRows = 100_000
+
+// AddList adds a page about a list, and below it at /export the list as a file, from its beginning, up to 100,000 rows;
+// a last line says so when there are more.
+func AddList[T, D any](f *Family, p ListPage[T, D]) {
+	s := f.site
+	p.Load = func(r *Request) (D, error) {
+		list, err := p.Rows(r, r.Query("cursor"))
+		if err != nil {
+			var none D
+			return none, err
+		}
+		return p.Show(r, list)
+	}
+	Add(f, p.Page)
+	s.mux.Handle("GET "+p.Path+"/export", s.viewed(p.Needs, func(w http.ResponseWriter, r *Request) {
+		export(s, w, r, p.Rows, p.Columns, p.Record)
+	}))
+}
+
+// rowWriter writes the rows of a file, and its end: a note, or "" when it is complete.
+type rowWriter[T any] struct {
+	write func(row T) error
+	end   func(note string)
+}
+
+// export sends a list as a file. An error after the beginning cuts the connection: a file that lacks rows
+// must not look complete.
+func export[T any](s *Site, w http.ResponseWriter, r *Request, rows func(*Request, string) (List[T], error),
+	columns []string, record func(T) []string,
+) {
+	list, err := rows(r, "")
+	if err != nil {
+		s.fail(w, r, "", err)
+		return
+	}
+	out := exporter(w, r, columns, record)
+	for n := 0; ; {
+		for _, row := range list.Items {
+			if n++; n > exportRows {
+				out.end("there are more than 100,000 rows: narrow the filter")
+				return
+			}
+			if err := out.write(row); err != nil {
+				return // the client has left
+			}
+		}
+		if list.Next == "" {
+			out.end("")
+			return
+		}
+		if list, err = rows(r, list.Next); err != nil {
+			s.log.WarnContext(r.Context(), "a list could not be sent whole", "page", r.http.Pattern, "error", err)
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// exporter begins a file in the format that the request names.
+func exporter[T any](w http.ResponseWriter, r *Request, columns []string, record func(T) []string) rowWriter[T] {
+	name := strings.Trim(strings.ReplaceAll(strings.TrimSuffix(r.http.URL.Path, "/export"), "/", "-"), "-")
+	kind, mime := "csv", "text/csv; charset=utf-8"
+	if r.Query("format") == "jsonl" {
+		kind, mime = "jsonl", "application/x-ndjson"
+	}
+	w.Header().Set("Content-Type", mime)
+	w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="tasker-%s.%s"`, name, kind))
+	if kind == "jsonl" {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		return rowWriter[T]{write: func(row T) error { return encoder.Encode(row) }, end: func(note string) {
+			if note != "" {
+				_ = encoder.Encode(map[string]string{"note": note}) // the client may have left
+			}
+		}}
+	}
+	c := csv.NewWriter(w)
+	_ = c.Write(columns) // Flush tells
+	return rowWriter[T]{write: func(row T) error { return c.Write(plainCells(record(row))) }, end: func(note string) {
+		if note != "" {
+			_ = c.Write([]string{note})
+		}
+		c.Flush()
+	}}
+}
+
+// plainCells keeps spreadsheets from taking the content of a cell for a formula.
+func plainCells(cells []string) []string {
+	for i, c := range cells {
+		if c != "" && strings.ContainsRune("=+-@\t\r", rune(c[0])) {
+			cells[i] = "'" + c
+		}
+	}
+	return cells
+}

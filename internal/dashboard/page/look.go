@@ -1,0 +1,125 @@
+package page
+
+import (
+	"context"
+	"html/template"
+	"sync"
+	"time"
+)
+
+// look is a page as it was rendered for viewers with one key.
+type look struct {
+	title template.HTML
+	main  []byte
+	at    time.Time
+}
+
+// How long viewers share a look, how long one may take, and how many bytes of looks are kept.
+const (
+	lookFor     = time.Second
+	lookTimeout = 20 * time.Second
+	looksBytes  = 64 << 20
+)
+
+// looks are the pages of the last second. 200 viewers of a page that is live cost one look a second, however many they
+// are. It is safe for concurrent use.
+type looks struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	all   map[string]*sharedLook
+	bytes int
+	swept time.Time
+}
+
+// sharedLook is one look, or the wait for it.
+type sharedLook struct {
+	done chan struct{} // closed when look and err are set
+	look *look
+	err  error
+	at   time.Time // when it began
+	cost int
+}
+
+// get returns the look of a request: a recent one of a viewer with the same key, zone and address, or a new one. The
+// work for a look goes on when its viewer leaves, because others may wait for it.
+func (l *looks) get(r *Request, load func(context.Context, *Request) (*look, error)) (*look, error) {
+	key := lookKey(r)
+	l.mu.Lock()
+	s := l.all[key]
+	// An act makes looks old that have begun before it: they may not show it.
+	if s == nil || l.now().Sub(s.at).Abs() >= lookFor {
+		s = &sharedLook{done: make(chan struct{}), at: l.now()}
+		l.put(key, s)
+		go l.fill(key, s, r, load)
+	}
+	l.mu.Unlock()
+	select {
+	case <-s.done:
+		return s.look, s.err
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// lookKey identifies what a look depends on: what the viewer may see, how times are shown, and the address. The
+// principal of a key stays the same as long as the process runs.
+func lookKey(r *Request) string {
+	viewer := ""
+	if r.Viewer != nil {
+		viewer = r.Viewer.Name
+	}
+	return viewer + "\x00" + r.Zone.String() + "\x00" + r.http.URL.RequestURI()
+}
+
+// fill makes a look.
+func (l *looks) fill(key string, s *sharedLook, r *Request, load func(context.Context, *Request) (*look, error)) {
+	defer close(s.done)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), lookTimeout)
+	defer cancel()
+	shared := *r
+	shared.Name = "" // a preference of one viewer
+	s.look, s.err = load(ctx, &shared)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all[key] != s {
+		return // an act has made it old
+	}
+	if s.err != nil {
+		delete(l.all, key) // an error is not shared with later viewers
+		return
+	}
+	s.cost = len(s.look.main) + len(key) + 512
+	l.bytes += s.cost
+}
+
+// put adds a look, and removes old ones now and then, or all when there are too many bytes. The caller holds the lock.
+func (l *looks) put(key string, s *sharedLook) {
+	if l.all == nil || l.bytes > looksBytes {
+		l.all, l.bytes = map[string]*sharedLook{}, 0
+	}
+	if s.at.Sub(l.swept).Abs() >= lookFor {
+		l.swept = s.at
+		for k, old := range l.all {
+			if s.at.Sub(old.at).Abs() >= lookFor {
+				l.drop(k, old)
+			}
+		}
+	}
+	if old := l.all[key]; old != nil {
+		l.drop(key, old)
+	}
+	l.all[key] = s
+}
+
+func (l *looks) drop(key string, s *sharedLook) {
+	l.bytes -= s.cost
+	delete(l.all, key)
+}
+
+// forget makes every look old: an act may have changed what any of them shows.
+func (l *looks) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all, l.bytes = nil, 0
+}

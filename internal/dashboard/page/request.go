@@ -1,0 +1,169 @@
+package page
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// Request is a request for a page or an act, by a viewer whose session was checked.
+type Request struct {
+	http *http.Request
+	// Viewer is who looks; nil on a server without keys.
+	Viewer *access.Principal
+	// Zone is the time zone of the viewer, Name the name that acts are recorded with, "" for that of the key.
+	Zone *time.Location
+	Name string
+	// Now is when the request came.
+	Now time.Time
+
+	query url.Values
+}
+
+// Context returns the context for calls of the API: it carries the viewer.
+func (r *Request) Context() context.Context { return r.http.Context() }
+
+// Path returns a part of the path: a wildcard of the page's pattern.
+func (r *Request) Path(name string) string { return r.http.PathValue(name) }
+
+// UUID returns a part of the path that is a UUID. Another text is not found.
+func (r *Request) UUID(name string) (uuid.UUID, error) {
+	text := r.Path(name)
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 {
+		return id, tasker.Errorf(tasker.CodeNotFound, "there is no page for this address: it has no valid UUID")
+	}
+	return id, nil
+}
+
+// Query returns a parameter of the query, "" for none.
+func (r *Request) Query(name string) string { return r.query.Get(name) }
+
+// QueryAll returns every value of a parameter.
+func (r *Request) QueryAll(name string) []string { return r.query[name] }
+
+// Form returns a field of the form of an act, without white space around it.
+func (r *Request) Form(name string) string { return strings.TrimSpace(r.http.PostForm.Get(name)) }
+
+// FormRaw returns a field as it was sent. Browsers send line breaks as CR LF.
+func (r *Request) FormRaw(name string) string {
+	return strings.ReplaceAll(r.http.PostForm.Get(name), "\r\n", "\n")
+}
+
+// FormAll returns every value of a field.
+func (r *Request) FormAll(name string) []string { return r.http.PostForm[name] }
+
+// FormInt returns a whole number from a form, 0 for an empty field.
+func (r *Request) FormInt(name string) (int, error) {
+	text := r.Form(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, BadField(name, "must be a whole number")
+	}
+	return n, nil
+}
+
+// FormFloat returns a number from a form, 0 for an empty field.
+func (r *Request) FormFloat(name string) (float64, error) {
+	text := r.Form(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || n != n {
+		return 0, BadField(name, "must be a number")
+	}
+	return n, nil
+}
+
+// BadField is the refusal of a field of a form.
+func BadField(name, message string) error {
+	return &tasker.Error{Code: tasker.CodeInvalid, Message: strings.ReplaceAll(name, "_", " ") + " " + message,
+		Details: []tasker.Detail{{Location: name, Message: message}}}
+}
+
+// Can reports whether the viewer has one of these permissions. It decides what a page offers; the API decides what is
+// done.
+func (r *Request) Can(oneOf ...access.Permission) bool {
+	return r.Viewer == nil || r.Viewer.Can(oneOf...)
+}
+
+// URL returns the address of the page with some parameters changed: names and values in turn. An empty value removes
+// the parameter. The cursor of a list is always removed, because it belongs to the old parameters.
+func (r *Request) URL(changes ...string) string {
+	q := url.Values{}
+	for name, values := range r.query {
+		if name != "cursor" && name != "format" {
+			q[name] = values
+		}
+	}
+	for pair := range slices.Chunk(changes, 2) {
+		if len(pair) < 2 || pair[1] == "" {
+			q.Del(pair[0])
+			continue
+		}
+		q.Set(pair[0], pair[1])
+	}
+	if len(q) == 0 {
+		return r.http.URL.Path
+	}
+	return r.http.URL.Path + "?" + q.Encode()
+}
+
+// The names of the cookies with what a viewer prefers. They are no secrets.
+const (
+	zoneCookie  = "tasker_zone"
+	nameCookie  = "tasker_name"
+	themeCookie = "tasker_theme"
+)
+
+// preference returns the value of a cookie that the viewer may set, "" for none or one that is too long or no text.
+func preference(r *http.Request, name string) string {
+	c, err := r.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	value, err := url.QueryUnescape(c.Value)
+	if err != nil || len(value) > 255 || !utf8.ValidString(value) || strings.ContainsFunc(value, isControl) {
+		return ""
+	}
+	return value
+}
+
+func isControl(c rune) bool { return c < ' ' || c == 0x7f }
+
+// request makes a Request for a viewer.
+func (s *Site) request(r *http.Request, viewer *access.Principal) *Request {
+	out := &Request{http: r, Viewer: viewer, Zone: time.UTC, Name: preference(r, nameCookie), Now: s.opts.Now(),
+		query: r.URL.Query()}
+	if name := preference(r, zoneCookie); name != "" && name != "Local" {
+		if zone, err := time.LoadLocation(name); err == nil {
+			out.Zone = zone
+		}
+	}
+	return out
+}
+
+// Back returns the page that the viewer acted on, or another one if that is unknown.
+func (r *Request) Back(otherwise string) string {
+	if current, err := url.Parse(r.http.Header.Get("HX-Current-URL")); err == nil && current.Host == r.http.Host {
+		return current.RequestURI()
+	}
+	if from := r.cameFrom(); from != "" {
+		return from
+	}
+	return otherwise
+}

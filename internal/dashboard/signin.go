@@ -1,0 +1,27 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/taskerhq/tasker/internal/dashboard/page"
+)
+
+// Sessions signs viewers in and out, and knows who they are. *session.Keeper implements it.
+type Sessions interface {
+	page.Sessions
+	// SignIn begins a session for an API key.
+	SignIn(w http.ResponseWriter, r *http.Request, secret string) error
+	// SignOut ends the session of a request, SignOutEverywhere those of its key.
+	SignOut(w http.ResponseWriter, r *http.Request) error
+	SignOutEverywhere(w http.ResponseWriter, r *http.Request) error
+}
+
+// signIn adds the pages of a server with keys on which viewers sign in and out.
+func signIn(site *page.Site, opts Options) {
+	if opts.Open {
+		return
+	}
+	site.SignIn(opts.Sessions.SignIn)
+	site.SignOut("/signout", opts.Sessions.SignOut)
+	site.SignOut("/signout/everywhere", opts.Sessions.SignOutEverywhere)
+}

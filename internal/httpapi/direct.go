@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+
+	"github.com/taskerhq/tasker"
+)
+
+// Direct returns a client of the API in this process, without a connection. The principal in the context of a call
+// (access.With) acts; on a server with keys a call without one is refused. Permissions, namespaces, limits and
+// validation are those of the API, because the calls run its operations. They are neither logged nor counted as
+// requests: the caller's own request is.
+//
+// Submissions of single tasks are gathered and lose the principal; use SubmitTasks.
+func (a *API) Direct() (*tasker.Client, error) {
+	return tasker.Dial("http://localhost", &tasker.DialOptions{UserAgent: "tasker-direct",
+		HTTPClient: &http.Client{Transport: direct{a.operations, a.log}}})
+}
+
+// direct sends requests to a handler.
+type direct struct {
+	to  http.Handler
+	log *slog.Logger
+}
+
+// RoundTrip returns when the handler has begun its response. The handler continues until the body is read or closed,
+// so a stream needs no more memory than a connection would.
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	in := r.Clone(r.Context())
+	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), "direct"
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	body, out := io.Pipe()
+	w := &pipedResponse{header: http.Header{}, out: out, begun: make(chan struct{})}
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				d.log.ErrorContext(r.Context(), "direct request failed", slog.String("path", r.URL.Path),
+					slog.Any("error", fmt.Errorf("panic: %v\n%s", v, debug.Stack())))
+				_ = out.CloseWithError(errors.New("the operation failed"))
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			w.WriteHeader(http.StatusOK)
+			_ = out.Close() // always nil
+		}()
+		d.to.ServeHTTP(w, in)
+	}()
+	select {
+	case <-w.begun:
+	case <-r.Context().Done():
+		_ = body.Close() // the writes of the handler fail from now on
+		return nil, r.Context().Err()
+	}
+	return &http.Response{Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1,
+		ProtoMinor: 1, Header: w.sent, Body: body, ContentLength: -1, Request: r}, nil
+}
+
+// pipedResponse is the response of a handler to a caller in this process.
+type pipedResponse struct {
+	header http.Header
+	out    *io.PipeWriter
+	once   sync.Once
+	begun  chan struct{} // closed when status and sent are set
+	status int
+	sent   http.Header
+}
+
+func (w *pipedResponse) Header() http.Header { return w.header }
+
+// WriteHeader begins the response. Only the first call counts.
+func (w *pipedResponse) WriteHeader(status int) {
+	w.once.Do(func() {
+		w.status, w.sent = status, w.header.Clone()
+		close(w.begun)
+	})
+}
+
+// Write blocks until the caller has read.
+func (w *pipedResponse) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.out.Write(b)
+}
+
+// Flush implements http.Flusher: nothing is buffered.
+func (w *pipedResponse) Flush() { w.WriteHeader(http.StatusOK) }
