@@ -91,6 +91,8 @@ func newEntry(key Key) (entry, error) {
 		problems = append(problems, errors.New("sha256 must be 64 hexadecimal digits"))
 	}
 	copy(e.hash[:], sum)
+	id := sha256.Sum256(append([]byte("id of "), sum...))
+	e.principal.id = hex.EncodeToString(id[:8])
 	if len(key.Permissions) == 0 {
 		problems = append(problems, errors.New("at least one permission is required"))
 	}
@@ -110,6 +112,19 @@ func newEntry(key Key) (entry, error) {
 
 // Open reports whether there are no keys, so that every caller may do everything. A nil Keyring is open.
 func (r *Keyring) Open() bool { return r == nil || len(r.entries) == 0 }
+
+// Named returns the principal of the key with a name, or nil.
+func (r *Keyring) Named(name string) *Principal {
+	if r == nil {
+		return nil
+	}
+	for _, e := range r.entries {
+		if e.principal.Name == name {
+			return e.principal
+		}
+	}
+	return nil
+}
 
 // Authenticate returns the principal of a key, or nil for an unknown one. It compares every entry in full, so
 // that its duration reveals nothing about the keys.

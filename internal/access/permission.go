@@ -35,9 +35,13 @@ type Principal struct {
 	// Name is the name of the key; logs and acts record it.
 	Name string
 
+	id          string
 	permissions []Permission
 	namespaces  []string
 }
+
+// ID tells the key from another one with the same name. It reveals nothing about the key.
+func (p *Principal) ID() string { return p.id }
 
 // Can reports whether the principal has one of the permissions or is admin.
 func (p *Principal) Can(oneOf ...Permission) bool {

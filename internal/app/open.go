@@ -8,6 +8,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/dashboard/session"
 	"github.com/taskerhq/tasker/internal/dlqapi"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -22,6 +23,7 @@ type backend interface {
 	tasker.Backend
 	httpapi.Backend
 	web.KeyUse
+	session.Store
 	// DeadLetters returns the use cases of dead letters; nil for a store without them.
 	DeadLetters() deadletters.Backend
 	// Jobs returns them as failed jobs in queues; nil likewise.

@@ -14,6 +14,7 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/dashboard"
+	"github.com/taskerhq/tasker/internal/dashboard/session"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/telemetry"
 	"github.com/taskerhq/tasker/internal/web"
@@ -194,9 +195,6 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 			StreamsPerKey:  cfg.Server.MaxStreamsPerKey,
 		},
 	})
-	if len(cfg.Keys) > 0 {
-		return api, nil // until viewers can sign in
-	}
 	direct, err := api.Direct()
 	if err != nil {
 		return nil, err
@@ -204,6 +202,6 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 	return dashboard.New(dashboard.Options{
 		Front: front, API: direct, Events: store.StreamEvents, Version: version,
 		Open: len(cfg.Keys) == 0, LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
-		MaxStreams: cfg.Server.MaxStreams, Sessions: unsigned{},
+		MaxStreams: cfg.Server.MaxStreams, Sessions: session.New(session.Options{Keys: keys, Store: store}),
 	}, api), nil
 }

@@ -103,6 +103,7 @@ type domains struct {
 	actStore    ActStore
 	keyStore    KeyStore
 
+	sessionStore  SessionStore
 	orderingStore OrderingStore
 
 	groupRows GroupRows
@@ -118,6 +119,7 @@ func domainsOf(db Database) domains {
 		queueCounts: queues, queuePlaces: queues,
 		watchStore: db.WatchStore(), noteStore: db.NoteStore(), expiryStore: db.ExpiryStore(),
 		actStore: db.ActStore(), keyStore: db.KeyStore(),
+		sessionStore:   db.SessionStore(),
 		orderingStore:  db.OrderingStore(),
 		groupRows:      db.GroupRows(),
 		settingsKeeper: db,

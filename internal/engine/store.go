@@ -18,8 +18,9 @@ type Database interface {
 	QueueStore() QueueStore
 	SettingsKeeper
 
-	// What waits for its turn, and what failed.
+	// Who is signed in, what waits for its turn, and what failed.
 
+	SessionStore() SessionStore
 	OrderingStore() OrderingStore
 	GroupRows() GroupRows
 	ExpiryStore() ExpiryStore

@@ -214,8 +214,12 @@ func (e *Engine) Retain(ctx context.Context) (int, error) {
 		if err != nil {
 			return fmt.Errorf("drop idempotency keys: %w", err)
 		}
+		ended, err := e.sessionStore.DropSessions(ctx, tx, now, r.BatchItems)
+		if err != nil {
+			return fmt.Errorf("drop sessions: %w", err)
+		}
 		forgotten, err := tx.ForgetWorkers(ctx, now.Add(-r.Workers), r.BatchItems)
-		n = max(n, dropped, forgotten)
+		n = max(n, dropped, ended, forgotten)
 		return err
 	})
 	return max(n, cases), err

@@ -36,6 +36,9 @@ const (
 	ActUncordonWorker   = "uncordon_worker"
 	ActUseKey           = "use_key"
 	ActDetectStaleness  = "detect_staleness"
+
+	ActSignIn            = "sign_in"
+	ActSignOutEverywhere = "sign_out_everywhere"
 )
 
 // Auth is how the actor of an act was authenticated.

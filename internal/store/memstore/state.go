@@ -24,6 +24,7 @@ type state struct {
 	notes     map[string]string
 	heads     map[engine.OrderingKey]task.ID
 	waits     map[task.ID]waiting
+	sessions  map[string]engine.Session // by hash
 	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
 	lastWorker, lastAct map[string]int64
 
@@ -57,6 +58,7 @@ func newState() *state {
 		notes:      map[string]string{},
 		heads:      map[engine.OrderingKey]task.ID{},
 		waits:      map[task.ID]waiting{},
+		sessions:   map[string]engine.Session{},
 		lastWorker: map[string]int64{},
 		lastAct:    map[string]int64{},
 		stepsOf:    map[task.ID][]task.ID{},

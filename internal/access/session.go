@@ -1,0 +1,12 @@
+package access
+
+import "time"
+
+// Session is one time in which somebody is signed in with a key.
+type Session struct {
+	Hash      [32]byte // SHA-256 of the token that the browser has
+	Key       string   // name of the key
+	KeyID     string   // Principal.ID
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}

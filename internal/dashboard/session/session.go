@@ -1,0 +1,185 @@
+// Package session signs people in to the dashboard with an API key, and knows who they are.
+//
+// A session is a random token in a cookie; the store has its SHA-256, the name of the key and the time at which it
+// ends. A session is valid on every node and survives restarts. It ends when it expires, when its owner signs out, and
+// when its key is no longer configured or another key has its name. Nodes remember a session for ten seconds, so a
+// sign-out at one node takes that long on the others.
+//
+// A database that is restored from a backup knows sessions that were ended since, until they expire: remove the key
+// from the configuration if that matters.
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// Store keeps sessions.
+type Store interface {
+	SaveSession(ctx context.Context, s access.Session) error
+	// FindSession returns a session, or nil. It may have expired.
+	FindSession(ctx context.Context, hash [32]byte) (*access.Session, error)
+	EndSession(ctx context.Context, hash [32]byte) error
+	// EndSessions ends all sessions of a key, and returns their number.
+	EndSessions(ctx context.Context, key string) (int, error)
+}
+
+// Options configure a Keeper.
+type Options struct {
+	Keys  *access.Keyring
+	Store Store
+	// Now is the clock. Defaults to time.Now.
+	Now func() time.Time
+	// Lifetime is how long a session lasts. Defaults to 12 hours.
+	Lifetime time.Duration
+}
+
+// Keeper signs people in and out. It is safe for concurrent use.
+type Keeper struct {
+	keys     *access.Keyring
+	store    Store
+	now      func() time.Time
+	lifetime time.Duration
+	known    known
+	attempts attempts
+}
+
+// New returns a Keeper.
+func New(opts Options) *Keeper {
+	k := &Keeper{keys: opts.Keys, store: opts.Store, now: opts.Now, lifetime: opts.Lifetime}
+	if k.now == nil {
+		k.now = time.Now
+	}
+	if k.lifetime <= 0 {
+		k.lifetime = 12 * time.Hour
+	}
+	return k
+}
+
+// cookieName is the name of the cookie with the token.
+const cookieName = "tasker_session"
+
+// token returns the token of a request, nil for none.
+func token(r *http.Request) []byte {
+	c, err := r.Cookie(cookieName)
+	if err != nil {
+		return nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
+	if err != nil || len(raw) != tokenBytes {
+		return nil
+	}
+	return raw
+}
+
+const tokenBytes = 32
+
+// Principal returns who is signed in, or nil. An error means that the store does not answer, which says nothing about
+// the session.
+func (k *Keeper) Principal(r *http.Request) (*access.Principal, error) {
+	raw := token(r)
+	if raw == nil {
+		return nil, nil
+	}
+	hash := sha256.Sum256(raw)
+	s, fresh := k.known.get(hash, k.now())
+	if !fresh {
+		var err error
+		if s, err = k.store.FindSession(r.Context(), hash); err != nil {
+			return nil, err
+		}
+		k.known.put(hash, s, k.now())
+	}
+	return k.valid(s), nil
+}
+
+// valid returns the principal of a session that holds now, else nil. A session from the future comes from a clock that
+// was wrong: it would last too long.
+func (k *Keeper) valid(s *access.Session) *access.Principal {
+	now := k.now()
+	if s == nil || !now.Before(s.ExpiresAt) || s.ExpiresAt.Sub(now) > 2*k.lifetime {
+		return nil
+	}
+	p := k.keys.Named(s.Key)
+	if p == nil || p.ID() != s.KeyID {
+		return nil
+	}
+	return p
+}
+
+// SignIn begins a session for an API key and sets its cookie. Errors: CodeUnauthenticated; CodeForbidden for a key that
+// cannot read; CodeExhausted after too many wrong keys.
+func (k *Keeper) SignIn(w http.ResponseWriter, r *http.Request, secret string) error {
+	now := k.now()
+	if wait := k.attempts.wait(r.RemoteAddr, now); wait > 0 {
+		return &tasker.Error{Code: tasker.CodeExhausted, Message: "too many wrong keys were tried: wait a minute",
+			RetryAfter: wait}
+	}
+	p := k.keys.Authenticate(secret)
+	if p == nil {
+		k.attempts.failed(r.RemoteAddr, now)
+		return tasker.Errorf(tasker.CodeUnauthenticated, "the API key is unknown")
+	}
+	if !p.Can(access.Read, access.DeadLettersRead) {
+		return &tasker.Error{Code: tasker.CodeForbidden, Message: "the key " + p.Name + " lacks the permission read",
+			Hint: "use a key that may read"}
+	}
+	var raw [tokenBytes]byte
+	_, _ = rand.Read(raw[:]) // never fails: it crashes the program instead
+	err := k.store.SaveSession(access.With(r.Context(), p), access.Session{Hash: sha256.Sum256(raw[:]),
+		Key: p.Name, KeyID: p.ID(), CreatedAt: now, ExpiresAt: now.Add(k.lifetime)})
+	if err != nil {
+		return err
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: base64.RawURLEncoding.EncodeToString(raw[:]), Path: "/",
+		MaxAge: int(k.lifetime.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: encrypted(r)})
+	return nil
+}
+
+// encrypted reports whether the browser reached the server, or the proxy before it, over TLS. A browser that claims so
+// falsely only harms itself.
+func encrypted(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
+
+// SignOut ends the session of a request.
+func (k *Keeper) SignOut(w http.ResponseWriter, r *http.Request) error {
+	if raw := token(r); raw != nil {
+		hash := sha256.Sum256(raw)
+		if err := k.store.EndSession(r.Context(), hash); err != nil {
+			return err
+		}
+		k.known.forget()
+	}
+	clearCookie(w, r)
+	return nil
+}
+
+// SignOutEverywhere ends all sessions of the key of a request.
+func (k *Keeper) SignOutEverywhere(w http.ResponseWriter, r *http.Request) error {
+	p, err := k.Principal(r)
+	if err != nil {
+		return err
+	}
+	if p != nil {
+		if _, err := k.store.EndSessions(access.With(r.Context(), p), p.Name); err != nil {
+			return err
+		}
+		k.known.forget()
+	}
+	clearCookie(w, r)
+	return nil
+}
+
+func clearCookie(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, HttpOnly: true,
+		SameSite: http.SameSiteStrictMode, Secure: encrypted(r)})
+}

@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// AddSession stores a session of a person who has signed in. The act is in the audit trail.
+func (e *Engine) AddSession(ctx context.Context, s *Session) error {
+	return e.write(ctx, "sign_in", func(u *unit) error {
+		u.records.acts = append(u.records.acts, task.Act{At: u.now, Kind: task.ActSignIn, Actor: s.Key})
+		return e.sessionStore.AddSession(u.ctx, u.tx, s)
+	})
+}
+
+// FindSession returns the session with a hash, or nil. It may have expired.
+func (e *Engine) FindSession(ctx context.Context, hash []byte) (*Session, error) {
+	return e.sessionStore.FindSession(ctx, hash)
+}
+
+// EndSession deletes a session, if it exists.
+func (e *Engine) EndSession(ctx context.Context, hash []byte) error {
+	return e.write(ctx, "sign_out", func(u *unit) error { return e.sessionStore.DropSession(u.ctx, u.tx, hash) })
+}
+
+// EndSessions deletes all sessions of a key, and returns their number. The act is in the audit trail.
+func (e *Engine) EndSessions(ctx context.Context, key string) (n int, err error) {
+	err = e.write(ctx, "sign_out_everywhere", func(u *unit) error {
+		u.records.acts = append(u.records.acts, task.Act{At: u.now, Kind: task.ActSignOutEverywhere, Actor: key})
+		n, err = e.sessionStore.DropSessionsOf(u.ctx, u.tx, key)
+		return err
+	})
+	return n, err
+}
