@@ -21,6 +21,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/live"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 	"github.com/taskerhq/tasker/internal/dashboard/static"
+	"github.com/taskerhq/tasker/internal/dashboard/tasks"
 	"github.com/taskerhq/tasker/internal/web"
 )
 
@@ -55,6 +56,7 @@ func New(opts Options, next http.Handler) http.Handler {
 	site.Stream("GET /live", hub.Serve)
 	signIn(site, opts)
 	inbox.Add(site, opts.API)
+	tasks.Add(site, opts.API)
 
 	mounted := opts.Front.Mount(web.Policy{Observe: true, Quiet: quiet, SameOrigin: true, LoopbackOnly: opts.LoopbackOnly},
 		site)
@@ -69,9 +71,11 @@ func New(opts Options, next http.Handler) http.Handler {
 
 // menu is the navigation.
 func menu() []page.Entry {
+	read := []access.Permission{access.Read}
 	letters := []access.Permission{access.Read, access.DeadLettersRead}
 	return []page.Entry{
 		{Title: "Inbox", Path: "/inbox", Section: "inbox", Icon: "inbox", Needs: letters},
+		{Title: "Tasks", Path: "/tasks", Section: "tasks", Icon: "tasks", Needs: read},
 	}
 }
 

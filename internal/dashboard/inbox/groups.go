@@ -12,16 +12,9 @@ import (
 // groupList is what the inbox shows.
 type groupList struct {
 	Groups []deadletters.Group
-	Page   *deadletters.GroupPage
 	Pager  page.Pager
-	Tabs   []tab
+	Tabs   []page.Tab
 	Triage bool // the viewer may change groups
-}
-
-// tab is one of the states to look at.
-type tab struct {
-	Title, URL string
-	Here       bool
 }
 
 // groups reads a page of groups. Without a state it is the open ones: what nobody has looked at yet.
@@ -51,7 +44,7 @@ func (p *pages) showGroups(r *page.Request, of page.List[deadletters.Group]) (gr
 	out := groupList{Groups: of.Items, Pager: of.Pager(r), Triage: r.Can(triages...)}
 	for _, t := range [][2]string{{"Open", ""}, {"Acknowledged", "acknowledged"}, {"Resolved", "resolved"},
 		{"Ignored", "ignored"}, {"All", "all"}} {
-		out.Tabs = append(out.Tabs, tab{Title: t[0], URL: r.URL("state", t[1]), Here: r.Query("state") == t[1]})
+		out.Tabs = append(out.Tabs, page.Tab{Title: t[0], URL: r.URL("state", t[1]), Here: r.Query("state") == t[1]})
 	}
 	return out, nil
 }

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -29,6 +31,17 @@ func functions(s *Site) template.FuncMap {
 		"plural": Plural,
 		"cut":    func(n int, text string) string { return cut(text, n) },
 		"when":   when,
+		"words":  func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
+		"json":   pretty,
+		// worker is the name of a worker without its ID.
+		"worker": func(name string) string { name, _, _ = strings.Cut(name, " ("); return cut(name, 60) },
+		"between": func(from, to any) string {
+			a, b := moment(from), moment(to)
+			if a.IsZero() || b.IsZero() {
+				return "–"
+			}
+			return Span(b.Sub(a))
+		},
 		"percent": func(part, whole int) string {
 			if whole <= 0 {
 				return "0 %"
@@ -36,6 +49,18 @@ func functions(s *Site) template.FuncMap {
 			return strconv.Itoa(int(math.Round(100*float64(part)/float64(whole)))) + " %"
 		},
 	}
+}
+
+// jsonBytes bounds a JSON text on a page.
+const jsonBytes = 256 << 10
+
+// pretty returns JSON with line breaks. Its numbers stay exactly as they are. Text that is no JSON stays what it is.
+func pretty(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if err := json.Indent(&out, raw, "", "  "); err != nil {
+		return cut(string(raw), jsonBytes)
+	}
+	return cut(out.String(), jsonBytes)
 }
 
 // dict makes an argument of several values for a template: names and values in turn.
@@ -180,21 +205,26 @@ func cut(text string, n int) string {
 // when shows a time relative to now, and exactly in the viewer's zone when the pointer rests on it. A script keeps the
 // relative form current.
 func when(r *Request, at any) template.HTML {
-	var t time.Time
-	switch v := at.(type) {
-	case time.Time:
-		t = v
-	case *time.Time:
-		if v != nil {
-			t = *v
-		}
-	}
+	t := moment(at)
 	if t.IsZero() {
 		return `<span class="none">–</span>`
 	}
 	exact := t.In(r.Zone).Format("2006-01-02 15:04:05 MST")
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`, t.UTC().Format(time.RFC3339Nano),
 		template.HTMLEscapeString(exact), relative(r.Now.Sub(t))))
+}
+
+// moment returns a time or what a pointer to one points to; the zero time for none.
+func moment(at any) time.Time {
+	switch v := at.(type) {
+	case time.Time:
+		return v
+	case *time.Time:
+		if v != nil {
+			return *v
+		}
+	}
+	return time.Time{}
 }
 
 // relative returns how long ago something was, or how soon it is, in its largest unit. app.js does the same.

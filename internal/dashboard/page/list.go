@@ -34,6 +34,12 @@ func (l List[T]) Pager(r *Request) Pager {
 	return p
 }
 
+// Tab is one of several views of a list. The template is "tabs".
+type Tab struct {
+	Title, URL string
+	Here       bool
+}
+
 // exportURL returns the address of the list as a file.
 func (r *Request) exportURL(format string) string {
 	path, query, _ := strings.Cut(r.URL("format", format), "?")

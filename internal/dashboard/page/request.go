@@ -52,6 +52,21 @@ func (r *Request) Query(name string) string { return r.query.Get(name) }
 // QueryAll returns every value of a parameter.
 func (r *Request) QueryAll(name string) []string { return r.query[name] }
 
+// QueryTime returns a parameter that is a time in RFC 3339, or as browsers send it in the viewer's zone, such as
+// 2026-11-24T10:04.
+func (r *Request) QueryTime(name string) (*time.Time, error) {
+	text := r.Query(name)
+	if text == "" {
+		return nil, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04", "2006-01-02"} {
+		if t, err := time.ParseInLocation(layout, text, r.Zone); err == nil {
+			return &t, nil
+		}
+	}
+	return nil, BadField(name, "must be a time such as 2026-11-24T10:04")
+}
+
 // Form returns a field of the form of an act, without white space around it.
 func (r *Request) Form(name string) string { return strings.TrimSpace(r.http.PostForm.Get(name)) }
 

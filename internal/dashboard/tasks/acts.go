@@ -1,0 +1,158 @@
+package tasks
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/dashboard/page"
+	"github.com/taskerhq/tasker/operate"
+)
+
+// here returns the address of the page about a task.
+func here(id uuid.UUID) string { return "/tasks/" + id.String() }
+
+// cancel cancels a task in the state that the viewer saw.
+func (p *pages) cancel(r *page.Request) (page.Done, error) {
+	id, err := r.UUID("uuid")
+	if err != nil {
+		return page.Done{}, err
+	}
+	receipts, err := p.api.CancelTasks(r.Context(), tasker.CancelRequest{TaskUUIDs: []uuid.UUID{id}, CancelledBy: r.Name,
+		Reason: r.Form("reason"), ExpectedState: r.Form("expected")})
+	if err == nil && receipts[0].Error != nil {
+		err = receipts[0].Error
+	}
+	return page.Done{To: here(id), Say: "The task is cancelled. No step of it starts any more."}, err
+}
+
+// replay runs the failed steps of a task again.
+func (p *pages) replay(r *page.Request) (page.Done, error) {
+	id, err := r.UUID("uuid")
+	if err != nil {
+		return page.Done{}, err
+	}
+	got, err := p.cases.ReplayTask(r.Context(), id, operate.ReplayRequest{ResetRetryCount: r.Form("reset") != "",
+		Reason: r.Form("reason"), ReplayedBy: r.Name, ExpectedState: r.Form("expected")})
+	if err != nil {
+		return page.Done{}, err
+	}
+	return page.Done{To: here(id), Say: page.Plural(got.ReplayedSteps, "failed step") + " runs again."}, nil
+}
+
+// editContext changes the context of a task in error, and runs its failed steps again unless told not to.
+func (p *pages) editContext(r *page.Request) (page.Done, error) {
+	id, err := r.UUID("uuid")
+	if err != nil {
+		return page.Done{}, err
+	}
+	version, err := r.FormInt("version")
+	if err != nil {
+		return page.Done{}, err
+	}
+	text := strings.TrimSpace(r.FormRaw("context"))
+	if !json.Valid([]byte(text)) {
+		return page.Done{}, page.BadField("context", "must be JSON: "+fault(text))
+	}
+	got, err := p.api.EditContext(r.Context(), id, tasker.EditContextRequest{Context: json.RawMessage(text),
+		Reason: r.Form("reason"), EditedBy: actor(r), ExpectedVersion: &version, NoRetry: r.Form("retry") == "",
+		ResetRetryCount: r.Form("reset") != ""})
+	if err != nil {
+		return page.Done{}, err
+	}
+	say := "The context is changed."
+	switch {
+	case !got.Changed:
+		say = "The context was like this already."
+	case got.ReplayedSteps > 0:
+		say += " " + page.Plural(got.ReplayedSteps, "failed step") + " runs again."
+	}
+	return page.Done{To: here(id), Say: say}, nil
+}
+
+// fault returns what is wrong with a text that is no JSON, and where.
+func fault(text string) string {
+	var v any
+	err := json.Unmarshal([]byte(text), &v)
+	if syntax, ok := err.(*json.SyntaxError); ok {
+		before := text[:min(int(syntax.Offset), len(text))]
+		line := 1 + strings.Count(before, "\n")
+		return fmt.Sprintf("%v (line %d, column %d)", err, line, len(before)-strings.LastIndex(before, "\n")-1)
+	}
+	return fmt.Sprint(err)
+}
+
+// actor returns the name that an act is recorded with where one is required.
+func actor(r *page.Request) string {
+	if r.Name != "" || r.Viewer != nil {
+		return r.Name // without one it is that of the key
+	}
+	return "anonymous"
+}
+
+// actOnStep resets, resolves or completes a step in the state that the viewer saw.
+func (p *pages) actOnStep(r *page.Request) (page.Done, error) {
+	id, err := r.UUID("uuid")
+	if err != nil {
+		return page.Done{}, err
+	}
+	step, err := r.UUID("step")
+	if err != nil {
+		return page.Done{}, err
+	}
+	act := tasker.StepAction{ActionType: r.Form("act"), Reason: r.Form("reason"), ExpectedState: r.Form("expected"),
+		IfMatch: r.Form("etag")}
+	say := "runs again"
+	switch act.ActionType {
+	case "reset_for_retry":
+		act.ResetBy = actor(r)
+	case "resolve_manually":
+		act.ResolvedBy, say = actor(r), "counts as done; its result stays empty"
+	case "complete_manually":
+		text := strings.TrimSpace(r.FormRaw("result"))
+		if !json.Valid([]byte(text)) {
+			return page.Done{}, page.BadField("result", "must be JSON: "+fault(text))
+		}
+		act.CompletedBy, say = actor(r), "is complete with the result that you gave"
+		act.CompletionData = &tasker.CompletionData{Result: json.RawMessage(text)}
+	}
+	got, err := p.api.ActOnStep(r.Context(), id, step, act)
+	if err != nil {
+		return page.Done{}, err
+	}
+	return page.Done{To: here(id), Say: "Step " + got.Name + " " + say + "."}, nil
+}
+
+// changeCase adds a note to the case of a task, resolves it, opens it again, or opens a new one.
+func (p *pages) changeCase(r *page.Request) (page.Done, error) {
+	id, err := r.UUID("uuid")
+	if err != nil {
+		return page.Done{}, err
+	}
+	if r.Form("act") == "open" {
+		_, err := p.cases.OpenCase(r.Context(), id, operate.OpenCaseRequest{Reason: r.Form("note"), OpenedBy: actor(r)})
+		return page.Done{To: here(id), Say: "A case is open. It records what is found out about this task."}, err
+	}
+	of, err := uuid.Parse(r.Form("case"))
+	if err != nil {
+		return page.Done{}, page.BadField("case", "must be a UUID")
+	}
+	update := operate.CaseUpdate{ResolvedBy: actor(r), ExpectedState: r.Form("expected"), IfMatch: r.Form("etag")}
+	if note := strings.TrimSpace(r.FormRaw("note")); note != "" {
+		update.ResolutionNotes = &note
+	}
+	say := "The note is added."
+	switch r.Form("act") {
+	case "note":
+	case "reopen":
+		update.Reopen, say = true, "The case is open again."
+	default:
+		update.ResolutionStatus = tasker.CaseResolution(r.Form("act"))
+		say = "The case is closed as " + strings.ReplaceAll(r.Form("act"), "_", " ") + "."
+	}
+	_, err = p.cases.UpdateCase(r.Context(), of, update)
+	return page.Done{To: here(id), Say: say}, err
+}

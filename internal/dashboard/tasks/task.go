@@ -1,0 +1,162 @@
+package tasks
+
+import (
+	"html/template"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/dashboard/page"
+	"github.com/taskerhq/tasker/operate"
+)
+
+// taskPage is what the page about one task shows.
+type taskPage struct {
+	Task    *tasker.Task
+	Why     *tasker.Explanation
+	Steps   []stepRow
+	History []event
+	// Events is the number of all entries of the history; History has the newest.
+	Events int
+	Case   *operate.Case
+	// Graph and Timeline are drawings; "" for none.
+	Graph, Timeline template.HTML
+
+	Operate, Cancel bool // what the viewer may do and the state allows
+	Failed          int  // steps that a replay runs again
+	Behind          int  // steps that wait for them
+}
+
+// stepRow is a step with its attempts.
+type stepRow struct {
+	tasker.Step
+	Attempts []tasker.Attempt
+	// Why explains a step that is unsettled or failed; it is empty for others.
+	Why tasker.StepExplanation
+	// May reports whether the state allows the acts on a step.
+	MayReset, MayResolve, MayComplete bool
+	// After is the number of steps that run only after this one.
+	After int
+}
+
+// event is a line of the history: a transition, or an edit of the context.
+type event struct {
+	tasker.Transition
+	Edit bool
+}
+
+// historyLines bounds the history on the page. The API has all of it.
+const historyLines = 200
+
+// task reads all that is known of a task.
+func (p *pages) task(r *page.Request) (out taskPage, err error) {
+	id, err := r.UUID("uuid")
+	if err != nil {
+		return out, err
+	}
+	ctx := r.Context()
+	if out.Task, err = p.api.Task(ctx, id, 0); err != nil {
+		return out, err
+	}
+	steps, err := p.api.Steps(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	if out.Why, err = p.api.ExplainTask(ctx, id); err != nil {
+		return out, err
+	}
+	history, err := p.api.TaskHistory(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	if out.Case, err = p.cases.CaseOfTask(ctx, id); err != nil && tasker.ErrorCode(err) != tasker.CodeNotFound {
+		return out, err
+	}
+	out.rows(steps, history)
+	out.events(history)
+	live := !out.Task.State.Settled() || out.Task.State == tasker.TaskError
+	out.Operate, out.Cancel = r.Can(operates...), live && r.Can(cancels...)
+	return out, nil
+}
+
+// rows joins steps with their attempts and explanations, and counts what acts on them would cause.
+func (t *taskPage) rows(steps []tasker.Step, history *tasker.TaskHistory) {
+	why := map[uuid.UUID]tasker.StepExplanation{}
+	for _, s := range t.Why.Steps {
+		why[s.StepUUID] = s
+	}
+	after := behind(steps)
+	blocked := map[string]bool{}
+	for _, s := range steps {
+		row := stepRow{Step: s, Why: why[s.StepUUID], After: len(after[s.Name])}
+		for _, a := range history.Attempts {
+			if a.StepUUID == s.StepUUID {
+				row.Attempts = append(row.Attempts, a)
+			}
+		}
+		switch s.State {
+		case tasker.StepError:
+			row.MayReset, row.MayResolve, row.MayComplete = true, true, true
+			t.Failed++
+			for name := range after[s.Name] {
+				blocked[name] = true
+			}
+		case tasker.StepWaitingForRetry:
+			row.MayReset, row.MayResolve, row.MayComplete = true, true, true
+		case tasker.StepPending, tasker.StepEnqueued:
+			row.MayResolve, row.MayComplete = true, true
+		}
+		t.Steps = append(t.Steps, row)
+	}
+	t.Behind = len(blocked)
+}
+
+// behind returns, for each step, the steps that run only after it.
+func behind(steps []tasker.Step) map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	children := map[string][]string{}
+	for _, s := range steps {
+		for _, parent := range s.Dependencies {
+			children[parent] = append(children[parent], s.Name)
+		}
+	}
+	for _, s := range steps {
+		seen, next := map[string]bool{}, slices.Clone(children[s.Name])
+		for len(next) > 0 {
+			name := next[len(next)-1]
+			next = next[:len(next)-1]
+			if !seen[name] {
+				seen[name] = true
+				next = append(next, children[name]...)
+			}
+		}
+		out[s.Name] = seen
+	}
+	return out
+}
+
+// events puts transitions and edits into one history, the newest first.
+func (t *taskPage) events(history *tasker.TaskHistory) {
+	for _, tr := range history.Transitions {
+		t.History = append(t.History, event{Transition: tr})
+	}
+	for _, e := range history.ContextEdits {
+		t.History = append(t.History, event{Edit: true, Transition: tasker.Transition{At: e.At, Actor: e.Actor, Reason: e.Reason}})
+	}
+	slices.SortStableFunc(t.History, func(a, b event) int { return b.At.Compare(a.At) })
+	t.Events = len(t.History)
+	t.History = t.History[:min(t.Events, historyLines)]
+}
+
+// Took returns how long the task took, or has taken.
+func (t taskPage) Took(now time.Time) time.Duration {
+	if t.Task.FinishedAt != nil {
+		now = *t.Task.FinishedAt
+	}
+	return now.Sub(t.Task.CreatedAt)
+}
+
+// Settled reports whether nothing happens to the task any more without an operator.
+func (t taskPage) Settled() bool { return t.Task.State.Settled() }

@@ -1,0 +1,49 @@
+// Package tasks is the pages about tasks: the list, and one task with its steps, its history and the acts on it.
+package tasks
+
+import (
+	"embed"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/dashboard/live"
+	"github.com/taskerhq/tasker/internal/dashboard/page"
+	"github.com/taskerhq/tasker/operate"
+)
+
+//go:embed *.html
+var templates embed.FS
+
+// pages are the pages over one API.
+type pages struct {
+	api   *tasker.Client
+	cases operate.Backend
+}
+
+// Permissions of viewers and operators; the API decides.
+var (
+	reads    = []access.Permission{access.Read}
+	operates = []access.Permission{access.Operate}
+	cancels  = []access.Permission{access.Submit, access.Operate}
+)
+
+// Add adds the pages to a site.
+func Add(site *page.Site, api *tasker.Client) {
+	p := &pages{api: api, cases: operate.Of(api)}
+	f := site.Family(templates)
+	page.AddList(f, page.ListPage[tasker.Task, taskList]{
+		Page: page.Page[taskList]{Path: "/tasks", File: "list.html", Section: "tasks", Needs: reads,
+			Topics: []string{live.Tasks}},
+		Rows: p.list, Show: p.showList,
+		Columns: []string{"task_uuid", "namespace", "name", "version", "state", "priority", "created_at", "finished_at",
+			"steps", "completed_steps", "failed_steps", "correlation_id"},
+		Record: record,
+	})
+	page.Add(f, page.Page[taskPage]{Path: "/tasks/{uuid}", File: "task.html", Section: "tasks", Needs: reads,
+		Topics: []string{live.Tasks, live.Cases}, Load: p.task})
+	f.Act("/tasks/{uuid}/cancel", cancels, p.cancel)
+	f.Act("/tasks/{uuid}/replay", operates, p.replay)
+	f.Act("/tasks/{uuid}/context", operates, p.editContext)
+	f.Act("/tasks/{uuid}/steps/{step}", operates, p.actOnStep)
+	f.Act("/tasks/{uuid}/case", operates, p.changeCase)
+}
