@@ -84,6 +84,15 @@ func Fragment[T any](f *Family, pattern, file, block string, needs []access.Perm
 	}))
 }
 
+// Download adds a file that a page offers. serve sends it, or returns an error before it has sent anything.
+func (f *Family) Download(path string, needs []access.Permission, serve func(w http.ResponseWriter, r *Request) error) {
+	f.site.mux.Handle("GET "+path, f.site.viewed(needs, func(w http.ResponseWriter, r *Request) {
+		if err := serve(w, r); err != nil {
+			f.site.fail(w, r, "", err)
+		}
+	}))
+}
+
 // Done is the result of an act: where the viewer goes from there, and what is said there.
 type Done struct {
 	To  string // address of a page

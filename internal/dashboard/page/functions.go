@@ -32,7 +32,7 @@ func functions(s *Site) template.FuncMap {
 		"cut":    func(n int, text string) string { return cut(text, n) },
 		"when":   when,
 		"words":  func(v any) string { return strings.ReplaceAll(fmt.Sprint(v), "_", " ") },
-		"json":   pretty,
+		"json":   JSON,
 		// worker is the name of a worker without its ID.
 		"worker": func(name string) string { name, _, _ = strings.Cut(name, " ("); return cut(name, 60) },
 		"between": func(from, to any) string {
@@ -54,8 +54,8 @@ func functions(s *Site) template.FuncMap {
 // jsonBytes bounds a JSON text on a page.
 const jsonBytes = 256 << 10
 
-// pretty returns JSON with line breaks. Its numbers stay exactly as they are. Text that is no JSON stays what it is.
-func pretty(raw json.RawMessage) string {
+// JSON returns JSON with line breaks. Its numbers stay exactly as they are. Text that is no JSON stays what it is.
+func JSON(raw json.RawMessage) string {
 	var out bytes.Buffer
 	if err := json.Indent(&out, raw, "", "  "); err != nil {
 		return cut(string(raw), jsonBytes)

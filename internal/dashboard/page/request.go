@@ -104,6 +104,19 @@ func (r *Request) FormFloat(name string) (float64, error) {
 	return n, nil
 }
 
+// FormTime returns a time from a form, as browsers send it in the viewer's zone; nil for an empty field.
+func (r *Request) FormTime(name string) (*time.Time, error) {
+	text := r.Form(name)
+	if text == "" {
+		return nil, nil
+	}
+	t, err := time.ParseInLocation("2006-01-02T15:04", text, r.Zone)
+	if err != nil {
+		return nil, BadField(name, "must be a time such as 2026-11-24T10:04")
+	}
+	return &t, nil
+}
+
 // BadField is the refusal of a field of a form.
 func BadField(name, message string) error {
 	return &tasker.Error{Code: tasker.CodeInvalid, Message: strings.ReplaceAll(name, "_", " ") + " " + message,

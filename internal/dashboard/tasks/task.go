@@ -143,7 +143,8 @@ func (t *taskPage) events(history *tasker.TaskHistory) {
 		t.History = append(t.History, event{Transition: tr})
 	}
 	for _, e := range history.ContextEdits {
-		t.History = append(t.History, event{Edit: true, Transition: tasker.Transition{At: e.At, Actor: e.Actor, Reason: e.Reason}})
+		t.History = append(t.History, event{Edit: true,
+			Transition: tasker.Transition{At: e.At, Actor: e.Actor, Reason: e.Reason}})
 	}
 	slices.SortStableFunc(t.History, func(a, b event) int { return b.At.Compare(a.At) })
 	t.Events = len(t.History)
