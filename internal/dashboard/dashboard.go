@@ -20,6 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/inbox"
 	"github.com/taskerhq/tasker/internal/dashboard/live"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
+	"github.com/taskerhq/tasker/internal/dashboard/redrives"
 	"github.com/taskerhq/tasker/internal/dashboard/static"
 	"github.com/taskerhq/tasker/internal/dashboard/tasks"
 	"github.com/taskerhq/tasker/internal/web"
@@ -56,6 +57,7 @@ func New(opts Options, next http.Handler) http.Handler {
 	site.Stream("GET /live", hub.Serve)
 	signIn(site, opts)
 	inbox.Add(site, opts.API)
+	redrives.Add(site, opts.API)
 	tasks.Add(site, opts.API)
 
 	mounted := opts.Front.Mount(web.Policy{Observe: true, Quiet: quiet, SameOrigin: true, LoopbackOnly: opts.LoopbackOnly},
@@ -75,6 +77,7 @@ func menu() []page.Entry {
 	letters := []access.Permission{access.Read, access.DeadLettersRead}
 	return []page.Entry{
 		{Title: "Inbox", Path: "/inbox", Section: "inbox", Icon: "inbox", Needs: letters},
+		{Title: "Redrives", Path: "/redrives", Section: "redrives", Icon: "redrive", Needs: letters},
 		{Title: "Tasks", Path: "/tasks", Section: "tasks", Icon: "tasks", Needs: read},
 	}
 }

@@ -244,8 +244,8 @@ func (p *pages) merge(r *page.Request) (page.Done, error) {
 		if err != nil {
 			return page.Done{}, err
 		}
-		return page.Done{To: "/inbox", Say: "The group is split by the rule " + rule.Name + ". Its members move within seconds."},
-			nil
+		return page.Done{To: "/inbox", Say: "The group is split by the rule " + rule.Name +
+			". Its members move within seconds."}, nil
 	}
 	groups := r.FormAll("other")
 	if len(groups) == 0 {

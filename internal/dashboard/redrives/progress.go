@@ -1,0 +1,186 @@
+package redrives
+
+import (
+	"html/template"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/dashboard/page"
+)
+
+// progress is what the page about one redrive shows.
+type progress struct {
+	Redrive *deadletters.Redrive
+	Why     *deadletters.StateExplanation
+	Words   string
+	Items   []deadletters.Item
+	Pager   page.Pager
+	Outcome []outcome
+	State   string // of the items that are listed, "" for all
+	Waves   []wave
+	Chart   template.HTML
+	Newer   int // what the same selection selects now and is not included
+	Acts    bool
+}
+
+// outcome is a number of items, and the list of them.
+type outcome struct {
+	Name, URL, Class string
+	Count            int
+	Here             bool
+}
+
+// segment is one outcome in the bar of all items, which is 1,000 wide.
+type segment struct {
+	Class    string
+	X, Width int
+}
+
+// Bar draws the outcomes, the finished ones first.
+func (o progress) Bar() []segment {
+	var out []segment
+	at, c := 0, o.Redrive.Counts
+	for _, part := range []struct {
+		class string
+		count int
+	}{{"completed", c.Completed}, {"sent", c.Sent}, {"skipped", c.Skipped}, {"returned", c.Returned},
+		{"failed", c.Failed}} {
+		if part.count > 0 && o.Redrive.Total > 0 {
+			width := max(part.count*1000/o.Redrive.Total, 2) // a single failure is seen
+			out = append(out, segment{part.class, at, width})
+			at += width
+		}
+	}
+	return out
+}
+
+// wave is what became of one wave. It counts the items that were read.
+type wave struct {
+	No, Size, Sent, Completed, Returned, Failed, Skipped int
+}
+
+// wavesOf bounds the items from which waves are counted.
+const wavesOf = 5000
+
+// redrive reads all that is known of a redrive.
+func (p *pages) redrive(r *page.Request) (out progress, err error) {
+	id, err := r.UUID("redrive")
+	if err != nil {
+		return out, err
+	}
+	if out.Redrive, err = p.letters.Redrive(r.Context(), id); err != nil {
+		return out, err
+	}
+	if out.Why, err = p.letters.ExplainRedrive(r.Context(), id); err != nil {
+		return out, err
+	}
+	out.State = r.Query("items")
+	items, err := p.letters.RedriveItems(r.Context(), id, deadletters.ItemFilter{State: deadletters.ItemState(out.State),
+		Limit: 50, Cursor: r.Query("cursor")})
+	if err != nil {
+		return out, err
+	}
+	out.Items = items.Items
+	if items.NextCursor != "" {
+		out.Pager.Next = r.URL("cursor", items.NextCursor)
+	}
+	out.Words, out.Acts = words(&out.Redrive.Selection), r.Can(acts...)
+	out.outcomes(r)
+	if err := p.waves(r, &out); err != nil {
+		return out, err
+	}
+	return out, p.newer(r, &out)
+}
+
+// outcomes lists what became of the items.
+func (o *progress) outcomes(r *page.Request) {
+	c := o.Redrive.Counts
+	for _, one := range []outcome{{Name: "pending", Count: c.Pending}, {Name: "sending", Count: c.Sending},
+		{Name: "sent", Count: c.Sent}, {Name: "completed", Count: c.Completed}, {Name: "returned", Count: c.Returned},
+		{Name: "failed", Count: c.Failed}, {Name: "skipped", Count: c.Skipped}} {
+		if one.Count == 0 && one.Name != o.State {
+			continue
+		}
+		one.URL, one.Here = r.URL("items", one.Name), o.State == one.Name
+		if one.Here {
+			one.URL = r.URL("items", "")
+		}
+		o.Outcome = append(o.Outcome, one)
+	}
+}
+
+// waves counts what became of each wave, of redrives that are not too large to read.
+func (p *pages) waves(r *page.Request, out *progress) error {
+	if out.Redrive.Total > wavesOf || out.Redrive.Wave == 0 {
+		return nil
+	}
+	out.Waves = make([]wave, out.Redrive.Wave)
+	for i := range out.Waves {
+		out.Waves[i].No = i + 1
+	}
+	cursor := ""
+	for {
+		got, err := p.letters.RedriveItems(r.Context(), out.Redrive.RedriveUUID,
+			deadletters.ItemFilter{Limit: 1000, Cursor: cursor})
+		if err != nil {
+			return err
+		}
+		for i := range got.Items {
+			if n := got.Items[i].Wave; n > 0 && n <= len(out.Waves) {
+				out.Waves[n-1].add(got.Items[i].State)
+			}
+		}
+		if cursor = got.NextCursor; cursor == "" {
+			return nil
+		}
+	}
+}
+
+// add counts an item.
+func (w *wave) add(state deadletters.ItemState) {
+	w.Size++
+	switch state {
+	case deadletters.ItemSent:
+		w.Sent++
+	case deadletters.ItemCompleted:
+		w.Completed++
+	case deadletters.ItemReturned:
+		w.Returned++
+	case deadletters.ItemFailed:
+		w.Failed++
+	case deadletters.ItemSkipped:
+		w.Skipped++
+	}
+}
+
+// newer counts what the same selection selects now: it came later, or came back.
+func (p *pages) newer(r *page.Request, out *progress) error {
+	d := out.Redrive
+	if !out.Acts || d.EndedAt != nil || d.State == deadletters.RedriveDraft || len(d.Selection.IDs) > 0 {
+		return nil
+	}
+	got, err := p.letters.PreviewRedrive(r.Context(), deadletters.RedriveRequest{Operation: d.Operation,
+		Selection: d.Selection})
+	switch tasker.ErrorCode(err) {
+	case "":
+		out.Newer = max(0, got.Total-d.Counts.Pending-d.Counts.Sending)
+		return nil
+	case tasker.CodeForbidden, tasker.CodeConflict, tasker.CodeInvalid: // nothing is selected, or not by this key
+		return nil
+	}
+	return err
+}
+
+// act starts, pauses, resumes or cancels a redrive in the state that the viewer saw.
+func (p *pages) act(r *page.Request) (page.Done, error) {
+	id, err := r.UUID("redrive")
+	if err != nil {
+		return page.Done{}, err
+	}
+	action := deadletters.RedriveAction(r.Form("do"))
+	_, err = p.letters.ActOnRedrive(r.Context(), id, deadletters.RedriveAct{Action: action,
+		Act: deadletters.Act{Actor: r.Name, Reason: r.Form("reason"), IfMatch: r.Form("etag")}})
+	say := map[deadletters.RedriveAction]string{"start": "It runs.", "pause": "It pauses after the items under way.",
+		"resume": "It goes on.", "cancel": "It is cancelled. What was sent stays sent."}[action]
+	return page.Done{To: "/redrives/" + id.String(), Say: say}, err
+}
