@@ -8,14 +8,17 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/dashboard"
+	"github.com/taskerhq/tasker/internal/dashboard/now"
 	"github.com/taskerhq/tasker/internal/dashboard/session"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/telemetry"
 	"github.com/taskerhq/tasker/internal/web"
 )
@@ -92,7 +95,10 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 			err = errors.Join(err, fmt.Errorf("close store: %w", cerr))
 		}
 	}()
-	handler, err := newHandler(cfg, store, log, tel, opts.Version)
+	history := now.NewHistory(func(ctx context.Context) (*queueapi.QueueStats, error) {
+		return store.QueueStats(ctx, queueapi.QueueFilter{})
+	})
+	handler, err := newHandler(cfg, store, history, log, tel, opts.Version)
 	if err != nil {
 		return err
 	}
@@ -101,7 +107,7 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 			"change all tasks",
 			"listen", ln.Addr().String())
 	}
-	return serve(ctx, cfg, store, ln, handler, func() error {
+	return serve(ctx, cfg, beside{store, history}, ln, handler, func() error {
 		if opts.Ready == nil {
 			return nil
 		}
@@ -117,6 +123,20 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 // It is the part of backend that serve needs.
 type looper interface {
 	Run(ctx context.Context) error
+}
+
+// beside runs a second looper beside the first one, whose end it shares.
+type beside struct{ first, second looper }
+
+// Run returns the result of the first looper.
+func (b beside) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var both sync.WaitGroup
+	both.Go(func() { _ = b.second.Run(ctx) }) // it ends with ctx
+	err := b.first.Run(ctx)
+	stop()
+	both.Wait()
+	return err
 }
 
 // serve runs the API and the loops. When one ends, serve ends the other; the loops outlive the API, because
@@ -166,8 +186,8 @@ func ignoreCanceled(err error) error {
 }
 
 // newHandler puts the API, the dashboard and the metrics behind one front, which checks keys and bounds bodies.
-func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *telemetry.Telemetry,
-	version string,
+func newHandler(cfg *config.Config, store backend, history *now.History, log *slog.Logger,
+	tel *telemetry.Telemetry, version string,
 ) (http.Handler, error) {
 	keys, err := keyring(cfg)
 	if err != nil {
@@ -200,7 +220,7 @@ func newHandler(cfg *config.Config, store backend, log *slog.Logger, tel *teleme
 		return nil, err
 	}
 	return dashboard.New(dashboard.Options{
-		Front: front, API: direct, Events: store.StreamEvents, Version: version,
+		Front: front, API: direct, Events: store.StreamEvents, History: history, Version: version,
 		Open: len(cfg.Keys) == 0, LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
 		MaxStreams: cfg.Server.MaxStreams, Sessions: session.New(session.Options{Keys: keys, Store: store}),
 	}, api), nil

@@ -17,8 +17,10 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/dashboard/fleet"
 	"github.com/taskerhq/tasker/internal/dashboard/inbox"
 	"github.com/taskerhq/tasker/internal/dashboard/live"
+	"github.com/taskerhq/tasker/internal/dashboard/now"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 	"github.com/taskerhq/tasker/internal/dashboard/redrives"
 	"github.com/taskerhq/tasker/internal/dashboard/static"
@@ -33,6 +35,8 @@ type Options struct {
 	API *tasker.Client
 	// Events are the events of the engine, of all namespaces.
 	Events live.Stream
+	// History is how the queue stood lately; the caller runs it.
+	History *now.History
 	// Sessions knows who is signed in. Not used on an Open server.
 	Sessions Sessions
 	// Open is a server without keys: nobody signs in.
@@ -56,9 +60,11 @@ func New(opts Options, next http.Handler) http.Handler {
 	hub := live.New(opts.Events, opts.Front.Log(), opts.MaxStreams)
 	site.Stream("GET /live", hub.Serve)
 	signIn(site, opts)
+	now.Add(site, opts.API, opts.History)
 	inbox.Add(site, opts.API)
 	redrives.Add(site, opts.API)
 	tasks.Add(site, opts.API)
+	fleet.Add(site, opts.API)
 
 	mounted := opts.Front.Mount(web.Policy{Observe: true, Quiet: quiet, SameOrigin: true, LoopbackOnly: opts.LoopbackOnly},
 		site)
@@ -76,9 +82,12 @@ func menu() []page.Entry {
 	read := []access.Permission{access.Read}
 	letters := []access.Permission{access.Read, access.DeadLettersRead}
 	return []page.Entry{
+		{Title: "Now", Path: "/", Section: "now", Icon: "now"},
 		{Title: "Inbox", Path: "/inbox", Section: "inbox", Icon: "inbox", Needs: letters},
 		{Title: "Redrives", Path: "/redrives", Section: "redrives", Icon: "redrive", Needs: letters},
 		{Title: "Tasks", Path: "/tasks", Section: "tasks", Icon: "tasks", Needs: read},
+		{Title: "Queue", Path: "/queues", Section: "queues", Icon: "queues", Needs: read},
+		{Title: "Workers", Path: "/workers", Section: "workers", Icon: "workers", Needs: read},
 	}
 }
 

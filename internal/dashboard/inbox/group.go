@@ -17,6 +17,7 @@ import (
 type groupPage struct {
 	Group   *deadletters.GroupStory
 	Letters []deadletters.Letter // the newest
+	Cases   []deadletters.PreviewItem
 	Shares  []share
 	Of      int // letters that the shares are about
 	Sees    bool
@@ -49,6 +50,13 @@ func (p *pages) group(r *page.Request) (out groupPage, err error) {
 		}
 		out.Of, out.Shares = len(got.Letters), compare(got.Letters)
 		out.Letters = got.Letters[:min(len(got.Letters), shownLetters)]
+	}
+	if out.Group.OpenCases > 0 && r.Can(triages...) {
+		got, err := p.letters.PreviewRedrive(r.Context(), deadletters.RedriveRequest{Operation: deadletters.OpRedrive,
+			Selection: deadletters.Selection{Groups: []string{id}, Kind: deadletters.KindCase}})
+		if err == nil { // a sample; the number of cases is known without it
+			out.Cases = got.Samples
+		}
 	}
 	if out.Triage && out.Group.MergedInto == "" {
 		others, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{Namespace: out.Group.Namespace, OpenOnly: true,

@@ -185,6 +185,9 @@ func (s *Site) request(r *http.Request, viewer *access.Principal) *Request {
 	return out
 }
 
+// Redirect sends the viewer to another page.
+func (r *Request) Redirect(w http.ResponseWriter, to string) { http.Redirect(w, r.http, to, http.StatusSeeOther) }
+
 // Back returns the page that the viewer acted on, or another one if that is unknown.
 func (r *Request) Back(otherwise string) string {
 	if current, err := url.Parse(r.http.Header.Get("HX-Current-URL")); err == nil && current.Host == r.http.Host {

@@ -3,6 +3,7 @@ package tasks
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/google/uuid"
@@ -124,6 +125,23 @@ func (p *pages) actOnStep(r *page.Request) (page.Done, error) {
 		return page.Done{}, err
 	}
 	return page.Done{To: here(id), Say: "Step " + got.Name + " " + say + "."}, nil
+}
+
+// taskOfCase leads to the page about the task of a case.
+func (p *pages) taskOfCase(w http.ResponseWriter, r *page.Request) error {
+	id, err := r.UUID("case")
+	if err != nil {
+		return err
+	}
+	got, err := p.cases.Cases(r.Context(), operate.CaseFilter{CaseUUIDs: []uuid.UUID{id}})
+	if err != nil {
+		return err
+	}
+	if len(got) == 0 {
+		return tasker.Errorf(tasker.CodeNotFound, "there is no case %s", id)
+	}
+	r.Redirect(w, here(got[0].TaskUUID))
+	return nil
 }
 
 // changeCase adds a note to the case of a task, resolves it, opens it again, or opens a new one.

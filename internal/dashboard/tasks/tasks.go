@@ -41,6 +41,7 @@ func Add(site *page.Site, api *tasker.Client) {
 	})
 	page.Add(f, page.Page[taskPage]{Path: "/tasks/{uuid}", File: "task.html", Section: "tasks", Needs: reads,
 		Topics: []string{live.Tasks, live.Cases}, Load: p.task})
+	f.Download("/cases/{case}", reads, p.taskOfCase)
 	f.Act("/tasks/{uuid}/cancel", cancels, p.cancel)
 	f.Act("/tasks/{uuid}/replay", operates, p.replay)
 	f.Act("/tasks/{uuid}/context", operates, p.editContext)

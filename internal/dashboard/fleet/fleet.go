@@ -1,0 +1,160 @@
+// Package fleet is the pages about what carries tasks out: the queue and the workers.
+package fleet
+
+import (
+	"embed"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/dashboard/live"
+	"github.com/taskerhq/tasker/internal/dashboard/page"
+	"github.com/taskerhq/tasker/internal/queueapi"
+)
+
+//go:embed *.html
+var templates embed.FS
+
+// pages are the pages over one API.
+type pages struct {
+	api   *tasker.Client
+	queue queueapi.Backend
+}
+
+// Permissions of viewers and operators; the API decides.
+var (
+	reads    = []access.Permission{access.Read}
+	operates = []access.Permission{access.Operate}
+)
+
+// Add adds the pages to a site.
+func Add(site *page.Site, api *tasker.Client) {
+	p := &pages{api: api, queue: queueapi.Of(api)}
+	f := site.Family(templates)
+	page.Add(f, page.Page[queuePage]{Path: "/queues", File: "queues.html", Section: "queues", Needs: reads,
+		Topics: []string{live.Clock}, Load: p.queues})
+	page.Add(f, page.Page[workerList]{Path: "/workers", File: "workers.html", Section: "workers", Needs: reads,
+		Topics: []string{live.Clock}, Load: p.workers})
+	page.Add(f, page.Page[workerPage]{Path: "/workers/{worker}", File: "worker.html", Section: "workers", Needs: reads,
+		Topics: []string{live.Clock}, Load: p.worker})
+	f.Act("/workers/{worker}/act", operates, p.act)
+}
+
+// queuePage is what the page about the queue shows.
+type queuePage struct {
+	Stats  *queueapi.QueueStats
+	Levels []level // the highest priority first
+	// Unserved reports that steps wait and no worker is there to take them.
+	Unserved bool
+}
+
+// level is the queue of one priority.
+type level struct {
+	Name string
+	queueapi.QueueOfPriority
+}
+
+// queues reads how the queue stands.
+func (p *pages) queues(r *page.Request) (out queuePage, err error) {
+	filter := queueapi.QueueFilter{}
+	if namespace := r.Query("namespace"); namespace != "" {
+		filter.Namespaces = []string{namespace}
+	}
+	if out.Stats, err = p.queue.QueueStats(r.Context(), filter); err != nil {
+		return out, err
+	}
+	for name, q := range out.Stats.Queues {
+		out.Levels = append(out.Levels, level{name, q})
+	}
+	slices.SortFunc(out.Levels, func(a, b level) int { return b.Level - a.Level })
+	out.Unserved = out.Stats.Queue.TotalDepth > 0 && out.Stats.Workers.Active == 0
+	return out, nil
+}
+
+// workerList is what the list of workers shows.
+type workerList struct {
+	Workers []tasker.WorkerInfo
+	Live    int
+	Load    int
+	Slots   int
+}
+
+// workers reads all workers: those that need a look first, then by name.
+func (p *pages) workers(r *page.Request) (out workerList, err error) {
+	if out.Workers, err = p.api.Workers(r.Context()); err != nil {
+		return out, err
+	}
+	for i := range out.Workers {
+		if w := &out.Workers[i]; w.State != "dead" {
+			out.Live++
+			out.Load += w.CurrentLoad
+			out.Slots += w.Capacity
+		}
+	}
+	slices.SortStableFunc(out.Workers, func(a, b tasker.WorkerInfo) int {
+		if d := rank(&a) - rank(&b); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out, nil
+}
+
+// rank orders workers by how much they need a look.
+func rank(w *tasker.WorkerInfo) int {
+	switch {
+	case w.State == "dead":
+		return 4
+	case w.State == "unhealthy" || w.Health == "unhealthy" || w.Breaker == "open":
+		return 0
+	case w.Health == "degraded" || w.Breaker == "half_open":
+		return 1
+	case w.State == "draining" || w.Cordoned:
+		return 2
+	}
+	return 3
+}
+
+// workerPage is what the page about one worker shows.
+type workerPage struct {
+	Worker  *tasker.WorkerInfo
+	Operate bool
+}
+
+// worker reads one worker.
+func (p *pages) worker(r *page.Request) (out workerPage, err error) {
+	id, err := r.UUID("worker")
+	if err != nil {
+		return out, err
+	}
+	out.Worker, err = p.api.Worker(r.Context(), id)
+	out.Operate = r.Can(operates...)
+	return out, err
+}
+
+// act drains, resumes, cordons or uncordons a worker.
+func (p *pages) act(r *page.Request) (page.Done, error) {
+	id, err := r.UUID("worker")
+	if err != nil {
+		return page.Done{}, err
+	}
+	ctx, reason, say := r.Context(), r.Form("reason"), ""
+	switch r.Form("do") {
+	case "drain":
+		_, err = p.api.Drain(ctx, tasker.DrainRequest{WorkerID: id, DrainedBy: r.Name, Reason: reason})
+		say = "The worker drains: it gets no more steps and ends those that it has."
+	case "resume":
+		_, err = p.api.ResumeWorker(ctx, tasker.ResumeRequest{WorkerID: id, ResumedBy: r.Name, Reason: reason})
+		say = "The worker gets steps again."
+	case "cordon":
+		_, err = p.api.CordonWorker(ctx, tasker.CordonRequest{WorkerID: id, CordonedBy: r.Name, Reason: reason})
+		say = "The worker gets no more steps."
+	case "uncordon":
+		_, err = p.api.UncordonWorker(ctx, tasker.UncordonRequest{WorkerID: id, UncordonedBy: r.Name, Reason: reason})
+		say = "The worker gets steps again."
+	default:
+		return page.Done{}, page.BadField("do", "must be drain, resume, cordon or uncordon")
+	}
+	return page.Done{To: "/workers/" + id.String(), Say: say}, err
+}
