@@ -186,7 +186,9 @@ func (s *Site) request(r *http.Request, viewer *access.Principal) *Request {
 }
 
 // Redirect sends the viewer to another page.
-func (r *Request) Redirect(w http.ResponseWriter, to string) { http.Redirect(w, r.http, to, http.StatusSeeOther) }
+func (r *Request) Redirect(w http.ResponseWriter, to string) {
+	http.Redirect(w, r.http, to, http.StatusSeeOther)
+}
 
 // Back returns the page that the viewer acted on, or another one if that is unknown.
 func (r *Request) Back(otherwise string) string {
