@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Bounds of wrong keys within a minute.
+// Bounds of wrong keys within a minute, which begins with the first attempt after the minute before: at a boundary, 60
+// seconds may have twice as many.
 const (
 	perClient = 10
 	inAll     = 100
@@ -22,24 +23,21 @@ type attempts struct {
 	byClient map[string]int
 }
 
-// wait returns how long a client has to wait before it may try a key, 0 for not at all.
-func (a *attempts) wait(address string, now time.Time) time.Duration {
+// try runs known, which looks a key up in memory and reports whether it exists, unless the client has to wait first.
+// Attempts run one at a time, so that many at once are not more than the bounds.
+func (a *attempts) try(address string, now time.Time, known func() bool) (wait time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.begin(now)
-	if a.all < inAll && a.byClient[client(address)] < perClient {
-		return 0
+	from := client(address)
+	if a.all >= inAll || a.byClient[from] >= perClient {
+		return max(a.since.Add(window).Sub(now), time.Second)
 	}
-	return max(a.since.Add(window).Sub(now), time.Second)
-}
-
-// failed counts a wrong key.
-func (a *attempts) failed(address string, now time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.begin(now)
-	a.all++
-	a.byClient[client(address)]++
+	if !known() {
+		a.all++
+		a.byClient[from]++
+	}
+	return 0
 }
 
 // begin begins a new minute when the old one is over, or the clock was set back. The caller holds the lock.

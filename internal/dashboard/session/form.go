@@ -22,6 +22,9 @@ const nonceBytes = 16
 func (k *Keeper) Token(w http.ResponseWriter, r *http.Request) string {
 	secret := formSecret(r)
 	if secret == nil {
+		secret = formSecret(answered(w)) // one page may have several tokens
+	}
+	if secret == nil {
 		secret = make([]byte, tokenBytes)
 		_, _ = rand.Read(secret) // never fails: it crashes the program instead
 		value := base64.RawURLEncoding.EncodeToString(secret)
@@ -65,6 +68,17 @@ func formSecret(r *http.Request) []byte {
 		return nil
 	}
 	return raw
+}
+
+// answered returns a request with the cookies that a response sets.
+func answered(w http.ResponseWriter) *http.Request {
+	r := &http.Request{Header: http.Header{}}
+	for _, line := range w.Header()["Set-Cookie"] {
+		if c, err := http.ParseSetCookie(line); err == nil {
+			r.AddCookie(c)
+		}
+	}
+	return r
 }
 
 func sign(secret, nonce []byte) []byte {

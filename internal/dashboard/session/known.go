@@ -17,6 +17,8 @@ const (
 type known struct {
 	mu  sync.Mutex
 	all map[[32]byte]lookedUp
+	// ends counts calls of forget. A session that was read before one of them may have ended.
+	ends int
 }
 
 type lookedUp struct {
@@ -24,21 +26,25 @@ type lookedUp struct {
 	at      time.Time
 }
 
-// get returns a session that was looked up within the last ten seconds.
-func (k *known) get(hash [32]byte, now time.Time) (s *access.Session, fresh bool) {
+// get returns a session that was looked up within the last ten seconds. Otherwise the caller reads it from the store
+// and hands it to put, with ends.
+func (k *known) get(hash [32]byte, now time.Time) (s *access.Session, fresh bool, ends int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	found, ok := k.all[hash]
 	if !ok || now.Sub(found.at).Abs() >= knownFor {
-		return nil, false
+		return nil, false, k.ends
 	}
-	return found.session, true
+	return found.session, true, k.ends
 }
 
-// put remembers a session. When there are too many, all are forgotten.
-func (k *known) put(hash [32]byte, s *access.Session, now time.Time) {
+// put remembers a session, unless somebody has signed out since get. When there are too many, all are forgotten.
+func (k *known) put(hash [32]byte, s *access.Session, now time.Time, ends int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.ends != ends {
+		return
+	}
 	if k.all == nil || len(k.all) >= maxKnown {
 		k.all = map[[32]byte]lookedUp{}
 	}
@@ -50,4 +56,5 @@ func (k *known) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.all = nil
+	k.ends++
 }

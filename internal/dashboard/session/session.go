@@ -3,10 +3,14 @@
 // A session is a random token in a cookie; the store has its SHA-256, the name of the key and the time at which it
 // ends. A session is valid on every node and survives restarts. It ends when it expires, when its owner signs out, and
 // when its key is no longer configured or another key has its name. Nodes remember a session for ten seconds, so a
-// sign-out at one node takes that long on the others.
+// sign-out holds at once on the node that served it, and within ten seconds on the others.
 //
-// A database that is restored from a backup knows sessions that were ended since, until they expire: remove the key
-// from the configuration if that matters.
+// A database that is restored from a backup knows sessions that were ended since, until they expire: 12 hours after
+// their sign-in at most. Replace the key if that matters.
+//
+// Wrong keys are bounded by the address that the connection comes from. Viewers behind one proxy share that bound, and
+// whoever reaches the server can use the common one up: then nobody signs in for the rest of the minute, while viewers
+// who are signed in go on.
 package session
 
 import (
@@ -89,16 +93,26 @@ func (k *Keeper) Principal(r *http.Request) (*access.Principal, error) {
 	if raw == nil {
 		return nil, nil
 	}
-	hash := sha256.Sum256(raw)
-	s, fresh := k.known.get(hash, k.now())
-	if !fresh {
-		var err error
-		if s, err = k.store.FindSession(r.Context(), hash); err != nil {
-			return nil, err
-		}
-		k.known.put(hash, s, k.now())
+	s, err := k.find(r.Context(), sha256.Sum256(raw))
+	if err != nil {
+		return nil, err
 	}
 	return k.valid(s), nil
+}
+
+// find returns a session, or nil. It may have expired, and it may have ended on another node ten seconds ago.
+func (k *Keeper) find(ctx context.Context, hash [32]byte) (*access.Session, error) {
+	now := k.now()
+	s, fresh, ends := k.known.get(hash, now)
+	if fresh {
+		return s, nil
+	}
+	s, err := k.store.FindSession(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	k.known.put(hash, s, now, ends) // ten seconds from the question: the answer may have been slow
+	return s, nil
 }
 
 // valid returns the principal of a session that holds now, else nil. A session from the future comes from a clock that
@@ -119,13 +133,16 @@ func (k *Keeper) valid(s *access.Session) *access.Principal {
 // cannot read; CodeExhausted after too many wrong keys.
 func (k *Keeper) SignIn(w http.ResponseWriter, r *http.Request, secret string) error {
 	now := k.now()
-	if wait := k.attempts.wait(r.RemoteAddr, now); wait > 0 {
+	var p *access.Principal
+	wait := k.attempts.try(r.RemoteAddr, now, func() bool {
+		p = k.keys.Authenticate(secret)
+		return p != nil
+	})
+	if wait > 0 {
 		return &tasker.Error{Code: tasker.CodeExhausted, Message: "too many wrong keys were tried: wait a minute",
 			RetryAfter: wait}
 	}
-	p := k.keys.Authenticate(secret)
 	if p == nil {
-		k.attempts.failed(r.RemoteAddr, now)
 		return tasker.Errorf(tasker.CodeUnauthenticated, "the API key is unknown")
 	}
 	if !p.Can(access.Read, access.DeadLettersRead) {
@@ -147,19 +164,32 @@ func (k *Keeper) SignIn(w http.ResponseWriter, r *http.Request, secret string) e
 // encrypted reports whether the browser reached the server, or the proxy before it, over TLS. A browser that claims so
 // falsely only harms itself.
 func encrypted(r *http.Request) bool {
-	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+	// the first of several proxies is the one that the browser reached
+	outer, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",")
+	return r.TLS != nil || strings.EqualFold(strings.TrimSpace(outer), "https")
 }
 
 // SignOut ends the session of a request.
 func (k *Keeper) SignOut(w http.ResponseWriter, r *http.Request) error {
 	if raw := token(r); raw != nil {
-		hash := sha256.Sum256(raw)
-		if err := k.store.EndSession(r.Context(), hash); err != nil {
+		if err := k.end(r.Context(), sha256.Sum256(raw)); err != nil {
 			return err
 		}
-		k.known.forget()
 	}
 	clearCookie(w, r)
+	return nil
+}
+
+// end ends a session. It writes nothing for one that does not exist: anybody may send any cookie.
+func (k *Keeper) end(ctx context.Context, hash [32]byte) error {
+	s, err := k.find(ctx, hash)
+	if err != nil || s == nil {
+		return err
+	}
+	if err := k.store.EndSession(ctx, hash); err != nil {
+		return err
+	}
+	k.known.forget()
 	return nil
 }
 

@@ -18,12 +18,15 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/session"
 )
 
-// store keeps sessions in memory, and counts how often it is asked.
+// store keeps sessions in memory, and counts how often it is asked and told to end sessions.
 type store struct {
-	mu   sync.Mutex
-	all  map[[32]byte]access.Session
-	asks int
-	err  error
+	mu     sync.Mutex
+	all    map[[32]byte]access.Session
+	asks   int
+	writes int
+	err    error
+	// found, if set, is called when a session was read and is not answered yet.
+	found func()
 }
 
 func (s *store) SaveSession(_ context.Context, one access.Session) error {
@@ -38,17 +41,23 @@ func (s *store) SaveSession(_ context.Context, one access.Session) error {
 
 func (s *store) FindSession(_ context.Context, hash [32]byte) (*access.Session, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.asks++
-	if one, ok := s.all[hash]; ok && s.err == nil {
-		return &one, nil
+	one, ok := s.all[hash]
+	err, found := s.err, s.found
+	s.mu.Unlock()
+	if err != nil || !ok {
+		return nil, err
 	}
-	return nil, s.err
+	if found != nil {
+		found()
+	}
+	return &one, nil
 }
 
 func (s *store) EndSession(_ context.Context, hash [32]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.writes++
 	delete(s.all, hash)
 	return s.err
 }
@@ -56,6 +65,7 @@ func (s *store) EndSession(_ context.Context, hash [32]byte) error {
 func (s *store) EndSessions(_ context.Context, key string) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.writes++
 	for hash, one := range s.all {
 		if one.Key == key {
 			delete(s.all, hash)

@@ -1,0 +1,193 @@
+package session_test
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+)
+
+// TestWrongKeysAtOnce: attempts that are made at one time are not more than the bound.
+func TestWrongKeysAtOnce(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	var all sync.WaitGroup
+	var seen, refused atomic.Int64
+	for range 200 {
+		all.Go(func() {
+			err := d.SignIn(httptest.NewRecorder(), request("192.0.2.1:1"), "tsk_x")
+			switch tasker.ErrorCode(err) {
+			case tasker.CodeUnauthenticated:
+				seen.Add(1)
+			case tasker.CodeExhausted:
+				refused.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if seen.Load() != 10 || refused.Load() != 190 {
+		t.Errorf("%d attempts were looked up and %d refused, want 10 and 190", seen.Load(), refused.Load())
+	}
+}
+
+// TestRightKeysAreNotCounted: whoever has a key may sign in as often as he likes, and each time is another session.
+func TestRightKeysAreNotCounted(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for range 10_000 {
+		d.signIn(d.ann)
+	}
+	if len(d.store.all) != 10_000 {
+		t.Errorf("10,000 sign-ins made %d sessions", len(d.store.all))
+	}
+	for i := range 11 {
+		err := d.SignIn(httptest.NewRecorder(), request("192.0.2.1:1"), "tsk_x")
+		if limited := tasker.ErrorCode(err) == tasker.CodeExhausted; limited != (i == 10) {
+			t.Errorf("wrong key %d: %v", i, err)
+		}
+	}
+}
+
+// stranger is a cookie that looks like one of a session, and is none.
+func stranger(i int) *http.Cookie {
+	var raw [32]byte
+	binary.BigEndian.PutUint64(raw[:], uint64(i))
+	return &http.Cookie{Name: "tasker_session", Value: base64.RawURLEncoding.EncodeToString(raw[:])}
+}
+
+// TestMemoryIsBounded: cookies that anybody makes up do not fill the memory. What is forgotten is looked up again.
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	c := d.signIn(d.ann)
+	d.mustBe(c, "ann")
+	for i := range 10_000 {
+		d.mustBe(stranger(i), "")
+	}
+	asks := d.store.asks
+	d.mustBe(c, "ann")
+	if d.store.asks != asks+1 {
+		t.Error("10,000 other sessions are in memory, and this one still is")
+	}
+}
+
+// TestSignOutDuringALook: a session that was read before a sign-out is not remembered after it.
+func TestSignOutDuringALook(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*desk, *http.Cookie) error{
+		"SignOut": func(d *desk, c *http.Cookie) error {
+			return d.SignOut(httptest.NewRecorder(), request("192.0.2.1:1", c))
+		},
+		"Everywhere": func(d *desk, c *http.Cookie) error {
+			return d.SignOutEverywhere(httptest.NewRecorder(), request("192.0.2.1:1", c))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			c := d.signIn(d.ann)
+			d.store.found = func() {
+				d.store.found = nil
+				if err := end(d, c); err != nil {
+					t.Error(err)
+				}
+			}
+			d.mustBe(c, "ann") // it was, when the store was asked
+			d.mustBe(c, "")
+		})
+	}
+}
+
+// TestSlowStore: the ten seconds in which a node does not notice the sign-out at another one begin with the question.
+func TestSlowStore(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	c := d.signIn(d.ann)
+	d.store.found = func() {
+		d.store.found = nil
+		d.now = d.now.Add(9 * time.Second)
+	}
+	d.mustBe(c, "ann")
+	clear(d.store.all) // another node
+	d.mustBe(c, "ann")
+	d.now = d.now.Add(time.Second)
+	d.mustBe(c, "")
+}
+
+// TestNothingIsWritten for a session that does not exist: everybody can send cookies and forms.
+func TestNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, cookies := range [][]*http.Cookie{{stranger(1)}, {{Name: "tasker_session", Value: "?"}}, nil} {
+		r := request("192.0.2.1:1", cookies...)
+		for _, end := range []func(http.ResponseWriter, *http.Request) error{d.SignOut, d.SignOutEverywhere} {
+			if err := end(httptest.NewRecorder(), r); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if d.store.writes != 0 {
+		t.Errorf("%d writes", d.store.writes)
+	}
+}
+
+// TestStoreDownAtSignIn: nobody is told that he is signed in, or out, when he is not.
+func TestStoreDownAtSignIn(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	c := d.signIn(d.ann)
+	d.mustBe(c, "ann")
+	d.store.err = errors.New("down")
+	for name, act := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"SignIn":  func(w http.ResponseWriter, r *http.Request) error { return d.SignIn(w, r, d.ann) },
+		"SignOut": d.SignOut, "Everywhere": d.SignOutEverywhere,
+	} {
+		w := httptest.NewRecorder()
+		if err := act(w, request("192.0.2.1:1", c)); err == nil || len(w.Result().Cookies()) > 0 {
+			t.Errorf("%s: error %v, cookies %v", name, err, w.Result().Cookies())
+		}
+	}
+}
+
+func TestSecureBehindProxies(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for header, want := range map[string]bool{"https": true, "HTTPS": true, "https, http": true, " https ,http": true,
+		"http": false, "http, https": false, "": false, "httpsx": false} {
+		w, r := httptest.NewRecorder(), request("192.0.2.1:1")
+		r.Header.Set("X-Forwarded-Proto", header)
+		if err := d.SignIn(w, r, d.ann); err != nil || w.Result().Cookies()[0].Secure != want {
+			t.Errorf("X-Forwarded-Proto %q: %v, %v", header, err, w.Result().Cookies())
+		}
+	}
+}
+
+// TestTokensOfOnePage: all belong to the one cookie that the page sets.
+func TestTokensOfOnePage(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	w, r := httptest.NewRecorder(), request("192.0.2.1:1")
+	tokens := []string{d.Token(w, r), d.Token(w, r), d.Token(w, r)}
+	cookies := w.Result().Cookies()
+	if len(cookies) != 1 || cookies[0].Name != "tasker_form" || !cookies[0].HttpOnly ||
+		cookies[0].SameSite != http.SameSiteStrictMode || cookies[0].Path != "/" {
+		t.Fatalf("the page sets %v", cookies)
+	}
+	for i, token := range tokens {
+		if err := d.Check(acting(token, true, cookies...)); err != nil {
+			t.Errorf("token %d: %v", i, err)
+		}
+	}
+	d.open(access.Key{Name: "ann", SHA256: d.annHash, Permissions: []string{"admin"}}) // a restart
+	if err := d.Check(acting(tokens[0], false, cookies...)); err != nil {
+		t.Errorf("after a restart: %v", err)
+	}
+}
