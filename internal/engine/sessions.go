@@ -24,12 +24,15 @@ func (e *Engine) EndSession(ctx context.Context, hash []byte) error {
 	return e.write(ctx, "sign_out", func(u *unit) error { return e.sessionStore.DropSession(u.ctx, u.tx, hash) })
 }
 
-// EndSessions deletes all sessions of a key, and returns their number. The act is in the audit trail.
+// EndSessions deletes all sessions of a key, and returns their number. The act is in the audit trail, unless there were
+// none.
 func (e *Engine) EndSessions(ctx context.Context, key string) (n int, err error) {
 	err = e.write(ctx, "sign_out_everywhere", func(u *unit) error {
+		if n, err = e.sessionStore.DropSessionsOf(u.ctx, u.tx, key); err != nil || n == 0 {
+			return err
+		}
 		u.records.acts = append(u.records.acts, task.Act{At: u.now, Kind: task.ActSignOutEverywhere, Actor: key})
-		n, err = e.sessionStore.DropSessionsOf(u.ctx, u.tx, key)
-		return err
+		return nil
 	})
 	return n, err
 }
