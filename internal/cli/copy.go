@@ -30,7 +30,7 @@ func newCopy(s *session) *cobra.Command {
 		Short: "Copy all data to another database and verify the copy",
 		Long: `Copy all data to another database: between SQLite and PostgreSQL in either
 direction, or between two databases of the same kind. Tasks keep their IDs; workers
-need no change.
+need no change. Sessions of the dashboard are not copied: viewers sign in again.
 
 Stop the servers of both databases first. The command creates or migrates the target.
 The target must be empty or hold an interrupted copy of the same source; run the
