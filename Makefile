@@ -19,8 +19,9 @@ MODULES := $(dir $(wildcard go.mod */go.mod))
 
 # Runs a command with the servers that tests need, and stops them after it.
 WITH_SERVERS := $(GO) run ./internal/testenv
-# RabbitMQ and Kafka need some eight seconds to start, so only targets whose tests use them wait for them.
-WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka
+# RabbitMQ and Kafka need some eight seconds to start, so only targets whose tests use them wait for them. Nor is
+# Chromium installed for a target that opens no page.
+WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers demo clean
@@ -46,7 +47,7 @@ check: ## Check formatting, vet, lint and test; run it before a commit
 # Not for the race detector: packages whose tests start programs or read the tree, one thing
 # at a time. SQLite itself, in Go from C, is not instrumented: it is guarded by one lock, has its own tests, and would
 # take half of the time.
-NOT_RACED := archtest|bench|cli|crashtest|crashtest/fleet|crashtest/letters|crashtest/process|demo|deploytest|doctest|doctor|kafkatest|migration|mutation|rabbittest|transfer
+NOT_RACED := archtest|bench|browsertest|cli|crashtest|crashtest/fleet|crashtest/letters|crashtest/process|demo|deploytest|doctest|doctor|kafkatest|migration|mutation|rabbittest|transfer
 # Nothing can race in tests that send thousands of requests one after another, or compare what SQL and Go say of the
 # same rows. Under the detector they take minutes.
 ONE_BY_ONE := ^Test(HostileValues|HostileLetters|BadBodies|BadSubmissions|DetectionAgrees|ViewsAgree)$$
@@ -103,7 +104,7 @@ chaos: build ## Kill nodes, crash PostgreSQL and break the network under load, w
 # slow cores, most of it waiting until another node takes over.
 KILLS ?= 100
 chaos-letters: ## Kill nodes at every stage of the capture and the redrive of dead letters
-	$(WITH_SERVERS) env CRASH_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 5h -run TestKillLetters ./internal/crashtest/letters
+	$(WITH_SERVERS) -without chromium env CRASH_KILLS=$(KILLS) $(GO) test -count=1 -v -timeout 5h -run TestKillLetters ./internal/crashtest/letters
 
 # KILLS=100 for longer, LETTERSFLAGS='-seed N' repeats the choices of a run, '-only consumer' takes one of eleven. 25
 # kills in each take a quarter of an hour on two slow cores.

@@ -216,8 +216,8 @@ var layers = map[string]struct {
 		"it observes the engine, which knows no library for that"},
 	"internal/template": {[]string{"internal/document", "internal/pointer", "internal/task", "internal/wording"},
 		"reading YAML needs the domain only"},
-	"internal/testenv": {[]string{"internal/kafkatest", "internal/pgtest", "internal/rabbittest", "internal/redistest",
-		"internal/testserver"},
+	"internal/testenv": {[]string{"internal/browsertest/chromium", "internal/kafkatest", "internal/pgtest",
+		"internal/rabbittest", "internal/redistest", "internal/testserver"},
 		"it starts servers as the tests would, and knows nothing of Tasker"},
 	"internal/transfer": {[]string{"internal/config", "internal/migration", "internal/store/postgres",
 		"internal/store/sqlite", "internal/task"},
@@ -247,6 +247,8 @@ var layers = map[string]struct {
 var testOnly = map[string][]string{
 	"internal/apitest":               {},
 	"internal/broker/brokertest":     {"internal/broker/driver", "internal/deadletter"},
+	"internal/browsertest":           {"internal/browsertest/chromium", "internal/testserver"},
+	"internal/browsertest/chromium":  {"internal/testserver"},
 	"internal/crashtest":             {".", "internal/task"},
 	"internal/crashtest/load":        {".", "internal/crashtest"},
 	"internal/crashtest/fleet":       {},
@@ -416,6 +418,7 @@ func TestFamiliesOfRoutes(t *testing.T) {
 // homes says which packages may import a module that is not ours. A dependency
 // with one home can be replaced there.
 var homes = map[string][]string{
+	"github.com/chromedp/": {"internal/browsertest"},
 	"github.com/danielgtaylor/huma/v2": {"internal/httpapi", "internal/httpapi/endpoint", "internal/httpapi/inbox",
 		"internal/httpapi/stepworker", "internal/httpapi/taskworker", "internal/httpapi/workers", "internal/strictjson"},
 	"github.com/expr-lang/expr": {"internal/rule"},
