@@ -9,11 +9,12 @@
 // It takes the programs that are installed; else, as root or with CI=true, it
 // installs the distribution's; else it asks Docker Compose, where a daemon
 // answers. When all that fails it says what to install. Kafka, which no
-// distribution has, comes from Maven, once for each user.
+// distribution has, comes from Maven, once for each user. Chromium it only
+// finds or installs: tests start it.
 //
 // With -without NAMES before the command, it does without some of them:
 //
-//	go run ./internal/testenv -without rabbitmq,kafka .ci/fuzz-api
+//	go run ./internal/testenv -without rabbitmq,kafka,chromium .ci/fuzz-api
 package main
 
 import (

@@ -139,6 +139,7 @@ func fetching(stopped *int, tool error) service {
 		fmt.Fprintln(log, "fetched")
 		return tool
 	}
+	s.port = 1234 // Docker has it, if fetching fails
 	return s
 }
 
@@ -191,7 +192,7 @@ func TestNothingHelps(t *testing.T) {
 		t.Errorf("exit %d, output %q; want the command not run", code, out)
 	}
 	for _, want := range []string{"it is not here", "cannot connect", "brew install", "TASKER_TEST_POSTGRES=",
-		"TASKER_TEST_REDIS=", "TASKER_TEST_RABBITMQ=", "TASKER_TEST_KAFKA="} {
+		"TASKER_TEST_REDIS=", "TASKER_TEST_RABBITMQ=", "TASKER_TEST_KAFKA=", "TASKER_TEST_CHROMIUM="} {
 		if !strings.Contains(log, want) {
 			t.Errorf("it does not say %q:\n%s", want, log)
 		}
@@ -211,6 +212,27 @@ func TestProgramIsMissing(t *testing.T) {
 	}
 }
 
+// A program can have a variable: tests learn its path, and no container has it.
+func TestProgramWithVariable(t *testing.T) {
+	program := service{
+		name: "browser", variable: "TESTENV_FAKE", installed: func() error { return nil },
+		start: func() (string, func() error, error) { return "/usr/bin/browser", nil, nil },
+	}
+	if code, out, log := call([]service{program}, "sh", "-c", show); code != 0 || out != "/usr/bin/browser\n" {
+		t.Errorf("exit %d, output %q; want its path\n%s", code, out, log)
+	}
+	program.installed = func() error { return errors.New("it is not here") }
+	t.Setenv("CI", "")
+	if code, out, log := call([]service{program}, "sh", "-c", show); code != 0 || out != "\n" ||
+		!strings.Contains(log, "SKIPPED") || strings.Contains(log, "Docker") {
+		t.Errorf("exit %d, output %q; want the tests run without it, and a warning\n%s", code, out, log)
+	}
+	t.Setenv("CI", "true")
+	if code, _, log := call([]service{program}, "true"); code != 1 || !strings.Contains(log, "it is not here") {
+		t.Errorf("exit %d in CI; want 1\n%s", code, log)
+	}
+}
+
 // TestComposeFile holds the table of services and the file together.
 func TestComposeFile(t *testing.T) {
 	t.Parallel()
@@ -219,7 +241,7 @@ func TestComposeFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range services {
-		if s.variable != "" && !strings.Contains(string(raw), "\n  "+s.name+":\n") {
+		if s.port != 0 && !strings.Contains(string(raw), "\n  "+s.name+":\n") {
 			t.Errorf("%s has no service %s", composeFile, s.name)
 		}
 	}

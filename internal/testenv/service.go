@@ -10,21 +10,23 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/taskerhq/tasker/internal/browsertest/chromium"
 	"github.com/taskerhq/tasker/internal/kafkatest"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/redistest"
 )
 
-// service is something that tests need. A service without a variable is a
-// program that they start themselves, when it is there.
+// service is something that tests need. A service without a port is a program
+// that they start themselves, when it is there; a variable may name it.
 type service struct {
 	name      string
-	variable  string       // tells tests the DSN
+	variable  string       // tells tests the DSN, or the path of a program
 	packages  []string     // of Debian and Ubuntu
 	installed func() error // why its programs cannot be used; nil when they can
 	// fetch gets what is not in packages, and may need them; nil: nothing to get.
 	fetch func(log io.Writer) error
+	// start returns nil for stop if there is nothing to stop. A program without a variable has none.
 	start func() (dsn string, stop func() error, err error)
 
 	// In deploy/compose.test.yml it has its name and listens on port; dsn makes
@@ -149,6 +151,19 @@ var services = []service{
 			return err
 		},
 	},
+	{
+		name:     "chromium",
+		variable: chromium.Variable,
+		packages: []string{"chromium"},
+		installed: func() error {
+			_, err := chromium.Program()
+			return err
+		},
+		start: func() (string, func() error, error) {
+			path, err := chromium.Program()
+			return path, nil, err
+		},
+	},
 	// what the commands in the documentation call
 	tool("curl", "curl"),
 	tool("jq", "jq"),
@@ -208,17 +223,19 @@ func bringUpOne(s service, all []service, log io.Writer) (u up) {
 	switch {
 	case s.variable == "" && missing == nil:
 		return u
-	case s.variable == "" && os.Getenv("CI") == "true":
-		u.err = missing
-		return u
-	case s.variable == "":
-		fmt.Fprintf(log, "testenv: %s: %v; tests that need it will be SKIPPED\n", s.name, missing)
-		return u
 	case s.named():
 		fmt.Fprintf(log, "testenv: %s: the one that %s names\n", s.name, s.variable)
 		return u
+	case s.port == 0 && missing != nil && os.Getenv("CI") == "true":
+		u.err = missing
+		return u
+	case s.port == 0 && missing != nil:
+		fmt.Fprintf(log, "testenv: %s: %v; tests that need it will be SKIPPED\n", s.name, missing)
+		return u
 	case missing == nil:
-		fmt.Fprintf(log, "testenv: %s: starting the one that is installed\n", s.name)
+		if s.port != 0 {
+			fmt.Fprintf(log, "testenv: %s: starting the one that is installed\n", s.name)
+		}
 		var dsn string
 		dsn, u.stop, u.err = s.start()
 		u.variables = []string{s.variable + "=" + dsn}
@@ -276,9 +293,10 @@ func advice(all []service) string {
                    export %s=redis://:password@host:port
                    export %s=amqp://user:password@host:5672/
                    export %s=kafka://host:9092
+  a browser        export %s=/path/to/chromium
 With Java and Maven, Kafka %s is fetched.
 Or run "go test ./...", which skips the tests that need a server, and says so.`,
 		pgtest.Oldest, redistest.Oldest, rabbittest.OldestMajor, rabbittest.OldestMinor, kafkatest.OldestJava,
 		strings.Join(packages, " "), strings.Join(packages, " "), pgtest.Variable, redistest.Variable, rabbittest.Variable,
-		kafkatest.Variable, kafkatest.Version)
+		kafkatest.Variable, chromium.Variable, kafkatest.Version)
 }
