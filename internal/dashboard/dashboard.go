@@ -17,12 +17,14 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/dashboard/audit"
 	"github.com/taskerhq/tasker/internal/dashboard/fleet"
 	"github.com/taskerhq/tasker/internal/dashboard/inbox"
 	"github.com/taskerhq/tasker/internal/dashboard/live"
 	"github.com/taskerhq/tasker/internal/dashboard/now"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 	"github.com/taskerhq/tasker/internal/dashboard/redrives"
+	"github.com/taskerhq/tasker/internal/dashboard/sources"
 	"github.com/taskerhq/tasker/internal/dashboard/static"
 	"github.com/taskerhq/tasker/internal/dashboard/tasks"
 	"github.com/taskerhq/tasker/internal/web"
@@ -65,6 +67,8 @@ func New(opts Options, next http.Handler) http.Handler {
 	redrives.Add(site, opts.API)
 	tasks.Add(site, opts.API)
 	fleet.Add(site, opts.API)
+	sources.Add(site, opts.API)
+	audit.Add(site, opts.API)
 
 	mounted := opts.Front.Mount(web.Policy{Observe: true, Quiet: quiet, SameOrigin: true, LoopbackOnly: opts.LoopbackOnly},
 		site)
@@ -88,6 +92,9 @@ func menu() []page.Entry {
 		{Title: "Tasks", Path: "/tasks", Section: "tasks", Icon: "tasks", Needs: read},
 		{Title: "Queue", Path: "/queues", Section: "queues", Icon: "queues", Needs: read},
 		{Title: "Workers", Path: "/workers", Section: "workers", Icon: "workers", Needs: read},
+		{Title: "Sources", Path: "/sources", Section: "sources", Icon: "sources",
+			Needs: append([]access.Permission{access.SourcesAdmin}, letters...)},
+		{Title: "Audit", Path: "/audit", Section: "audit", Icon: "audit", Needs: read},
 	}
 }
 

@@ -65,13 +65,20 @@ func (r *Request) under(ctx context.Context) *Request {
 }
 
 // Fragment adds a part of a page that changes alone, such as the preview of a form. Its template gets a View[T]. It is
-// never shared.
+// never shared. One with POST reads a form, which must carry the token as that of an act does.
 func Fragment[T any](f *Family, pattern, file, block string, needs []access.Permission,
 	load func(r *Request) (T, error),
 ) {
 	t := f.parse(file)
 	f.site.mux.Handle(pattern, f.site.viewed(needs, func(w http.ResponseWriter, r *Request) {
-		data, err := load(r)
+		data, err := func() (none T, err error) {
+			if r.http.Method == http.MethodPost {
+				if err := f.site.parseForm(w, r.http); err != nil {
+					return none, err
+				}
+			}
+			return load(r)
+		}()
 		var out bytes.Buffer
 		if err == nil {
 			err = t.ExecuteTemplate(&out, block, View[T]{r, data})

@@ -1,0 +1,57 @@
+package sources
+
+import (
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/dashboard/page"
+)
+
+// sourcePage is what the page about one source shows.
+type sourcePage struct {
+	row
+	Policies []policy
+	Letters  []deadletters.Letter // the newest
+	Seen     bool                 // the viewer may see letters
+	Manages  bool
+}
+
+// newest is the number of letters that the page about a source shows.
+const newest = 5
+
+// source reads a source with its policies, and the newest of its letters.
+func (p *pages) source(r *page.Request) (out sourcePage, err error) {
+	got, err := p.letters.Source(r.Context(), r.Path("namespace"), r.Path("name"))
+	if err != nil {
+		return out, err
+	}
+	out = sourcePage{row: row{*got}, Seen: r.Can(seesLetters...), Manages: r.Can(manages...)}
+	for _, one := range got.Policies {
+		out.Policies = append(out.Policies, policy{one})
+	}
+	if !out.Seen {
+		return out, nil
+	}
+	letters, err := p.letters.Letters(r.Context(), deadletters.LetterFilter{Limit: newest,
+		Selection: deadletters.Selection{Namespace: got.Namespace, Source: got.Name}})
+	if err != nil {
+		return out, err
+	}
+	out.Letters = letters.Letters
+	return out, nil
+}
+
+// test connects to the broker of a source once, and tells how that went.
+func (p *pages) test(r *page.Request) (*deadletters.SourceStatus, error) {
+	return p.letters.TestSource(r.Context(), r.Path("namespace"), r.Path("name"))
+}
+
+// pause stops reading a source, or continues it, in the state that the viewer saw.
+func (p *pages) pause(r *page.Request) (page.Done, error) {
+	namespace, name, paused := r.Path("namespace"), r.Path("name"), r.Form("do") == "pause"
+	_, err := p.letters.PauseSource(r.Context(), namespace, name, paused,
+		deadletters.Act{Actor: r.Name, Reason: r.Form("reason"), IfMatch: r.Form("etag")})
+	say := "It is read again."
+	if paused {
+		say = "Nothing more is captured from it."
+	}
+	return page.Done{To: at(namespace, name), Say: say}, err
+}
