@@ -188,7 +188,8 @@ func (c *demoCommand) show(sum demo.Summary, command string, node app.Node) erro
 	}
 	switch {
 	case c.stays():
-		return c.s.printf("\nThe server keeps running at %s (API: %s/docs). Press Ctrl-C to stop it.\n", node.URL, node.URL)
+		return c.s.printf("\nThe dashboard shows it: %s/ (API: %s/docs). Press Ctrl-C to stop the server.\n", node.URL,
+			node.URL)
 	case c.db == "":
 		return c.s.printf("\nThe temporary database is deleted. To keep it: %s demo --db demo.db\n", command)
 	}

@@ -83,6 +83,9 @@ func (c *incidentCommand) play(ctx context.Context, played *incident.Incident, n
 	// Only then is there time to type commands in another terminal, so only then do they name the server.
 	if c.stays() {
 		opts.ServerURL, opts.Next = node.URL, c.enter
+		if err := c.s.printf("The dashboard shows what happens: %s/\n\n", node.URL); err != nil {
+			return err
+		}
 	}
 	sum, err := played.Run(ctx, deadletters.Of(node.Client), opts)
 	if err != nil {

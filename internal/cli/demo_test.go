@@ -44,7 +44,7 @@ func TestDemoStaysUpOnATerminalUntilInterrupted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ready := make(chan int, 1)
-	out := &watcher{re: regexp.MustCompile(`keeps running at (http://\S+)`), then: func(m []string) {
+	out := &watcher{re: regexp.MustCompile(`dashboard shows it: (http://\S+)/`), then: func(m []string) {
 		resp, err := http.Get(m[1] + "/health/ready") //nolint:noctx // the server ends with the test
 		if err != nil {
 			ready <- 0

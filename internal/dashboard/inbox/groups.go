@@ -19,7 +19,7 @@ type groupList struct {
 
 // groups reads a page of groups. Without a state it is the open ones: what nobody has looked at yet.
 func (p *pages) groups(r *page.Request, cursor string) (page.List[deadletters.Group], error) {
-	got, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{Namespace: r.Query("namespace"), State: state(r),
+	got, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{Namespace: r.Namespace(), State: state(r),
 		Owner: r.Query("owner"), Where: r.Query("where"), Text: r.Query("text"), Order: r.Query("order"), Limit: 50,
 		Cursor: cursor})
 	if err != nil {

@@ -23,7 +23,7 @@ type letterList struct {
 // listLetters reads a page of letters.
 func (p *pages) listLetters(r *page.Request, cursor string) (page.List[deadletters.Letter], error) {
 	filter := deadletters.LetterFilter{Limit: 50, Cursor: cursor, Selection: deadletters.Selection{
-		Namespace: r.Query("namespace"), Source: r.Query("source"), Origin: r.Query("origin"),
+		Namespace: r.Namespace(), Source: r.Query("source"), Origin: r.Query("origin"),
 		State: deadletters.LetterState(r.Query("state")), ErrorType: r.Query("error_type"), Text: r.Query("text"),
 		Groups: r.QueryAll("group")}}
 	got, err := p.letters.Letters(r.Context(), filter)

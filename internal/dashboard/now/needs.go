@@ -23,7 +23,7 @@ const (
 
 // groups looks for regressions, new groups, and those that are due.
 func (p *pages) groups(r *page.Request, out *first) error {
-	got, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{State: deadletters.GroupOpen, Order: "open",
+	got, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{Namespace: r.Namespace(), State: deadletters.GroupOpen, Order: "open",
 		Limit: 50})
 	if err != nil {
 		if tasker.ErrorCode(err) == tasker.CodeUnavailable { // a store in memory has none
@@ -69,7 +69,7 @@ func open(g *deadletters.Group) string {
 
 // redrives looks for those that have halted.
 func (p *pages) redrives(r *page.Request, out *first) error {
-	got, err := p.letters.Redrives(r.Context(), deadletters.RedriveFilter{Limit: shownOfKind,
+	got, err := p.letters.Redrives(r.Context(), deadletters.RedriveFilter{Namespace: r.Namespace(), Limit: shownOfKind,
 		States: []deadletters.RedriveState{deadletters.RedriveHalted}})
 	if err != nil {
 		if tasker.ErrorCode(err) == tasker.CodeUnavailable {
@@ -88,7 +88,7 @@ func (p *pages) redrives(r *page.Request, out *first) error {
 
 // sources looks for those that are lost.
 func (p *pages) sources(r *page.Request, out *first) error {
-	got, err := p.letters.Sources(r.Context(), "")
+	got, err := p.letters.Sources(r.Context(), r.Namespace())
 	if err != nil {
 		if tasker.ErrorCode(err) == tasker.CodeUnavailable {
 			return nil
@@ -135,7 +135,7 @@ func (p *pages) queues(r *page.Request, out *first) (err error) {
 // stale looks for tasks that do not move.
 func (p *pages) stale(r *page.Request, out *first) error {
 	for _, health := range []operate.Health{operate.Stale, operate.Warning} {
-		got, err := p.cases.Staleness(r.Context(), operate.StalenessFilter{Health: health, Limit: shownOfKind})
+		got, err := p.cases.Staleness(r.Context(), operate.StalenessFilter{Namespace: r.Namespace(), Health: health, Limit: shownOfKind})
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func minutes(m float64) time.Duration { return time.Duration(m * float64(time.Mi
 // investigations looks for cases whose tasks have recovered: they only need a resolution. Of the others their groups
 // tell.
 func (p *pages) investigations(r *page.Request, out *first) error {
-	got, err := p.cases.InvestigationQueue(r.Context(), operate.CaseFilter{Limit: shownOfKind})
+	got, err := p.cases.InvestigationQueue(r.Context(), operate.CaseFilter{Namespace: r.Namespace(), Limit: shownOfKind})
 	if err != nil {
 		return err
 	}

@@ -101,8 +101,7 @@ type Failure struct {
 // fail answers with a page about an error.
 func (s *Site) fail(w http.ResponseWriter, r *Request, section string, err error) {
 	p := s.problem(w, r, err)
-	t := s.plain.parse("failure.html")
-	l, rerr := render(t, View[Failure]{r, Failure{p, r.cameFrom()}})
+	l, rerr := render(s.failure, View[Failure]{r, Failure{p, r.cameFrom()}})
 	if rerr != nil {
 		s.opts.Front.Refuse(w, r.http, r.http.Pattern, errors.Join(err, rerr))
 		return

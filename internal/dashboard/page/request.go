@@ -129,6 +129,21 @@ func (r *Request) Can(oneOf ...access.Permission) bool {
 	return r.Viewer == nil || r.Viewer.Can(oneOf...)
 }
 
+// Namespace returns the namespace that a list is about: that of the address, "" for all that the viewer sees. A list
+// of the API is about one or about all, so for a viewer whose key reaches several it is the first of them.
+func (r *Request) Namespace() string {
+	if n := r.Query("namespace"); n != "" {
+		return n
+	}
+	if all := r.Namespaces(); len(all) > 1 {
+		return all[0]
+	}
+	return ""
+}
+
+// Namespaces returns the namespaces of a key that is limited to some, else none.
+func (r *Request) Namespaces() []string { return r.Viewer.Namespaces() }
+
 // URL returns the address of the page with some parameters changed: names and values in turn. An empty value removes
 // the parameter. The cursor of a list is always removed, because it belongs to the old parameters.
 func (r *Request) URL(changes ...string) string {

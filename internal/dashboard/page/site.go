@@ -52,8 +52,10 @@ type Site struct {
 	mux   *http.ServeMux
 	log   *slog.Logger
 	parts *template.Template // the layout and what pages share
-	plain *Family            // errors
-	looks looks
+	plain *Family            // pages of the kit: errors, sign-in
+	// failure is parsed with the others: templates cannot be cloned once one was executed.
+	failure *template.Template
+	looks   looks
 	// missing answers requests for pages that do not exist.
 	missing http.Handler
 }
@@ -70,6 +72,7 @@ func New(opts Options) *Site {
 	s.looks.now = opts.Now
 	s.parts = template.Must(template.New("parts").Funcs(functions(s)).ParseFS(files, "*.html"))
 	s.plain = s.Family(files)
+	s.failure = s.plain.parse("failure.html")
 	s.missing = s.viewed(nil, s.notFound)
 	return s
 }

@@ -72,7 +72,7 @@ var views = []struct {
 
 // list reads a page of redrives.
 func (p *pages) list(r *page.Request, cursor string) (page.List[deadletters.Redrive], error) {
-	filter := deadletters.RedriveFilter{Namespace: r.Query("namespace"), Limit: 50, Cursor: cursor}
+	filter := deadletters.RedriveFilter{Namespace: r.Namespace(), Limit: 50, Cursor: cursor}
 	for _, v := range views {
 		if v.name == r.Query("view") {
 			filter.States = v.states

@@ -32,7 +32,7 @@ var views = []struct {
 
 // list reads a page of tasks.
 func (p *pages) list(r *page.Request, cursor string) (page.List[tasker.Task], error) {
-	filter := tasker.TaskFilter{Namespace: r.Query("namespace"), Name: r.Query("name"), Version: r.Query("version"),
+	filter := tasker.TaskFilter{Namespace: r.Namespace(), Name: r.Query("name"), Version: r.Query("version"),
 		Tag: r.Query("tag"), CorrelationID: r.Query("correlation_id"), Initiator: r.Query("initiator"),
 		Priority: tasker.Priority(r.Query("priority")), Limit: 50, Cursor: cursor}
 	for _, v := range views {

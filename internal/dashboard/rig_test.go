@@ -1,0 +1,257 @@
+package dashboard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/dashboard"
+	"github.com/taskerhq/tasker/internal/dashboard/now"
+	"github.com/taskerhq/tasker/internal/dashboard/session"
+	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/internal/sqlitetest"
+	"github.com/taskerhq/tasker/internal/web"
+)
+
+// server is a server with the dashboard, on an engine with SQLite.
+type server struct {
+	t      *testing.T
+	engine *node.Node
+	url    string
+	keys   map[string]string // secrets by name
+}
+
+// serve starts a server with these keys; none opens it to everybody.
+func serve(t *testing.T, keys ...access.Key) *server {
+	t.Helper()
+	b, err := node.Open(t.Context(), "sqlite:"+sqlitetest.File(t), node.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, engine: b, keys: map[string]string{}}
+	for i := range keys {
+		s.keys[keys[i].Name], keys[i].SHA256 = access.Generate()
+	}
+	ring, err := access.New(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := web.New(web.Options{Keys: ring})
+	api := httpapi.New(b, httpapi.Options{Front: front, DeadLetters: b.DeadLetters(), Jobs: b.Jobs(),
+		Messages: b.Messages(), LoopbackOnly: len(keys) == 0})
+	direct, err := api.Direct()
+	if err != nil {
+		t.Fatal(err)
+	}
+	history := now.NewHistory(func(ctx context.Context) (*queueapi.QueueStats, error) {
+		return b.QueueStats(ctx, queueapi.QueueFilter{})
+	})
+	board := dashboard.New(dashboard.Options{Front: front, API: direct, Events: b.StreamEvents, History: history,
+		Sessions: session.New(session.Options{Keys: ring, Store: b}), Open: len(keys) == 0,
+		LoopbackOnly: len(keys) == 0, Version: "test"}, api)
+	h := httptest.NewServer(board)
+	s.url = h.URL
+	t.Cleanup(func() {
+		h.Close()
+		if err := direct.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// answer is a response of the server.
+type answer struct {
+	status int
+	body   string
+	header http.Header
+	url    string // after redirects
+}
+
+// viewer is a browser without scripts.
+type viewer struct {
+	s    *server
+	http *http.Client
+}
+
+// viewer returns a browser that is not signed in.
+func (s *server) viewer() *viewer {
+	s.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return &viewer{s, &http.Client{Jar: jar, Timeout: time.Minute}}
+}
+
+// as returns a browser that is signed in with a key.
+func (s *server) as(key string) *viewer {
+	s.t.Helper()
+	v := s.viewer()
+	got := v.post("/signin", "key", s.keys[key])
+	if got.status != http.StatusOK || !strings.Contains(got.body, "Sign out everywhere") {
+		s.t.Fatalf("sign in as %s: %d\n%s", key, got.status, got.body)
+	}
+	return v
+}
+
+func (v *viewer) do(r *http.Request) answer {
+	v.s.t.Helper()
+	resp, err := v.http.Do(r)
+	if err != nil {
+		v.s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		v.s.t.Fatal(err)
+	}
+	return answer{resp.StatusCode, string(body), resp.Header, resp.Request.URL.RequestURI()}
+}
+
+func (v *viewer) request(method, path string, form url.Values) *http.Request {
+	v.s.t.Helper()
+	r, err := http.NewRequestWithContext(v.s.t.Context(), method, v.s.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		v.s.t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/html")
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	return r
+}
+
+// get loads a page.
+func (v *viewer) get(path string) answer {
+	v.s.t.Helper()
+	return v.do(v.request(http.MethodGet, path, nil))
+}
+
+// page loads a page, which must be there.
+func (v *viewer) page(path string, want ...string) string {
+	v.s.t.Helper()
+	got := v.get(path)
+	if got.status != http.StatusOK {
+		v.s.t.Fatalf("GET %s = %d\n%s", path, got.status, got.body)
+	}
+	for _, text := range want {
+		if !strings.Contains(got.body, text) {
+			v.s.t.Errorf("GET %s has no %q:\n%s", path, text, main(got.body))
+		}
+	}
+	return got.body
+}
+
+var tokenField = regexp.MustCompile(`X-CSRF-Token":"([^"]*)"`)
+
+// token returns the token of the viewer's forms.
+func (v *viewer) token() string {
+	v.s.t.Helper()
+	found := tokenField.FindStringSubmatch(v.get("/signin").body)
+	if found == nil { // a server without keys has no such page
+		found = tokenField.FindStringSubmatch(v.get("/").body)
+	}
+	if found == nil {
+		v.s.t.Fatal("the page has no token")
+	}
+	return found[1]
+}
+
+// post sends a form as the scripts of a page do, and follows to the page after it.
+func (v *viewer) post(path string, fields ...string) answer {
+	v.s.t.Helper()
+	return v.postWith(v.token(), path, fields...)
+}
+
+// postWith is post with a given token.
+func (v *viewer) postWith(token, path string, fields ...string) answer {
+	v.s.t.Helper()
+	form := url.Values{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	r := v.request(http.MethodPost, path, form)
+	r.Header.Set("X-CSRF-Token", token)
+	return v.do(r)
+}
+
+// main returns the main part of a page, for messages.
+func main(page string) string {
+	_, rest, _ := strings.Cut(page, "<main")
+	rest, _, _ = strings.Cut(rest, "</main>")
+	return rest
+}
+
+// fail submits a task and lets its only step fail for good.
+func (s *server) fail(name, message string, context string) uuid.UUID {
+	s.t.Helper()
+	receipts, err := s.engine.SubmitTasks(s.t.Context(), tasker.SubmitRequest{Tasks: []tasker.TaskRequest{
+		{TaskType: name, Context: json.RawMessage(context), Tags: []string{"red"}}}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	w, err := s.engine.RegisterWorker(s.t.Context(), tasker.WorkerRegistration{Name: "tester", Handlers: []string{name}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	work, err := s.engine.Poll(s.t.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 1, WaitMS: 10_000,
+		Start: true})
+	if err != nil || len(work.Steps) != 1 {
+		s.t.Fatalf("%+v, %v", work, err)
+	}
+	never := false
+	answers, err := s.engine.Settle(s.t.Context(), tasker.SettleRequest{WorkerID: w.WorkerID,
+		Results: []tasker.StepResult{{StepUUID: work.Steps[0].StepUUID, Token: work.Steps[0].Token,
+			Status: tasker.ResultFailed, Error: &tasker.Failure{Type: "Broken", Message: message, Retryable: &never}}}})
+	if err != nil || answers[0].Error != nil {
+		s.t.Fatalf("%+v, %v", answers, err)
+	}
+	return receipts[0].TaskUUID
+}
+
+// report stores dead letters of a source that programs report to, and returns them.
+func (s *server) report(failures ...deadletters.Report) []deadletters.Receipt {
+	s.t.Helper()
+	letters := s.engine.DeadLetters()
+	_, err := letters.SaveSource(s.t.Context(), deadletters.SourceRequest{Source: deadletters.Source{Name: "billing",
+		Driver: "http", Targets: []string{"http://127.0.0.1:1/orders"}}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	got, err := letters.Report(s.t.Context(), deadletters.ReportRequest{Source: "billing", Reports: failures})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.engine.RunOnce(s.t.Context()); err != nil { // adds the counts of groups up
+		s.t.Fatal(err)
+	}
+	return got
+}
+
+// dead returns a report of a failure.
+func dead(message, payload string) deadletters.Report {
+	r := deadletters.NewReport("http://127.0.0.1:1/orders", []byte(payload), errors.New(message))
+	r.Failure.Type, r.Handler = "Broken", "billing"
+	r.Headers = []deadletters.Header{{Name: "tenant", Value: "acme"}}
+	return r
+}
