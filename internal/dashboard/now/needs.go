@@ -23,8 +23,8 @@ const (
 
 // groups looks for regressions, new groups, and those that are due.
 func (p *pages) groups(r *page.Request, out *first) error {
-	got, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{Namespace: r.Namespace(), State: deadletters.GroupOpen, Order: "open",
-		Limit: 50})
+	got, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{Namespace: r.Namespace(),
+		State: deadletters.GroupOpen, Order: "open", Limit: 50})
 	if err != nil {
 		if tasker.ErrorCode(err) == tasker.CodeUnavailable { // a store in memory has none
 			return nil
@@ -135,7 +135,8 @@ func (p *pages) queues(r *page.Request, out *first) (err error) {
 // stale looks for tasks that do not move.
 func (p *pages) stale(r *page.Request, out *first) error {
 	for _, health := range []operate.Health{operate.Stale, operate.Warning} {
-		got, err := p.cases.Staleness(r.Context(), operate.StalenessFilter{Namespace: r.Namespace(), Health: health, Limit: shownOfKind})
+		got, err := p.cases.Staleness(r.Context(), operate.StalenessFilter{Namespace: r.Namespace(), Health: health,
+			Limit: shownOfKind})
 		if err != nil {
 			return err
 		}
