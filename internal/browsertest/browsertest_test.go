@@ -25,8 +25,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 const good = `<!doctype html><html lang="en"><head><title>Good</title>
 <link rel="stylesheet" href="/style.css"><script src="/app.js" defer></script></head>
 <body><main><h1>Good   page</h1><p id="said">nothing</p>
-<form><label>Name <input id="name" value="old"></label><label>Colour <select id="colour"><option>red<option>blue</select>
-</label><button type="button">Say it</button></form><div id="far"><button type="button" id="below">Below</button></div>
+<form><label>Name <input id="name" value="old"></label><label>Colour
+<select id="colour"><option>red<option>blue</select></label><button type="button">Say it</button></form><div id="far"><button type="button" id="below">Below</button></div>
 </main></body></html>`
 
 const script = `
@@ -36,7 +36,9 @@ document.querySelector('form button').addEventListener('click', () => {
 		document.getElementById('colour').value; }, 50);
 });
 document.getElementById('below').addEventListener('click', () => { history.pushState({}, '', '/elsewhere'); });
-document.addEventListener('keydown', e => { if (e.ctrlKey && e.key === 'k' || e.key === 'Escape') said.textContent = e.key; });`
+document.addEventListener('keydown', e => {
+	if (e.ctrlKey && e.key === 'k' || e.key === 'Escape') said.textContent = e.key;
+});`
 
 const style = `#far { margin-top: 3000px } body { background: #fff; color: #000 }
 @media (prefers-color-scheme: dark) { body { background: #000; color: #fff } }`
