@@ -26,7 +26,9 @@ const good = `<!doctype html><html lang="en"><head><title>Good</title>
 <link rel="stylesheet" href="/style.css"><script src="/app.js" defer></script></head>
 <body><main><h1>Good   page</h1><p id="said">nothing</p>
 <form><label>Name <input id="name" value="old"></label><label>Colour
-<select id="colour"><option>red<option>blue</select></label><button type="button">Say it</button></form><div id="far"><button type="button" id="below">Below</button></div>
+<select id="colour"><option>red<option>blue</select></label>
+<button type="button">Say it</button></form>
+<div id="far"><button type="button" id="below">Below</button></div>
 </main></body></html>`
 
 const script = `
