@@ -238,7 +238,14 @@ func (s *server) report(failures ...deadletters.Report) []deadletters.Receipt {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	got, err := letters.Report(s.t.Context(), deadletters.ReportRequest{Source: "billing", Reports: failures})
+	return s.reportTo(failures...)
+}
+
+// reportTo is report for a source that exists.
+func (s *server) reportTo(failures ...deadletters.Report) []deadletters.Receipt {
+	s.t.Helper()
+	got, err := s.engine.DeadLetters().Report(s.t.Context(), deadletters.ReportRequest{Source: "billing",
+		Reports: failures})
 	if err != nil {
 		s.t.Fatal(err)
 	}
