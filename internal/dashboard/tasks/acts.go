@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -78,7 +79,8 @@ func (p *pages) editContext(r *page.Request) (page.Done, error) {
 func fault(text string) string {
 	var v any
 	err := json.Unmarshal([]byte(text), &v)
-	if syntax, ok := err.(*json.SyntaxError); ok {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
 		before := text[:min(int(syntax.Offset), len(text))]
 		line := 1 + strings.Count(before, "\n")
 		return fmt.Sprintf("%v (line %d, column %d)", err, line, len(before)-strings.LastIndex(before, "\n")-1)
