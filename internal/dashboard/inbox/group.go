@@ -40,6 +40,7 @@ func (p *pages) group(r *page.Request) (out groupPage, err error) {
 	if out.Group, err = p.letters.Group(r.Context(), id); err != nil {
 		return out, err
 	}
+	out.Chart = timeOf(r, &out.Group.Group)
 	out.Triage, out.Sees = r.Can(triages...), r.Can(seesLetters...)
 	out.Redrive, out.Discard = r.Can(redrives...), r.Can(discards...)
 	if out.Sees {

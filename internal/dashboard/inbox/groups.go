@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"fmt"
+	"html/template"
 	"strconv"
 	"time"
 
@@ -11,10 +12,16 @@ import (
 
 // groupList is what the inbox shows.
 type groupList struct {
-	Groups []deadletters.Group
+	Groups []groupRow
 	Pager  page.Pager
 	Tabs   []page.Tab
 	Triage bool // the viewer may change groups
+}
+
+// groupRow is a group with its failures of the last day.
+type groupRow struct {
+	deadletters.Group
+	Spark template.HTML
 }
 
 // groups reads a page of groups. Without a state it is the open ones: what nobody has looked at yet.
@@ -41,7 +48,10 @@ func state(r *page.Request) deadletters.GroupState {
 }
 
 func (p *pages) showGroups(r *page.Request, of page.List[deadletters.Group]) (groupList, error) {
-	out := groupList{Groups: of.Items, Pager: of.Pager(r), Triage: r.Can(triages...)}
+	out := groupList{Pager: of.Pager(r), Triage: r.Can(triages...)}
+	for i := range of.Items {
+		out.Groups = append(out.Groups, groupRow{of.Items[i], spark(r, &of.Items[i])})
+	}
 	for _, t := range [][2]string{{"Open", ""}, {"Acknowledged", "acknowledged"}, {"Resolved", "resolved"},
 		{"Ignored", "ignored"}, {"All", "all"}} {
 		out.Tabs = append(out.Tabs, page.Tab{Title: t[0], URL: r.URL("state", t[1]), Here: r.Query("state") == t[1]})

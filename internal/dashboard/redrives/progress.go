@@ -5,6 +5,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/dashboard/chart"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
@@ -89,6 +90,7 @@ func (p *pages) redrive(r *page.Request) (out progress, err error) {
 	if err := p.waves(r, &out); err != nil {
 		return out, err
 	}
+	out.draw()
 	return out, p.newer(r, &out)
 }
 
@@ -134,6 +136,23 @@ func (p *pages) waves(r *page.Request, out *progress) error {
 			return nil
 		}
 	}
+}
+
+// draw draws the waves.
+func (o *progress) draw() {
+	if len(o.Waves) == 0 {
+		return
+	}
+	waves := make([]chart.Wave, len(o.Waves))
+	for i, w := range o.Waves {
+		done := w.Sent + w.Completed + w.Returned + w.Failed
+		waves[i] = chart.Wave{Size: int64(w.Size), Sent: int64(done), Completed: int64(w.Completed),
+			Returned: int64(w.Returned), Failed: int64(w.Failed)}
+	}
+	if last := &waves[len(waves)-1]; o.Redrive.State == deadletters.RedriveHalted {
+		last.Halted, last.Note = true, o.Redrive.HaltReason
+	}
+	o.Chart = chart.Waves(waves, "waves")
 }
 
 // add counts an item.

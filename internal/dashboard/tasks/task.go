@@ -76,6 +76,7 @@ func (p *pages) task(r *page.Request) (out taskPage, err error) {
 	}
 	out.rows(steps, history)
 	out.events(history)
+	out.Graph, out.Timeline = graph(out.Steps), timeline(out.Steps, r.Now)
 	live := !out.Task.State.Settled() || out.Task.State == tasker.TaskError
 	out.Operate, out.Cancel = r.Can(operates...), live && r.Can(cancels...)
 	return out, nil
