@@ -220,7 +220,7 @@ func newHandler(cfg *config.Config, store backend, history *now.History, log *sl
 		return nil, err
 	}
 	return dashboard.New(dashboard.Options{
-		Front: front, API: direct, Events: store.StreamEvents, History: history, Version: version,
+		Front: front, API: direct, Events: store.StreamEvents, History: history, About: about(cfg, store, version),
 		Open: len(cfg.Keys) == 0, LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
 		MaxStreams: cfg.Server.MaxStreams, Sessions: session.New(session.Options{Keys: keys, Store: store}),
 	}, api), nil

@@ -26,7 +26,9 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/redrives"
 	"github.com/taskerhq/tasker/internal/dashboard/sources"
 	"github.com/taskerhq/tasker/internal/dashboard/static"
+	"github.com/taskerhq/tasker/internal/dashboard/system"
 	"github.com/taskerhq/tasker/internal/dashboard/tasks"
+	"github.com/taskerhq/tasker/internal/dashboard/templates"
 	"github.com/taskerhq/tasker/internal/web"
 )
 
@@ -45,7 +47,8 @@ type Options struct {
 	Open bool
 	// LoopbackOnly refuses requests that are not addressed to this machine.
 	LoopbackOnly bool
-	Version      string
+	// About is what the process knows of itself.
+	About system.About
 	// MaxStreams bounds the pages that are open at one time. Defaults to 1,000.
 	MaxStreams int
 }
@@ -56,7 +59,7 @@ func New(opts Options, next http.Handler) http.Handler {
 		opts.MaxStreams = 1000
 	}
 	files := static.New()
-	site := page.New(page.Options{Front: opts.Front, Sessions: opts.Sessions, Open: opts.Open, Version: opts.Version,
+	site := page.New(page.Options{Front: opts.Front, Sessions: opts.Sessions, Open: opts.Open, Version: opts.About.Version,
 		Static: files.Address, Menu: menu()})
 	site.Handle("GET /static/{hash}/{name...}", files)
 	hub := live.New(opts.Events, opts.Front.Log(), opts.MaxStreams)
@@ -67,6 +70,8 @@ func New(opts Options, next http.Handler) http.Handler {
 	redrives.Add(site, opts.API)
 	tasks.Add(site, opts.API)
 	fleet.Add(site, opts.API)
+	templates.Add(site, opts.API)
+	system.Add(site, opts.API, opts.About)
 	sources.Add(site, opts.API)
 	audit.Add(site, opts.API)
 
@@ -92,9 +97,11 @@ func menu() []page.Entry {
 		{Title: "Tasks", Path: "/tasks", Section: "tasks", Icon: "tasks", Needs: read},
 		{Title: "Queue", Path: "/queues", Section: "queues", Icon: "queues", Needs: read},
 		{Title: "Workers", Path: "/workers", Section: "workers", Icon: "workers", Needs: read},
+		{Title: "Templates", Path: "/templates", Section: "templates", Icon: "templates", Needs: read},
 		{Title: "Sources", Path: "/sources", Section: "sources", Icon: "sources",
 			Needs: append([]access.Permission{access.SourcesAdmin}, letters...)},
 		{Title: "Audit", Path: "/audit", Section: "audit", Icon: "audit", Needs: read},
+		{Title: "System", Path: "/system", Section: "system", Icon: "system", Needs: read},
 	}
 }
 

@@ -15,7 +15,8 @@ import (
 )
 
 // lists are the pages that exist without any object.
-var lists = []string{"/", "/inbox", "/letters", "/redrives", "/tasks", "/queues", "/workers"}
+var lists = []string{"/", "/inbox", "/letters", "/redrives", "/tasks", "/queues", "/workers",
+	"/templates", "/sources", "/audit", "/system"}
 
 // TestEmpty: every page says what to do where there is nothing.
 func TestEmpty(t *testing.T) {
@@ -72,6 +73,28 @@ func TestPages(t *testing.T) {
 		if got := v.get(path); !strings.Contains(got.body, want) {
 			t.Errorf("GET %s has no %q:\n%s", path, want, got.body)
 		}
+	}
+}
+
+// TestTemplates: versions of a workflow, and what changed between two.
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	const source = "name: invoice\nnamespace_name: shop\nversion: %s\nsteps:\n  - {name: charge, handler: charge}\n" +
+		"  - {name: ship, handler: %s, dependencies: [charge]}\n"
+	for version, handler := range map[string]string{"1.0.0": "ship", "2.0.0": "send"} {
+		if _, err := s.engine.RegisterTemplate(t.Context(),
+			tasker.TemplateSource{YAML: fmt.Sprintf(source, version, handler)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := s.viewer()
+	v.page("/templates", "invoice", "1.0.0", "2.0.0")
+	v.page("/templates?name=nobody", "No template has this name.")
+	v.page("/templates/shop/invoice?version=1.0.0", "charge", "<svg", "No task of this version is stored.")
+	v.page("/templates/shop/invoice?version=2.0.0&compare=1.0.0", "What changed since 1.0.0", "<del>", "<ins>")
+	if got := v.get("/templates/shop/nobody"); got.status != http.StatusNotFound {
+		t.Errorf("an unknown template = %d", got.status)
 	}
 }
 
@@ -262,7 +285,9 @@ func TestKeys(t *testing.T) {
 	admin.page(letter, "Discard…")
 
 	reader := s.as("reader")
-	for path, hidden := range map[string]string{task: "Cancel…", group: "A sample", "/inbox": "data-pick"} {
+	admin.page("/system", "server.listen")
+	for path, hidden := range map[string]string{task: "Cancel…", group: "A sample", "/inbox": "data-pick",
+		"/system": "server.listen"} {
 		if body := reader.page(path); strings.Contains(body, hidden) {
 			t.Errorf("a reader is offered %q at %s", hidden, path)
 		}

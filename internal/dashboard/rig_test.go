@@ -22,6 +22,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard"
 	"github.com/taskerhq/tasker/internal/dashboard/now"
 	"github.com/taskerhq/tasker/internal/dashboard/session"
+	"github.com/taskerhq/tasker/internal/dashboard/system"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/queueapi"
@@ -64,7 +65,8 @@ func serve(t *testing.T, keys ...access.Key) *server {
 	})
 	board := dashboard.New(dashboard.Options{Front: front, API: direct, Events: b.StreamEvents, History: history,
 		Sessions: session.New(session.Options{Keys: ring, Store: b}), Open: len(keys) == 0,
-		LoopbackOnly: len(keys) == 0, Version: "test"}, api)
+		LoopbackOnly: len(keys) == 0, About: system.About{Version: "test", Settings: []system.Setting{
+			{Key: "server.listen", Value: "127.0.0.1:8080", Source: "default"}}}}, api)
 	h := httptest.NewServer(board)
 	s.url = h.URL
 	t.Cleanup(func() {

@@ -73,7 +73,7 @@ var filters = []string{"actor", "key", "kind", "task", "namespace", "after", "be
 // list reads a page of the trail; a cursor is the number of the last act of the page before it.
 func (p *pages) list(r *page.Request, cursor string) (out page.List[operate.AuditRecord], err error) {
 	f := operate.AuditFilter{Actor: r.Query("actor"), KeyName: r.Query("key"), Kind: r.Query("kind"),
-		Namespace: r.Query("namespace"), Limit: acts}
+		Namespace: r.Namespace(), Limit: acts}
 	if text := r.Query("task"); text != "" {
 		if f.TaskUUID, err = uuid.Parse(text); err != nil {
 			return out, page.BadField("task", "must be the UUID of a task")

@@ -96,7 +96,7 @@ func (w webhook) At() string { return "/webhooks/" + url.PathEscape(w.Name) + "/
 
 // list reads the sources; the API has no pages of them.
 func (p *pages) list(r *page.Request, _ string) (page.List[deadletters.SourceStatus], error) {
-	got, err := p.letters.Sources(r.Context(), r.Query("namespace"))
+	got, err := p.letters.Sources(r.Context(), r.Namespace())
 	return page.List[deadletters.SourceStatus]{Items: got}, err
 }
 

@@ -1,0 +1,21 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/dashboard/system"
+)
+
+// about is what the dashboard shows of this process. Settings come without secrets.
+func about(cfg *config.Config, store backend, version string) system.About {
+	out := system.About{Version: version, Since: time.Now(), Ready: (&readiness{ask: store.Ready}).within}
+	if dsn, err := config.ParseDSN(cfg.DB.DSN); err == nil {
+		out.Store = dsn.String()
+	}
+	for _, s := range cfg.Settings() {
+		out.Settings = append(out.Settings, system.Setting{Key: s.Key, Value: fmt.Sprint(s.Value), Source: s.Source})
+	}
+	return out
+}

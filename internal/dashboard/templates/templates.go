@@ -1,0 +1,162 @@
+// Package templates is the pages about templates: the list, and one template with its steps and versions.
+package templates
+
+import (
+	"embed"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/dashboard/chart"
+	"github.com/taskerhq/tasker/internal/dashboard/live"
+	"github.com/taskerhq/tasker/internal/dashboard/page"
+)
+
+//go:embed *.html
+var files embed.FS
+
+// pages are the pages over one API.
+type pages struct {
+	api *tasker.Client
+}
+
+// Permissions of viewers; the API decides.
+var reads = []access.Permission{access.Read}
+
+// Add adds the pages to a site.
+func Add(site *page.Site, api *tasker.Client) {
+	p := &pages{api: api}
+	f := site.Family(files)
+	page.AddList(f, page.ListPage[tasker.Template, list]{
+		Page: page.Page[list]{Path: "/templates", File: "list.html", Section: "templates", Needs: reads,
+			Topics: []string{live.Clock}},
+		Rows: p.list, Show: p.showList,
+		Columns: []string{"namespace", "name", "version", "created_at", "fingerprint"},
+		Record: func(t tasker.Template) []string {
+			return []string{t.Namespace, t.Name, t.Version, t.CreatedAt.UTC().Format(time.RFC3339), t.Fingerprint}
+		},
+	})
+	page.Add(f, page.Page[one]{Path: "/templates/{namespace}/{name}", File: "template.html", Section: "templates",
+		Needs: reads, Topics: []string{live.Tasks}, Load: p.template})
+}
+
+// list is what the list shows.
+type list struct {
+	Templates []tasker.Template
+	Pager     page.Pager
+}
+
+// list reads a page of versions of templates.
+func (p *pages) list(r *page.Request, cursor string) (page.List[tasker.Template], error) {
+	got, err := p.api.Templates(r.Context(), tasker.TemplateFilter{Namespace: r.Namespace(), Name: r.Query("name"),
+		Limit: 50, Cursor: cursor})
+	if err != nil {
+		return page.List[tasker.Template]{}, err
+	}
+	return page.List[tasker.Template]{Items: got.Templates, Next: got.NextCursor}, nil
+}
+
+func (p *pages) showList(r *page.Request, of page.List[tasker.Template]) (list, error) {
+	return list{Templates: of.Items, Pager: of.Pager(r)}, nil
+}
+
+// one is what the page about one template shows.
+type one struct {
+	Template *tasker.Template
+	Versions []tasker.Template // the newest first
+	Graph    template.HTML
+	Recent   recent
+	Other    string // version that this one is compared with, "" for none
+	Diff     []line
+}
+
+// recent is what became of the newest tasks of a version.
+type recent struct {
+	Tasks, Complete, Failed int
+	Median                  time.Duration // of those that have ended; 0 for none
+}
+
+// recentTasks is the number of tasks that recent looks at, and shownVersions that of versions.
+const (
+	recentTasks   = 100
+	shownVersions = 50
+)
+
+// template reads a template, in the version of the address or the last one.
+func (p *pages) template(r *page.Request) (out one, err error) {
+	ctx, namespace, name := r.Context(), r.Path("namespace"), r.Path("name")
+	if out.Template, err = p.api.Template(ctx, namespace, name, r.Query("version")); err != nil {
+		return out, err
+	}
+	versions, err := p.api.Templates(ctx, tasker.TemplateFilter{Namespace: namespace, Name: name, Limit: shownVersions})
+	if err != nil {
+		return out, err
+	}
+	out.Versions = versions.Templates
+	slices.SortStableFunc(out.Versions, func(a, b tasker.Template) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	tasks, err := p.api.Tasks(ctx, tasker.TaskFilter{Namespace: namespace, Name: name, Version: out.Template.Version,
+		Limit: recentTasks})
+	if err != nil {
+		return out, err
+	}
+	out.Recent, out.Graph = summary(tasks.Tasks), graph(out.Template.Steps)
+	if out.Other = r.Query("compare"); out.Other != "" {
+		other, err := p.api.Template(ctx, namespace, name, out.Other)
+		if err != nil {
+			return out, err
+		}
+		out.Diff = diff(lines(other.YAML), lines(out.Template.YAML))
+	}
+	return out, nil
+}
+
+// summary counts what became of tasks.
+func summary(tasks []tasker.Task) (out recent) {
+	var took []time.Duration
+	for i := range tasks {
+		t := &tasks[i]
+		out.Tasks++
+		switch t.State {
+		case tasker.TaskComplete, tasker.TaskResolvedManually:
+			out.Complete++
+		case tasker.TaskError:
+			out.Failed++
+		}
+		if t.FinishedAt != nil {
+			took = append(took, t.FinishedAt.Sub(t.CreatedAt))
+		}
+	}
+	if len(took) > 0 {
+		slices.Sort(took)
+		out.Median = took[len(took)/2]
+	}
+	return out
+}
+
+// graph draws the steps of a template.
+func graph(steps []tasker.TemplateStep) template.HTML {
+	if len(steps) < 2 {
+		return ""
+	}
+	places := make(map[string]int, len(steps))
+	nodes := make([]chart.Node, len(steps))
+	for i := range steps {
+		places[steps[i].Name] = i
+		nodes[i] = chart.Node{Label: steps[i].Name, Mark: chart.MarkPending, State: "step " + strconv.Itoa(i+1)}
+	}
+	var edges []chart.Edge
+	for i := range steps {
+		for _, parent := range steps[i].Dependencies {
+			if from, known := places[parent]; known {
+				edges = append(edges, chart.Edge{From: from, To: i})
+			}
+		}
+	}
+	return chart.Graph(nodes, edges, chart.GraphOptions{Name: "Steps of the template"})
+}
+
+func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
