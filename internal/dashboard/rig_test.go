@@ -41,7 +41,13 @@ type server struct {
 // serve starts a server with these keys; none opens it to everybody.
 func serve(t *testing.T, keys ...access.Key) *server {
 	t.Helper()
-	b, err := node.Open(t.Context(), "sqlite:"+sqlitetest.File(t), node.Options{})
+	return serveWith(t, node.Options{}, keys...)
+}
+
+// serveWith is serve with options of the engine.
+func serveWith(t *testing.T, opts node.Options, keys ...access.Key) *server {
+	t.Helper()
+	b, err := node.Open(t.Context(), "sqlite:"+sqlitetest.File(t), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

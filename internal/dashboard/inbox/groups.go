@@ -24,6 +24,9 @@ type groupRow struct {
 	Spark template.HTML
 }
 
+// Open returns how many letters and cases are open.
+func (g groupRow) Open() int64 { return g.OpenLetters + g.OpenCases }
+
 // groups reads a page of groups. Without a state it is the open ones: what nobody has looked at yet.
 func (p *pages) groups(r *page.Request, cursor string) (page.List[deadletters.Group], error) {
 	got, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{Namespace: r.Namespace(), State: state(r),

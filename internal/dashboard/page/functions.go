@@ -42,6 +42,8 @@ func functions(s *Site) template.FuncMap {
 			}
 			return Span(b.Sub(a))
 		},
+		// share writes a share from 0 to 1 in percent.
+		"share": func(of float64) string { return rounded(of*100) + " %" },
 		"percent": func(part, whole int) string {
 			if whole <= 0 {
 				return "0 %"
