@@ -252,6 +252,16 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// TestLargeForm: a form over the limit is refused whole.
+func TestLargeForm(t *testing.T) {
+	t.Parallel()
+	v := serve(t).viewer()
+	got := v.post("/inbox/0123456789abcdef/change", "do", "note", "note", strings.Repeat("x", 5<<20))
+	if got.status != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "<main") {
+		t.Errorf("5 MiB = %d", got.status)
+	}
+}
+
 // TestKeys: viewers see and do what their key may.
 func TestKeys(t *testing.T) {
 	t.Parallel()

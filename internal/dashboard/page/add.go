@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -138,7 +139,11 @@ const formBytes = 4 << 20
 
 // parseForm reads the form of an act and checks its token.
 func (s *Site) parseForm(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, formBytes)
+	var body bytes.Buffer
+	if err := s.opts.Front.ReadBody(&body, w, r, formBytes); err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(&body)
 	if err := r.ParseForm(); err != nil {
 		return &tasker.Error{Code: tasker.CodeInvalid, Message: "the form could not be read", Err: err}
 	}

@@ -144,7 +144,7 @@ func (r *Request) cameFrom() string {
 	if err != nil || from.Host != r.http.Host || from.RequestURI() == r.http.URL.RequestURI() {
 		return ""
 	}
-	return from.RequestURI()
+	return inside(from.RequestURI())
 }
 
 // TopicList returns the topics of the page, for the layout.

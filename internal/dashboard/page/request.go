@@ -208,7 +208,7 @@ func (r *Request) Redirect(w http.ResponseWriter, to string) {
 // Back returns the page that the viewer acted on, or another one if that is unknown.
 func (r *Request) Back(otherwise string) string {
 	if current, err := url.Parse(r.http.Header.Get("HX-Current-URL")); err == nil && current.Host == r.http.Host {
-		return current.RequestURI()
+		return inside(current.RequestURI())
 	}
 	if from := r.cameFrom(); from != "" {
 		return from

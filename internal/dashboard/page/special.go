@@ -91,8 +91,8 @@ func (s *Site) SignOut(path string, signOut func(w http.ResponseWriter, r *http.
 	})
 }
 
-// inside returns an address of this server to go to after signing in: the one that was asked for, or the first page.
-// An address of another server is none.
+// inside returns an address of this server to lead to: the given one, or the first page if that is one of another
+// server.
 func inside(next string) string {
 	if !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
 		return "/"
