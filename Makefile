@@ -24,7 +24,7 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers demo screenshots clean
+.PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers demo screenshots bench-dashboard clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -167,6 +167,9 @@ bench-peers: ## Compare River, Asynq and Tasker on one PostgreSQL and one Redis
 
 demo: ## Run 10,000 real, dirty records through a workflow
 	$(GO) run ./cmd/tasker demo
+
+bench-dashboard: ## Measure the pages of the dashboard with a million tasks and a million letters
+	$(GO) test -run '^$$' -bench Pages -benchtime 20x ./internal/dashboard -objects 1000000 -timeout 1h
 
 screenshots: ## Take the pictures of docs/dashboard.md from the demos
 	$(WITH_SERVERS) -without postgres,redis,rabbitmq,kafka $(GO) test -count=1 -run TestScreenshots ./internal/dashboard \

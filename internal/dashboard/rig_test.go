@@ -32,20 +32,20 @@ import (
 
 // server is a server with the dashboard, on an engine with SQLite.
 type server struct {
-	t      *testing.T
+	t      testing.TB
 	engine *node.Node
 	url    string
 	keys   map[string]string // secrets by name
 }
 
 // serve starts a server with these keys; none opens it to everybody.
-func serve(t *testing.T, keys ...access.Key) *server {
+func serve(t testing.TB, keys ...access.Key) *server {
 	t.Helper()
 	return serveWith(t, node.Options{}, keys...)
 }
 
 // serveWith is serve with options of the engine.
-func serveWith(t *testing.T, opts node.Options, keys ...access.Key) *server {
+func serveWith(t testing.TB, opts node.Options, keys ...access.Key) *server {
 	t.Helper()
 	b, err := node.Open(t.Context(), "sqlite:"+sqlitetest.File(t), opts)
 	if err != nil {

@@ -1,0 +1,95 @@
+package dashboard_test
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+)
+
+var objects = flag.Int("objects", 10_000, "tasks, and letters, that BenchmarkPages stores")
+
+// groupsOf is the number of groups of the letters.
+const groupsOf = 500
+
+// BenchmarkPages measures how long the server takes for each page, without the looks that viewers share.
+func BenchmarkPages(b *testing.B) {
+	s := serve(b)
+	letter, group := fill(b, s)
+	s.run()
+	page, err := s.engine.Tasks(b.Context(), tasker.TaskFilter{Limit: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, path := range []string{"/", "/inbox", "/inbox?order=open", "/inbox/" + group, "/letters",
+		"/letters?text=number-0", "/letters/" + letter, "/redrives/new?groups=" + group, "/tasks", "/tasks?view=error",
+		"/tasks?name=job", "/tasks/" + page.Tasks[0].TaskUUID.String(), "/queues", "/workers", "/audit", "/system"} {
+		b.Run(strings.NewReplacer(letter, "ID", group, "ID", page.Tasks[0].TaskUUID.String(), "ID").Replace(path),
+			func(b *testing.B) {
+				n := 0
+				for b.Loop() {
+					n++
+					address := s.url + path + "?" + fmt.Sprint("unshared=", n)
+					if strings.Contains(path, "?") {
+						address = s.url + path + "&" + fmt.Sprint("unshared=", n)
+					}
+					load(b, address)
+				}
+			})
+	}
+}
+
+// load loads a page.
+func load(b *testing.B, address string) {
+	b.Helper()
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		b.Fatalf("%s = %d, %v", address, resp.StatusCode, err)
+	}
+	b.ReportMetric(float64(n)/1024, "KiB/page")
+}
+
+// fill stores tasks and letters, and returns a letter and its group.
+func fill(b *testing.B, s *server) (letter, group string) {
+	b.Helper()
+	for from := 0; from < *objects; from += 1000 {
+		tasks := make([]tasker.TaskRequest, min(1000, *objects-from))
+		for i := range tasks {
+			tasks[i] = tasker.TaskRequest{TaskType: "job", Context: []byte(`{"n": 1}`)}
+		}
+		if _, err := s.engine.SubmitTasks(b.Context(), tasker.SubmitRequest{Tasks: tasks}); err != nil {
+			b.Fatal(err)
+		}
+		reports := make([]deadletters.Report, len(tasks))
+		for i := range reports {
+			kind := (from + i) % groupsOf
+			reports[i] = dead("it failed", fmt.Sprintf(`{"text": "number-%d", "kind": %d}`, from+i, kind))
+			reports[i].Failure.Type = "Kind" + string(rune('A'+kind/26)) + string(rune('a'+kind%26))
+			reports[i].MessageID = fmt.Sprint("m-", from+i)
+		}
+		got, err := s.engine.DeadLetters().Report(b.Context(), deadletters.ReportRequest{Source: "billing",
+			Reports: reports})
+		if err != nil {
+			b.Fatal(err)
+		}
+		letter, group = got[0].LetterUUID.String(), got[0].GroupID
+	}
+	if err := s.engine.RunOnce(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return letter, group
+}
