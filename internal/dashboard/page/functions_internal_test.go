@@ -9,7 +9,8 @@ import (
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ got, want string }{
-		{Number(0), "0"}, {Number(999), "999"}, {Number(1248), "1\u202f248"}, {Number(int64(-1234567)), "−1\u202f234\u202f567"},
+		{Number(0), "0"}, {Number(999), "999"}, {Number(1248), "1\u202f248"},
+		{Number(int64(-1234567)), "−1\u202f234\u202f567"},
 		{Number(0.5), "0.50"}, {Number(12.34), "12.3"}, {Number(1234.5), "1\u202f235"}, {Number(math.NaN()), "–"},
 		{Bytes(0), "0 B"}, {Bytes(1023), "1023 B"}, {Bytes(1536), "1.5 KiB"}, {Bytes(5 << 30), "5.0 GiB"},
 		{Span(0), "0 s"}, {Span(time.Microsecond), "< 1 ms"}, {Span(340 * time.Millisecond), "340 ms"},
