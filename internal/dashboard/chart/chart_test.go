@@ -106,7 +106,8 @@ func harmless(t *testing.T, name string, drawing template.HTML) {
 	}
 }
 
-var hostile = []string{"", `"><script>alert(1)</script>`, `' onload='x`, "</title></svg>", "\u202eabc\u2066",
+var hostile = []string{"#\xee", "/\uffff",
+	"", `"><script>alert(1)</script>`, `' onload='x`, "</title></svg>", "\u202eabc\u2066",
 	"\x00\x1b[2J",
 	strings.Repeat("W", 10_000), strings.Repeat("a\u0301\u0301\u0301\u0301", 500), "\xff\xfe", "javascript:alert(1)",
 	"//elsewhere.example", "/\\elsewhere.example", "مرحبا", "a\n\tb", "&amp;", "url(#x)"}

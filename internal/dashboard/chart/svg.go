@@ -110,7 +110,7 @@ func clean(s string, limit int) string {
 			continue
 		case unicode.Is(unicode.Cf, r) && r != '\u200d' && r != '\u200c':
 			continue
-		case unicode.In(r, unicode.Cc, unicode.Co, unicode.Cs):
+		case unicode.In(r, unicode.Cc, unicode.Co, unicode.Cs), unicode.Is(unicode.Noncharacter_Code_Point, r):
 			r = utf8.RuneError
 		}
 		if count >= limit {
@@ -176,7 +176,7 @@ func runeWidth(r rune) int {
 // local returns href if it stays on this server, else "".
 func local(href string) string {
 	for _, r := range href {
-		if r <= ' ' || r == 0x7f || r == '\\' {
+		if r <= ' ' || r == 0x7f || r == '\\' || r == utf8.RuneError || unicode.Is(unicode.Noncharacter_Code_Point, r) {
 			return ""
 		}
 	}
