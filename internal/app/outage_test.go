@@ -208,6 +208,7 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 		"GET /api/v1/tasks/{id}":    {queued, ""},
 		"DELETE /api/v1/tasks/{id}": {queued, ""},
 		"GET /api/v1/queue/stats":   {"/api/v1/queue/stats", ""},
+		"GET /v1/routes":            {"/v1/routes", ""},
 		"GET /api/v1/dlq":           {"/api/v1/dlq", ""},
 		"GET /api/v1/dlq/patterns":  {"/api/v1/dlq/patterns", ""},
 		"POST /api/v1/dlq/{task_id}/replay": {"/api/v1/dlq/" + receipt.TaskUUID.String() + "/replay",

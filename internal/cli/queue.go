@@ -17,10 +17,10 @@ import (
 func newQueue(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
-		Short: "Show the queue and the position of a task",
+		Short: "Show the queue, its routes, and the position of a task",
 	}
 	s.connectFlags(cmd)
-	cmd.AddCommand(newQueueStats(s), newQueueList(s), newQueuePosition(s))
+	cmd.AddCommand(newQueueStats(s), newQueueRoutes(s), newQueueList(s), newQueuePosition(s))
 	return cmd
 }
 

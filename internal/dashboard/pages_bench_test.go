@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
@@ -32,14 +34,20 @@ func BenchmarkPages(b *testing.B) {
 		b.Run(strings.NewReplacer(letter, "ID", group, "ID", page.Tasks[0].TaskUUID.String(), "ID").Replace(path),
 			func(b *testing.B) {
 				n := 0
+				var took []time.Duration
 				for b.Loop() {
 					n++
+					began := time.Now()
 					address := s.url + path + "?" + fmt.Sprint("unshared=", n)
 					if strings.Contains(path, "?") {
 						address = s.url + path + "&" + fmt.Sprint("unshared=", n)
 					}
 					load(b, address)
+					took = append(took, time.Since(began))
 				}
+				slices.Sort(took)
+				b.ReportMetric(took[len(took)/2].Seconds()*1e3, "p50-ms")
+				b.ReportMetric(took[len(took)-1].Seconds()*1e3, "max-ms")
 			})
 	}
 }

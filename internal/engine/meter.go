@@ -25,9 +25,10 @@ type meter struct {
 	mu         sync.Mutex
 	kinds      map[string]*rate.Service // by kind of worker
 	namespaces map[string]*activity
-	ends       rate.Outcomes // of attempts, by worker
-	stored     rate.Service  // tasks stored, by the time that storing took
-	probes     rate.Window   // of failed workers, by minute
+	routes     map[int64]*rate.Window // steps handed out, by route
+	ends       rate.Outcomes          // of attempts, by worker
+	stored     rate.Service           // tasks stored, by the time that storing took
+	probes     rate.Window            // of failed workers, by minute
 }
 
 var _ Observer = (*meter)(nil)
@@ -36,6 +37,7 @@ var _ Observer = (*meter)(nil)
 const (
 	meteredKinds      = 10_000
 	meteredNamespaces = 200
+	meteredRoutes     = 1000
 	otherNamespaces   = "\x00others" // no namespace has this name
 )
 
@@ -43,6 +45,7 @@ const (
 // first transaction.
 func newMeter(next Observer, moved func(n int)) *meter {
 	return &meter{next: next, moved: moved, kinds: map[string]*rate.Service{}, namespaces: map[string]*activity{},
+		routes: map[int64]*rate.Window{},
 		probes: rate.NewWindow(time.Minute, 60)}
 }
 
@@ -62,6 +65,9 @@ func newActivity() *activity {
 	return &activity{completed: second(), failed: second(), runs: second(), runMillis: second(), handed: second(),
 		notStarted: minute(), lapsed: minute()}
 }
+
+// newRouteWindow returns a window of a minute in few slots, because there may be many routes.
+func newRouteWindow() rate.Window { return rate.NewWindow(5*time.Second, 12) }
 
 // namespace returns the activity of a namespace. The caller holds mu.
 func (m *meter) namespace(namespace string) *activity {
@@ -121,9 +127,7 @@ func (m *meter) measure(c *Commit) {
 	}
 	m.measureHanded(c)
 	route := m.ofRoute(c.Names)
-	for _, h := range c.Handed {
-		route(h.RouteID).handed.Add(now, 1)
-	}
+	m.measureRoutes(c, route)
 	for i := range c.Ended {
 		e := &c.Ended[i]
 		a := route(e.RouteID)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,6 +31,7 @@ type report struct {
 	Kinds      map[string]float64        `json:"kinds,omitempty"`  // rates, by kind of worker
 	Namespaces map[string]measuredCounts `json:"spaces,omitempty"` // by namespace
 	Probes     int                       `json:"probes,omitempty"` // failed in the last hour
+	Routes     map[int64]int             `json:"routes,omitempty"` // steps handed out in the last minute, by route
 }
 
 // measuredCounts are the counts of a namespace: of the last minute, and of the last hour.
@@ -52,8 +52,9 @@ const (
 	reportKept      = 4 * ReportInterval
 	reportForgotten = time.Hour
 	reportPrefix    = "measured/"
-	// reportedKinds bounds a note.
-	reportedKinds = 200
+	// reportedKinds and reportedRoutes bound a note.
+	reportedKinds  = 200
+	reportedRoutes = 200
 )
 
 // ShareMeasurements stores the measurements of this process for the others and reads theirs. It does nothing on a store
@@ -182,29 +183,35 @@ func (a *activity) count(at int64) measuredCounts {
 }
 
 // report returns the measurements of this process.
-// Beyond reportedKinds only the busiest kinds of workers are in it.
+// Beyond reportedKinds and reportedRoutes only the busiest kinds of workers, and routes, are in it.
 func (m *meter) report(now task.Instant) report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := report{At: now, Since: m.since, Kinds: map[string]float64{}, Namespaces: map[string]measuredCounts{},
-		Probes: m.probes.Sum(int64(now))}
+		Probes: m.probes.Sum(int64(now)), Routes: m.sumRoutes(now)}
 	for kind, s := range m.kinds {
 		if rate := s.PerSecond(now); rate > 0 {
 			r.Kinds[kind] = rate
 		}
 	}
-	busiest := slices.SortedFunc(maps.Keys(r.Kinds), func(a, b string) int {
-		return cmp.Or(cmp.Compare(r.Kinds[b], r.Kinds[a]), strings.Compare(a, b))
-	})
-	for _, kind := range busiest[min(len(busiest), reportedKinds):] {
-		delete(r.Kinds, kind)
-	}
+	keepHighest(r.Kinds, reportedKinds)
+	keepHighest(r.Routes, reportedRoutes)
 	for namespace, a := range m.namespaces {
 		if c := a.count(int64(now)); c != (measuredCounts{}) {
 			r.Namespaces[namespace] = c
 		}
 	}
 	return r
+}
+
+// keepHighest deletes all entries but those with the n highest values.
+func keepHighest[K, V cmp.Ordered](of map[K]V, n int) {
+	highest := slices.SortedFunc(maps.Keys(of), func(a, b K) int {
+		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b))
+	})
+	for _, key := range highest[min(len(highest), n):] {
+		delete(of, key)
+	}
 }
 
 // measured adds up the measurements of all processes in the namespaces that a filter lets pass.

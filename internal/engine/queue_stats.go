@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/feed"
@@ -49,7 +50,7 @@ const (
 )
 
 // queueSample is a sample of the whole queue, kept for a short time.
-// All fields but counted are fixed once it is taken, so readers share it without a lock.
+// All fields below mu aside, they are fixed once it is taken, so readers share it without a lock.
 type queueSample struct {
 	at     task.Instant
 	counts map[int64]int
@@ -61,36 +62,52 @@ type queueSample struct {
 
 	mu      sync.Mutex
 	counted map[string]*feed.QueueCount // by namespaces; see countOf
+	stats   []RouteStats                // see byRoute; nil: not computed yet
 }
 
 // queueSamples keeps the last sample, so that readers cost the store a small part of its time, however many there are.
 type queueSamples struct {
-	turn  chan struct{} // holds a token while a sample is taken; its holder owns the fields below
-	last  *queueSample
+	turn  chan struct{} // holds a token while a sample is taken; its holder owns until
+	last  atomic.Pointer[queueSample]
 	until task.Instant
 }
 
+// queueSampleKept is how long readers get the last sample while the next one is taken, which takes more than a second
+// for a queue of a million steps.
+const queueSampleKept = time.Minute
+
 // queueSample returns a sample of the queue that is not older than a second, or twenty times the time that taking it
 // costs.
-// Concurrent callers wait for one sample. An error is not kept: the next caller tries again.
+// While somebody takes the next sample, other callers get the last one, or wait if it is older than queueSampleKept.
+// An error is not kept: the next caller tries again.
 func (e *Engine) queueSample(ctx context.Context) (*queueSample, error) {
 	k := &e.queueSamples
 	select {
 	case k.turn <- struct{}{}:
-		defer func() { <-k.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	default:
+		if last := k.last.Load(); last != nil {
+			if age := e.instant().Sub(last.at); age >= 0 && age < queueSampleKept {
+				return last, nil
+			}
+		}
+		select {
+		case k.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
+	defer func() { <-k.turn }()
 	began := e.instant()
-	if k.last != nil && began < k.until && began >= k.last.at {
-		return k.last, nil
+	if last := k.last.Load(); last != nil && began < k.until && began >= last.at {
+		return last, nil
 	}
 	g, err := e.takeSample(ctx, began)
 	if err != nil {
 		return nil, err
 	}
 	now := e.instant()
-	k.last, k.until = g, now.Add(max(recount, recountShare*now.Sub(began)))
+	k.last.Store(g)
+	k.until = now.Add(max(recount, recountShare*now.Sub(began)))
 	return g, nil
 }
 

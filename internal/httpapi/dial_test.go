@@ -153,6 +153,11 @@ func verbs() map[string]func(context.Context, everything) (any, error) {
 		"QueueStatsOf": func(c ctx, b backend) (any, error) {
 			return b.QueueStats(c, queueapi.QueueFilter{Namespaces: []string{"a", "b c"}})
 		},
+		"Routes": func(c ctx, b backend) (any, error) { return b.Routes(c, queueapi.RouteFilter{}) },
+		"RoutesOf": func(c ctx, b backend) (any, error) {
+			return b.Routes(c, queueapi.RouteFilter{Namespaces: []string{"a", "b c"}, Show: queueapi.ShowStuck, Limit: 7,
+				Cursor: "0-1-2"})
+		},
 		"Drain": func(c ctx, b backend) (any, error) {
 			return b.Drain(c, tasker.DrainRequest{WorkerID: workerID, Final: true})
 		},

@@ -74,6 +74,16 @@ func (f *fake) CancelQueueTask(ctx context.Context, id uuid.UUID,
 		WorkerNotified: true, NotifiedBy: &noon}, f.noteOf(ctx, id, req)
 }
 
+func (f *fake) Routes(_ context.Context, filter queueapi.RouteFilter) (*queueapi.RoutePage, error) {
+	if err := f.note(filter); err != nil || filter.Cursor == "end" {
+		return &queueapi.RoutePage{}, err
+	}
+	age := 12.5
+	return &queueapi.RoutePage{At: noon, NextCursor: "0-1-2", Routes: []queueapi.Route{{Namespace: "default",
+		Handler: "import", Capabilities: []string{"gpu"}, Depth: 7, OldestAgeSeconds: &age, P50AgeSeconds: &age,
+		P95AgeSeconds: &age, Why: "no live worker serves it"}}}, nil
+}
+
 func (f *fake) QueueStats(_ context.Context, filter queueapi.QueueFilter) (*queueapi.QueueStats, error) {
 	age, load := 12.5, 5000
 	return &queueapi.QueueStats{At: noon,

@@ -117,6 +117,7 @@ func examples() []example {
 		{"retry-execution", "POST", "/api/v1/executions/" + taskID.String() + "/retry", `{"reason":"fixed"}`, 200,
 			`"action_ref":"import"`},
 		{"get-queue-stats", "GET", "/api/v1/queue/stats?namespace=default", "", 200, `"total_depth":7`},
+		{"list-routes", "GET", "/v1/routes?show=stuck&limit=10", "", 200, `"why":"no live worker serves it"`},
 		{"register-queue-worker", "POST", "/api/v1/workers/register", `{"capabilities":["gpu"],"capacity":5,"host":"h"}`, 200,
 			`"poll_interval_seconds":1`},
 		{"poll-queue", "POST", queueWorker + "/poll", `{"available_capacity":3}`, 200, `"visibility_timeout_until"`},

@@ -272,7 +272,7 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 	if err != nil {
 		return "", "", ToError(err)
 	}
-	serving, idle := x.serving(workers, route)
+	serving, idle := x.b.serving(workers, route)
 	where := routeText(route)
 	if serving == 0 {
 		why = fmt.Sprintf("It has been ready since %s, but no live worker serves %s", clock(s.ReadyAt), where)
@@ -292,7 +292,7 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 
 // serving counts the workers that take steps of a route, and names those that match it but take none.
 // A worker that matches and takes none is the usual answer to "my workers run, why does the step wait?".
-func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving int, idle string) {
+func (b *Backend) serving(workers []*task.Worker, route *task.Route) (serving int, idle string) {
 	var draining, cordoned, unhealthy, broken int
 	for _, w := range workers {
 		switch {
@@ -305,7 +305,7 @@ func (x *explainer) serving(workers []*task.Worker, route *task.Route) (serving 
 			cordoned++
 		case w.State == task.WorkerUnhealthy:
 			unhealthy++
-		case w.State == task.WorkerActive && x.b.engine.BreakerOf(w) == task.BreakerOpen:
+		case w.State == task.WorkerActive && b.engine.BreakerOf(w) == task.BreakerOpen:
 			broken++
 		case w.State == task.WorkerActive:
 			serving++

@@ -88,6 +88,16 @@ func (s server) CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCanc
 		Path: queueTasks + "/" + id.String(), Query: url.Values(q)})
 }
 
+// Routes implements Backend.
+func (s server) Routes(ctx context.Context, f RouteFilter) (*RoutePage, error) {
+	q := query.Values{"namespace": f.Namespaces}
+	q.Set("show", string(f.Show))
+	q.SetInt("limit", f.Limit)
+	q.Set("cursor", f.Cursor)
+	return fetch[RoutePage](ctx, s.client, tasker.Request{Verb: "list routes", Method: http.MethodGet, Path: "/v1/routes",
+		Query: url.Values(q)})
+}
+
 // QueueStats implements Backend.
 func (s server) QueueStats(ctx context.Context, f QueueFilter) (*QueueStats, error) {
 	return fetch[QueueStats](ctx, s.client, tasker.Request{Verb: "get queue stats", Method: http.MethodGet,

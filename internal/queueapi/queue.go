@@ -24,6 +24,8 @@ type Backend interface {
 	CancelQueueTask(ctx context.Context, id uuid.UUID, req QueueCancel) (*QueueCancelled, error)
 	// QueueStats counts the tasks in the queue. The numbers may be some seconds old.
 	QueueStats(ctx context.Context, filter QueueFilter) (*QueueStats, error)
+	// Routes returns a page of routes with their queues: those that nobody serves first, then by the longest wait.
+	Routes(ctx context.Context, filter RouteFilter) (*RoutePage, error)
 }
 
 // QueueStatus is the state of a task in the words of the queue.

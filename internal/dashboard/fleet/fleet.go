@@ -32,44 +32,17 @@ var (
 func Add(site *page.Site, api *tasker.Client) {
 	p := &pages{api: api, queue: queueapi.Of(api)}
 	f := site.Family(templates)
-	page.Add(f, page.Page[queuePage]{Path: "/queues", File: "queues.html", Section: "queues", Needs: reads,
-		Topics: []string{live.Clock}, Load: p.queues})
+	page.AddList(f, page.ListPage[queueapi.Route, queuePage]{
+		Page: page.Page[queuePage]{Path: "/queues", File: "queues.html", Section: "queues", Needs: reads,
+			Topics: []string{live.Clock}},
+		Rows: p.routes, Show: p.queues, Record: routeRecord,
+		Columns: []string{"namespace", "handler", "capabilities", "depth", "oldest_age_seconds", "p50_age_seconds",
+			"p95_age_seconds", "assigned", "executing", "claimed_per_minute", "workers", "why"}})
 	page.Add(f, page.Page[workerList]{Path: "/workers", File: "workers.html", Section: "workers", Needs: reads,
 		Topics: []string{live.Clock}, Load: p.workers})
 	page.Add(f, page.Page[workerPage]{Path: "/workers/{worker}", File: "worker.html", Section: "workers", Needs: reads,
 		Topics: []string{live.Clock}, Load: p.worker})
 	f.Act("/workers/{worker}/act", operates, p.act)
-}
-
-// queuePage is what the page about the queue shows.
-type queuePage struct {
-	Stats  *queueapi.QueueStats
-	Levels []level // the highest priority first
-	// Unserved reports that steps wait and no worker is there to take them.
-	Unserved bool
-}
-
-// level is the queue of one priority.
-type level struct {
-	Name string
-	queueapi.QueueOfPriority
-}
-
-// queues reads how the queue stands.
-func (p *pages) queues(r *page.Request) (out queuePage, err error) {
-	filter := queueapi.QueueFilter{}
-	if namespace := r.Query("namespace"); namespace != "" {
-		filter.Namespaces = []string{namespace}
-	}
-	if out.Stats, err = p.queue.QueueStats(r.Context(), filter); err != nil {
-		return out, err
-	}
-	for name, q := range out.Stats.Queues {
-		out.Levels = append(out.Levels, level{name, q})
-	}
-	slices.SortFunc(out.Levels, func(a, b level) int { return b.Level - a.Level })
-	out.Unserved = out.Stats.Queue.TotalDepth > 0 && out.Stats.Workers.Active == 0
-	return out, nil
 }
 
 // workerList is what the list of workers shows.

@@ -118,6 +118,9 @@ func (p *pages) queues(r *page.Request, out *first) (err error) {
 		add(broken, "lost", "No worker takes steps", page.Plural(s.Queue.TotalDepth, "step")+" wait", "/workers",
 			"See the workers")
 	}
+	if err := p.stuck(r, out); err != nil {
+		return err
+	}
 	if s.Backpressure.State != "open" {
 		add(broken, "halted", "Submissions are refused", "Too much waits: "+s.Backpressure.State, "/queues", "See the queue")
 	}
@@ -128,6 +131,28 @@ func (p *pages) queues(r *page.Request, out *first) (err error) {
 	if n := s.Workers.Unhealthy + s.Workers.CircuitOpen; n > 0 {
 		add(fresh, "warning", page.Plural(n, "worker")+" in trouble", "unhealthy, or with an open circuit breaker",
 			"/workers", "See the workers")
+	}
+	return nil
+}
+
+// stuck looks for routes on which steps wait and that no worker serves. Where no worker is active at all, one line says
+// so.
+func (p *pages) stuck(r *page.Request, out *first) error {
+	if out.Stats.Workers.Active == 0 {
+		return nil
+	}
+	got, err := p.queue.Routes(r.Context(), queueapi.RouteFilter{Show: queueapi.ShowStuck, Limit: shownOfKind})
+	if err != nil {
+		return err
+	}
+	for i := range got.Routes {
+		q := &got.Routes[i]
+		n := need{Urgency: broken, State: "lost", What: "No worker takes steps of " + q.Handler, URL: "/queues?show=stuck",
+			Act: "See the queue", At: got.At, Detail: page.Plural(q.Depth, "step") + " wait in " + q.Namespace}
+		if q.OldestAgeSeconds != nil {
+			n.At = got.At.Add(-time.Duration(*q.OldestAgeSeconds * float64(time.Second)))
+		}
+		out.Needs = append(out.Needs, n)
 	}
 	return nil
 }

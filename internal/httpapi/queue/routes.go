@@ -60,6 +60,8 @@ func Routes(api *endpoint.API, backend Backend, workers *taskworker.Verbs) {
 	endpoint.Add(api, del("/api/v1/tasks/{id}", "cancel-queue-task", "Cancel a task and report who is notified", cancel,
 		conflicts), f.cancelQueueTask)
 	endpoint.Add(api, get("/api/v1/queue/stats", "get-queue-stats", "Get queue statistics", read, limited), f.queueStats)
+	endpoint.Add(api, get("/v1/routes", "list-routes", "List the queues by route, those that nobody serves first", read,
+		0), f.listRoutes)
 
 	// Workers, with the handlers of package taskworker. A worker may drain itself; an operator may drain any.
 	endpoint.Add(api, post("/api/v1/workers/register", "register-queue-worker", "Register a worker of the queue", work,

@@ -1,0 +1,82 @@
+package fleet
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/dashboard/page"
+	"github.com/taskerhq/tasker/internal/queueapi"
+)
+
+// queuePage is what the page about the queue shows.
+type queuePage struct {
+	Stats  *queueapi.QueueStats
+	Levels []level // the highest priority first
+	Routes []queueapi.Route
+	Tabs   []page.Tab
+	Pager  page.Pager
+	// Unserved reports that steps wait and no worker is there to take them.
+	Unserved bool
+}
+
+// level is the queue of one priority.
+type level struct {
+	Name string
+	queueapi.QueueOfPriority
+}
+
+// shows are the selections of routes, by the name that the address has.
+var shows = []struct {
+	title string
+	name  queueapi.RouteShow
+}{{"All routes", ""}, {"Steps wait", queueapi.ShowWaiting}, {"Nobody serves them", queueapi.ShowStuck}}
+
+// routes reads a page of routes.
+func (p *pages) routes(r *page.Request, cursor string) (page.List[queueapi.Route], error) {
+	filter := queueapi.RouteFilter{Show: queueapi.RouteShow(r.Query("show")), Limit: 50, Cursor: cursor}
+	if namespace := r.Query("namespace"); namespace != "" {
+		filter.Namespaces = []string{namespace}
+	}
+	got, err := p.queue.Routes(r.Context(), filter)
+	if err != nil {
+		return page.List[queueapi.Route]{}, err
+	}
+	return page.List[queueapi.Route]{Items: got.Routes, Next: got.NextCursor}, nil
+}
+
+// queues reads how the queue stands as a whole.
+func (p *pages) queues(r *page.Request, of page.List[queueapi.Route]) (queuePage, error) {
+	out := queuePage{Routes: of.Items, Pager: of.Pager(r)}
+	filter := queueapi.QueueFilter{}
+	if namespace := r.Query("namespace"); namespace != "" {
+		filter.Namespaces = []string{namespace}
+	}
+	var err error
+	if out.Stats, err = p.queue.QueueStats(r.Context(), filter); err != nil {
+		return out, err
+	}
+	for name, q := range out.Stats.Queues {
+		out.Levels = append(out.Levels, level{name, q})
+	}
+	slices.SortFunc(out.Levels, func(a, b level) int { return b.Level - a.Level })
+	out.Unserved = out.Stats.Queue.TotalDepth > 0 && out.Stats.Workers.Active == 0
+	for _, s := range shows {
+		out.Tabs = append(out.Tabs, page.Tab{Title: s.title, URL: r.URL("show", string(s.name)),
+			Here: r.Query("show") == string(s.name)})
+	}
+	return out, nil
+}
+
+// routeRecord is a route as a row of CSV.
+func routeRecord(r queueapi.Route) []string {
+	age := func(seconds *float64) string {
+		if seconds == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*seconds, 'f', 3, 64)
+	}
+	return []string{r.Namespace, r.Handler, strings.Join(r.Capabilities, " "), strconv.Itoa(r.Depth),
+		age(r.OldestAgeSeconds), age(r.P50AgeSeconds), age(r.P95AgeSeconds), strconv.Itoa(r.Assigned),
+		strconv.Itoa(r.Executing), strconv.Itoa(r.ClaimedPerMinute), strconv.Itoa(r.Workers), r.Why}
+}

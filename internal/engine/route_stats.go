@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// RouteStats is how the queue of one route stands.
+type RouteStats struct {
+	Route task.Route
+	Ready int // steps that wait for a worker
+	// Oldest is when the longest-waiting ready step became ready; 0: none is.
+	Oldest task.Instant
+	// P50 and P95 are the waits so far that half, and 95 %, of the ready steps do not exceed.
+	P50, P95            time.Duration
+	Assigned, Executing int // steps held by workers
+	Handed              int // steps given to workers in the last minute
+}
+
+// RouteCensus is how the queues of routes stand at one time.
+type RouteCensus struct {
+	At task.Instant
+	// Sampled reports that P50 and P95 come from a sample of the queue; Capped, that more steps wait than were counted.
+	Sampled, Capped bool
+	Routes          []RouteStats // in no order
+}
+
+// RouteCensus returns how the queues stand of the routes of some namespaces or, with none named, of all. It counts no
+// more often than QueueStats does, so the numbers may be some seconds old, but for Handed.
+func (e *Engine) RouteCensus(ctx context.Context, namespaces []string) (*RouteCensus, error) {
+	g, err := e.queueSample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := g.byRoute(ctx, e); err != nil {
+		return nil, err
+	}
+	handed, pass := e.handedByRoute(e.instant()), passing(namespaces)
+	out := &RouteCensus{At: g.at, Sampled: g.stride > 1, Capped: g.capped}
+	for _, s := range g.stats {
+		if pass(s.Route.Namespace) {
+			s.Handed = handed[s.Route.ID]
+			out.Routes = append(out.Routes, s)
+		}
+	}
+	return out, nil
+}
+
+// byRoute computes the statistics of routes, once for each sample. A sample may lack the steps of a short queue beside
+// long ones, so the longest-waiting steps are read from the store, for as many routes as a Census reads.
+func (g *queueSample) byRoute(ctx context.Context, e *Engine) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stats != nil {
+		return nil
+	}
+	at := make(map[int64]*RouteStats, len(g.routes))
+	stats := make([]RouteStats, len(g.routes))
+	for i, r := range g.routes {
+		stats[i] = RouteStats{Route: *r, Ready: g.counts[r.ID]}
+		at[r.ID] = &stats[i]
+	}
+	ages := map[int64][]time.Duration{}
+	for _, s := range g.sample {
+		r := at[s.Route]
+		if r == nil || r.Ready == 0 {
+			continue
+		}
+		ages[s.Route] = append(ages[s.Route], max(g.at.Sub(s.ReadyAt), 0))
+		if r.Oldest == 0 || s.ReadyAt < r.Oldest {
+			r.Oldest = s.ReadyAt
+		}
+	}
+	for _, c := range g.leased {
+		switch r := at[c.Route]; {
+		case r == nil:
+		case c.State == task.StepAssigned:
+			r.Assigned += c.Steps
+		default:
+			r.Executing += c.Steps
+		}
+	}
+	exact := MaxRoutes
+	for i := range stats {
+		r := &stats[i]
+		list := ages[r.Route.ID]
+		slices.Sort(list)
+		r.P50, r.P95 = quantile(list, 0.5), quantile(list, 0.95)
+		if r.Ready == 0 || g.stride == 1 || exact == 0 {
+			continue
+		}
+		exact--
+		oldest, err := e.oldest(ctx, r.Route.ID)
+		if err != nil {
+			return err
+		}
+		if oldest != 0 && (r.Oldest == 0 || oldest < r.Oldest) {
+			r.Oldest = oldest
+		}
+	}
+	g.stats = stats
+	return nil
+}
+
+// handedByRoute returns how many steps workers took in the last minute, by route, from all processes.
+func (e *Engine) handedByRoute(now task.Instant) map[int64]int {
+	out := e.meter.handedByRoute(now)
+	e.peerReports.each(now, func(r *report) {
+		for route, n := range r.Routes {
+			out[route] += n
+		}
+	})
+	return out
+}
+
+// handedByRoute returns how many steps this process handed out in the last minute, by route, and forgets routes on
+// which it handed out none.
+func (m *meter) handedByRoute(now task.Instant) map[int64]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sumRoutes(now)
+}
+
+// sumRoutes is handedByRoute for a caller that holds mu.
+func (m *meter) sumRoutes(now task.Instant) map[int64]int {
+	out := make(map[int64]int, len(m.routes))
+	for route, w := range m.routes {
+		if n := w.Sum(int64(now)); n > 0 {
+			out[route] = n
+		} else {
+			delete(m.routes, route)
+		}
+	}
+	return out
+}
+
+// measureRoutes counts the steps handed out, by namespace and by route. Neighbours mostly have one route. The caller
+// holds mu.
+func (m *meter) measureRoutes(c *Commit, activityOf func(route int64) *activity) {
+	for i := 0; i < len(c.Handed); {
+		route, n := c.Handed[i].RouteID, 0
+		for ; i < len(c.Handed) && c.Handed[i].RouteID == route; i++ {
+			n++
+		}
+		activityOf(route).handed.Add(int64(c.At), n)
+		w := m.routes[route]
+		if w == nil {
+			if len(m.routes) >= meteredRoutes {
+				continue
+			}
+			fresh := newRouteWindow()
+			w = &fresh
+			m.routes[route] = w
+		}
+		w.Add(int64(c.At), n)
+	}
+}

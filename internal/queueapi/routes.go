@@ -1,0 +1,49 @@
+package queueapi
+
+import "time"
+
+// RouteShow selects routes by what their queue does.
+type RouteShow string
+
+// The selections; none selects all routes.
+const (
+	ShowWaiting RouteShow = "waiting" // steps wait on them
+	ShowStuck   RouteShow = "stuck"   // steps wait on them, and no worker takes any
+)
+
+// RouteFilter selects routes. A zero field does not restrict.
+type RouteFilter struct {
+	Namespaces []string
+	Show       RouteShow
+	Limit      int // 1 to 1,000; 0: 50
+	Cursor     string
+}
+
+// RoutePage is a page of routes. The numbers of steps may be some seconds old; those of workers, and the rate, are of
+// now.
+type RoutePage struct {
+	At         time.Time `json:"at" doc:"Time of the count."`
+	Routes     []Route   `json:"routes"`
+	Sampled    bool      `json:"sampled" doc:"Whether the percentiles come from a sample of a long queue."`
+	Capped     bool      `json:"capped" doc:"Whether more steps wait than were counted."`
+	NextCursor string    `json:"next_cursor,omitempty"`
+}
+
+// Route is a queue: the steps of one handler that the same workers may take.
+type Route struct {
+	Namespace    string   `json:"namespace"`
+	Handler      string   `json:"handler"`
+	Capabilities []string `json:"capabilities" doc:"Capabilities that a worker must have."`
+
+	Depth            int      `json:"depth" doc:"Steps that wait for a worker."`
+	OldestAgeSeconds *float64 `json:"oldest_age_seconds" doc:"Longest wait so far; null if none waits."`
+	P50AgeSeconds    *float64 `json:"p50_age_seconds" doc:"Wait so far that half of the waiting steps do not exceed."`
+	P95AgeSeconds    *float64 `json:"p95_age_seconds" doc:"Wait so far that 95 % of the waiting steps do not exceed."`
+	Assigned         int      `json:"assigned" doc:"Steps leased to workers that have not begun."`
+	Executing        int      `json:"executing" doc:"Steps that workers run."`
+	ClaimedPerMinute int      `json:"claimed_per_minute" doc:"Steps that workers took in the last minute."`
+	Workers          int      `json:"workers" doc:"Workers that take steps of the route."`
+	Slots            int      `json:"slots" doc:"Steps that these workers can hold; they may serve other routes as well. 0: not bounded."`
+	FreeSlots        int      `json:"free_slots" doc:"Slots that are free."`
+	Why              string   `json:"why,omitempty" doc:"Why nothing moves although steps wait."`
+}
