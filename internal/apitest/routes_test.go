@@ -37,9 +37,11 @@ func testRoutes(t *testing.T, s *server) {
 	}
 	eventually(t, "the count is new", func() bool {
 		var err error
-		page, err = s.Routes(s.ctx, queueapi.RouteFilter{})
+		if page, err = s.Routes(s.ctx, queueapi.RouteFilter{}); err != nil {
+			return false
+		}
 		plain := of("plain")
-		return err == nil && plain.Depth == 3 && plain.Assigned+plain.Executing == 2 && of("render").Depth == 2 &&
+		return plain.Depth == 3 && plain.Assigned+plain.Executing == 2 && of("render").Depth == 2 &&
 			of("print").Depth == 1
 	})
 	if r := of("plain"); r.Workers != 1 || r.Slots != 2 || r.FreeSlots != 0 || r.ClaimedPerMinute != 2 ||
