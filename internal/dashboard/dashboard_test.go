@@ -51,6 +51,15 @@ func TestPages(t *testing.T) {
 	v.page("/letters", letter)
 	v.page("/letters?text=expired", letter)
 	v.page("/letters/"+letter, "9007199254740993", "tenant", "acme", "Send back…", "Discard…")
+	other := receipts[1].LetterUUID.String()
+	v.page("/letters/compare?letter="+letter+"&letter="+other, "Where they differ", `<del>-   &#34;order&#34;: 9007199254740993,`,
+		`<ins>`+"+   &#34;order&#34;: 2,", "in which they are equal")
+	if got := v.get("/letters/compare?letter=" + letter + "&letter=" + other); strings.Count(got.body, `scope="row"`) != 1 {
+		t.Errorf("the two differ in more than their size:\n%s", main(got.body))
+	}
+	if got := v.get("/letters/compare?letter=" + letter); got.status != http.StatusBadRequest {
+		t.Errorf("a comparison of one letter = %d", got.status)
+	}
 	v.page("/redrives/new?groups="+group, "Sends 2 items back")
 	v.page("/tasks", "resize", id.String())
 	v.page("/tasks?view=error", "resize")

@@ -134,3 +134,28 @@ func TestOperators(t *testing.T) {
 		t.Errorf("GET /audit without read = %d", got.status)
 	}
 }
+
+// TestPreviewOfEdit: before an edit is saved, its page tells what it changes, or where it is not JSON.
+func TestPreviewOfEdit(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	v := s.viewer()
+	letter := s.report(dead("card expired", `{"order": 9007199254740993, "card": "x"}`))[0].LetterUUID.String()
+	task := s.fail("resize", "the file is gone", `{"file": "cat.png"}`).String()
+	for _, c := range []struct{ path, field, text, want string }{
+		{"/letters/" + letter + "/preview", "payload", `{"order": 9007199254740993, "card": "y"}`,
+			"1 line out, 1 line in"},
+		{"/letters/" + letter + "/preview", "payload", `{"order":9007199254740993,"card":"x"}`, "Nothing changes."},
+		{"/letters/" + letter + "/preview", "payload", "{\n\"order\": x}", "line 2, column 10"},
+		{"/tasks/" + task + "/context/preview", "context", `{"file": "dog.png"}`, "+   &#34;file&#34;: &#34;dog.png&#34;"},
+		{"/tasks/" + task + "/context/preview", "context", ``, "This is not JSON"},
+	} {
+		if got := v.post(c.path, c.field, c.text); got.status != http.StatusOK || !strings.Contains(got.body, c.want) {
+			t.Errorf("the preview of %q at %s = %d, without %q:\n%s", c.text, c.path, got.status, c.want, got.body)
+		}
+	}
+	if got := v.post("/letters/"+letter+"/change", "payload", "{"); got.status != http.StatusBadRequest ||
+		!strings.Contains(got.body, "line 1, column 2") {
+		t.Errorf("an edit that is not JSON = %d\n%s", got.status, got.body)
+	}
+}

@@ -61,4 +61,7 @@ func Add(site *page.Site, api *tasker.Client) {
 		Needs: seesLetters, Topics: []string{live.Inbox}, Load: p.letter})
 	f.Download("/letters/{letter}/payload", seesLetters, p.download)
 	f.Act("/letters/{letter}/change", changes, p.changeLetter)
+	page.Fragment(f, "POST /letters/{letter}/preview", "letter.html", "preview", edits, p.previewEdit)
+	page.Add(f, page.Page[comparison]{Path: "/letters/compare", File: "compare.html", Section: "inbox",
+		Needs: seesLetters, Topics: []string{live.Inbox}, Load: p.compareLetters})
 }

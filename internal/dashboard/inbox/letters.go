@@ -3,6 +3,7 @@ package inbox
 import (
 	"encoding/hex"
 	"encoding/json"
+	"html/template"
 	"net/http"
 	"strconv"
 	"strings"
@@ -58,6 +59,7 @@ type letterPage struct {
 	Why      *deadletters.StateExplanation
 	Original text
 	Edited   *text
+	Lineage  template.HTML // "" for a letter that died once and waits
 	Edit     bool
 	Discard  bool
 	Redrive  bool
@@ -67,6 +69,7 @@ type letterPage struct {
 type text struct {
 	Kind string // json, text or binary
 	Text string
+	Tree *page.Branch // nil for what is not a JSON object or array
 	Size int
 	Cut  bool
 }
@@ -80,7 +83,7 @@ func textOf(c *deadletters.Content) text {
 	t := text{Kind: "text", Size: len(raw), Cut: len(raw) > shownBytes}
 	switch {
 	case json.Valid(raw):
-		t.Kind, t.Text = "json", page.JSON(raw)
+		t.Kind, t.Text, t.Tree = "json", page.JSON(raw), page.Tree(raw)
 	case utf8.Valid(raw):
 		t.Text = string(raw[:min(len(raw), shownBytes)])
 	default:
@@ -102,6 +105,7 @@ func (p *pages) letter(r *page.Request) (out letterPage, err error) {
 	if out.Why, err = p.letters.ExplainLetter(r.Context(), id); err != nil {
 		return out, err
 	}
+	out.Lineage = lineage(r, out.Letter)
 	out.Original = textOf(&out.Letter.Original)
 	if out.Letter.Edited != nil {
 		t := textOf(out.Letter.Edited)
@@ -166,7 +170,24 @@ func (p *pages) changeLetter(r *page.Request) (page.Done, error) {
 func replacement(payload string) (json.RawMessage, error) {
 	payload = strings.TrimSpace(payload)
 	if !json.Valid([]byte(payload)) {
-		return nil, page.BadField("payload", "must be JSON")
+		return nil, page.BadField("payload", "must be JSON: "+page.Fault(payload))
 	}
 	return json.Marshal([]map[string]any{{"op": "replace", "path": "", "value": json.RawMessage(payload)}})
+}
+
+// previewEdit shows what an edit of a payload would change, beside what is sent at present.
+func (p *pages) previewEdit(r *page.Request) (page.Changes, error) {
+	id, err := r.UUID("letter")
+	if err != nil {
+		return page.Changes{}, err
+	}
+	l, err := p.letters.Letter(r.Context(), id)
+	if err != nil {
+		return page.Changes{}, err
+	}
+	now := &l.Original
+	if l.Edited != nil {
+		now = l.Edited
+	}
+	return page.ChangesOf(now.PayloadBytes(), strings.TrimSpace(r.FormRaw("payload"))), nil
 }

@@ -2,8 +2,6 @@ package tasks
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -57,7 +55,7 @@ func (p *pages) editContext(r *page.Request) (page.Done, error) {
 	}
 	text := strings.TrimSpace(r.FormRaw("context"))
 	if !json.Valid([]byte(text)) {
-		return page.Done{}, page.BadField("context", "must be JSON: "+fault(text))
+		return page.Done{}, page.BadField("context", "must be JSON: "+page.Fault(text))
 	}
 	got, err := p.api.EditContext(r.Context(), id, tasker.EditContextRequest{Context: json.RawMessage(text),
 		Reason: r.Form("reason"), EditedBy: actor(r), ExpectedVersion: &version, NoRetry: r.Form("retry") == "",
@@ -73,19 +71,6 @@ func (p *pages) editContext(r *page.Request) (page.Done, error) {
 		say += " " + page.Plural(got.ReplayedSteps, "failed step") + " runs again."
 	}
 	return page.Done{To: here(id), Say: say}, nil
-}
-
-// fault returns what is wrong with a text that is no JSON, and where.
-func fault(text string) string {
-	var v any
-	err := json.Unmarshal([]byte(text), &v)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		before := text[:min(int(syntax.Offset), len(text))]
-		line := 1 + strings.Count(before, "\n")
-		return fmt.Sprintf("%v (line %d, column %d)", err, line, len(before)-strings.LastIndex(before, "\n")-1)
-	}
-	return fmt.Sprint(err)
 }
 
 // actor returns the name that an act is recorded with where one is required.
@@ -117,7 +102,7 @@ func (p *pages) actOnStep(r *page.Request) (page.Done, error) {
 	case "complete_manually":
 		text := strings.TrimSpace(r.FormRaw("result"))
 		if !json.Valid([]byte(text)) {
-			return page.Done{}, page.BadField("result", "must be JSON: "+fault(text))
+			return page.Done{}, page.BadField("result", "must be JSON: "+page.Fault(text))
 		}
 		act.CompletedBy, say = actor(r), "is complete with the result that you gave"
 		act.CompletionData = &tasker.CompletionData{Result: json.RawMessage(text)}
@@ -175,4 +160,17 @@ func (p *pages) changeCase(r *page.Request) (page.Done, error) {
 	}
 	_, err = p.cases.UpdateCase(r.Context(), of, update)
 	return page.Done{To: here(id), Say: say}, err
+}
+
+// previewContext shows what an edit of a context would change.
+func (p *pages) previewContext(r *page.Request) (page.Changes, error) {
+	id, err := r.UUID("uuid")
+	if err != nil {
+		return page.Changes{}, err
+	}
+	t, err := p.api.Task(r.Context(), id, 0)
+	if err != nil {
+		return page.Changes{}, err
+	}
+	return page.ChangesOf(t.Context, strings.TrimSpace(r.FormRaw("context"))), nil
 }

@@ -21,6 +21,7 @@ type taskPage struct {
 	// Events is the number of all entries of the history; History has the newest.
 	Events int
 	Case   *operate.Case
+	Tree   *page.Branch // of the context
 	// Graph and Timeline are drawings; "" for none.
 	Graph, Timeline template.HTML
 
@@ -64,6 +65,7 @@ func (p *pages) task(r *page.Request) (out taskPage, err error) {
 	if err != nil {
 		return out, err
 	}
+	out.Tree = page.Tree(out.Task.Context)
 	if out.Why, err = p.api.ExplainTask(ctx, id); err != nil {
 		return out, err
 	}

@@ -45,6 +45,7 @@ func Add(site *page.Site, api *tasker.Client) {
 	f.Act("/tasks/{uuid}/cancel", cancels, p.cancel)
 	f.Act("/tasks/{uuid}/replay", operates, p.replay)
 	f.Act("/tasks/{uuid}/context", operates, p.editContext)
+	page.Fragment(f, "POST /tasks/{uuid}/context/preview", "task.html", "preview", operates, p.previewContext)
 	f.Act("/tasks/{uuid}/steps/{step}", operates, p.actOnStep)
 	f.Act("/tasks/{uuid}/case", operates, p.changeCase)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/dashboard/chart"
+	"github.com/taskerhq/tasker/internal/dashboard/diff"
 	"github.com/taskerhq/tasker/internal/dashboard/live"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
@@ -71,7 +72,7 @@ type one struct {
 	Graph    template.HTML
 	Recent   recent
 	Other    string // version that this one is compared with, "" for none
-	Diff     []line
+	Diff     []diff.Line
 }
 
 // recent is what became of the newest tasks of a version.
@@ -109,7 +110,7 @@ func (p *pages) template(r *page.Request) (out one, err error) {
 		if err != nil {
 			return out, err
 		}
-		out.Diff = diff(lines(other.YAML), lines(out.Template.YAML))
+		out.Diff = diff.Lines(lines(other.YAML), lines(out.Template.YAML))
 	}
 	return out, nil
 }
