@@ -112,7 +112,7 @@ func TestUnknown(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	v := s.viewer()
-	for _, path := range []string{"/tasks/" + uuid.NewString(), "/tasks/x", "/inbox/0123456789abcdef",
+	for _, path := range []string{"/tasks/" + uuid.NewString(), "/tasks/x", "/inbox/0123456789abcdef", "/inbox/nowhere",
 		"/letters/" + uuid.NewString(), "/redrives/" + uuid.NewString(), "/workers/" + uuid.NewString(),
 		"/cases/" + uuid.NewString(), "/nowhere"} {
 		got := v.get(path)

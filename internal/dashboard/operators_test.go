@@ -159,3 +159,55 @@ func TestPreviewOfEdit(t *testing.T) {
 		t.Errorf("an edit that is not JSON = %d\n%s", got.status, got.body)
 	}
 }
+
+// TestOffers: the notice about an act offers the opposite once, to the viewer who did it.
+func TestOffers(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	v := s.viewer()
+	receipt := s.report(dead("card expired", `{"order": 1}`))[0]
+	group, letter := receipt.GroupID, receipt.LetterUUID.String()
+	for _, c := range []struct {
+		path, title string
+		fields      []string
+	}{
+		{"/inbox/change", "Reopen", []string{"group", group, "state", "acknowledged"}},
+		{"/inbox/" + group + "/change", "Reopen", []string{"do", "resolved"}},
+		{"/letters/" + letter + "/change", "Restore", []string{"do", "discard", "reason", "no use"}},
+	} {
+		got := v.post(c.path, c.fields...)
+		if !strings.Contains(got.body, "<button>"+c.title+"</button></form></div>") {
+			t.Errorf("POST %s = %d, and does not offer %q:\n%s", c.path, got.status, c.title, main(got.body))
+		}
+		if body := v.get("/inbox").body; strings.Contains(body, `class="said"><span>`) {
+			t.Errorf("after %s, the notice comes again", c.path)
+		}
+	}
+	if got := v.post("/letters/"+letter+"/change", "do", "restore"); !strings.Contains(got.body, "open again") {
+		t.Errorf("the restore = %d", got.status)
+	}
+}
+
+// TestInboxViews: groups summed up by a property, the lists of letters and cases that a search leads to.
+func TestInboxViews(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	v := s.viewer()
+	s.report(dead("card expired", `{"order": 1}`))
+	id := s.fail("resize", "the file is gone", `{"file": "cat.png"}`)
+	v.page("/inbox?by=where", `<a href="/inbox?where=billing">billing</a>`, `<a href="/inbox?where=resize">resize</a>`)
+	v.page("/inbox?by=owner", `<span class="none">none</span>`)
+	v.page("/inbox?where=resize", "the file is gone")
+	v.page("/inbox?text=gone", `href="/cases?namespace=&amp;text=gone"`, "search letters")
+	v.page("/cases", "the file is gone", "/tasks/"+id.String())
+	v.page("/cases?text=nothing", "No case is like this.")
+	if got := v.get("/cases/export?format=csv"); !strings.Contains(got.body, "the file is gone") {
+		t.Errorf("the file of cases is %s", got.body)
+	}
+	v.page("/replays", "There is no replay.")
+	for _, path := range []string{"/cases?cursor=x", "/cases?cursor=-1", "/cases?cursor=10001"} {
+		if got := v.get(path); got.status != http.StatusBadRequest {
+			t.Errorf("GET %s = %d", path, got.status)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -37,6 +38,9 @@ const (
 // group reads all that is known of a group.
 func (p *pages) group(r *page.Request) (out groupPage, err error) {
 	id := r.Path("group")
+	if !isGroupID(id) {
+		return out, tasker.Errorf(tasker.CodeNotFound, "there is no group %q", id)
+	}
 	if out.Group, err = p.letters.Group(r.Context(), id); err != nil {
 		return out, err
 	}
@@ -68,6 +72,12 @@ func (p *pages) group(r *page.Request) (out groupPage, err error) {
 		out.Others = slices.DeleteFunc(others.Groups, func(g deadletters.Group) bool { return g.GroupID == id })
 	}
 	return out, nil
+}
+
+// isGroupID reports whether a text has the form of an ID of a group: 16 hexadecimal digits.
+func isGroupID(text string) bool {
+	_, err := hex.DecodeString(text)
+	return err == nil && len(text) == 16
 }
 
 // share is how the letters of a group differ in one field.
@@ -204,7 +214,11 @@ func (p *pages) changeGroup(r *page.Request) (page.Done, error) {
 		}
 	}
 	_, err := p.letters.ChangeGroup(r.Context(), id, change)
-	return page.Done{To: "/inbox/" + id, Say: say}, err
+	done := page.Done{To: "/inbox/" + id, Say: say}
+	if change.State != "" && change.State != deadletters.GroupOpen {
+		done.Offer = reopen("/inbox/"+id+"/change", "do")
+	}
+	return done, err
 }
 
 // ignoring returns until when a group is ignored; nil for until somebody changes that.

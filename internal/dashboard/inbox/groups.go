@@ -3,10 +3,12 @@ package inbox
 import (
 	"fmt"
 	"html/template"
+	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 )
 
@@ -16,7 +18,15 @@ type groupList struct {
 	Pager  page.Pager
 	Tabs   []page.Tab
 	Triage bool // the viewer may change groups
+	Bys    []by
+	By     string // what Sums are by
+	Sums   []sum  // instead of Groups
+	Cut    bool   // there are more groups than were summed up
+	Texts  *texts // where else a text can be searched; nil without one
 }
+
+// texts are searches in what the titles of groups lack.
+type texts struct{ Letters, Cases string }
 
 // groupRow is a group with its failures of the last day.
 type groupRow struct {
@@ -29,13 +39,19 @@ func (g groupRow) Open() int64 { return g.OpenLetters + g.OpenCases }
 
 // groups reads a page of groups. Without a state it is the open ones: what nobody has looked at yet.
 func (p *pages) groups(r *page.Request, cursor string) (page.List[deadletters.Group], error) {
-	got, err := p.letters.Groups(r.Context(), deadletters.GroupFilter{Namespace: r.Namespace(), State: state(r),
-		Owner: r.Query("owner"), Where: r.Query("where"), Text: r.Query("text"), Order: r.Query("order"), Limit: 50,
-		Cursor: cursor})
+	filter := groupFilter(r)
+	filter.Limit, filter.Cursor = 50, cursor
+	got, err := p.letters.Groups(r.Context(), filter)
 	if err != nil {
 		return page.List[deadletters.Group]{}, err
 	}
 	return page.List[deadletters.Group]{Items: got.Groups, Next: got.NextCursor}, nil
+}
+
+// groupFilter reads the filters of the inbox.
+func groupFilter(r *page.Request) deadletters.GroupFilter {
+	return deadletters.GroupFilter{Namespace: r.Namespace(), State: state(r), Owner: r.Query("owner"),
+		Where: r.Query("where"), Text: r.Query("text"), Order: r.Query("order")}
 }
 
 // state returns the state that a request asks for. "all" is none.
@@ -51,7 +67,19 @@ func state(r *page.Request) deadletters.GroupState {
 }
 
 func (p *pages) showGroups(r *page.Request, of page.List[deadletters.Group]) (groupList, error) {
-	out := groupList{Pager: of.Pager(r), Triage: r.Can(triages...)}
+	out := groupList{Pager: of.Pager(r), Triage: r.Can(triages...), Bys: bys}
+	if text := r.Query("text"); text != "" && r.Can(seesLetters...) {
+		query := url.Values{"text": {text}, "namespace": {r.Query("namespace")}}
+		out.Texts = &texts{Letters: "/letters?" + query.Encode()}
+		if r.Can(access.Read) {
+			out.Texts.Cases = "/cases?" + query.Encode()
+		}
+	}
+	for _, b := range bys {
+		if b.Name == r.Query("by") {
+			return out, p.sumUp(r, &out, b)
+		}
+	}
 	for i := range of.Items {
 		out.Groups = append(out.Groups, groupRow{of.Items[i], spark(r, &of.Items[i])})
 	}
@@ -87,5 +115,20 @@ func (p *pages) changeGroups(r *page.Request) (page.Done, error) {
 	if refused > 0 {
 		say += fmt.Sprintf(" %s refused: %s", page.Plural(refused, "group"), why)
 	}
-	return page.Done{To: r.Back("/inbox"), Say: say}, nil
+	done := page.Done{To: r.Back("/inbox"), Say: say}
+	if state := r.Form("state"); state != string(deadletters.GroupOpen) && len(got.Results) > refused {
+		done.Offer = reopen("/inbox/change", "state")
+		for i := range got.Results {
+			if g := &got.Results[i]; g.Error == nil {
+				done.Offer.Fields = append(done.Offer.Fields, page.Field{Name: "group", Value: g.GroupID})
+			}
+		}
+	}
+	return done, nil
+}
+
+// reopen offers to open groups again whose state was changed. field names the state in the form of the act.
+func reopen(path, field string) *page.Offer {
+	return &page.Offer{Title: "Reopen", Path: path, Fields: []page.Field{{Name: field,
+		Value: string(deadletters.GroupOpen)}}}
 }

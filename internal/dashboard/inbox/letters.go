@@ -143,17 +143,19 @@ func (p *pages) changeLetter(r *page.Request) (page.Done, error) {
 	if err != nil {
 		return page.Done{}, err
 	}
-	say := ""
+	done := page.Done{To: "/letters/" + id.String()}
 	switch r.Form("do") {
 	case "discard":
 		_, err = p.letters.DiscardLetter(r.Context(), id, act(r))
-		say = "The letter is discarded. It can be restored until it is purged."
+		done.Say = "The letter is discarded. It can be restored until it is purged."
+		done.Offer = &page.Offer{Title: "Restore", Path: done.To + "/change",
+			Fields: []page.Field{{Name: "do", Value: "restore"}}}
 	case "restore":
 		_, err = p.letters.RestoreLetter(r.Context(), id, act(r))
-		say = "The letter is open again."
+		done.Say = "The letter is open again."
 	case "clear":
 		_, err = p.letters.EditLetter(r.Context(), id, deadletters.LetterEdit{Clear: true, Act: act(r)})
-		say = "The edit is dropped. The original is sent."
+		done.Say = "The edit is dropped. The original is sent."
 	default:
 		patch, perr := replacement(r.FormRaw("payload"))
 		if perr != nil {
@@ -161,9 +163,9 @@ func (p *pages) changeLetter(r *page.Request) (page.Done, error) {
 		}
 		_, err = p.letters.EditLetter(r.Context(), id, deadletters.LetterEdit{Act: act(r),
 			Edit: deadletters.Edit{Patch: patch}})
-		say = "The edit is saved. It is sent in place of the original, which is kept."
+		done.Say = "The edit is saved. It is sent in place of the original, which is kept."
 	}
-	return page.Done{To: "/letters/" + id.String(), Say: say}, err
+	return done, err
 }
 
 // replacement returns a JSON Patch that replaces a whole payload.

@@ -105,6 +105,8 @@ func (f *Family) Download(path string, needs []access.Permission, serve func(w h
 type Done struct {
 	To  string // address of a page
 	Say string // what was done, one sentence
+	// Offer is the act that undoes it, nil for none.
+	Offer *Offer
 }
 
 // Act adds an act: a form that is sent to a path. do calls the API, which decides whether the viewer may do it; needs
@@ -126,6 +128,9 @@ func (f *Family) Act(path string, needs []access.Permission, do func(r *Request)
 		if done.Say != "" {
 			http.SetCookie(w, &http.Cookie{Name: sayCookie, Value: url.QueryEscape(cut(done.Say, 1000)), Path: "/", MaxAge: 30,
 				SameSite: http.SameSiteStrictMode, HttpOnly: true})
+		}
+		if done.Offer != nil {
+			s.offers.put(w, done.Offer, r.Now)
 		}
 		http.Redirect(w, r.http, done.To, http.StatusSeeOther)
 	}))

@@ -30,6 +30,7 @@ type frame struct {
 	Menu    []Entry
 	Token   string
 	Say     string
+	Offer   *Offer
 	Theme   string
 	ZoneSet string
 	Open    bool
@@ -57,6 +58,7 @@ func (s *Site) show(w http.ResponseWriter, r *Request, status int, f frame) {
 	if f.Say = preference(r.http, sayCookie); f.Say != "" {
 		http.SetCookie(w, &http.Cookie{Name: sayCookie, Path: "/", MaxAge: -1, SameSite: http.SameSiteStrictMode,
 			HttpOnly: true})
+		f.Offer = s.offers.take(w, r.http, r.Now)
 	}
 	for _, e := range s.opts.Menu {
 		if f.bare {

@@ -58,6 +58,7 @@ type Site struct {
 	looks   looks
 	// missing answers requests for pages that do not exist.
 	missing http.Handler
+	offers  offers
 }
 
 //go:embed *.html

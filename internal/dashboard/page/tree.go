@@ -138,7 +138,8 @@ func Fault(text string) string {
 		return ""
 	}
 	at := len(text)
-	if s := (*json.SyntaxError)(nil); errors.As(err, &s) && s.Offset > 0 && !strings.Contains(s.Error(), "unexpected end") {
+	ends := strings.Contains(err.Error(), "unexpected end")
+	if s := (*json.SyntaxError)(nil); errors.As(err, &s) && s.Offset > 0 && !ends {
 		at = int(min(s.Offset-1, int64(len(text))))
 	}
 	before := text[:at]

@@ -48,6 +48,7 @@ func Add(site *page.Site, api *tasker.Client) {
 	page.Add(f, page.Page[progress]{Path: "/redrives/{redrive}", File: "redrive.html", Section: "redrives", Needs: reads,
 		Topics: []string{live.Redrives, live.Clock}, Load: p.redrive})
 	f.Act("/redrives/{redrive}/act", acts, p.act)
+	p.addReplays(f)
 }
 
 // redriveList is what the list shows.

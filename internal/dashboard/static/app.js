@@ -73,6 +73,7 @@
     Idiomorph.morph(main, html, {
       morphStyle: "innerHTML",
       callbacks: {
+        beforeNodeRemoved: (node) => !node.classList?.contains("views"),
         beforeAttributeUpdated: (name, node) => {
           if (name === "checked" || (name === "open" && node.matches("details"))) return false;
           return !(name === "viewBox" && node.dataset.moved) && name !== "aria-selected";
@@ -178,6 +179,57 @@
       all.indeterminate = count > 0 && count < boxes.length;
     }
   }
+
+  // ---- Saved views: a list's address with its filters, under a name, in this browser.
+
+  const views = {
+    key: () => `tasker-views-${location.pathname}`,
+    all() {
+      try { return JSON.parse(localStorage.getItem(this.key())) || []; } catch { return []; }
+    },
+    store(list) {
+      localStorage.setItem(this.key(), JSON.stringify(list.slice(0, 20)));
+      this.show();
+    },
+    show() {
+      const form = $("main form.filters[role=search]");
+      if (!form) return;
+      const list = this.all(), shown = location.search + JSON.stringify(list), old = $(".views");
+      if (old?.dataset.shown === shown) return;
+      old?.remove();
+      const bar = Object.assign(document.createElement("nav"), { className: "views" });
+      bar.setAttribute("aria-label", "Saved views");
+      bar.dataset.shown = shown;
+      for (const view of list) {
+        const chip = Object.assign(document.createElement("span"), { className: "chip" });
+        const link = Object.assign(document.createElement("a"), { href: location.pathname + view.query, textContent: view.name });
+        if (view.query === location.search) link.setAttribute("aria-current", "true");
+        const drop = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "×" });
+        drop.setAttribute("aria-label", `Remove the view ${view.name}`);
+        drop.addEventListener("click", () => this.store(this.all().filter((v) => v.name !== view.name)));
+        chip.append(link, drop);
+        bar.append(chip);
+      }
+      if (location.search && !list.some((v) => v.query === location.search)) bar.append(this.form());
+      if (!bar.childElementCount) return;
+      form.after(bar);
+      htmx.process(bar);
+    },
+    form() {
+      const save = Object.assign(document.createElement("form"), { className: "save" });
+      const name = Object.assign(document.createElement("input"), { maxLength: 60, required: true, placeholder: "Name of this view" });
+      name.setAttribute("aria-label", "Name of this view");
+      save.append(name, Object.assign(document.createElement("button"), { textContent: "Save view" }));
+      save.setAttribute("hx-boost", "false");
+      save.addEventListener("submit", (event) => {
+        event.preventDefault();
+        const query = new URLSearchParams(location.search);
+        query.delete("cursor");
+        this.store([...this.all().filter((v) => v.name !== name.value), { name: name.value, query: `?${query}` }]);
+      });
+      return save;
+    },
+  };
 
   // ---- Clicks: copy, dialogs, folds that close.
 
@@ -327,6 +379,7 @@
   function prepare() {
     settings();
     picked();
+    views.show();
     tell();
     say();
   }

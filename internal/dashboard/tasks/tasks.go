@@ -41,6 +41,14 @@ func Add(site *page.Site, api *tasker.Client) {
 	})
 	page.Add(f, page.Page[taskPage]{Path: "/tasks/{uuid}", File: "task.html", Section: "tasks", Needs: reads,
 		Topics: []string{live.Tasks, live.Cases}, Load: p.task})
+	page.AddList(f, page.ListPage[operate.Case, caseList]{
+		Page: page.Page[caseList]{Path: "/cases", File: "cases.html", Section: "inbox", Needs: reads,
+			Topics: []string{live.Cases}},
+		Rows: p.listCases, Show: p.showCases,
+		Columns: []string{"dlq_entry_uuid", "task_uuid", "namespace", "task_name", "resolution_status", "dlq_reason",
+			"failed_step", "handler", "error_message", "occurrence_count", "opened_at", "last_occurred_at", "resolved_by"},
+		Record: caseRecord,
+	})
 	f.Download("/cases/{case}", reads, p.taskOfCase)
 	f.Act("/tasks/{uuid}/cancel", cancels, p.cancel)
 	f.Act("/tasks/{uuid}/replay", operates, p.replay)
