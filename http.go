@@ -156,8 +156,8 @@ func (b *httpBackend) roundTrip(ctx context.Context, c call, body []byte) ([]byt
 // newRequest returns c as an HTTP request with the headers that all requests share.
 func (b *httpBackend) newRequest(ctx context.Context, c call, body []byte) (*http.Request, error) {
 	target := b.base + c.path
-	if len(c.query) > 0 {
-		target += "?" + c.query.Encode()
+	if query := asking(ctx, c.method, c.query); len(query) > 0 {
+		target += "?" + query.Encode()
 	}
 	var reader io.Reader
 	if body != nil {

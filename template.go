@@ -24,10 +24,12 @@ type Template struct {
 	// DispatchTTLMS is that of the steps without one of their own; 0: the server's default.
 	DispatchTTLMS int            `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps without a value of their own."`
 	Steps         []TemplateStep `json:"steps,omitempty"`
-	Fingerprint   string         `json:"fingerprint" doc:"SHA-256 of the canonical content."`
-	CreatedAt     time.Time      `json:"created_at"`
-	Created       bool           `json:"created" doc:"True in the response to the registration that stored the version."`
-	YAML          string         `json:"yaml,omitempty" doc:"The registered source."`
+	// Sensitive are JSON pointers into a task's context, in which a segment * matches every member and element.
+	Sensitive   []string  `json:"sensitive,omitempty" doc:"JSON pointers to values of a task's context that are masked for keys that may not see them; a segment * matches every member and element."`
+	Fingerprint string    `json:"fingerprint" doc:"SHA-256 of the canonical content."`
+	CreatedAt   time.Time `json:"created_at"`
+	Created     bool      `json:"created" doc:"True in the response to the registration that stored the version."`
+	YAML        string    `json:"yaml,omitempty" doc:"The registered source."`
 	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }

@@ -101,6 +101,8 @@ type DeadMessage struct {
 	LetterUUID    uuid.UUID       `json:"letter_uuid"`
 	Source        string          `json:"source"`
 	Parked        bool            `json:"parked" doc:"It was sent back too often: operations on many leave it out."`
+	// Namespace is that of the source; it is not part of the JSON.
+	Namespace string `json:"-"`
 }
 
 // MessageHeader is a header of a message. A value that is no text is in ValueBase64 only.

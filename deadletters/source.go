@@ -18,7 +18,10 @@ type Source struct {
 	Paused     bool     `json:"paused,omitempty"`
 	// Intake makes messages tasks; nil: they become letters.
 	Intake *Intake `json:"intake,omitempty" doc:"Makes messages tasks. Without it they become letters."`
-	ETag   string  `json:"etag,omitempty" doc:"Changes with every change of the source. Ignored in a request: if_match names the expected one."`
+	// Sensitive and SensitiveHeaders name what only some keys may see of letters; they hold for all letters at once.
+	Sensitive        []string `json:"sensitive,omitempty" maxItems:"64" doc:"JSON pointers to values of payloads that are masked for keys that may not see them; a segment * matches every member and element. With any, payloads that are not JSON are masked whole."`
+	SensitiveHeaders []string `json:"sensitive_headers,omitempty" maxItems:"64" doc:"Names of headers, in any case, whose values are masked likewise."`
+	ETag             string   `json:"etag,omitempty" doc:"Changes with every change of the source. Ignored in a request: if_match names the expected one."`
 }
 
 // SourceRequest makes or changes a source. Its ETag is ignored; Act.IfMatch names the expected one.

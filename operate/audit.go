@@ -46,6 +46,7 @@ type AuditRecord struct {
 	After         string          `json:"after"`
 	Data          json.RawMessage `json:"data,omitempty"` // what the operator supplied
 	DataOmitted   bool            `json:"data_omitted,omitempty" doc:"The data was omitted because the page would be too long; request a page with only this record."`
+	DataMasked    bool            `json:"data_masked,omitempty" doc:"Sensitive values of the data are masked; the hash of the act cannot be computed from what is left."`
 	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }

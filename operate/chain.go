@@ -103,5 +103,5 @@ func (r *AuditRecord) content() *chain.Act {
 	return &chain.Act{No: r.No, At: r.At.UnixMicro(), Kind: r.Kind, Actor: r.Actor, Auth: auth, Key: r.KeyName,
 		Reason: r.Reason, Task: text(&r.TaskUUID), Step: text(r.StepUUID), Case: text(r.CaseUUID),
 		Worker: text(r.WorkerID), Namespace: r.Namespace, Template: r.Template, Before: r.Before, After: r.After,
-		Data: r.Data, Damage: r.Damage}
+		Data: r.Data, Damage: r.Damage, Masked: r.DataMasked}
 }

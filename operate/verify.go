@@ -36,9 +36,11 @@ type AuditReport struct {
 	Archived *AuditArchive `json:"archived,omitempty"` // the chain starts behind it
 	// SealedLate counts acts that were sealed long after they say they were done, and FirstLate is the number of the
 	// first one. They are older than the chain, or no server was running, or somebody added them with a false time.
-	SealedLate int64       `json:"sealed_late"`
-	FirstLate  int64       `json:"first_late,omitempty"`
-	Fault      *AuditFault `json:"fault,omitempty"`
+	SealedLate int64 `json:"sealed_late"`
+	// Masked counts acts whose data is masked for the reader: their links were checked, and their contents were not.
+	Masked    int64       `json:"masked,omitempty"`
+	FirstLate int64       `json:"first_late,omitempty"`
+	Fault     *AuditFault `json:"fault,omitempty"`
 }
 
 // AuditFault is the first difference that VerifyAudit found.
@@ -211,6 +213,9 @@ func (v *verification) link(public *AuditLink) (*chain.Fault, error) {
 		return fault, nil
 	}
 	v.report.Links++
+	if public.Act.DataMasked {
+		v.report.Masked++
+	}
 	v.note(v.chain.Head())
 	if public.SealedAt.Sub(public.Act.At) > sealedLate {
 		if v.report.SealedLate++; v.report.FirstLate == 0 {

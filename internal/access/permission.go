@@ -24,10 +24,14 @@ const (
 	SourcesAdmin       Permission = "sources:admin"        // add, change and remove sources and policies
 )
 
+// Sensitive shows, on request, what templates and sources mark as sensitive. It opens no route: a key needs the
+// permission of the route as well. None of the others implies it, except Admin.
+const Sensitive Permission = "sensitive"
+
 // Permissions returns all permissions, the weakest first.
 func Permissions() []Permission {
 	return []Permission{Submit, Read, Operate, Work, DeadLettersRead, DeadLettersRedrive, DeadLettersEdit,
-		DeadLettersDiscard, SourcesAdmin, Admin}
+		DeadLettersDiscard, SourcesAdmin, Sensitive, Admin}
 }
 
 // Principal is the holder of one key, for whom a request acts.

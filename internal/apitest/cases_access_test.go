@@ -27,7 +27,7 @@ func (s *server) keyed(t *testing.T, permissions []string, namespaces ...string)
 	}
 	door := httptest.NewServer(httpapi.New(s.engine,
 		httpapi.Options{Front: web.New(web.Options{Keys: ring, KeyUse: s.engine}),
-			DeadLetters: s.engine.DeadLetters()}))
+			DeadLetters: s.engine.DeadLetters(), Sensitive: s.engine}))
 	t.Cleanup(door.Close)
 	client, err := tasker.Dial(door.URL, &tasker.DialOptions{APIKey: secret})
 	if err != nil {

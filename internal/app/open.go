@@ -24,6 +24,7 @@ type backend interface {
 	httpapi.Backend
 	web.KeyUse
 	session.Store
+	httpapi.SensitiveRules
 	// DeadLetters returns the use cases of dead letters; nil for a store without them.
 	DeadLetters() deadletters.Backend
 	// Jobs returns them as failed jobs in queues; nil likewise.

@@ -202,6 +202,7 @@ func newHandler(cfg *config.Config, store backend, history *now.History, log *sl
 		DeadLetters:  store.DeadLetters(),
 		Jobs:         store.Jobs(),
 		Messages:     store.Messages(),
+		Sensitive:    store,
 		DLQ:          httpapi.DLQOptions{MaxRequeue: cfg.DLQ.MaxRequeueIterations, KeyInQuery: cfg.DLQ.APIKeyParameter},
 		LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
 		Ready:        (&readiness{ask: store.Ready}).within,

@@ -45,6 +45,8 @@ type Act struct {
 	Before, After            string
 	Data                     []byte // JSON
 	Damage                   string // why a part of the stored row is unreadable
+	// Masked says that a part of Data is hidden from the reader, who cannot compute the hash of the act then.
+	Masked bool
 }
 
 // Sum returns the content hash of an act. It is the same for the stored row and for the act as an answer of the API

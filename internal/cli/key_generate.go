@@ -32,6 +32,7 @@ Permissions:
   dead-letters:edit     edit letters
   dead-letters:discard  discard and restore letters
   sources:admin         change sources, policies and rules
+  sensitive             see sensitive values in clear text; opens no command by itself
   admin                 all of these, and webhooks
 Except for the two named so, none includes reading.`,
 		Example: `  tasker key generate ci --permission submit,read

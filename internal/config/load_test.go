@@ -198,7 +198,7 @@ func TestLoadPassesOverKubernetesServiceLinks(t *testing.T) {
 
 // permissionWords are the permissions as problems list them.
 const permissionWords = "submit, read, operate, work, dead-letters:read, dead-letters:redrive, dead-letters:edit, " +
-	"dead-letters:discard, sources:admin, admin"
+	"dead-letters:discard, sources:admin, sensitive, admin"
 
 func TestLoadProblems(t *testing.T) {
 	t.Parallel()

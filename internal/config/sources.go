@@ -22,6 +22,9 @@ type Source struct {
 	MaxOpen    int
 	Intake     *Intake
 	Policies   []Policy
+
+	Sensitive        []string
+	SensitiveHeaders []string
 }
 
 // Intake is the intake of a source; see deadletter.Intake.
@@ -70,7 +73,7 @@ func (c *Config) DeadLetterSources() []*deadletter.Source {
 		}
 		of := deadletter.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: s.URL, Queue: s.Queue,
 			Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen,
-			Intake: s.Intake.domain()}.WithDefaults()
+			Intake: s.Intake.domain(), Sensitive: s.Sensitive, SensitiveHeaders: s.SensitiveHeaders}.WithDefaults()
 		out[i] = &of
 	}
 	return out

@@ -88,6 +88,10 @@ type Source struct {
 	Paused  bool
 	// Intake makes messages tasks; nil: they become letters.
 	Intake *Intake `json:",omitempty"`
+	// Sensitive are JSON pointers into the payloads of letters, and SensitiveHeaders names of headers in any case: the
+	// values that only some keys may see.
+	Sensitive        []string `json:",omitempty"`
+	SensitiveHeaders []string `json:",omitempty"`
 	// LostAt is since when it cannot be read, and LostFor why; 0 and "" while it can.
 	LostAt  task.Instant
 	LostFor string

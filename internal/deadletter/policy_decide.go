@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/sensitive"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -273,6 +274,17 @@ func (s *Source) Validate() []task.Problem {
 	p.between("/max_open", float64(s.MaxOpen), 0, MaxOpenLimit)
 	if s.Intake != nil {
 		s.Intake.validate(s, &p)
+	}
+	for _, fault := range sensitive.Check(s.Sensitive) {
+		at := "/sensitive"
+		if fault.Index >= 0 {
+			at = fmt.Sprintf("/sensitive/%d", fault.Index)
+		}
+		p.add(at, fault.Message)
+	}
+	p.entries("/sensitive_headers", len(s.SensitiveHeaders), sensitive.MaxPointers)
+	for i, name := range s.SensitiveHeaders {
+		p.name(fmt.Sprintf("/sensitive_headers/%d", i), name)
 	}
 	return p
 }

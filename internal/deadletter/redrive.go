@@ -44,6 +44,9 @@ type Selection struct {
 	// Reason is why a case was opened, and TaskState the state in which its task is now: both select cases only.
 	Reason    task.CaseReason
 	TaskState task.State
+	// Masked leaves payloads and values of headers out of the search in letters of sources with sensitive fields: the
+	// number of letters that a search finds would tell what is masked.
+	Masked bool `json:",omitempty"`
 }
 
 // Operation is what a redrive does with its items.

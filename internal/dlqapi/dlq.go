@@ -67,6 +67,10 @@ type Job struct {
 	State   string    `json:"state" enum:"open,scheduled" doc:"scheduled: a policy sends it back."`
 	Replays int       `json:"requeue_count" doc:"Times that it was sent back."`
 	Parked  bool      `json:"parked" doc:"It was sent back too often: requeue-all leaves it out."`
+
+	// Namespace and Source are those of the dead letter; they are not part of the JSON.
+	Namespace string `json:"-"`
+	Source    string `json:"-"`
 }
 
 // Pagination says where a page is.

@@ -16,6 +16,13 @@ func (s *server) editContext(ctx context.Context, params *TaskPath,
 	var no endpoint.Answer[*tasker.EditedContext]
 	body.Context, body.Merge = absent(body.Context), absent(body.Merge)
 	body.EditedBy = cmp.Or(body.EditedBy, endpoint.Caller(ctx))
+	err := s.masker.RefuseContext(ctx, params.UUID, "/context", body.Context)
+	if err == nil {
+		err = s.masker.RefuseContext(ctx, params.UUID, "/merge", body.Merge)
+	}
+	if err != nil {
+		return no, err
+	}
 	edited, err := s.backend.EditContext(ctx, params.UUID, *body)
 	if err != nil {
 		return no, err

@@ -40,7 +40,7 @@ func (s *server) routes() {
 	endpoint.Add(api, get("/v1/tasks/{uuid}/explain", "explain-task", "Explain the state of a task", read, 0),
 		s.explainTask)
 	endpoint.Add(api, patch("/v1/tasks/{uuid}/context", "edit-task-context", "Change the context of a task in error and "+
-		"run its failed steps again", operating, conflicts), s.editContext)
+		"run its failed steps again", operating, conflicts|endpoint.Unmasked), s.editContext)
 	endpoint.Add(api, del("/v1/tasks/{uuid}", "cancel-task", "Cancel a task", cancel, conflicts), s.cancelTask)
 	endpoint.Add(api, post("/v1/tasks/cancel", "cancel-tasks", "Cancel many tasks in one transaction", cancel,
 		batch|finds|conflicts), s.cancelTasks)
@@ -51,7 +51,7 @@ func (s *server) routes() {
 	endpoint.Add(api, get("/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "get-step", "Get a step and its readiness", read,
 		0), s.getStep)
 	endpoint.Add(api, patch("/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "act-on-step",
-		"Reset, resolve or complete a step", operating, conflicts), s.actOnStep)
+		"Reset, resolve or complete a step", operating, conflicts|endpoint.Unmasked), s.actOnStep)
 
 	// Events. A stream is open for hours, so it is limited in number and not in time.
 	endpoint.AddStream[tasker.Event](api, get("/v1/events", "stream-events",
@@ -108,12 +108,12 @@ func (s *server) routes() {
 	// The families. Both forms of the worker protocol share their verbs, and so the cache of namespaces.
 	steps := stepworker.New(s.backend)
 	tasks := taskworker.New(s.backend, steps)
-	workers.Routes(api, steps, tasks)   // /internal/workers
-	queue.Routes(api, s.backend, tasks) // /api/v1
-	executions.Routes(api, s.backend)   // /api/v1/executions
-	dlq.Routes(api, s.jobs, s.dlq)      // /api/dlq
-	topics.Routes(api, s.messages)      // /api/v1/dlq/stats, messages, topics, retry, retry-policy
-	inbox.Routes(api, s.letters)        // /v1/groups, /v1/dead-letters, /v1/redrives, /v1/sources, /v1/policies
+	workers.Routes(api, steps, tasks)      // /internal/workers
+	queue.Routes(api, s.backend, tasks)    // /api/v1
+	executions.Routes(api, s.backend)      // /api/v1/executions
+	dlq.Routes(api, s.jobs, s.dlq)         // /api/dlq
+	topics.Routes(api, s.messages)         // /api/v1/dlq/stats, messages, topics, retry, retry-policy
+	inbox.Routes(api, s.letters, s.masker) // /v1/groups, /v1/dead-letters, /v1/redrives, /v1/sources, /v1/policies
 
 	// Probes and the version need no key.
 	endpoint.Add(api, get("/health/live", "live", "Check that the process is alive", nil, hot), s.getLive)

@@ -13,12 +13,16 @@ import (
 	"github.com/taskerhq/tasker/internal/executionapi"
 	"github.com/taskerhq/tasker/internal/httpapi/dlq"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/httpapi/masking"
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
 	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
 	"github.com/taskerhq/tasker/internal/httpapi/taskworker"
 	"github.com/taskerhq/tasker/internal/web"
 	"github.com/taskerhq/tasker/operate"
 )
+
+// SensitiveRules tells what is sensitive.
+type SensitiveRules = masking.Rules
 
 // DLQOptions are the settings of /api/dlq.
 type DLQOptions = dlq.Options
@@ -42,6 +46,8 @@ type Options struct {
 	Messages deadletters.TopicBackend
 	// DLQ are the settings of /api/dlq.
 	DLQ DLQOptions
+	// Sensitive tells what templates and sources mark as sensitive. Defaults to nothing: answers are not masked.
+	Sensitive SensitiveRules
 	// Limits bound requests.
 	Limits Limits
 	// Version is the answer of GET /version. Defaults to "devel".
@@ -112,6 +118,7 @@ type server struct {
 	front    *web.Front
 	ready    func(context.Context) error
 	limits   Limits
+	masker   *masking.Masker
 	version  string
 	watcher  StreamWatcher
 
@@ -143,6 +150,8 @@ func New(backend Backend, opts Options) *API {
 		s.version = "devel"
 	}
 	s.api = endpoint.New(s.front, s.limits.BodyBytes, s.limits.BatchBodyBytes)
+	s.masker = masking.New(opts.Sensitive)
+	s.api.MaskWith(s.masker)
 	// Stand-ins and older names come before the routes that use them; the document comes after all routes.
 	standIns(s.api)
 	renameParameters(s.api)

@@ -72,6 +72,11 @@ func (s *server) actOnStep(ctx context.Context, params *stepActPath,
 	if actor := actorOf(act); actor != nil {
 		*actor = cmp.Or(*actor, endpoint.Caller(ctx))
 	}
+	if done := act.CompletionData; done != nil {
+		if err := s.masker.RefuseResult(ctx, params.UUID, "/completion_data/result", done.Result); err != nil {
+			return endpoint.Answer[*tasker.Step]{}, err
+		}
+	}
 	step, err := s.backend.ActOnStep(ctx, params.UUID, params.StepUUID, *act)
 	return endpoint.OK(step), err
 }

@@ -21,7 +21,7 @@ func (in *Inbox) Letters(ctx context.Context, f LetterFilter) (LetterPage, error
 	if err != nil {
 		return LetterPage{}, err
 	}
-	f.Namespace = namespace
+	f.Namespace, f.Masked = namespace, masked(ctx)
 	if problems := f.Selection.Validate(); len(problems) > 0 {
 		return LetterPage{}, &task.Error{Code: task.Invalid, Message: "the filter is not valid", Problems: problems}
 	}

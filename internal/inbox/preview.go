@@ -78,7 +78,7 @@ func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 			return err
 		}
 	}
-	req.Selection.Namespace = namespace
+	req.Selection.Namespace, req.Selection.Masked = namespace, masked(ctx)
 	req.Selection.State = cmp.Or(req.Selection.State, statesFor(req.Operation)[0])
 	if req.Operation == deadletter.OpRestore { // a case cannot be restored
 		req.Selection.Kind = cmp.Or(req.Selection.Kind, deadletter.KindLetter)

@@ -30,6 +30,9 @@ type sourceRecord struct {
 	Paused     bool     `json:"paused,omitempty"`
 
 	Intake *deadletter.Intake `json:"intake,omitempty"`
+
+	Sensitive        []string `json:"sensitive,omitempty"`
+	SensitiveHeaders []string `json:"sensitive_headers,omitempty"`
 }
 
 // recordOfSource returns what is kept of a source, nil for none.
@@ -38,7 +41,7 @@ func recordOfSource(s *deadletter.Source) any {
 		return nil
 	}
 	r := sourceRecord{Driver: s.Driver, Queue: s.Queue, Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays,
-		MaxOpen: s.MaxOpen, Paused: s.Paused, Intake: s.Intake}
+		MaxOpen: s.MaxOpen, Paused: s.Paused, Intake: s.Intake, Sensitive: s.Sensitive, SensitiveHeaders: s.SensitiveHeaders}
 	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
 		r.Broker = u.Scheme + "://" + u.Host
 	}

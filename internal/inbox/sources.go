@@ -164,6 +164,11 @@ func (in *Inbox) intakeFaults(s *deadletter.Source) []task.Problem {
 func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) error {
 	return in.withSource(ctx, namespace, name, by, "remove_source",
 		func(ctx context.Context, tx engine.Tx, s *deadletter.Source) error {
+			// Its letters stay, and nothing else says what is sensitive in them.
+			if len(s.Sensitive)+len(s.SensitiveHeaders) > 0 {
+				return &task.Error{Code: task.Conflict, Message: "the source has sensitive fields: its letters would no longer " +
+					"be masked", Hint: "save it without sensitive fields first, or pause it"}
+			}
 			return in.store.DropSource(ctx, tx, s)
 		})
 }

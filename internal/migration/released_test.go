@@ -42,6 +42,7 @@ var released = map[string][]string{
 		"da4d87dcaa06b38de5e2525b0dfcdaeb45ee2b4436bfbe4feadb74dbf5b369a7",
 		"cd5403cb61553ac05eac12cc4b76e1082c52cacdd7b02faeca68b6e7206a64f5",
 		"34b5dc42bba2a99dc818f8eb3c881bb34f2ee6b3d905ed40614dc51e5bcd5c57",
+		"cc7613838e66b03be794ce2bcd4cef205f57965468696bd39ce09050f0dc4ad7",
 	},
 	"sqlite": {
 		"b459a38f37a2ca450cca8b43b9b6e2357dcef86781e9928861a3ca7c05a32a0d",
@@ -70,6 +71,7 @@ var released = map[string][]string{
 		"92dc0284442c04f92600b35c443b5dcc3f8a74de1f94e5eb6d50005d5b0cb349",
 		"33eab6b755c6236b913ef12ec9b566477f7bdaf74546af33cb21885a724a0a06",
 		"61544cb75ef530f5c2bd2d0a2dfc62a2165494daa8087fe211005b7f2ba00bed",
+		"99e4c0e0bf4f0271cf1d60dc7e4ba1f329c382bd8c4c538ba8d13691e61f7069",
 	},
 }
 

@@ -82,14 +82,15 @@ func (s SQL) letterTerms(w *where, f deadletter.Selection) {
 	if f.Text != "" {
 		// both databases have replace, without case folding and wildcards
 		text := "replace(l.error_message, ?, '') <> l.error_message"
-		w.add("("+text+" OR "+s.Contains("l.head", "?")+")", clean(f.Text), []byte(f.Text))
+		w.add("("+text+" OR "+s.Contains("l.head", "?")+unlessSensitive(f.Masked, "pointers")+")", clean(f.Text),
+			[]byte(f.Text))
 	}
 	if f.HeaderName != "" {
 		sought := headerStart(f.HeaderName)
 		if f.HeaderValue != "" {
 			sought += escapeZero(f.HeaderValue) + markEnd
 		}
-		w.add(s.Contains("l.headers", "?"), []byte(sought))
+		w.add(s.Contains("l.headers", "?")+unlessSensitive(f.Masked && f.HeaderValue != "", "headers"), []byte(sought))
 	}
 	w.addIf(f.After != 0, "l.last_at >= ?", int64(f.After))
 	w.addIf(f.Before != 0, "l.last_at < ?", int64(f.Before))
@@ -105,6 +106,16 @@ func (s SQL) letterTerms(w *where, f deadletter.Selection) {
 	if f.Parked != nil {
 		w.add("l.parked = ?", flag(*f.Parked))
 	}
+}
+
+// unlessSensitive returns a condition that excludes letters of sources with sensitive fields of a kind; see
+// sensitiveFields.
+func unlessSensitive(masked bool, kind string) string {
+	if !masked {
+		return ""
+	}
+	return ` AND NOT EXISTS (SELECT 1 FROM tasker_sources x WHERE x.namespace = l.namespace AND x.name = l.source` +
+		` AND x.sensitive LIKE '%"` + kind + `":%')`
 }
 
 // isOrIsNot returns a condition, or its opposite.

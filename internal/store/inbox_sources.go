@@ -3,13 +3,14 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-const sourceColumns = `namespace, name, driver, url, queue, format, targets, max_replays, max_open, paused, intake, version`
+const sourceColumns = `namespace, name, driver, url, queue, format, targets, max_replays, max_open, paused, intake, version, sensitive`
 
 // sourceFields are all columns of a source that are read; SaveSource stores those of sourceColumns.
 const sourceFields = sourceColumns + `, lost_at, lost_for`
@@ -20,8 +21,9 @@ func scanSource(row Row) (*deadletter.Source, error) {
 	var targets JSON
 	var paused int64
 	var intake Text
+	var sensitive Text
 	err := row.Scan((*Text)(&r.Namespace), (*Text)(&r.Name), (*Text)(&r.Driver), (*Text)(&r.URL), (*Text)(&r.Queue),
-		(*Text)(&r.Format), &targets, &r.MaxReplays, &r.MaxOpen, &paused, &intake, &r.Version,
+		(*Text)(&r.Format), &targets, &r.MaxReplays, &r.MaxOpen, &paused, &intake, &r.Version, &sensitive,
 		&r.LostAt, (*Text)(&r.LostFor))
 	if err != nil {
 		return nil, err
@@ -30,16 +32,19 @@ func scanSource(row Row) (*deadletter.Source, error) {
 	if r.Intake, err = intakeOf(intake); err != nil {
 		return nil, err
 	}
+	if err := sensitiveInto(sensitive, r); err != nil {
+		return nil, err
+	}
 	return r, targets.into(&r.Targets)
 }
 
 // SaveSource inserts or changes a source; see inbox.SourceRows. Its reader and its cursor stay as they are.
 func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.Source) error {
 	const query = `INSERT INTO tasker_sources (` + sourceColumns + `)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (namespace, name) DO UPDATE SET
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (namespace, name) DO UPDATE SET
   driver = excluded.driver, url = excluded.url, queue = excluded.queue, format = excluded.format,
   targets = excluded.targets, max_replays = excluded.max_replays, max_open = excluded.max_open,
-  paused = excluded.paused, intake = excluded.intake, version = excluded.version
+  paused = excluded.paused, intake = excluded.intake, sensitive = excluded.sensitive, version = excluded.version
   WHERE tasker_sources.version = excluded.version - 1`
 	targets, err := jsonText(r.Targets)
 	if err != nil {
@@ -49,8 +54,38 @@ func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.So
 	if err != nil {
 		return err
 	}
+	hidden, err := sensitiveText(r)
+	if err != nil {
+		return err
+	}
 	return changedOne(ctx, tx, "the source", query, r.Namespace, r.Name, r.Driver, r.URL, r.Queue, r.Format, targets,
-		r.MaxReplays, r.MaxOpen, flag(r.Paused), intake, r.Version)
+		r.MaxReplays, r.MaxOpen, flag(r.Paused), intake, r.Version, hidden)
+}
+
+// sensitiveFields is what a source marks as sensitive, as it is stored: "" for nothing, which queries compare with.
+type sensitiveFields struct {
+	Pointers []string `json:"pointers,omitempty"`
+	Headers  []string `json:"headers,omitempty"`
+}
+
+func sensitiveText(r *deadletter.Source) (string, error) {
+	if len(r.Sensitive)+len(r.SensitiveHeaders) == 0 {
+		return "", nil
+	}
+	b, err := json.Marshal(sensitiveFields{r.Sensitive, r.SensitiveHeaders})
+	return string(b), err
+}
+
+func sensitiveInto(text Text, r *deadletter.Source) error {
+	if text == "" {
+		return nil
+	}
+	var fields sensitiveFields
+	if err := json.Unmarshal([]byte(text), &fields); err != nil {
+		return fmt.Errorf("sensitive fields of the source %s: %w", r.Name, err)
+	}
+	r.Sensitive, r.SensitiveHeaders = fields.Pointers, fields.Headers
+	return nil
 }
 
 // changedOne runs a statement that changes the row of a version, and fails with Conflict when it has another one.

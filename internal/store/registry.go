@@ -20,6 +20,7 @@ type templateBody struct {
 	Lifecycle   task.Lifecycle  `json:"lifecycle"`
 	DispatchTTL time.Duration   `json:"dispatch_ttl,omitempty"`
 	Steps       []stepBody      `json:"steps"`
+	Sensitive   []string        `json:"sensitive,omitempty"`
 }
 
 // stepBody is the part of a step in a templateBody. The names are stored: a renamed field needs
@@ -41,7 +42,7 @@ type stepBody struct {
 // Links between steps are left out: decodeTemplate computes them again.
 func encodeTemplate(t *task.Template) (any, error) {
 	b := templateBody{Description: t.Description, Priority: t.Priority, InputSchema: t.InputSchema, Lifecycle: t.Lifecycle,
-		DispatchTTL: t.DispatchTTL}
+		DispatchTTL: t.DispatchTTL, Sensitive: t.Sensitive}
 	for _, s := range t.Steps {
 		b.Steps = append(b.Steps, stepBody{s.Name, s.Description, s.Handler, s.Initialization, s.Dependencies, s.Retry,
 			s.Timeout, s.Capabilities, s.Priority, s.DispatchTTL})
@@ -58,7 +59,7 @@ func decodeTemplate(t *task.Template, body JSON) error {
 		return err
 	}
 	t.Description, t.Priority, t.InputSchema, t.Lifecycle = b.Description, b.Priority, b.InputSchema, b.Lifecycle
-	t.DispatchTTL = b.DispatchTTL
+	t.DispatchTTL, t.Sensitive = b.DispatchTTL, b.Sensitive
 	for _, s := range b.Steps {
 		t.Steps = append(t.Steps, task.StepSpec{Name: s.Name, Description: s.Description, Handler: s.Handler,
 			Initialization: s.Initialization,

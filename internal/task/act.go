@@ -37,6 +37,9 @@ const (
 	ActUseKey           = "use_key"
 	ActDetectStaleness  = "detect_staleness"
 
+	// ActSeeSensitive is a look at what templates and sources mark as sensitive.
+	ActSeeSensitive = "see_sensitive"
+
 	ActSignIn            = "sign_in"
 	ActSignOutEverywhere = "sign_out_everywhere"
 )

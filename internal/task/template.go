@@ -24,6 +24,9 @@ type Template struct {
 	// DispatchTTL is that of the steps without one of their own. 0 means the server's default.
 	DispatchTTL time.Duration
 	Steps       []StepSpec
+	// Sensitive are JSON pointers into the context of a task: the values that only some keys may see. A segment * matches
+	// every member and element.
+	Sensitive []string
 	// Source is the registered document, Fingerprint the SHA-256 (hex) of its canonical content.
 	Source      string
 	Fingerprint string

@@ -21,6 +21,7 @@ type body struct {
 	Lifecycle   *lifecycle      `json:"lifecycle,omitempty"`
 	Steps       []step          `json:"steps"`
 	DispatchTTL time.Duration   `json:"dispatch_ttl,omitempty"`
+	Sensitive   []string        `json:"sensitive,omitempty"`
 }
 
 // lifecycle is task.Lifecycle in JSON; durations are in nanoseconds.
@@ -67,7 +68,7 @@ func bodyOf(t *task.Template) body {
 	b := body{
 		Namespace: t.Namespace, Name: t.Name, Version: t.Version, Adhoc: t.Adhoc, Description: t.Description,
 		Priority: t.Priority, InputSchema: t.InputSchema, Steps: make([]step, 0, len(t.Steps)),
-		DispatchTTL: t.DispatchTTL,
+		DispatchTTL: t.DispatchTTL, Sensitive: t.Sensitive,
 	}
 	if t.Lifecycle != (task.Lifecycle{}) {
 		l := lifecycle(t.Lifecycle)

@@ -2,9 +2,11 @@ package template
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/document"
+	"github.com/taskerhq/tasker/internal/sensitive"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/wording"
 )
@@ -75,7 +77,7 @@ func (r *reader) tree(src []byte) *document.Node {
 func (r *reader) template(root *document.Node) *task.Template {
 	// The order of the getters is that of the problems with equal places only: err sorts them.
 	f, ok := r.open(root, "a template", "name", "namespace_name", "version", "description", "priority",
-		"input_schema", "metadata", "lifecycle", "dispatch_ttl_ms", "steps")
+		"input_schema", "metadata", "lifecycle", "dispatch_ttl_ms", "sensitive", "steps")
 	if !ok {
 		return nil
 	}
@@ -88,6 +90,7 @@ func (r *reader) template(root *document.Node) *task.Template {
 		InputSchema: r.schema(f.get("input_schema")),
 		Lifecycle:   r.lifecycle(f.get("lifecycle")),
 		DispatchTTL: f.dispatchTTL(),
+		Sensitive:   f.sensitive(),
 	}
 	if v := f.get("namespace_name"); v != nil {
 		t.Namespace = f.name("namespace_name", v, MaxName)
@@ -157,6 +160,31 @@ func (r *reader) lifecycle(v *document.Node) task.Lifecycle {
 // dispatchTTL reads dispatch_ttl_ms, of a template or of a step. 0 means that it is absent.
 func (f fields) dispatchTTL() time.Duration {
 	return time.Duration(f.whole("dispatch_ttl_ms", minDispatchTTLMS, maxDispatchTTLMS)) * time.Millisecond
+}
+
+// sensitive reads the pointers to values that only some keys may see, sorted and without duplicates: their order means
+// nothing, so it must not change the fingerprint.
+func (f fields) sensitive() []string {
+	items := f.list("sensitive")
+	var pointers []string
+	for i, v := range items {
+		if i > sensitive.MaxPointers {
+			break
+		}
+		p := f.text("a sensitive pointer", v)
+		if v.Kind != document.Text {
+			continue
+		}
+		for _, fault := range sensitive.Check([]string{p}) {
+			f.report(v.At, "the sensitive pointer %s %s", wording.Quoted(p), fault.Message)
+		}
+		pointers = append(pointers, p)
+	}
+	if len(items) > sensitive.MaxPointers {
+		f.report(f.get("sensitive").At, "sensitive may have at most %d pointers, not %d", sensitive.MaxPointers, len(items))
+	}
+	slices.Sort(pointers)
+	return slices.Compact(pointers)
 }
 
 // schema compiles the input schema, so that a faulty one is refused here and not with the first task.

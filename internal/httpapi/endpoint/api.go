@@ -16,6 +16,7 @@ import (
 // serve; it is safe for concurrent use from then on.
 type API struct {
 	front                     *web.Front
+	mask                      Mask // nil: nothing is sensitive
 	bodyBytes, batchBodyBytes int64
 
 	// Set while routes are added, read-only afterwards.
@@ -48,6 +49,9 @@ func New(front *web.Front, bodyBytes, batchBodyBytes int64) *API {
 	a.huma = humago.New(a.mux, apiConfig(a))
 	return a
 }
+
+// MaskWith makes every answer pass a Mask. Call it before operations are added.
+func (a *API) MaskWith(m Mask) { a.mask = m }
 
 // Handle adds a route outside the document. A quiet one is logged at level debug.
 func (a *API) Handle(pattern string, quiet bool, h http.Handler) {

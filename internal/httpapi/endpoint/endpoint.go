@@ -35,6 +35,7 @@ const (
 	Conflicts                      // depends on the state of the object: answers 409
 	Limited                        // subject to a limit: answers 413 or 429
 	KeyInQuery                     // accepts the API key as the parameter api_key
+	Unmasked                       // refuses the mask in place of a sensitive value: answers 422
 )
 
 // Get returns the endpoint of a GET request. One of the permissions in needs suffices; none: no key is required.
@@ -79,7 +80,12 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 		reader = newBodyReader[B](a, e)
 	}
 	op.Responses = responsesOf[R](a, e, reader != nil)
-	op.Middlewares = huma.Middlewares{a.guard(e, reader)}
+	answers := reflect.TypeFor[R]()
+	screened := a.mask != nil && a.mask.Carries(answers)
+	if e.shows(answers, a.mask) {
+		op.Parameters = append(op.Parameters, sensitiveParameter())
+	}
+	op.Middlewares = huma.Middlewares{a.guard(e, reader, e.shows(answers, a.mask))}
 
 	etag := etagField[R]()
 	huma.Register(a.huma, op, func(ctx context.Context, params *P) (*reply, error) {
@@ -94,7 +100,14 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 				a.Refuse(hc, err)
 				return
 			}
-			a.send(hc, result.Status, result.Location, sent(result.Body), etag)
+			var shown any = result.Body
+			if screened {
+				if shown, err = a.Screen(ctx, e, hc.URL().Path, shown); err != nil {
+					a.Refuse(hc, err)
+					return
+				}
+			}
+			a.send(hc, result.Status, result.Location, sent(shown), etag)
 		}}, nil
 	})
 
@@ -114,7 +127,11 @@ func AddStream[R, P any](a *API, e Endpoint, contentType, description string,
 ) {
 	op := e.operation()
 	op.Responses = responsesOf[R](a, e, false)
-	op.Middlewares = huma.Middlewares{a.guard(e, nil)}
+	shows := e.shows(reflect.TypeFor[R](), a.mask)
+	if shows {
+		op.Parameters = append(op.Parameters, sensitiveParameter())
+	}
+	op.Middlewares = huma.Middlewares{a.guard(e, nil, shows)}
 	done := op.Responses["200"]
 	done.Description = description
 	done.Content = map[string]*huma.MediaType{contentType: {Schema: &huma.Schema{Type: huma.TypeString}}}

@@ -43,7 +43,7 @@ func (r *request) SetStatus(status int) {
 // guard decides, before anything is read or parsed, whether a request may use an operation; then it reads the body. The
 // order matters: a caller without a key learns nothing from faults of its parameters, and an unauthenticated body is
 // never read. Older names are replaced last, when values are known to be well formed.
-func (a *API) guard(e Endpoint, body *bodyReader) func(huma.Context, func(huma.Context)) {
+func (a *API) guard(e Endpoint, body *bodyReader, shows bool) func(huma.Context, func(huma.Context)) {
 	return func(hc huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(hc)
 		if e.is(KeyInQuery) {
@@ -76,6 +76,12 @@ func (a *API) guard(e Endpoint, body *bodyReader) func(huma.Context, func(huma.C
 		if err := a.once(e, r.URL); err != nil {
 			a.Refuse(hc, err)
 			return
+		}
+		if shows {
+			if ctx, err = asks(ctx, principal, r.URL); err != nil {
+				a.Refuse(hc, err)
+				return
+			}
 		}
 		if body != nil {
 			v, err := body.read(w, r)

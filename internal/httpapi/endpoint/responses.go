@@ -37,6 +37,7 @@ func refusalKinds() []refusal {
 			"was lost.", "", ""},
 		{http.StatusRequestEntityTooLarge, "TooLarge", "A body, payload, batch or page is over its limit.", "", ""},
 		{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "The operation does not accept this content type.", "", ""},
+		{http.StatusUnprocessableEntity, "Masked", "The body has the mask in place of a sensitive value.", "", ""},
 		{http.StatusTooManyRequests, "Exhausted", "A limit of the server is reached.", "Retry-After", retryAfterDoc},
 		{http.StatusInternalServerError, "Internal",
 			"An internal error. The log of the server has the details under the request ID.", "", ""},
@@ -59,6 +60,8 @@ func (e Endpoint) refuses(status int, hasBody bool) bool {
 		return hasBody || e.is(Limited)
 	case http.StatusConflict:
 		return e.is(Conflicts)
+	case http.StatusUnprocessableEntity:
+		return e.is(Unmasked)
 	case http.StatusTooManyRequests:
 		return e.is(Limited)
 	// The two that touch neither database nor limits.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
@@ -58,12 +59,20 @@ func (f *family) export(ctx context.Context, hc huma.Context, params *exportFilt
 			Hint:    "try again when one of them has ended", RetryAfter: time.Second})
 		return
 	}
+	if err := f.api.NoteStream(ctx, "export-dead-letters", hc.URL().Path); err != nil {
+		f.api.Refuse(hc, err)
+		return
+	}
 	patient, _, cancel := web.Patient(ctx) // a server that stops does not wait for an export
 	defer cancel()
 	w := lineWriter{hc: hc}
 	for letter, err := range f.backend.ExportLetters(patient, deadletters.LetterFilter{Selection: selection}) {
+		var shown any
 		if err == nil {
-			err = w.write(letter)
+			shown, err = f.api.Hide(ctx, letter)
+		}
+		if err == nil {
+			err = w.write(letter.LetterUUID, shown)
 		}
 		if err != nil && !w.begun {
 			f.api.Refuse(hc, err)
@@ -98,10 +107,10 @@ func (w *lineWriter) begin() {
 
 // write sends one letter, and waits until the client's machine has taken it or lineTimeout is over. The time limit is
 // for each line, because the whole export has none.
-func (w *lineWriter) write(letter *deadletters.Letter) error {
+func (w *lineWriter) write(id uuid.UUID, letter any) error {
 	line, err := json.Marshal(letter)
 	if err != nil {
-		return fmt.Errorf("encode letter %s: %w", letter.LetterUUID, err)
+		return fmt.Errorf("encode letter %s: %w", id, err)
 	}
 	w.begin()
 	_, rw := humago.Unwrap(w.hc)

@@ -133,6 +133,9 @@ type letterAct struct {
 // apply is invalid, with the place of the operation that fails.
 func (f *family) editLetter(ctx context.Context, params *letterAct, body *deadletters.LetterEdit,
 ) (endpoint.Answer[*deadletters.Letter], error) {
+	if err := f.masker.RefuseEdit(ctx, params.UUID, "", &body.Edit); err != nil {
+		return endpoint.Answer[*deadletters.Letter]{}, err
+	}
 	return acted(params.Match, &body.Act, func() (*deadletters.Letter, error) {
 		return f.backend.EditLetter(ctx, params.UUID, *body)
 	})

@@ -30,6 +30,9 @@ func (f *family) previewRedrive(ctx context.Context, _ *endpoint.None, body *dea
 	if err := admit(ctx, body); err != nil {
 		return no, err
 	}
+	if err := f.masker.RefuseRedrive(ctx, "", body); err != nil {
+		return no, err
+	}
 	preview, err := f.backend.PreviewRedrive(ctx, *body)
 	if err != nil {
 		return no, err
@@ -47,6 +50,9 @@ func (f *family) createRedrive(ctx context.Context, _ *endpoint.None, body *dead
 ) (endpoint.Answer[*deadletters.Redrive], error) {
 	var no endpoint.Answer[*deadletters.Redrive]
 	if err := admit(ctx, body); err != nil {
+		return no, err
+	}
+	if err := f.masker.RefuseRedrive(ctx, "", body); err != nil {
 		return no, err
 	}
 	redrive, err := f.backend.CreateRedrive(ctx, *body)

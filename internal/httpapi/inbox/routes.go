@@ -7,6 +7,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/internal/httpapi/masking"
 )
 
 // family are the handlers of the family.
@@ -14,11 +15,12 @@ type family struct {
 	api     *endpoint.API
 	exports chan struct{}       // one for each export that runs
 	backend deadletters.Backend // nil on a server whose store keeps no dead letters
+	masker  *masking.Masker
 }
 
 // Routes adds the routes of the family to an API. A nil backend makes every route answer unavailable.
-func Routes(api *endpoint.API, backend deadletters.Backend) {
-	f := &family{api: api, exports: make(chan struct{}, maxExports), backend: backend}
+func Routes(api *endpoint.API, backend deadletters.Backend, masker *masking.Masker) {
+	f := &family{api: api, exports: make(chan struct{}, maxExports), backend: backend, masker: masker}
 	f.letterRoutes()
 	f.groupRoutes()
 	f.redriveRoutes()
@@ -49,7 +51,7 @@ func (f *family) letterRoutes() {
 	add(f, get("/v1/dead-letters/{letter_uuid}/explain", "explain-dead-letter",
 		"Explain the state of a dead letter and what would change it", read, 0), f.explainLetter)
 	add(f, patch("/v1/dead-letters/{letter_uuid}", "edit-dead-letter",
-		"Change what is sent in place of a dead letter's original", edit, conflicts), f.editLetter)
+		"Change what is sent in place of a dead letter's original", edit, conflicts|endpoint.Unmasked), f.editLetter)
 	add(f, post("/v1/dead-letters/{letter_uuid}/discard", "discard-dead-letter", "Give a dead letter up", discard,
 		optional|conflicts), f.discardLetter)
 	add(f, post("/v1/dead-letters/{letter_uuid}/restore", "restore-dead-letter", "Open a discarded dead letter again",
@@ -88,9 +90,9 @@ func (f *family) redriveRoutes() {
 	redrive := may(access.DeadLettersRedrive, access.DeadLettersDiscard, access.Operate)
 
 	add(f, post("/v1/redrives/preview", "preview-redrive", "Show what an operation on many letters and cases would do",
-		redrive, finds|limited|conflicts), f.previewRedrive)
+		redrive, finds|limited|conflicts|endpoint.Unmasked), f.previewRedrive)
 	add(f, post("/v1/redrives", "create-redrive", "Freeze a selection, to act on it in waves", redrive,
-		creates|conflicts|finds|limited), f.createRedrive)
+		creates|conflicts|finds|limited|endpoint.Unmasked), f.createRedrive)
 	add(f, get("/v1/redrives", "list-redrives", "List redrives, newest first, without the counts of their items", read,
 		0), f.redrives)
 	add(f, get("/v1/redrives/{redrive_uuid}", "get-redrive", "Get a redrive and its progress", read, 0), f.redrive)

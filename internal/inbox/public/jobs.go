@@ -191,6 +191,7 @@ func shownJob(l *deadletter.Letter, q *inbox.Queue) dlqapi.Job {
 		FirstFailedAt: l.FirstAt.Time().UTC().Format(pythonTime), LastFailedAt: l.LastAt.Time().UTC().Format(pythonTime),
 		QueueName: cmp.Or(l.Origin, q.Origin()), ErrorType: textOrNull(l.Failure.Type),
 		ID: uuid.UUID(l.ID), State: string(l.State), Replays: l.Replays, Parked: l.Parked,
+		Namespace: l.Namespace, Source: l.Source,
 	}
 	if l.Stack != "" {
 		job.StackTrace = textOrNull(failure.Cut(l.Stack, jobStack))

@@ -209,7 +209,8 @@ func shownMessage(l *deadletter.Letter, whole bool) deadletters.DeadMessage {
 		AttemptCount: l.Attempts, FailedAt: l.FirstAt.Time(), LastFailedAt: l.LastAt.Time(), Status: statusOf[l.State],
 		ProducerID: l.Handler, CreatedAt: l.CapturedAt.Time(), LastUpdated: l.StateAt.Time(),
 		AgeSeconds: max(time.Since(l.FirstAt.Time()).Seconds(), 0), LetterUUID: uuid.UUID(l.ID), Source: l.Source,
-		Parked: l.Parked, Event: json.RawMessage("null")}
+		Namespace: l.Namespace,
+		Parked:    l.Parked, Event: json.RawMessage("null")}
 	if whole || l.Size <= inbox.SmallPayload && content.Payload != nil {
 		m.Event = originalJob(content.Payload)
 	}

@@ -99,7 +99,7 @@ func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 func shownSource(s *deadletter.Source) deadletters.Source {
 	return deadletters.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: hidden(s.URL), Queue: s.Queue,
 		Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen, Paused: s.Paused,
-		Intake: shownIntake(s.Intake), ETag: etag(s.Version)}
+		Intake: shownIntake(s.Intake), Sensitive: s.Sensitive, SensitiveHeaders: s.SensitiveHeaders, ETag: etag(s.Version)}
 }
 
 // source converts a source, and refuses a URL whose password was hidden by an answer.
@@ -109,5 +109,5 @@ func (r *reader) source(s *deadletters.Source) *deadletter.Source {
 	}
 	return &deadletter.Source{Namespace: cmp.Or(s.Namespace, defaultNamespace), Name: s.Name, Driver: s.Driver,
 		URL: s.URL, Queue: s.Queue, Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen,
-		Paused: s.Paused, Intake: readIntake(s.Intake)}
+		Paused: s.Paused, Intake: readIntake(s.Intake), Sensitive: s.Sensitive, SensitiveHeaders: s.SensitiveHeaders}
 }

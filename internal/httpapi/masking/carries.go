@@ -1,0 +1,43 @@
+package masking
+
+import (
+	"reflect"
+	"sync"
+)
+
+// carrying is whether a type holds what may be masked, by type: the same few types are asked for in every answer.
+var carrying sync.Map
+
+// Carries reports whether answers of a type may hold what is sensitive.
+func (m *Masker) Carries(t reflect.Type) bool { return holds(t) }
+
+// holds reports whether a value of a type may hold something to mask.
+func holds(t reflect.Type) bool {
+	if known, ok := carrying.Load(t); ok {
+		return known.(bool)
+	}
+	found := search(t, map[reflect.Type]bool{})
+	carrying.Store(t, found)
+	return found
+}
+
+func search(t reflect.Type, seen map[reflect.Type]bool) bool {
+	switch {
+	case t == rawType || wholes[t] != nil:
+		return true
+	case seen[t] || without[t] || t == timeType || t == uuidType || t == errorType:
+		return false
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return search(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && search(f.Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,265 @@
+package sensitive
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxDepth bounds the nesting in which values are looked for. What lies deeper is masked whole.
+const maxDepth = 512
+
+// maskedJSON is Mask as a JSON document.
+var maskedJSON = []byte(`"` + Mask + `"`)
+
+// Document masks the values of a document that the pointers select, counted from its root. A text where a pointer leads
+// on is masked as well: it may be the document as a text, or a part of one. A document that is not JSON is masked
+// whole. null is not masked.
+// It returns doc itself when nothing is masked, and never changes doc.
+func (s *Set) Document(doc []byte) (out []byte, masked bool) { return s.mask(doc, false) }
+
+// Anywhere is Document, with the pointers counted from every value of the document: /card masks the member card of the
+// document and of everything in it. It is for documents that may hold another one, such as the result of a step that
+// repeats its input. In a JSON patch it masks the values of operations whose paths the pointers select.
+func (s *Set) Anywhere(doc []byte) (out []byte, masked bool) { return s.mask(doc, true) }
+
+func (s *Set) mask(doc []byte, anywhere bool) (out []byte, masked bool) {
+	if s.Empty() || len(doc) == 0 {
+		return doc, false
+	}
+	m := masker{doc: doc, set: s, anywhere: anywhere}
+	if !json.Valid(doc) {
+		return slices.Clone(maskedJSON), true
+	}
+	m.value(places{s.root}, 0)
+	if !m.changed {
+		return doc, false
+	}
+	return append(m.out, doc[m.copied:]...), true
+}
+
+// masker goes through one document, which is valid JSON.
+type masker struct {
+	doc      []byte
+	set      *Set
+	anywhere bool
+
+	at      int // next byte to read
+	out     []byte
+	copied  int // bytes of doc that are in out
+	changed bool
+}
+
+// value reads one value, and masks what the places select in it.
+func (m *masker) value(p places, depth int) {
+	m.space()
+	if m.anywhere && depth > 0 && !slices.Contains(p, m.set.root) {
+		p = append(slices.Clip(p), m.set.root)
+	}
+	switch {
+	case len(p) == 0:
+		m.skip()
+	case m.selects(p, depth):
+		m.replace()
+	case m.doc[m.at] == '{' && m.anywhere && m.patch(p, depth):
+	case m.doc[m.at] == '{':
+		m.object(p, depth)
+	case m.doc[m.at] == '[':
+		m.array(p, depth)
+	default:
+		m.skip()
+	}
+}
+
+// selects reports whether the value is masked as a whole.
+func (m *masker) selects(p places, depth int) bool {
+	c := m.doc[m.at]
+	if c == 'n' {
+		return false // null tells nothing, and often means that there is no value
+	}
+	if p.ends() || depth > maxDepth && (c == '{' || c == '[') {
+		return true
+	}
+	return c == '"' && m.leadsOn(p)
+}
+
+// leadsOn reports whether a pointer leads into the value. Anywhere, every value is a root, but texts are not documents
+// there unless a pointer has come to them.
+func (m *masker) leadsOn(p places) bool {
+	for _, n := range p {
+		if (n.any != nil || len(n.next) > 0) && (n != m.set.root || !m.anywhere || m.at == m.first()) {
+			return true
+		}
+	}
+	return false
+}
+
+// first is where the document begins.
+func (m *masker) first() int { return len(m.doc) - len(bytes.TrimLeft(m.doc, " \t\r\n")) }
+
+func (m *masker) object(p places, depth int) {
+	m.at++ // {
+	for m.space(); m.doc[m.at] != '}'; m.space() {
+		if m.doc[m.at] == ',' {
+			m.at++
+			continue
+		}
+		name := m.text()
+		m.space()
+		m.at++ // :
+		m.value(p.step(name), depth+1)
+	}
+	m.at++
+}
+
+func (m *masker) array(p places, depth int) {
+	m.at++ // [
+	for i := 0; ; {
+		m.space()
+		switch m.doc[m.at] {
+		case ']':
+			m.at++
+			return
+		case ',':
+			m.at++
+			i++
+		default:
+			m.value(p.step(strconv.Itoa(i)), depth+1)
+		}
+	}
+}
+
+// patch masks the value of an operation of a JSON patch, and reports whether the object is one whose value the pointers
+// concern.
+func (m *masker) patch(p places, depth int) bool {
+	end := m.end()
+	var op struct {
+		Path  *string         `json:"path"`
+		Value json.RawMessage `json:"value"`
+	}
+	if json.Unmarshal(m.doc[m.at:end], &op) != nil || op.Path == nil || len(op.Value) == 0 {
+		return false
+	}
+	target, inside := m.set.follow(*op.Path)
+	if len(target) == 0 && !inside {
+		return false
+	}
+	m.at++ // {
+	for m.space(); m.doc[m.at] != '}'; m.space() {
+		if m.doc[m.at] == ',' {
+			m.at++
+			continue
+		}
+		name := m.text()
+		m.space()
+		m.at++ // :
+		next := p.step(name)
+		if strings.EqualFold(name, "value") {
+			next = append(next, target...)
+			if inside {
+				next = append(next, &node{end: true})
+			}
+		}
+		m.value(next, depth+1)
+	}
+	m.at++
+	return true
+}
+
+// follow returns the places at the end of a path, and whether the path leads into a value that a pointer selects.
+func (s *Set) follow(path string) (at places, inside bool) {
+	at = places{s.root}
+	if path == "" {
+		return at, at.ends()
+	}
+	if path[0] != '/' {
+		return nil, false
+	}
+	for _, segment := range strings.Split(path[1:], "/") {
+		if at.ends() {
+			return nil, true
+		}
+		segment = unescape.Replace(segment)
+		next := at.step(segment)
+		if segment == "-" { // the element after the last one: any index
+			for _, n := range at {
+				for index, child := range n.next {
+					if _, err := strconv.Atoi(index); err == nil {
+						next = append(next, child)
+					}
+				}
+			}
+		}
+		at = next
+	}
+	return at, at.ends()
+}
+
+// replace writes the mask in place of the next value.
+func (m *masker) replace() {
+	end := m.end()
+	if !bytes.Equal(m.doc[m.at:end], maskedJSON) {
+		m.out = append(m.out, m.doc[m.copied:m.at]...)
+		m.out = append(m.out, maskedJSON...)
+		m.copied = end
+		m.changed = true
+	}
+	m.at = end
+}
+
+func (m *masker) space() {
+	for m.at < len(m.doc) && strings.IndexByte(" \t\r\n", m.doc[m.at]) >= 0 {
+		m.at++
+	}
+}
+
+// text reads a string and returns what it says.
+func (m *masker) text() string {
+	start := m.at
+	m.skip()
+	raw := m.doc[start:m.at]
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
+	}
+	var s string
+	_ = json.Unmarshal(raw, &s) // the document is valid
+	return s
+}
+
+func (m *masker) skip() { m.at = m.end() }
+
+// end returns where the value that begins here ends. It does not recurse: documents may be nested deeply.
+func (m *masker) end() int {
+	depth, i := 0, m.at
+	for i < len(m.doc) {
+		switch c := m.doc[i]; c {
+		case '"':
+			for i++; m.doc[i] != '"'; i++ {
+				if m.doc[i] == '\\' {
+					i++
+				}
+			}
+			i++
+		case '{', '[':
+			depth++
+			i++
+			continue
+		case '}', ']':
+			depth--
+			i++
+		case ',', ':', ' ', '\t', '\r', '\n':
+			i++
+			continue
+		default:
+			for i < len(m.doc) && strings.IndexByte(",:]} \t\r\n", m.doc[i]) < 0 {
+				i++
+			}
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return i
+}

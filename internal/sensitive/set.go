@@ -1,0 +1,177 @@
+package sensitive
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of a list of pointers.
+const (
+	MaxPointers = 64
+	MaxBytes    = 512 // of one pointer
+	MaxSegments = 32  // of one pointer
+)
+
+// Mask is the text that stands in place of a value that is not shown.
+const Mask = "[masked]"
+
+// Fault is what is wrong with one pointer of a list. Index is -1 for a fault of the whole list.
+type Fault struct {
+	Index   int
+	Message string
+}
+
+// Check returns what is wrong with a list of pointers, none for a list that Parse accepts.
+func Check(pointers []string) []Fault {
+	var faults []Fault
+	if len(pointers) > MaxPointers {
+		faults = append(faults, Fault{-1, fmt.Sprintf("must have at most %d pointers, not %d", MaxPointers, len(pointers))})
+	}
+	for i, p := range pointers {
+		if message := faultOf(p); message != "" {
+			faults = append(faults, Fault{i, message})
+		}
+	}
+	return faults
+}
+
+func faultOf(p string) string {
+	switch {
+	case len(p) > MaxBytes:
+		return "must have at most " + strconv.Itoa(MaxBytes) + " bytes"
+	case !utf8.ValidString(p):
+		return "must be UTF-8"
+	case strings.ContainsFunc(p, hidden):
+		return "must not contain control characters"
+	case p != "" && p[0] != '/':
+		return "is not a JSON pointer: it is empty or begins with /"
+	case strings.Count(p, "/") > MaxSegments:
+		return "must have at most " + strconv.Itoa(MaxSegments) + " segments"
+	}
+	if rest := strings.NewReplacer("~0", "", "~1", "").Replace(p); strings.Contains(rest, "~") {
+		return "is not a JSON pointer: ~ stands before 0 or 1 only"
+	}
+	return ""
+}
+
+// hidden reports whether r cannot be seen in a list of pointers, or changes how the text after it looks.
+func hidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+}
+
+// Set is what a list of pointers selects. A nil Set selects nothing.
+type Set struct {
+	root  *node
+	count int
+}
+
+// node is a place in the tree of all pointers of a Set.
+type node struct {
+	end  bool // a pointer ends here
+	any  *node
+	next map[string]*node
+}
+
+// Parse returns the Set of a list of pointers, nil for an empty list. The error is the first fault of Check.
+func Parse(pointers []string) (*Set, error) {
+	if faults := Check(pointers); len(faults) > 0 {
+		return nil, fmt.Errorf("sensitive pointer %d: %s", faults[0].Index, faults[0].Message)
+	}
+	if len(pointers) == 0 {
+		return nil, nil
+	}
+	s := &Set{root: &node{}, count: len(pointers)}
+	for _, p := range pointers {
+		s.add(p)
+	}
+	return s, nil
+}
+
+// All returns the Set that selects every document whole. It stands in for pointers that cannot be read.
+func All() *Set { return &Set{root: &node{end: true}, count: 1} }
+
+// Empty reports whether the Set selects nothing.
+func (s *Set) Empty() bool { return s == nil || s.count == 0 }
+
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
+func (s *Set) add(pointer string) {
+	at := s.root
+	if pointer != "" {
+		for _, segment := range strings.Split(pointer[1:], "/") {
+			at = at.child(unescape.Replace(segment))
+		}
+	}
+	at.end = true
+}
+
+func (n *node) child(segment string) *node {
+	if segment == "*" {
+		if n.any == nil {
+			n.any = &node{}
+		}
+		return n.any
+	}
+	if n.next == nil {
+		n.next = map[string]*node{}
+	}
+	if n.next[segment] == nil {
+		n.next[segment] = &node{}
+	}
+	return n.next[segment]
+}
+
+// places are where the pointers of a Set have come to at a value of a document.
+type places []*node
+
+// step returns the places at a member or element of the value.
+func (p places) step(segment string) places {
+	var out places
+	for _, n := range p {
+		if next := n.next[segment]; next != nil {
+			out = append(out, next)
+		}
+		if n.any != nil {
+			out = append(out, n.any)
+		}
+	}
+	return out
+}
+
+// ends reports whether a pointer ends here.
+func (p places) ends() bool {
+	for _, n := range p {
+		if n.end {
+			return true
+		}
+	}
+	return false
+}
+
+// Lenient is Parse for pointers that were checked when they were stored, without the bounds of a list. Pointers that
+// cannot be read hide everything.
+func Lenient(pointers []string) *Set {
+	if len(pointers) == 0 {
+		return nil
+	}
+	s := &Set{root: &node{}, count: len(pointers)}
+	for _, p := range pointers {
+		if p != "" && p[0] != '/' {
+			return All()
+		}
+		s.add(p)
+	}
+	return s
+}
+
+// Touches reports whether a pointer of the Set selects the value at a pointer, something in it, or something around it.
+func (s *Set) Touches(pointer string) bool {
+	if s.Empty() {
+		return false
+	}
+	at, inside := s.follow(pointer)
+	return inside || len(at) > 0
+}
