@@ -15,6 +15,7 @@ import (
 // export is not complete, and the exit code is not 0 then.
 func newLetterExport(s *session) *cobra.Command {
 	var flags selectionFlags
+	var show bool
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write dead letters as JSON lines, newest first",
@@ -28,7 +29,7 @@ line. If the export breaks off, the command fails: what it wrote is then only a 
 			filter := deadletters.LetterFilter{Selection: flags.selection}
 			// An error of the stream and an error of standard output end the export alike. Lines that are out stay out;
 			// the exit code is how a script learns that they are not all.
-			for letter, err := range deadletters.Of(c).ExportLetters(ctx, filter) {
+			for letter, err := range deadletters.Of(c).ExportLetters(showing(ctx, show), filter) {
 				if err == nil {
 					err = s.printJSONLine(letter)
 				}
@@ -40,6 +41,7 @@ line. If the export breaks off, the command fails: what it wrote is then only a 
 		}),
 	}
 	flags.add(cmd)
+	addShowSensitive(cmd, &show)
 	cmd.Flags().StringVar(&flags.selection.Namespace, "namespace", "", "filter by namespace")
 	return cmd
 }

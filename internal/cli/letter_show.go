@@ -16,7 +16,8 @@ import (
 // newLetterShow builds `letter show`. --json prints a deadletters.LetterStory, in which binary values are in base64. It
 // has up to 100 occurrences, the latest ones. Showing a letter changes nothing, and is no act in the audit trail.
 func newLetterShow(s *session) *cobra.Command {
-	return &cobra.Command{
+	var show bool
+	cmd := &cobra.Command{
 		Use:     "show LETTER_UUID",
 		Short:   "Show a dead letter, its content and how often it died",
 		Example: `  tasker letter show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
@@ -26,7 +27,7 @@ func newLetterShow(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			story, err := deadletters.Of(c).Letter(ctx, id)
+			story, err := deadletters.Of(c).Letter(showing(ctx, show), id)
 			if err != nil {
 				return err
 			}
@@ -36,6 +37,8 @@ func newLetterShow(s *session) *cobra.Command {
 			return s.printLetterStory(story)
 		}),
 	}
+	addShowSensitive(cmd, &show)
+	return cmd
 }
 
 // printLetterStory prints a letter and, below it, each time that it died, the latest first, with the redrive that had

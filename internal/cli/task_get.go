@@ -13,7 +13,8 @@ import (
 // newTaskGet builds `task get`. --json prints a tasker.Task. A task that does not exist exits with 3. It sends GET
 // /v1/tasks/{uuid} once, and does not wait: `task wait` does.
 func newTaskGet(s *session) *cobra.Command {
-	return &cobra.Command{
+	var show bool
+	cmd := &cobra.Command{
 		Use:   "get TASK_UUID",
 		Short: "Show one task",
 		Args:  cobra.ExactArgs(1),
@@ -23,13 +24,28 @@ func newTaskGet(s *session) *cobra.Command {
 				return err
 			}
 			// 0 answers at once; `task wait` waits for the end.
-			task, err := c.Task(ctx, id, 0)
+			task, err := c.Task(showing(ctx, show), id, 0)
 			if err != nil {
 				return err
 			}
 			return s.printTask(task)
 		}),
 	}
+	addShowSensitive(cmd, &show)
+	return cmd
+}
+
+// addShowSensitive adds the flag of commands that print payloads.
+func addShowSensitive(cmd *cobra.Command, show *bool) {
+	cmd.Flags().BoolVar(show, "show-sensitive", false, "show sensitive values in clear text; the audit trail records it")
+}
+
+// showing returns the context of a call that reads payloads.
+func showing(ctx context.Context, show bool) context.Context {
+	if show {
+		return tasker.ShowSensitive(ctx)
+	}
+	return ctx
 }
 
 // printTask prints every field of a task that has a value, the context in one line. `task submit --wait` and `task

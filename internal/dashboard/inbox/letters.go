@@ -99,7 +99,7 @@ func (p *pages) letter(r *page.Request) (out letterPage, err error) {
 	if err != nil {
 		return out, err
 	}
-	if out.Letter, err = p.letters.Letter(r.Context(), id); err != nil {
+	if out.Letter, err = p.letters.Letter(r.Reading(), id); err != nil {
 		return out, err
 	}
 	if out.Why, err = p.letters.ExplainLetter(r.Context(), id); err != nil {
@@ -123,7 +123,7 @@ func (p *pages) download(w http.ResponseWriter, r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	l, err := p.letters.Letter(r.Context(), id)
+	l, err := p.letters.Letter(r.Reading(), id)
 	if err != nil {
 		return err
 	}

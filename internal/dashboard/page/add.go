@@ -49,13 +49,24 @@ func Add[T any](f *Family, p Page[T]) {
 		return render(t, View[T]{r, data})
 	}
 	s.mux.Handle("GET "+p.Path, s.viewed(p.Needs, func(w http.ResponseWriter, r *Request) {
-		l, err := s.looks.get(r, look)
+		get := s.looks.get
+		if r.Showing() {
+			get = unshared
+		}
+		l, err := get(r, look)
 		if err != nil {
 			s.fail(w, r, p.Section, err)
 			return
 		}
 		s.show(w, r, http.StatusOK, frame{Section: p.Section, Topics: p.Topics, look: l})
 	}))
+}
+
+// unshared makes a look for one viewer: what is sensitive is in no memory that viewers share.
+func unshared(r *Request, load func(context.Context, *Request) (*look, error)) (*look, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), lookTimeout)
+	defer cancel()
+	return load(ctx, r)
 }
 
 // under returns the request with another context, for a look that several viewers share.

@@ -33,6 +33,21 @@ type Request struct {
 // Context returns the context for calls of the API: it carries the viewer.
 func (r *Request) Context() context.Context { return r.http.Context() }
 
+// Showing reports whether the address asks for sensitive values in clear text.
+func (r *Request) Showing() bool { return r.Query("sensitive") == "show" }
+
+// Reading returns the context for calls of the API that read payloads. They show sensitive values if the address asks
+// for that; the API refuses it to viewers without the permission, and records it.
+func (r *Request) Reading() context.Context {
+	if r.Showing() {
+		return tasker.ShowSensitive(r.Context())
+	}
+	return r.Context()
+}
+
+// MayShow reports whether the page offers to show sensitive values. A server without keys masks nothing.
+func (r *Request) MayShow() bool { return r.Viewer != nil && r.Can(access.Sensitive) }
+
 // Path returns a part of the path: a wildcard of the page's pattern.
 func (r *Request) Path(name string) string { return r.http.PathValue(name) }
 

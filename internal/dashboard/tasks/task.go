@@ -57,7 +57,7 @@ func (p *pages) task(r *page.Request) (out taskPage, err error) {
 	if err != nil {
 		return out, err
 	}
-	ctx := r.Context()
+	ctx := r.Reading()
 	if out.Task, err = p.api.Task(ctx, id, 0); err != nil {
 		return out, err
 	}
@@ -66,7 +66,7 @@ func (p *pages) task(r *page.Request) (out taskPage, err error) {
 		return out, err
 	}
 	out.Tree = page.Tree(out.Task.Context)
-	if out.Why, err = p.api.ExplainTask(ctx, id); err != nil {
+	if out.Why, err = p.api.ExplainTask(r.Context(), id); err != nil {
 		return out, err
 	}
 	history, err := p.api.TaskHistory(ctx, id)
