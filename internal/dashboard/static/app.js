@@ -212,14 +212,16 @@
       }
       if (location.search && !list.some((v) => v.query === location.search)) bar.append(this.form());
       if (!bar.childElementCount) return;
-      form.after(bar);
+      Element.prototype.after.call(form, bar); // a field of the form may have the name after
       htmx.process(bar);
     },
     form() {
-      const save = Object.assign(document.createElement("form"), { className: "save" });
+      const fold = Object.assign(document.createElement("details"), { className: "act" });
+      const save = Object.assign(document.createElement("form"), { className: "card" });
       const name = Object.assign(document.createElement("input"), { maxLength: 60, required: true, placeholder: "Name of this view" });
       name.setAttribute("aria-label", "Name of this view");
-      save.append(name, Object.assign(document.createElement("button"), { textContent: "Save view" }));
+      fold.append(Object.assign(document.createElement("summary"), { className: "button", textContent: "Save view…" }), save);
+      save.append(name, Object.assign(document.createElement("button"), { className: "primary", textContent: "Save" }));
       save.setAttribute("hx-boost", "false");
       save.addEventListener("submit", (event) => {
         event.preventDefault();
@@ -227,7 +229,7 @@
         query.delete("cursor");
         this.store([...this.all().filter((v) => v.name !== name.value), { name: name.value, query: `?${query}` }]);
       });
-      return save;
+      return fold;
     },
   };
 
