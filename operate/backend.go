@@ -14,6 +14,7 @@ type Backend interface {
 	CaseBackend
 	FailureBackend
 	ChainBackend
+	TemplateBackend
 	// Audit returns the acts of operators, newest first.
 	Audit(ctx context.Context, filter AuditFilter) ([]AuditRecord, error)
 }

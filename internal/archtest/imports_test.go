@@ -97,7 +97,7 @@ var layers = map[string]struct {
 		"internal/dashboard/page", "internal/queueapi", "operate"},
 		"a family of pages is a client of the API, and knows no other family"},
 	"internal/dashboard/templates": {[]string{".", "internal/access", "internal/dashboard/chart",
-		"internal/dashboard/diff", "internal/dashboard/live", "internal/dashboard/page"},
+		"internal/dashboard/diff", "internal/dashboard/live", "internal/dashboard/page", "operate"},
 		"a family of pages is a client of the API, and knows no other family"},
 	"internal/dashboard/system": {[]string{".", "internal/access", "internal/dashboard/live", "internal/dashboard/page",
 		"internal/queueapi"}, "a family of pages is a client of the API, and knows no other family"},

@@ -13,7 +13,8 @@ import (
 func newTemplate(s *session) *cobra.Command {
 	cmd := &cobra.Command{Use: "template", Short: "Validate, register and show workflow templates"}
 	s.connectFlags(cmd)
-	cmd.AddCommand(newTemplateValidate(s), newTemplateRegister(s), newTemplateList(s), newTemplateShow(s))
+	cmd.AddCommand(newTemplateValidate(s), newTemplateRegister(s), newTemplateList(s), newTemplateShow(s),
+		newTemplateStats(s))
 	return cmd
 }
 

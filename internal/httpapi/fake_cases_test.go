@@ -205,3 +205,10 @@ func (f *fake) LooseActs(_ context.Context, above int64) (*operate.LooseActs, er
 	return &operate.LooseActs{Acts: []operate.LooseAct{{No: 3, State: operate.ActRemoved},
 		{No: 4, State: operate.ActInserted}, {No: 10, State: operate.ActWaiting}}, Next: 10}, nil
 }
+
+func (f *fake) TemplateStats(_ context.Context, filter operate.TemplateStatsFilter) (*operate.TemplateStats, error) {
+	spread := &operate.Spread{P50: 0.5, P95: 2, Max: 3}
+	return &operate.TemplateStats{Namespace: filter.Namespace, Name: filter.Name, Version: filter.Version, Tasks: 2,
+		Complete: 1, Failed: 1, Took: spread, Steps: []operate.StepStats{{Name: "load", Begun: 2, Complete: 1, Failed: 1,
+			Attempts: 2, FailedAttempts: 1, FailureRate: 0.5, Ran: spread, Waited: spread}}}, f.note(filter)
+}

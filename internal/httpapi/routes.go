@@ -104,6 +104,8 @@ func (s *server) routes() {
 		"Get the last registered version of a template", read, 0), s.getTemplate)
 	endpoint.Add(api, get("/v1/templates/{namespace}/{name}/{version}", "get-template-version",
 		"Get a version of a template", read, 0), s.getTemplateVersion)
+	endpoint.Add(api, get("/v1/templates/{namespace}/{name}/{version}/stats", "get-template-stats",
+		"Get durations and failures of the steps of a template", read, 0), s.getTemplateStats)
 
 	// The families. Both forms of the worker protocol share their verbs, and so the cache of namespaces.
 	steps := stepworker.New(s.backend)

@@ -80,6 +80,7 @@ func examples() []example {
 		{"list-templates", "GET", "/v1/templates?namespace=default", "", 200, `{"templates":[`},
 		{"get-template", "GET", "/v1/templates/default/import", "", 200, `"version":"1.0.0"`},
 		{"get-template-version", "GET", "/v1/templates/default/import/1.0.0", "", 200, `"version":"1.0.0"`},
+		{"get-template-stats", "GET", "/v1/templates/default/import/1.0.0/stats?tasks=10", "", 200, `"failure_rate":0.5`},
 		{"register-worker", "POST", "/internal/workers/register", `{"capabilities":["gpu"],"capacity":5}`, 200,
 			`"worker_id"`},
 		{"list-workers", "GET", "/internal/workers", "", 200, `{"workers":[`},

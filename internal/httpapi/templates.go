@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // templateBody is a tasker.TemplateSource that may also be sent as bare YAML.
@@ -129,4 +130,23 @@ func unreadable(err error) error {
 		out.Details = append(out.Details, tasker.Detail{Location: p.Location, Message: p.Message})
 	}
 	return out
+}
+
+// statsPath names a version of a template, and how many tasks to look at.
+type statsPath struct {
+	TemplatePath
+	Version string `path:"version" maxLength:"64"`
+	Tasks   int    `query:"tasks" minimum:"1" maximum:"1000" default:"100" doc:"Newest tasks to look at."`
+}
+
+// getTemplateStats serves GET /v1/templates/{namespace}/{name}/{version}/stats.
+func (s *server) getTemplateStats(ctx context.Context, params *statsPath,
+	_ *endpoint.None,
+) (endpoint.Answer[*operate.TemplateStats], error) {
+	if err := endpoint.ReachNamespace(ctx, params.Namespace, "path.namespace"); err != nil {
+		return endpoint.Answer[*operate.TemplateStats]{}, err
+	}
+	stats, err := s.backend.TemplateStats(ctx, operate.TemplateStatsFilter{Namespace: params.Namespace,
+		Name: params.Name, Version: params.Version, Tasks: params.Tasks})
+	return endpoint.OK(stats), err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/diff"
 	"github.com/taskerhq/tasker/internal/dashboard/live"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
+	"github.com/taskerhq/tasker/operate"
 )
 
 //go:embed *.html
@@ -22,7 +23,8 @@ var files embed.FS
 
 // pages are the pages over one API.
 type pages struct {
-	api *tasker.Client
+	api   *tasker.Client
+	stats operate.TemplateBackend
 }
 
 // Permissions of viewers; the API decides.
@@ -30,7 +32,7 @@ var reads = []access.Permission{access.Read}
 
 // Add adds the pages to a site.
 func Add(site *page.Site, api *tasker.Client) {
-	p := &pages{api: api}
+	p := &pages{api: api, stats: operate.Of(api)}
 	f := site.Family(files)
 	page.AddList(f, page.ListPage[tasker.Template, list]{
 		Page: page.Page[list]{Path: "/templates", File: "list.html", Section: "templates", Needs: reads,
@@ -70,20 +72,14 @@ type one struct {
 	Template *tasker.Template
 	Versions []tasker.Template // the newest first
 	Graph    template.HTML
-	Recent   recent
+	Stats    *operate.TemplateStats
 	Other    string // version that this one is compared with, "" for none
 	Diff     []diff.Line
 }
 
-// recent is what became of the newest tasks of a version.
-type recent struct {
-	Tasks, Complete, Failed int
-	Median                  time.Duration // of those that have ended; 0 for none
-}
-
-// recentTasks is the number of tasks that recent looks at, and shownVersions that of versions.
+// statsTasks is the number of tasks that statistics are about, and shownVersions that of versions.
 const (
-	recentTasks   = 100
+	statsTasks    = 100
 	shownVersions = 50
 )
 
@@ -99,12 +95,11 @@ func (p *pages) template(r *page.Request) (out one, err error) {
 	}
 	out.Versions = versions.Templates
 	slices.SortStableFunc(out.Versions, func(a, b tasker.Template) int { return b.CreatedAt.Compare(a.CreatedAt) })
-	tasks, err := p.api.Tasks(ctx, tasker.TaskFilter{Namespace: namespace, Name: name, Version: out.Template.Version,
-		Limit: recentTasks})
-	if err != nil {
+	if out.Stats, err = p.stats.TemplateStats(ctx, operate.TemplateStatsFilter{Namespace: namespace, Name: name,
+		Version: out.Template.Version, Tasks: statsTasks}); err != nil {
 		return out, err
 	}
-	out.Recent, out.Graph = summary(tasks.Tasks), graph(out.Template.Steps)
+	out.Graph = graph(out.Template.Steps, out.Stats.Steps)
 	if out.Other = r.Query("compare"); out.Other != "" {
 		other, err := p.api.Template(ctx, namespace, name, out.Other)
 		if err != nil {
@@ -115,31 +110,8 @@ func (p *pages) template(r *page.Request) (out one, err error) {
 	return out, nil
 }
 
-// summary counts what became of tasks.
-func summary(tasks []tasker.Task) (out recent) {
-	var took []time.Duration
-	for i := range tasks {
-		t := &tasks[i]
-		out.Tasks++
-		switch t.State {
-		case tasker.TaskComplete, tasker.TaskResolvedManually:
-			out.Complete++
-		case tasker.TaskError:
-			out.Failed++
-		}
-		if t.FinishedAt != nil {
-			took = append(took, t.FinishedAt.Sub(t.CreatedAt))
-		}
-	}
-	if len(took) > 0 {
-		slices.Sort(took)
-		out.Median = took[len(took)/2]
-	}
-	return out
-}
-
-// graph draws the steps of a template.
-func graph(steps []tasker.TemplateStep) template.HTML {
+// graph draws the steps of a template, with their typical duration, and those marked in which tasks are stuck.
+func graph(steps []tasker.TemplateStep, stats []operate.StepStats) template.HTML {
 	if len(steps) < 2 {
 		return ""
 	}
@@ -148,6 +120,9 @@ func graph(steps []tasker.TemplateStep) template.HTML {
 	for i := range steps {
 		places[steps[i].Name] = i
 		nodes[i] = chart.Node{Label: steps[i].Name, Mark: chart.MarkPending, State: "step " + strconv.Itoa(i+1)}
+		if i < len(stats) {
+			nodes[i].Sub, nodes[i].Mark = told(&stats[i])
+		}
 	}
 	var edges []chart.Edge
 	for i := range steps {
@@ -158,6 +133,28 @@ func graph(steps []tasker.TemplateStep) template.HTML {
 		}
 	}
 	return chart.Graph(nodes, edges, chart.GraphOptions{Name: "Steps of the template"})
+}
+
+// told tells how a step goes, in a few words.
+func told(s *operate.StepStats) (words string, mark chart.Mark) {
+	switch {
+	case s.Begun == 0:
+		return "", chart.MarkPending
+	case s.FailedAttempts > 0:
+		mark = chart.MarkRetry
+	default:
+		mark = chart.MarkComplete
+	}
+	if s.Failed > 0 {
+		mark = chart.MarkError
+	}
+	if s.Ran != nil {
+		words = page.Span(time.Duration(s.Ran.P50 * float64(time.Second)))
+	}
+	if s.FailedAttempts > 0 {
+		words += ", " + strconv.Itoa(int(s.FailureRate*100+0.5)) + " % fail"
+	}
+	return strings.TrimPrefix(words, ", "), mark
 }
 
 func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
