@@ -19,8 +19,8 @@ func testTemplateStats(t *testing.T, s *server) {
 	s.work(t, map[string]tasker.Handler{
 		"stats_reserve": func(context.Context, *tasker.Job) (any, error) { return nil, nil },
 		"stats_charge": func(_ context.Context, job *tasker.Job) (any, error) {
-			if strings.Contains(string(job.TaskContext), "poor") {
-				return nil, &tasker.StepError{Message: "no money"}
+			if strings.Contains(string(job.Parameters), "poor") {
+				return nil, &tasker.Failure{Message: "no money", Retryable: new(bool)}
 			}
 			return nil, nil
 		},
