@@ -46,7 +46,8 @@ func testTemplateStats(t *testing.T, s *server) {
 	if r := got.Steps[0]; r.Begun != 3 || r.Complete != 3 || r.Attempts != 3 || r.FailureRate != 0 {
 		t.Errorf("the first step is %+v", r)
 	}
-	if c := got.Steps[1]; c.Begun != 3 || c.Complete != 2 || c.Failed != 1 || c.FailedAttempts != 1 || c.FailureRate < 0.33 {
+	if c := got.Steps[1]; c.Begun != 3 || c.Complete != 2 || c.Failed != 1 || c.FailedAttempts != 1 ||
+		c.FailureRate < 0.33 {
 		t.Errorf("the second step is %+v", c)
 	}
 	filter.Tasks = 1
