@@ -126,6 +126,53 @@ func TestBrowserRedrive(t *testing.T) {
 	if sent.Load() != 12 {
 		t.Errorf("%d of 12 letters arrived", sent.Load())
 	}
+	b.Click(`.crumb a[href^="/inbox/"]`) // back to the group, which is resolved, and then nothing needs a human
+	b.WaitText("h1", "card expired")
+	b.Click(`details[data-key="e"] > summary`)
+	b.Fill(`details[data-key="e"] input[name="note"]`, "the bank is back")
+	b.Click(`details[data-key="e"] form button`)
+	b.WaitText("#notice", "The group is resolved.")
+	b.WaitText("main", "the bank is back")
+	b.Click(`.menu a[href="/"]`)
+	b.WaitText("main", "All quiet.")
+}
+
+// TestBrowserReconnect: while the server is away a page says since when it is stale; when the server is back it shows
+// what has happened meanwhile, without a reload.
+func TestBrowserReconnect(t *testing.T) {
+	inBrowser(t)
+	s := serve(t)
+	b := browsertest.New(t)
+	b.Open(s.url + "/inbox")
+	b.WaitText("#live", "Live")
+	s.stop()
+	b.WaitText("#live", "Stale since")
+	s.report(dead("card expired", `{"order": 1}`))
+	s.start()
+	b.WaitText("#live", "Live")
+	b.WaitText("main", "card expired")
+}
+
+// TestBrowserViews: a list with filters is saved under a name, found again, and removed.
+func TestBrowserViews(t *testing.T) {
+	inBrowser(t)
+	s := serve(t)
+	s.report(dead("card expired", `{"order": 1}`))
+	b := browsertest.New(t)
+	b.Open(s.url + "/inbox?text=card&state=all")
+	b.Click(".views summary")
+	b.Fill(".views input", "Cards")
+	b.Press("Enter")
+	b.WaitText(".views", "Cards")
+	b.Open(s.url + "/inbox")
+	b.Click(".views .chip a")
+	b.WaitURL("text=card")
+	b.WaitText("main", "card expired")
+	for _, v := range b.Violations() {
+		t.Errorf("with a saved view: %+v", v)
+	}
+	b.Click(".views .chip button")
+	b.WaitCount(".views .chip", 0)
 }
 
 // TestBrowserConflict: an act on a task that has changed since is refused in place, and the page then shows why.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -35,6 +36,7 @@ type server struct {
 	t      testing.TB
 	engine *node.Node
 	url    string
+	http   *httptest.Server
 	keys   map[string]string // secrets by name
 }
 
@@ -74,7 +76,7 @@ func serveWith(t testing.TB, opts node.Options, keys ...access.Key) *server {
 		LoopbackOnly: len(keys) == 0, About: system.About{Version: "test", Settings: []system.Setting{
 			{Key: "server.listen", Value: "127.0.0.1:8080", Source: "default"}}}}, api)
 	h := httptest.NewServer(board)
-	s.url = h.URL
+	s.url, s.http = h.URL, h
 	t.Cleanup(func() {
 		h.Close()
 		if err := direct.Close(); err != nil {
@@ -269,4 +271,31 @@ func dead(message, payload string) deadletters.Report {
 	r.Failure.Type, r.Handler = "Broken", "billing"
 	r.Headers = []deadletters.Header{{Name: "tenant", Value: "acme"}}
 	return r
+}
+
+// stop makes the server leave: it closes all connections, and refuses new ones.
+func (s *server) stop() {
+	s.t.Helper()
+	if err := s.http.Listener.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.http.CloseClientConnections()
+}
+
+// start makes a server that has left come back at its address.
+func (s *server) start() {
+	s.t.Helper()
+	ln, err := net.Listen("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	again := &http.Server{Handler: s.http.Config.Handler, ReadHeaderTimeout: time.Minute}
+	ended := make(chan error, 1)
+	go func() { ended <- again.Serve(ln) }()
+	s.t.Cleanup(func() {
+		if err := again.Close(); err != nil {
+			s.t.Error(err)
+		}
+		<-ended
+	})
 }

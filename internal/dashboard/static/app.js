@@ -92,7 +92,11 @@
     if (document.hidden || !live.on || !main || !window.EventSource || !main.dataset.topics) return say();
     live.stream = new EventSource("/live");
     live.stream.addEventListener("open", () => { lost(false); live.dirty = true; });
-    live.stream.addEventListener("error", () => lost(true));
+    live.stream.addEventListener("error", () => {
+      lost(true);
+      // The browser connects again by itself, but not after an answer that is an error, such as that of a proxy.
+      if (live.stream?.readyState === EventSource.CLOSED) setTimeout(listen, 5000);
+    });
     live.stream.addEventListener("change", (event) => {
       live.seen = Date.now();
       const shown = ($("#main")?.dataset.topics || "").split(" ");
