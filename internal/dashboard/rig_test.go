@@ -63,7 +63,7 @@ func serveWith(t testing.TB, opts node.Options, keys ...access.Key) *server {
 	}
 	front := web.New(web.Options{Keys: ring})
 	api := httpapi.New(b, httpapi.Options{Front: front, DeadLetters: b.DeadLetters(), Jobs: b.Jobs(),
-		Messages: b.Messages(), LoopbackOnly: len(keys) == 0})
+		Messages: b.Messages(), Sensitive: b, LoopbackOnly: len(keys) == 0})
 	direct, err := api.Direct()
 	if err != nil {
 		t.Fatal(err)
