@@ -10,9 +10,14 @@ import (
 
 // about is what the dashboard shows of this process. Settings come without secrets.
 func about(cfg *config.Config, store backend, version string) system.About {
-	out := system.About{Version: version, Since: time.Now(), Ready: (&readiness{ask: store.Ready}).within}
+	out := system.About{Version: version, Since: time.Now(), Ready: (&readiness{ask: store.Ready}).within,
+		Turns: store.Turns}
 	if dsn, err := config.ParseDSN(cfg.DB.DSN); err == nil {
 		out.Store = dsn.String()
+		if dsn.Engine == "postgres" || dsn.Engine == "sqlite" {
+			out.Examine = (&examination{dsn: dsn, pool: cfg.DB.PoolSize, rabbitmq: cfg.MessageQueue.Rabbitmq,
+				now: time.Now}).report
+		}
 	}
 	for _, s := range cfg.Settings() {
 		out.Settings = append(out.Settings, system.Setting{Key: s.Key, Value: fmt.Sprint(s.Value), Source: s.Source})

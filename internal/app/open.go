@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/telemetry"
 	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/operate"
 )
 
 // backend is the engine over its store, as Run needs it.
@@ -33,6 +34,8 @@ type backend interface {
 	Messages() deadletters.TopicBackend
 	// Run runs the background loops until ctx ends. It blocks.
 	Run(ctx context.Context) error
+	// Turns returns which process runs each loop that must run in one process only; nil for a store of this process.
+	Turns(ctx context.Context) ([]operate.Turn, error)
 	// Ready returns the reason why the store does not answer or refuses writes, or nil.
 	Ready(ctx context.Context) error
 }

@@ -31,6 +31,9 @@ type Cluster interface {
 	// LastTurn is the time of the last turn of any process; zero when there was none.
 	LastTurn(ctx context.Context) (task.Instant, error)
 
+	// Turns returns the turns of all loops, by loop.
+	Turns(ctx context.Context) ([]Turn, error)
+
 	// Publish sends the other processes events that may concern them. It returns at once: events are collected and sent
 	// a few times a second, outside any transaction. They may be lost.
 	Publish(n PeerEvents)
@@ -53,6 +56,13 @@ type Cluster interface {
 
 	// Settled returns those of the tasks that are settled or deleted.
 	Settled(ctx context.Context, ids []task.ID) ([]task.ID, error)
+}
+
+// Turn is which process runs a loop that must run in one process only.
+type Turn struct {
+	Loop, Node string
+	// Taken is when the process last asked for it, Until when another process may take it.
+	Taken, Until task.Instant
 }
 
 // PeerEvents are events that one process sends the others.

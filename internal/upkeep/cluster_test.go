@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -185,6 +186,20 @@ func (p *process) Turn(_ context.Context, loop string, hold time.Duration) (bool
 		return false, errAway
 	}
 	return true, nil
+}
+
+func (p *process) Turns(context.Context) (out []engine.Turn, err error) {
+	if err := p.reach(); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, loop := range slices.Sorted(maps.Keys(p.turns)) {
+		t := p.turns[loop]
+		out = append(out, engine.Turn{Loop: loop, Node: fmt.Sprintf("%p", t.of), Taken: task.At(t.taken),
+			Until: task.At(t.until)})
+	}
+	return out, nil
 }
 
 func (p *process) LastTurn(context.Context) (task.Instant, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/live"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 	"github.com/taskerhq/tasker/internal/queueapi"
+	"github.com/taskerhq/tasker/operate"
 )
 
 //go:embed *.html
@@ -26,6 +27,11 @@ type About struct {
 	Since time.Time
 	// Ready returns why the server cannot work now, or nil.
 	Ready func(ctx context.Context) error
+	// Turns returns which process runs each loop that must run in one process only; nil for a store of one process.
+	Turns func(ctx context.Context) ([]operate.Turn, error)
+	// Examine returns the checks of the database, worst first, and when they were made; nil without a database that can
+	// be looked at.
+	Examine func(ctx context.Context) ([]Check, time.Time, error)
 	// Settings are the effective configuration. Secrets are left out.
 	Settings []Setting
 }
@@ -33,16 +39,27 @@ type About struct {
 // Setting is one setting, and where it comes from.
 type Setting struct{ Key, Value, Source string }
 
-// Add adds the page to a site.
+// Check is one check of the database. Do tells what to do, "" if nothing.
+type Check struct{ Name, Status, Seen, Do string }
+
+// Add adds the pages to a site.
 func Add(site *page.Site, api *tasker.Client, about About) {
 	queue := queueapi.Of(api)
-	page.Add(site.Family(templates), page.Page[state]{Path: "/system", File: "system.html", Section: "system",
+	f := site.Family(templates)
+	page.Add(f, page.Page[doctor]{Path: "/system/doctor", File: "doctor.html", Section: "system",
+		Needs: []access.Permission{access.Admin}, Load: about.doctor})
+	page.Add(f, page.Page[state]{Path: "/system", File: "system.html", Section: "system",
 		Needs: []access.Permission{access.Read}, Topics: []string{live.Clock},
 		Load: func(r *page.Request) (out state, err error) {
 			out.About, out.Go, out.Admin = about, runtime.Version(), r.Can(access.Admin)
 			if about.Ready != nil {
 				if err := about.Ready(r.Context()); err != nil {
 					out.NotReady = reason(err)
+				}
+			}
+			if about.Turns != nil && out.Admin {
+				if out.Turns, err = about.Turns(r.Context()); err != nil {
+					return out, err
 				}
 			}
 			out.Stats, err = queue.QueueStats(r.Context(), queueapi.QueueFilter{})
@@ -65,6 +82,24 @@ type state struct {
 	Go       string
 	NotReady string
 	Stats    *queueapi.QueueStats
+	Turns    []operate.Turn
 	// Admin shows the configuration.
 	Admin bool
+}
+
+// doctor is what the page about the database shows.
+type doctor struct {
+	Checks []Check
+	At     time.Time
+	Store  string
+}
+
+// doctor examines the database.
+func (a About) doctor(r *page.Request) (out doctor, err error) {
+	if a.Examine == nil {
+		return out, tasker.Errorf(tasker.CodeUnavailable, "this database cannot be examined")
+	}
+	out.Store = a.Store
+	out.Checks, out.At, err = a.Examine(r.Context())
+	return out, err
 }

@@ -42,6 +42,21 @@ func (s *Store) LastTurn(ctx context.Context) (task.Instant, error) {
 	return at, err
 }
 
+// Turns implements engine.Cluster.
+func (s *Store) Turns(ctx context.Context) ([]engine.Turn, error) {
+	var out []engine.Turn
+	const query = `SELECT loop, node, taken_at, held_until FROM tasker_turns ORDER BY loop`
+	err := s.Query(ctx, query, nil, func(r store.Row) error {
+		var t engine.Turn
+		if err := r.Scan((*store.Text)(&t.Loop), (*store.Text)(&t.Node), &t.Taken, &t.Until); err != nil {
+			return err
+		}
+		out = append(out, t)
+		return nil
+	})
+	return out, err
+}
+
 // Occupied implements engine.Cluster. It also updates what this process knows of empty routes.
 // The counts stop at limit. Routes without ready steps are left out.
 func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[int64]int, error) {

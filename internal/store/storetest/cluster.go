@@ -157,6 +157,14 @@ func lastTurn(p *pair) {
 	}
 	p.turn(p.b, "x", time.Hour) // refused: no process held it then
 	p.equal("after a refusal", last(p.a), first)
+	for _, of := range []Node{p.a, p.b} {
+		turns, err := of.Turns(p.Context())
+		p.must(err)
+		if len(turns) != 1 || turns[0].Loop != "x" || turns[0].Node == "" || turns[0].Taken != first ||
+			turns[0].Until != first.Add(time.Hour) {
+			p.Errorf("the turns are %+v", turns)
+		}
+	}
 	p.eventually("a renewal counts", func() bool {
 		p.turn(p.a, "x", time.Hour)
 		return last(p.b) > first
