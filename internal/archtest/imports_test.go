@@ -28,7 +28,7 @@ var layers = map[string]struct {
 		"internal/dashboard", "internal/dashboard/now", "internal/dashboard/session",
 		"internal/dashboard/system",
 		"internal/dlqapi", "internal/doctor", "internal/httpapi", "internal/inbox", "internal/queueapi",
-		"internal/migration", "internal/node", "internal/telemetry", "internal/web"},
+		"internal/migration", "internal/node", "internal/telemetry", "internal/web", "operate"},
 		"it wires; nobody below it knows the whole"},
 	"internal/archtest": {nil, "it looks at the tree from outside"},
 	"internal/attempt":  {[]string{"internal/failure"}, "it runs a function, whatever that does; applications carry it"},
