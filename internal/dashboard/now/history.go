@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -83,14 +84,18 @@ func (h *History) look(ctx context.Context) {
 // keep returns the newest entries.
 func keep(all []sample, n int) []sample { return all[max(0, len(all)-n):] }
 
-// charts draws the last hour, and returns since when there are samples.
-func (h *History) charts(now time.Time) (out []chart, since time.Time) {
+// charts draws the last hour or day, and returns since when there are samples.
+func (h *History) charts(now time.Time, day bool) (out []chart, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.hour) == 0 {
 		return nil, since
 	}
 	last := h.hour[len(h.hour)-1]
+	all, span, words := h.hour, time.Hour, "last hour"
+	if day { // the newest sample of the hour ends the day, too
+		all, span, words = append(slices.Clone(h.day), last), 24*time.Hour, "last day"
+	}
 	for _, c := range []struct {
 		title, now, class string
 		of                func(sample) float64
@@ -101,7 +106,8 @@ func (h *History) charts(now time.Time) (out []chart, since time.Time) {
 		{"Longest wait", page.Span(time.Duration(last.oldest * float64(time.Second))), "c-plain",
 			func(s sample) float64 { return s.oldest }},
 	} {
-		out = append(out, chart{Title: c.title, Now: c.now, Drawing: draw(h.hour, now, time.Hour, c.class, c.title, c.of)})
+		out = append(out, chart{Title: c.title, Now: c.now, Drawing: draw(all, now, span, c.class,
+			c.title+", "+words, c.of)})
 	}
 	return out, h.day[0].at
 }
@@ -123,7 +129,7 @@ func draw(all []sample, now time.Time, span time.Duration, class, title string, 
 		fmt.Fprintf(&line, "%.1f,%.1f ", x, height-2-(height-4)*of(s)/highest)
 	}
 	return template.HTML(fmt.Sprintf(`<svg class="area %s" viewBox="0 0 %g %g" preserveAspectRatio="none" role="img" `+
-		`aria-label="%s, last hour, at most %s"><polygon points="%.1f,%g %s%.1f,%g"/><polyline points="%s"/></svg>`,
+		`aria-label="%s, at most %s"><polygon points="%.1f,%g %s%.1f,%g"/><polyline points="%s"/></svg>`,
 		class, width, height, template.HTMLEscapeString(title), page.Number(highest), first, height, line.String(), x, height,
 		line.String()))
 }

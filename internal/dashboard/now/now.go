@@ -42,6 +42,7 @@ type first struct {
 	Needs  []need
 	Stats  *queueapi.QueueStats
 	Charts []chart
+	Spans  []page.Tab
 	Since  time.Time
 	// Quiet reports that all was looked at, and nothing needs a human.
 	Quiet bool
@@ -91,7 +92,10 @@ func (p *pages) now(r *page.Request) (out first, err error) {
 	})
 	out.Quiet = len(out.Needs) == 0 && len(out.Blind) == 0
 	if !r.Viewer.Limited() && r.Can(access.Read) { // the numbers are about all namespaces
-		out.Charts, out.Since = p.history.charts(r.Now)
+		day := r.Query("span") == "day"
+		out.Charts, out.Since = p.history.charts(r.Now, day)
+		out.Spans = []page.Tab{{Title: "Hour", URL: r.URL("span", ""), Here: !day},
+			{Title: "Day", URL: r.URL("span", "day"), Here: day}}
 	}
 	return out, nil
 }

@@ -38,21 +38,25 @@ func TestWrongKeysAtOnce(t *testing.T) {
 	}
 }
 
-// TestRightKeysAreNotCounted: whoever has a key may sign in as often as he likes, and each time is another session.
-func TestRightKeysAreNotCounted(t *testing.T) {
+// TestSignInsAreBounded: each sign-in stores a session, so an address has no more than a bound in a minute.
+func TestSignInsAreBounded(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	for range 10_000 {
-		d.signIn(d.ann)
-	}
-	if len(d.store.all) != 10_000 {
-		t.Errorf("10,000 sign-ins made %d sessions", len(d.store.all))
-	}
-	for i := range 11 {
-		err := d.SignIn(httptest.NewRecorder(), request("192.0.2.1:1"), "tsk_x")
-		if limited := tasker.ErrorCode(err) == tasker.CodeExhausted; limited != (i == 10) {
-			t.Errorf("wrong key %d: %v", i, err)
+	for i := range 61 {
+		err := d.SignIn(httptest.NewRecorder(), request("192.0.2.1:1"), d.ann)
+		if limited := tasker.ErrorCode(err) == tasker.CodeExhausted; limited != (i == 60) || !limited && err != nil {
+			t.Errorf("sign-in %d: %v", i, err)
 		}
+	}
+	if err := d.SignIn(httptest.NewRecorder(), request("192.0.2.2:1"), d.ann); err != nil {
+		t.Errorf("from another address: %v", err)
+	}
+	if len(d.store.all) != 61 {
+		t.Errorf("61 sign-ins made %d sessions", len(d.store.all))
+	}
+	d.now = d.now.Add(time.Minute)
+	if err := d.SignIn(httptest.NewRecorder(), request("192.0.2.1:1"), d.ann); err != nil {
+		t.Errorf("a minute later: %v", err)
 	}
 }
 

@@ -130,7 +130,7 @@ func (k *Keeper) valid(s *access.Session) *access.Principal {
 }
 
 // SignIn begins a session for an API key and sets its cookie. Errors: CodeUnauthenticated; CodeForbidden for a key that
-// cannot read; CodeExhausted after too many wrong keys.
+// cannot read; CodeExhausted after too many attempts.
 func (k *Keeper) SignIn(w http.ResponseWriter, r *http.Request, secret string) error {
 	now := k.now()
 	var p *access.Principal
@@ -139,7 +139,7 @@ func (k *Keeper) SignIn(w http.ResponseWriter, r *http.Request, secret string) e
 		return p != nil
 	})
 	if wait > 0 {
-		return &tasker.Error{Code: tasker.CodeExhausted, Message: "too many wrong keys were tried: wait a minute",
+		return &tasker.Error{Code: tasker.CodeExhausted, Message: "there were too many attempts to sign in: wait a minute",
 			RetryAfter: wait}
 	}
 	if p == nil {
