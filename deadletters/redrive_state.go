@@ -48,6 +48,8 @@ type Redrive struct {
 	Wave     int        `json:"wave" doc:"Number of the wave under way; 0 before the first."`
 	WaveSize int        `json:"wave_size"`
 	WaveSent int        `json:"wave_sent" doc:"Items of the wave that are decided."`
+	// Waves are the newest waves, in their order: at most 50, fewer where they are larger than 2,000 items.
+	Waves []RedriveWave `json:"waves,omitempty" maxItems:"50" doc:"The newest waves, in their order: at most 50, fewer where they are larger than 2,000 items. Missing in a list."`
 
 	Actor     string    `json:"actor,omitempty"`
 	KeyName   string    `json:"key_name,omitempty" doc:"Name of the API key of the request."`
@@ -55,6 +57,12 @@ type Redrive struct {
 	CreatedAt time.Time `json:"created_at"`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with state and progress. An act with If-Match is refused if it has changed."`
+}
+
+// RedriveWave counts the items of a wave by their states.
+type RedriveWave struct {
+	No int `json:"no"`
+	ItemCounts
 }
 
 // ItemCounts counts the items of a redrive by their states.

@@ -48,6 +48,9 @@ type SourceStatus struct {
 	Error string      `json:"error,omitempty" doc:"The last one."`
 	Since time.Time   `json:"since,omitzero" doc:"When it entered the state."`
 	Open  int         `json:"open" doc:"Open letters, up to 10,000."`
+	// Waiting is how many messages of the source are on its broker; nil where that is not known. It is in the answer to
+	// Source.
+	Waiting *int64 `json:"waiting,omitempty" doc:"Messages that wait on the broker, in the answer to a request for one source; missing where the broker does not say."`
 	// Policies are those that decide about letters of the source: one for each origin that has one, then that for all
 	// others. They are in the answer to Source.
 	Policies []Policy `json:"policies,omitempty" doc:"In the answer to a request for one source."`

@@ -141,11 +141,13 @@ type Redrive struct {
 	StartedAt task.Instant
 	EndedAt   task.Instant
 
-	Total     int // items
-	Counts    Counts
-	Wave      int // number of the wave under way, from 1; 0 before the first
-	WaveSize  int
-	WaveSent  int // items of the wave that are decided: sent, failed or skipped
+	Total    int // items
+	Counts   Counts
+	Wave     int // number of the wave under way, from 1; 0 before the first
+	WaveSize int
+	WaveSent int // items of the wave that are decided: sent, failed or skipped
+	// Waves are the counts of the newest waves, where they were asked for.
+	Waves     []WaveCounts
 	WaveBegan task.Instant
 	// Behind is the number of the last item that was decided.
 	Behind int
@@ -207,4 +209,10 @@ type Change struct {
 	// Pointer is a JSON pointer into the payload, or "key", "header NAME", "payload".
 	Pointer       string
 	Before, After string // cut to 512 bytes; "" where there is none
+}
+
+// WaveCounts counts the items of a wave by their states.
+type WaveCounts struct {
+	No     int
+	Counts Counts
 }

@@ -142,8 +142,19 @@ func (in *Inbox) Redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, 
 	if r == nil || !reaches(ctx, r.Namespace) {
 		return nil, noRedrive(id)
 	}
-	r.Counts, err = in.store.CountItems(ctx, r)
+	if r.Counts, err = in.store.CountItems(ctx, r); err != nil {
+		return nil, err
+	}
+	if r.Wave > 0 {
+		r.Waves, err = in.store.CountWaves(ctx, id, r.Wave-shownWaves(r))
+	}
 	return r, err
+}
+
+// shownWaves returns how many waves of a redrive are counted: at most 50, and fewer of those that are so large that
+// counting 100,000 items takes long. No wave is larger than the newest.
+func shownWaves(r *deadletter.Redrive) int {
+	return min(max(100_000/max(r.WaveSize, 1), 1), 50, r.Wave)
 }
 
 // Redrives returns a page, the newest first, without counts: those are counted from the items, up to a million of them.

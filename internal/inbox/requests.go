@@ -191,6 +191,8 @@ type SourceStatus struct {
 	Error string // the last one; "" for none
 	Since task.Instant
 	Open  int // open letters, up to 10,000
+	// Waiting is how many messages are on the broker, -1 where it is not known; of Inbox.Source.
+	Waiting int64
 	// Preview is what the first messages would become; of TestSource and a source with an intake.
 	Preview []IntakePreview
 	// Policies are those that decide about its letters, that for all other origins last; of Inbox.Source.

@@ -267,6 +267,8 @@ type RedriveReader interface {
 	WaveTroubled(ctx context.Context, id task.ID, wave int) (bool, error)
 	// CountItems counts the items of a redrive, as FindRedrive returned it, by their states.
 	CountItems(ctx context.Context, r *deadletter.Redrive) (deadletter.Counts, error)
+	// CountWaves counts the items of the waves above a number, by wave.
+	CountWaves(ctx context.Context, id task.ID, above int) ([]deadletter.WaveCounts, error)
 }
 
 // RedriveFilter selects a page of redrives. Zero fields do not restrict.

@@ -278,14 +278,29 @@ func (in *Inbox) Source(ctx context.Context, namespace, name string) (*SourceSta
 	if err != nil {
 		return nil, err
 	}
-	st.Policies = all.ofSource(s)
+	st.Policies, st.Waiting = all.ofSource(s), in.depth(ctx, &st)
 	return &st, nil
+}
+
+// depth asks a broker how many messages of a source wait; -1 if it does not say so within 2 s, or is known to be lost.
+func (in *Inbox) depth(ctx context.Context, of *SourceStatus) int64 {
+	carrier := in.opts.Carriers[of.Source.Driver]
+	if of.Source.Driver == HTTP || carrier == nil || of.State == "lost" {
+		return -1
+	}
+	ctx, cancel := context.WithTimeout(ctx, levelTime)
+	defer cancel()
+	n, err := carrier.Depth(ctx, of.Source)
+	if err != nil {
+		return -1 // the node that reads it records why
+	}
+	return n
 }
 
 // status returns how a source stands, from its row and the number of its open letters. Whether its broker answers is
 // known to the node that reads it, and to TestSource.
 func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (SourceStatus, error) {
-	st := SourceStatus{Source: s, State: "reading"}
+	st := SourceStatus{Source: s, State: "reading", Waiting: -1}
 	var err error
 	if st.Open, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, shownOpen); err != nil {
 		return st, err

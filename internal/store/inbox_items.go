@@ -185,6 +185,24 @@ func (letterRows) DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wa
 // being sent, and what was sent around cases that were left.
 const nearBehind = 5000
 
+// CountWaves counts the items of the waves of a redrive above a number; see inbox.RedriveReader.
+func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out []deadletter.WaveCounts, err error) {
+	err = s.Query(ctx, `SELECT wave, state, count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND wave > $2
+  AND wave > 0 GROUP BY wave, state ORDER BY wave, state`, []any{s.id(id), above}, func(row Row) error {
+		var state Text
+		var wave, n int
+		if err := row.Scan(&wave, &state, &n); err != nil {
+			return err
+		}
+		if len(out) == 0 || out[len(out)-1].No != wave {
+			out = append(out, deadletter.WaveCounts{No: wave})
+		}
+		addItems(&out[len(out)-1].Counts, deadletter.ItemState(state), n)
+		return nil
+	})
+	return out, err
+}
+
 // CountItems counts the items of a redrive by their states; see inbox.RedriveReader. A redrive may have a million
 // items, so it counts the few that are special, and takes the rest from the row: items are decided in the order of
 // their numbers. Only a redrive of cases is counted item by item, since a case that was sent may be completed.

@@ -22,7 +22,7 @@ var (
  JOIN tasker_ordering_waits w ON w.task_id = (SELECT o.task_id FROM tasker_ordering_waits o
   WHERE o.namespace = v.column1 AND o.key = v.column2 ORDER BY o.place, o.task_id LIMIT 1)`)
 	insertHeads = bulkOf(`INSERT INTO tasker_ordering_heads (namespace, key, task_id)`, "tti",
-		` ON CONFLICT (namespace, key) DO NOTHING RETURNING namespace, key`)
+		` ON CONFLICT DO NOTHING RETURNING namespace, key`)
 	deleteHeads = bulkOf(`DELETE FROM tasker_ordering_heads WHERE task_id IN (SELECT v.column1 FROM (`, "i",
 		`) AS v) RETURNING namespace, key`)
 	deleteWaits = bulkOf(`DELETE FROM tasker_ordering_waits WHERE task_id IN (SELECT v.column1 FROM (`, "i", `) AS v)`)

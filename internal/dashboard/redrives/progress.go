@@ -18,7 +18,6 @@ type progress struct {
 	Pager   page.Pager
 	Outcome []outcome
 	State   string // of the items that are listed, "" for all
-	Waves   []wave
 	Chart   template.HTML
 	Newer   int // what the same selection selects now and is not included
 	Acts    bool
@@ -55,14 +54,6 @@ func (o progress) Bar() []segment {
 	return out
 }
 
-// wave is what became of one wave. It counts the items that were read.
-type wave struct {
-	No, Size, Sent, Completed, Returned, Failed, Skipped int
-}
-
-// wavesOf bounds the items from which waves are counted.
-const wavesOf = 5000
-
 // redrive reads all that is known of a redrive.
 func (p *pages) redrive(r *page.Request) (out progress, err error) {
 	id, err := r.UUID("redrive")
@@ -87,9 +78,6 @@ func (p *pages) redrive(r *page.Request) (out progress, err error) {
 	}
 	out.Words, out.Acts = words(&out.Redrive.Selection), r.Can(acts...)
 	out.outcomes(r)
-	if err := p.waves(r, &out); err != nil {
-		return out, err
-	}
 	out.draw()
 	return out, p.newer(r, &out)
 }
@@ -111,43 +99,17 @@ func (o *progress) outcomes(r *page.Request) {
 	}
 }
 
-// waves counts what became of each wave, of redrives that are not too large to read.
-func (p *pages) waves(r *page.Request, out *progress) error {
-	if out.Redrive.Total > wavesOf || out.Redrive.Wave == 0 {
-		return nil
-	}
-	out.Waves = make([]wave, out.Redrive.Wave)
-	for i := range out.Waves {
-		out.Waves[i].No = i + 1
-	}
-	cursor := ""
-	for {
-		got, err := p.letters.RedriveItems(r.Context(), out.Redrive.RedriveUUID,
-			deadletters.ItemFilter{Limit: 1000, Cursor: cursor})
-		if err != nil {
-			return err
-		}
-		for i := range got.Items {
-			if n := got.Items[i].Wave; n > 0 && n <= len(out.Waves) {
-				out.Waves[n-1].add(got.Items[i].State)
-			}
-		}
-		if cursor = got.NextCursor; cursor == "" {
-			return nil
-		}
-	}
-}
-
 // draw draws the waves.
 func (o *progress) draw() {
-	if len(o.Waves) == 0 {
+	if len(o.Redrive.Waves) == 0 {
 		return
 	}
-	waves := make([]chart.Wave, len(o.Waves))
-	for i, w := range o.Waves {
-		done := w.Sent + w.Completed + w.Returned + w.Failed
-		waves[i] = chart.Wave{Size: int64(w.Size), Sent: int64(done), Completed: int64(w.Completed),
-			Returned: int64(w.Returned), Failed: int64(w.Failed)}
+	waves := make([]chart.Wave, len(o.Redrive.Waves))
+	for i := range o.Redrive.Waves {
+		w := &o.Redrive.Waves[i]
+		waves[i] = chart.Wave{Size: int64(w.Pending + w.Sending + w.Decided()),
+			Sent:      int64(w.Sent + w.Completed + w.Returned + w.Failed),
+			Completed: int64(w.Completed), Returned: int64(w.Returned), Failed: int64(w.Failed)}
 	}
 	if last := &waves[len(waves)-1]; o.Redrive.State == deadletters.RedriveHalted {
 		last.Halted, last.Note = true, o.Redrive.HaltReason
@@ -155,21 +117,9 @@ func (o *progress) draw() {
 	o.Chart = chart.Waves(waves, "waves")
 }
 
-// add counts an item.
-func (w *wave) add(state deadletters.ItemState) {
-	w.Size++
-	switch state {
-	case deadletters.ItemSent:
-		w.Sent++
-	case deadletters.ItemCompleted:
-		w.Completed++
-	case deadletters.ItemReturned:
-		w.Returned++
-	case deadletters.ItemFailed:
-		w.Failed++
-	case deadletters.ItemSkipped:
-		w.Skipped++
-	}
+// SizeOf returns the number of items of a wave.
+func (progress) SizeOf(w deadletters.RedriveWave) string {
+	return page.Number(w.Pending + w.Sending + w.Decided())
 }
 
 // newer counts what the same selection selects now: it came later, or came back.

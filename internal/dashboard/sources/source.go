@@ -14,6 +14,14 @@ type sourcePage struct {
 	Manages  bool
 }
 
+// OnBroker tells how many messages wait on the broker; "" where that is not known.
+func (s sourcePage) OnBroker() string {
+	if s.Waiting == nil {
+		return ""
+	}
+	return page.Plural(*s.Waiting, "message")
+}
+
 // newest is the number of letters that the page about a source shows.
 const newest = 5
 

@@ -14,7 +14,7 @@ import (
 
 // shownRedrive converts a redrive. The selection is the frozen one, with its defaults filled in.
 func shownRedrive(r *deadletter.Redrive) *deadletters.Redrive {
-	return &deadletters.Redrive{
+	out := &deadletters.Redrive{
 		RedriveUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Operation: deadletters.Operation(r.Operation),
 		Selection: shownSelection(&r.Selection), Destination: r.Destination, Edit: shownEdit(r.Edit),
 		Plan: shownPlan(r.Plan), Stop: shownStop(r.Stop), IncludeParked: r.IncludeParked,
@@ -23,6 +23,10 @@ func shownRedrive(r *deadletter.Redrive) *deadletters.Redrive {
 		Total: r.Total, Counts: deadletters.ItemCounts(r.Counts), Wave: r.Wave, WaveSize: r.WaveSize, WaveSent: r.WaveSent,
 		Actor: r.Actor, KeyName: r.Key, Reason: r.Reason, CreatedAt: r.CreatedAt.Time(), ETag: etag(r.Version),
 	}
+	for _, w := range r.Waves {
+		out.Waves = append(out.Waves, deadletters.RedriveWave{No: w.No, ItemCounts: deadletters.ItemCounts(w.Counts)})
+	}
+	return out
 }
 
 // shownSelection converts a selection.

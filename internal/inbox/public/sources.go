@@ -91,8 +91,12 @@ func (b *Backend) PauseSource(ctx context.Context, namespace, name string, pause
 
 // shownStatus converts a source with its state.
 func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
-	return deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
+	out := deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
 		Since: optionalTime(s.Since), Open: s.Open, Preview: shownPreviews(s.Preview)}
+	if s.Waiting >= 0 {
+		out.Waiting = &s.Waiting
+	}
+	return out
 }
 
 // shownSource converts a source. Its URL must never leave the process with a password.

@@ -50,6 +50,7 @@ func TestItemsAreFoundByIndexes(t *testing.T) {
 		},
 		"wave":    func() error { _, err := rows.WaveOutcome(t.Context(), id, 1); return err },
 		"trouble": func() error { _, err := rows.WaveTroubled(t.Context(), id, 1); return err },
+		"waves":   func() error { _, err := rows.CountWaves(t.Context(), id, 3); return err },
 		"counts":  func() error { _, err := rows.CountItems(t.Context(), r); return err },
 	} {
 		plans.seen = ""

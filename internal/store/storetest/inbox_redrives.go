@@ -268,6 +268,14 @@ func savedItems(f *inboxFixture) {
 	got, err := f.inbox.CountItems(f.Context(), r)
 	f.must(err)
 	f.same("counts", got, counts)
+	waves, err := f.inbox.CountWaves(f.Context(), r.ID, 0)
+	f.must(err)
+	inWaves := counts
+	inWaves.Pending, inWaves.Uncertain = 0, 0
+	f.same("waves", waves, []deadletter.WaveCounts{{No: 1, Counts: inWaves}})
+	waves, err = f.inbox.CountWaves(f.Context(), r.ID, 1)
+	f.must(err)
+	f.same("waves above the last", len(waves), 0)
 	ofLetters := *r // of which most are not looked at
 	ofLetters.Selection.Kind, ofLetters.Total = deadletter.KindLetter, len(items)
 	got, err = f.inbox.CountItems(f.Context(), &ofLetters)
