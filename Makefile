@@ -170,6 +170,8 @@ demo: ## Run 10,000 real, dirty records through a workflow
 
 bench-dashboard: ## Measure the pages of the dashboard with a million tasks and a million letters
 	$(GO) test -run '^$$' -bench Pages -benchtime 20x ./internal/dashboard -objects 1000000 -timeout 1h
+	$(WITH_SERVERS) -without redis,rabbitmq,kafka $(GO) test -run '^$$' -bench Pages -benchtime 20x ./internal/dashboard \
+		-objects 1000000 -postgres -timeout 1h
 
 screenshots: ## Take the pictures of docs/dashboard.md from the demos
 	$(WITH_SERVERS) -without postgres,redis,rabbitmq,kafka $(GO) test -count=1 -run TestScreenshots ./internal/dashboard \

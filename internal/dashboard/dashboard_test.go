@@ -107,6 +107,21 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// TestManySteps: the table of a task with many steps begins with those that need a look, and the graph leads to all.
+func TestManySteps(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	large := bigTask(t, s)
+	v := s.viewer()
+	if got := strings.Count(v.page("/tasks/"+large, "100 of 1,000 steps", `href="?steps=all#s-`), "<tr id=\"s-"); got != 100 {
+		t.Errorf("%d rows", got)
+	}
+	all := v.page("/tasks/" + large + "?steps=all")
+	if got := strings.Count(all, "<tr id=\"s-"); got != 1000 || strings.Contains(all, "?steps=all#s-") {
+		t.Errorf("%d rows of all", got)
+	}
+}
+
 // TestUnknown: what does not exist is a page that says so, for people, and a problem for programs.
 func TestUnknown(t *testing.T) {
 	t.Parallel()

@@ -12,26 +12,39 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/browsertest"
+	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/sqlitetest"
 )
 
-var objects = flag.Int("objects", 10_000, "tasks, and letters, that BenchmarkPages stores")
+var (
+	objects    = flag.Int("objects", 10_000, "tasks, and letters, that BenchmarkPages stores")
+	onPostgres = flag.Bool("postgres", false, "let BenchmarkPages store them in PostgreSQL, not in SQLite")
+)
 
 // groupsOf is the number of groups of the letters.
 const groupsOf = 500
 
 // BenchmarkPages measures how long the server takes for each page, without the looks that viewers share.
 func BenchmarkPages(b *testing.B) {
-	s := serve(b)
+	dsn := "sqlite:" + sqlitetest.File(b)
+	if *onPostgres {
+		dsn = pgtest.DSN(b)
+	}
+	s := serveOn(b, dsn, node.Options{})
 	letter, group := fill(b, s)
 	s.run()
 	page, err := s.engine.Tasks(b.Context(), tasker.TaskFilter{Limit: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
+	large := bigTask(b, s)
+	usable(b, s, "/", "/inbox", "/inbox/"+group, "/letters/"+letter, "/tasks", "/tasks/"+large)
 	for _, path := range []string{"/", "/inbox", "/inbox?order=open", "/inbox/" + group, "/letters",
 		"/letters?text=number-0", "/letters/" + letter, "/redrives/new?groups=" + group, "/tasks", "/tasks?view=error",
-		"/tasks?name=job", "/tasks/" + page.Tasks[0].TaskUUID.String(), "/queues", "/workers", "/audit", "/system"} {
-		b.Run(strings.NewReplacer(letter, "ID", group, "ID", page.Tasks[0].TaskUUID.String(), "ID").Replace(path),
+		"/tasks?name=job", "/tasks/" + page.Tasks[0].TaskUUID.String(), "/tasks/" + large, "/queues", "/workers", "/audit", "/system"} {
+		b.Run(strings.NewReplacer(letter, "ID", group, "ID", page.Tasks[0].TaskUUID.String(), "ID", large, "LARGE").Replace(path),
 			func(b *testing.B) {
 				n := 0
 				var took []time.Duration
@@ -50,6 +63,49 @@ func BenchmarkPages(b *testing.B) {
 				b.ReportMetric(took[len(took)-1].Seconds()*1e3, "max-ms")
 			})
 	}
+}
+
+// usable measures in a browser how long a page takes from the click until scripts have run and it is painted.
+func usable(b *testing.B, s *server, paths ...string) {
+	if testing.Short() {
+		return
+	}
+	tab := browsertest.New(b)
+	for _, path := range paths {
+		var took []float64
+		for range 7 {
+			tab.Open(s.url + path)
+			var ms float64
+			tab.Eval(`Math.max(performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd,
+ performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0)`, &ms)
+			took = append(took, ms)
+		}
+		slices.Sort(took)
+		fmt.Printf("usable%s after %.0f ms, at most %.0f\n", path, took[3], took[6])
+	}
+}
+
+// bigTask submits a task with as many steps as one may have, and returns its ID.
+func bigTask(b testing.TB, s *server) string {
+	b.Helper()
+	source := strings.Builder{}
+	source.WriteString("name: large\nnamespace_name: shop\nversion: 1.0.0\nsteps:\n")
+	for i := range 1000 {
+		fmt.Fprintf(&source, "  - {name: s%d, handler: large", i)
+		if i >= 10 { // ten beside each other, each after two of those before
+			fmt.Fprintf(&source, ", dependencies: [s%d, s%d]", i-10, i/10*10-10+(i+1)%10)
+		}
+		source.WriteString("}\n")
+	}
+	if _, err := s.engine.RegisterTemplate(b.Context(), tasker.TemplateSource{YAML: source.String()}); err != nil {
+		b.Fatal(err)
+	}
+	got, err := s.engine.SubmitTasks(b.Context(), tasker.SubmitRequest{Tasks: []tasker.TaskRequest{
+		{Name: "large", Namespace: "shop", Version: "1.0.0"}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return got[0].TaskUUID.String()
 }
 
 // load loads a page.

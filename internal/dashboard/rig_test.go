@@ -49,7 +49,13 @@ func serve(t testing.TB, keys ...access.Key) *server {
 // serveWith is serve with options of the engine.
 func serveWith(t testing.TB, opts node.Options, keys ...access.Key) *server {
 	t.Helper()
-	b, err := node.Open(t.Context(), "sqlite:"+sqlitetest.File(t), opts)
+	return serveOn(t, "sqlite:"+sqlitetest.File(t), opts, keys...)
+}
+
+// serveOn is serveWith on a database.
+func serveOn(t testing.TB, dsn string, opts node.Options, keys ...access.Key) *server {
+	t.Helper()
+	b, err := node.Open(t.Context(), dsn, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func graph(steps []stepRow) template.HTML {
 	for i := range steps {
 		s := &steps[i]
 		places[s.Name] = i
-		nodes[i] = chart.Node{Label: s.Name, Mark: chart.StepMark(s.State), Href: "#s-" + s.StepUUID.String()}
+		nodes[i] = chart.Node{Label: s.Name, Mark: chart.StepMark(s.State), Href: s.At()}
 		if s.LastAttemptedAt != nil && s.CompletedAt != nil {
 			durations[i] = s.CompletedAt.Sub(*s.LastAttemptedAt)
 		}
@@ -44,7 +44,7 @@ func timeline(steps []stepRow, now time.Time) template.HTML {
 		if len(s.Attempts) == 0 {
 			continue
 		}
-		rows = append(rows, chart.Row{Label: s.Name, Mark: chart.StepMark(s.State), Href: "#s-" + s.StepUUID.String(),
+		rows = append(rows, chart.Row{Label: s.Name, Mark: chart.StepMark(s.State), Href: s.At(),
 			Segments: segments(s)})
 	}
 	if len(rows) == 0 {

@@ -17,6 +17,7 @@ type taskPage struct {
 	Task    *tasker.Task
 	Why     *tasker.Explanation
 	Steps   []stepRow
+	Listed  []stepRow // rows of the table: all steps, or the first of many
 	History []event
 	// Events is the number of all entries of the history; History has the newest.
 	Events int
@@ -38,8 +39,19 @@ type stepRow struct {
 	Why tasker.StepExplanation
 	// May reports whether the state allows the acts on a step.
 	MayReset, MayResolve, MayComplete bool
-	// After is the number of steps that run only after this one.
+	// After is the number of steps that run only after this one, where an act is offered.
 	After int
+	// Unlisted: the table leaves it out.
+	Unlisted bool
+}
+
+// At returns the address of the row of the step.
+func (s stepRow) At() string {
+	at := "#s-" + s.StepUUID.String()
+	if s.Unlisted {
+		return "?steps=all" + at
+	}
+	return at
 }
 
 // event is a line of the history: a transition, or an edit of the context.
@@ -76,36 +88,31 @@ func (p *pages) task(r *page.Request) (out taskPage, err error) {
 	if out.Case, err = p.cases.CaseOfTask(ctx, id); err != nil && tasker.ErrorCode(err) != tasker.CodeNotFound {
 		return out, err
 	}
-	out.rows(steps, history)
+	out.rows(steps, history, r.Query("steps") == "all")
 	out.events(history)
-	out.Graph, out.Timeline = graph(out.Steps), timeline(out.Steps, r.Now)
+	out.Graph, out.Timeline = graph(out.Steps), timeline(out.Listed, r.Now)
 	live := !out.Task.State.Settled() || out.Task.State == tasker.TaskError
 	out.Operate, out.Cancel = r.Can(operates...), live && r.Can(cancels...)
 	return out, nil
 }
 
 // rows joins steps with their attempts and explanations, and counts what acts on them would cause.
-func (t *taskPage) rows(steps []tasker.Step, history *tasker.TaskHistory) {
+func (t *taskPage) rows(steps []tasker.Step, history *tasker.TaskHistory, all bool) {
 	why := map[uuid.UUID]tasker.StepExplanation{}
 	for _, s := range t.Why.Steps {
 		why[s.StepUUID] = s
 	}
-	after := behind(steps)
-	blocked := map[string]bool{}
+	attempts := map[uuid.UUID][]tasker.Attempt{}
+	for _, a := range history.Attempts {
+		attempts[a.StepUUID] = append(attempts[a.StepUUID], a)
+	}
+	var failed []string
 	for _, s := range steps {
-		row := stepRow{Step: s, Why: why[s.StepUUID], After: len(after[s.Name])}
-		for _, a := range history.Attempts {
-			if a.StepUUID == s.StepUUID {
-				row.Attempts = append(row.Attempts, a)
-			}
-		}
+		row := stepRow{Step: s, Why: why[s.StepUUID], Attempts: attempts[s.StepUUID]}
 		switch s.State {
 		case tasker.StepError:
 			row.MayReset, row.MayResolve, row.MayComplete = true, true, true
-			t.Failed++
-			for name := range after[s.Name] {
-				blocked[name] = true
-			}
+			failed = append(failed, s.Name)
 		case tasker.StepWaitingForRetry:
 			row.MayReset, row.MayResolve, row.MayComplete = true, true, true
 		case tasker.StepPending, tasker.StepEnqueued:
@@ -113,31 +120,70 @@ func (t *taskPage) rows(steps []tasker.Step, history *tasker.TaskHistory) {
 		}
 		t.Steps = append(t.Steps, row)
 	}
-	t.Behind = len(blocked)
+	children := childrenOf(steps)
+	t.Failed, t.Behind = len(failed), len(behind(children, failed...))
+	t.Listed = listed(t.Steps, all)
+	shown := map[uuid.UUID]bool{}
+	for i := range t.Listed {
+		shown[t.Listed[i].StepUUID] = true
+		if row := &t.Listed[i]; row.MayResolve {
+			row.After = len(behind(children, row.Name))
+		}
+	}
+	for i := range t.Steps {
+		t.Steps[i].Unlisted = !shown[t.Steps[i].StepUUID]
+	}
 }
 
-// behind returns, for each step, the steps that run only after it.
-func behind(steps []tasker.Step) map[string]map[string]bool {
-	out := map[string]map[string]bool{}
+// stepsListed is the number of rows of the table of steps. The graph has all of them.
+const stepsListed = 100
+
+// listed returns the rows of the table: all in their order, or those that need a look first where there are many.
+func listed(steps []stepRow, all bool) []stepRow {
+	out := slices.Clone(steps)
+	if all || len(out) <= stepsListed {
+		return out
+	}
+	rank := func(s *stepRow) int {
+		switch {
+		case s.State == tasker.StepError:
+			return 0
+		case s.State == tasker.StepWaitingForRetry:
+			return 1
+		case s.MayResolve || s.CompletedAt != nil:
+			return 3
+		}
+		return 2 // under way
+	}
+	slices.SortStableFunc(out, func(a, b stepRow) int { return rank(&a) - rank(&b) })
+	return out[:stepsListed]
+}
+
+// childrenOf returns the names of the steps right behind each step.
+func childrenOf(steps []tasker.Step) map[string][]string {
 	children := map[string][]string{}
 	for _, s := range steps {
 		for _, parent := range s.Dependencies {
 			children[parent] = append(children[parent], s.Name)
 		}
 	}
-	for _, s := range steps {
-		seen, next := map[string]bool{}, slices.Clone(children[s.Name])
-		for len(next) > 0 {
-			name := next[len(next)-1]
-			next = next[:len(next)-1]
-			if !seen[name] {
-				seen[name] = true
-				next = append(next, children[name]...)
+	return children
+}
+
+// behind returns the steps that run only after one of these.
+func behind(children map[string][]string, of ...string) map[string]bool {
+	seen := map[string]bool{}
+	for next := slices.Clone(of); len(next) > 0; {
+		name := next[len(next)-1]
+		next = next[:len(next)-1]
+		for _, child := range children[name] {
+			if !seen[child] {
+				seen[child] = true
+				next = append(next, child)
 			}
 		}
-		out[s.Name] = seen
 	}
-	return out
+	return seen
 }
 
 // events puts transitions and edits into one history, the newest first.
