@@ -100,6 +100,11 @@ func (m *masker) leadsOn(p places) bool {
 func (m *masker) first() int { return len(m.doc) - len(bytes.TrimLeft(m.doc, " \t\r\n")) }
 
 func (m *masker) object(p places, depth int) {
+	m.members(func(name string) { m.value(p.step(name), depth+1) })
+}
+
+// members reads an object. value reads the value of the member that has a name.
+func (m *masker) members(value func(name string)) {
 	m.at++ // {
 	for m.space(); m.doc[m.at] != '}'; m.space() {
 		if m.doc[m.at] == ',' {
@@ -109,7 +114,7 @@ func (m *masker) object(p places, depth int) {
 		name := m.text()
 		m.space()
 		m.at++ // :
-		m.value(p.step(name), depth+1)
+		value(name)
 	}
 	m.at++
 }
@@ -146,15 +151,7 @@ func (m *masker) patch(p places, depth int) bool {
 	if len(target) == 0 && !inside {
 		return false
 	}
-	m.at++ // {
-	for m.space(); m.doc[m.at] != '}'; m.space() {
-		if m.doc[m.at] == ',' {
-			m.at++
-			continue
-		}
-		name := m.text()
-		m.space()
-		m.at++ // :
+	m.members(func(name string) {
 		next := p.step(name)
 		if strings.EqualFold(name, "value") {
 			next = append(next, target...)
@@ -163,8 +160,7 @@ func (m *masker) patch(p places, depth int) bool {
 			}
 		}
 		m.value(next, depth+1)
-	}
-	m.at++
+	})
 	return true
 }
 

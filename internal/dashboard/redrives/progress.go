@@ -107,7 +107,7 @@ func (o *progress) draw() {
 	waves := make([]chart.Wave, len(o.Redrive.Waves))
 	for i := range o.Redrive.Waves {
 		w := &o.Redrive.Waves[i]
-		waves[i] = chart.Wave{Size: int64(w.Pending + w.Sending + w.Decided()),
+		waves[i] = chart.Wave{Size: int64(sizeOf(w)),
 			Sent:      int64(w.Sent + w.Completed + w.Returned + w.Failed),
 			Completed: int64(w.Completed), Returned: int64(w.Returned), Failed: int64(w.Failed)}
 	}
@@ -118,8 +118,10 @@ func (o *progress) draw() {
 }
 
 // SizeOf returns the number of items of a wave.
-func (progress) SizeOf(w deadletters.RedriveWave) string {
-	return page.Number(w.Pending + w.Sending + w.Decided())
+func (progress) SizeOf(w deadletters.RedriveWave) string { return page.Number(sizeOf(&w)) }
+
+func sizeOf(w *deadletters.RedriveWave) int {
+	return w.Pending + w.Sending + w.Decided()
 }
 
 // newer counts what the same selection selects now: it came later, or came back.
