@@ -92,7 +92,7 @@ func (c *snapshotter) stalledClass(of task.ID) failure.Class {
 		switch {
 		case s.State.Leased():
 			return failure.Resource
-		case s.State == task.StepEnqueued:
+		case s.OnRoute():
 			class = failure.Worker
 		}
 	}

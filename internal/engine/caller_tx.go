@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Verbs can run in a transaction that the caller has begun with Write, together with rows of the caller's own domain.
@@ -80,7 +78,7 @@ var errRolledBack = errors.New("the caller's transaction was rolled back")
 // leaveQueued leaves the steps that became ready in the queue, where polls find them after the commit.
 func (rs *readySteps) leaveQueued() {
 	for _, w := range rs.steps {
-		if w.Step.State != task.StepEnqueued {
+		if !w.Step.OnRoute() {
 			continue
 		}
 		rs.u.e.queue.becameReady(rs.u, w)

@@ -228,7 +228,7 @@ func (g *dispatchQueue) stillReady(ctx context.Context, steps []Offered) ([]Offe
 			return err
 		}
 		for i, w := range works {
-			if w.Step != nil && w.Step.State == task.StepEnqueued && w.Step.Token == steps[i].Token &&
+			if w.Step != nil && w.Step.OnRoute() && w.Step.Token == steps[i].Token &&
 				w.Step.Key == steps[i].Key {
 				ready = append(ready, steps[i])
 			}

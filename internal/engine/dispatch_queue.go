@@ -146,7 +146,7 @@ func (g *dispatchQueue) show(ctx context.Context, steps []*task.Step) {
 	var ready []*task.Step
 	var ids []task.ID
 	for _, s := range steps {
-		if s.State == task.StepEnqueued {
+		if s.OnRoute() {
 			ready, ids = append(ready, s), append(ids, s.ID)
 		}
 	}
@@ -191,7 +191,7 @@ func (g *dispatchQueue) loadHolds(u *unit, works []Work) {
 	dl := &u.leases
 	var unknown []task.ID
 	for _, w := range works {
-		if w.Step == nil || w.Step.State != task.StepEnqueued || u.rows.steps[w.Step.ID] != nil {
+		if w.Step == nil || !w.Step.OnRoute() || u.rows.steps[w.Step.ID] != nil {
 			continue
 		}
 		if _, known := dl.holds[w.Step.ID]; known {
@@ -243,7 +243,7 @@ func (g *dispatchQueue) cacheSubmitted(u *unit) {
 		if w.Task == nil {
 			continue // not new: it got another key
 		}
-		if _, stored := u.rows.tasks[w.Task.ID]; !stored && w.Step.State == task.StepEnqueued {
+		if _, stored := u.rows.tasks[w.Task.ID]; !stored && w.Step.OnRoute() {
 			s.put(w, dl.cacheEpoch)
 		}
 	}

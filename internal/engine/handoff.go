@@ -34,8 +34,8 @@ func (rs *readySteps) handOff() error {
 	}
 	var handOffs []handOff
 	for _, w := range rs.steps {
-		if w.Step.State != task.StepEnqueued {
-			continue // moved on in the same transaction
+		if !w.Step.OnRoute() {
+			continue // moved on in the same transaction, or parked
 		}
 		rs.u.e.queue.becameReady(rs.u, w)
 		if !rs.handsOut() {

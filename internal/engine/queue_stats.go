@@ -335,8 +335,8 @@ func (e *Engine) queuePlace(shared *pool, ahead int, least bool) QueuePlace {
 const placedRoutes = 32
 
 // QueuePlaces is QueuePlace for the first steps of the tasks of one call; steps with the same key follow each other.
-// The answers are in the order of the steps: nil for a step that is not ready, and for steps of more queues than are
-// counted for one call.
+// The answers are in the order of the steps: nil for a step that is not on its route, and for steps of more queues than
+// are counted for one call.
 func (e *Engine) QueuePlaces(ctx context.Context, steps []*task.Step) ([]*QueuePlace, error) {
 	type spot struct{ route, key int64 }
 	type count struct {
@@ -346,7 +346,7 @@ func (e *Engine) QueuePlaces(ctx context.Context, steps []*task.Step) ([]*QueueP
 	ahead, queries := map[spot]count{}, 0
 	out := make([]*QueuePlace, len(steps))
 	for i, s := range steps {
-		if s == nil || s.State != task.StepEnqueued {
+		if s == nil || !s.OnRoute() {
 			continue
 		}
 		shared, err := e.pool(ctx, s.RouteID)

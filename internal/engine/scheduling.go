@@ -93,7 +93,7 @@ func (e *Engine) EffectivePriorityOf(ctx context.Context, t *task.Task) (int, er
 	}
 	level, waits := 0, false
 	for _, s := range steps {
-		if s.State == task.StepEnqueued {
+		if s.OnRoute() {
 			level, waits = max(level, e.EffectivePriority(s)), true
 		}
 	}

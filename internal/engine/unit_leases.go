@@ -44,7 +44,7 @@ func (dl *dispatchedLeases) putHold(id task.ID, h Hold) {
 
 // noteOffer records how a loaded step was offered, and adopts the lease on it if there is one.
 func (dl *dispatchedLeases) noteOffer(s *task.Step) {
-	if s.State != task.StepEnqueued || !dl.u.e.queue.leasesElsewhere() {
+	if !s.OnRoute() || !dl.u.e.queue.leasesElsewhere() {
 		return
 	}
 	if dl.offered == nil {
@@ -80,7 +80,7 @@ func (dl *dispatchedLeases) inForce(s *task.Step, ref LeaseRef) bool {
 		again := ref.At != 0 && task.CountedToken(ref.Token) && s.AssignedAt != ref.At
 		return !again && (ref.Worker == 0 || ref.Worker == s.WorkerNo)
 	}
-	if !dl.u.e.queue.leasesElsewhere() || s.State != task.StepEnqueued || ref.Token <= s.Token ||
+	if !dl.u.e.queue.leasesElsewhere() || !s.OnRoute() || ref.Token <= s.Token ||
 		!task.TimeToken(ref.Token, dl.u.now) {
 		return false
 	}
@@ -103,13 +103,13 @@ func (dl *dispatchedLeases) dispatchUpdate() dispatchUpdate {
 		if adopted && !dirty {
 			continue // it was only read
 		}
-		if adopted || s.State != task.StepEnqueued || s.Key != as.Key || s.Token != as.Token {
+		if adopted || !s.OnRoute() || s.Key != as.Key || s.Token != as.Token {
 			as.Token = max(as.Token, s.Token) // its holder in the dispatcher has lost it
-			f.gone = append(f.gone, Removal{Offered: as, Left: s.State != task.StepEnqueued})
+			f.gone = append(f.gone, Removal{Offered: as, Left: !s.OnRoute()})
 		}
 	}
 	for _, w := range dl.newOffers {
-		if w.Step.State == task.StepEnqueued {
+		if w.Step.OnRoute() {
 			f.fresh = append(f.fresh, offeredAs(w.Step))
 		}
 	}

@@ -248,7 +248,7 @@ func (e *Engine) openUnserved(ctx context.Context, found []*task.Step, marks uns
 		}
 		var list []*opening
 		for _, w := range works {
-			if w.Step == nil || w.Step.State != task.StepEnqueued {
+			if w.Step == nil || !w.Step.OnRoute() {
 				continue // a worker took it
 			}
 			detail, err := u.unserved(ctx, w)

@@ -40,7 +40,8 @@ func (thresholdSourceSchema) Schema(huma.Registry) *huma.Schema {
 
 // Schema implements huma.SchemaProvider.
 func (promiseSchema) Schema(huma.Registry) *huma.Schema {
-	return endpoint.EnumSchema(operate.PromisedAttempt, operate.PromisedQueue, operate.PromisedTime)
+	return endpoint.EnumSchema(operate.PromisedAttempt, operate.PromisedQueue, operate.PromisedTime,
+		operate.PromisedRelease)
 }
 
 // Schema lists the detector's possible actions.

@@ -264,6 +264,10 @@ func (x *explainer) broken(s *task.Step, seen map[int]bool) []string {
 // The workers are those that are not dead. The position counts all steps that these workers take, not only the route of
 // this one.
 func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next string, err error) {
+	if s.Parked() {
+		why, next = x.parked(s)
+		return why, next, nil
+	}
 	route, err := x.b.engine.RouteOf(ctx, s.RouteID)
 	if err != nil {
 		return "", "", ToError(err)

@@ -51,6 +51,9 @@ func (x *explainer) limitOfState(l task.Limit) string {
 			l.Threshold)
 	}
 	name := x.spec(l.PromisedStep).Name
+	if l.Promise == task.PromisedRelease {
+		return fmt.Sprintf("It is not stale while step %s is held back by a pause or a limit.", name)
+	}
 	if l.PromisedUntil == task.Endless {
 		return fmt.Sprintf("It is not stale while step %s waits in its queue, which has no longest wait (max_wait).", name)
 	}

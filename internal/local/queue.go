@@ -128,7 +128,7 @@ func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engin
 		t = &task.Task{State: r.State}
 	}
 	out.Status = statusOf(t, steps)
-	if len(steps) == 1 && steps[0].State == task.StepEnqueued {
+	if len(steps) == 1 && steps[0].OnRoute() {
 		if p, err := b.engine.QueuePlace(ctx, steps[0]); err == nil {
 			out.QueuePlace = b.toPlace(steps[0], &p)
 		}
@@ -141,7 +141,7 @@ func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engin
 // QueuePosition repeats PositionInQueue for clients that know the older name. Without a measured rate there is no
 // estimate, rather than a guess.
 func (b *Backend) toPlace(s *task.Step, p *engine.QueuePlace) queueapi.QueuePlace {
-	if s.State != task.StepEnqueued {
+	if !s.OnRoute() {
 		return queueapi.QueuePlace{}
 	}
 	score := float64(s.Key) / 1e6

@@ -122,7 +122,7 @@ func (v *view) ofSteps(ctx context.Context, out *queueapi.QueueTask, now task.In
 			out.AssignedWorkerID = &id
 		}
 	}
-	if s.State == task.StepEnqueued {
+	if s.OnRoute() {
 		p, err := v.b.engine.QueuePlace(ctx, s)
 		if err != nil {
 			return ToError(err)

@@ -175,7 +175,7 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 		TaskUUID: toUUID(s.TaskID), Name: spec.Name, Handler: spec.Handler, State: tasker.StepState(s.State),
 		Dependencies: spec.Dependencies, TotalParents: len(spec.Parents), CompletedParents: len(spec.Parents) - s.OpenParents,
 		DependenciesSatisfied: s.OpenParents == 0, RetryEligible: v.retryEligible(s),
-		ReadyForExecution: s.State == task.StepEnqueued, Attempts: s.Attempts, MaxAttempts: s.MaxAttempts,
+		ReadyForExecution: s.OnRoute(), Attempts: s.Attempts, MaxAttempts: s.MaxAttempts,
 		Priority:             tasker.Priority(v.b.engine.PriorityName(s.Priority)),
 		EffectivePriority:    tasker.Priority(v.b.engine.PriorityName(v.b.engine.EffectivePriority(s))),
 		RequiredCapabilities: route.Capabilities,

@@ -20,7 +20,7 @@ type Holding struct {
 // The token must be newer than every earlier one: an older lease is over. The lease never begins before the step was
 // ready, whatever the clock of the granting process.
 func (s *Step) Adopt(h Holding) error {
-	if s.State != StepEnqueued || h.Token <= s.Token {
+	if !s.OnRoute() || h.Token <= s.Token {
 		return Errorf(StaleToken, "the lease with token %d on step %s is not in force: the step is %s", h.Token, s.ID,
 			s.State)
 	}

@@ -15,6 +15,7 @@ const (
 	PromisedAttempt Promise = "attempt" // a live worker holds the step, until the attempt times out
 	PromisedTurn    Promise = "queue"   // the step waits for a worker, within the bound of its queue
 	PromisedTime    Promise = "time"    // the step waits for a given time: a retry, a snooze, run_at
+	PromisedRelease Promise = "release" // the step is parked: a pause or a limit holds it back
 )
 
 // Endless is the end of a promise without end.
@@ -26,6 +27,8 @@ func (s *Step) Promised(now Instant, bound time.Duration) (Promise, Instant) {
 	switch {
 	case s.Queue == Timers:
 		return PromisedTime, Instant(s.Key)
+	case s.Parked():
+		return PromisedRelease, Endless
 	case s.State == StepEnqueued && bound <= 0:
 		return PromisedTurn, Endless
 	case s.State == StepEnqueued:

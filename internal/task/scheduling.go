@@ -133,7 +133,7 @@ func (s Scheduling) LongestTurn(interval time.Duration) time.Duration {
 // Effective returns the level at which a ready step is leased now: the level of a step that becomes ready this moment
 // and has the same place in the order. It is never lower than the step's own.
 func (s Scheduling) Effective(st *Step, now Instant) int {
-	if st.State != StepEnqueued {
+	if !st.OnRoute() {
 		return st.Priority
 	}
 	if s.Mode != Aging {

@@ -4,7 +4,7 @@ import "time"
 
 // Queues that are not routes. A step that needs attention is in exactly one queue, sorted by Key: ready steps on their
 // route by sort key, waiting and scheduled ones by their due time, leased ones by the time of the next check. One
-// index serves all three.
+// index serves all three. Numbers far below zero are queues of parked steps; see park.go.
 const (
 	NoQueue int64 = 0
 	Timers  int64 = -1 // Key is the Instant at which the step becomes ready
@@ -69,7 +69,7 @@ func (s *Step) Enqueue(now Instant, by Scheduling) error {
 
 // Age moves a ready step to the place it would have if it had become ready at since.
 func (s *Step) Age(now, since Instant, by Scheduling) {
-	if s.State == StepEnqueued {
+	if s.OnRoute() {
 		s.Key = by.KeyAt(s.Priority, min(since, s.ReadyAt), now)
 	}
 }
@@ -77,8 +77,11 @@ func (s *Step) Age(now, since Instant, by Scheduling) {
 // Rekey moves a ready step to its place in the order at a time. It reports whether the place changed. The wait added by
 // Age still counts; for a step from the order Aging it counts only in part.
 func (s *Step) Rekey(now Instant, by Scheduling) bool {
+	if !s.OnRoute() {
+		return false
+	}
 	key := by.KeyAt(s.Priority, min(keyTime(s.Key), s.ReadyAt), now)
-	if s.State != StepEnqueued || key == s.Key {
+	if key == s.Key {
 		return false
 	}
 	s.Key = key
@@ -104,6 +107,9 @@ func (s *Step) Wait(until Instant) error {
 
 // Assign leases the step to a worker, which has to start it before startBy.
 func (s *Step) Assign(worker int64, now, startBy Instant) error {
+	if s.Parked() {
+		return errParked(s)
+	}
 	if err := s.move(StepAssigned); err != nil {
 		return err
 	}
@@ -118,6 +124,9 @@ func (s *Step) Claim(worker int64, now, leaseUntil Instant) error {
 	// Only an enqueued step: the table lets an assigned one begin, but only its own worker may do that.
 	if s.State != StepEnqueued {
 		return Errorf(WrongState, "a step that is %s cannot be claimed", s.State)
+	}
+	if s.Parked() {
+		return errParked(s)
 	}
 	s.hold(worker, now)
 	return s.begin(now, leaseUntil)

@@ -120,6 +120,8 @@ func (t *tx) checkCases(row *task.Task) error {
 func checkStep(s *task.Step) error {
 	queue, key := task.NoQueue, s.Key
 	switch {
+	case s.Parked():
+		queue = s.Queue
 	case s.State == task.StepEnqueued:
 		queue = s.RouteID
 	case s.State == task.StepPending && s.Queue == task.Timers && s.OpenParents == 0:

@@ -28,6 +28,7 @@ func queueCases() []testCase {
 		{"SaveStepsKeepsWhatIsFixed", saveStepsKeepsWhatIsFixed},
 		{"Depth", depth},
 		{"First", firstOfQueue},
+		{"Parked", parked},
 	}
 }
 
