@@ -24,7 +24,7 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers demo screenshots bench-dashboard clean
+.PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -164,6 +164,15 @@ bench-rabbitmq: build ## Run the benchmarks of dispatch, DB=postgres://... RABBI
 bench-peers: ## Compare River, Asynq and Tasker on one PostgreSQL and one Redis
 	@cd bench && DB='$(DB)' $(GO) run . $(PEERSFLAGS)
 	@cd bench && DB='$(DB)' $(GO) run . -peers asynq,tasker-redis -tasks 20000 $(PEERSFLAGS)
+
+# MINUTES=60 RATE=1000 for longer; DB=postgres://... names the server, else one is started. SOAKFLAGS='--unattended'.
+MINUTES ?= 30
+RATE ?= 500
+SOAK := $(CURDIR)/bin/tasker bench --mode soak --minutes $(MINUTES) --rate $(RATE) $(SOAKFLAGS)
+soak: build ## Keep a steady load up on SQLite and on PostgreSQL, and see that nothing grows
+	$(SOAK)
+	@if test -n '$(DB)'; then $(SOAK) --db '$(DB)'; else \
+		$(WITH_SERVERS) -without redis,rabbitmq,kafka,chromium sh -c '$(SOAK) --db "$$TASKER_TEST_POSTGRES"'; fi
 
 demo: ## Run 10,000 real, dirty records through a workflow
 	$(GO) run ./cmd/tasker demo

@@ -38,7 +38,7 @@ var layers = map[string]struct {
 		"internal/amqp", "internal/broker/kafka", "internal/broker/rabbitmq", "internal/broker/redis", "internal/kafkaurl",
 		"internal/redisurl",
 		"internal/deadletter", "internal/dispatch/redis", "internal/failure", "internal/inbox", "internal/node",
-		"internal/settings", "internal/store/postgres", "rabbitmq"},
+		"internal/settings", "internal/store/postgres", "operate", "rabbitmq"},
 		"what is measured is what a user of the public API gets; past it goes only what makes a schema, finds a process " +
 			"or is the broker of dead letters"},
 	"internal/cli": {[]string{".", "deadletters", "internal/access", "internal/app", "internal/bench", "internal/config",

@@ -37,6 +37,11 @@ type Options struct {
 	// Broker is where the letters come from and go to: "memory", in this process, or "redis-list", "redis-stream",
 	// "rabbitmq" or "kafka", on the server of BrokerURL. Defaults to "memory".
 	Broker, BrokerURL string
+	// Minutes and Rate are the length of a soak and its tasks per second. They default to 10 and 400. Unattended leaves
+	// what fails for good: nothing deletes it. EachMinute is told what was seen; nil: nobody is.
+	Minutes, Rate int
+	Unattended    bool
+	EachMinute    func(SoakMinute)
 	// Executable is the tasker binary that serves, for ViaHTTP.
 	Executable string
 }
@@ -59,12 +64,16 @@ const (
 	Latency    Mode = "latency"    // of an idle system
 	Letters    Mode = "letters"    // dead letters in, on pages and back
 	Intake     Mode = "intake"     // messages of a broker that become tasks
+	Soak       Mode = "soak"       // what grows under a steady load
 )
 
-var modes = []Mode{Throughput, Latency, Letters, Intake}
+var modes = []Mode{Throughput, Latency, Letters, Intake, Soak}
 
 // maxLetters is what one redrive takes.
 const maxLetters = 1_000_000
+
+// maxRate bounds the tasks per second of a soak, against a slip of the hand.
+const maxRate = 1_000_000
 
 // maxNodes bounds the servers of one run, against a slip of the hand.
 const maxNodes = 64
@@ -95,6 +104,8 @@ func (o Options) withDefaults() Options {
 	def(&o.Nodes, 1)
 	def(&o.Letters, 100_000)
 	def(&o.Groups, 500)
+	def(&o.Minutes, 10)
+	def(&o.Rate, 400)
 	return o
 }
 
@@ -124,6 +135,12 @@ func (o Options) Validate() error {
 		return fmt.Errorf("payload must be at least 2, the shortest JSON text")
 	case (o.Mode == Letters || o.Mode == Intake) && o.Via != InProcess:
 		return fmt.Errorf("via must be %s with mode %s: the broker is in the process", InProcess, o.Mode)
+	case o.Mode == Soak && o.Via != InProcess:
+		return fmt.Errorf("via must be %s with mode %s: its memory is measured", InProcess, o.Mode)
+	case o.Minutes < 1:
+		return fmt.Errorf("minutes must be positive")
+	case o.Rate < 1 || o.Rate > maxRate:
+		return fmt.Errorf("rate must be 1 to %d", maxRate)
 	case o.Letters < 1 || o.Letters > maxLetters:
 		return fmt.Errorf("letters must be 1 to %d", maxLetters)
 	case o.Groups < 1 || o.Groups > o.Letters:

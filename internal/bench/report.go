@@ -21,6 +21,8 @@ type Report struct {
 	Dead   *LettersReport `json:"dead_letters,omitempty"`
 	Intake *Phase         `json:"intake,omitempty"` // from a full queue of a broker until each message is a task
 
+	Soak *SoakReport `json:"soak,omitempty"`
+
 	Outcome
 }
 

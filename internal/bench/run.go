@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Run measures. It blocks for as long as that takes. An error is also a broken guarantee: then the numbers of the
 // report must not be used.
 func Run(ctx context.Context, opts Options) (report Report, err error) {
-	if opts = opts.withDefaults(); opts.Mode == Letters || opts.Mode == Intake {
+	if opts = opts.withDefaults(); opts.Mode == Soak {
+		return runSoak(ctx, opts, time.Minute)
+	}
+	if opts.Mode == Letters || opts.Mode == Intake {
 		if err := opts.Validate(); err != nil {
 			return report, err
 		}

@@ -26,6 +26,7 @@ selects the measurement:
   latency     time from submission to start in an idle system
   letters     dead letters captured and sent back per second, time of the pages
   intake      messages of a broker that become tasks per second
+  soak        what grows under a steady load: memory, goroutines, tables, indexes
 
 With --via http, callers and workers run in this process and the engine runs in a
 second one. --nodes starts several engines on one PostgreSQL and spreads callers
@@ -41,7 +42,8 @@ names one (schema=NAME).`,
   tasker bench --mode latency
   tasker bench --mode letters --letters 1000000 --groups 500
   tasker bench --mode letters --broker redis-list --broker-url redis://127.0.0.1:6379
-  tasker bench --mode intake --broker redis-list --broker-url redis://127.0.0.1:6379`,
+  tasker bench --mode intake --broker redis-list --broker-url redis://127.0.0.1:6379
+  tasker bench --mode soak --minutes 30 --rate 800`,
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
@@ -56,9 +58,13 @@ names one (schema=NAME).`,
 	f.IntVar(&opts.PayloadBytes, "payload", 100, "size of a task's context in bytes")
 	f.StringVar(&via, "via", string(bench.InProcess), "inproc: engine in this process; http: server in another process")
 	f.IntVar(&opts.Nodes, "nodes", 1, "servers that share the database; more than one requires --via http and PostgreSQL")
-	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency, letters or intake")
+	f.StringVar(&mode, "mode", string(bench.Throughput), "throughput, latency, letters, intake or soak")
 	f.IntVar(&opts.Letters, "letters", 0, "dead letters, with --mode letters (default 100000)")
 	f.IntVar(&opts.Groups, "groups", 0, "causes of the dead letters, with --mode letters (default 500)")
+	f.IntVar(&opts.Minutes, "minutes", 0, "length of --mode soak, a third of which is warm-up (default 10)")
+	f.IntVar(&opts.Rate, "rate", 0, "tasks per second of --mode soak (default 400)")
+	f.BoolVar(&opts.Unattended, "unattended", false,
+		"leave the tasks that fail for good in --mode soak: nothing deletes them, so the database grows")
 	f.StringVar(&opts.Broker, "broker", "",
 		"broker of --mode letters and intake: memory, redis-list, redis-stream, rabbitmq or kafka (default memory)")
 	f.StringVar(&opts.BrokerURL, "broker-url", "", "server of that broker, redis://HOST:PORT or amqp://HOST:PORT")
@@ -77,7 +83,8 @@ func checkBench(cmd *cobra.Command, opts *bench.Options) error {
 	// An omitted number takes its default. An explicit 0 is an error, because bench.Options
 	// would silently replace it by the default.
 	for flag, v := range map[string]int{"tasks": opts.Tasks, "workers": opts.Workers, "producers": opts.Producers,
-		"letters": opts.Letters, "groups": opts.Groups, "nodes": opts.Nodes, "payload": opts.PayloadBytes} {
+		"letters": opts.Letters, "groups": opts.Groups, "nodes": opts.Nodes, "payload": opts.PayloadBytes,
+		"minutes": opts.Minutes, "rate": opts.Rate} {
 		if v == 0 && cmd.Flags().Changed(flag) {
 			return usagef("--%s must not be 0", flag)
 		}
@@ -118,12 +125,18 @@ func (s *session) bench(ctx context.Context, opts bench.Options) error {
 		}
 		opts.Executable = exe
 	}
+	if opts.Mode == bench.Soak && !s.json {
+		opts.EachMinute = s.printSoakMinute
+	}
 	report, err := bench.Run(ctx, opts)
 	if err != nil {
 		return err
 	}
 	report.DB, report.Dispatch = config.RedactDSN(report.DB), config.RedactDSN(report.Dispatch)
 	report.Transport = config.RedactDSN(report.Transport)
+	if report.Soak != nil {
+		return s.soaked(&report)
+	}
 	if s.json {
 		return s.printJSONLine(report)
 	}

@@ -144,6 +144,7 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	b := local.New(e, s)
 	in, loops, closers := openInbox(s, e, b, ruler, opts)
 	loops = append(loops, sealing(s, e)...)
+	loops = append(loops, rebuilding(s, opts.Logger)...)
 	rabbit, removal, err := openRabbitMQ(e, b, in, opts)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,191 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/operate"
+)
+
+const (
+	// soakFails and soakFatal are the shares of tasks whose first attempt fails, and of those that fail for good: one in
+	// so many.
+	soakFails, soakFatal = 50, 1000
+	// soakTick is the pace of the load: what is due is submitted so often.
+	soakTick = 10 * time.Millisecond
+	// soakOperator is who resolves what has failed for good.
+	soakOperator = "bench"
+)
+
+// soakTask is the context of a task of the load.
+type soakTask struct {
+	Number int64  `json:"n"`
+	At     int64  `json:"at"` // of its submission, in nanoseconds
+	Filler string `json:"d"`
+}
+
+// soakLoad submits and carries out tasks at a steady rate, and notes how long they take.
+type soakLoad struct {
+	number atomic.Int64
+	behind atomic.Int64 // tasks that were due and could not be submitted in time
+
+	mu    sync.Mutex
+	since map[uuid.UUID]int64 // submission of the tasks of steps in work, in nanoseconds
+	took  []time.Duration     // from the submission to the acknowledged result, in this minute
+	err   error               // the first of a submission
+}
+
+// start begins the load. stop ends it and returns what went wrong in it.
+func (l *soakLoad) start(ctx context.Context, client *tasker.Client, opts Options) (stop func() error) {
+	l.since = map[uuid.UUID]int64{}
+	ctx, cancel := context.WithCancel(ctx)
+	var callers sync.WaitGroup
+	due := make(chan struct{}, opts.Rate)
+	callers.Go(func() { l.pace(ctx, due, opts.Rate) })
+	for range opts.Producers {
+		callers.Go(func() { l.submit(ctx, client, due, opts.PayloadBytes) })
+	}
+	working, drain := context.WithCancel(context.WithoutCancel(ctx))
+	w := tasker.NewWorker(tasker.NewClient(&soakBackend{client.Backend, l}),
+		&tasker.WorkerOptions{Name: "soak", Concurrency: opts.Workers})
+	w.Handle(Handler, l.handle)
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(working) }()
+	return sync.OnceValue(func() error {
+		cancel()
+		callers.Wait()
+		drain()
+		err := <-ended
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return errors.Join(err, l.err)
+	})
+}
+
+// pace puts into due what the rate asks for. What does not fit is behind: the callers are too slow.
+func (l *soakLoad) pace(ctx context.Context, due chan<- struct{}, rate int) {
+	defer close(due)
+	tick := time.NewTicker(soakTick)
+	defer tick.Stop()
+	begin, sent := time.Now(), int64(0)
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		for want := int64(time.Since(begin).Seconds() * float64(rate)); sent < want; sent++ {
+			select {
+			case due <- struct{}{}:
+			default:
+				l.behind.Add(1)
+			}
+		}
+	}
+}
+
+// submit is one caller.
+func (l *soakLoad) submit(ctx context.Context, client *tasker.Client, due <-chan struct{}, size int) {
+	filler := string(Payload(size))
+	for range due {
+		t := soakTask{Number: l.number.Add(1), At: time.Now().UnixNano(), Filler: filler}
+		body, err := json.Marshal(t)
+		if err == nil {
+			_, err = client.Submit(ctx, tasker.TaskRequest{TaskType: Handler, Context: body, Initiator: soakOperator})
+		}
+		if err != nil && ctx.Err() == nil {
+			l.mu.Lock()
+			l.err = first(l.err, err)
+			l.mu.Unlock()
+		}
+	}
+}
+
+// handle is the handler: some tasks fail once, and a few for good.
+func (l *soakLoad) handle(_ context.Context, job *tasker.Job) (any, error) {
+	var t soakTask
+	if err := job.Decode(&t); err != nil {
+		return nil, tasker.NonRetryable(err)
+	}
+	switch {
+	case t.Number%soakFatal == 0:
+		return nil, tasker.NonRetryable(fmt.Errorf("record %d is not valid", t.Number))
+	case t.Number%soakFails == 0 && job.Attempt == 1:
+		return nil, fmt.Errorf("connection %d was refused", t.Number)
+	case job.Attempt == 1: // a pause before another attempt is not the engine's
+		l.mu.Lock()
+		l.since[job.StepUUID] = t.At
+		l.mu.Unlock()
+	}
+	return nil, nil
+}
+
+// sample returns what the load noted since the last one.
+func (l *soakLoad) sample() SoakMinute {
+	l.mu.Lock()
+	took := l.took
+	l.took = make([]time.Duration, 0, cap(took))
+	l.mu.Unlock()
+	m := SoakMinute{Tasks: len(took), Behind: l.behind.Swap(0)}
+	if s := Summary(slices.Clone(took)); s != nil {
+		m.P50, m.P99 = s.P50, s.P99
+	}
+	return m
+}
+
+// attend is the operator: failed steps are resolved, and their cases closed, so that retention may have the tasks.
+func (*soakLoad) attend(ctx context.Context, client *tasker.Client, before time.Time) error {
+	desk := operate.Of(client)
+	filter := operate.CaseFilter{ResolutionStatus: tasker.CasePending, Before: before}
+	page := operate.BulkPage{Limit: BulkSize}
+	for {
+		acted, err := desk.ActOnCases(ctx, operate.BulkStepAction{Filter: filter, BulkPage: page,
+			Action: tasker.StepAction{ActionType: tasker.ResolveManually, ResolvedBy: soakOperator, Reason: "soak"}})
+		if err != nil {
+			return fmt.Errorf("resolve failed steps: %w", err)
+		}
+		closed, err := desk.UpdateCases(ctx, operate.BulkCaseUpdate{Filter: filter, BulkPage: page,
+			Update: operate.CaseUpdate{ResolutionStatus: tasker.CaseManuallyResolved, ResolvedBy: soakOperator}})
+		if err != nil {
+			return fmt.Errorf("close cases: %w", err)
+		}
+		if acted.Failed > 0 || closed.Failed > 0 {
+			return fmt.Errorf("%d acts and %d updates were refused", acted.Failed, closed.Failed)
+		}
+		if closed.NextCursor == "" {
+			return nil
+		}
+	}
+}
+
+// soakBackend notes when results are acknowledged.
+type soakBackend struct {
+	tasker.Backend
+	load *soakLoad
+}
+
+// Settle implements tasker.WorkerBackend.
+func (b *soakBackend) Settle(ctx context.Context, req tasker.SettleRequest) ([]tasker.SettleAnswer, error) {
+	answers, err := b.Backend.Settle(ctx, req)
+	now := time.Now().UnixNano()
+	l := b.load
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range answers {
+		at, ok := l.since[a.StepUUID]
+		delete(l.since, a.StepUUID)
+		if ok && a.Error == nil && a.State == tasker.StepComplete {
+			l.took = append(l.took, time.Duration(now-at))
+		}
+	}
+	return answers, err
+}
