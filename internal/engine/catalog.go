@@ -31,10 +31,16 @@ type catalog struct {
 	kinds    map[workerKind]*servedRoutes
 	byWorker map[int64]*servedRoutes
 
-	widened func([]*task.Route) // called with routes that are new here
+	widened func([]*task.Route) // called with routes that are new here, closed, or open again
 
 	forgotten atomic.Bool // the routes must be read before anything relies on them
-	eviction  eviction
+
+	// closures are the pauses in force, closed the numbers of the routes here that they close; nil for none. Both change
+	// under mu, and are read without it. See closures.go.
+	closures atomic.Pointer[closures]
+	closed   atomic.Pointer[map[int64]struct{}]
+
+	eviction eviction
 }
 
 // registry is the part of a store that the catalog needs.
@@ -52,10 +58,12 @@ type templateName struct {
 
 // newCatalog returns an empty catalog. widened is called outside of mu.
 func newCatalog(s registry, acts ActStore, widened func([]*task.Route)) *catalog {
-	return &catalog{store: s, acts: acts, widened: widened, byDef: map[int64]*task.Template{},
+	c := &catalog{store: s, acts: acts, widened: widened, byDef: map[int64]*task.Template{},
 		byName:  map[templateName]*task.Template{},
 		schemas: map[int64]compiledSchema{}, routes: map[routeName]*knownRoute{}, byRoute: map[int64]*knownRoute{},
 		kinds: map[workerKind]*servedRoutes{}, byWorker: map[int64]*servedRoutes{}, eviction: newEviction()}
+	c.closures.Store(&closures{})
+	return c
 }
 
 // maxCached bounds the cached templates; beyond it the cache is emptied.
@@ -253,7 +261,7 @@ func (c *catalog) served(w *task.Worker) *servedRoutes {
 	if s = c.kinds[kind]; s == nil {
 		s = &servedRoutes{kind: w, name: kind.name()}
 		s.list.Store(&[]int64{})
-		s.add(c.allRoutes())
+		s.add(c.open(c.allRoutes()))
 		if len(c.kinds) >= maxCached { // only listed kinds follow the catalog
 			clear(c.kinds)
 			clear(c.byWorker)

@@ -99,6 +99,7 @@ func (c *catalog) removeOldest(n int) []*task.Route {
 		delete(c.byRoute, known.ID)
 		gone = append(gone, known.Route)
 	}
+	c.dropClosed(gone)
 	for _, k := range c.kinds {
 		k.remove(gone)
 	}

@@ -144,14 +144,16 @@ func (c *catalog) addRoutes(routes ...*task.Route) bool {
 			c.eviction.saw(r.ID)
 		}
 	}
-	if len(fresh) > 0 {
+	c.noteClosed(fresh)
+	open := c.open(fresh)
+	if len(open) > 0 {
 		for _, k := range c.kinds { // kinds that serve none of them keep their list
-			k.add(fresh)
+			k.add(open)
 		}
 	}
 	c.mu.Unlock()
-	if len(fresh) > 0 {
-		c.widened(fresh)
+	if len(open) > 0 {
+		c.widened(open)
 	}
 	return len(fresh) > 0
 }

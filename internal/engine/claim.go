@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -205,7 +206,45 @@ func (e *Engine) giveBack(ctx context.Context, leases []Lease) error {
 
 // runClaims serves many pollers in one transaction. Pollers of the same routes share one read of the queue, in the
 // order in which they came.
-func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) { return e.queue.claim(calls) }
+func (e *Engine) runClaims(calls []*poller) ([][]Lease, error) {
+	if slices.ContainsFunc(calls, (*poller).outdated) {
+		return e.claimAnew(calls)
+	}
+	return e.queue.claim(calls)
+}
+
+// outdated reports whether the routes of the poller are no longer those that its worker serves. Among those that it
+// lists, some may be closed by now.
+func (p *poller) outdated() bool {
+	if p.served == nil || len(p.routes) == 0 {
+		return false
+	}
+	current := p.served.routes()
+	return len(current) == 0 || &current[0] != &p.routes[0]
+}
+
+// claimAnew is runClaims with the routes that are served now.
+func (e *Engine) claimAnew(calls []*poller) ([][]Lease, error) {
+	out := make([][]Lease, len(calls))
+	var serving []*poller
+	var at []int
+	for i, p := range calls {
+		if p.outdated() {
+			p.routes = p.served.routes()
+		}
+		if len(p.routes) > 0 {
+			serving, at = append(serving, p), append(at, i)
+		}
+	}
+	if len(serving) == 0 {
+		return out, nil
+	}
+	found, err := e.queue.claim(serving)
+	for n, leases := range found {
+		out[at[n]] = leases
+	}
+	return out, err
+}
 
 // claimStored serves pollers from the store.
 func (e *Engine) claimStored(calls []*poller) ([][]Lease, error) {

@@ -70,5 +70,6 @@ type PeerEvents struct {
 	Routes   []int64 // steps became ready on them
 	Workers  []int64 // numbers of workers that were asked to drain, or died
 	Registry bool    // a route is new
+	Pauses   bool    // something was paused or resumed
 	Feed     *feed.Batch
 }

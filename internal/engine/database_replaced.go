@@ -15,14 +15,15 @@ var ErrReplaced = errors.New("the database is not the one that this process knew
 func (e *Engine) forget() {
 	e.keys.doubted.Store(true)
 	e.catalog.forget()
+	e.pauses.forget()
 	e.workers.forget()
 	e.lifecycles.forget()
 	e.occupancy.doubt()
 	e.queue.forget()
 	e.coordinator.databaseReplaced()
 	e.readiness.trusted.Store(0)
-	e.peerEvents.put(PeerEvents{Registry: true}) // to read the routes
-	e.waiters.version.Add(1)                     // a poll that has just checked checks again
+	e.peerEvents.put(PeerEvents{Registry: true, Pauses: true}) // to read the routes, and the pauses
+	e.waiters.version.Add(1)                                   // a poll that has just checked checks again
 }
 
 // forget empties the catalog. Waiting polls keep the lists of what their workers serve; the lists are empty until the
@@ -36,6 +37,7 @@ func (c *catalog) forget() {
 	clear(c.schemas)
 	clear(c.routes)
 	clear(c.byRoute)
+	c.setClosed(nil)
 	c.eviction.forget()
 	clear(c.byWorker)
 	for _, s := range c.kinds {

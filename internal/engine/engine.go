@@ -67,6 +67,7 @@ type Engine struct {
 	// Caches of rows. Each forgets everything when the database turns out to be another one;
 	// see forget.
 	catalog *catalog
+	pauses  pauses
 	workers workerCache
 
 	occupancy occupancy
@@ -105,6 +106,7 @@ type domains struct {
 
 	sessionStore  SessionStore
 	orderingStore OrderingStore
+	pauseStore    PauseStore
 
 	groupRows GroupRows
 
@@ -121,6 +123,7 @@ func domainsOf(db Database) domains {
 		actStore: db.ActStore(), keyStore: db.KeyStore(),
 		sessionStore:   db.SessionStore(),
 		orderingStore:  db.OrderingStore(),
+		pauseStore:     db.PauseStore(),
 		groupRows:      db.GroupRows(),
 		settingsKeeper: db,
 	}
@@ -217,6 +220,9 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.catalog = newCatalog(e.store, e.actStore, e.waiters.wakeForRoutes)
 	e.catalog.eviction.dropped, e.catalog.eviction.occupied = e.waiters.dropRoutes, e.occupied
 	e.meter.kindOf = e.catalog.kindName
+	if err := e.RefreshPauses(ctx); err != nil {
+		return nil, err
+	}
 	if err := e.catalog.loadRoutes(ctx); err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
 	}

@@ -115,9 +115,14 @@ func (e *Engine) PeerEvents() <-chan struct{} { return e.peerEvents.notify }
 
 // HandlePeerEvents reads the rows that the gathered events name. PollPeers finds what it misses because of an error.
 func (e *Engine) HandlePeerEvents(ctx context.Context) error {
-	routes, workers, registry := e.peerEvents.take()
+	routes, workers, registry, paused := e.peerEvents.take()
 	if e.cluster == nil {
 		return nil
+	}
+	if paused {
+		if err := e.RefreshPauses(ctx); err != nil {
+			return err
+		}
 	}
 	if err := e.handleWorkerEvents(ctx, workers); err != nil {
 		return err
@@ -171,7 +176,7 @@ func (e *Engine) PollPeers(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	err := errors.Join(e.followOrdering(ctx), e.pollRoutes(ctx), e.pollReady(ctx, e.waiters.awaitedRoutes()),
+	err := errors.Join(e.followOrdering(ctx), e.RefreshPauses(ctx), e.pollRoutes(ctx), e.pollReady(ctx, e.waiters.awaitedRoutes()),
 		e.pollSettled(ctx, e.waiters.awaitedTasks()),
 		e.followPeerFeeds(ctx))
 	var why *task.Error
@@ -232,6 +237,7 @@ type peerMailbox struct {
 	mu              sync.Mutex
 	routes, workers map[int64]struct{}
 	registry        bool
+	pauses          bool
 }
 
 // newPeerMailbox returns an empty mailbox.
@@ -242,7 +248,7 @@ func (m *peerMailbox) put(n PeerEvents) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.routes, m.workers = added(m.routes, n.Routes), added(m.workers, n.Workers)
-	m.registry = m.registry || n.Registry
+	m.registry, m.pauses = m.registry || n.Registry, m.pauses || n.Pauses
 	select {
 	case m.notify <- struct{}{}:
 	default:
@@ -261,10 +267,10 @@ func added(set map[int64]struct{}, list []int64) map[int64]struct{} {
 }
 
 // take returns the gathered events and empties the mailbox.
-func (m *peerMailbox) take() (routes, workers map[int64]struct{}, registry bool) {
+func (m *peerMailbox) take() (routes, workers map[int64]struct{}, registry, pauses bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	routes, workers, registry = m.routes, m.workers, m.registry
-	m.routes, m.workers, m.registry = nil, nil, false
-	return routes, workers, registry
+	routes, workers, registry, pauses = m.routes, m.workers, m.registry, m.pauses
+	m.routes, m.workers, m.registry, m.pauses = nil, nil, false, false
+	return routes, workers, registry, pauses
 }

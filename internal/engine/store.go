@@ -22,6 +22,7 @@ type Database interface {
 
 	SessionStore() SessionStore
 	OrderingStore() OrderingStore
+	PauseStore() PauseStore
 	GroupRows() GroupRows
 	ExpiryStore() ExpiryStore
 }

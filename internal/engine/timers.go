@@ -98,6 +98,9 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 		for i, t := range tasks {
 			tasks[i] = u.rows.internTask(t)
 		}
+		if tasks, err = u.overdue(tasks); err != nil {
+			return err
+		}
 		slices.SortFunc(tasks, func(a, b *task.Task) int { // tasks with the same deadline come in any order
 			return cmp.Or(cmp.Compare(a.DeadlineAt, b.DeadlineAt), bytes.Compare(a.ID[:], b.ID[:]))
 		})
@@ -112,6 +115,41 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 		return nil
 	})
 	return n, err
+}
+
+// overdue moves the deadlines of tasks that pauses held back: their max_duration counts anew from the end of the pause,
+// as it does from the turn of an ordering key. It returns the other tasks.
+func (u *unit) overdue(tasks []*task.Task) ([]*task.Task, error) {
+	held := u.e.heldUntil()
+	if held == nil {
+		return tasks, nil
+	}
+	over := tasks[:0]
+	for _, t := range tasks {
+		if t.State.Settled() {
+			over = append(over, t)
+			continue
+		}
+		def, err := u.rows.template(t.DefID)
+		if err != nil {
+			return nil, err
+		}
+		steps, err := u.rows.siblings(Family{Task: t.ID})
+		if err != nil {
+			return nil, err
+		}
+		at := t.HeldDeadline(def.Lifecycle, steps, held, u.now)
+		if at == t.DeadlineAt {
+			over = append(over, t)
+			continue
+		}
+		t.DeadlineAt = at
+		u.rows.changedTask(t)
+		if at <= u.now {
+			over = append(over, t)
+		}
+	}
+	return over, nil
 }
 
 // openExpired opens cases for tasks whose deadline has passed, in their current state.

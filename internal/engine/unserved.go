@@ -59,6 +59,12 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	l := &unservedScan{e: e, now: now, before: now.Add(-after), limit: limit}
 	marks := unservedMarks{}
 	for _, r := range routes {
+		if c := e.catalog.closures.Load(); c.of(r) != nil || c.openSince(r) > now.Add(-after) {
+			if at := was[r.ID]; len(at) > 0 {
+				marks[r.ID] = at // the steps up to there have their cases
+			}
+			continue // nobody is expected to serve it, or not for long enough
+		}
 		at, err := l.route(ctx, r.ID, was[r.ID])
 		if err != nil {
 			return 0, fmt.Errorf("look at ready steps: %w", err)

@@ -40,6 +40,10 @@ const (
 	// ActSeeSensitive is a look at what templates and sources mark as sensitive.
 	ActSeeSensitive = "see_sensitive"
 
+	// A pause of a route, a handler, a template or a namespace, and its end.
+	ActPause  = "pause"
+	ActResume = "resume"
+
 	ActSignIn            = "sign_in"
 	ActSignOutEverywhere = "sign_out_everywhere"
 )

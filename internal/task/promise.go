@@ -15,7 +15,7 @@ const (
 	PromisedAttempt Promise = "attempt" // a live worker holds the step, until the attempt times out
 	PromisedTurn    Promise = "queue"   // the step waits for a worker, within the bound of its queue
 	PromisedTime    Promise = "time"    // the step waits for a given time: a retry, a snooze, run_at
-	PromisedRelease Promise = "release" // the step is parked: a pause or a limit holds it back
+	PromisedRelease Promise = "release" // a pause or a limit holds the step back
 )
 
 // Endless is the end of a promise without end.
@@ -78,15 +78,22 @@ func (l Limit) StaleAt(now Instant) Instant {
 	return now.Add(l.Threshold - l.Used)
 }
 
+// HeldUntil returns until when an operator held a step back: Endless while he does, 0 if none did.
+type HeldUntil func(*Step) Instant
+
 // Limit returns how long a task may stay in its state. A threshold of its template always applies; a global one begins
-// when the last promise to one of its steps ends. Steps are those that stand in a queue.
-func (t Thresholds) Limit(k *Task, l Lifecycle, steps []*Step, bound time.Duration, now Instant) Limit {
+// when the last promise to one of its steps ends. No threshold counts time before the end of a pause. Steps are those
+// that stand in a queue; held may be nil.
+func (t Thresholds) Limit(k *Task, l Lifecycle, steps []*Step, bound time.Duration, held HeldUntil, now Instant) Limit {
 	threshold, own := t.of(k.State, l)
-	since := k.Since(now)
+	since, paused := heldSince(k.Since(now), steps, held)
 	out := Limit{Threshold: threshold, Used: now.Sub(since)}
 	switch {
 	case threshold <= 0:
 		return Limit{Used: out.Used}
+	case paused != nil:
+		return Limit{Used: out.Used, Source: LimitOfPromise, Promise: PromisedRelease, PromisedStep: paused,
+			PromisedUntil: Endless}
 	case own:
 		out.Source = LimitOfTemplate
 		return out
@@ -110,12 +117,40 @@ func (t Thresholds) Limit(k *Task, l Lifecycle, steps []*Step, bound time.Durati
 	return out
 }
 
+// heldSince returns when the time of a task began to count, and a step that an operator holds back now, or nil.
+func heldSince(since Instant, steps []*Step, held HeldUntil) (Instant, *Step) {
+	if held == nil {
+		return since, nil
+	}
+	for _, s := range steps {
+		until := held(s)
+		if until == Endless {
+			return since, s
+		}
+		since = max(since, until)
+	}
+	return since, nil
+}
+
 // DurationLimit returns the limit of the task's whole duration; a Threshold of 0 is no limit.
 func DurationLimit(k *Task, l Lifecycle, now Instant) Limit {
 	if l.MaxDuration <= 0 || k.DeadlineAt == 0 {
 		return Limit{}
 	}
 	return Limit{Threshold: l.MaxDuration, Used: max(l.MaxDuration-k.DeadlineAt.Sub(now), 0), Source: LimitOfDuration}
+}
+
+// HeldDeadline returns the deadline of a task given the pauses that held its steps back: the maximum duration counts
+// from the end of the last one, or from now while one of them lasts.
+func (k *Task) HeldDeadline(l Lifecycle, steps []*Step, held HeldUntil, now Instant) Instant {
+	if l.MaxDuration <= 0 || k.DeadlineAt == 0 {
+		return k.DeadlineAt
+	}
+	since, paused := heldSince(k.DeadlineAt.Add(-l.MaxDuration), steps, held)
+	if paused != nil {
+		since = now
+	}
+	return since.Add(l.MaxDuration)
 }
 
 // Nearer returns the more urgent of two limits: the one of the worse health, then the one that ends first.

@@ -73,7 +73,7 @@ func TestLimit(t *testing.T) {
 		thresholds := task.Thresholds{StepsInProcess: 30 * time.Minute, WaitingForRetry: 30 * time.Minute,
 			WaitingForDependencies: -1}
 		k := &task.Task{State: c.state, StateAt: ago(30 * time.Minute)}
-		l := thresholds.Limit(k, task.Lifecycle{MaxStepsInProcess: c.own}, c.steps, c.turn, now)
+		l := thresholds.Limit(k, task.Lifecycle{MaxStepsInProcess: c.own}, c.steps, c.turn, nil, now)
 		if l.Threshold != c.threshold || l.Source != c.source || l.Promise != c.promise || l.Used != 30*time.Minute {
 			t.Errorf("%s: %+v, want %s by %s %s", name, l, c.threshold, c.source, c.promise)
 		}

@@ -144,7 +144,7 @@ func TestLimitOfPromises(t *testing.T) {
 		"AtOnceTheLast": {[]*task.Step{timer(2, now+9), timer(1, now+9)}, 1},
 		"OverAtItsTime": {[]*task.Step{timer(1, now)}, 0},
 	} {
-		l := all.Limit(k, task.Lifecycle{}, c.steps, 0, now+20)
+		l := all.Limit(k, task.Lifecycle{}, c.steps, 0, nil, now+20)
 		got := 0
 		if l.PromisedStep != nil {
 			got = l.PromisedStep.Ordinal

@@ -25,6 +25,9 @@
 //	heartbeat    W [only=TASK.STEP,...] [draining]
 //	drain        W [final]
 //	cordon, uncordon W [by=WHO] [reason=TEXT]
+//	pause        [route=H | handler=H | task=T] [caps=A,B] [ns=N] [by=WHO] [reason=TEXT] [until=+D]
+//	unpause      likewise               ends a pause; without route, handler or task it is one of the namespace
+//	pauses                              those in force
 //	crash        W | server             W says nothing any more; the server starts again on the same store
 //	advance      D
 //	upkeep                              the background loops, until nothing is due

@@ -25,6 +25,7 @@ type state struct {
 	heads     map[engine.OrderingKey]task.ID
 	waits     map[task.ID]waiting
 	sessions  map[string]engine.Session // by hash
+	pauses    map[task.PauseTarget]task.Pause
 	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
 	lastWorker, lastAct map[string]int64
 
@@ -59,6 +60,7 @@ func newState() *state {
 		heads:      map[engine.OrderingKey]task.ID{},
 		waits:      map[task.ID]waiting{},
 		sessions:   map[string]engine.Session{},
+		pauses:     map[task.PauseTarget]task.Pause{},
 		lastWorker: map[string]int64{},
 		lastAct:    map[string]int64{},
 		stepsOf:    map[task.ID][]task.ID{},

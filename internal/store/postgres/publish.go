@@ -30,6 +30,7 @@ type peerMessage struct {
 	Routes   []int64 `json:"routes,omitempty"`
 	Workers  []int64 `json:"workers,omitempty"`
 	Registry bool    `json:"registry,omitempty"`
+	Pauses   bool    `json:"pauses,omitempty"`
 
 	Feed *feedMessage `json:"tidings,omitempty"` // the name that nodes of earlier versions know
 }
@@ -50,6 +51,7 @@ type outbox struct {
 	routes   map[int64]struct{}
 	workers  map[int64]struct{}
 	registry bool
+	pauses   bool
 	waiting  chan struct{}
 }
 
@@ -68,7 +70,7 @@ func (r *outbox) add(n engine.PeerEvents) {
 	for _, id := range n.Workers {
 		r.workers[id] = struct{}{}
 	}
-	r.registry = r.registry || n.Registry
+	r.registry, r.pauses = r.registry || n.Registry, r.pauses || n.Pauses
 	r.mu.Unlock()
 	select {
 	case r.waiting <- struct{}{}:
@@ -80,8 +82,9 @@ func (r *outbox) add(n engine.PeerEvents) {
 func (r *outbox) take(node string) (b peerMessage, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b = peerMessage{Node: node, Routes: pick(r.routes), Workers: pick(r.workers), Registry: r.registry}
-	r.registry = false
+	b = peerMessage{Node: node, Routes: pick(r.routes), Workers: pick(r.workers), Registry: r.registry,
+		Pauses: r.pauses}
+	r.registry, r.pauses = false, false
 	return b, len(r.routes)+len(r.workers) > 0
 }
 
@@ -153,7 +156,8 @@ func (s *Store) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) err
 			continue // not readable, or our own
 		}
 		s.forgetVacancies(b.Routes)
-		hear(engine.PeerEvents{Routes: b.Routes, Workers: b.Workers, Registry: b.Registry, Feed: b.feedBatch()})
+		hear(engine.PeerEvents{Routes: b.Routes, Workers: b.Workers, Registry: b.Registry, Pauses: b.Pauses,
+			Feed: b.feedBatch()})
 	}
 }
 

@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Database, without ...strin
 		{"Keys", keyCases()},
 		{"Ordering", orderingCases()},
 		{"Sessions", sessionCases()},
+		{"Pauses", pauseCases()},
 		{"Templates", templateCases()},
 		{"Registry", registryCases()},
 		{"Lists", listCases()},

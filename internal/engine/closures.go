@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"maps"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// closures are the pauses as of one time, by target. Nothing in it changes. A route that one of them covers is closed:
+// it is in no list of routes that workers serve, so that neither a claim nor a hand-off ever looks at it. Its steps
+// stay where they are.
+type closures struct {
+	held map[task.PauseTarget]*task.Pause
+	// ended has when the last pause of a target ended: limits on time count from then.
+	ended map[task.PauseTarget]task.Instant
+	next  task.Instant // when the first of held ends by itself; 0: none does
+}
+
+// closuresAt sorts pauses into those that hold at a time, and those that have ended.
+func closuresAt(pauses []task.Pause, now task.Instant) *closures {
+	c := &closures{held: map[task.PauseTarget]*task.Pause{}, ended: map[task.PauseTarget]task.Instant{}}
+	for i := range pauses {
+		p := &pauses[i]
+		if end := p.End(now); end != 0 {
+			c.ended[p.PauseTarget] = end
+			continue
+		}
+		c.held[p.PauseTarget] = p
+		if p.Until != 0 && (c.next == 0 || p.Until < c.next) {
+			c.next = p.Until
+		}
+	}
+	return c
+}
+
+// targetsOf are the targets that cover a route, the widest first.
+func targetsOf(r *task.Route) [3]task.PauseTarget {
+	return [3]task.PauseTarget{
+		{Kind: task.PauseNamespace, Namespace: r.Namespace},
+		{Kind: task.PauseHandler, Namespace: r.Namespace, Name: r.Handler},
+		task.TargetOf(r),
+	}
+}
+
+// of returns the pause that closes a route, the widest one, or nil.
+func (c *closures) of(r *task.Route) *task.Pause {
+	if len(c.held) == 0 {
+		return nil
+	}
+	for _, t := range targetsOf(r) {
+		if p := c.held[t]; p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// openSince returns when the last pause ended that covered a route; 0: none did within memory.
+func (c *closures) openSince(r *task.Route) (since task.Instant) {
+	if len(c.ended) == 0 {
+		return 0
+	}
+	for _, t := range targetsOf(r) {
+		since = max(since, c.ended[t])
+	}
+	return since
+}
+
+// any reports whether something is paused, or was a while ago.
+func (c *closures) any() bool { return len(c.held)+len(c.ended) > 0 }
+
+// heldUntil returns until when pauses held a step back that stands in a queue: task.Endless for a ready step that one
+// holds back now. It returns nil where nothing is paused, nor was for a while.
+func (e *Engine) heldUntil() task.HeldUntil {
+	c := e.catalog.closures.Load()
+	if !c.any() {
+		return nil
+	}
+	return func(s *task.Step) task.Instant {
+		if s.Queue == task.NoQueue {
+			return 0
+		}
+		r := e.catalog.routeByID(s.RouteID)
+		switch {
+		case r == nil: // not used for long: it has no ready step
+			return 0
+		case s.State == task.StepEnqueued && c.of(r) != nil:
+			return task.Endless
+		}
+		return c.openSince(r)
+	}
+}
+
+// isClosed reports whether a route is closed. It is called for each step that becomes ready.
+func (c *catalog) isClosed(route int64) bool {
+	closed := c.closed.Load()
+	if closed == nil {
+		return false
+	}
+	_, found := (*closed)[route]
+	return found
+}
+
+// open returns those of the routes that are not closed. The caller holds mu.
+func (c *catalog) open(routes []*task.Route) []*task.Route {
+	if c.closed.Load() == nil {
+		return routes
+	}
+	var open []*task.Route
+	for _, r := range routes {
+		if !c.isClosed(r.ID) {
+			open = append(open, r)
+		}
+	}
+	return open
+}
+
+// setClosed stores the numbers of closed routes. The caller holds mu.
+func (c *catalog) setClosed(closed map[int64]struct{}) {
+	if len(closed) == 0 {
+		c.closed.Store(nil)
+		return
+	}
+	c.closed.Store(&closed)
+}
+
+// dropClosed forgets closed routes that the catalog no longer has. The caller holds mu.
+func (c *catalog) dropClosed(gone []*task.Route) {
+	before := c.closed.Load()
+	if before == nil {
+		return
+	}
+	closed := maps.Clone(*before)
+	for _, r := range gone {
+		delete(closed, r.ID)
+	}
+	c.setClosed(closed)
+}
+
+// noteClosed decides which of some new routes are closed. The caller holds mu.
+func (c *catalog) noteClosed(fresh []*task.Route) {
+	cl := c.closures.Load()
+	var closed map[int64]struct{}
+	for _, r := range fresh {
+		if cl.of(r) == nil {
+			continue
+		}
+		if closed == nil {
+			closed = map[int64]struct{}{}
+			if before := c.closed.Load(); before != nil {
+				closed = maps.Clone(*before)
+			}
+		}
+		closed[r.ID] = struct{}{}
+	}
+	if closed != nil {
+		c.setClosed(closed)
+	}
+}
+
+// close makes closures the ones in force. Routes that they close leave the lists of what workers serve, and those that
+// are open again return. Polls that serve one of them look again, after mu was released.
+func (c *catalog) close(now *closures) {
+	c.mu.Lock()
+	c.closures.Store(now)
+	closed := map[int64]struct{}{}
+	var closing, opening []*task.Route
+	for id, r := range c.byRoute {
+		shut, was := now.of(r.Route) != nil, c.isClosed(id)
+		if shut {
+			closed[id] = struct{}{}
+		}
+		switch {
+		case shut && !was:
+			closing = append(closing, r.Route)
+		case was && !shut:
+			opening = append(opening, r.Route)
+		}
+	}
+	c.setClosed(closed)
+	for _, k := range c.kinds {
+		k.remove(closing)
+		k.add(opening)
+	}
+	c.mu.Unlock()
+	if changed := append(closing, opening...); len(changed) > 0 {
+		c.widened(changed)
+	}
+}

@@ -1,0 +1,270 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A pause holds back the steps of a route, a handler, a template or a namespace. Running work goes on, and submissions
+// are accepted: their steps become ready, and wait. See closures for how a pause takes effect.
+
+const (
+	// maxPauses bounds the pauses in force: every process has all of them in memory.
+	maxPauses = 10_000
+	// maxPausesKept bounds the pauses that a process reads, with those that have ended.
+	maxPausesKept = 2 * maxPauses
+	// pauseKept is how long a pause is remembered after its end.
+	pauseKept = 30 * 24 * time.Hour
+	// pausesNote is the key of the note that changes with every change of a pause, so that a process sees with one short
+	// read whether it knows all of them.
+	pausesNote = "pauses_version"
+)
+
+// pauses is what a process knows of the pauses. mu orders reads, so that an older one never replaces a newer one.
+type pauses struct {
+	mu      sync.Mutex
+	rows    []task.Pause
+	version string
+	read    bool // rows are those of version
+}
+
+// PauseRequest is an operator's request for a pause.
+type PauseRequest struct {
+	Target task.PauseTarget
+	Actor  string
+	Reason string
+	// Until is when the pause ends by itself; 0: never.
+	Until task.Instant
+}
+
+// actTarget is the data of acts on pauses.
+type actTarget struct {
+	Kind         task.PauseKind `json:"kind"`
+	Name         string         `json:"name,omitempty"`
+	Capabilities []string       `json:"capabilities,omitempty"`
+	Until        ActTime        `json:"until,omitzero"`
+}
+
+// Pause holds back the steps of a target until Resume, or until a time. The target need not exist: a pause covers what
+// comes into being later too. A pause of what is paused changes its actor, its reason and its end; its beginning stays.
+// The act is stored with it. Pause reports whether the target was not paused before.
+//
+// When Pause returns, this process hands out no more steps of the target, but for claims under way. Other processes
+// stop when they learn of it: see RefreshPauses.
+//
+// Invalid: every problem with its field. Exhausted: there are maxPauses already.
+func (e *Engine) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, created bool, err error) {
+	now := e.instant()
+	problems := append(r.Target.Faults(), renamed(CheckActor(r.Actor, r.Reason), "/actor", "/paused_by")...)
+	if fault := task.InstantFault(r.Until); fault != "" {
+		problems = append(problems, task.Problem{Location: "/until", Message: fault})
+	} else if r.Until != 0 && r.Until <= now {
+		problems = append(problems, task.Problem{Location: "/until", Message: "must be in the future"})
+	}
+	if len(problems) > 0 {
+		return nil, false, refusal("nothing was paused", problems)
+	}
+	err = e.changePauses(ctx, "pause", func(u *unit) error {
+		before, err := e.pauseStore.FindPause(u.ctx, u.tx, r.Target)
+		if err != nil {
+			return err
+		}
+		p = &task.Pause{PauseTarget: r.Target, Actor: ActorOf(ctx, r.Actor), Reason: r.Reason, At: u.now, Until: r.Until}
+		if created = before == nil || before.End(u.now) != 0; created {
+			n, err := e.pauseStore.CountPauses(u.ctx, u.tx)
+			switch {
+			case err != nil:
+				return err
+			case n >= maxPauses:
+				return task.Errorf(task.Exhausted, "%d pauses are in force, the most there may be: resume what need not wait, "+
+					"or pause handlers or namespaces as a whole", n)
+			}
+		} else {
+			p.At = before.At
+		}
+		if err := u.actOnPause(task.ActPause, p, p.Actor, p.Reason); err != nil {
+			return err
+		}
+		return e.pauseStore.SavePause(u.ctx, u.tx, p)
+	})
+	return p, created, err
+}
+
+// Resume ends the pause of a target. Only that: what a wider pause covers stays closed. The act is stored. NotFound: the
+// target is not paused. Invalid: every problem with its field.
+func (e *Engine) ResumePaused(ctx context.Context, target task.PauseTarget, actor, reason string) (*task.Pause, error) {
+	problems := append(target.Faults(), renamed(CheckActor(actor, reason), "/actor", "/resumed_by")...)
+	if len(problems) > 0 {
+		return nil, refusal("nothing was resumed", problems)
+	}
+	var p *task.Pause
+	err := e.changePauses(ctx, "resume", func(u *unit) (err error) {
+		if p, err = e.pauseStore.FindPause(u.ctx, u.tx, target); err != nil {
+			return err
+		}
+		if p == nil || p.End(u.now) != 0 {
+			return task.Errorf(task.NotFound, "%s is not paused", target)
+		}
+		return u.endPause(p, u.now, ActorOf(ctx, actor), reason)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// endPause ends a pause.
+func (u *unit) endPause(p *task.Pause, at task.Instant, actor, reason string) error {
+	p.EndedAt, p.EndedBy, p.EndReason = at, actor, reason
+	if err := u.actOnPause(task.ActResume, p, actor, reason); err != nil {
+		return err
+	}
+	return u.e.pauseStore.SavePause(u.ctx, u.tx, p)
+}
+
+// actOnPause records an act on a pause.
+func (u *unit) actOnPause(kind string, p *task.Pause, actor, reason string) error {
+	data, err := json.Marshal(actTarget{p.Kind, p.Name, task.SplitCapabilities(p.Capabilities), ActTime(p.Until)})
+	if err != nil {
+		return fmt.Errorf("encode act: %w", err)
+	}
+	act := task.Act{At: u.now, Kind: kind, Actor: actor, Reason: cmp.Or(reason, NoReason), Namespace: p.Namespace,
+		From: "active", To: "paused", Data: data}
+	if kind == task.ActResume {
+		act.From, act.To = act.To, act.From
+	}
+	if p.Kind == task.PauseTemplate {
+		act.Template = p.Name
+	}
+	u.records.acts = append(u.records.acts, act)
+	return nil
+}
+
+// changePauses changes pauses in one transaction, and makes this process and the others follow.
+func (e *Engine) changePauses(ctx context.Context, verb string, change func(u *unit) error) error {
+	err := e.write(ctx, verb, func(u *unit) error {
+		if err := change(u); err != nil {
+			return err
+		}
+		// no two changes leave the same text
+		return e.noteStore.Note(u.ctx, u.tx, pausesNote, strconv.FormatUint(rand.Uint64(), 36))
+	})
+	if err != nil {
+		return err
+	}
+	e.publish(PeerEvents{Pauses: true})
+	// The pause is stored; if it cannot be read now, the loop of package upkeep tries again.
+	_ = e.RefreshPauses(context.WithoutCancel(ctx))
+	return nil
+}
+
+// RefreshPauses reads the pauses if they have changed, and applies those that have begun or ended. Package upkeep calls
+// it at an interval, and an event of another process does. A process that misses the event follows a change within
+// settings.Config.PollInterval.
+func (e *Engine) RefreshPauses(ctx context.Context) error {
+	p := &e.pauses
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	version, err := e.noteStore.FindNote(ctx, pausesNote)
+	if err != nil {
+		return fmt.Errorf("look for pauses: %w", err)
+	}
+	now, known := e.instant(), e.catalog.closures.Load()
+	if p.read && p.version == version && (known.next == 0 || known.next > now) {
+		return nil
+	}
+	if !p.read || p.version != version {
+		rows, err := e.pauseStore.Pauses(ctx, maxPausesKept)
+		if err != nil {
+			return fmt.Errorf("read pauses: %w", err)
+		}
+		p.rows, p.version, p.read = rows, version, true
+	}
+	e.catalog.close(closuresAt(p.rows, now))
+	return nil
+}
+
+// forget makes the next refresh read the pauses. Until then those known stay in force.
+func (p *pauses) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.read = false
+}
+
+// EndPauses stores the end of up to limit pauses whose time has come, with an act of the system, and deletes up to limit
+// that ended long ago. It returns how many it has handled. The end itself needs no store: every process knows the time.
+func (e *Engine) EndPauses(ctx context.Context, limit int) (int, error) {
+	now := e.instant()
+	e.pauses.mu.Lock()
+	rows := e.pauses.rows
+	e.pauses.mu.Unlock()
+	if !slices.ContainsFunc(rows, func(p task.Pause) bool {
+		return p.EndedAt == 0 && p.End(now) != 0 || p.EndedAt != 0 && p.EndedAt < now.Add(-pauseKept)
+	}) {
+		return 0, nil
+	}
+	n := 0
+	err := e.changePauses(ctx, "end_pauses", func(u *unit) error {
+		due, err := e.pauseStore.DuePauses(u.ctx, u.tx, u.now, limit)
+		if err != nil {
+			return err
+		}
+		for i := range due {
+			if err := u.endPause(&due[i], due[i].Until, System, "its time is over"); err != nil {
+				return err
+			}
+		}
+		dropped, err := e.pauseStore.DropPauses(u.ctx, u.tx, u.now.Add(-pauseKept), limit)
+		n = max(len(due), dropped)
+		return err
+	})
+	return n, err
+}
+
+// PauseFilter selects pauses. Zero fields do not restrict.
+type PauseFilter struct {
+	Kind       task.PauseKind
+	Namespaces []string
+	After      task.PauseTarget // exclusive
+	Limit      int
+}
+
+// Pauses returns the pauses in force, in the order of their targets, and whether there are more. Those that the request's
+// key does not reach are left out. Invalid: a limit outside of 1 to Limits.PageItems.
+func (e *Engine) Pauses(ctx context.Context, f PauseFilter) ([]task.Pause, bool, error) {
+	if err := e.checkPage(f.Limit, 0); err != nil {
+		return nil, false, err
+	}
+	rows, err := e.pauseStore.Pauses(ctx, maxPausesKept)
+	if err != nil {
+		return nil, false, fmt.Errorf("read pauses: %w", err)
+	}
+	now, key, pass := e.instant(), access.From(ctx), passing(f.Namespaces)
+	rows = slices.DeleteFunc(rows, func(p task.Pause) bool {
+		return p.End(now) != 0 || !pass(p.Namespace) || !key.Reaches(p.Namespace) || f.Kind != "" && p.Kind != f.Kind ||
+			p.Compare(f.After) <= 0
+	})
+	slices.SortFunc(rows, func(a, b task.Pause) int { return a.Compare(b.PauseTarget) })
+	return rows[:min(f.Limit, len(rows))], len(rows) > f.Limit, nil
+}
+
+// ClosedBy returns the pause that closes a route in this process, or nil. It is shared and must not be changed.
+func (e *Engine) ClosedBy(r *task.Route) *task.Pause { return e.catalog.closures.Load().of(r) }
+
+// ClosedRoutes counts the known routes that a pause closes in this process.
+func (e *Engine) ClosedRoutes() int {
+	if closed := e.catalog.closed.Load(); closed != nil {
+		return len(*closed)
+	}
+	return 0
+}

@@ -1,0 +1,129 @@
+package task
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// PauseKind is what a pause holds back.
+type PauseKind string
+
+// The kinds of a pause.
+const (
+	PauseRoute     PauseKind = "route"     // one route: a handler, with the capabilities that a worker needs
+	PauseHandler   PauseKind = "handler"   // all routes of a handler in a namespace
+	PauseTemplate  PauseKind = "template"  // the tasks of all versions of a template
+	PauseNamespace PauseKind = "namespace" // all routes of a namespace
+)
+
+// PauseKinds are all kinds, from the narrowest to the widest.
+var PauseKinds = []PauseKind{PauseRoute, PauseHandler, PauseTemplate, PauseNamespace}
+
+// PauseTarget is what one pause holds back. Targets are comparable.
+type PauseTarget struct {
+	Kind      PauseKind
+	Namespace string
+	// Name is the handler or the template, "" for a namespace.
+	Name string
+	// Capabilities is the Route.CapabilityKey of a route, "" for other kinds.
+	Capabilities string
+}
+
+// TargetOf returns the target that is exactly a route.
+func TargetOf(r *Route) PauseTarget {
+	return PauseTarget{PauseRoute, r.Namespace, r.Handler, r.CapabilityKey()}
+}
+
+// Compare orders targets by namespace, then kind and name.
+func (t PauseTarget) Compare(o PauseTarget) int {
+	return cmp.Or(cmp.Compare(t.Namespace, o.Namespace), cmp.Compare(t.Kind, o.Kind), cmp.Compare(t.Name, o.Name),
+		cmp.Compare(t.Capabilities, o.Capabilities))
+}
+
+// String describes the target in a sentence.
+func (t PauseTarget) String() string {
+	in := " in namespace " + strconv.Quote(t.Namespace)
+	switch t.Kind {
+	case PauseNamespace:
+		return "namespace " + strconv.Quote(t.Namespace)
+	case PauseTemplate:
+		return "template " + strconv.Quote(t.Name) + in
+	case PauseRoute:
+		if caps := SplitCapabilities(t.Capabilities); len(caps) > 0 {
+			return "handler " + strconv.Quote(t.Name) + in + " with " + strings.Join(caps, ", ")
+		}
+		return "handler " + strconv.Quote(t.Name) + in + " without capabilities"
+	default:
+		return "handler " + strconv.Quote(t.Name) + in
+	}
+}
+
+// Faults returns the problems of a target. The locations are the fields of the API's request.
+func (t PauseTarget) Faults() []Problem {
+	var problems []Problem
+	name := func(at, text string) {
+		fault := TextFault(text, MaxName)
+		if fault == "" && text == "" {
+			fault = "is missing"
+		}
+		if fault != "" {
+			problems = append(problems, Problem{Location: at, Message: fault})
+		}
+	}
+	name("/namespace", t.Namespace)
+	switch t.Kind {
+	case PauseRoute, PauseHandler:
+		name("/handler", t.Name)
+	case PauseTemplate:
+		name("/template", t.Name)
+	case PauseNamespace:
+		if t.Name != "" {
+			problems = append(problems, Problem{Location: "/kind", Message: "a namespace has no further name"})
+		}
+	default:
+		problems = append(problems, Problem{Location: "/kind", Message: "must be route, handler, template or namespace"})
+	}
+	if len(t.Capabilities) > maxTargetCapabilities {
+		problems = append(problems, Problem{Location: "/capabilities",
+			Message: "have " + strconv.Itoa(len(t.Capabilities)) + " bytes together; the limit is " +
+				strconv.Itoa(maxTargetCapabilities)})
+	}
+	for _, c := range SplitCapabilities(t.Capabilities) {
+		switch fault := TextFault(c, MaxName); {
+		case t.Kind != PauseRoute:
+			return append(problems, Problem{Location: "/capabilities", Message: "only a route has capabilities"})
+		case fault != "" || c == "":
+			return append(problems, Problem{Location: "/capabilities", Message: "an entry " + cmp.Or(fault, "is empty")})
+		}
+	}
+	return problems
+}
+
+// maxTargetCapabilities bounds the capabilities of a target, in bytes: a database has an index on them.
+const maxTargetCapabilities = 1500
+
+// Pause is an operator's act that holds steps back until it ends. There is one for each target; once ended, it stays
+// for a while, because limits on time count from then.
+type Pause struct {
+	PauseTarget
+
+	Actor, Reason string
+	At            Instant
+	// Until is when the pause ends by itself; 0: never.
+	Until Instant
+	// EndedAt is 0 while the pause is in force; the others say who ended it, and why.
+	EndedAt            Instant
+	EndedBy, EndReason string
+}
+
+// End returns when the pause ended, or will have ended by now; 0 while it holds.
+func (p *Pause) End(now Instant) Instant {
+	switch {
+	case p.EndedAt != 0:
+		return p.EndedAt
+	case p.Until != 0 && p.Until <= now:
+		return p.Until
+	}
+	return 0
+}

@@ -1,0 +1,18 @@
+package upkeep
+
+import "context"
+
+// pauses follows the pauses of other processes, and those that end by themselves. Every process does this for itself.
+func (u *Upkeep) pauses() Loop {
+	return Loop{Name: "pauses", Every: u.engine.Config().UpkeepInterval, Everywhere: true, ReadsOnly: true,
+		Once: func(ctx context.Context) (int, bool, error) { return 0, false, u.engine.RefreshPauses(ctx) }}
+}
+
+// pauseEnds stores the end of pauses that have ended by themselves.
+func (u *Upkeep) pauseEnds() Loop {
+	return Loop{Name: "pause_ends", Every: u.engine.Config().UpkeepInterval, ReadsOnly: true,
+		Once: func(ctx context.Context) (int, bool, error) {
+			n, err := u.engine.EndPauses(ctx, batch)
+			return n, n == batch, err
+		}}
+}
