@@ -86,8 +86,8 @@ func (e *Engine) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, crea
 			case err != nil:
 				return err
 			case n >= maxPauses:
-				return task.Errorf(task.Exhausted, "%d pauses are in force, the most there may be: resume what need not wait, "+
-					"or pause handlers or namespaces as a whole", n)
+				return task.Errorf(task.Exhausted, "%d pauses are in force, the most there may be: resume what need not "+
+					"wait, or pause handlers or namespaces as a whole", n)
 			}
 		} else {
 			p.At = before.At
@@ -100,8 +100,8 @@ func (e *Engine) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, crea
 	return p, created, err
 }
 
-// Resume ends the pause of a target. Only that: what a wider pause covers stays closed. The act is stored. NotFound: the
-// target is not paused. Invalid: every problem with its field.
+// ResumePaused ends the pause of a target. Only that: what a wider pause covers stays closed. The act is stored.
+// NotFound: the target is not paused. Invalid: every problem with its field.
 func (e *Engine) ResumePaused(ctx context.Context, target task.PauseTarget, actor, reason string) (*task.Pause, error) {
 	problems := append(target.Faults(), renamed(CheckActor(actor, reason), "/actor", "/resumed_by")...)
 	if len(problems) > 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/dlq"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 	"github.com/taskerhq/tasker/internal/httpapi/executions"
+	"github.com/taskerhq/tasker/internal/httpapi/flowcontrol"
 	"github.com/taskerhq/tasker/internal/httpapi/inbox"
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
 	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
@@ -112,6 +113,7 @@ func (s *server) routes() {
 	tasks := taskworker.New(s.backend, steps)
 	workers.Routes(api, steps, tasks)      // /internal/workers
 	queue.Routes(api, s.backend, tasks)    // /api/v1
+	flowcontrol.Routes(api, s.backend)     // /v1/pauses
 	executions.Routes(api, s.backend)      // /api/v1/executions
 	dlq.Routes(api, s.jobs, s.dlq)         // /api/dlq
 	topics.Routes(api, s.messages)         // /api/v1/dlq/stats, messages, topics, retry, retry-policy

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/dlqapi"
 	"github.com/taskerhq/tasker/internal/executionapi"
 	"github.com/taskerhq/tasker/internal/httpapi/dlq"
@@ -98,6 +99,7 @@ type Backend interface {
 	taskworker.Backend
 	queue.Backend
 	executionapi.Backend
+	flow.Backend
 }
 
 // CaseBackend is the part for the routes of cases.

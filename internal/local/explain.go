@@ -272,6 +272,10 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 	if err != nil {
 		return "", "", ToError(err)
 	}
+	if p := x.b.engine.ClosedBy(route); p != nil {
+		why, next = x.paused(s, p)
+		return why, next, nil
+	}
 	workers, err := x.b.engine.Workers(ctx, 0)
 	if err != nil {
 		return "", "", ToError(err)

@@ -78,7 +78,7 @@ func (b *Backend) Routes(ctx context.Context, f queueapi.RouteFilter) (*queueapi
 	for i := range census.Routes {
 		row := fleet.row(&census.Routes[i], census.At)
 		if row.place.compare(after) > 0 && (f.Show == "" || row.Depth > 0 &&
-			(f.Show == queueapi.ShowWaiting || row.Workers == 0)) {
+			(f.Show == queueapi.ShowWaiting || row.Workers == 0 || row.Pause != nil)) {
 			rows = append(rows, row)
 		}
 	}
@@ -153,6 +153,10 @@ func (f *fleet) row(s *engine.RouteStats, at task.Instant) routeRow {
 	if s.Oldest != 0 {
 		r.OldestAgeSeconds = ageOf(max(at.Sub(s.Oldest), 0), s.Ready)
 	}
+	pause := f.b.engine.ClosedBy(&s.Route)
+	if pause != nil {
+		r.Pause = fromPause(pause)
+	}
 	var matching []*task.Worker
 	unbounded := false
 	for i := range f.kinds {
@@ -171,7 +175,10 @@ func (f *fleet) row(s *engine.RouteStats, at task.Instant) routeRow {
 	if unbounded {
 		r.Slots, r.FreeSlots = 0, 0
 	}
-	if r.Depth > 0 {
+	switch {
+	case pause != nil:
+		r.Why = pausedText(pause)
+	case r.Depth > 0:
 		r.Why = f.why(&r.Route, &s.Route, matching, unbounded)
 	}
 	r.place = routePlace{Rank: rankOf(&r.Route), Oldest: int64(s.Oldest), ID: s.Route.ID}
@@ -197,7 +204,7 @@ func (f *fleet) why(r *queueapi.Route, route *task.Route, matching []*task.Worke
 // which workers run steps, and 3 for quiet ones.
 func rankOf(r *queueapi.Route) int {
 	switch {
-	case r.Depth > 0 && r.Workers == 0:
+	case r.Depth > 0 && r.Workers == 0 && r.Pause == nil:
 		return 0
 	case r.Depth > 0:
 		return 1

@@ -1,6 +1,10 @@
 package queueapi
 
-import "time"
+import (
+	"time"
+
+	"github.com/taskerhq/tasker/flow"
+)
 
 // RouteShow selects routes by what their queue does.
 type RouteShow string
@@ -46,4 +50,6 @@ type Route struct {
 	Slots            int      `json:"slots" doc:"Steps that these workers can hold; they may serve other routes as well. 0: not bounded."`
 	FreeSlots        int      `json:"free_slots" doc:"Slots that are free."`
 	Why              string   `json:"why,omitempty" doc:"Why nothing moves although steps wait."`
+
+	Pause *flow.Pause `json:"pause,omitempty" doc:"The pause that closes the route; missing while workers are served."`
 }

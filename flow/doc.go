@@ -1,0 +1,12 @@
+// Package flow is the public API of flow control: what holds work back although it is ready. Operators pause a route, a
+// handler, a template or a namespace, and resume it.
+//
+// Of returns the Backend for a tasker.Client, on a server or on an engine in the same process:
+//
+//	_, err := flow.Of(client).Pause(ctx, flow.PauseRequest{
+//		Target: flow.Target{Kind: flow.Handler, Namespace: "shop", Handler: "charge"},
+//		Reason: "the bank is down",
+//	})
+//
+// A pause loses nothing: running work goes on, submissions are accepted, and their steps wait.
+package flow

@@ -1,0 +1,132 @@
+package flow
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/query"
+)
+
+// Kind is what a pause holds back.
+type Kind string
+
+// The kinds of a pause.
+const (
+	Route     Kind = "route"     // one route: a handler, with exactly these capabilities
+	Handler   Kind = "handler"   // a handler, whatever capabilities its steps need
+	Template  Kind = "template"  // the tasks of all versions of a template
+	Namespace Kind = "namespace" // all handlers of a namespace
+)
+
+// Target is what a pause holds back.
+type Target struct {
+	Kind         Kind     `json:"kind" enum:"route,handler,template,namespace"`
+	Namespace    string   `json:"namespace,omitempty" maxLength:"255" doc:"Defaults to the default namespace."`
+	Handler      string   `json:"handler,omitempty" maxLength:"255" doc:"Of a route or a handler."`
+	Template     string   `json:"template,omitempty" maxLength:"255" doc:"Of a template; all versions are paused."`
+	Capabilities []string `json:"capabilities,omitempty" maxItems:"100" doc:"Of a route: what a worker must have for its steps. None is the route of steps that need none."`
+}
+
+// PauseRequest is a request to pause a target.
+type PauseRequest struct {
+	Target
+	PausedBy string     `json:"paused_by,omitempty" maxLength:"255" doc:"Who pauses it; defaults to the name of the API key."`
+	Reason   string     `json:"reason,omitempty" maxLength:"4096" doc:"Why; shown wherever somebody asks why a step waits."`
+	Until    *time.Time `json:"until,omitempty" doc:"When the pause ends by itself; it must be in the future. Without, it lasts until it is resumed."`
+}
+
+// ResumePausedRequest is a request to end the pause of a target.
+type ResumePausedRequest struct {
+	Target
+	ResumedBy string `json:"resumed_by,omitempty" maxLength:"255" doc:"Who resumes it; defaults to the name of the API key."`
+	Reason    string `json:"reason,omitempty" maxLength:"4096" doc:"Why; kept in the audit trail."`
+}
+
+// Pause is a pause of a target.
+type Pause struct {
+	Target
+	PausedAt time.Time  `json:"paused_at"`
+	PausedBy string     `json:"paused_by"`
+	Reason   string     `json:"reason,omitempty"`
+	Until    *time.Time `json:"until,omitempty" doc:"When the pause ends by itself."`
+	EndedAt  *time.Time `json:"ended_at,omitempty" doc:"When it was resumed; missing while it is in force."`
+	// Created is true if the target was not paused before: the answer is 201 instead of 200.
+	Created bool `json:"-"`
+}
+
+// PauseFilter selects pauses. Zero fields do not restrict.
+type PauseFilter struct {
+	Namespaces []string
+	Kind       Kind
+	Limit      int    // 0: 50
+	Cursor     string // NextCursor of the page before
+}
+
+// PausePage is a page of pauses.
+type PausePage struct {
+	Pauses     []Pause `json:"pauses" doc:"In the order of namespace, kind and name."`
+	NextCursor string  `json:"next_cursor,omitempty" doc:"Present if there are more."`
+}
+
+// Backend is flow control on a server or an engine. Its methods are safe for concurrent use. They return *tasker.Error
+// for everything that the caller can act on.
+type Backend interface {
+	// Pause holds back the steps of a target until it is resumed, or until a time. The target need not exist yet. A
+	// pause of what is paused changes who, why, and until when; its beginning stays. Other nodes follow at once, and
+	// within their poll interval if a message is lost.
+	Pause(ctx context.Context, req PauseRequest) (*Pause, error)
+	// ResumePaused ends the pause of a target. What a wider pause covers stays paused. CodeNotFound: the target is not
+	// paused.
+	ResumePaused(ctx context.Context, req ResumePausedRequest) (*Pause, error)
+	// Pauses returns a page of the pauses in force.
+	Pauses(ctx context.Context, filter PauseFilter) (*PausePage, error)
+}
+
+// Of returns the Backend of a client: that of the server to which the client is connected, or that of the client's own
+// Backend if it has one. An engine in this process has one.
+func Of(c *tasker.Client) Backend {
+	if b, inProcess := c.Backend.(Backend); inProcess {
+		return b
+	}
+	return server{c}
+}
+
+// server is a Backend over HTTP.
+type server struct{ client *tasker.Client }
+
+// send sends a request with a body, and returns the answer as a T.
+func send[T any](ctx context.Context, s server, verb, path string, body any) (*T, error) {
+	out := new(T)
+	r := tasker.Request{Verb: verb, Method: http.MethodPost, Path: path, Body: body}
+	if err := s.client.Call(ctx, r, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Pause implements Backend.
+func (s server) Pause(ctx context.Context, req PauseRequest) (*Pause, error) {
+	return send[Pause](ctx, s, "pause", "/v1/pauses", req)
+}
+
+// ResumePaused implements Backend. A second call after a lost response gets CodeNotFound if the first was done.
+func (s server) ResumePaused(ctx context.Context, req ResumePausedRequest) (*Pause, error) {
+	return send[Pause](ctx, s, "resume", "/v1/pauses/resume", req)
+}
+
+// Pauses implements Backend.
+func (s server) Pauses(ctx context.Context, f PauseFilter) (*PausePage, error) {
+	q := query.Values{"namespace": f.Namespaces}
+	q.Set("kind", string(f.Kind))
+	q.SetInt("limit", f.Limit)
+	q.Set("cursor", f.Cursor)
+	out := new(PausePage)
+	r := tasker.Request{Verb: "list pauses", Method: http.MethodGet, Path: "/v1/pauses", Query: url.Values(q)}
+	if err := s.client.Call(ctx, r, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,32 @@
+package httpapi_test
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/flow"
+)
+
+// Pause makes the fake a flow.Backend.
+func (f *fake) Pause(_ context.Context, req flow.PauseRequest) (*flow.Pause, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	return &flow.Pause{Target: req.Target, PausedAt: noon, PausedBy: req.PausedBy, Reason: req.Reason, Until: req.Until,
+		Created: req.Reason != "again"}, nil
+}
+
+func (f *fake) ResumePaused(_ context.Context, req flow.ResumePausedRequest) (*flow.Pause, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	return &flow.Pause{Target: req.Target, PausedAt: noon, PausedBy: "ann", EndedAt: &noon}, nil
+}
+
+func (f *fake) Pauses(_ context.Context, filter flow.PauseFilter) (*flow.PausePage, error) {
+	if err := f.note(filter); err != nil || filter.Cursor == "end" {
+		return &flow.PausePage{}, err
+	}
+	return &flow.PausePage{NextCursor: "end", Pauses: []flow.Pause{{PausedAt: noon, PausedBy: "ann", Reason: "broken",
+		Until: &noon, Target: flow.Target{Kind: flow.Route, Namespace: "default", Handler: "charge",
+			Capabilities: []string{"gpu"}}}}}, nil
+}
