@@ -201,8 +201,9 @@ func (p *pauses) forget() {
 	p.read = false
 }
 
-// EndPauses stores the end of up to limit pauses whose time has come, with an act of the system, and deletes up to limit
-// that ended long ago. It returns how many it has handled. The end itself needs no store: every process knows the time.
+// EndPauses stores the end of up to limit pauses whose time has come, with an act of the system, and deletes up to
+// limit that ended long ago. It returns how many it has handled. The end itself needs no store: every process knows
+// the time.
 func (e *Engine) EndPauses(ctx context.Context, limit int) (int, error) {
 	now := e.instant()
 	e.pauses.mu.Lock()
@@ -239,8 +240,8 @@ type PauseFilter struct {
 	Limit      int
 }
 
-// Pauses returns the pauses in force, in the order of their targets, and whether there are more. Those that the request's
-// key does not reach are left out. Invalid: a limit outside of 1 to Limits.PageItems.
+// Pauses returns the pauses in force, in the order of their targets, and whether there are more. Those that the
+// request's key does not reach are left out. Invalid: a limit outside of 1 to Limits.PageItems.
 func (e *Engine) Pauses(ctx context.Context, f PauseFilter) ([]task.Pause, bool, error) {
 	if err := e.checkPage(f.Limit, 0); err != nil {
 		return nil, false, err

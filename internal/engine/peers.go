@@ -176,7 +176,8 @@ func (e *Engine) PollPeers(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	err := errors.Join(e.followOrdering(ctx), e.RefreshPauses(ctx), e.pollRoutes(ctx), e.pollReady(ctx, e.waiters.awaitedRoutes()),
+	err := errors.Join(e.followOrdering(ctx), e.RefreshPauses(ctx), e.pollRoutes(ctx),
+		e.pollReady(ctx, e.waiters.awaitedRoutes()),
 		e.pollSettled(ctx, e.waiters.awaitedTasks()),
 		e.followPeerFeeds(ctx))
 	var why *task.Error
