@@ -39,6 +39,14 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// TestPausesPage runs docs/pauses.md.
+func TestPausesPage(t *testing.T) {
+	t.Parallel()
+	if ran, _ := (script{page: "docs/pauses.md"}).run(t, serve(t)); ran != 1 {
+		t.Errorf("the page has %d blocks to run", ran)
+	}
+}
+
 // TestCurlWorker runs the worker of docs/worker-protocol.md and gives it work.
 func TestCurlWorker(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,113 @@
+package scenario_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// jobs is what is paused here.
+var jobs = task.PauseTarget{Kind: task.PauseHandler, Namespace: engine.DefaultNamespace, Name: "job"}
+
+// A poll that waits when its route is paused gets nothing of it, neither by hand-off nor by a claim, and wakes at once
+// when the pause ends. Other routes are served meanwhile.
+func TestPauseBesidePolls(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.submit(job)
+		w := b.register(task.Worker{})
+		b.want(<-b.poll(b.ctx, w, 1, 0), 1, 0) // the route is known, and empty
+		poll := b.poll(b.ctx, w, 5, time.Minute)
+		_, _, err := b.engine.Pause(b.ctx, engine.PauseRequest{Target: jobs, Actor: "ann"})
+		b.must(err)
+		b.submit(job)
+		time.Sleep(10 * time.Second)
+		other := job
+		other.TaskType = "other"
+		b.submit(other)
+		p := <-poll
+		b.want(p, 1, 10*time.Second)
+		if got := p.leases[0].Template.Name; got != "other" {
+			t.Errorf("the poll got a step of %s", got)
+		}
+
+		poll = b.poll(b.ctx, w, 5, time.Minute)
+		time.Sleep(10 * time.Second)
+		_, err = b.engine.ResumePaused(b.ctx, jobs, "ann", "")
+		b.must(err)
+		b.want(<-poll, 1, 10*time.Second)
+	})
+}
+
+// Another node follows a pause and its end: by the message about it, and without, where a pooler lets none through.
+func TestNodesFollowPauses(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	for name, way := range map[string]struct {
+		dsn  string
+		poll time.Duration
+	}{
+		"ByMessage": {dsn, time.Hour},
+		"ByPolling": {pgtest.Schema(t, pgtest.PgBouncer(t, pgtest.DSN(t))), 100 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := startNode(t, way.dsn, way.poll), startNode(t, way.dsn, way.poll)
+			pollElsewhere(t, b, a) // both know the route, and hear each other
+			w, err := b.Register(t.Context(), task.Worker{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				followPause(t, a, b, w.ID)
+			}
+		})
+	}
+}
+
+// followPause pauses on one node, and checks that another one follows.
+func followPause(t *testing.T, a, b *engine.Engine, worker task.ID) {
+	t.Helper()
+	ctx := t.Context()
+	if _, _, err := a.Pause(ctx, engine.PauseRequest{Target: jobs, Actor: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); b.ClosedRoutes() == 0; time.Sleep(time.Millisecond) {
+		if time.Since(began) > patient {
+			t.Fatal("the other node does not follow the pause")
+		}
+	}
+	for _, e := range []*engine.Engine{a, b} {
+		if _, err := e.Submit(ctx, []engine.Submission{job, job}, false); err != nil {
+			t.Fatal(err)
+		}
+		if leases, _, err := b.Poll(ctx, worker, 9, 20*time.Millisecond, true); err != nil || len(leases) > 0 {
+			t.Fatalf("a poll got %d steps of what is paused, error %v", len(leases), err)
+		}
+	}
+	got := make(chan int, 1)
+	go func() {
+		leases, _, err := b.Poll(ctx, worker, 9, patient, true)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- len(leases)
+	}()
+	began := time.Now()
+	if _, err := a.ResumePaused(ctx, jobs, "ann", ""); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-got; n == 0 || time.Since(began) > patient/2 {
+		t.Errorf("after the resume a poll got %d steps, %s later", n, time.Since(began))
+	}
+	for { // the rest, so that the next round begins with none
+		leases, _, err := b.Poll(ctx, worker, 9, 0, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(leases) == 0 {
+			return
+		}
+	}
+}
