@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -70,15 +72,21 @@ func (c *Client) eventsOnce(ctx context.Context, filter *EventFilter, receive fu
 	return nil
 }
 
-// watcher waits for a task on a stream of events, or with long polls where the server offers no stream.
+// firstLook bounds the long poll with which a watcher begins. Most tasks are settled within it, and then one request is
+// all that they cost; a stream needs another one for the task at its end.
+const firstLook = 5 * time.Second
+
+// watcher waits for a task with a long poll and then on a stream of events, or with long polls where the server offers
+// no stream.
 type watcher struct {
 	client *Client
 	filter EventFilter
+	looked bool // the first long poll is over
 	polls  bool
 	there  time.Time // when the server last answered
 }
 
-// newWatcher returns a watcher of one task. Over HTTP it begins with a stream, which costs the
+// newWatcher returns a watcher of one task. Over HTTP it continues with a stream, which costs the
 // server nothing between events; the filter ends the stream when the task is settled.
 func (c *Client) newWatcher(id uuid.UUID) *watcher {
 	w := &watcher{client: c, filter: EventFilter{Tasks: []uuid.UUID{id}, UntilSettled: true}}
@@ -92,26 +100,47 @@ func (c *Client) newWatcher(id uuid.UUID) *watcher {
 // It records in w.there when the server last answered, so that Wait can tell an outage from a
 // quiet task.
 func (w *watcher) look(ctx context.Context) (*Task, error) {
-	id := w.filter.Tasks[0]
-	if !w.polls {
-		err := w.client.eventsOnce(ctx, &w.filter, func(Event) bool {
-			w.there = time.Now()
-			return true
-		})
-		switch {
-		case err == nil:
-			w.there = time.Now()
-			return w.client.Task(ctx, id, 0)
-		case ctx.Err() != nil:
-			return nil, fmt.Errorf("wait for task %s: %w", id, ctx.Err())
-		case ErrorCode(err) == CodeUnavailable:
-			return nil, err
-		}
-		// An older server, too many streams, or a proxy that blocks streams: a long poll finds the reason.
-		w.polls = ErrorCode(err) != CodeExhausted
+	switch {
+	case w.polls:
+		return w.poll(ctx, waitRound)
+	case !w.looked:
+		return w.firstLook(ctx)
 	}
+	err := w.client.eventsOnce(ctx, &w.filter, func(Event) bool {
+		w.there = time.Now()
+		return true
+	})
+	switch {
+	case err == nil:
+		w.there = time.Now()
+		return w.client.Task(ctx, w.filter.Tasks[0], 0)
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("wait for task %s: %w", w.filter.Tasks[0], ctx.Err())
+	case ErrorCode(err) == CodeUnavailable:
+		return nil, err
+	}
+	// An older server, too many streams, or a proxy that blocks streams: a long poll finds the reason.
+	w.polls = ErrorCode(err) != CodeExhausted
+	return w.poll(ctx, waitRound)
+}
+
+// firstLook is look for the first time. A server that goes away while it holds the request was there.
+func (w *watcher) firstLook(ctx context.Context) (*Task, error) {
+	var sent atomic.Bool
+	trace := &httptrace.ClientTrace{WroteRequest: func(r httptrace.WroteRequestInfo) { sent.Store(r.Err == nil) }}
+	t, err := w.poll(httptrace.WithClientTrace(ctx, trace), firstLook)
+	var lost *Error
+	if sent.Load() && w.there.IsZero() && errors.As(err, &lost) && lost.Err != nil {
+		w.there = time.Now()
+	}
+	w.looked = err == nil
+	return t, err
+}
+
+// poll returns the task once it is settled, or in its present state after the time given.
+func (w *watcher) poll(ctx context.Context, wait time.Duration) (*Task, error) {
 	begun := time.Now()
-	t, err := w.client.Task(ctx, id, waitRound)
+	t, err := w.client.Task(ctx, w.filter.Tasks[0], wait)
 	if err == nil || w.there.IsZero() && time.Since(begun) >= time.Second {
 		w.there = time.Now() // whatever the error: the server held the call
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,12 +27,16 @@ type stage struct {
 	scripts []string
 	seen    []string // the streams asked for, by Last-Event-ID
 	asked   []string // the other requests: for a task, which is complete
+	first   string   // not "": the first request for a task that waits is held, and the task has this state then
 	over    int      // requests that were given up by the client
 }
 
 func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Path != "/v1/events" {
 		s.asked = append(s.asked, r.URL.RequestURI())
+		if wait, state := r.URL.Query().Get("wait_ms"), s.first; state != "" && wait != "" {
+			return s.hold(r, wait, state)
+		}
 		return respond(r, 200, "application/json", strings.NewReader(`{"state":"complete"}`)), nil
 	}
 	s.seen = append(s.seen, r.Header.Get("Last-Event-ID"))
@@ -51,6 +57,20 @@ func (s *stage) RoundTrip(r *http.Request) (*http.Response, error) {
 		body = io.MultiReader(body, &silence{r.Context(), s})
 	}
 	return respond(r, 200, "text/event-stream", body), nil
+}
+
+// hold answers the first request that waits: with the task in a state when the wait is over, or not at all.
+func (s *stage) hold(r *http.Request, wait, state string) (*http.Response, error) {
+	if state == "away" {
+		return nil, errors.New("connection refused")
+	}
+	s.first = ""
+	held, err := time.ParseDuration(wait + "ms")
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(held) // in a bubble
+	return respond(r, 200, "application/json", strings.NewReader(`{"state":"`+state+`"}`)), nil
 }
 
 func respond(r *http.Request, status int, kind string, body io.Reader) *http.Response {
@@ -208,21 +228,23 @@ func TestWaitOnAStream(t *testing.T) {
 	t.Parallel()
 	open, end := said("r-0", "stream.open"), said("r-1", "stream.end")
 	for name, tc := range map[string]struct {
+		first   string
 		scripts []string
-		polls   bool
+		polls   int         // requests for the task that waited
 		want    tasker.Code // "": the task
 	}{
-		"NeverPolls":        {[]string{open + end}, false, ""},
-		"OutlivesTheServer": {[]string{open, "away", "away", "503", open + end}, false, ""},
-		"NotForEver":        {[]string{open, "away"}, false, tasker.CodeUnavailable},
-		"AwayAtFirst":       {[]string{"away"}, false, tasker.CodeUnavailable},
-		"AnOldServer":       {[]string{"404"}, true, ""},
-		"TooManyStreams":    {[]string{"429", open + end}, true, ""},
+		"SettledSoon":       {"complete", nil, 1, ""},
+		"PollsNoLonger":     {"steps_in_process", []string{open + end}, 1, ""},
+		"OutlivesTheServer": {"steps_in_process", []string{open, "away", "away", "503", open + end}, 1, ""},
+		"NotForEver":        {"steps_in_process", []string{open, "away"}, 1, tasker.CodeUnavailable},
+		"AwayAtFirst":       {"away", nil, 2, tasker.CodeUnavailable},
+		"AnOldServer":       {"steps_in_process", []string{"404"}, 2, ""},
+		"TooManyStreams":    {"steps_in_process", []string{"429"}, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &stage{scripts: tc.scripts}
+				s := &stage{first: tc.first, scripts: tc.scripts}
 				got, err := s.dial(t).Wait(t.Context(), uuid.New())
 				if tasker.ErrorCode(err) != tc.want && (err != nil || tc.want != "") {
 					t.Errorf("Wait = %v, want the code %q", err, tc.want)
@@ -230,11 +252,38 @@ func TestWaitOnAStream(t *testing.T) {
 				if err == nil && got.State != tasker.TaskComplete {
 					t.Errorf("the task is %s", got.State)
 				}
-				polls := slices.ContainsFunc(s.asked, func(uri string) bool { return strings.Contains(uri, "wait_ms=") })
-				if polls != tc.polls {
-					t.Errorf("polls: %v; asked for %q", polls, s.asked)
+				polls := 0
+				for _, uri := range s.asked {
+					if strings.Contains(uri, "wait_ms=") {
+						polls++
+					}
+				}
+				if polls != tc.polls || len(s.seen) < len(tc.scripts) {
+					t.Errorf("%d polls, want %d; asked for %q and %d streams", polls, tc.polls, s.asked, len(s.seen))
 				}
 			})
 		})
+	}
+}
+
+// A server that goes away while it holds the first request is no server that was never there.
+func TestWaitOutlivesTheServerAtOnce(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) <= 2 { // a read is tried again once
+			panic(http.ErrAbortHandler) // the connection ends without an answer
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"state":"complete"}`)
+	}))
+	defer server.Close()
+	c, err := tasker.Dial(server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got, err := c.Wait(t.Context(), uuid.New()); err != nil || got.State != tasker.TaskComplete {
+		t.Errorf("Wait = %+v, %v", got, err)
 	}
 }

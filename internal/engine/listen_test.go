@@ -245,6 +245,27 @@ func TestListenToTasks(t *testing.T) {
 	})
 }
 
+// The greeting, the state that ends a stream about tasks, and its end come without a rest between them.
+func TestListenUntilSettledAtOnce(t *testing.T) {
+	inStudio(t, func(t *testing.T, s *studio) {
+		ids := s.submit(sub, sub)
+		begun := time.Now()
+		l := s.listen(feed.Filter{Tasks: ids, UntilSettled: true})
+		for i, want := range []int{3, 1, 1, 0} { // the greeting with two states, each result, the end
+			if i == 1 || i == 2 {
+				s.run(engine.ResultCompleted)
+			}
+			batch, err := l.Next(t.Context())
+			if len(batch) != want || (want == 0) != errors.Is(err, io.EOF) {
+				t.Errorf("call %d heard %+v, %v", i, batch, err)
+			}
+		}
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("it rested for %v", took)
+		}
+	})
+}
+
 // What is under way when somebody begins to listen is heard, or seen.
 func TestListenMissesNothingUnderWay(t *testing.T) {
 	inStudio(t, func(t *testing.T, s *studio) {

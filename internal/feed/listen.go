@@ -86,9 +86,11 @@ type Listener struct {
 	pos     uint64 // the next change to read
 	failed  error
 	tasks   map[task.ID]*knownState // nil: it receives all changes
+	open    int                     // number of the tasks that are not settled, as far as it knows
 	pending []pendingChange
 	lost    bool // pending was full
 	ready   chan struct{}
+	settled chan struct{} // receives when none of the tasks is open, and that ends the stream
 }
 
 // knownState is the last state of a task that a listener received.
@@ -112,7 +114,8 @@ type pendingChange struct {
 func (f *Feed) Listen(ctx context.Context, src Source, filter Filter, shared bool) (*Listener, error) {
 	slices.SortFunc(filter.Tasks, func(a, b task.ID) int { return slices.Compare(a[:], b[:]) })
 	filter.Tasks = slices.Compact(filter.Tasks)
-	l := &Listener{feed: f, src: src, filter: filter, ready: make(chan struct{}, 1)}
+	l := &Listener{feed: f, src: src, filter: filter, ready: make(chan struct{}, 1),
+		settled: make(chan struct{}, 1)}
 	if filter.Queue {
 		l.count = time.NewTimer(0)
 	}
@@ -178,6 +181,7 @@ func (f *Feed) addListener(l *Listener, shared bool) {
 // addTaskListener adds a listener on its tasks. The caller holds mu.
 func (f *Feed) addTaskListener(l *Listener) {
 	f.taskListeners++
+	l.open = len(l.filter.Tasks)
 	l.tasks = make(map[task.ID]*knownState, len(l.filter.Tasks))
 	for _, id := range l.filter.Tasks {
 		l.tasks[id] = &knownState{}
@@ -265,7 +269,26 @@ func (l *Listener) deliver(seq uint64, c Change) {
 		if c.At < k.at || c.At == k.at && c.To == k.state {
 			return
 		}
-		k.state, k.at = c.To, c.At
+		l.learn(k, c.To, c.At)
 	}
 	l.put(pendingChange{seq, c})
+}
+
+// learn records a new state of a task. When it settles the last open one, the listener need not rest any longer: no
+// more changes will come for its batch. The caller holds mu.
+func (l *Listener) learn(k *knownState, state task.State, at task.Instant) {
+	switch was, is := k.state.Settled(), state.Settled(); {
+	case is && !was:
+		l.open--
+	case was && !is:
+		l.open++
+	}
+	k.state, k.at = state, at
+	if l.open > 0 || !l.filter.UntilSettled {
+		return
+	}
+	select {
+	case l.settled <- struct{}{}:
+	default:
+	}
 }

@@ -76,7 +76,7 @@ func (l *Listener) apply(s TaskStatus, version int) {
 	if !fresh {
 		c.From = k.state
 	}
-	k.state, k.at = s.State, s.StateAt
+	l.learn(k, s.State, s.StateAt)
 	k.version++
 	l.put(pendingChange{0, c})
 }
@@ -99,6 +99,9 @@ func (l *Listener) Next(ctx context.Context) ([]Notice, error) {
 	beat := time.NewTimer(listenHeartbeat)
 	defer beat.Stop()
 	for {
+		if l.done {
+			return nil, io.EOF
+		}
 		if !l.rest(ctx) {
 			return nil, ctx.Err()
 		}
@@ -108,7 +111,7 @@ func (l *Listener) Next(ctx context.Context) ([]Notice, error) {
 			return batch, err
 		}
 		if l.done {
-			return nil, io.EOF
+			continue
 		}
 		if !l.begun {
 			l.begun = true
@@ -130,18 +133,21 @@ func (l *Listener) Next(ctx context.Context) ([]Notice, error) {
 	}
 }
 
-// rest waits until it is time for another batch, and reports whether ctx is still alive.
+// rest waits until it is time for another batch, and reports whether ctx is still alive. The batch that ends the stream
+// comes at once.
 func (l *Listener) rest(ctx context.Context) bool {
 	if l.resting == nil {
 		return ctx.Err() == nil
 	}
 	select {
 	case <-l.resting.C:
-		l.resting = nil
-		return true
+	case <-l.settled:
+		l.resting.Stop()
 	case <-ctx.Done():
 		return false
 	}
+	l.resting = nil
+	return true
 }
 
 // counting receives when the queue must be counted.
@@ -184,7 +190,7 @@ func (l *Listener) take(ctx context.Context) ([]Notice, <-chan struct{}, error) 
 			batch = append(batch, Notice{Change: h.Change, Position: l.feed.position(h.seq + 1)})
 		}
 	}
-	if len(list) > 0 {
+	if len(list) > 0 && l.begun { // the first changes after the greeting do not wait
 		l.resting = time.NewTimer(batchInterval)
 	}
 	return batch, more, nil
@@ -236,10 +242,7 @@ func (l *Listener) collectPending() (list []pendingChange, lost string) {
 		l.pos = list[i].seq + 1
 	}
 	l.pos = l.feed.next
-	l.done = l.filter.UntilSettled
-	for _, k := range l.tasks {
-		l.done = l.done && k.state.Settled()
-	}
+	l.done = l.filter.UntilSettled && l.open == 0
 	return list, ""
 }
 
