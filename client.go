@@ -55,10 +55,11 @@ const waitRound = 30 * time.Second
 const waitPatience = time.Minute
 
 // Wait blocks until the task is settled and returns it. A task in error comes without a Go
-// error: check its State. Wait holds a request for a few seconds, then follows a stream of events,
-// and goes on polling only where the server offers no stream. When the server becomes unavailable,
-// Wait retries for a minute; when it is unavailable at the first call, Wait returns the error at once. To bound the wait, pass a ctx
-// with a deadline; the error then wraps ctx.Err(). CodeNotFound: no such task.
+// error: check its State. Wait holds a request for a few seconds, then follows a stream of
+// events, and goes on polling only where the server offers no stream. When the server becomes
+// unavailable, Wait retries for a minute; when it is unavailable at the first call, Wait returns
+// the error at once. To bound the wait, pass a ctx with a deadline; the error then wraps
+// ctx.Err(). CodeNotFound: no such task.
 func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
 	early := 0 // consecutive answers before the end of the long poll
 	var pause backoff

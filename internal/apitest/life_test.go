@@ -387,4 +387,21 @@ func testTemplates(t *testing.T, s *server) {
 	if page, err := s.Templates(s.ctx, tasker.TemplateFilter{Namespace: "math"}); err != nil || len(page.Templates) != 1 {
 		t.Errorf("the list is %+v, %v", page, err)
 	}
+	// A submission without a version means the one registered last, also where an older one was just used.
+	for _, version := range []string{"1.0", "0.9", "0.8"} {
+		if _, err := s.RegisterTemplate(s.ctx,
+			tasker.TemplateSource{YAML: strings.Replace(diamond, "1.0", version, 1)}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			receipt, err := s.Submit(s.ctx, tasker.TaskRequest{Namespace: "math", Name: "diamond",
+				Context: []byte(`{"n": 1}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := s.Task(s.ctx, receipt.TaskUUID, 0); err != nil || got.Version != version {
+				t.Errorf("the task is %+v, %v; want version %s", got, err, version)
+			}
+		}
+	}
 }

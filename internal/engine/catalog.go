@@ -14,7 +14,7 @@ import (
 
 // catalog caches rows that hardly ever change: templates by key and by name, their compiled
 // schemas, and routes. A version of a template is immutable, so an entry never becomes stale;
-// only "the newest version" is read from the store each time. The cache is bounded: missing
+// which version is the newest is in catalog_newest.go. The cache is bounded: missing
 // entries are read again when needed. Routes are in catalog_routes.go. It is safe for
 // concurrent use; mu guards the maps. What it returns is shared and must not be changed.
 type catalog struct {
@@ -25,6 +25,7 @@ type catalog struct {
 	byDef   map[int64]*task.Template
 	byName  map[templateName]*task.Template
 	schemas map[int64]compiledSchema
+	newest  newestTemplates
 	routes  map[routeName]*knownRoute
 	byRoute map[int64]*knownRoute
 	// the routes that workers serve, by the workers' kind, and by their number
@@ -56,13 +57,15 @@ type templateName struct {
 	namespace, name, version string
 }
 
-// newCatalog returns an empty catalog. widened is called outside of mu.
-func newCatalog(s registry, acts ActStore, widened func([]*task.Route)) *catalog {
+// newCatalog returns an empty catalog. cluster is nil for a process that is alone with its store. widened is called
+// outside of mu.
+func newCatalog(s registry, acts ActStore, cluster Cluster, widened func([]*task.Route)) *catalog {
 	c := &catalog{store: s, acts: acts, widened: widened, byDef: map[int64]*task.Template{},
 		byName:  map[templateName]*task.Template{},
 		schemas: map[int64]compiledSchema{}, routes: map[routeName]*knownRoute{}, byRoute: map[int64]*knownRoute{},
 		kinds: map[workerKind]*servedRoutes{}, byWorker: map[int64]*servedRoutes{}, eviction: newEviction()}
 	c.closures.Store(&closures{})
+	c.newest = newNewestTemplates(c, cluster)
 	return c
 }
 
@@ -78,8 +81,10 @@ func (c *catalog) addTemplate(t *task.Template) {
 		clear(c.byDef)
 		clear(c.byName)
 		clear(c.schemas)
+		clear(c.newest.known)
 	}
 	c.byDef[t.DefID] = t
+	c.newest.add(t)
 	c.byName[templateName{t.Adhoc, t.Namespace, t.Name, t.Version}] = t
 }
 
@@ -116,6 +121,8 @@ func (c *catalog) templateNamed(ctx context.Context, namespace, name, version st
 		if t := c.cached(templateName{false, namespace, name, version}); t != nil {
 			return t, nil
 		}
+	} else if t, err := c.newest.cached(ctx, TemplateName{namespace, name}); err != nil || t != nil {
+		return t, err
 	}
 	t, err := c.store.FindTemplate(ctx, namespace, name, version)
 	switch {
@@ -126,6 +133,9 @@ func (c *catalog) templateNamed(ctx context.Context, namespace, name, version st
 			namespace, name, t.Version, t.Unread)
 	}
 	c.addTemplate(t)
+	if version == "" {
+		c.newest.read(t)
+	}
 	return t, nil
 }
 

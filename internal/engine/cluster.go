@@ -54,6 +54,9 @@ type Cluster interface {
 	SubscribeFeed(ctx context.Context, hold time.Duration) error
 	FeedSubscribed(ctx context.Context) (bool, error)
 
+	// NewestTemplates returns the numbers of the versions registered last, in the order of the names; 0 for none.
+	NewestTemplates(ctx context.Context, names []TemplateName) ([]int64, error)
+
 	// Settled returns those of the tasks that are settled or deleted.
 	Settled(ctx context.Context, ids []task.ID) ([]task.ID, error)
 }

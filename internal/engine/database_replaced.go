@@ -35,6 +35,7 @@ func (c *catalog) forget() {
 	clear(c.byDef)
 	clear(c.byName)
 	clear(c.schemas)
+	clear(c.newest.known)
 	clear(c.routes)
 	clear(c.byRoute)
 	c.setClosed(nil)

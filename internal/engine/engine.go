@@ -217,7 +217,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 			return nil, err
 		}
 	}
-	e.catalog = newCatalog(e.store, e.actStore, e.waiters.wakeForRoutes)
+	e.catalog = newCatalog(e.store, e.actStore, e.cluster, e.waiters.wakeForRoutes)
 	e.catalog.eviction.dropped, e.catalog.eviction.occupied = e.waiters.dropRoutes, e.occupied
 	e.meter.kindOf = e.catalog.kindName
 	if err := e.RefreshPauses(ctx); err != nil {

@@ -42,9 +42,14 @@ func (e *Engine) Task(ctx context.Context, id task.ID, wait time.Duration) (*tas
 			return t, err
 		}
 		select {
-		case err := <-settled:
-			if err != nil {
-				return nil, fmt.Errorf("wait for task %s: %w", id, err)
+		case s := <-settled:
+			if s.err != nil {
+				return nil, fmt.Errorf("wait for task %s: %w", id, s.err)
+			}
+			if now := s.task; now != nil && now.Meta.ContextEdits == t.Meta.ContextEdits {
+				row := *now // other callers may have received it too
+				row.Context = t.Context
+				return &row, nil
 			}
 		case <-timer.C:
 			stop()

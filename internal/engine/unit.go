@@ -249,7 +249,7 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 		u.records.failed(t)
 	}
 	if t.State.Settled() {
-		u.wake.settled = append(u.wake.settled, t.ID)
+		u.wake.settled = append(u.wake.settled, t)
 	}
 	if t.Meta.OrderingKey != "" && t.State.Terminal() {
 		u.turns.ended = append(u.turns.ended, t.ID)

@@ -5,7 +5,7 @@ import "github.com/taskerhq/tasker/internal/task"
 // wakeups holds the wake-ups to send once a unit is committed.
 type wakeups struct {
 	queued      map[int64]int // steps that became ready and wait on their route
-	settled     []task.ID     // tasks that were settled
+	settled     []*task.Task  // tasks that were settled
 	endedLeases map[int64]int // leases that ended, by the number of the worker
 	count       int64         // the last count of what workers hold before the unit; see occupancy
 	due         task.Instant  // the earliest time that was set in Timers; 0: none

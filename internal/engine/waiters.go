@@ -20,7 +20,7 @@ type waiters struct {
 	mu       sync.Mutex
 	pollers  pollerSets          // waiting pollers, by route
 	ofWorker map[int64][]*poller // waiting pollers, by worker
-	tasks    map[task.ID][]chan error
+	tasks    map[task.ID][]chan settledTask
 	emptying map[int64]int      // running claims that expect to take all steps of a route; see split_claim.go
 	deep     map[int64]struct{} // routes where the last claim found as many steps as it could take
 
@@ -66,7 +66,7 @@ func (p *poller) serves(route int64) bool {
 
 // newWaiters returns waiters without anybody waiting.
 func newWaiters() *waiters {
-	return &waiters{pollers: newPollerSets(), ofWorker: map[int64][]*poller{}, tasks: map[task.ID][]chan error{},
+	return &waiters{pollers: newPollerSets(), ofWorker: map[int64][]*poller{}, tasks: map[task.ID][]chan settledTask{},
 		emptying: map[int64]int{}, deep: map[int64]struct{}{},
 		nextDue: make(chan task.Instant, 1)}
 }
@@ -87,7 +87,12 @@ func (ws *waiters) publish(u *unit) {
 	if len(u.wake.queued) > 0 {
 		ws.wake(u.wake.queued)
 	}
-	ws.wakeCallers(u.wake.settled)
+	if len(ws.tasks) == 0 {
+		return
+	}
+	for _, t := range u.wake.settled {
+		ws.wakeCallers(t.ID, settledTask{task: t})
+	}
 }
 
 // ready wakes pollers for steps that are ready on routes.
@@ -113,24 +118,38 @@ func (ws *waiters) wake(steps map[int64]int) {
 	}
 }
 
-// settled wakes the callers that wait for the tasks.
+// settled wakes the callers that wait for tasks, which another process has settled.
 func (ws *waiters) settled(ids []task.ID) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	ws.wakeCallers(ids)
+	for _, id := range ids {
+		ws.wakeCallers(id, settledTask{})
+	}
 }
 
-// wakeCallers wakes the callers that wait for the tasks. The caller holds mu.
-func (ws *waiters) wakeCallers(ids []task.ID) {
-	if len(ws.tasks) == 0 {
+// settledTask tells a caller that the task that it waits for is settled, or why waiting is pointless.
+type settledTask struct {
+	task *task.Task // as the transaction left it, perhaps without its context; nil: read it
+	err  error
+}
+
+// wakeCallers wakes the callers that wait for a task. The caller holds mu.
+func (ws *waiters) wakeCallers(id task.ID, s settledTask) {
+	list := ws.tasks[id]
+	if len(list) == 0 {
 		return
 	}
-	for _, id := range ids {
-		for _, ch := range ws.tasks[id] {
-			close(ch)
-		}
-		delete(ws.tasks, id)
+	if s.task != nil && !s.task.State.Settled() {
+		s.task = nil // the transaction went on with it
 	}
+	if s.task != nil {
+		row := *s.task // the unit's own, which may be changed
+		s.task = &row
+	}
+	for _, ch := range list {
+		ch <- s
+	}
+	delete(ws.tasks, id)
 }
 
 // awaitedRoutes returns the routes that pollers wait on, sorted.
@@ -274,7 +293,7 @@ func (ws *waiters) fail(err error) {
 	}
 	for _, list := range ws.tasks {
 		for _, ch := range list {
-			ch <- err
+			ch <- settledTask{err: err}
 		}
 	}
 	clear(ws.tasks)
@@ -304,10 +323,10 @@ func (ws *waiters) remove(p *poller) bool {
 	return true
 }
 
-// awaitTask returns a channel, and a function to stop waiting. The channel is closed when the task is settled, or
-// receives the reason why waiting is pointless.
-func (ws *waiters) awaitTask(id task.ID) (<-chan error, func()) {
-	ch := make(chan error, 1) // with room for one: a caller that has stopped waiting blocks no sender
+// awaitTask returns a channel, and a function to stop waiting. The channel receives once: when the task is settled, or
+// the reason why waiting is pointless. Callers share the task that they receive.
+func (ws *waiters) awaitTask(id task.ID) (<-chan settledTask, func()) {
+	ch := make(chan settledTask, 1) // with room for one: a caller that has stopped waiting blocks no sender
 	ws.mu.Lock()
 	ws.tasks[id] = append(ws.tasks[id], ch)
 	ws.mu.Unlock()

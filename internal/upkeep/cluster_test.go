@@ -306,6 +306,23 @@ func (p *process) Occupied(ctx context.Context, routes []int64, limit int) (map[
 	return found, nil
 }
 
+func (p *process) NewestTemplates(ctx context.Context, names []engine.TemplateName) ([]int64, error) {
+	if err := p.reach(); err != nil {
+		return nil, err
+	}
+	defs := make([]int64, len(names))
+	for i, n := range names {
+		t, err := p.FindTemplate(ctx, n.Namespace, n.Name, "")
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			defs[i] = t.DefID
+		}
+	}
+	return defs, nil
+}
+
 func (p *process) Settled(ctx context.Context, ids []task.ID) ([]task.ID, error) {
 	if err := p.reach(); err != nil {
 		return nil, err

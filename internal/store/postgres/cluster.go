@@ -100,6 +100,26 @@ func (s *Store) Occupied(ctx context.Context, routes []int64, limit int) (map[in
 	return found, nil
 }
 
+// NewestTemplates implements engine.Cluster.
+// A version registered last has the largest number, whatever its name.
+func (s *Store) NewestTemplates(ctx context.Context, names []engine.TemplateName) ([]int64, error) {
+	const query = `SELECT coalesce((SELECT max(d.def_id) FROM tasker_templates d
+  WHERE d.namespace = q.namespace AND d.name = q.name AND d.adhoc = 0), 0)
+ FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS q(namespace, name, at) ORDER BY q.at`
+	namespaces, called := make([]string, len(names)), make([]string, len(names))
+	for i, n := range names {
+		namespaces[i], called[i] = n.Namespace, n.Name
+	}
+	defs := make([]int64, 0, len(names))
+	err := s.Query(ctx, query, []any{namespaces, called}, func(r store.Row) error {
+		var def int64
+		err := r.Scan(&def)
+		defs = append(defs, def)
+		return err
+	})
+	return defs, err
+}
+
 // Settled implements engine.Cluster. A deleted task counts as settled.
 // The result is in no particular order.
 func (s *Store) Settled(ctx context.Context, ids []task.ID) ([]task.ID, error) {

@@ -34,6 +34,7 @@ func RunCluster(t *testing.T, deaf bool, open func(t *testing.T) (a, b Node)) {
 		{"Occupied", occupied},
 		{"OccupiedSeesWhatComesAndGoes", occupiedSeesWhatComesAndGoes},
 		{"Settled", settled},
+		{"NewestTemplates", newestTemplates},
 		{"ContextEditedElsewhere", contextEditedElsewhere},
 		{"ListenEnds", listenEnds},
 		{"AnnounceToNobody", announceToNobody},
@@ -55,6 +56,17 @@ func runPairs(t *testing.T, cases []clusterCase, open func(t *testing.T) (a, b N
 			c.run(&pair{newFixture(t, a), a, b})
 		})
 	}
+}
+
+// newestTemplates registers versions at one node and asks the other for the newest, which no text of a version decides.
+func newestTemplates(p *pair) {
+	ten, two := diamond("default", "v", "10"), diamond("default", "v", "2")
+	elsewhere := diamond("other", "v", "3")
+	p.register(ten, two, elsewhere)
+	got, err := p.b.NewestTemplates(p.Context(), []engine.TemplateName{{Namespace: "other", Name: "v"},
+		{Namespace: "default", Name: "nope"}, {Namespace: "default", Name: "v"}})
+	p.must(err)
+	p.equal("newest", got, []int64{elsewhere.DefID, 0, two.DefID})
 }
 
 type clusterCase struct {

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/coalesce"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// newestTemplates finds the version that a submission without a version means: the one registered last, on whatever
+// node, before the submission began. A process that is alone with its store registers all versions itself and keeps
+// the last one. Processes that share a store ask it for the number only; callers at the same time ask together.
+type newestTemplates struct {
+	catalog *catalog
+	numbers *coalesce.Group[TemplateName, int64] // nil: this process is alone
+
+	// guarded by the catalog's mutex
+	known map[TemplateName]*task.Template
+}
+
+// TemplateName names all versions of a template.
+type TemplateName struct{ Namespace, Name string }
+
+// askedAtOnce bounds the names of one query.
+const askedAtOnce = 256
+
+// newNewestTemplates returns an empty cache. cluster is nil for a process that is alone.
+func newNewestTemplates(c *catalog, cluster Cluster) newestTemplates {
+	n := newestTemplates{catalog: c, known: map[TemplateName]*task.Template{}}
+	if cluster == nil {
+		return n
+	}
+	n.numbers = coalesce.New(askedAtOnce, 1, func(names []TemplateName) ([]int64, error) {
+		return newestOf(cluster, names)
+	})
+	return n
+}
+
+// newestOf asks for the newest versions of names, which may repeat.
+func newestOf(cluster Cluster, names []TemplateName) ([]int64, error) {
+	place, distinct := make(map[TemplateName]int, len(names)), make([]TemplateName, 0, len(names))
+	for _, n := range names {
+		if _, repeated := place[n]; !repeated {
+			place[n] = len(distinct)
+			distinct = append(distinct, n)
+		}
+	}
+	// The query serves several callers, so none of them may end it.
+	found, err := cluster.NewestTemplates(context.Background(), distinct)
+	if err != nil {
+		return nil, fmt.Errorf("look up the newest versions of templates: %w", err)
+	}
+	defs := make([]int64, len(names))
+	for i, n := range names {
+		defs[i] = found[place[n]]
+	}
+	return defs, nil
+}
+
+// cached returns the newest version of a template; nil where the store must be asked for it.
+func (n *newestTemplates) cached(ctx context.Context, name TemplateName) (*task.Template, error) {
+	c := n.catalog
+	if n.numbers == nil {
+		c.mu.RLock()
+		defer c.mu.RUnlock()
+		return n.known[name], nil
+	}
+	def, err := n.numbers.Do(ctx, name)
+	if err != nil || def == 0 {
+		return nil, err
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.byDef[def], nil
+}
+
+// add records a version that was read or registered. A reader may be late: a newer version stays. The caller holds the
+// catalog's mutex.
+func (n *newestTemplates) add(t *task.Template) {
+	if n.numbers != nil || t.Adhoc {
+		return
+	}
+	name := TemplateName{t.Namespace, t.Name}
+	if last := n.known[name]; last != nil && last.DefID < t.DefID {
+		n.known[name] = t
+	}
+}
+
+// read records the version that was read as the newest.
+func (n *newestTemplates) read(t *task.Template) {
+	if n.numbers != nil {
+		return
+	}
+	n.catalog.mu.Lock()
+	defer n.catalog.mu.Unlock()
+	name := TemplateName{t.Namespace, t.Name}
+	if last := n.known[name]; last == nil || last.DefID < t.DefID {
+		n.known[name] = t
+	}
+}
