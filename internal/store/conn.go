@@ -122,6 +122,8 @@ func (j JSON) into(dst any) error {
 // Each statement is a transaction of its own. SQLite reads through it.
 type Pool struct {
 	DB *sql.DB
+	// Prepared keeps queries prepared; nil prepares each anew.
+	Prepared *Prepared
 	// Classify turns the engine's error into one with a code.
 	Classify func(error) error
 }
@@ -151,7 +153,7 @@ func (p Pool) Query(ctx context.Context, query string, args []any, each func(Row
 	if err := nesting.Check(ctx); err != nil {
 		return err
 	}
-	rows, err := p.DB.QueryContext(ctx, query, args...)
+	rows, err := p.rows(ctx, query, args)
 	if err != nil {
 		return p.Classify(err)
 	}
@@ -162,4 +164,12 @@ func (p Pool) Query(ctx context.Context, query string, args []any, each func(Row
 		}
 	}
 	return p.Classify(rows.Err())
+}
+
+// rows runs a query, prepared or not. The caller closes the rows.
+func (p Pool) rows(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+	if p.Prepared == nil {
+		return p.DB.QueryContext(ctx, query, args...)
+	}
+	return p.Prepared.query(ctx, query, args)
 }

@@ -112,7 +112,7 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 		return err
 	}
 	d := dialect(s.ids)
-	readers := store.Pool{DB: s.pool, Classify: s.classify}
+	readers := store.Pool{DB: s.pool, Prepared: store.NewPrepared(s.pool), Classify: s.classify}
 	s.SQL = store.SQL{Conn: readers, Dialect: d}
 	if s.gate != nil {
 		s.SQL.Conn = gated{readers, s.gate}
