@@ -134,6 +134,8 @@ type Task struct {
 	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context of the submission."`
 
 	Intake *TaskIntake `json:"intake,omitempty" doc:"Message of a broker that the task was made of."`
+	// Schedule is nil for a task that no schedule submitted.
+	Schedule *TaskSchedule `json:"schedule,omitempty" doc:"Firing of a schedule that submitted the task."`
 
 	ContextVersion  int        `json:"context_version,omitempty" doc:"Number of edits of the context since submission."`
 	ContextEditedAt *time.Time `json:"context_edited_at,omitempty"`
@@ -158,6 +160,13 @@ type TaskIntake struct {
 	Queue    string     `json:"queue"`
 	Position string     `json:"position,omitempty" doc:"Of the message in its queue."`
 	SentAt   *time.Time `json:"sent_at,omitempty"`
+}
+
+// TaskSchedule is the firing that submitted a task, of a schedule of the task's namespace.
+type TaskSchedule struct {
+	Name string    `json:"name"`
+	Time time.Time `json:"time" doc:"Time of the firing."`
+	Kind string    `json:"kind" doc:"Why there is a firing: time, missed, run or backfill."`
 }
 
 // TaskFilter selects tasks, newest first. A zero field does not restrict.

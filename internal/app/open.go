@@ -17,6 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/telemetry"
 	"github.com/taskerhq/tasker/internal/web"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/schedules"
 )
 
 // backend is the engine over its store, as Run needs it.
@@ -28,7 +29,9 @@ type backend interface {
 	httpapi.SensitiveRules
 	// DeadLetters returns the use cases of dead letters; nil for a store without them.
 	DeadLetters() deadletters.Backend
-	// Jobs returns them as failed jobs in queues; nil likewise.
+	// Schedules returns the use cases of schedules; nil for a store without them.
+	Schedules() schedules.Backend
+	// Jobs returns dead letters as failed jobs in queues; nil likewise.
 	Jobs() dlqapi.Backend
 	// Messages returns them as messages of topics; nil likewise.
 	Messages() deadletters.TopicBackend

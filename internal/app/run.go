@@ -200,6 +200,7 @@ func newHandler(cfg *config.Config, store backend, history *now.History, log *sl
 	api := httpapi.New(store, httpapi.Options{
 		Front:        front,
 		DeadLetters:  store.DeadLetters(),
+		Schedules:    store.Schedules(),
 		Jobs:         store.Jobs(),
 		Messages:     store.Messages(),
 		Sensitive:    store,

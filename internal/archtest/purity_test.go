@@ -12,7 +12,8 @@ import (
 
 // domain lists the packages that are pure: they import the standard library and each
 // other. TestLayers says in which direction.
-var domain = []string{"internal/deadletter", "internal/failure", "internal/sensitive", "internal/task"}
+var domain = []string{"internal/deadletter", "internal/failure", "internal/schedule", "internal/sensitive",
+	"internal/task"}
 
 // impure lists what the domain must not import, with what follows below it.
 var impure = map[string]string{
@@ -57,6 +58,8 @@ func TestTimeIsAnArgument(t *testing.T) {
 	}{
 		{pkg: "internal/deadletter", banned: clock},
 		{pkg: "internal/failure", banned: clock},
+		{pkg: "internal/schedule", banned: clock},
+		{pkg: "internal/scheduler", banned: clock},
 		{pkg: "internal/task", banned: clock},
 		{pkg: "internal/template", banned: clock},
 		{pkg: "internal/access", banned: clock},

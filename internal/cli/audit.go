@@ -75,7 +75,8 @@ when what they are about is deleted.`,
 		"edit_letter", "change_group", "acknowledge_group", "resolve_group", "ignore_group", "reopen_group", "merge_groups",
 		"unmerge_group", "create_redrive", "start_redrive", "pause_redrive", "resume_redrive", "cancel_redrive",
 		"halt_redrive", "end_redrive", "add_source", "change_source", "pause_source", "resume_source", "remove_source",
-		"set_policy", "remove_policy", "policy_schedule", "policy_discard")
+		"set_policy", "remove_policy", "policy_schedule", "policy_discard", "add_schedule", "change_schedule",
+		"pause_schedule", "resume_schedule", "run_schedule", "backfill_schedule", "remove_schedule")
 	cmd.AddCommand(newAuditVerify(s), newAuditArchive(s))
 	return cmd
 }

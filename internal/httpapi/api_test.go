@@ -30,6 +30,7 @@ func newAPI(t *testing.T, backend httpapi.Backend, opts httpapi.Options) *api {
 	t.Helper()
 	if f, is := backend.(*fake); is && opts.DeadLetters == nil {
 		opts.DeadLetters = fakeInbox{f}
+		opts.Schedules = fakeSchedules{f}
 		opts.Jobs = fakeJobs{f}
 		opts.Messages = fakeMessages{f}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/flowcontrol"
 	"github.com/taskerhq/tasker/internal/httpapi/inbox"
 	"github.com/taskerhq/tasker/internal/httpapi/queue"
+	"github.com/taskerhq/tasker/internal/httpapi/schedules"
 	"github.com/taskerhq/tasker/internal/httpapi/stepworker"
 	"github.com/taskerhq/tasker/internal/httpapi/taskworker"
 	"github.com/taskerhq/tasker/internal/httpapi/topics"
@@ -111,13 +112,14 @@ func (s *server) routes() {
 	// The families. Both forms of the worker protocol share their verbs, and so the cache of namespaces.
 	steps := stepworker.New(s.backend)
 	tasks := taskworker.New(s.backend, steps)
-	workers.Routes(api, steps, tasks)      // /internal/workers
-	queue.Routes(api, s.backend, tasks)    // /api/v1
-	flowcontrol.Routes(api, s.backend)     // /v1/pauses
-	executions.Routes(api, s.backend)      // /api/v1/executions
-	dlq.Routes(api, s.jobs, s.dlq)         // /api/dlq
-	topics.Routes(api, s.messages)         // /api/v1/dlq/stats, messages, topics, retry, retry-policy
-	inbox.Routes(api, s.letters, s.masker) // /v1/groups, /v1/dead-letters, /v1/redrives, /v1/sources, /v1/policies
+	workers.Routes(api, steps, tasks)            // /internal/workers
+	queue.Routes(api, s.backend, tasks)          // /api/v1
+	flowcontrol.Routes(api, s.backend)           // /v1/pauses
+	executions.Routes(api, s.backend)            // /api/v1/executions
+	dlq.Routes(api, s.jobs, s.dlq)               // /api/dlq
+	topics.Routes(api, s.messages)               // /api/v1/dlq/stats, messages, topics, retry, retry-policy
+	schedules.Routes(api, s.schedules, s.masker) // /v1/schedules
+	inbox.Routes(api, s.letters, s.masker)       // /v1/groups, /v1/dead-letters, /v1/redrives, /v1/sources, /v1/policies
 
 	// Probes and the version need no key.
 	endpoint.Add(api, get("/health/live", "live", "Check that the process is alive", nil, hot), s.getLive)

@@ -20,6 +20,7 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/taskworker"
 	"github.com/taskerhq/tasker/internal/web"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/schedules"
 )
 
 // SensitiveRules tells what is sensitive.
@@ -41,6 +42,8 @@ type Options struct {
 	Ready func(context.Context) error
 	// DeadLetters is the engine behind the routes of dead letters. Defaults to none: they answer unavailable.
 	DeadLetters deadletters.Backend
+	// Schedules is the engine behind the routes of schedules. Defaults to none: they answer unavailable.
+	Schedules schedules.Backend
 	// Jobs is the engine behind /api/dlq. Defaults to none: its routes answer unavailable.
 	Jobs dlqapi.Backend
 	// Messages is the engine behind /api/v1/dlq/stats and the other routes of topics. Defaults to none, likewise.
@@ -111,18 +114,19 @@ type CaseBackend interface {
 
 // server is the API over one Backend.
 type server struct {
-	api      *endpoint.API
-	backend  Backend
-	letters  deadletters.Backend      // nil: none
-	jobs     dlqapi.Backend           // nil: none
-	messages deadletters.TopicBackend // nil: none
-	dlq      dlq.Options
-	front    *web.Front
-	ready    func(context.Context) error
-	limits   Limits
-	masker   *masking.Masker
-	version  string
-	watcher  StreamWatcher
+	api       *endpoint.API
+	backend   Backend
+	letters   deadletters.Backend
+	schedules schedules.Backend        // nil: the store keeps no schedules      // nil: none
+	jobs      dlqapi.Backend           // nil: none
+	messages  deadletters.TopicBackend // nil: none
+	dlq       dlq.Options
+	front     *web.Front
+	ready     func(context.Context) error
+	limits    Limits
+	masker    *masking.Masker
+	version   string
+	watcher   StreamWatcher
 
 	streams openStreams
 }
@@ -138,7 +142,8 @@ type API struct {
 // its types, which no input can cause.
 func New(backend Backend, opts Options) *API {
 	s := &server{
-		backend: backend, letters: opts.DeadLetters, jobs: opts.Jobs, messages: opts.Messages, dlq: opts.DLQ,
+		backend: backend, letters: opts.DeadLetters, schedules: opts.Schedules,
+		jobs: opts.Jobs, messages: opts.Messages, dlq: opts.DLQ,
 		front: opts.Front, ready: opts.Ready,
 		limits: opts.Limits.withDefaults(), version: opts.Version, watcher: opts.Streams,
 	}

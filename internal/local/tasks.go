@@ -93,6 +93,7 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		Tags: t.Meta.Tags, CorrelationID: t.CorrelationID, ParentCorrelationID: t.Meta.ParentCorrelationID,
 		IdempotencyKey: t.IdempotencyKey, OrderingKey: t.Meta.OrderingKey, WaitsForTurn: t.Meta.Held,
 		Intake:    fromIntake(t.Meta.Intake),
+		Schedule:  fromSchedule(t.Meta.Schedule),
 		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
 		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey,
 		TraceParent:    t.Meta.TraceParent,
@@ -208,6 +209,14 @@ func (b *Backend) CancelTasks(ctx context.Context, req tasker.CancelRequest) ([]
 		return nil, relocate(ToError(err), "/actor", "/cancelled_by")
 	}
 	return fromReceipts(receipts), nil
+}
+
+// fromSchedule converts the firing that submitted a task; nil for none.
+func fromSchedule(of *task.Scheduled) *tasker.TaskSchedule {
+	if of == nil {
+		return nil
+	}
+	return &tasker.TaskSchedule{Name: of.Name, Time: of.At.Time(), Kind: of.Kind}
 }
 
 // fromIntake converts the message that a task was made of; nil for none.

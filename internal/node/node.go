@@ -23,6 +23,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox/public"
 	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/scheduler"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/template"
 	"github.com/taskerhq/tasker/internal/upkeep"
@@ -67,6 +68,8 @@ type Options struct {
 	Gone func(namespace, source string, messages int64)
 	// Letters is told what happens to dead letters. Defaults to none.
 	Letters inbox.Observer
+	// Firings is told what becomes of the times of schedules. Defaults to none.
+	Firings scheduler.Observer
 	// DefaultPolicy is for dead letters that no stored policy is for, and ReadBatch bounds the messages that are captured
 	// in one transaction. Default to none, and to no bound.
 	DefaultPolicy *deadletter.Policy
@@ -85,6 +88,7 @@ type Node struct {
 	dispatcher engine.Dispatcher    // nil: the store is the queue
 	rabbit     *rabbitmq.Dispatcher // nil: no worker has the transport amqp
 	inbox      *inbox.Inbox         // nil: the store has no rows for dead letters
+	schedules  *scheduler.Scheduler // nil: the store has no rows for schedules
 	closers    []io.Closer          // connections to brokers and webhooks
 	hooked     bool                 // webhooks are configured
 	upkeep     *upkeep.Upkeep
@@ -145,6 +149,8 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	in, loops, closers := openInbox(s, e, b, ruler, opts)
 	loops = append(loops, sealing(s, e)...)
 	loops = append(loops, rebuilding(s, opts.Logger)...)
+	plans, firing := openSchedules(s, e, opts)
+	loops = append(loops, firing...)
 	rabbit, removal, err := openRabbitMQ(e, b, in, opts)
 	if err != nil {
 		return nil, err
@@ -153,8 +159,9 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	if err := declareSources(ctx, in, opts.Sources, opts.Policies); err != nil {
 		return nil, err
 	}
-	return &Node{Backend: b, engine: e, store: s, dispatcher: d, rabbit: rabbit, inbox: in, closers: closers,
-		hooked: len(opts.Webhooks) > 0, name: uuid.NewString(), log: opts.Logger,
+	return &Node{Backend: b, engine: e, store: s, dispatcher: d, rabbit: rabbit, inbox: in, schedules: plans,
+		closers: closers,
+		hooked:  len(opts.Webhooks) > 0, name: uuid.NewString(), log: opts.Logger,
 		upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
 }
 

@@ -59,6 +59,15 @@ type Meta struct {
 	Held        bool   `json:"held,omitempty"`
 	// Intake is the message that the task was made of; nil for a task that was submitted.
 	Intake *Intake `json:"intake,omitempty"`
+	// Schedule is the firing that submitted the task; nil for any other task.
+	Schedule *Scheduled `json:"schedule,omitempty"`
+}
+
+// Scheduled says which firing of a schedule submitted a task.
+type Scheduled struct {
+	Name string  `json:"name"` // of the namespace of the task
+	At   Instant `json:"at"`   // the time of the firing
+	Kind string  `json:"kind"` // why there is a firing: time, missed, run or backfill
 }
 
 // Intake says which message of a broker a task was made of.

@@ -29,6 +29,9 @@ type Loop struct {
 	Able func() bool
 	// Keep is how long a turn lasts without renewal; 0 derives it from Every.
 	Keep time.Duration
+	// Next returns when the next work is due, 0 for unknown. Once is called at that time if it comes before the interval
+	// has passed. nil: only the interval counts.
+	Next func() task.Instant
 	// Polite lets other work pass between two batches of one interval.
 	Polite bool
 }
@@ -90,10 +93,27 @@ func (r *Runner) Run(ctx context.Context, loop Loop) error {
 		r.drain(ctx, l)
 		select {
 		case <-tick.C:
+		case <-r.due(l):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// due receives when the next work of a loop is due, if that is known and the turn is ours.
+func (r *Runner) due(l *running) <-chan time.Time {
+	if l.Next == nil || !l.ours && !l.Everywhere {
+		return nil
+	}
+	next := l.Next()
+	if next == 0 {
+		return nil
+	}
+	wait := next.Sub(r.host.Now())
+	if wait >= l.Every { // the tick comes first
+		return nil
+	}
+	return time.After(max(wait, soonest))
 }
 
 // drain runs batches until nothing is due, or another process has the turn, and logs the number of items, if any.

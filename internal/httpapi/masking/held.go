@@ -14,12 +14,26 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/sensitive"
 	"github.com/taskerhq/tasker/internal/web"
+	"github.com/taskerhq/tasker/schedules"
 )
 
 // RefuseContext refuses a new context of a task, or a merge patch of it, that has the mask at a sensitive pointer: it
 // was made of a masked context, and would overwrite what is hidden. at is the place of the document in the request.
 func (m *Masker) RefuseContext(ctx context.Context, task uuid.UUID, at string, document json.RawMessage) error {
 	return m.refuse(ctx, task, at, document, (*sensitive.Set).Held)
+}
+
+// RefuseScheduled is RefuseContext for the context of a schedule, which is about the template that it runs.
+func (m *Masker) RefuseScheduled(ctx context.Context, of *schedules.Spec) error {
+	if len(of.Context) == 0 {
+		return nil
+	}
+	p := &pass{ctx: ctx, rules: m.rules, known: map[any]*subject{}}
+	about, err := p.scheduled(of)
+	if err != nil || about == all { // the operation itself refuses what does not exist
+		return err
+	}
+	return refusal("/context", about.set.Held(of.Context))
 }
 
 // RefuseResult is RefuseContext for the result of a step.

@@ -1,6 +1,7 @@
 package masking
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/sensitive"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/schedules"
 )
 
 // subjects are the types that say what they are about. A function gets a pointer to a value of the type; a nil subject
@@ -30,6 +32,10 @@ var subjects = joined(letterSubjects(), map[reflect.Type]subjectOf{
 	typeOf[operate.Case]():        func(p *pass, v any) (*subject, error) { return p.task(v.(*operate.Case).TaskUUID) },
 	typeOf[operate.FailedTask]():  func(p *pass, v any) (*subject, error) { return p.failedTask(v.(*operate.FailedTask)) },
 	typeOf[operate.AuditRecord](): func(p *pass, v any) (*subject, error) { return p.act(v.(*operate.AuditRecord)) },
+	typeOf[schedules.Spec]():      func(p *pass, v any) (*subject, error) { return p.scheduled(v.(*schedules.Spec)) },
+	typeOf[schedules.SavedSchedule](): func(p *pass, v any) (*subject, error) { // for the changes
+		return p.scheduled(&v.(*schedules.SavedSchedule).Spec)
+	},
 	typeOf[queueapi.QueueTask](): func(p *pass, v any) (*subject, error) {
 		return p.task(v.(*queueapi.QueueTask).TaskID)
 	},
@@ -47,6 +53,7 @@ func joined(a, b map[reflect.Type]subjectOf) map[reflect.Type]subjectOf {
 // are looked for at any depth, because those may repeat the context within something else.
 var inputs = map[reflect.Type]map[string]bool{
 	typeOf[tasker.Task]():            {"Context": true},
+	typeOf[schedules.Spec]():         {"Context": true},
 	typeOf[tasker.EditedContext]():   {"Context": true, "OldContext": true},
 	typeOf[tasker.ContextEdit]():     {"OldContext": true, "Merge": true},
 	typeOf[queueapi.QueueTask]():     {"Parameters": true},
@@ -92,6 +99,14 @@ func (p *pass) shownTask(t *tasker.Task) (*subject, error) {
 		return &subject{}, nil // of one handler, without a template
 	}
 	return p.template(t.Namespace, t.Name, t.Version)
+}
+
+// scheduled is the subject of the context of a schedule: the template that is run.
+func (p *pass) scheduled(of *schedules.Spec) (*subject, error) {
+	if of.Template == "" || len(of.Context) == 0 {
+		return &subject{}, nil
+	}
+	return p.template(cmp.Or(of.Namespace, "default"), of.Template, of.TemplateVersion)
 }
 
 func (p *pass) template(namespace, name, version string) (*subject, error) {

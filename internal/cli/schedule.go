@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/schedules"
+)
+
+// newSchedule groups the commands about schedules. Reading needs read, everything else operate.
+func newSchedule(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "schedule",
+		Short: "Manage schedules, which submit a task at each of their times",
+		Long: `A schedule submits a task at each of its times: exactly one for each, on any number of
+nodes. docs/schedules.md describes its file.`,
+	}
+	s.connectFlags(cmd)
+	cmd.AddCommand(newScheduleApply(s), newScheduleList(s), newScheduleShow(s), newSchedulePause(s), newScheduleResume(s),
+		newScheduleRun(s), newScheduleBackfill(s), newScheduleDelete(s))
+	return cmd
+}
+
+// newScheduleList builds `schedule list`. It reads all pages. --json prints a list of schedules.Schedule.
+func newScheduleList(s *session) *cobra.Command {
+	var filter schedules.Filter
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List schedules with their next times",
+		Example: `  tasker schedule list --namespace video`,
+		Args:    cobra.NoArgs,
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			list := []schedules.Schedule{}
+			for {
+				page, err := schedules.Of(c).Schedules(ctx, filter)
+				if err != nil {
+					return err
+				}
+				list = append(list, page.Schedules...)
+				if filter.Cursor = page.Cursor; filter.Cursor == "" {
+					return s.printSchedules(list)
+				}
+			}
+		}),
+	}
+	cmd.Flags().StringVar(&filter.Namespace, "namespace", "", "filter by namespace")
+	return cmd
+}
+
+// printSchedules prints one row per schedule.
+func (s *session) printSchedules(list []schedules.Schedule) error {
+	if s.json {
+		return s.printJSON(list)
+	}
+	if len(list) == 0 {
+		return s.printf("No schedules.\n")
+	}
+	t := newTable(s.Out, "SCHEDULE", "STATE", "CRON", "TIME ZONE", "NEXT", "RUNS", "LAST", "OUTCOME")
+	for i := range list {
+		of := &list[i]
+		last, outcome := "", ""
+		if of.LastFiring != nil {
+			last, outcome = stamp(&of.LastFiring.Time), outcomeOf(of.LastFiring)
+		}
+		t.row(qualified(of.Namespace, of.Name), string(of.State), of.Cron, cmp.Or(of.TimeZone, "UTC"), nextOf(of),
+			cmp.Or(of.Template, of.TaskType), last, outcome)
+	}
+	return t.flush()
+}
+
+// nextOf is the next time of a schedule, in its zone.
+func nextOf(of *schedules.Schedule) string {
+	if len(of.NextTimes) == 0 {
+		return ""
+	}
+	return inZone(of, of.NextTimes[0])
+}
+
+// inZone writes a time with the offset of a schedule's zone, which shows what its clock shows.
+func inZone(of *schedules.Schedule, at time.Time) string {
+	zone, err := time.LoadLocation(of.TimeZone)
+	if err != nil {
+		zone = time.UTC
+	}
+	return at.In(zone).Format(time.RFC3339)
+}
+
+// outcomeOf is what became of a firing, in a word.
+func outcomeOf(f *schedules.Firing) string {
+	if f.State == schedules.FiringEnded || f.State == schedules.FiringRunning {
+		return cmp.Or(string(f.TaskState), string(f.State))
+	}
+	return string(f.State)
+}
+
+// scheduleAct are the flags of an act on a schedule.
+type scheduleAct struct {
+	namespace string
+	act       deadletters.Act
+}
+
+// flags adds the flags to a command.
+func (a *scheduleAct) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.namespace, "namespace", "default", "namespace")
+	actFlags(cmd, &a.act)
+}
+
+func (a *scheduleAct) signed() schedules.ScheduleAct { return schedules.ScheduleAct(signed(a.act)) }
+
+// newSchedulePause builds `schedule pause`. Running tasks go on. The times of the pause are skipped.
+func newSchedulePause(s *session) *cobra.Command {
+	var a scheduleAct
+	var until string
+	cmd := &cobra.Command{
+		Use:   "pause NAME",
+		Short: "Keep a schedule from firing",
+		Example: `  tasker schedule pause nightly --reason 'migration'
+  tasker schedule pause nightly --until 2h`,
+		Args: cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			req := schedules.SchedulePauseRequest{ScheduleAct: a.signed()}
+			if until != "" {
+				at, err := momentFlag("--until", until)
+				if err != nil {
+					return err
+				}
+				req.Until = &at
+			}
+			of, err := schedules.Of(c).Pause(ctx, a.namespace, args[0], req)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(of)
+			}
+			if of.Paused != nil && of.Paused.Until != nil {
+				return s.printf("✓ Schedule %s: paused until %s\n", qualified(of.Namespace, of.Name), inZone(of, *of.Paused.Until))
+			}
+			return s.printf("✓ Schedule %s: paused\n", qualified(of.Namespace, of.Name))
+		}),
+	}
+	a.flags(cmd)
+	cmd.Flags().StringVar(&until, "until", "", "resume by itself: a time, or a duration such as 2h")
+	return cmd
+}
+
+// momentFlag parses a time in the future: RFC 3339, or a duration from now.
+func momentFlag(name, value string) (time.Time, error) {
+	if d, err := time.ParseDuration(value); err == nil && d > 0 {
+		return time.Now().Add(d), nil
+	}
+	at, err := time.Parse(time.RFC3339, value)
+	if err != nil {
+		return at, usagef("%s must be a time such as 2026-03-01T12:00:00Z, or a duration such as 2h, not %q", name, value)
+	}
+	return at, nil
+}
+
+// newScheduleResume builds `schedule resume`. What was missed in the pause stays skipped; `schedule backfill` fires it.
+func newScheduleResume(s *session) *cobra.Command {
+	var a scheduleAct
+	cmd := &cobra.Command{
+		Use:     "resume NAME",
+		Short:   "End the pause of a schedule",
+		Example: `  tasker schedule resume nightly`,
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			of, err := schedules.Of(c).Resume(ctx, a.namespace, args[0], a.signed())
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(of)
+			}
+			return s.printf("✓ Schedule %s: resumed, next %s\n", qualified(of.Namespace, of.Name), nextOf(of))
+		}),
+	}
+	a.flags(cmd)
+	return cmd
+}
+
+// newScheduleDelete builds `schedule delete`. The tasks stay; the firings are deleted.
+func newScheduleDelete(s *session) *cobra.Command {
+	var a scheduleAct
+	cmd := &cobra.Command{
+		Use:     "delete NAME",
+		Short:   "Delete a schedule; its tasks stay",
+		Example: `  tasker schedule delete nightly --reason 'replaced by weekly'`,
+		Args:    cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			if err := schedules.Of(c).Remove(ctx, a.namespace, args[0], a.signed()); err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(struct {
+					Removed bool `json:"removed"`
+				}{true})
+			}
+			return s.printf("✓ Schedule %s deleted\n", qualified(a.namespace, args[0]))
+		}),
+	}
+	a.flags(cmd)
+	return cmd
+}

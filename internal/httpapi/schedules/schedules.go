@@ -1,0 +1,152 @@
+package schedules
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
+	"github.com/taskerhq/tasker/schedules"
+)
+
+// listQuery selects a page of schedules.
+type listQuery struct {
+	Namespace string `query:"namespace" maxLength:"255"`
+	Limit     int    `query:"limit" minimum:"0" doc:"Defaults to 100."`
+	Cursor    string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
+}
+
+// Path names a schedule, to embed.
+type Path struct {
+	Namespace string `path:"namespace" maxLength:"255"`
+	Name      string `path:"name" maxLength:"255"`
+}
+
+// actPath names a schedule to act on.
+type actPath struct {
+	Path
+	endpoint.Match
+}
+
+// list serves GET /v1/schedules.
+func (f *family) list(ctx context.Context, params *listQuery, _ *endpoint.None,
+) (endpoint.Answer[*schedules.SchedulePage], error) {
+	namespace, err := endpoint.NarrowNamespace(ctx, params.Namespace)
+	if err != nil {
+		return endpoint.Answer[*schedules.SchedulePage]{}, err
+	}
+	page, err := f.backend.Schedules(ctx, schedules.Filter{Namespace: namespace, Limit: params.Limit,
+		Cursor: params.Cursor})
+	return endpoint.OK(page), err
+}
+
+// save serves POST /v1/schedules: 201 for a new schedule, 200 for one that was there. The settings are replaced whole.
+func (f *family) save(ctx context.Context, params *endpoint.Match, body *schedules.ScheduleRequest,
+) (endpoint.Answer[*schedules.SavedSchedule], error) {
+	var no endpoint.Answer[*schedules.SavedSchedule]
+	if err := endpoint.ReachNamespace(ctx, body.Namespace, "/namespace"); err != nil {
+		return no, err
+	}
+	if err := f.masker.RefuseScheduled(ctx, &body.Spec); err != nil {
+		return no, err
+	}
+	var err error
+	if body.IfMatch, err = params.With(body.IfMatch); err != nil {
+		return no, err
+	}
+	saved, err := f.backend.Save(ctx, *body)
+	if err != nil {
+		return no, err
+	}
+	return endpoint.Stored(saved.Outcome == schedules.Created && !saved.DryRun, "/v1/schedules", saved), nil
+}
+
+// get serves GET /v1/schedules/{namespace}/{name}.
+func (f *family) get(ctx context.Context, params *Path, _ *endpoint.None,
+) (endpoint.Answer[*schedules.Schedule], error) {
+	of, err := f.backend.Schedule(ctx, params.Namespace, params.Name)
+	return endpoint.OK(of), err
+}
+
+// removeQuery names a schedule to remove. Its act is in the query, since many proxies drop the body of a DELETE.
+type removeQuery struct {
+	Path
+
+	Actor      string `query:"actor" maxLength:"255" doc:"Name recorded with the act. Defaults to the name of the API key."`
+	Reason     string `query:"reason" maxLength:"1024" doc:"Reason of the act."`
+	GivenMatch string `query:"if_match" maxLength:"1024" doc:"Same as the header If-Match."`
+	endpoint.Match
+}
+
+// scheduleRemoval is the answer to a removal.
+type scheduleRemoval struct {
+	Removed bool `json:"removed"`
+}
+
+// remove serves DELETE /v1/schedules/{namespace}/{name}.
+func (f *family) remove(ctx context.Context, params *removeQuery, _ *endpoint.None,
+) (endpoint.Answer[scheduleRemoval], error) {
+	match, err := params.With(params.GivenMatch)
+	if err == nil {
+		err = f.backend.Remove(ctx, params.Namespace, params.Name,
+			schedules.ScheduleAct{Actor: params.Actor, Reason: params.Reason, IfMatch: match})
+	}
+	return endpoint.OK(scheduleRemoval{true}), err
+}
+
+// firingQuery selects a page of firings.
+type firingQuery struct {
+	Path
+
+	Limit  int    `query:"limit" minimum:"0" doc:"Defaults to 100."`
+	Cursor string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
+}
+
+// firings serves GET /v1/schedules/{namespace}/{name}/firings.
+func (f *family) firings(ctx context.Context, params *firingQuery, _ *endpoint.None,
+) (endpoint.Answer[*schedules.FiringHistory], error) {
+	page, err := f.backend.Firings(ctx, params.Namespace, params.Name,
+		schedules.FiringFilter{Limit: params.Limit, Cursor: params.Cursor})
+	return endpoint.OK(page), err
+}
+
+// acted answers an act whose precondition may be in the header or in the body.
+func acted[R any](match endpoint.Match, act *schedules.ScheduleAct, do func() (R, error)) (endpoint.Answer[R], error) {
+	var err error
+	if act.IfMatch, err = match.With(act.IfMatch); err != nil {
+		return endpoint.Answer[R]{}, err
+	}
+	out, err := do()
+	return endpoint.OK(out), err
+}
+
+// pause serves POST /v1/schedules/{namespace}/{name}/pause. A schedule that is paused gets the new reason and end.
+func (f *family) pause(ctx context.Context, params *actPath, body *schedules.SchedulePauseRequest,
+) (endpoint.Answer[*schedules.Schedule], error) {
+	return acted(params.Match, &body.ScheduleAct, func() (*schedules.Schedule, error) {
+		return f.backend.Pause(ctx, params.Namespace, params.Name, *body)
+	})
+}
+
+// resume serves POST /v1/schedules/{namespace}/{name}/resume. A schedule that is not paused is refused with
+// wrong_state.
+func (f *family) resume(ctx context.Context, params *actPath, body *schedules.ScheduleAct,
+) (endpoint.Answer[*schedules.Schedule], error) {
+	return acted(params.Match, body, func() (*schedules.Schedule, error) {
+		return f.backend.Resume(ctx, params.Namespace, params.Name, *body)
+	})
+}
+
+// run serves POST /v1/schedules/{namespace}/{name}/run. Each call is a firing of its own.
+func (f *family) run(ctx context.Context, params *actPath, body *schedules.ScheduleRunRequest,
+) (endpoint.Answer[*schedules.Firing], error) {
+	return acted(params.Match, &body.ScheduleAct, func() (*schedules.Firing, error) {
+		return f.backend.Run(ctx, params.Namespace, params.Name, *body)
+	})
+}
+
+// backfill serves POST /v1/schedules/{namespace}/{name}/backfill.
+func (f *family) backfill(ctx context.Context, params *actPath, body *schedules.BackfillRequest,
+) (endpoint.Answer[*schedules.Backfill], error) {
+	return acted(params.Match, &body.ScheduleAct, func() (*schedules.Backfill, error) {
+		return f.backend.Backfill(ctx, params.Namespace, params.Name, *body)
+	})
+}

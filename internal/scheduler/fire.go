@@ -1,0 +1,313 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/schedule"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// fireBatch bounds the schedules that are decided about in one transaction.
+	fireBatch = 50
+	// settleBatch bounds the firings that are ended in one.
+	settleBatch = 500
+	// planRuns is how often a plan is made anew when something changed before it could be carried out.
+	planRuns = 5
+	// troublePause is how long a schedule rests whose task the engine cannot take now.
+	troublePause = 5_000_000
+)
+
+// errStale: between the plan and its transaction something changed.
+var errStale = errors.New("the schedule has changed meanwhile")
+
+// Fire decides about the schedules whose time has come, and submits their tasks. It returns how many, and whether there
+// are more. Several processes may call it at once; one suffices.
+func (s *Scheduler) Fire(ctx context.Context) (int, bool, error) {
+	if err := s.settle(ctx); err != nil {
+		return 0, false, err
+	}
+	wakes, err := s.store.WakeTimes(ctx, fireBatch+1)
+	if err != nil {
+		return 0, false, err
+	}
+	now := s.tasks.Now()
+	var due []task.ID
+	s.next.Store(0)
+	for _, w := range wakes {
+		if w.At > now {
+			s.next.Store(int64(w.At))
+			break
+		}
+		if len(due) < fireBatch {
+			due = append(due, w.ID)
+		}
+	}
+	if len(due) == 0 {
+		return 0, false, nil
+	}
+	if err := s.fire(ctx, due, now); err != nil {
+		return 0, false, err
+	}
+	return len(due), true, nil
+}
+
+// NextWake is the time at which Fire has something to do, as far as the last call knows; 0 for none.
+func (s *Scheduler) NextWake() task.Instant { return task.Instant(s.next.Load()) }
+
+// settle ends the firings whose tasks have ended.
+func (s *Scheduler) settle(ctx context.Context) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		_, err := s.store.SettleFirings(ctx, tx, settleBatch)
+		return err
+	})
+}
+
+// fire decides about schedules in one transaction; if the engine refuses that, about each alone, so that one schedule
+// does not keep the others from firing.
+func (s *Scheduler) fire(ctx context.Context, ids []task.ID, now task.Instant) error {
+	due := func(of *schedule.Schedule, times *schedule.Times, state schedule.State) schedule.Decision {
+		return schedule.Due(now, of.Spec, times, state)
+	}
+	_, err := s.carryOut(ctx, ids, KindTime, now, due, nil)
+	switch code := task.CodeOf(err); {
+	case err == nil, errors.Is(err, errStale): // the next call decides
+		return nil
+	case code != task.Exhausted && code != task.Unavailable:
+		return err
+	case len(ids) == 1:
+		return s.postpone(ctx, ids[0], now, err)
+	}
+	for _, id := range ids {
+		if err := s.fire(ctx, []task.ID{id}, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// postpone lets a schedule rest whose task the engine cannot take now, and stores why.
+func (s *Scheduler) postpone(ctx context.Context, id task.ID, now task.Instant, why error) error {
+	return s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		list, err := s.store.Schedules(ctx, tx, []task.ID{id})
+		if err != nil || len(list) == 0 || list[0].Wake > now {
+			return err
+		}
+		list[0].Trouble, list[0].TroubleAt, list[0].Wake = why.Error(), now, now+troublePause
+		return s.store.SaveDecided(ctx, tx, list)
+	})
+}
+
+// carryOut makes plans for schedules and carries them out in one transaction. also belongs to it; nil for nothing.
+func (s *Scheduler) carryOut(ctx context.Context, ids []task.ID, kind Kind, now task.Instant, fn decide,
+	also func(context.Context, engine.Tx, []*plan, []Firing) error,
+) ([]*plan, error) {
+	for range planRuns {
+		var made []*plan
+		if err := s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) (err error) {
+			made, err = s.plans(ctx, tx, ids, kind, fn)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		var stored []Firing
+		err := s.submit(ctx, made, func(ctx context.Context, tx engine.Tx,
+			submit func(context.Context, engine.Tx) ([]engine.Receipt, error),
+		) error {
+			current, err := s.plans(ctx, tx, ids, kind, fn)
+			if err != nil {
+				return err
+			}
+			if !same(made, current) {
+				return errStale
+			}
+			made = current
+			if err := s.cancel(ctx, tx, made); err != nil {
+				return err
+			}
+			receipts, err := submit(ctx, tx)
+			if err != nil {
+				return err
+			}
+			if stored, err = s.record(ctx, tx, made, receipts, now); err != nil || also == nil {
+				return err
+			}
+			return also(ctx, tx, made, stored)
+		})
+		if errors.Is(err, errStale) {
+			continue
+		}
+		if err == nil {
+			s.observe(made, stored, now)
+		}
+		return made, err
+	}
+	return nil, errStale
+}
+
+// submit submits the tasks of plans, and calls then in the transaction.
+func (s *Scheduler) submit(ctx context.Context, plans []*plan, then func(context.Context, engine.Tx,
+	func(context.Context, engine.Tx) ([]engine.Receipt, error)) error,
+) error {
+	var subs []engine.Submission
+	for _, p := range plans {
+		for _, at := range p.decided.Begin {
+			subs = append(subs, submission(p.of.Spec, at, p.kinds[at]))
+		}
+		for _, f := range p.decided.Fire {
+			subs = append(subs, submission(p.of.Spec, f.At, p.kindOf(f)))
+		}
+	}
+	if len(subs) == 0 {
+		return s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			return then(ctx, tx, func(context.Context, engine.Tx) ([]engine.Receipt, error) { return nil, nil })
+		})
+	}
+	return s.tasks.SubmitEachWithin(ctx, subs, func(submit func(context.Context, engine.Tx) ([]engine.Receipt,
+		error),
+	) error {
+		return s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error { return then(ctx, tx, submit) })
+	})
+}
+
+// cancel cancels the running tasks of schedules whose new firing takes their place. One that has ended meanwhile is
+// left alone.
+func (s *Scheduler) cancel(ctx context.Context, tx engine.Tx, plans []*plan) error {
+	for _, p := range plans {
+		if !p.decided.Cancel || len(p.running) == 0 {
+			continue
+		}
+		if _, err := s.tasks.CancelIn(ctx, tx, p.running, engine.Cancellation{Actor: "schedule",
+			Reason: "the schedule " + p.of.Spec.Name + " fired again"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record stores what became of plans: firings, skips, and how far the schedules are decided about. receipts are in the
+// order of submit.
+func (s *Scheduler) record(ctx context.Context, tx engine.Tx, plans []*plan, receipts []engine.Receipt,
+	now task.Instant,
+) ([]Firing, error) {
+	var added, changed []Firing
+	var skips []Skip
+	var moved []*schedule.Schedule
+	next := func(f Firing) Firing { // with the receipt of its task
+		r := receipts[0]
+		receipts = receipts[1:]
+		if f.State, f.Task, f.SubmittedAt = Running, r.ID, now; r.Err != nil {
+			f.State, f.Task, f.SubmittedAt, f.Error = Refused, task.ID{}, 0, reasonOf(r.Err)
+		}
+		return f
+	}
+	for _, p := range plans {
+		p.refused = 0
+		for _, at := range p.decided.Begin {
+			changed = append(changed, next(Firing{Schedule: p.of.ID, At: at, Kind: p.kinds[at], DecidedAt: now}))
+		}
+		put := func(f Firing) {
+			if p.again[f.At] {
+				changed = append(changed, f)
+				return
+			}
+			added = append(added, f)
+		}
+		for _, f := range p.decided.Fire {
+			made := next(Firing{Schedule: p.of.ID, At: f.At, Kind: p.kindOf(f), DecidedAt: now})
+			if put(made); made.State == Refused {
+				p.refused++
+			}
+		}
+		for _, f := range p.decided.Wait {
+			put(Firing{Schedule: p.of.ID, At: f.At, Kind: p.kindOf(f), State: Waiting, DecidedAt: now})
+		}
+		for _, skip := range p.decided.Skip {
+			skips = append(skips, Skip{Schedule: p.of.ID, Skip: skip, DecidedAt: now})
+		}
+		if p.kind == KindTime {
+			p.move()
+		} else if len(p.decided.Wait) > 0 && (p.of.Wake == 0 || p.of.Wake > now) {
+			p.of.Wake = now + 1_000_000
+		}
+		moved = append(moved, p.of)
+	}
+	if err := s.store.AddFirings(ctx, tx, added); err != nil {
+		return nil, err
+	}
+	if err := s.store.SaveFirings(ctx, tx, changed); err != nil {
+		return nil, err
+	}
+	if err := s.store.AddSkips(ctx, tx, skips); err != nil {
+		return nil, err
+	}
+	return append(added, changed...), s.store.SaveDecided(ctx, tx, moved)
+}
+
+// move moves a schedule to where it is decided about.
+func (p *plan) move() {
+	p.of.Decided, p.of.Wake = p.decided.Decided, p.decided.Wake
+	if p.decided.Resume {
+		p.of.Pause = nil
+	}
+	if !p.decided.Idle() {
+		p.of.Trouble, p.of.TroubleAt = "", 0
+	}
+}
+
+// reasonOf is why a task was refused, in one line.
+func reasonOf(err error) string {
+	var e *task.Error
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	if len(e.Problems) == 0 {
+		return e.Message
+	}
+	return fieldOf(e.Problems[0].Location)[1:] + " " + e.Problems[0].Message
+}
+
+// observe tells the observer what became of plans.
+func (s *Scheduler) observe(plans []*plan, stored []Firing, now task.Instant) {
+	names := map[task.ID]string{}
+	for _, p := range plans {
+		names[p.of.ID] = p.of.Spec.Namespace
+		for _, skip := range p.decided.Skip {
+			s.opts.Observer.Skipped(p.of.Spec.Namespace, skip.Reason, skip.Count)
+		}
+	}
+	for _, f := range stored {
+		switch f.State {
+		case Running:
+			s.opts.Observer.Fired(names[f.Schedule], f.Kind, now.Sub(f.At))
+		case Refused:
+			s.opts.Observer.Refused(names[f.Schedule])
+		}
+	}
+}
+
+const (
+	// keptFirings and keptSkips are how many of a schedule are kept after they have ended.
+	keptFirings = 1000
+	keptSkips   = 200
+	tidyBatch   = 100
+)
+
+// Tidy deletes what is beyond the firings that are kept. Each call looks at some schedules.
+func (s *Scheduler) Tidy(ctx context.Context) (int, bool, error) {
+	ids, err := s.store.AnySchedules(ctx, s.tidy, tidyBatch)
+	if err != nil {
+		return 0, false, err
+	}
+	if s.tidy = (task.ID{}); len(ids) == tidyBatch {
+		s.tidy = ids[len(ids)-1]
+	}
+	if len(ids) == 0 {
+		return 0, false, nil
+	}
+	return 0, false, s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return s.store.TrimFirings(ctx, tx, ids, keptFirings, keptSkips)
+	})
+}
