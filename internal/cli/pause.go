@@ -52,6 +52,7 @@ type pauseKind struct {
 var pauseKinds = []pauseKind{
 	{flow.Handler, "[NAMESPACE/]HANDLER", "a handler, whatever capabilities its steps need"},
 	{flow.Route, "[NAMESPACE/]HANDLER", "the steps of a handler that need exactly some capabilities, or none"},
+	{flow.Template, "[NAMESPACE/]TEMPLATE", "the tasks of all versions of a template"},
 	{flow.Namespace, "NAMESPACE", "all handlers of a namespace"},
 }
 

@@ -56,6 +56,7 @@ func TestEveryAct(t *testing.T) {
 	actsOnTasks(o)
 	actsOnWorkers(o)
 	actsOnSources(o)
+	actsOnQueues(o)
 	for _, pattern := range actsOfPages(t) {
 		if !o.done[pattern] {
 			t.Errorf("no test carries out POST %s", pattern)
@@ -175,6 +176,14 @@ func actsOnWorkers(o operator) {
 		{"cordon", "The worker gets no more"}, {"uncordon", "The worker gets steps"}} {
 		o.does("/workers/{worker}/act", "/workers/"+w.WorkerID.String()+"/act", step.want, "do", step.do)
 	}
+}
+
+func actsOnQueues(o operator) {
+	const at = "/queues/pause"
+	target := []string{"kind", "handler", "namespace", "default", "handler", "x"}
+	o.does(at, at, "It is paused", append(target, "do", "pause", "reason", "the bank is down")...)
+	o.page("/queues", "handler default/x", "the bank is down", "Resume")
+	o.does(at, at, "It is resumed", append(target, "do", "resume")...)
 }
 
 func actsOnSources(o operator) {

@@ -31,7 +31,9 @@ func (e *Engine) in(tx Tx) transaction {
 		if err := fn(u); err != nil {
 			return err
 		}
-		u.ready.leaveQueued()
+		if err := u.ready.leaveQueued(); err != nil {
+			return err
+		}
 		if err := u.save(); err != nil {
 			return err
 		}
@@ -76,7 +78,10 @@ func (e *Engine) follow(u *unit, verb string) (enter func()) {
 var errRolledBack = errors.New("the caller's transaction was rolled back")
 
 // leaveQueued leaves the steps that became ready in the queue, where polls find them after the commit.
-func (rs *readySteps) leaveQueued() {
+func (rs *readySteps) leaveQueued() error {
+	if err := rs.parkReady(); err != nil {
+		return err
+	}
 	for _, w := range rs.steps {
 		if !w.Step.OnRoute() {
 			continue
@@ -85,4 +90,5 @@ func (rs *readySteps) leaveQueued() {
 		rs.u.wake.queued[w.Step.RouteID]++
 	}
 	rs.steps = nil
+	return nil
 }

@@ -323,6 +323,12 @@ func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 		return nil, err
 	}
 	for n, w := range works {
+		switch parked, err := park(u, w.Step); {
+		case err != nil:
+			return nil, err
+		case parked:
+			continue
+		}
 		for len(slots) > 0 && !(len(out[slots[0].at]) < slots[0].capacity && u.e.fits(out[slots[0].at], w.Step.Priority)) {
 			slots = slots[1:]
 		}

@@ -14,6 +14,8 @@ type closures struct {
 	// ended has when the last pause of a target ended: limits on time count from then.
 	ended map[task.PauseTarget]task.Instant
 	next  task.Instant // when the first of held ends by itself; 0: none does
+	// templates reports that one of held is a template.
+	templates bool
 }
 
 // closuresAt sorts pauses into those that hold at a time, and those that have ended.
@@ -26,6 +28,7 @@ func closuresAt(pauses []task.Pause, now task.Instant) *closures {
 			continue
 		}
 		c.held[p.PauseTarget] = p
+		c.templates = c.templates || p.Kind == task.PauseTemplate
 		if p.Until != 0 && (c.next == 0 || p.Until < c.next) {
 			c.next = p.Until
 		}
@@ -80,15 +83,28 @@ func (e *Engine) heldUntil() task.HeldUntil {
 		if s.Queue == task.NoQueue {
 			return 0
 		}
-		r := e.catalog.routeByID(s.RouteID)
+		r, t := e.catalog.routeByID(s.RouteID), e.catalog.known(s.DefID)
+		since := task.Instant(0)
+		if t != nil && !t.Adhoc {
+			since = c.ended[templateTarget(t)]
+		}
 		switch {
+		case s.State == task.StepEnqueued && c.templatePause(t) != nil:
+			return task.Endless
 		case r == nil: // not used for long: it has no ready step
-			return 0
+			return since
 		case s.State == task.StepEnqueued && c.of(r) != nil:
 			return task.Endless
 		}
-		return c.openSince(r)
+		return max(since, c.openSince(r))
 	}
+}
+
+// known returns a template of the catalog, or nil.
+func (c *catalog) known(def int64) *task.Template {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.byDef[def]
 }
 
 // isClosed reports whether a route is closed. It is called for each step that becomes ready.

@@ -159,6 +159,15 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 				u.leases.removals = append(u.leases.removals, Removal{Offered: at[n].Offered})
 				continue
 			}
+			switch paused, err := pausedByTemplate(u, w.Step); {
+			case err != nil:
+				return err
+			case paused: // given back, and parked by the hand-off
+				if err := u.uncharged(w, task.Released, 0); err != nil {
+					return err
+				}
+				continue
+			}
 			if whose[n].toQueue {
 				if err := u.storeDispatch(w); err != nil {
 					return err

@@ -32,6 +32,9 @@ func (rs *readySteps) handOff() error {
 	if len(rs.steps) > 1 {
 		slices.SortStableFunc(rs.steps, func(a, b Work) int { return cmp.Compare(a.Step.Key, b.Step.Key) })
 	}
+	if err := rs.parkReady(); err != nil {
+		return err
+	}
 	var handOffs []handOff
 	for _, w := range rs.steps {
 		if !w.Step.OnRoute() {

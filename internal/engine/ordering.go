@@ -54,7 +54,9 @@ func (ts *turns) pass() error {
 	if _, err = ts.give(keys); err != nil {
 		return err
 	}
-	ts.u.ready.leaveQueued()
+	if err := ts.u.ready.leaveQueued(); err != nil {
+		return err
+	}
 	for _, t := range ts.released {
 		if err := ts.u.reevaluate(t); err != nil {
 			return err

@@ -36,6 +36,8 @@ type pauses struct {
 	rows    []task.Pause
 	version string
 	read    bool // rows are those of version
+
+	released released // of the loop that calls ReleasePaused
 }
 
 // PauseRequest is an operator's request for a pause.

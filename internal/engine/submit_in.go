@@ -77,7 +77,9 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 				u.cases.mustWatch(t, task.Errored)
 			}
 		}
-		u.ready.leaveQueued() // before the store continues to use the steps
+		if err := u.ready.leaveQueued(); err != nil { // before the store continues to use the steps
+			return err
+		}
 		if err := u.turns.store(); err != nil {
 			return err
 		}

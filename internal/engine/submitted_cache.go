@@ -129,7 +129,7 @@ func (g *dispatchQueue) leaseSubmitted(u *unit, h Hold, start bool) (Lease, bool
 		return Lease{}, false
 	}
 	t, err := u.e.TemplateOf(context.Background(), w.Step.DefID)
-	if err != nil || t.Unread != "" {
+	if err != nil || t.Unread != "" || u.e.TemplatePausedBy(t) != nil {
 		return Lease{}, false
 	}
 	u.observed.handed(w.Step, w.Step.WorkerNo, start)

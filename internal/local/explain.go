@@ -281,6 +281,10 @@ func (x *explainer) broken(s *task.Step, seen map[int]bool) []string {
 // The workers are those that are not dead. The position counts all steps that these workers take, not only the route of
 // this one.
 func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next string, err error) {
+	if p := x.b.engine.TemplatePausedBy(x.tpl); p != nil {
+		why, next = x.paused(s, p)
+		return why, next, nil
+	}
 	if s.Parked() {
 		why, next = x.parked(s)
 		return why, next, nil

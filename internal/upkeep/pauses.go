@@ -8,6 +8,15 @@ func (u *Upkeep) pauses() Loop {
 		Once: func(ctx context.Context) (int, bool, error) { return 0, false, u.engine.RefreshPauses(ctx) }}
 }
 
+// pauseReleases gives back what pauses of templates have parked.
+func (u *Upkeep) pauseReleases() Loop {
+	return Loop{Name: "pause_releases", Every: u.engine.Config().UpkeepInterval, ReadsOnly: true, Polite: true,
+		Once: func(ctx context.Context) (int, bool, error) {
+			n, err := u.engine.ReleasePaused(ctx, batch)
+			return n, n >= batch, err
+		}}
+}
+
 // pauseEnds stores the end of pauses that have ended by themselves.
 func (u *Upkeep) pauseEnds() Loop {
 	return Loop{Name: "pause_ends", Every: u.engine.Config().UpkeepInterval, ReadsOnly: true,

@@ -39,7 +39,8 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, l := range slices.Concat([]Loop{u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(),
 		u.staleness(),
-		u.unserved(), u.failures(), u.promotion(), u.ordering(), u.pauses(), u.pauseEnds()}, u.also) {
+		u.unserved(), u.failures(), u.promotion(), u.ordering(), u.pauses(), u.pauseEnds(),
+		u.pauseReleases()}, u.also) {
 		g.Go(func() error { return r.Run(ctx, l) })
 	}
 	g.Go(func() error { return u.timers(ctx, r) })
@@ -79,7 +80,7 @@ func (u *Upkeep) retire() {
 // RunOnce runs every loop's work until nothing is due, in a fixed order and without turns: for tests and simulations
 // with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
-	for _, l := range slices.Concat([]Loop{u.pauses(), u.pauseEnds(), u.ordering(), u.regular(),
+	for _, l := range slices.Concat([]Loop{u.pauses(), u.pauseEnds(), u.pauseReleases(), u.ordering(), u.regular(),
 		u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(),
 		u.leases(),
 		u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures()}, u.also) {

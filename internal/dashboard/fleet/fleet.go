@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/dashboard/live"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
@@ -20,6 +21,7 @@ var templates embed.FS
 type pages struct {
 	api   *tasker.Client
 	queue queueapi.Backend
+	flow  flow.Backend
 }
 
 // Permissions of viewers and operators; the API decides.
@@ -30,7 +32,7 @@ var (
 
 // Add adds the pages to a site.
 func Add(site *page.Site, api *tasker.Client) {
-	p := &pages{api: api, queue: queueapi.Of(api)}
+	p := &pages{api: api, queue: queueapi.Of(api), flow: flow.Of(api)}
 	f := site.Family(templates)
 	page.AddList(f, page.ListPage[queueapi.Route, queuePage]{
 		Page: page.Page[queuePage]{Path: "/queues", File: "queues.html", Section: "queues", Needs: reads,
@@ -43,6 +45,7 @@ func Add(site *page.Site, api *tasker.Client) {
 	page.Add(f, page.Page[workerPage]{Path: "/workers/{worker}", File: "worker.html", Section: "workers", Needs: reads,
 		Topics: []string{live.Clock}, Load: p.worker})
 	f.Act("/workers/{worker}/act", operates, p.act)
+	f.Act("/queues/pause", operates, p.pause)
 }
 
 // workerList is what the list of workers shows.

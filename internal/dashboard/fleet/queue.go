@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 	"github.com/taskerhq/tasker/internal/queueapi"
 )
@@ -16,6 +17,9 @@ type queuePage struct {
 	Routes []queueapi.Route
 	Tabs   []page.Tab
 	Pager  page.Pager
+	// Pauses are those in force, at most a page of them.
+	Pauses  []flow.Pause
+	Operate bool
 	// Unserved reports that steps wait and no worker is there to take them.
 	Unserved bool
 }
@@ -56,6 +60,11 @@ func (p *pages) queues(r *page.Request, of page.List[queueapi.Route]) (queuePage
 	if out.Stats, err = p.queue.QueueStats(r.Context(), filter); err != nil {
 		return out, err
 	}
+	pauses, err := p.flow.Pauses(r.Context(), flow.PauseFilter{Namespaces: filter.Namespaces})
+	if err != nil {
+		return out, err
+	}
+	out.Pauses, out.Operate = pauses.Pauses, r.Can(operates...)
 	for name, q := range out.Stats.Queues {
 		out.Levels = append(out.Levels, level{name, q})
 	}
@@ -66,6 +75,28 @@ func (p *pages) queues(r *page.Request, of page.List[queueapi.Route]) (queuePage
 			Here: r.Query("show") == string(s.name)})
 	}
 	return out, nil
+}
+
+// pause pauses or resumes what the form names: a handler, or whatever a pause is of.
+func (p *pages) pause(r *page.Request) (page.Done, error) {
+	target := flow.Target{Kind: flow.Kind(r.Form("kind")), Namespace: r.Form("namespace"), Handler: r.Form("handler"),
+		Template: r.Form("template")}
+	if caps := r.Form("capabilities"); caps != "" {
+		target.Capabilities = strings.Split(caps, " ")
+	}
+	done := page.Done{To: "/queues"}
+	var err error
+	switch r.Form("do") {
+	case "pause":
+		_, err = p.flow.Pause(r.Context(), flow.PauseRequest{Target: target, PausedBy: r.Name, Reason: r.Form("reason")})
+		done.Say = "It is paused: its steps wait until somebody resumes it."
+	case "resume":
+		_, err = p.flow.ResumePaused(r.Context(), flow.ResumePausedRequest{Target: target, ResumedBy: r.Name})
+		done.Say = "It is resumed."
+	default:
+		return done, page.BadField("do", "must be pause or resume")
+	}
+	return done, err
 }
 
 // routeRecord is a route as a row of CSV.

@@ -120,6 +120,8 @@ func (m *model) do(o op) error {
 			return nil, w.restart()
 		})
 		return err
+	case "pause":
+		return m.pause(o)
 	case "cancel":
 		return m.cancel(o)
 	case "act":
@@ -220,6 +222,9 @@ func (m *model) claim(id task.ID, n int, start bool) ([]engine.Lease, error) {
 		return leases, err
 	}, forgotten)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.checkPauses(leases); err != nil {
 		return nil, err
 	}
 	for _, l := range leases {
