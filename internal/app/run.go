@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
@@ -62,6 +63,8 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	if err != nil {
 		return tasker.Errorf(tasker.CodeInvalid, "db.dsn: %v", err)
 	}
+	held := ballast()
+	defer runtime.KeepAlive(held)
 	log := newLogger(cfg.Log, opts.Log)
 	// Listen first, to detect a used port without touching the store.
 	ln, err := listen(ctx, cfg.Server.Listen)

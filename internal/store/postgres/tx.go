@@ -125,11 +125,10 @@ func (t *tx) send(ctx context.Context, r request) error {
 }
 
 // commit verifies that every row is unchanged, and ends the transaction. It returns the version of the rows that it
-// wrote.
-// Version 0 means that nothing was written.
+// wrote; 0 if the cache needs none.
 func (t *tx) commit(ctx context.Context) (version uint32, err error) {
 	t.check()
-	if t.wrote && !t.guest {
+	if t.wrote && !t.guest && t.leavesRows() {
 		// the rows written have the transaction's number as their version
 		t.later(request{sql: `SELECT pg_current_xact_id()::xid`, each: func(r store.Row) error { return r.Scan(&version) }})
 	}
@@ -143,6 +142,24 @@ func (t *tx) commit(ctx context.Context) (version uint32, err error) {
 	t.pending = nil
 	err = t.conn.run(ctx, reqs) // sets version
 	return version, err
+}
+
+// leavesRows reports whether the cache may keep a row that the transaction has saved. It keeps none of settled tasks,
+// nor new ones without a lease, which are not seen here: most results and submissions do without the question.
+func (t *tx) leavesRows() bool {
+	for _, k := range t.tasks {
+		if k.saved && !k.row.State.Settled() {
+			return true
+		}
+	}
+	for _, s := range t.steps {
+		if s.saved {
+			if k := t.tasks[s.row.TaskID]; k == nil || !k.row.State.Settled() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // check makes the transaction fail if it decided on an outdated cached row without saving it. A step in a final state
