@@ -31,7 +31,7 @@ func NewPrepared(db *sql.DB) *Prepared {
 
 // query runs a query.
 func (p *Prepared) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
-	if rows, err, ran := p.queryKept(ctx, query, args); ran {
+	if rows, ran, err := p.queryKept(ctx, query, args); ran {
 		return rows, err
 	}
 	if p.again(query) {
@@ -43,15 +43,15 @@ func (p *Prepared) query(ctx context.Context, query string, args []any) (*sql.Ro
 }
 
 // queryKept runs a query that is kept. The lock keeps its statement open until it runs; its rows keep it open then.
-func (p *Prepared) queryKept(ctx context.Context, query string, args []any) (rows *sql.Rows, err error, ran bool) {
+func (p *Prepared) queryKept(ctx context.Context, query string, args []any) (rows *sql.Rows, ran bool, err error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	s, ok := p.kept[query]
 	if !ok {
-		return nil, nil, false
+		return nil, false, nil
 	}
 	rows, err = s.QueryContext(ctx, args...)
-	return rows, err, true
+	return rows, true, err
 }
 
 // again reports whether a query that is not kept was asked before, and is worth keeping.

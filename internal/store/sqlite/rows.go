@@ -55,10 +55,10 @@ func (r *rows) task(id task.ID) (task.Task, bool) {
 	return k, ok && k.ID == id
 }
 
-// putStep caches a step that has work to come, and drops any other. The context of a task with
-// a single step is dropped when the step is leased, since the worker has it.
+// putStep caches a step that has work to come, also one that waits for its parents, and drops any other. The context of
+// a task with a single step is dropped when the step is leased, since the worker has it.
 func (r *rows) putStep(s *task.Step) {
-	if s.Queue == task.NoQueue {
+	if s.Queue == task.NoQueue && s.State != task.StepPending {
 		delete(r.steps, s.ID.Seq())
 		return
 	}

@@ -47,8 +47,8 @@ func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, err
 	return families, nil
 }
 
-// stepsAt reads steps by ordinal, in ascending order. A step's rowid is that of its task plus
-// its ordinal.
+// stepsAt returns steps by ordinal, in ascending order, cached or read. A step's rowid is that of its task plus its
+// ordinal.
 func (t *tx) stepsAt(ctx context.Context, f engine.Family) ([]*task.Step, error) {
 	const query = `SELECT ` + store.StepColumns + ` FROM tasker_workflow_steps s WHERE s.id = ?`
 	ordinals := f.Ordinals
@@ -57,6 +57,10 @@ func (t *tx) stepsAt(ctx context.Context, f engine.Family) ([]*task.Step, error)
 	}
 	steps := make([]*task.Step, 0, len(ordinals))
 	for _, n := range ordinals {
+		if s, ok := t.rows.steps[f.Task.Seq()+int64(n)]; ok && s.TaskID == f.Task {
+			steps = append(steps, &s)
+			continue
+		}
 		err := t.conn.Query(ctx, query, []any{f.Task.Seq() + int64(n)}, func(row store.Row) error {
 			s, err := t.sql.ScanStep(row)
 			if err == nil && s.TaskID == f.Task { // rows past the end belong to another task
