@@ -161,9 +161,11 @@ bench-rabbitmq: build ## Run the benchmarks of dispatch, DB=postgres://... RABBI
 
 # DB=postgres://... names the server, in which schemas are made and dropped; without
 # it one is started. PEERSFLAGS='--rounds 5 --json'; -h lists them.
-bench-peers: ## Compare River, Asynq and Tasker on one PostgreSQL and one Redis
+bench-peers: ## Compare River, Asynq, a bare table and Tasker on one PostgreSQL, one Redis and SQLite
 	@cd bench && DB='$(DB)' $(GO) run . $(PEERSFLAGS)
 	@cd bench && DB='$(DB)' $(GO) run . -peers asynq,tasker-redis -tasks 20000 $(PEERSFLAGS)
+	@cd bench && DB='$(DB)' $(GO) run . -peers bare,tasker $(PEERSFLAGS)
+	@cd bench && DB='$(DB)' $(GO) run . -peers bare-sqlite,tasker-sqlite $(PEERSFLAGS)
 
 # MINUTES=60 RATE=1000 for longer; DB=postgres://... names the server, else one is started. SOAKFLAGS='--unattended'.
 MINUTES ?= 30

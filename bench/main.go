@@ -51,7 +51,7 @@ type options struct {
 
 // known are the queues that can be measured, the one that others are held against
 // first.
-var known = []string{"river", "asynq", "tasker", "tasker-redis"}
+var known = []string{"bare", "bare-sqlite", "river", "asynq", "tasker", "tasker-redis", "tasker-sqlite"}
 
 // onRedis are those that need one.
 var onRedis = []string{"asynq", "tasker-redis"}
@@ -159,6 +159,7 @@ func run(ctx context.Context, args []string, db string, stdout, stderr io.Writer
 	open := map[string]func(context.Context) (compare.Queue, error){
 		"river": openRiver(o.db, o.riverPool, log), "asynq": openAsynq(o.redis),
 		"tasker": openTasker(o.db, ""), "tasker-redis": openTasker(o.db, o.redis),
+		"bare": openBare(o.db), "bare-sqlite": openBareSQLite, "tasker-sqlite": openTaskerSQLite,
 	}
 	var peers []compare.Peer
 	for _, name := range o.peers {

@@ -18,7 +18,7 @@ func TestSideBySide(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).DSN()
 	redis := redistest.Start(t).URL()
-	for _, peers := range []string{"river,tasker", "asynq,tasker-redis"} {
+	for _, peers := range []string{"river,tasker", "asynq,tasker-redis", "bare,tasker", "bare-sqlite,tasker-sqlite"} {
 		sideBySide(t, dsn, redis, peers)
 	}
 	var left int
