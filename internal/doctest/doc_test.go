@@ -47,6 +47,14 @@ func TestPausesPage(t *testing.T) {
 	}
 }
 
+// TestSchedulesPage runs docs/schedules.md.
+func TestSchedulesPage(t *testing.T) {
+	t.Parallel()
+	if ran, _ := (script{page: "docs/schedules.md"}).run(t, serve(t)); ran != 1 {
+		t.Errorf("the page has %d blocks to run", ran)
+	}
+}
+
 // TestCurlWorker runs the worker of docs/worker-protocol.md and gives it work.
 func TestCurlWorker(t *testing.T) {
 	t.Parallel()
