@@ -56,7 +56,7 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 		Sources:       cfg.DeadLetterSources(),
 		Policies:      cfg.DeadLetterPolicies(),
 		DefaultPolicy: cfg.DefaultPolicy(), ReadBatch: cfg.DLQ.BatchSize,
-		Gone: tel.Gone, Letters: tel.Letters(),
+		Gone: tel.Gone, Letters: tel.Letters(), Firings: firings{tel.Schedules()},
 		Intaken: func(namespace, source string, of inbox.Intaken) {
 			tel.TookIn(namespace, source, of.Tasks, of.Known, of.Letters)
 		},

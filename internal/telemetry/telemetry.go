@@ -67,6 +67,7 @@ type Telemetry struct {
 
 	deliveries *Deliveries
 	letters    *Letters
+	schedules  *Schedules
 }
 
 var _ engine.Observer = (*Telemetry)(nil)
@@ -147,6 +148,9 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	}
 	if err == nil {
 		t.letters, err = newLetters(meter)
+	}
+	if err == nil {
+		t.schedules, err = newSchedules(meter)
 	}
 	if err == nil {
 		err = recordBuild(meter, opts.Version)
