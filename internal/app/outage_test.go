@@ -93,6 +93,10 @@ func (n *node) send(t *testing.T, method, path, body string) (*http.Response, st
 // "METHOD path", and how it is called with things that exist.
 func (n *node) operations(t *testing.T) map[string][2]string {
 	t.Helper()
+	n.send(t, http.MethodPost, "/v1/pauses", `{"kind":"namespace","namespace":"shop","reason":"r","paused_by":"ann"}`)
+	for _, name := range []string{"nightly", "paused", "old"} {
+		n.send(t, http.MethodPost, "/v1/schedules", `{"name":"`+name+`","cron":"@daily","task_type":"t"}`)
+	}
 	ctx := t.Context()
 	if _, err := n.RegisterTemplate(ctx, tasker.TemplateSource{YAML: "name: import\nversion: 1.0.0\nsteps:\n- {name: " +
 		"load, handler: load}\n"}); err != nil {
@@ -221,7 +225,20 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 		"POST /api/v1/workers/{id}/result":   {pool + "/result", `{` + mine + `,"status":"completed"}`},
 		"POST /api/v1/workers/{id}/heartbeat": {pool + "/heartbeat",
 			`{"current_tasks":["` + receipt.TaskUUID.String() + `"]}`},
-		"GET /health/ready": {"/health/ready", ""},
+		"GET /v1/pauses":                               {"/v1/pauses", ""},
+		"POST /v1/pauses":                              {"/v1/pauses", `{"kind":"handler","handler":"none","reason":"down","paused_by":"ann"}`},
+		"POST /v1/pauses/resume":                       {"/v1/pauses/resume", `{"kind":"namespace","namespace":"shop"}`},
+		"GET /v1/schedules":                            {"/v1/schedules", ""},
+		"POST /v1/schedules":                           {"/v1/schedules", `{"name":"new","cron":"@daily","task_type":"t"}`},
+		"GET /v1/schedules/{namespace}/{name}":         {"/v1/schedules/default/nightly", ""},
+		"GET /v1/schedules/{namespace}/{name}/firings": {"/v1/schedules/default/nightly/firings", ""},
+		"POST /v1/schedules/{namespace}/{name}/pause":  {"/v1/schedules/default/nightly/pause", ""},
+		"POST /v1/schedules/{namespace}/{name}/resume": {"/v1/schedules/default/paused/resume", ""},
+		"POST /v1/schedules/{namespace}/{name}/run":    {"/v1/schedules/default/nightly/run", ""},
+		"POST /v1/schedules/{namespace}/{name}/backfill": {"/v1/schedules/default/nightly/backfill",
+			`{"from":"2026-01-01T00:00:00Z","until":"2026-01-02T00:00:00Z"}`},
+		"DELETE /v1/schedules/{namespace}/{name}": {"/v1/schedules/default/old", ""},
+		"GET /health/ready":                       {"/health/ready", ""},
 	})
 }
 
