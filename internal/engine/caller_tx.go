@@ -79,6 +79,11 @@ var errRolledBack = errors.New("the caller's transaction was rolled back")
 
 // leaveQueued leaves the steps that became ready in the queue, where polls find them after the commit.
 func (rs *readySteps) leaveQueued() error {
+	if len(rs.gates.entering) > 0 {
+		if err := rs.gates.enter(); err != nil {
+			return err
+		}
+	}
 	if err := rs.parkReady(); err != nil {
 		return err
 	}

@@ -72,6 +72,7 @@ type Engine struct {
 
 	occupancy occupancy
 	waiters   *waiters
+	limits    limits
 
 	lifecycles lifecycles
 
@@ -85,6 +86,7 @@ type Engine struct {
 	settles    *coalesce.Group[[]Result, []Answer]
 	heartbeats *coalesce.Group[leaseCall, []LeaseAnswer]
 	turns      *coalesce.Group[struct{}, struct{}]
+	admits     *coalesce.Group[struct{}, struct{}]
 }
 
 // domains are the roles for the rows that an Engine keeps next to tasks and steps.
@@ -107,6 +109,8 @@ type domains struct {
 	sessionStore  SessionStore
 	orderingStore OrderingStore
 	pauseStore    PauseStore
+	gateRows      GateRows
+	gateReads     GateReads
 
 	groupRows GroupRows
 
@@ -115,7 +119,7 @@ type domains struct {
 
 // domainsOf takes the roles from a database once, so that verbs need no calls to reach them.
 func domainsOf(db Database) domains {
-	cases, queues := db.CaseStore(), db.QueueStore()
+	cases, queues, gates := db.CaseStore(), db.QueueStore(), db.GateStore()
 	return domains{
 		caseRows: cases, caseReader: cases, caseCounter: cases, caseRetention: cases, evidences: cases,
 		queueCounts: queues, queuePlaces: queues,
@@ -124,6 +128,8 @@ func domainsOf(db Database) domains {
 		sessionStore:   db.SessionStore(),
 		orderingStore:  db.OrderingStore(),
 		pauseStore:     db.PauseStore(),
+		gateRows:       gates,
+		gateReads:      gates,
 		groupRows:      db.GroupRows(),
 		settingsKeeper: db,
 	}
@@ -233,6 +239,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.workerChanges = coalesce.New(callers, 1, e.runChanges)
 	e.submits = coalesce.New(callers, 1, e.runSubmits)
 	e.turns = coalesce.New(callers, 1, e.giveTurns)
+	e.admits = coalesce.New(callers, 1, e.admitAll)
 	e.claims = coalesce.New(callers, 1, e.runClaims)
 	e.starts = coalesce.New(callers, 1, e.runStarts)
 	e.settles = coalesce.New(callers, 1, e.runSettles)

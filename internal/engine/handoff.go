@@ -13,6 +13,7 @@ type readySteps struct {
 	u *unit
 
 	steps   []Work
+	gates   gates          // steps that limits may hold back
 	pollers []*poller      // waiting polls that the unit serves
 	vacant  map[int64]bool // routes already checked: no step was ready there before
 
@@ -29,6 +30,11 @@ type readySteps struct {
 // unit's steps are handed out lowest key first. A step that finds no poller is counted in
 // wake.queued, by which the commit wakes pollers to look for it.
 func (rs *readySteps) handOff() error {
+	if len(rs.gates.entering) > 0 {
+		if err := rs.gates.enter(); err != nil {
+			return err
+		}
+	}
 	if len(rs.steps) > 1 {
 		slices.SortStableFunc(rs.steps, func(a, b Work) int { return cmp.Compare(a.Step.Key, b.Step.Key) })
 	}

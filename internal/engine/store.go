@@ -23,6 +23,7 @@ type Database interface {
 	SessionStore() SessionStore
 	OrderingStore() OrderingStore
 	PauseStore() PauseStore
+	GateStore() GateStore
 	GroupRows() GroupRows
 	ExpiryStore() ExpiryStore
 }

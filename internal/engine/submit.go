@@ -273,6 +273,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 	t := &task.Task{ID: id, DefID: d.template.DefID, State: task.Pending, Priority: d.priority, Context: d.in.Context,
 		CreatedAt: u.now, StateAt: u.now, RunAt: d.in.RunAt, IdempotencyKey: d.in.IdempotencyKey,
 		CorrelationID: d.in.CorrelationID, Meta: d.in.Meta}
+	t.Meta.Limited = d.template.Limited
 	if t.Meta.OrderingKey != "" {
 		u.turns.wait(t, d.template.Namespace)
 	}
@@ -331,6 +332,9 @@ func (b *builder) begin(t *task.Task, s *task.Step) error {
 		b.u.wake.dueAt(t.RunAt)
 		return nil
 	}
-	b.u.ready.steps = append(b.u.ready.steps, Work{s, t})
-	return s.Enqueue(b.u.now, b.u.order)
+	if err := s.Enqueue(b.u.now, b.u.order); err != nil {
+		return err
+	}
+	b.u.becameReady(Work{s, t})
+	return nil
 }

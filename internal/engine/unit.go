@@ -45,7 +45,7 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	u.records.u, u.breakers.u = u, u
 	u.cases = caseChanges{u: u, forcedErrors: map[*task.Task]struct{}{}, groups: groupChanges{u: u}}
 	u.ready = readySteps{u: u, vacant: map[int64]bool{}}
-	u.leases.u, u.turns.u = u, u
+	u.leases.u, u.turns.u, u.ready.gates.u = u, u, u
 	u.wake.queued, u.wake.count = map[int64]int{}, e.occupancy.counts.Load()
 	u.observed = observed{u: u, commit: e.newCommit()}
 	e.queue.attach(u)
@@ -76,12 +76,24 @@ func (u *unit) moved(w Work, from task.StepState) {
 	}
 	u.observed.moved(w, from)
 	u.rows.changedTask(w.Task)
+	if w.Task.Meta.Limited || w.Task.Meta.Gated {
+		u.ready.gates.left(w, from)
+	}
 	switch {
 	case w.Step.State == task.StepEnqueued:
-		u.ready.steps = append(u.ready.steps, w)
+		u.becameReady(w)
 	case w.Step.Queue == task.Timers:
 		u.wake.dueAt(task.Instant(w.Step.Key))
 	}
+}
+
+// becameReady takes a step that has become ready to the gates of its limits, if there may be some, else to its route.
+func (u *unit) becameReady(w Work) {
+	if u.ready.gates.concerns(w.Task) {
+		u.ready.gates.entering = append(u.ready.gates.entering, w)
+		return
+	}
+	u.ready.steps = append(u.ready.steps, w)
 }
 
 // satisfied releases the dependants of a step that has just become complete or resolved manually: each has one open
@@ -184,6 +196,9 @@ func (u *unit) save() error {
 		}
 	}
 	if err := u.cases.save(); err != nil {
+		return err
+	}
+	if err := u.ready.gates.save(); err != nil {
 		return err
 	}
 	return u.records.save()

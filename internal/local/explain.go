@@ -286,8 +286,7 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 		return why, next, nil
 	}
 	if s.Parked() {
-		why, next = x.parked(s)
-		return why, next, nil
+		return x.parked(ctx, s)
 	}
 	route, err := x.b.engine.RouteOf(ctx, s.RouteID)
 	if err != nil {

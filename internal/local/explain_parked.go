@@ -1,17 +1,67 @@
 package local
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // parked explains a step that is ready and held back.
-func (x *explainer) parked(s *task.Step) (why, next string) {
-	if _, ofTemplate := task.TemplateOf(s.Queue); ofTemplate {
-		return fmt.Sprintf("It has been ready since %s. The pause of its template has ended.", clock(s.ReadyAt)),
-			"It returns to its queue automatically, within seconds."
+func (x *explainer) parked(ctx context.Context, s *task.Step) (why, next string, err error) {
+	since := "It has been ready since " + clock(s.ReadyAt)
+	wait, err := x.b.engine.GateWaitOf(ctx, s)
+	switch {
+	case err != nil:
+		return "", "", ToError(err)
+	case wait == nil && ofPause(s):
+		return since + ". The pause of its template has ended.",
+			"It returns to its queue automatically, within seconds.", nil
+	case wait == nil:
+		return since + ", and is held back.", "It goes to its queue automatically when nothing holds it back.", nil
+	case wait.Name == "":
+		return since + ", and a limit is about to look at it.", "It passes automatically.", nil
 	}
-	return fmt.Sprintf("It has been ready since %s, and is held back.", clock(s.ReadyAt)),
-		"It goes to its queue automatically when nothing holds it back."
+	why = since + " and waits at the limit " + wait.Name
+	if wait.Key != "" {
+		why += fmt.Sprintf(", key %q", wait.Key)
+	}
+	before := ""
+	if wait.Before > 0 {
+		before = ", with " + wording.Count(wait.Before, "step") + " before it"
+	}
+	if wait.Permits > 0 {
+		return why + fmt.Sprintf(": %d of %s in use%s%s.", wait.Held, wording.Count(wait.Permits, "permit"), holders(wait),
+			before), "It passes automatically when a permit is free and it is first.", nil
+	}
+	why += fmt.Sprintf(" (%s)%s", wait.Rate, before)
+	if wait.NextAt > x.now {
+		why += fmt.Sprintf("; the next step passes at %s, in %s", clock(wait.NextAt), x.until(wait.NextAt))
+	}
+	return why + ".", "It passes automatically when the rate allows it.", nil
+}
+
+// holders names tasks that hold the permits.
+func holders(w *engine.GateWait) string {
+	if len(w.Holders) == 0 {
+		return ""
+	}
+	names := make([]string, len(w.Holders))
+	for i, id := range w.Holders {
+		names[i] = toUUID(id).String()
+	}
+	s := ", by task " + strings.Join(names, " and task ")
+	if w.Held > len(names) {
+		s += " and others"
+	}
+	return s
+}
+
+// ofPause reports whether a step stands in the queue of a pause.
+func ofPause(s *task.Step) bool {
+	_, paused := task.TemplateOf(s.Queue)
+	return paused
 }

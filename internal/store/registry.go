@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/limit"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -21,6 +22,8 @@ type templateBody struct {
 	DispatchTTL time.Duration   `json:"dispatch_ttl,omitempty"`
 	Steps       []stepBody      `json:"steps"`
 	Sensitive   []string        `json:"sensitive,omitempty"`
+	Concurrency *limit.Spec     `json:"concurrency,omitempty"`
+	RateLimit   *limit.Spec     `json:"rate_limit,omitempty"`
 }
 
 // stepBody is the part of a step in a templateBody. The names are stored: a renamed field needs
@@ -36,16 +39,18 @@ type stepBody struct {
 	Capabilities   []string        `json:"capabilities,omitempty"`
 	Priority       *int            `json:"priority,omitempty"`
 	DispatchTTL    time.Duration   `json:"dispatch_ttl,omitempty"`
+	Concurrency    *limit.Spec     `json:"concurrency,omitempty"`
+	RateLimit      *limit.Spec     `json:"rate_limit,omitempty"`
 }
 
 // encodeTemplate returns the body of a template as JSON.
 // Links between steps are left out: decodeTemplate computes them again.
 func encodeTemplate(t *task.Template) (any, error) {
 	b := templateBody{Description: t.Description, Priority: t.Priority, InputSchema: t.InputSchema, Lifecycle: t.Lifecycle,
-		DispatchTTL: t.DispatchTTL, Sensitive: t.Sensitive}
+		DispatchTTL: t.DispatchTTL, Sensitive: t.Sensitive, Concurrency: t.Concurrency, RateLimit: t.RateLimit}
 	for _, s := range t.Steps {
 		b.Steps = append(b.Steps, stepBody{s.Name, s.Description, s.Handler, s.Initialization, s.Dependencies, s.Retry,
-			s.Timeout, s.Capabilities, s.Priority, s.DispatchTTL})
+			s.Timeout, s.Capabilities, s.Priority, s.DispatchTTL, s.Concurrency, s.RateLimit})
 	}
 	return jsonText(b)
 }
@@ -60,11 +65,12 @@ func decodeTemplate(t *task.Template, body JSON) error {
 	}
 	t.Description, t.Priority, t.InputSchema, t.Lifecycle = b.Description, b.Priority, b.InputSchema, b.Lifecycle
 	t.DispatchTTL, t.Sensitive = b.DispatchTTL, b.Sensitive
+	t.Concurrency, t.RateLimit = b.Concurrency, b.RateLimit
 	for _, s := range b.Steps {
 		t.Steps = append(t.Steps, task.StepSpec{Name: s.Name, Description: s.Description, Handler: s.Handler,
 			Initialization: s.Initialization,
 			Dependencies:   s.Dependencies, Retry: s.Retry, Timeout: s.Timeout, Capabilities: s.Capabilities,
-			Priority: s.Priority, DispatchTTL: s.DispatchTTL})
+			Priority: s.Priority, DispatchTTL: s.DispatchTTL, Concurrency: s.Concurrency, RateLimit: s.RateLimit})
 	}
 	// steps in a cycle never run, and their tasks get a case; no other fault is accepted
 	if faults := t.Link(); len(faults) > 0 && faults[0].Message != t.Cycle {

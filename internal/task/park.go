@@ -10,31 +10,29 @@ import "time"
 // own.
 const (
 	parkedTemplates int64 = -1 << 40
-	parkedLimits    int64 = -2 << 40
-	// maxHolder bounds the numbers of holders, so that ranges do not meet.
-	maxHolder int64 = 1<<40 - 1
+	parkedLimits    int64 = -1 << 62
+	// The largest numbers of holders, so that ranges do not meet. Those of limits are hashes.
+	maxTemplate int64 = 1<<61 - 1
+	maxLimit    int64 = 1<<61 - 1
 )
 
 // ParkedTemplate is the queue of the parked steps of a template.
-func ParkedTemplate(def int64) int64 { return parkedTemplates - holder(def) }
+func ParkedTemplate(def int64) int64 { return parkedTemplates - min(max(def, 1), maxTemplate) }
 
-// ParkedLimit is the queue of the steps that a limit holds back.
-func ParkedLimit(id int64) int64 { return parkedLimits - holder(id) }
+// ParkedLimit is the queue of the steps that wait at the gate of a limit.
+func ParkedLimit(gate int64) int64 { return parkedLimits - min(max(gate, 1), maxLimit) }
 
-// LimitOf returns the number of the limit whose queue it is; false for another queue.
+// LimitOf returns the number of the gate whose queue it is; false for another queue.
 func LimitOf(queue int64) (int64, bool) {
 	id := parkedLimits - queue
-	return id, id > 0 && id <= maxHolder
+	return id, id > 0 && id <= maxLimit
 }
 
 // TemplateOf returns the number of the template whose queue of parked steps it is; false for another queue.
 func TemplateOf(queue int64) (int64, bool) {
 	id := parkedTemplates - queue
-	return id, id > 0 && id <= maxHolder
+	return id, id > 0 && id <= maxTemplate
 }
-
-// holder makes sure that a number has a place in its range: 10 of them a second reach its end after 3,000 years.
-func holder(id int64) int64 { return min(max(id, 1), maxHolder) }
 
 // ParkingQueue reports whether a number is that of a queue of parked steps.
 func ParkingQueue(queue int64) bool { return queue < parkedTemplates }

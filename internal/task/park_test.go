@@ -12,7 +12,7 @@ import (
 func TestParkingQueues(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		id := rapid.Int64Range(1, 1<<40-1).Draw(t, "id")
+		id := rapid.Int64Range(1, 1<<61-1).Draw(t, "id")
 		limit, paused := task.ParkedLimit(id), task.ParkedTemplate(id)
 		if got, ok := task.LimitOf(limit); !ok || got != id {
 			t.Errorf("the queue of limit %d belongs to %d, %t", id, got, ok)

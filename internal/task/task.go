@@ -57,6 +57,10 @@ type Meta struct {
 	// the task waits for its turn.
 	OrderingKey string `json:"ordering_key,omitempty"`
 	Held        bool   `json:"held,omitempty"`
+	// Limited: limits of the template apply to some steps of the task. Gated: those of operators have applied. Steps of
+	// other tasks have no permits.
+	Limited bool `json:"limited,omitempty"`
+	Gated   bool `json:"gated,omitempty"`
 	// Intake is the message that the task was made of; nil for a task that was submitted.
 	Intake *Intake `json:"intake,omitempty"`
 	// Schedule is the firing that submitted the task; nil for any other task.
@@ -102,13 +106,14 @@ func (c CaseMark) Kept() bool { return c == HasPending || c == HasClosed }
 // Changed reports whether Meta may differ from its value at submission.
 func (m Meta) Changed() bool {
 	return m.CancelReason != "" || m.CancelledBy != "" || m.Case != "" || m.Replays > 0 || m.ContextEdits > 0 ||
-		m.OrderingKey != ""
+		m.OrderingKey != "" || m.Gated
 }
 
 // Empty reports whether there is nothing to store.
 func (m Meta) Empty() bool {
 	return len(m.Tags) == 0 && m.ParentCorrelationID == "" && m.Initiator == "" && m.SourceSystem == "" &&
-		m.Reason == "" && m.TraceParent == "" && m.Estimate == 0 && m.Priority == "" && m.Intake == nil && !m.Changed()
+		m.Reason == "" && m.TraceParent == "" && m.Estimate == 0 && m.Priority == "" && m.Intake == nil &&
+		!m.Limited && !m.Changed()
 }
 
 // Moved counts a step's change of state, while no step is due. It returns the previous state of the task if that

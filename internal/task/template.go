@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/limit"
 )
 
 // Template is one immutable version of a workflow; with Adhoc, it is the single step of a task submitted by handler
@@ -27,6 +29,9 @@ type Template struct {
 	// Sensitive are JSON pointers into the context of a task: the values that only some keys may see. A segment * matches
 	// every member and element.
 	Sensitive []string
+	// Concurrency and RateLimit are those of the steps without one of their own; nil without a limit.
+	Concurrency *limit.Spec
+	RateLimit   *limit.Spec
 	// Source is the registered document, Fingerprint the SHA-256 (hex) of its canonical content.
 	Source      string
 	Fingerprint string
@@ -35,6 +40,8 @@ type Template struct {
 	// Cycle names the steps that wait for each other, "" without any; Link sets it. Registration refuses a template
 	// with a cycle, but the store may contain one from another source.
 	Cycle string
+	// Limited: a step has gates. Link sets it.
+	Limited bool
 	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
@@ -61,7 +68,11 @@ type StepSpec struct {
 	// DispatchTTL is how long the step may wait in the queue of a worker to which it was dispatched. 0 means that of the
 	// template.
 	DispatchTTL time.Duration
+	Concurrency *limit.Spec
+	RateLimit   *limit.Spec
 
+	// Gates are those of the limits that apply to the step, in the order in which it passes them; Link sets them.
+	Gates []limit.Gate
 	// Parents and Children are the dependencies as indexes into Steps, in both directions; Link sets them.
 	Parents  []int
 	Children []int
@@ -117,6 +128,7 @@ func (t *Template) Link() []GraphError {
 			t.Steps[p].Children = append(t.Steps[p].Children, i)
 		}
 	}
+	t.linkGates()
 	circles := t.cycles()
 	t.Cycle = ""
 	if len(circles) > 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/limit"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -22,6 +23,8 @@ type body struct {
 	Steps       []step          `json:"steps"`
 	DispatchTTL time.Duration   `json:"dispatch_ttl,omitempty"`
 	Sensitive   []string        `json:"sensitive,omitempty"`
+	Concurrency *limit.Spec     `json:"concurrency,omitempty"`
+	RateLimit   *limit.Spec     `json:"rate_limit,omitempty"`
 }
 
 // lifecycle is task.Lifecycle in JSON; durations are in nanoseconds.
@@ -44,6 +47,8 @@ type step struct {
 	Capabilities   []string        `json:"required_capabilities,omitempty"`
 	Priority       *int            `json:"priority,omitempty"`
 	DispatchTTL    time.Duration   `json:"dispatch_ttl,omitempty"`
+	Concurrency    *limit.Spec     `json:"concurrency,omitempty"`
+	RateLimit      *limit.Spec     `json:"rate_limit,omitempty"`
 }
 
 // retry is task.Retry in JSON.
@@ -68,7 +73,7 @@ func bodyOf(t *task.Template) body {
 	b := body{
 		Namespace: t.Namespace, Name: t.Name, Version: t.Version, Adhoc: t.Adhoc, Description: t.Description,
 		Priority: t.Priority, InputSchema: t.InputSchema, Steps: make([]step, 0, len(t.Steps)),
-		DispatchTTL: t.DispatchTTL, Sensitive: t.Sensitive,
+		DispatchTTL: t.DispatchTTL, Sensitive: t.Sensitive, Concurrency: t.Concurrency, RateLimit: t.RateLimit,
 	}
 	if t.Lifecycle != (task.Lifecycle{}) {
 		l := lifecycle(t.Lifecycle)
@@ -78,7 +83,7 @@ func bodyOf(t *task.Template) body {
 		b.Steps = append(b.Steps, step{
 			Name: s.Name, Description: s.Description, Handler: s.Handler, Initialization: s.Initialization,
 			Dependencies: s.Dependencies, Retry: retry(s.Retry), Timeout: s.Timeout, Capabilities: s.Capabilities,
-			Priority: s.Priority, DispatchTTL: s.DispatchTTL,
+			Priority: s.Priority, DispatchTTL: s.DispatchTTL, Concurrency: s.Concurrency, RateLimit: s.RateLimit,
 		})
 	}
 	return b

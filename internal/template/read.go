@@ -77,7 +77,8 @@ func (r *reader) tree(src []byte) *document.Node {
 func (r *reader) template(root *document.Node) *task.Template {
 	// The order of the getters is that of the problems with equal places only: err sorts them.
 	f, ok := r.open(root, "a template", "name", "namespace_name", "version", "description", "priority",
-		"input_schema", "metadata", "lifecycle", "dispatch_ttl_ms", "sensitive", "steps")
+		"input_schema", "metadata", "lifecycle", "dispatch_ttl_ms", "sensitive",
+		"concurrency", "rate_limit", "steps")
 	if !ok {
 		return nil
 	}
@@ -91,6 +92,8 @@ func (r *reader) template(root *document.Node) *task.Template {
 		Lifecycle:   r.lifecycle(f.get("lifecycle")),
 		DispatchTTL: f.dispatchTTL(),
 		Sensitive:   f.sensitive(),
+		Concurrency: r.concurrency(f.get("concurrency")),
+		RateLimit:   r.rateLimit(f.get("rate_limit")),
 	}
 	if v := f.get("namespace_name"); v != nil {
 		t.Namespace = f.name("namespace_name", v, MaxName)

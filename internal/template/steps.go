@@ -51,7 +51,7 @@ type places struct {
 func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 	at := places{name: item.At}
 	f, ok := r.open(item, "a step", "name", "description", "handler", "dependencies", "retry",
-		"timeout_seconds", "required_capabilities", "priority", "dispatch_ttl_ms")
+		"timeout_seconds", "required_capabilities", "priority", "dispatch_ttl_ms", "concurrency", "rate_limit")
 	if !ok {
 		r.priorities = append(r.priorities, "")
 		return task.StepSpec{}, at
@@ -67,6 +67,8 @@ func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 		Capabilities: r.capabilities(f),
 		Priority:     r.priority(f),
 		DispatchTTL:  f.dispatchTTL(),
+		Concurrency:  r.concurrency(f.get("concurrency")),
+		RateLimit:    r.rateLimit(f.get("rate_limit")),
 	}
 	s.Handler, s.Initialization = r.handler(f)
 	for _, v := range f.list("dependencies") {

@@ -11,6 +11,9 @@ import (
 // It also sends the next due time to Engine.NextDue.
 func (u *Upkeep) fire(ctx context.Context) (int, bool, error) {
 	n, err := u.engine.FireTimers(ctx, batch)
+	if err == nil && u.engine.Paced() {
+		err = u.engine.AdmitAll(ctx) // a rate may let the next step pass now
+	}
 	return n, n == batch, err
 }
 

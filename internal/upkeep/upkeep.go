@@ -40,7 +40,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	for _, l := range slices.Concat([]Loop{u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(),
 		u.staleness(),
 		u.unserved(), u.failures(), u.promotion(), u.ordering(), u.pauses(), u.pauseEnds(),
-		u.pauseReleases()}, u.also) {
+		u.pauseReleases(), u.limits(), u.permits()}, u.also) {
 		g.Go(func() error { return r.Run(ctx, l) })
 	}
 	g.Go(func() error { return u.timers(ctx, r) })
@@ -81,9 +81,11 @@ func (u *Upkeep) retire() {
 // with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
 	for _, l := range slices.Concat([]Loop{u.pauses(), u.pauseEnds(), u.pauseReleases(), u.ordering(), u.regular(),
+		u.limits(),
 		u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(),
 		u.leases(),
-		u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures()}, u.also) {
+		u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures(),
+		u.permits()}, u.also) {
 		for more := true; more; {
 			var err error
 			if _, more, err = l.Once(ctx); err != nil {

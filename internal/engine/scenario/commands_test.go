@@ -80,7 +80,7 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		return nil, badScript("unknown command")
 	}
 	out, err := command(a)
-	return out, firstError(err, a.unknown())
+	return out, firstError(err, a.unknown(), in.admit())
 }
 
 // begun opens the world with the first command that is about it.

@@ -24,10 +24,13 @@ type state struct {
 	notes     map[string]string
 	heads     map[engine.OrderingKey]task.ID
 	waits     map[task.ID]waiting
+	gates     map[int64]engine.Gate
+	permits   map[engine.Permit]struct{}
+	signals   map[int64]engine.Gate     // in the order in which they were made
 	sessions  map[string]engine.Session // by hash
 	pauses    map[task.PauseTarget]task.Pause
 	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
-	lastWorker, lastAct map[string]int64
+	lastWorker, lastAct, lastSignal map[string]int64
 
 	// Derived from the rows by setTask and setStep.
 	taskOrder []task.ID
@@ -59,6 +62,10 @@ func newState() *state {
 		notes:      map[string]string{},
 		heads:      map[engine.OrderingKey]task.ID{},
 		waits:      map[task.ID]waiting{},
+		gates:      map[int64]engine.Gate{},
+		permits:    map[engine.Permit]struct{}{},
+		signals:    map[int64]engine.Gate{},
+		lastSignal: map[string]int64{},
 		sessions:   map[string]engine.Session{},
 		pauses:     map[task.PauseTarget]task.Pause{},
 		lastWorker: map[string]int64{},

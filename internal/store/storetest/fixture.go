@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/limit"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -52,7 +53,8 @@ func diamond(namespace, name, version string) *task.Template {
 		Priority: &high, InputSchema: []byte(`{"type":"object"}`),
 		Lifecycle: task.Lifecycle{MaxWaitingForDependencies: time.Hour, MaxWaitingForRetry: 2 * time.Hour,
 			MaxStepsInProcess: 3 * time.Hour, MaxDuration: 4 * time.Hour}, DispatchTTL: 90 * time.Second,
-		Source: "name: " + name, Fingerprint: "f00d" + version, CreatedAt: time.Date(2026, 2, 1, 0, 0, 0, 1000, time.UTC),
+		Concurrency: &limit.Spec{Key: "{{a.b}}", Permits: 3},
+		Source:      "name: " + name, Fingerprint: "f00d" + version, CreatedAt: time.Date(2026, 2, 1, 0, 0, 0, 1000, time.UTC),
 		Steps: []task.StepSpec{
 			{Name: "start", Handler: "a", Description: "first", Initialization: []byte(`{"n":1}`), Retry: task.DefaultRetry(),
 				Timeout: 30 * time.Second},
@@ -60,7 +62,8 @@ func diamond(namespace, name, version string) *task.Template {
 				Backoff: task.BackoffLinear, Base: 1500 * time.Millisecond, Max: time.Minute, Jitter: 0.25, BaseSaid: true,
 				JitterSaid: true}},
 			{Name: "right", Handler: "c", Dependencies: []string{"start"}, Priority: &high,
-				DispatchTTL: 1500 * time.Millisecond},
+				DispatchTTL: 1500 * time.Millisecond,
+				RateLimit:   &limit.Spec{Rate: limit.Rate{Count: 2, Per: time.Minute, Burst: 5}}},
 			{Name: "end", Handler: "a", Dependencies: []string{"left", "right"}, Capabilities: []string{"gpu", "net"}},
 		}}
 	t.Link()

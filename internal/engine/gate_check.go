@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// gateCheck is how far the check of gates and permits has come.
+type gateCheck struct {
+	mu     sync.Mutex
+	gate   int64
+	permit Permit
+	idle   int64
+}
+
+// GateRepairs is what one batch of CheckGates found.
+type GateRepairs struct {
+	Stray   int // permits of steps that cannot hold any; they were freed
+	Stalled int // gates with room at which steps waited; they are looked at again
+}
+
+// CheckGates compares permits and gates with the steps, up to limit of each at a time, and deletes gates that nothing
+// uses. It frees permits whose steps have ended in a way that the engine did not see, such as an SQL function, and
+// looks again at gates whose first step was locked by a caller's transaction. more is false when all were checked.
+func (e *Engine) CheckGates(ctx context.Context, limit int) (found GateRepairs, more bool, err error) {
+	c := &e.limits.check
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stalled, gate, err := e.gateReads.StalledGates(ctx, c.gate, limit)
+	if err != nil {
+		return found, false, fmt.Errorf("look for gates with room: %w", err)
+	}
+	stray, permit, err := e.gateReads.StrayPermits(ctx, c.permit, limit)
+	if err != nil {
+		return found, false, fmt.Errorf("look for stray permits: %w", err)
+	}
+	idle := int64(0)
+	err = e.write(ctx, "check_gates", func(u *unit) (err error) {
+		found = GateRepairs{}
+		for _, no := range stalled {
+			u.ready.gates.signal(Gate{No: no})
+		}
+		found.Stalled = len(stalled)
+		if found.Stray, err = u.freeStray(stray); err != nil {
+			return err
+		}
+		idle, err = e.gateRows.DropIdle(u.ctx, u.tx, u.now, c.idle, limit)
+		return err
+	})
+	if err != nil {
+		return GateRepairs{}, false, fmt.Errorf("repair gates: %w", err)
+	}
+	c.gate, c.permit, c.idle = gate, permit, idle
+	return found, gate != 0 || idle != 0 || permit != (Permit{}), nil
+}
+
+// freeStray frees the permits of steps that still cannot hold any, and returns their number.
+func (u *unit) freeStray(stray []Permit) (n int, err error) {
+	if len(stray) == 0 {
+		return 0, nil
+	}
+	ids := make([]task.ID, len(stray))
+	for i, p := range stray {
+		ids[i] = p.Step
+	}
+	works, err := u.rows.load(ids)
+	if err != nil {
+		return 0, err
+	}
+	for i, w := range works {
+		if w.Step == nil || w.Step.State != task.StepEnqueued && !w.Step.State.Leased() {
+			u.ready.gates.freed = append(u.ready.gates.freed, ids[i])
+			n++
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// GateWait is what a step waits for that a limit holds back.
+type GateWait struct {
+	Gate
+	Held    int       // permits in use
+	Holders []task.ID // tasks with a permit, up to HoldersShown
+	Before  int       // steps that come before this one, up to TurnsCounted
+}
+
+// HoldersShown is the largest number of holders of permits that a GateWait names.
+const HoldersShown = 3
+
+// GateWaitOf returns what a parked step waits for; nil for a step that no limit holds back.
+func (e *Engine) GateWaitOf(ctx context.Context, s *task.Step) (*GateWait, error) {
+	no, at := task.LimitOf(s.Queue)
+	if !at || !s.Parked() {
+		return nil, nil
+	}
+	w, err := e.gateWait(ctx, no, s)
+	if err != nil {
+		return nil, fmt.Errorf("look at what step %s waits for: %w", s.ID, err)
+	}
+	return w, nil
+}
+
+func (e *Engine) gateWait(ctx context.Context, no int64, s *task.Step) (*GateWait, error) {
+	views, err := e.gateReads.ListGates(ctx, GateFilter{Behind: no - 1, Limit: 1, Counted: 1})
+	if err != nil || len(views) == 0 || views[0].No != no { // nobody has looked at the gate yet
+		return &GateWait{Gate: Gate{No: no}}, err
+	}
+	w := &GateWait{Gate: views[0].Gate, Held: views[0].Held}
+	if w.Holders, err = e.gateReads.Holders(ctx, no, HoldersShown); err != nil {
+		return nil, err
+	}
+	w.Before, err = e.queuePlaces.Depth(ctx, s.Queue, s.Key, s.ID, TurnsCounted)
+	return w, err
+}

@@ -1,0 +1,161 @@
+package limit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A key is a text with places for values of a task's context: "{{customer}}", "{{order.region}}/{{items.0.sku}}". A
+// step counts under the text that its context gives.
+const (
+	// MaxKey bounds a key as written, in bytes.
+	MaxKey = 256
+	// MaxValue bounds a key as it is stored, in bytes. A longer one is cut, and ends with its hash.
+	MaxValue = 200
+	// maxPlaces bounds the places of a key.
+	maxPlaces = 8
+	// None stands for a value that is missing or null: all steps without one share it.
+	None = "none"
+)
+
+// Key is a parsed key: texts and paths by turns, beginning and ending with a text.
+type Key struct {
+	Texts []string
+	Paths [][]string
+}
+
+// ParseKey reads a key as written.
+func ParseKey(s string) (Key, error) {
+	var k Key
+	switch {
+	case len(s) > MaxKey:
+		return k, fmt.Errorf("has %d bytes; at most %d are allowed", len(s), MaxKey)
+	case !utf8.ValidString(s):
+		return k, fmt.Errorf("is not UTF-8")
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return k, fmt.Errorf("must not contain control characters")
+	}
+	for {
+		text, rest, found := strings.Cut(s, "{{")
+		if strings.Contains(text, "}}") {
+			return k, fmt.Errorf("has }} without {{")
+		}
+		k.Texts = append(k.Texts, text)
+		if !found {
+			return k, nil
+		}
+		inner, after, closed := strings.Cut(rest, "}}")
+		path := strings.Split(strings.TrimSpace(inner), ".")
+		switch {
+		case !closed:
+			return k, fmt.Errorf("has {{ without }}")
+		case len(k.Paths) == maxPlaces:
+			return k, fmt.Errorf("has more than %d places", maxPlaces)
+		}
+		for _, name := range path {
+			if name == "" || strings.ContainsAny(name, "{} ") {
+				return k, fmt.Errorf("{{%s}} is not a path like customer or order.customer_id", inner)
+			}
+		}
+		k.Paths = append(k.Paths, path)
+		s = after
+	}
+}
+
+// Constant reports whether the key has no place: all steps share it.
+func (k Key) Constant() bool { return len(k.Paths) == 0 }
+
+// Of returns the text under which a task counts: that of its key with the values of its context. A key of a single
+// place says whose value it is: customer=42.
+func (k Key) Of(context []byte) string {
+	if k.Constant() {
+		return bounded(strings.Join(k.Texts, ""))
+	}
+	var document any
+	d := json.NewDecoder(bytes.NewReader(context))
+	d.UseNumber() // 42 stays 42, whatever its length
+	if d.Decode(&document) != nil {
+		document = nil
+	}
+	var b strings.Builder
+	for i, path := range k.Paths {
+		b.WriteString(k.Texts[i])
+		if len(k.Paths) == 1 && k.Texts[0] == "" && k.Texts[1] == "" {
+			b.WriteString(strings.Join(path, ".") + "=")
+		}
+		b.WriteString(valueAt(document, path))
+	}
+	b.WriteString(k.Texts[len(k.Texts)-1])
+	return bounded(b.String())
+}
+
+// valueAt returns the text of a value; None if there is none. An object or a list counts as its JSON.
+func valueAt(v any, path []string) string {
+	for _, name := range path {
+		switch in := v.(type) {
+		case map[string]any:
+			v = in[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(in) {
+				return None
+			}
+			v = in[i]
+		default:
+			return None
+		}
+	}
+	switch v := v.(type) {
+	case nil:
+		return None
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return None
+	}
+	return string(b)
+}
+
+// bounded makes a key fit for storage and for terminals: no control characters, valid UTF-8, not too long.
+func bounded(s string) string {
+	clean := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if clean == s && len(s) <= MaxValue {
+		return s
+	}
+	// texts that were changed alike must stay apart
+	sum := sha256.Sum256([]byte(s))
+	end := "~" + hex.EncodeToString(sum[:8])
+	for len(clean) > MaxValue-len(end) {
+		_, size := utf8.DecodeLastRuneInString(clean)
+		clean = clean[:len(clean)-size]
+	}
+	return clean + end
+}
+
+// Number returns the number of the gate of a limit and a key. It is computed, so that a step finds its gate without
+// reading or locking anything. Two gates share a number once in 10^18 pairs: then their steps share the limit, which
+// is never exceeded.
+func Number(namespace, limit, key string) int64 {
+	h := sha256.New()
+	for _, part := range []string{namespace, limit, key} {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return int64(binary.BigEndian.Uint64(h.Sum(nil))>>3) | 1 // #nosec G115 -- 61 bits
+}

@@ -1,0 +1,91 @@
+package limit
+
+import (
+	"fmt"
+	"time"
+)
+
+// Rate allows Count passes in each Per, evenly spread, and up to Burst of them at once after a pause. The zero Rate is
+// none.
+type Rate struct {
+	Count int           `json:"count,omitempty"`
+	Per   time.Duration `json:"per,omitempty"`
+	Burst int           `json:"burst,omitempty"`
+}
+
+// Bounds of a rate. A pass takes at least a microsecond, so that times can count passes.
+const (
+	MaxCount = 1_000_000
+	MaxBurst = 1_000_000
+	MinPer   = time.Millisecond
+	MaxPer   = 31 * 24 * time.Hour
+)
+
+// Zero reports whether there is no limit.
+func (r Rate) Zero() bool { return r.Count <= 0 }
+
+// Fault explains what is wrong with a rate; "" if nothing is.
+func (r Rate) Fault() string {
+	switch {
+	case r.Count < 1 || r.Count > MaxCount:
+		return fmt.Sprintf("the count must be 1 to %d", MaxCount)
+	case r.Per < MinPer || r.Per > MaxPer:
+		return fmt.Sprintf("the period must be %s to %s", MinPer, MaxPer)
+	case r.Burst < 1 || r.Burst > MaxBurst:
+		return fmt.Sprintf("the burst must be 1 to %d", MaxBurst)
+	case r.every() < time.Microsecond:
+		return "the rate must be at most one per microsecond"
+	}
+	return ""
+}
+
+// String returns the rate as people write it.
+func (r Rate) String() string {
+	s := fmt.Sprintf("%d/%s", r.Count, Short(r.Per))
+	if r.Burst != r.Count {
+		s += fmt.Sprintf(" with bursts of %d", r.Burst)
+	}
+	return s
+}
+
+// Short is a duration without its zero parts: 1m for 1m0s.
+func Short(d time.Duration) string {
+	for _, unit := range []struct {
+		d    time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}, {time.Millisecond, "ms"}} {
+		if d >= unit.d && d%unit.d == 0 {
+			if d == unit.d {
+				return unit.name
+			}
+			return fmt.Sprintf("%d%s", d/unit.d, unit.name)
+		}
+	}
+	return d.String()
+}
+
+// every is the time that one pass takes, rounded up: the rate is never exceeded.
+func (r Rate) every() time.Duration {
+	return (r.Per + time.Duration(r.Count) - 1) / time.Duration(r.Count)
+}
+
+// Bucket is the state of a rate: the time, in nanoseconds, at which its bucket is full again. The zero Bucket is full.
+// It is the generic cell rate algorithm: one number, which needs no refill.
+type Bucket int64
+
+// Free returns how many steps may pass at a time in nanoseconds.
+func (r Rate) Free(b Bucket, now int64) int {
+	full := max(int64(b), now)
+	room := now + int64(r.Burst)*int64(r.every()) - full
+	return int(min(max(room/int64(r.every()), 0), int64(r.Burst)))
+}
+
+// Take returns the bucket after n steps have passed.
+func (r Rate) Take(b Bucket, now int64, n int) Bucket {
+	return Bucket(max(int64(b), now) + int64(n)*int64(r.every()))
+}
+
+// Next returns the time at which a step may pass, in nanoseconds; now if that is at once.
+func (r Rate) Next(b Bucket, now int64) int64 {
+	return max(int64(b)+int64(r.every())-int64(r.Burst)*int64(r.every()), now)
+}

@@ -1,0 +1,365 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/limit"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// gateDefinition are the columns that define a gate.
+const gateDefinition = `gate, namespace, name, key, permits, rate_count, rate_per_us, rate_burst, rev`
+
+// gateColumns are the columns that scanGate reads.
+const gateColumns = gateDefinition + `, bucket, next_at`
+
+// The statements of engine.GateRows.
+var (
+	insertSignals = bulkOf(`INSERT INTO tasker_limit_signals (`+gateDefinition+`)`, "ntttnnnnn", ``)
+	insertGates   = bulkOf(`INSERT INTO tasker_limit_gates (`+gateColumns+`)`, "ntttnnnnnnn", ` ON CONFLICT DO NOTHING`)
+	lockGates     = bulkOf(`SELECT `+qualified+` FROM (`, "n", `) AS v JOIN tasker_limit_gates g ON g.gate = v.column1
+ ORDER BY g.gate`)
+	updateGates = bulkOf(`UPDATE tasker_limit_gates SET permits = v.column2, rate_count = v.column3,
+ rate_per_us = v.column4, rate_burst = v.column5, rev = v.column6, bucket = v.column7, next_at = v.column8 FROM (`,
+		"nnnnnnnn", `) AS v WHERE tasker_limit_gates.gate = v.column1`)
+	countPermits = bulkOf(`SELECT p.gate, count(*) FROM (`, "n", `) AS v JOIN tasker_limit_permits p ON p.gate = v.column1
+ GROUP BY p.gate`)
+	insertPermits = bulkOf(`INSERT INTO tasker_limit_permits (gate, step_id)`, "ni", ` ON CONFLICT DO NOTHING`)
+	signalPermits = bulkOf(`INSERT INTO tasker_limit_signals (`+gateDefinition+`) SELECT DISTINCT p.gate, '', '', '', 0, 0,
+ 0, 0, 0 FROM tasker_limit_permits p WHERE p.step_id IN (SELECT v.column1 FROM (`, "i", `) AS v)`)
+	deletePermits = bulkOf(`DELETE FROM tasker_limit_permits WHERE step_id IN (SELECT v.column1 FROM (`, "i", `) AS v)`)
+	// Steps that others have locked are skipped, and so are those whose tasks they have locked: a caller's own
+	// transaction may hold them for long.
+	firstParked = bulkOf(`SELECT v.column1, s.id FROM (`, "nnn", `) AS v CROSS JOIN LATERAL (SELECT s.id
+ FROM tasker_workflow_steps s JOIN tasker_tasks t ON t.id = s.task_id WHERE s.queue = v.column2 ORDER BY s.key, s.id
+ LIMIT v.column3 FOR UPDATE OF s, t SKIP LOCKED) AS s`)
+)
+
+const qualified = `g.gate, g.namespace, g.name, g.key, g.permits, g.rate_count, g.rate_per_us, g.rate_burst, g.rev,
+ g.bucket, g.next_at`
+
+// GateStore implements engine.Database.
+func (s SQL) GateStore() engine.GateStore { return s }
+
+// definitionOf returns the values of gateDefinition.
+func definitionOf(g engine.Gate) []any {
+	return []any{g.No, g.Namespace, g.Name, g.Key, int64(g.Permits), int64(g.Rate.Count), g.Rate.Per.Microseconds(),
+		int64(g.Rate.Burst), g.Rev}
+}
+
+// scanDefinition reads gateDefinition, and more after it.
+func scanDefinition(row Row, more ...any) (g engine.Gate, err error) {
+	var per int64
+	err = row.Scan(append([]any{&g.No, (*Text)(&g.Namespace), (*Text)(&g.Name), (*Text)(&g.Key), &g.Permits,
+		&g.Rate.Count, &per, &g.Rate.Burst, &g.Rev}, more...)...)
+	g.Rate.Per = time.Duration(per) * time.Microsecond
+	return g, err
+}
+
+// scanGate reads gateColumns.
+func scanGate(row Row) (engine.Gate, error) {
+	var bucket, next int64
+	g, err := scanDefinition(row, &bucket, &next)
+	g.Bucket, g.NextAt = limit.Bucket(bucket), task.Instant(next)
+	return g, err
+}
+
+// Signal implements engine.GateRows.
+func (SQL) Signal(ctx context.Context, tx engine.Tx, gates []engine.Gate) error {
+	rows := make([][]any, len(gates))
+	for i, g := range gates {
+		rows[i] = definitionOf(g)
+	}
+	return insertSignals.send(ctx, In(tx), rows)
+}
+
+// TakeSignals implements engine.GateRows.
+func (SQL) TakeSignals(ctx context.Context, tx engine.Tx, now task.Instant, limit int) ([]engine.Gate, int, error) {
+	s := In(tx)
+	lock := ""
+	if s.Lock != "" {
+		lock = " " + s.Lock + " SKIP LOCKED"
+	}
+	signals, err := collect(ctx, s, func(row Row) (engine.Gate, error) { return scanDefinition(row) },
+		`DELETE FROM tasker_limit_signals WHERE id IN (SELECT id FROM tasker_limit_signals ORDER BY id LIMIT $1`+lock+
+			`) RETURNING `+gateDefinition, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	due, err := collect(ctx, s, scanInt, `SELECT gate FROM tasker_limit_gates WHERE next_at > 0 AND next_at <= $1
+ ORDER BY next_at LIMIT $2`, int64(now), limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	defined := map[int64]engine.Gate{}
+	nos := due
+	for _, g := range signals {
+		nos = append(nos, g.No)
+		if was, ok := defined[g.No]; g.Namespace != "" && (!ok || was.Rev < g.Rev) {
+			defined[g.No] = g
+		}
+	}
+	slices.Sort(nos)
+	gates, err := s.openGates(ctx, slices.Compact(nos), defined)
+	return gates, len(signals), err
+}
+
+// openGates makes the gates that are missing, and returns all of them, locked and as they are defined now.
+func (s SQL) openGates(ctx context.Context, nos []int64, defined map[int64]engine.Gate) ([]engine.Gate, error) {
+	var rows, missing [][]any
+	for _, no := range nos {
+		rows = append(rows, []any{no})
+		if g, ok := defined[no]; ok {
+			missing = append(missing, append(definitionOf(g), int64(0), int64(0)))
+		}
+	}
+	if err := insertGates.send(ctx, s, missing); err != nil {
+		return nil, err
+	}
+	lock := ""
+	if s.Lock != "" {
+		lock = " " + s.Lock + " OF g"
+	}
+	var gates []engine.Gate
+	err := lockGates.run(s.Dialect, rows, func(query string, args []any) error {
+		some, err := collect(ctx, s, scanGate, query+lock, args...)
+		gates = append(gates, some...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, g := range gates {
+		if d, ok := defined[g.No]; ok && d.Rev > g.Rev {
+			gates[i].Permits, gates[i].Rate, gates[i].Rev = d.Permits, d.Rate, d.Rev
+		}
+		delete(defined, g.No)
+	}
+	var gone [][]any // deleted as idle between the two statements: they are made next time
+	for _, d := range defined {
+		gone = append(gone, definitionOf(d))
+	}
+	return gates, insertSignals.send(ctx, s, gone)
+}
+
+// SaveGates implements engine.GateRows.
+func (SQL) SaveGates(ctx context.Context, tx engine.Tx, gates []engine.Gate) error {
+	rows := make([][]any, len(gates))
+	for i, g := range gates {
+		rows[i] = []any{g.No, int64(g.Permits), int64(g.Rate.Count), g.Rate.Per.Microseconds(), int64(g.Rate.Burst), g.Rev,
+			int64(g.Bucket), int64(g.NextAt)}
+	}
+	return updateGates.send(ctx, In(tx), rows)
+}
+
+// FirstParked implements engine.GateRows.
+func (SQL) FirstParked(ctx context.Context, tx engine.Tx, rooms []engine.GateRoom) ([]engine.Permit, error) {
+	s := In(tx)
+	scan := func(row Row) (p engine.Permit, err error) {
+		err = row.Scan(&p.Gate, s.ScanID(&p.Step))
+		return p, err
+	}
+	if s.Lock != "" {
+		rows := make([][]any, len(rooms))
+		for i, r := range rooms {
+			rows[i] = []any{r.Gate, task.ParkedLimit(r.Gate), int64(r.Steps)}
+		}
+		var all []engine.Permit
+		err := firstParked.run(s.Dialect, rows, func(query string, args []any) error {
+			some, err := collect(ctx, s, scan, query, args...)
+			all = append(all, some...)
+			return err
+		})
+		return all, err
+	}
+	var all []engine.Permit
+	for _, r := range rooms {
+		some, err := collect(ctx, s, scan, `SELECT $1, id FROM tasker_workflow_steps WHERE queue = $2
+ ORDER BY key, id LIMIT $3`, r.Gate, task.ParkedLimit(r.Gate), r.Steps)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// gateCount is a number of a gate.
+type gateCount struct {
+	gate int64
+	n    int
+}
+
+// CountPermits implements engine.GateRows.
+func (SQL) CountPermits(ctx context.Context, tx engine.Tx, gates []int64) (map[int64]int, error) {
+	return In(tx).countPermits(ctx, gates)
+}
+
+func (s SQL) countPermits(ctx context.Context, gates []int64) (map[int64]int, error) {
+	rows := make([][]any, len(gates))
+	for i, no := range gates {
+		rows[i] = []any{no}
+	}
+	out := map[int64]int{}
+	err := countPermits.run(s.Dialect, rows, func(query string, args []any) error {
+		some, err := collect(ctx, s, func(row Row) (c gateCount, err error) {
+			err = row.Scan(&c.gate, &c.n)
+			return c, err
+		}, query, args...)
+		for _, c := range some {
+			out[c.gate] = c.n
+		}
+		return err
+	})
+	return out, err
+}
+
+// AddPermits implements engine.GateRows.
+func (SQL) AddPermits(ctx context.Context, tx engine.Tx, permits []engine.Permit) error {
+	s := In(tx)
+	rows := make([][]any, len(permits))
+	for i, p := range permits {
+		rows[i] = []any{p.Gate, s.id(p.Step)}
+	}
+	return insertPermits.send(ctx, s, rows)
+}
+
+// FreePermits implements engine.GateRows.
+func (SQL) FreePermits(ctx context.Context, tx engine.Tx, steps []task.ID) error {
+	s := In(tx)
+	rows := s.idRows(steps)
+	if err := signalPermits.send(ctx, s, rows); err != nil {
+		return err
+	}
+	return deletePermits.send(ctx, s, rows)
+}
+
+// Signalled implements engine.GateReads.
+func (s SQL) Signalled(ctx context.Context, now task.Instant) (bool, error) {
+	n, err := first(ctx, s, scanInt, `SELECT CASE WHEN EXISTS (SELECT 1 FROM tasker_limit_signals)
+ OR EXISTS (SELECT 1 FROM tasker_limit_gates WHERE next_at > 0 AND next_at <= $1) THEN 1 ELSE 0 END`, int64(now))
+	return n == 1, err
+}
+
+// FindGate implements engine.GateReads.
+func (s SQL) FindGate(ctx context.Context, no int64) (*engine.Gate, error) {
+	list, err := collect(ctx, s, scanGate, `SELECT `+gateColumns+` FROM tasker_limit_gates WHERE gate = $1`, no)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// ListGates implements engine.GateReads.
+func (s SQL) ListGates(ctx context.Context, f engine.GateFilter) ([]engine.GateView, error) {
+	w := where{}
+	w.add("gate > ?", f.Behind)
+	w.addIf(f.Namespace != "", "namespace = ?", f.Namespace)
+	w.addIf(f.Name != "", "name = ?", f.Name)
+	gates, err := collect(ctx, s, scanGate, `SELECT `+gateColumns+` FROM tasker_limit_gates`+w.text()+
+		` ORDER BY gate LIMIT `+w.arg(cmp.Or(f.Limit, 100)), w.args...)
+	if err != nil {
+		return nil, err
+	}
+	nos, views := make([]int64, len(gates)), make([]engine.GateView, len(gates))
+	for i, g := range gates {
+		nos[i], views[i].Gate = g.No, g
+	}
+	held, err := s.countPermits(ctx, nos)
+	if err != nil {
+		return nil, err
+	}
+	for i := range views {
+		views[i].Held = held[views[i].No]
+		n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 AS one FROM tasker_workflow_steps WHERE queue = $1
+ LIMIT $2) AS q`, task.ParkedLimit(views[i].No), cmp.Or(f.Counted, 1000))
+		if err != nil {
+			return nil, err
+		}
+		views[i].Waiting = int(n)
+	}
+	return views, nil
+}
+
+// Holders implements engine.GateReads.
+func (s SQL) Holders(ctx context.Context, gate int64, limit int) ([]task.ID, error) {
+	return collect(ctx, s, s.scanID, `SELECT DISTINCT s.task_id FROM tasker_limit_permits p
+ JOIN tasker_workflow_steps s ON s.id = p.step_id WHERE p.gate = $1 ORDER BY s.task_id LIMIT $2`, gate, limit)
+}
+
+// PermitsOf implements engine.GateReads.
+func (s SQL) PermitsOf(ctx context.Context, step task.ID) ([]int64, error) {
+	return collect(ctx, s, scanInt, `SELECT gate FROM tasker_limit_permits WHERE step_id = $1 ORDER BY gate`, s.id(step))
+}
+
+// StalledGates implements engine.GateReads.
+func (s SQL) StalledGates(ctx context.Context, after int64, limit int) (stalled []int64, last int64, err error) {
+	type look struct{ gate, stalled int64 }
+	list, err := collect(ctx, s, func(row Row) (l look, err error) {
+		err = row.Scan(&l.gate, &l.stalled)
+		return l, err
+	}, `SELECT g.gate, CASE WHEN g.next_at = 0 AND (g.permits = 0 OR g.permits >
+  (SELECT count(*) FROM tasker_limit_permits p WHERE p.gate = g.gate))
+ AND EXISTS (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = $3 - g.gate) THEN 1 ELSE 0 END
+ FROM tasker_limit_gates g WHERE g.gate > $1 ORDER BY g.gate LIMIT $2`, after, limit, task.ParkedLimit(1)+1)
+	for _, l := range list {
+		if last = l.gate; l.stalled == 1 {
+			stalled = append(stalled, l.gate)
+		}
+	}
+	if len(list) < limit {
+		last = 0
+	}
+	return stalled, last, err
+}
+
+// StrayPermits implements engine.GateReads.
+func (s SQL) StrayPermits(ctx context.Context, after engine.Permit, limit int,
+) (stray []engine.Permit, last engine.Permit, err error) {
+	type look struct {
+		engine.Permit
+		active int64
+	}
+	list, err := collect(ctx, s, func(row Row) (l look, err error) {
+		err = row.Scan(&l.Gate, s.ScanID(&l.Step), &l.active)
+		return l, err
+	}, `SELECT p.gate, p.step_id, CASE WHEN EXISTS (SELECT 1 FROM tasker_workflow_steps s WHERE s.id = p.step_id
+  AND s.state IN ('enqueued', 'assigned', 'in_progress')) THEN 1 ELSE 0 END FROM tasker_limit_permits p
+ WHERE (p.gate, p.step_id) > ($1, $2) ORDER BY p.gate, p.step_id LIMIT $3`, after.Gate, s.id(after.Step), limit)
+	if err != nil {
+		return nil, last, err
+	}
+	for _, l := range list {
+		if l.active == 0 {
+			stray = append(stray, l.Permit)
+		}
+	}
+	if len(list) == limit {
+		last = list[limit-1].Permit
+	}
+	return stray, last, nil
+}
+
+// DropIdle implements engine.GateRows.
+func (SQL) DropIdle(ctx context.Context, tx engine.Tx, now task.Instant, after int64, limit int) (int64, error) {
+	s := In(tx)
+	nos, err := collect(ctx, s, scanInt, `SELECT gate FROM tasker_limit_gates WHERE gate > $1 ORDER BY gate LIMIT $2`,
+		after, limit)
+	if err != nil || len(nos) == 0 {
+		return 0, err
+	}
+	last := nos[len(nos)-1]
+	// the number of a queue is that of the gate, subtracted from a constant
+	err = s.Send(ctx, `DELETE FROM tasker_limit_gates WHERE gate > $1 AND gate <= $2 AND next_at = 0 AND bucket <= $3
+ AND NOT EXISTS (SELECT 1 FROM tasker_limit_permits p WHERE p.gate = tasker_limit_gates.gate)
+ AND NOT EXISTS (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = $4 - tasker_limit_gates.gate)`,
+		after, last, int64(now)*1000, task.ParkedLimit(1)+1)
+	if len(nos) < limit {
+		last = 0
+	}
+	return last, err
+}
