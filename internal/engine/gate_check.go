@@ -44,7 +44,7 @@ func (e *Engine) CheckGates(ctx context.Context, limit int) (found GateRepairs, 
 			u.ready.gates.signal(Gate{No: no})
 		}
 		found.Stalled = len(stalled)
-		if found.Stray, err = u.freeStray(stray); err != nil {
+		if found.Stray, err = u.ready.gates.freeStray(stray); err != nil {
 			return err
 		}
 		idle, err = e.gateRows.DropIdle(u.ctx, u.tx, u.now, c.idle, limit)
@@ -58,7 +58,7 @@ func (e *Engine) CheckGates(ctx context.Context, limit int) (found GateRepairs, 
 }
 
 // freeStray frees the permits of steps that still cannot hold any, and returns their number.
-func (u *unit) freeStray(stray []Permit) (n int, err error) {
+func (g *gates) freeStray(stray []Permit) (n int, err error) {
 	if len(stray) == 0 {
 		return 0, nil
 	}
@@ -66,13 +66,13 @@ func (u *unit) freeStray(stray []Permit) (n int, err error) {
 	for i, p := range stray {
 		ids[i] = p.Step
 	}
-	works, err := u.rows.load(ids)
+	works, err := g.u.rows.load(ids)
 	if err != nil {
 		return 0, err
 	}
 	for i, w := range works {
 		if w.Step == nil || w.Step.State != task.StepEnqueued && !w.Step.State.Leased() {
-			u.ready.gates.freed = append(u.ready.gates.freed, ids[i])
+			g.freed = append(g.freed, ids[i])
 			n++
 		}
 	}

@@ -23,6 +23,15 @@ type readySteps struct {
 	asked     bool
 }
 
+// add takes a step that has become ready to the gates of its limits, if there may be some, else to its route.
+func (rs *readySteps) add(w Work) {
+	if rs.gates.concerns(w.Task) {
+		rs.gates.entering = append(rs.gates.entering, w)
+		return
+	}
+	rs.steps = append(rs.steps, w)
+}
+
 // handOff gives steps that have just become ready directly to waiting pollers, in the
 // transaction that made them ready. This saves one commit before the handler starts, and the
 // way through the queue. It does so only where no step was ready before, or where a claim under

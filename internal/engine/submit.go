@@ -335,6 +335,6 @@ func (b *builder) begin(t *task.Task, s *task.Step) error {
 	if err := s.Enqueue(b.u.now, b.u.order); err != nil {
 		return err
 	}
-	b.u.becameReady(Work{s, t})
+	b.u.ready.add(Work{s, t})
 	return nil
 }

@@ -81,19 +81,10 @@ func (u *unit) moved(w Work, from task.StepState) {
 	}
 	switch {
 	case w.Step.State == task.StepEnqueued:
-		u.becameReady(w)
+		u.ready.add(w)
 	case w.Step.Queue == task.Timers:
 		u.wake.dueAt(task.Instant(w.Step.Key))
 	}
-}
-
-// becameReady takes a step that has become ready to the gates of its limits, if there may be some, else to its route.
-func (u *unit) becameReady(w Work) {
-	if u.ready.gates.concerns(w.Task) {
-		u.ready.gates.entering = append(u.ready.gates.entering, w)
-		return
-	}
-	u.ready.steps = append(u.ready.steps, w)
 }
 
 // satisfied releases the dependants of a step that has just become complete or resolved manually: each has one open
