@@ -142,11 +142,11 @@ func DurationLimit(k *Task, l Lifecycle, now Instant) Limit {
 
 // HeldDeadline returns the deadline of a task given the pauses that held its steps back: the maximum duration counts
 // from the end of the last one, or from now while one of them lasts.
-func (k *Task) HeldDeadline(l Lifecycle, steps []*Step, held HeldUntil, now Instant) Instant {
-	if l.MaxDuration <= 0 || k.DeadlineAt == 0 {
-		return k.DeadlineAt
+func (t *Task) HeldDeadline(l Lifecycle, steps []*Step, held HeldUntil, now Instant) Instant {
+	if l.MaxDuration <= 0 || t.DeadlineAt == 0 {
+		return t.DeadlineAt
 	}
-	since, paused := heldSince(k.DeadlineAt.Add(-l.MaxDuration), steps, held)
+	since, paused := heldSince(t.DeadlineAt.Add(-l.MaxDuration), steps, held)
 	if paused != nil {
 		since = now
 	}
