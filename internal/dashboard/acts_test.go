@@ -57,6 +57,7 @@ func TestEveryAct(t *testing.T) {
 	actsOnWorkers(o)
 	actsOnSources(o)
 	actsOnQueues(o)
+	actsOnSchedules(o)
 	for _, pattern := range actsOfPages(t) {
 		if !o.done[pattern] {
 			t.Errorf("no test carries out POST %s", pattern)

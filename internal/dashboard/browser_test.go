@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/browsertest"
+	"github.com/taskerhq/tasker/schedules"
 )
 
 // inBrowser marks a test that uses a browser.
@@ -50,8 +51,12 @@ func TestBrowserPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.schedule("nightly")
+	if _, err := s.engine.Schedules().Run(t.Context(), "default", "nightly", schedules.ScheduleRunRequest{}); err != nil {
+		t.Fatal(err)
+	}
 	b := browsertest.New(t)
-	for _, path := range append(append([]string{}, lists...), "/inbox/"+group,
+	for _, path := range append(append([]string{}, lists...), "/inbox/"+group, "/schedules/default/nightly",
 		"/letters/"+receipts[0].LetterUUID.String(), "/tasks/"+id.String(), "/redrives/"+made.RedriveUUID.String(),
 		"/redrives/new?groups="+group) {
 		for _, dark := range []bool{false, true} {

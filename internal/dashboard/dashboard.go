@@ -24,6 +24,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/now"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 	"github.com/taskerhq/tasker/internal/dashboard/redrives"
+	"github.com/taskerhq/tasker/internal/dashboard/schedules"
 	"github.com/taskerhq/tasker/internal/dashboard/sources"
 	"github.com/taskerhq/tasker/internal/dashboard/static"
 	"github.com/taskerhq/tasker/internal/dashboard/system"
@@ -73,6 +74,7 @@ func New(opts Options, next http.Handler) http.Handler {
 	templates.Add(site, opts.API)
 	system.Add(site, opts.API, opts.About)
 	sources.Add(site, opts.API)
+	schedules.Add(site, opts.API)
 	audit.Add(site, opts.API)
 
 	mounted := opts.Front.Mount(web.Policy{Observe: true, Quiet: quiet, SameOrigin: true, LoopbackOnly: opts.LoopbackOnly},
@@ -95,6 +97,7 @@ func menu() []page.Entry {
 		{Title: "Inbox", Path: "/inbox", Section: "inbox", Icon: "inbox", Needs: letters},
 		{Title: "Redrives", Path: "/redrives", Section: "redrives", Icon: "redrive", Needs: letters},
 		{Title: "Tasks", Path: "/tasks", Section: "tasks", Icon: "tasks", Needs: read},
+		{Title: "Schedules", Path: "/schedules", Section: "schedules", Icon: "schedules", Needs: read},
 		{Title: "Queue", Path: "/queues", Section: "queues", Icon: "queues", Needs: read},
 		{Title: "Workers", Path: "/workers", Section: "workers", Icon: "workers", Needs: read},
 		{Title: "Templates", Path: "/templates", Section: "templates", Icon: "templates", Needs: read},

@@ -15,7 +15,7 @@ import (
 )
 
 // lists are the pages that exist without any object.
-var lists = []string{"/", "/inbox", "/letters", "/redrives", "/tasks", "/queues", "/workers",
+var lists = []string{"/", "/inbox", "/letters", "/redrives", "/tasks", "/schedules", "/queues", "/workers",
 	"/templates", "/sources", "/audit", "/system"}
 
 // TestEmpty: every page says what to do where there is nothing.

@@ -69,7 +69,7 @@ func serveOn(t testing.TB, dsn string, opts node.Options, keys ...access.Key) *s
 	}
 	front := web.New(web.Options{Keys: ring})
 	api := httpapi.New(b, httpapi.Options{Front: front, DeadLetters: b.DeadLetters(), Jobs: b.Jobs(),
-		Messages: b.Messages(), Sensitive: b, LoopbackOnly: len(keys) == 0})
+		Schedules: b.Schedules(), Messages: b.Messages(), Sensitive: b, LoopbackOnly: len(keys) == 0})
 	direct, err := api.Direct()
 	if err != nil {
 		t.Fatal(err)

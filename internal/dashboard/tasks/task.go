@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"html/template"
+	"net/url"
 	"slices"
 	"time"
 
@@ -29,6 +30,11 @@ type taskPage struct {
 	Operate, Cancel bool // what the viewer may do and the state allows
 	Failed          int  // steps that a replay runs again
 	Behind          int  // steps that wait for them
+}
+
+// ScheduleAt returns the address of the schedule that submitted the task.
+func (t taskPage) ScheduleAt() string {
+	return "/schedules/" + url.PathEscape(t.Task.Namespace) + "/" + url.PathEscape(t.Task.Schedule.Name)
 }
 
 // stepRow is a step with its attempts.
