@@ -112,6 +112,7 @@ func (h *attacker) prepare() {
 	h.known = map[string]any{"task_type": "h", "id": worker.WorkerID.String(), "worker_id": worker.WorkerID.String(),
 		"wait_ms": 0, "wait_seconds": 0}
 	h.prepareLetters()
+	h.prepareFlow()
 	about := map[string]uuid.UUID{}
 	for kind, handler := range map[string]string{"failed": "failing", "waiting": "nobody", "": "h"} {
 		receipt, err := h.Submit(ctx, tasker.TaskRequest{TaskType: handler})

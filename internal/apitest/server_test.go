@@ -76,7 +76,7 @@ func serve(t *testing.T, dsn string, opts node.Options) *server {
 	loops, endLoops := context.WithCancel(context.Background())
 	go func() { looped <- b.Run(loops) }()
 	h := httptest.NewServer(httpapi.New(b, httpapi.Options{DeadLetters: b.DeadLetters(), Jobs: b.Jobs(),
-		Messages: b.Messages(), Sensitive: b}))
+		Schedules: b.Schedules(), Messages: b.Messages(), Sensitive: b}))
 	client, err := tasker.Dial(h.URL, nil)
 	if err != nil {
 		t.Fatal(err)

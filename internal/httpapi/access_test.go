@@ -64,7 +64,7 @@ var needs = map[string]string{
 	"list-schedules": "read", "get-schedule": "read", "list-firings": "read", "save-schedule": "operate",
 	"remove-schedule": "operate", "pause-schedule": "operate", "resume-schedule": "operate", "run-schedule": "operate",
 	"backfill-schedule": "operate",
-	"list-sources": "read dead-letters:read sources:admin", "save-source": "sources:admin",
+	"list-sources":      "read dead-letters:read sources:admin", "save-source": "sources:admin",
 	"get-source":    "read dead-letters:read sources:admin",
 	"remove-source": "sources:admin",
 	"test-source":   "sources:admin", "pause-source": "sources:admin", "resume-source": "sources:admin",

@@ -45,7 +45,9 @@ func (b fakeSchedules) Firings(_ context.Context, _, _ string, f schedules.Firin
 		Skips: []schedules.FiringSkip{{Reason: "missed", First: noon, Last: noon, Times: 1}}}, b.f.note(f)
 }
 
-func (b fakeSchedules) Remove(_ context.Context, _, _ string, act schedules.ScheduleAct) error { return b.f.note(act) }
+func (b fakeSchedules) Remove(_ context.Context, _, _ string, act schedules.ScheduleAct) error {
+	return b.f.note(act)
+}
 
 func (b fakeSchedules) Pause(_ context.Context, _, _ string, req schedules.SchedulePauseRequest) (*schedules.Schedule,
 	error,

@@ -50,7 +50,7 @@ func (p *Prepared) queryKept(ctx context.Context, query string, args []any) (row
 	if !ok {
 		return nil, false, nil
 	}
-	rows, err = s.QueryContext(ctx, args...)
+	rows, err = s.QueryContext(ctx, args...) //nolint:sqlclosecheck // the caller closes them
 	return rows, true, err
 }
 
@@ -81,7 +81,7 @@ func (p *Prepared) keep(ctx context.Context, query string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.kept[query] != nil {
-		return s.Close()
+		return s.Close() //nolint:sqlclosecheck // another caller was first; else it is kept
 	}
 	if len(p.kept) >= maxPrepared {
 		for _, old := range p.kept {
