@@ -31,6 +31,9 @@ type TaskRequest struct {
 	// keeps its turn until an operator repairs or cancels it. Tasks without a key, or with different ones, run at once.
 	OrderingKey string `json:"ordering_key,omitempty" doc:"Tasks of a namespace with the same key run one at a time, in the order of submission." maxLength:"255"`
 
+	// Unique is for work that must not be there twice. A template may have a rule for all its tasks.
+	Unique *Unique `json:"unique,omitempty" doc:"Rule by which another task with the same fields stands for this one. Defaults to that of the template."`
+
 	Tags                []string `json:"tags,omitempty" doc:"Tags of the task." maxItems:"32"`
 	CorrelationID       string   `json:"correlation_id,omitempty" maxLength:"255"`
 	ParentCorrelationID string   `json:"parent_correlation_id,omitempty" maxLength:"255"`
@@ -56,8 +59,10 @@ type SubmitRequest struct {
 type TaskReceipt struct {
 	TaskUUID uuid.UUID `json:"task_uuid"`
 	State    TaskState `json:"state,omitempty"`
-	Created  bool      `json:"created" doc:"False if the idempotency key named an existing task."`
-	Error    *Error    `json:"error,omitempty"`
+	Created  bool      `json:"created" doc:"False if the idempotency key or the unique key named an existing task."`
+	// Unique is nil if no other task has the unique key of the submission.
+	Unique *UniqueMatch `json:"unique,omitempty" doc:"What another task with the same unique key did to the submission."`
+	Error  *Error       `json:"error,omitempty"`
 }
 
 // TaskState is the state of a task.
@@ -119,19 +124,20 @@ type Task struct {
 	CancelledSteps       int     `json:"cancelled_steps"`
 	CompletionPercentage float64 `json:"completion_percentage"`
 
-	Tags                []string `json:"tags,omitempty"`
-	CorrelationID       string   `json:"correlation_id,omitempty"`
-	ParentCorrelationID string   `json:"parent_correlation_id,omitempty"`
-	IdempotencyKey      string   `json:"idempotency_key,omitempty"`
-	OrderingKey         string   `json:"ordering_key,omitempty"`
-	WaitsForTurn        bool     `json:"waits_for_turn,omitempty" doc:"An earlier task with the same ordering key has not ended yet."`
-	Initiator           string   `json:"initiator,omitempty"`
-	SourceSystem        string   `json:"source_system,omitempty"`
-	Reason              string   `json:"reason,omitempty"`
-	CancelReason        string   `json:"cancel_reason,omitempty"`
-	CancelledBy         string   `json:"cancelled_by,omitempty"`
-	CancelledByKey      string   `json:"cancelled_by_key,omitempty" doc:"Name of the API key that cancelled it."`
-	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context of the submission."`
+	Tags                []string    `json:"tags,omitempty"`
+	CorrelationID       string      `json:"correlation_id,omitempty"`
+	ParentCorrelationID string      `json:"parent_correlation_id,omitempty"`
+	IdempotencyKey      string      `json:"idempotency_key,omitempty"`
+	Unique              *TaskUnique `json:"unique,omitempty" doc:"Its rule of uniqueness."`
+	OrderingKey         string      `json:"ordering_key,omitempty"`
+	WaitsForTurn        bool        `json:"waits_for_turn,omitempty" doc:"An earlier task with the same ordering key has not ended yet."`
+	Initiator           string      `json:"initiator,omitempty"`
+	SourceSystem        string      `json:"source_system,omitempty"`
+	Reason              string      `json:"reason,omitempty"`
+	CancelReason        string      `json:"cancel_reason,omitempty"`
+	CancelledBy         string      `json:"cancelled_by,omitempty"`
+	CancelledByKey      string      `json:"cancelled_by_key,omitempty" doc:"Name of the API key that cancelled it."`
+	TraceParent         string      `json:"traceparent,omitempty" doc:"W3C trace context of the submission."`
 
 	Intake *TaskIntake `json:"intake,omitempty" doc:"Message of a broker that the task was made of."`
 	// Schedule is nil for a task that no schedule submitted.
@@ -237,6 +243,7 @@ type Explanation struct {
 	TaskUUID uuid.UUID         `json:"task_uuid"`
 	State    TaskState         `json:"state"`
 	Summary  string            `json:"summary" doc:"One sentence."`
+	Unique   string            `json:"unique,omitempty" doc:"One sentence on the unique key of the task; empty without one."`
 	Origin   string            `json:"origin,omitempty" doc:"One sentence on the message of a broker that the task was made of; empty for a task that was submitted."`
 	Limits   []string          `json:"limits,omitempty" doc:"One sentence for each time limit of the task, with its reason."`
 	Steps    []StepExplanation `json:"steps,omitempty" doc:"One entry per step that is unsettled or failed."`

@@ -26,6 +26,7 @@ type Template struct {
 	Steps         []TemplateStep `json:"steps,omitempty"`
 	// Sensitive are JSON pointers into a task's context, in which a segment * matches every member and element.
 	Sensitive   []string  `json:"sensitive,omitempty" doc:"JSON pointers to values of a task's context that are masked for keys that may not see them; a segment * matches every member and element."`
+	Unique      *Unique   `json:"unique,omitempty" doc:"Rule of uniqueness of tasks whose submission has none."`
 	Fingerprint string    `json:"fingerprint" doc:"SHA-256 of the canonical content."`
 	CreatedAt   time.Time `json:"created_at"`
 	Created     bool      `json:"created" doc:"True in the response to the registration that stored the version."`

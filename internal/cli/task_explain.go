@@ -37,6 +37,11 @@ func (s *session) printTaskExplanation(why *tasker.Explanation) error {
 	if err := s.printf("%s\n", why.Summary); err != nil {
 		return err
 	}
+	if why.Unique != "" {
+		if err := s.printf("%s\n", why.Unique); err != nil {
+			return err
+		}
+	}
 	if why.Origin != "" {
 		if err := s.printf("%s\n", why.Origin); err != nil {
 			return err

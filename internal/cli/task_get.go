@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -70,6 +71,7 @@ func (s *session) printTask(t *tasker.Task) error {
 	f.add("Parent correlation ID", t.ParentCorrelationID)
 	f.add("Idempotency key", t.IdempotencyKey)
 	f.add("Ordering key", t.OrderingKey)
+	f.add("Unique by", uniqueOf(t.Unique))
 	f.add("Initiator", t.Initiator)
 	f.add("Source system", t.SourceSystem)
 	f.add("Reason", t.Reason)
@@ -90,6 +92,21 @@ func (s *session) printTask(t *tasker.Task) error {
 	}
 	f.add("Damage", t.Damage)
 	return s.write([]byte("✓ Task Details:\n\n" + f.b.String()))
+}
+
+// uniqueOf describes the rule of uniqueness of a task.
+func uniqueOf(u *tasker.TaskUnique) string {
+	if u == nil {
+		return ""
+	}
+	text := strings.Join(u.By, ", ") + "; while " + strings.Join(u.While, ", ")
+	if u.Until != nil {
+		text += "; until " + u.Until.Format(time.RFC3339)
+	}
+	if u.Guards != nil && !*u.Guards {
+		text += " (no longer)"
+	}
+	return text
 }
 
 // stepCounts formats the number of steps by state and omits zeros. "done" includes steps that were resolved manually.

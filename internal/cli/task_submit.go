@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taskerhq/tasker"
 )
@@ -21,6 +22,7 @@ type taskSubmit struct {
 	runAt      string
 	delay      time.Duration
 	file       string
+	unique     tasker.Unique
 	wait       bool
 	quiet      bool
 }
@@ -79,6 +81,7 @@ batch of 1,000 lines completely or not at all.`,
 	)
 	f.StringVar(&c.req.OrderingKey, "ordering-key", "",
 		"key of tasks that run one at a time, in the order of submission")
+	c.addUnique(f)
 	// How it is found again, and who wanted it. The server stores these and does not interpret them.
 	f.StringSliceVar(&c.req.Tags, "tag", nil, "tag of the task; repeatable")
 	f.StringVar(&c.req.CorrelationID, "correlation-id", "", "ID of the business process")
@@ -118,6 +121,9 @@ func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	c.req.Priority = tasker.Priority(c.priority)
+	if u := c.unique; len(u.By) > 0 || u.Period != "" || len(u.While) > 0 || u.OnConflict != "" {
+		c.req.Unique = &u
+	}
 	// The API counts in whole seconds; rounding would change what the user asked for.
 	if c.timeout%time.Second != 0 || c.timeout < 0 {
 		return usagef("--timeout must be whole seconds, not %s", c.timeout)
@@ -163,10 +169,27 @@ func (c *taskSubmit) run(ctx context.Context, client *tasker.Client, _ []string)
 		return c.s.printf("%s\n", receipt.TaskUUID.String())
 	case c.s.json:
 		return c.s.printJSON(receipt)
-	case !receipt.Created:
-		return c.s.printf("✓ Task already exists: %s\n  State: %s\n", receipt.TaskUUID.String(), receipt.State)
 	}
-	return c.s.printf("✓ Task submitted: %s\n  State: %s\n", receipt.TaskUUID.String(), receipt.State)
+	what := "Task submitted"
+	if !receipt.Created {
+		what = "Task already exists"
+	}
+	err = c.s.printf("✓ %s: %s\n  State: %s\n", what, receipt.TaskUUID.String(), receipt.State)
+	if err == nil && receipt.Unique != nil {
+		err = c.s.printf("  Unique: %s\n", receipt.Unique.Rule)
+	}
+	return err
+}
+
+// addUnique adds the flags of the rule of uniqueness.
+func (c *taskSubmit) addUnique(f *pflag.FlagSet) {
+	f.StringSliceVar(&c.unique.By, "unique-by", nil,
+		"fields of the context that make tasks equal, as JSON pointers; or all, template, none; repeatable")
+	f.StringVar(&c.unique.Period, "unique-for", "", "how long the task keeps equal ones out at most, such as 1h")
+	f.StringSliceVar(&c.unique.While, "unique-while", nil,
+		"phases in which the task keeps equal ones out: unsettled, error, complete, resolved_manually")
+	f.StringVar(&c.unique.OnConflict, "on-duplicate", "",
+		"if an equal task is there: return it, refuse this one, or replace it (default \"return\")")
 }
 
 // submitted is the result of `task submit --file`. Receipts are in the order of the lines.

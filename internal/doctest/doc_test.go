@@ -219,3 +219,13 @@ func TestQueueAPI(t *testing.T) {
 		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}
 }
+
+// TestUniquePage runs docs/unique.md.
+func TestUniquePage(t *testing.T) {
+	t.Parallel()
+	need(t, "curl")
+	need(t, "jq")
+	if ran, shown := (script{page: "docs/unique.md"}).run(t, serve(t)); ran != 4 || shown != 4 {
+		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
+	}
+}

@@ -36,8 +36,8 @@ type group struct {
 // and counts none. With each, it decides about every task separately, in the order of the call, as if each had come
 // alone.
 //
-// A submission whose idempotency key is known creates no task: it is accepted at any depth of the queue, and does not
-// count against a user's limits.
+// A submission whose idempotency key is known, or whose unique key is guarded, creates no task: it is accepted at any
+// depth of the queue, and does not count against a user's limits.
 func (b *backpressure) reserve(ctx context.Context, drafts []*draft, each bool) (*reservation, error) {
 	t := &reservation{b: b, at: b.e.instant(), refused: map[*draft]error{}, counted: map[*draft]bool{}}
 	groups, err := b.decideAll(ctx, t, b.groups(drafts, each))
@@ -96,8 +96,8 @@ func (b *backpressure) groups(drafts []*draft, each bool) []*group {
 	return groups
 }
 
-// decideAll decides about groups one after another. Only when some are refused does it look up which idempotency keys
-// are known; it then decides about those groups again without the known submissions.
+// decideAll decides about groups one after another. Only when some are refused does it look up which keys are
+// known; it then decides about those groups again without the known submissions.
 func (b *backpressure) decideAll(ctx context.Context, t *reservation, groups []*group) ([]*group, error) {
 	if len(groups) == 0 {
 		return nil, nil
@@ -121,7 +121,7 @@ func (b *backpressure) decideAll(ctx context.Context, t *reservation, groups []*
 			suspects = append(suspects, g.drafts...)
 		}
 	}
-	known, err := b.e.knownKeys(ctx, suspects)
+	known, err := b.e.knownDrafts(ctx, suspects)
 	if err != nil || len(known) == 0 {
 		return groups, err
 	}

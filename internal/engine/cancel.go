@@ -77,26 +77,36 @@ func (u *unit) cancel(id task.ID, c Cancellation) (Receipt, error) {
 		r.Err = task.Errorf(task.WrongState, "the task %s is %s and cannot be cancelled", id, t.State)
 		return r, nil
 	}
-	steps, err := u.rows.siblings(Family{Task: id})
-	if err != nil {
+	was := t.State
+	t.Meta.CancelledKey = u.key
+	if err := u.end(t, c.Actor, c.Reason, "cancelled"); err != nil {
 		return r, err
+	}
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: id, Kind: "cancel", Actor: c.Actor,
+		Reason: c.Reason, From: string(was), To: string(t.State)})
+	r.State = t.State
+	return r, nil
+}
+
+// end makes a task that is not terminal cancelled, with its steps. cause is that of the event.
+func (u *unit) end(t *task.Task, actor, reason, cause string) error {
+	steps, err := u.rows.siblings(Family{Task: t.ID})
+	if err != nil {
+		return err
 	}
 	for _, s := range steps {
 		if s.State.Terminal() {
 			continue
 		}
 		if err := u.interrupt(Work{s, t}); err != nil {
-			return r, err
+			return err
 		}
 	}
-	t.Meta.CancelledBy, t.Meta.CancelledKey, t.Meta.CancelReason = c.Actor, u.key, c.Reason
+	t.Meta.CancelledBy, t.Meta.CancelReason = actor, reason
 	was := t.Cancel(u.now)
 	u.rows.changedTask(t)
-	u.left(t, was, "cancelled")
-	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: id, Kind: "cancel", Actor: c.Actor,
-		Reason: c.Reason, From: string(was), To: string(t.State)})
-	r.State = t.State
-	return r, nil
+	u.left(t, was, cause)
+	return nil
 }
 
 // interrupt cancels a step, and ends its lease if there is one.

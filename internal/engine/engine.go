@@ -111,6 +111,7 @@ type domains struct {
 	pauseStore    PauseStore
 	gateRows      GateRows
 	gateReads     GateReads
+	uniqueStore   UniqueStore
 
 	groupRows GroupRows
 
@@ -130,6 +131,7 @@ func domainsOf(db Database) domains {
 		pauseStore:     db.PauseStore(),
 		gateRows:       gates,
 		gateReads:      gates,
+		uniqueStore:    db.UniqueStore(),
 		groupRows:      db.GroupRows(),
 		settingsKeeper: db,
 	}

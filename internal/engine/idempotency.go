@@ -48,6 +48,8 @@ func (d *draft) keyName() KeyName { return KeyName{d.template.Namespace, d.in.Id
 type heldKey struct {
 	bound Binding
 	owner *draft // the first submission with the key, while the key is bound to it; else nil
+	// slot is the unique key that answered the owner: its task is that of the idempotency key too.
+	slot *uniqueSlot
 }
 
 // takeKeys binds the idempotency keys of all drafts, or of none. Of several drafts with one key, the first gets it.
@@ -91,23 +93,33 @@ func (b *builder) expires() task.Instant { return b.u.now.Add(b.u.e.cfg.Idempote
 // untried.
 const maxLocked = 16
 
+// reserve binds the idempotency keys and the unique keys of drafts. Where an open transaction elsewhere binds one of
+// them, only a patient caller waits; others get ErrKeyLocked.
+func (b *builder) reserve(drafts []*draft, patient bool) error {
+	if err := b.takeKeys(drafts, patient); err != nil {
+		return err
+	}
+	return b.takeUnique(drafts, patient)
+}
+
 // takeKeysOf binds the keys of many calls, and reports which calls must come again, because an
 // open transaction elsewhere is binding one of their keys and may stay open for any time. The
 // other calls do not wait for it. The first attempt takes the keys of all calls in one
 // statement; only if one of them is locked are the calls tried one by one.
+// A call that must come again may leave its idempotency keys bound to tasks that do not exist: such a key is free.
 func (b *builder) takeKeysOf(calls [][]*draft) (locked []bool, err error) {
 	locked = make([]bool, len(calls))
-	if err := b.takeKeys(slices.Concat(calls...), false); !errors.Is(err, ErrKeyLocked) {
+	if err := b.reserve(slices.Concat(calls...), false); !errors.Is(err, ErrKeyLocked) {
 		return locked, err
 	}
 	tries := 0
 	for i, c := range calls {
-		if !slices.ContainsFunc(c, func(d *draft) bool { return d.in.IdempotencyKey != "" }) {
+		if !slices.ContainsFunc(c, func(d *draft) bool { return d.in.IdempotencyKey != "" || d.unique != nil }) {
 			continue
 		}
 		err := error(ErrKeyLocked)
 		if tries < maxLocked {
-			err = b.takeKeys(c, false)
+			err = b.reserve(c, false)
 		}
 		switch {
 		case errors.Is(err, ErrKeyLocked):
@@ -123,6 +135,12 @@ func (b *builder) takeKeysOf(calls [][]*draft) (locked []bool, err error) {
 // existing finds the task that an idempotency key is bound to; if there is none, it returns the ID bound to the key.
 func (b *builder) existing(d *draft) (r Receipt, id task.ID, found bool, err error) {
 	u, held := b.u, b.keys[d.keyName()]
+	if held.slot != nil {
+		if r = b.duplicate(d, held.slot); r.Err == nil {
+			r.Err = u.e.mismatch(d, held.bound)
+		}
+		return r, id, true, nil
+	}
 	if held.owner == d {
 		return r, held.bound.Task, false, nil
 	}
@@ -154,14 +172,20 @@ func (e *Engine) known(d *draft, t *task.Task, bound Binding) Receipt {
 	if d.in.Meta.Intake.Same(t.Meta.Intake) { // settings of the intake may have changed since
 		return r
 	}
-	if e.cfg.IdempotencyMismatch == settings.MismatchConflict && bound.Hash != "" && bound.Hash != d.hash {
-		at := fmt.Sprintf("/tasks/%d/idempotency_key", d.place)
-		r.Err = &task.Error{Code: task.Conflict, Message: "the idempotency key was used for another submission",
-			Hint: "use a new key for a new task, or send again what was sent with this one",
-			Problems: []task.Problem{
-				{Location: at, Message: fmt.Sprintf("names the task %s, which was submitted with another body", t.ID)}}}
-	}
+	r.Err = e.mismatch(d, bound)
 	return r
+}
+
+// mismatch refuses a submission whose key was used for a different one, if that is configured.
+func (e *Engine) mismatch(d *draft, bound Binding) error {
+	if e.cfg.IdempotencyMismatch != settings.MismatchConflict || bound.Hash == "" || bound.Hash == d.hash {
+		return nil
+	}
+	at := fmt.Sprintf("/tasks/%d/idempotency_key", d.place)
+	return &task.Error{Code: task.Conflict, Message: "the idempotency key was used for another submission",
+		Hint: "use a new key for a new task, or send again what was sent with this one",
+		Problems: []task.Problem{
+			{Location: at, Message: fmt.Sprintf("names the task %s, which was submitted with another body", bound.Task)}}}
 }
 
 // knownKeys returns the drafts whose idempotency keys are bound to existing tasks, which would be the answer to a
@@ -229,6 +253,9 @@ func (e *Engine) hashOf(in *Submission) (string, error) {
 	}
 	if in.Meta.OrderingKey != "" { // only then: the hashes of all other submissions are stored without it
 		body.Labels = append(body.Labels, in.Meta.OrderingKey)
+	}
+	if in.Unique != nil {
+		body.Labels = append(body.Labels, fmt.Sprintf("unique %+v", *in.Unique))
 	}
 	if level, ok := e.Level(in.Priority); ok && in.Priority != "" {
 		body.Priority = e.PriorityName(level)

@@ -62,6 +62,7 @@ type Commit struct {
 	Reopened  []int64   // tasks taken out of error, by the key of their template
 	Expired   int       // of Settled: tasks that took longer than their max_duration
 	Known     int       // submissions answered with an existing task of the same idempotency key
+	Unique    UniqueCounts
 	Promoted  []Promoted
 	TaskMoves []TaskMove
 	StepMoves []StepMove // except those in Handed, Started and Ended

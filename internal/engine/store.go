@@ -26,6 +26,10 @@ type Database interface {
 	GateStore() GateStore
 	GroupRows() GroupRows
 	ExpiryStore() ExpiryStore
+
+	// What is there once.
+
+	UniqueStore() UniqueStore
 }
 
 // Store keeps tasks, steps, templates, routes and workers. Every implementation passes

@@ -27,8 +27,10 @@ type Submission struct {
 	RunAt        task.Instant
 
 	IdempotencyKey string
-	CorrelationID  string
-	Meta           task.Meta // its OrderingKey makes tasks run one after the other
+	// Unique is the rule by which another task may stand for this one; nil takes the template's.
+	Unique        *task.Unique
+	CorrelationID string
+	Meta          task.Meta // its OrderingKey makes tasks run one after the other
 
 	// Queued marks a submission through the queue API: back-pressure applies to it whatever its scope, and its receipt
 	// has the position of its first step.
@@ -49,7 +51,8 @@ type draft struct {
 	priority int
 	steps    []draftStep
 	hash     string // of the submission; "" without an idempotency key
-	place    int    // position among the submissions of its call
+	unique   *uniqueKey
+	place    int // position among the submissions of its call
 }
 
 // draftStep is a step of the task to be created.
@@ -101,6 +104,9 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 		if d.hash, err = e.hashOf(in); err != nil {
 			return nil, nil, err
 		}
+	}
+	if problem := d.setUnique(at); problem != nil {
+		return nil, one(problem), nil
 	}
 	return d, nil, nil
 }
@@ -271,6 +277,9 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	}
 	if fault := e.payloadFault(in.Context); fault != "" {
 		bad("context", "%s", fault)
+	}
+	if in.Unique != nil {
+		problems = append(problems, in.Unique.Faults(at+"/unique")...)
 	}
 	return problems
 }

@@ -16,8 +16,10 @@ import (
 type Receipt struct {
 	ID      task.ID
 	State   task.State
-	Created bool  // false: the idempotency key named an existing task
+	Created bool  // false: the idempotency key or the unique key named an existing task
 	Err     error // *task.Error
+	// Unique is what its unique key did to the submission; nil without one, or if no other task has the key.
+	Unique *UniqueMatch
 	// Step is a copy of the first step as the transaction left it, for a task that a Queued submission created; else
 	// nil.
 	Step *task.Step
@@ -90,7 +92,7 @@ func (e *Engine) storeDrafts(ctx context.Context, drafts []*draft) ([]Receipt, e
 		}
 		if waited >= keyPatience {
 			return nil, &task.Error{Code: task.Unavailable,
-				Message: "another transaction that is still open submits under the same idempotency key",
+				Message: "another transaction that is still open submits under the same idempotency key or unique key",
 				Hint:    "send it again: it is answered once that transaction has ended", Err: ErrKeyLocked}
 		}
 		pause = min(2*pause, longestKeyPause)
@@ -232,6 +234,9 @@ func (e *Engine) runSubmits(calls [][]*draft) ([]submitted, error) {
 				}
 			}
 		}
+		for i, c := range calls {
+			b.completeReceipts(c, out[i].receipts)
+		}
 		if len(b.tasks) == 0 {
 			return nil
 		}
@@ -253,6 +258,11 @@ type builder struct {
 	tasks []*task.Task
 	steps []*task.Step
 	keys  map[KeyName]*heldKey
+	// The unique keys that the drafts ask for, the IDs of drafts with one, and the key that answers those drafts whose
+	// receipts lack the state of the task.
+	unique map[KeyName]*uniqueSlot
+	ids    map[*draft]task.ID
+	late   map[*draft]*uniqueSlot
 }
 
 // add creates the rows of a draft, unless its key, which takeKeys has requested, names an
@@ -261,12 +271,11 @@ type builder struct {
 func (b *builder) add(d *draft) (r Receipt, err error) {
 	u, ids := b.u, b.u.e.store.IDs()
 	var id task.ID
-	if d.in.IdempotencyKey == "" {
+	if d.in.IdempotencyKey == "" && d.unique == nil {
 		id = ids.Take(u.now.Time(), len(d.steps)+1)
 	} else {
 		var found bool
-		if r, id, found, err = b.existing(d); err != nil || found {
-			u.observed.known()
+		if r, id, found, err = b.find(d); err != nil || found {
 			return r, err
 		}
 	}
@@ -276,6 +285,9 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 	t.Meta.Limited = d.template.Limited
 	if t.Meta.OrderingKey != "" {
 		u.turns.wait(t, d.template.Namespace)
+	}
+	if d.unique != nil {
+		r.Unique = b.holds(d, t)
 	}
 	if limit := d.template.Lifecycle.MaxDuration; limit > 0 && !t.Meta.Held {
 		t.DeadlineAt = max(u.now, t.RunAt).Add(limit)
@@ -300,7 +312,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 	}
 	b.tasks = append(b.tasks, t)
 	u.observed.submitted(t)
-	return Receipt{ID: id, State: t.State, Created: true}, nil
+	return Receipt{ID: id, State: t.State, Created: true, Unique: r.Unique}, nil
 }
 
 // show adds the first steps to the receipts of Queued submissions. The steps are copied, because the store may continue

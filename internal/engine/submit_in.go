@@ -60,7 +60,7 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 		if err := u.expectKnown(drafts); err != nil {
 			return err
 		}
-		if err := b.takeKeys(drafts, true); err != nil {
+		if err := b.reserve(drafts, true); err != nil {
 			return err
 		}
 		for i, d := range drafts {
@@ -69,6 +69,7 @@ func (e *Engine) SubmitIn(ctx context.Context, tx Tx, p *PreparedSubmit) ([]Rece
 				return err
 			}
 		}
+		b.completeReceipts(drafts, receipts)
 		if len(b.tasks) == 0 {
 			return nil
 		}

@@ -252,12 +252,16 @@ func (e *Engine) Retain(ctx context.Context) (int, error) {
 		if err != nil {
 			return fmt.Errorf("drop idempotency keys: %w", err)
 		}
+		unique, err := e.uniqueStore.DropUnique(ctx, tx, now, r.BatchItems)
+		if err != nil {
+			return fmt.Errorf("drop unique keys: %w", err)
+		}
 		ended, err := e.sessionStore.DropSessions(ctx, tx, now, r.BatchItems)
 		if err != nil {
 			return fmt.Errorf("drop sessions: %w", err)
 		}
 		forgotten, err := tx.ForgetWorkers(ctx, now.Add(-r.Workers), r.BatchItems)
-		n = max(n, dropped, ended, forgotten)
+		n = max(n, dropped, unique, ended, forgotten)
 		return err
 	})
 	return max(n, cases), err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/feed"
@@ -174,6 +175,13 @@ func (ob *observed) moved(w Work, from task.StepState) {
 func (ob *observed) known() {
 	if ob.commit != nil {
 		ob.commit.Known++
+	}
+}
+
+// unique records what unique keys did to n submissions.
+func (ob *observed) unique(outcome UniqueOutcome, n int) {
+	if ob.commit != nil {
+		ob.commit.Unique[slices.Index(UniqueOutcomes, outcome)] += n
 	}
 }
 

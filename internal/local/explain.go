@@ -48,6 +48,9 @@ func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explan
 		)
 	}
 	out.Summary, out.Origin, out.Limits = x.summary(), x.origin(), x.limits()
+	if out.Unique, err = x.unique(ctx); err != nil {
+		return nil, err
+	}
 	return out, nil
 }
 

@@ -99,6 +99,9 @@ func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) erro
 		RunAt:          task.FromOptional(r.RunAt),
 		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID, Queued: true, Caller: caller,
 		Meta: task.Meta{Tags: r.Tags, Initiator: r.UserID, TraceParent: trace, Estimate: r.EstimatedDurationSeconds}}
+	if r.Unique != nil {
+		s.Unique = toUnique(r.Unique)
+	}
 	return nil
 }
 
@@ -116,7 +119,7 @@ func spanOf(traceID string) string {
 // Step is nil for a receipt that refers to a task which existed; its rows are read for the answer.
 func (b *Backend) toQueueReceipt(ctx context.Context, r engine.Receipt, p *engine.QueuePlace) queueapi.QueueReceipt {
 	out := queueapi.QueueReceipt{TaskID: toUUID(r.ID), Created: r.Created, Status: queueapi.QueueQueued,
-		Error: itemError(r.Err)}
+		Error: itemError(r.Err), Unique: fromUniqueMatch(r.Unique)}
 	if r.Step != nil {
 		out.Status = statusOfSteps(r.Step)
 		out.QueuePlace = b.toPlace(r.Step, p)

@@ -40,6 +40,9 @@ func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
 		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID,
 		Meta: task.Meta{Tags: r.Tags, ParentCorrelationID: r.ParentCorrelationID, Initiator: r.Initiator,
 			SourceSystem: r.SourceSystem, Reason: r.Reason, TraceParent: r.TraceParent, OrderingKey: r.OrderingKey}}
+	if r.Unique != nil {
+		s.Unique = toUnique(r.Unique)
+	}
 }
 
 // fromReceipts converts receipts, in order.
@@ -47,7 +50,7 @@ func fromReceipts(receipts []engine.Receipt) []tasker.TaskReceipt {
 	out := make([]tasker.TaskReceipt, len(receipts))
 	for i, r := range receipts {
 		out[i] = tasker.TaskReceipt{TaskUUID: toUUID(r.ID), State: tasker.TaskState(r.State), Created: r.Created,
-			Error: itemError(r.Err)}
+			Error: itemError(r.Err), Unique: fromUniqueMatch(r.Unique)}
 	}
 	return out
 }
@@ -69,6 +72,13 @@ func (b *Backend) Task(ctx context.Context, id uuid.UUID, wait time.Duration) (*
 		return nil, err
 	}
 	out.EffectivePriority = tasker.Priority(b.engine.PriorityName(level))
+	if out.Unique != nil {
+		guards, err := b.engine.GuardsUnique(ctx, t)
+		if err != nil {
+			return nil, ToError(err)
+		}
+		out.Unique.Guards = &guards
+	}
 	return out, nil
 }
 
@@ -94,6 +104,7 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		IdempotencyKey: t.IdempotencyKey, OrderingKey: t.Meta.OrderingKey, WaitsForTurn: t.Meta.Held,
 		Intake:    fromIntake(t.Meta.Intake),
 		Schedule:  fromSchedule(t.Meta.Schedule),
+		Unique:    fromUniqueMark(t.Meta.Unique),
 		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
 		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey,
 		TraceParent:    t.Meta.TraceParent,

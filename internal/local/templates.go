@@ -109,7 +109,7 @@ func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, 
 	out := &tasker.Template{Damage: t.Unread, Namespace: t.Namespace, Name: t.Name, Version: t.Version,
 		Description: t.Description,
 		Lifecycle:   fromLifecycle(t.Lifecycle), Fingerprint: t.Fingerprint, CreatedAt: t.CreatedAt,
-		DispatchTTLMS: int(t.DispatchTTL / time.Millisecond), Sensitive: t.Sensitive}
+		DispatchTTLMS: int(t.DispatchTTL / time.Millisecond), Sensitive: t.Sensitive, Unique: fromUnique(t.Unique)}
 	if t.Priority != nil {
 		out.Priority = tasker.Priority(b.engine.PriorityName(*t.Priority))
 	}

@@ -55,12 +55,13 @@ type EnqueueTask struct {
 	MaxRetries               *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt. The default depends on the priority." minimum:"0" maximum:"1000"`
 	RunAt                    *time.Time `json:"run_at,omitempty" doc:"Earliest start."`
 
-	IdempotencyKey string   `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours. A second submission returns the first task." maxLength:"255"`
-	UserID         string   `json:"user_id,omitempty" doc:"Initiator of the task. Limits per user apply to it, within the API key." maxLength:"255"`
-	CorrelationID  string   `json:"correlation_id,omitempty" maxLength:"255"`
-	Tags           []string `json:"tags,omitempty" doc:"Tags of the task." maxItems:"32"`
-	TraceID        string   `json:"trace_id,omitempty" doc:"W3C trace id, 32 hexadecimal digits. Either this or traceparent." maxLength:"32"`
-	TraceParent    string   `json:"traceparent,omitempty" doc:"W3C trace context. Defaults to the traceparent header of the request." maxLength:"255"`
+	IdempotencyKey string         `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours. A second submission returns the first task." maxLength:"255"`
+	Unique         *tasker.Unique `json:"unique,omitempty" doc:"Rule by which another task with the same parameters stands for this one."`
+	UserID         string         `json:"user_id,omitempty" doc:"Initiator of the task. Limits per user apply to it, within the API key." maxLength:"255"`
+	CorrelationID  string         `json:"correlation_id,omitempty" maxLength:"255"`
+	Tags           []string       `json:"tags,omitempty" doc:"Tags of the task." maxItems:"32"`
+	TraceID        string         `json:"trace_id,omitempty" doc:"W3C trace id, 32 hexadecimal digits. Either this or traceparent." maxLength:"32"`
+	TraceParent    string         `json:"traceparent,omitempty" doc:"W3C trace context. Defaults to the traceparent header of the request." maxLength:"255"`
 }
 
 // EnqueueRequest submits many tasks in one transaction. An invalid task refuses the whole request, and nothing is
@@ -73,10 +74,11 @@ type EnqueueRequest struct {
 
 // QueueReceipt answers one task. Null means unknown.
 type QueueReceipt struct {
-	TaskID  uuid.UUID     `json:"task_id"`
-	Status  QueueStatus   `json:"status"`
-	Created bool          `json:"created" doc:"False if the idempotency key named an existing task."`
-	Error   *tasker.Error `json:"error,omitempty" doc:"For an item of a batch: its idempotency key was used for another submission. This item was not stored; the others were."`
+	TaskID  uuid.UUID           `json:"task_id"`
+	Status  QueueStatus         `json:"status"`
+	Created bool                `json:"created" doc:"False if the idempotency key or the unique key named an existing task."`
+	Unique  *tasker.UniqueMatch `json:"unique,omitempty" doc:"What another task with the same unique key did to the submission."`
+	Error   *tasker.Error       `json:"error,omitempty" doc:"For an item of a batch: its idempotency key was used for another submission. This item was not stored; the others were."`
 	QueuePlace
 }
 

@@ -24,6 +24,7 @@ type templateBody struct {
 	Sensitive   []string        `json:"sensitive,omitempty"`
 	Concurrency *limit.Spec     `json:"concurrency,omitempty"`
 	RateLimit   *limit.Spec     `json:"rate_limit,omitempty"`
+	Unique      *task.Unique    `json:"unique,omitempty"`
 }
 
 // stepBody is the part of a step in a templateBody. The names are stored: a renamed field needs
@@ -47,7 +48,8 @@ type stepBody struct {
 // Links between steps are left out: decodeTemplate computes them again.
 func encodeTemplate(t *task.Template) (any, error) {
 	b := templateBody{Description: t.Description, Priority: t.Priority, InputSchema: t.InputSchema, Lifecycle: t.Lifecycle,
-		DispatchTTL: t.DispatchTTL, Sensitive: t.Sensitive, Concurrency: t.Concurrency, RateLimit: t.RateLimit}
+		DispatchTTL: t.DispatchTTL, Sensitive: t.Sensitive, Concurrency: t.Concurrency, RateLimit: t.RateLimit,
+		Unique: t.Unique}
 	for _, s := range t.Steps {
 		b.Steps = append(b.Steps, stepBody{s.Name, s.Description, s.Handler, s.Initialization, s.Dependencies, s.Retry,
 			s.Timeout, s.Capabilities, s.Priority, s.DispatchTTL, s.Concurrency, s.RateLimit})
@@ -64,8 +66,8 @@ func decodeTemplate(t *task.Template, body JSON) error {
 		return err
 	}
 	t.Description, t.Priority, t.InputSchema, t.Lifecycle = b.Description, b.Priority, b.InputSchema, b.Lifecycle
-	t.DispatchTTL, t.Sensitive = b.DispatchTTL, b.Sensitive
 	t.Concurrency, t.RateLimit = b.Concurrency, b.RateLimit
+	t.DispatchTTL, t.Sensitive, t.Unique = b.DispatchTTL, b.Sensitive, b.Unique
 	for _, s := range b.Steps {
 		t.Steps = append(t.Steps, task.StepSpec{Name: s.Name, Description: s.Description, Handler: s.Handler,
 			Initialization: s.Initialization,

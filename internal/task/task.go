@@ -61,6 +61,8 @@ type Meta struct {
 	// other tasks have no permits.
 	Limited bool `json:"limited,omitempty"`
 	Gated   bool `json:"gated,omitempty"`
+	// Unique is the unique key under which the task was stored; nil without one.
+	Unique *UniqueMark `json:"unique,omitempty"`
 	// Intake is the message that the task was made of; nil for a task that was submitted.
 	Intake *Intake `json:"intake,omitempty"`
 	// Schedule is the firing that submitted the task; nil for any other task.
@@ -113,7 +115,7 @@ func (m Meta) Changed() bool {
 func (m Meta) Empty() bool {
 	return len(m.Tags) == 0 && m.ParentCorrelationID == "" && m.Initiator == "" && m.SourceSystem == "" &&
 		m.Reason == "" && m.TraceParent == "" && m.Estimate == 0 && m.Priority == "" && m.Intake == nil &&
-		!m.Limited && !m.Changed()
+		m.Unique == nil && !m.Limited && !m.Changed()
 }
 
 // Moved counts a step's change of state, while no step is due. It returns the previous state of the task if that

@@ -32,6 +32,8 @@ type Template struct {
 	// Concurrency and RateLimit are those of the steps without one of their own; nil without a limit.
 	Concurrency *limit.Spec
 	RateLimit   *limit.Spec
+	// Unique is the rule of tasks whose submission has none; nil without one.
+	Unique *Unique
 	// Source is the registered document, Fingerprint the SHA-256 (hex) of its canonical content.
 	Source      string
 	Fingerprint string

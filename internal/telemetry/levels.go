@@ -184,6 +184,11 @@ func (t *tally) produceMoves(p *producer) {
 	known := p.counter("tasker.idempotency.hits", "{task}",
 		"Submissions answered with an existing task of the same idempotency key.")
 	known.add(t.known, nil)
+	unique := p.counter("tasker.unique.matches", "{task}",
+		"Submissions whose unique key another task had, by outcome: returned, refused, replaced, superseded.")
+	for i, outcome := range engine.UniqueOutcomes {
+		unique.add(int64(t.unique[i]), nil, outcomeKey.String(string(outcome)))
+	}
 	turned := p.counter("tasker.submissions.refused", "{task}", "Tasks that back-pressure refused, by reason.")
 	for why, n := range t.turned {
 		turned.add(n, nil, whyKey.String(string(why)))
@@ -193,7 +198,7 @@ func (t *tally) produceMoves(p *producer) {
 	for reason, n := range t.lost {
 		lost.add(n, nil, whyKey.String(reason))
 	}
-	p.done(tasks, steps, known, turned, lost)
+	p.done(tasks, steps, known, unique, turned, lost)
 }
 
 // orNone names the state before the first one.

@@ -36,6 +36,7 @@ type tally struct {
 	taskMoves map[engine.TaskMove]int64
 	stepMoves map[engine.StepMove]int64
 	known     int64
+	unique    engine.UniqueCounts
 	turned    map[engine.Refusal]int64 // tasks that back-pressure turned away
 	lost      map[string]int64         // workers, by why they were given up
 }
@@ -103,6 +104,9 @@ func (t *tally) add(c *engine.Commit) {
 	t.addLevels(c)
 	t.addMoves(c)
 	t.known += int64(c.Known)
+	for i, n := range c.Unique {
+		t.unique[i] += n
+	}
 	t.refused += int64(c.Refused)
 	for _, kind := range c.Acts {
 		t.acts[kind]++

@@ -25,6 +25,7 @@ type body struct {
 	Sensitive   []string        `json:"sensitive,omitempty"`
 	Concurrency *limit.Spec     `json:"concurrency,omitempty"`
 	RateLimit   *limit.Spec     `json:"rate_limit,omitempty"`
+	Unique      *task.Unique    `json:"unique,omitempty"`
 }
 
 // lifecycle is task.Lifecycle in JSON; durations are in nanoseconds.
@@ -74,6 +75,7 @@ func bodyOf(t *task.Template) body {
 		Namespace: t.Namespace, Name: t.Name, Version: t.Version, Adhoc: t.Adhoc, Description: t.Description,
 		Priority: t.Priority, InputSchema: t.InputSchema, Steps: make([]step, 0, len(t.Steps)),
 		DispatchTTL: t.DispatchTTL, Sensitive: t.Sensitive, Concurrency: t.Concurrency, RateLimit: t.RateLimit,
+		Unique: t.Unique,
 	}
 	if t.Lifecycle != (task.Lifecycle{}) {
 		l := lifecycle(t.Lifecycle)

@@ -78,7 +78,7 @@ func (r *reader) template(root *document.Node) *task.Template {
 	// The order of the getters is that of the problems with equal places only: err sorts them.
 	f, ok := r.open(root, "a template", "name", "namespace_name", "version", "description", "priority",
 		"input_schema", "metadata", "lifecycle", "dispatch_ttl_ms", "sensitive",
-		"concurrency", "rate_limit", "steps")
+		"concurrency", "rate_limit", "unique", "steps")
 	if !ok {
 		return nil
 	}
@@ -94,6 +94,7 @@ func (r *reader) template(root *document.Node) *task.Template {
 		Sensitive:   f.sensitive(),
 		Concurrency: r.concurrency(f.get("concurrency")),
 		RateLimit:   r.rateLimit(f.get("rate_limit")),
+		Unique:      r.unique(f.get("unique")),
 	}
 	if v := f.get("namespace_name"); v != nil {
 		t.Namespace = f.name("namespace_name", v, MaxName)

@@ -194,6 +194,12 @@ func (in *interpreter) submit(a *args) ([]string, error) {
 	if c, ok := a.get("context"); ok {
 		sub.Context = []byte(c)
 	}
+	if by := a.list("unique"); by != nil {
+		sub.Unique = &task.Unique{By: by, While: a.list("while"), OnConflict: task.OnConflict(a.text("on"))}
+		if err := a.duration("period", &sub.Unique.Period); err != nil {
+			return nil, err
+		}
+	}
 	var runAt time.Duration
 	count := 1
 	if err := firstError(a.duration("run_at", &runAt), a.duration("timeout", &sub.Timeout),
@@ -230,14 +236,33 @@ func (in *interpreter) submit(a *args) ([]string, error) {
 
 // receipt names a task, or says which one it is already.
 func (in *interpreter) receipt(as string, r engine.Receipt) string {
+	unique := in.uniqueMatch(r.Unique)
 	if r.Created {
 		in.tasks[as] = r.ID
-		return fmt.Sprintf("%s %s", as, r.State)
+		return fmt.Sprintf("%s %s%s", as, r.State, unique)
 	}
 	if r.Err != nil {
-		return fmt.Sprintf("%s exists, %s", in.nameOf(r.ID), task.CodeOf(r.Err))
+		return fmt.Sprintf("%s exists, %s%s", in.nameOf(r.ID), task.CodeOf(r.Err), unique)
 	}
-	return fmt.Sprintf("%s exists, %s", in.nameOf(r.ID), r.State)
+	return fmt.Sprintf("%s exists, %s%s", in.nameOf(r.ID), r.State, unique)
+}
+
+// uniqueMatch prints what a unique key did to a submission.
+func (in *interpreter) uniqueMatch(m *engine.UniqueMatch) string {
+	if m == nil {
+		return ""
+	}
+	out := fmt.Sprintf(" %s while=%s", m.Outcome, strings.Join(m.Holder.While, ","))
+	if m.Holder.Until != 0 {
+		out += " until=" + in.sinceStart(m.Holder.Until)
+	}
+	if m.Outcome == engine.UniqueReplaced {
+		out += " old=" + in.nameOf(m.Holder.Task)
+	}
+	if m.Begun {
+		out += " begun"
+	}
+	return out
 }
 
 func (in *interpreter) nameOf(id task.ID) string {

@@ -12,6 +12,7 @@
 //	template     (YAML as body)         registers a template
 //	submit       TASK template=NAME | type=HANDLER [count=N] [context=JSON] [key=K] [priority=P] [run_at=+D]
 //	             [caps=A,B] [timeout=D] [max_retries=N] [tags=A,B] [order=K]
+//	             [unique=POINTER,... [period=D] [while=PHASE,...] [on=CONFLICT]]
 //	worker       W [handlers=A,B] [caps=A,B] [namespaces=A,B] [transport=amqp]
 //	claim        W [n=N] [start]        start begins the attempts at once
 //	dispatch     W [n=N]                leases steps for the queue of W, which has transport=amqp

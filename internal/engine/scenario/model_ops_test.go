@@ -164,6 +164,16 @@ func (m *model) submit(o op) error {
 		if key := o.n[5] >> (4 * i) % 6; key < 2 {
 			s.Meta.OrderingKey = fmt.Sprint("o", key)
 		}
+		if key := o.n[2] >> (4 * i) % 7; key < 2 {
+			s.Context = []byte(fmt.Sprintf(`{"key":%d,"pick":%d}`, key, pick))
+			s.Unique = &task.Unique{By: []string{"/key"}, OnConflict: task.UniqueConflicts[o.n[1]>>(4*i)%3]}
+			if o.n[4]>>(4*i)%3 == 0 {
+				s.Unique.Period = 10 * time.Minute
+			}
+			if o.n[5]>>(4*i)%3 == 0 {
+				s.Unique.While = []string{task.PhaseUnsettled}
+			}
+		}
 		subs[i] = s
 	}
 	receipts, err := both(m, func(w *world) ([]engine.Receipt, error) {

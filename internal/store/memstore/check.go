@@ -63,6 +63,12 @@ func (t *tx) checkGone(id task.ID) error {
 			return task.Errorf(task.Internal, "commit: the key %q is bound to task %s, which does not exist", name.Key, id)
 		}
 	}
+	for name, h := range t.s.unique {
+		if h.Task == id {
+			return task.Errorf(task.Internal, "commit: the unique key %q is bound to task %s, which does not exist", name.Key,
+				id)
+		}
+	}
 	return nil
 }
 

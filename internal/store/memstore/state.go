@@ -26,7 +26,8 @@ type state struct {
 	waits     map[task.ID]waiting
 	gates     map[int64]engine.Gate
 	permits   map[engine.Permit]struct{}
-	signals   map[int64]engine.Gate     // in the order in which they were made
+	signals   map[int64]engine.Gate // in the order in which they were made
+	unique    map[engine.KeyName]engine.Holder
 	sessions  map[string]engine.Session // by hash
 	pauses    map[task.PauseTarget]task.Pause
 	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
@@ -66,6 +67,7 @@ func newState() *state {
 		permits:    map[engine.Permit]struct{}{},
 		signals:    map[int64]engine.Gate{},
 		lastSignal: map[string]int64{},
+		unique:     map[engine.KeyName]engine.Holder{},
 		sessions:   map[string]engine.Session{},
 		pauses:     map[task.PauseTarget]task.Pause{},
 		lastWorker: map[string]int64{},

@@ -144,6 +144,12 @@ func (t *tx) deleteTask(id task.ID) {
 	if t.s.keys[name].Task == id {
 		drop(t, keysTable, name)
 	}
+	if u := row.Meta.Unique; u != nil {
+		name.Key = u.Key
+		if t.s.unique[name].Task == id {
+			drop(t, uniqueTable, name)
+		}
+	}
 	drop(t, attemptsTable, id)
 	drop(t, eventsTable, id)
 	for _, c := range t.s.casesOf(id) {

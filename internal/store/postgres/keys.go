@@ -51,29 +51,41 @@ func (*Store) TakeKeys(ctx context.Context, within engine.Tx, asks []engine.KeyA
 	return answers, nil
 }
 
-// bindFreeAtOnce is bindFree without waiting. If a key is locked, the transaction is restored.
-// Then it returns engine.ErrKeyLocked.
-// The savepoint keeps the earlier work of the transaction; without it a lock time-out would end all of it.
+// bindFreeAtOnce is bindFree without waiting: if a key is locked, it returns engine.ErrKeyLocked.
 func (t *tx) bindFreeAtOnce(ctx context.Context, asks []engine.KeyAsk, now,
 	expires task.Instant,
 ) (map[engine.KeyName]bool, error) {
 	free, bind := t.bindFree(asks, now, expires)
+	err := t.atOnce(ctx, func() error {
+		t.later(bind)
+		return nil
+	})
+	return free, err
+}
+
+// atOnce runs fn, which takes locks, without waiting for them. If one is not free after keyWait, the transaction is as
+// before and the error is engine.ErrKeyLocked.
+// The savepoint keeps the earlier work of the transaction; without it a lock time-out would end all of it.
+func (t *tx) atOnce(ctx context.Context, fn func() error) error {
+	t.wrote = true
 	t.later(request{sql: `SAVEPOINT tasker_keys`})
 	t.later(request{sql: `SET LOCAL lock_timeout = '` + keyWait + `'`})
-	t.later(bind)
-	// In the same pipeline: preparing a later statement must not be under keyWait.
-	t.later(request{sql: `SET LOCAL lock_timeout TO DEFAULT`})
-	err := t.send(ctx, request{sql: `RELEASE SAVEPOINT tasker_keys`})
+	err := fn()
+	if err == nil {
+		// In the same pipeline: preparing a later statement must not be under keyWait.
+		t.later(request{sql: `SET LOCAL lock_timeout TO DEFAULT`})
+		err = t.send(ctx, request{sql: `RELEASE SAVEPOINT tasker_keys`})
+	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == codeLocked {
 		// as text: a failed transaction accepts no other statement
 		if err := t.conn.pg.Exec(ctx, `ROLLBACK TO SAVEPOINT tasker_keys`).Close(); err != nil {
-			return nil, err
+			return err
 		}
 		t.later(request{sql: `RELEASE SAVEPOINT tasker_keys`})
-		return nil, engine.ErrKeyLocked
+		return engine.ErrKeyLocked
 	}
-	return free, err
+	return err
 }
 
 // codeLocked is the SQLSTATE of a lock that was not granted in time.

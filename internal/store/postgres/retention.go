@@ -170,8 +170,30 @@ func (t *tx) delete(tasks []*task.Task) {
   tasker_templates d
  WHERE d.def_id = u.def AND k.namespace = d.namespace AND k.key = u.key AND k.task_id = u.task`, keys, keyed, defs)
 	}
+	t.deleteUnique(tasks)
 	for _, id := range ids {
 		delete(t.tasks, id)
 	}
 	t.after = append(t.after, func() { t.store.rowCache.forget(ids) })
+}
+
+// deleteUnique removes the unique keys that are bound to tasks. It skips those that another transaction is about to
+// bind to others.
+func (t *tx) deleteUnique(tasks []*task.Task) {
+	const query = `WITH old AS MATERIALIZED (SELECT k.namespace, k.key
+  FROM unnest($1::text[], $2::uuid[], $3::bigint[]) AS u(key, task, def) JOIN tasker_templates d ON d.def_id = u.def
+  JOIN tasker_unique_keys k ON k.namespace = d.namespace AND k.key = u.key AND k.task_id = u.task
+  FOR UPDATE OF k SKIP LOCKED)
+ DELETE FROM tasker_unique_keys k USING old WHERE k.namespace = old.namespace AND k.key = old.key`
+	var keys []string
+	var ids []task.ID
+	var defs []int64
+	for _, k := range tasks {
+		if u := k.Meta.Unique; u != nil {
+			keys, ids, defs = append(keys, u.Key), append(ids, k.ID), append(defs, k.DefID)
+		}
+	}
+	if len(keys) > 0 {
+		t.exec(query, keys, ids, defs)
+	}
 }

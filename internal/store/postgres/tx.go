@@ -85,6 +85,9 @@ func (s *Store) WatchStore() engine.WatchStore { return s }
 // KeyStore implements engine.Database.
 func (s *Store) KeyStore() engine.KeyStore { return s }
 
+// UniqueStore implements engine.Database.
+func (s *Store) UniqueStore() engine.UniqueStore { return s }
+
 // newTx returns a transaction that has not begun: BEGIN travels with its first query. A careful
 // one locks the rows that it reads.
 func (s *Store) newTx(c *conn, careful bool) *tx {

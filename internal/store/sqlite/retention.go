@@ -93,6 +93,13 @@ func (t *tx) delete(ctx context.Context, k *task.Task) error {
 			return err
 		}
 	}
+	if u := k.Meta.Unique; u != nil {
+		const unique = `DELETE FROM tasker_unique_keys WHERE key = $1 AND task_id = $2 AND namespace = (SELECT namespace
+  FROM tasker_templates WHERE def_id = $3)`
+		if _, err := t.conn.Exec(ctx, unique, u.Key, id, k.DefID); err != nil {
+			return err
+		}
+	}
 	if k.IdempotencyKey == "" {
 		return nil
 	}

@@ -1,0 +1,458 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A submission with a rule of uniqueness has a unique key: a hash of the chosen fields of its context. At most one task
+// guards a key. A submission whose key is guarded is answered with that task, refused, or replaces the task if that has
+// not begun.
+//
+// The row of a key says which task it is bound to, and the row of that task whether it still guards the key. So the key
+// is free in the transaction that ends the guard, and the verbs of the hot path need not know of it.
+
+// UniqueOutcome is what a unique key did to a submission.
+type UniqueOutcome string
+
+// The outcomes.
+const (
+	UniqueReturned   UniqueOutcome = "returned"   // answered with the task that guards the key
+	UniqueRefused    UniqueOutcome = "refused"    // an error
+	UniqueReplaced   UniqueOutcome = "replaced"   // stored, and the task before it cancelled
+	UniqueSuperseded UniqueOutcome = "superseded" // another one took its place before it was stored
+)
+
+// UniqueOutcomes lists them.
+var UniqueOutcomes = []UniqueOutcome{UniqueReturned, UniqueRefused, UniqueReplaced, UniqueSuperseded}
+
+// UniqueCounts are numbers of submissions, in the order of UniqueOutcomes.
+type UniqueCounts [4]int
+
+// UniqueMatch is what a unique key did to a submission, and by which rule.
+type UniqueMatch struct {
+	Outcome UniqueOutcome
+	By      []string
+	// Holder is the task that guards the key, with the end of its guard. For UniqueReplaced it is the task that was
+	// cancelled.
+	Holder Holder
+	// Begun: the task could not be replaced because it had begun.
+	Begun bool
+}
+
+// uniqueKey is the unique key of a draft, with its rule.
+type uniqueKey struct {
+	task.Unique
+	key string
+}
+
+// setUnique computes the unique key of a draft, if its submission or its template has a rule.
+func (d *draft) setUnique(at string) *task.Problem {
+	rule := d.in.Unique
+	if rule == nil {
+		rule = d.template.Unique
+	}
+	if rule.Off() {
+		return nil
+	}
+	k := &uniqueKey{Unique: rule.Resolved()}
+	kind := "template"
+	if d.template.Adhoc {
+		kind = "task type"
+	}
+	var err error
+	if k.key, err = k.Key([]string{kind, d.template.Name}, d.in.Context); err != nil {
+		return &task.Problem{Location: at + "/context", Message: err.Error()}
+	}
+	d.unique = k
+	return nil
+}
+
+// knownDrafts returns the drafts that would create no task: their idempotency keys are known, or their unique keys are
+// guarded.
+func (e *Engine) knownDrafts(ctx context.Context, drafts []*draft) (map[*draft]bool, error) {
+	known, err := e.knownKeys(ctx, drafts)
+	if err != nil {
+		return nil, err
+	}
+	var names []KeyName
+	for _, d := range drafts {
+		if d.unique != nil && d.unique.OnConflict != task.ReplaceExisting {
+			names = append(names, d.uniqueName())
+		}
+	}
+	if len(names) == 0 {
+		return known, nil
+	}
+	guardians, err := e.uniqueStore.Guardians(ctx, names)
+	if err != nil || len(guardians) == 0 {
+		return known, err
+	}
+	if known == nil {
+		known = map[*draft]bool{}
+	}
+	for _, d := range drafts {
+		if d.unique != nil && d.unique.OnConflict != task.ReplaceExisting {
+			if g, bound := guardians[d.uniqueName()]; bound && g.Guards(e.instant()) {
+				known[d] = true
+			}
+		}
+	}
+	return known, nil
+}
+
+// uniqueName is the name of a draft's unique key.
+func (d *draft) uniqueName() KeyName { return KeyName{d.template.Namespace, d.unique.key} }
+
+// uniqueSlot is a unique key in a transaction that stores submissions: the task that guards it, and the submissions
+// that ask for it.
+type uniqueSlot struct {
+	name   KeyName
+	before Guardian // guards the key since an earlier transaction; zero: none does
+	begun  bool     // before cannot be replaced any more
+	winner *draft   // gets the key; nil: before keeps it
+	// asking are the submissions that are not decided yet, in their order.
+	asking []*draft
+	added  *task.Task // the task of winner, once it is made
+}
+
+// decide lets the submissions that ask for the key meet the one that has it, and each other.
+func (s *uniqueSlot) decide() (winner *draft) {
+	winner = s.winner
+	for _, d := range s.asking {
+		free := winner == nil && s.before.Task.IsZero()
+		replaces := d.unique.OnConflict == task.ReplaceExisting && (winner != nil || !s.begun)
+		if free || replaces {
+			winner = d
+		}
+	}
+	return winner
+}
+
+// id returns the ID of the task that a draft with a unique key becomes.
+func (b *builder) id(d *draft) task.ID {
+	if d.in.IdempotencyKey != "" {
+		return b.keys[d.keyName()].bound.Task
+	}
+	id, found := b.ids[d]
+	if !found {
+		id = b.u.e.store.IDs().Take(b.u.now.Time(), len(d.steps)+1)
+		if b.ids == nil {
+			b.ids = map[*draft]task.ID{}
+		}
+		b.ids[d] = id
+	}
+	return id
+}
+
+// holder is the task of a draft as the holder of its key.
+func (b *builder) holder(d *draft) Holder {
+	h := Holder{Task: b.id(d), While: d.unique.While}
+	if d.unique.Period > 0 {
+		h.Until = b.u.now.Add(d.unique.Period)
+	}
+	return h
+}
+
+// askingSlots returns the unique keys that drafts ask for, as they are before these drafts. A draft whose idempotency
+// key names a task asks for none.
+func (b *builder) askingSlots(drafts []*draft) ([]*uniqueSlot, error) {
+	var list []*uniqueSlot
+	slots := map[KeyName]*uniqueSlot{}
+	for _, d := range drafts {
+		if d.unique == nil {
+			continue
+		}
+		if d.in.IdempotencyKey != "" {
+			if b.keys[d.keyName()].owner == nil {
+				if _, _, found, err := b.existing(d); err != nil || found {
+					if err != nil {
+						return nil, err
+					}
+					continue
+				}
+			}
+			if b.keys[d.keyName()].owner != d {
+				continue
+			}
+		}
+		name := d.uniqueName()
+		s := slots[name]
+		if s == nil {
+			s = &uniqueSlot{name: name}
+			if earlier := b.unique[name]; earlier != nil { // of another call in this transaction
+				*s = *earlier
+			}
+			slots[name] = s
+			list = append(list, s)
+		}
+		s.asking = append(s.asking, d)
+	}
+	return list, nil
+}
+
+// takeUnique decides which drafts get their unique keys, and binds them. Nothing is decided if it returns ErrKeyLocked.
+func (b *builder) takeUnique(drafts []*draft, patient bool) error {
+	if !slices.ContainsFunc(drafts, func(d *draft) bool { return d.unique != nil }) {
+		return nil
+	}
+	slots, err := b.askingSlots(drafts)
+	if err != nil || len(slots) == 0 {
+		return err
+	}
+	bind := func() error { return b.bindUnique(slots) }
+	if patient {
+		err = bind()
+	} else {
+		err = b.u.e.uniqueStore.WithoutWaiting(b.u.ctx, b.u.tx, bind)
+	}
+	if err != nil {
+		return err
+	}
+	if b.unique == nil {
+		b.unique = map[KeyName]*uniqueSlot{}
+	}
+	for _, s := range slots {
+		if earlier := b.unique[s.name]; earlier != nil {
+			*earlier, s = *s, earlier // receipts refer to it
+		}
+		b.unique[s.name] = s
+		s.asking = nil
+		if s.winner != nil && !s.before.Task.IsZero() && !s.begun {
+			if err := b.replace(&s.before, b.id(s.winner)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxRaces bounds how often bindUnique begins again because other transactions were faster.
+const maxRaces = 10
+
+// bindUnique decides who gets the keys, and binds them in the store.
+func (b *builder) bindUnique(slots []*uniqueSlot) error {
+	for range maxRaces {
+		if err := b.askUnique(slots); err != nil {
+			return err
+		}
+		if err := b.lookAtHolders(slots); err != nil {
+			return err
+		}
+		var err error
+		if slots, err = b.moveUnique(slots); err != nil || len(slots) == 0 {
+			return err
+		}
+	}
+	return task.Errorf(task.Unavailable, "others submit under the same unique keys all the time")
+}
+
+// askUnique takes the keys that this transaction has not taken yet, each for the draft that gets it if it is free.
+func (b *builder) askUnique(slots []*uniqueSlot) error {
+	var asked []*uniqueSlot
+	var asks []UniqueAsk
+	for _, s := range slots {
+		if s.winner == nil && s.before.Task.IsZero() {
+			asked, asks = append(asked, s), append(asks, UniqueAsk{s.name, b.holder(s.decide())})
+		}
+	}
+	if len(asks) == 0 {
+		return nil
+	}
+	answers, err := b.u.e.uniqueStore.TakeUnique(b.u.ctx, b.u.tx, asks, b.u.now)
+	if err != nil {
+		return err
+	}
+	for i, s := range asked {
+		if s.before = answers[i]; s.before.Task.IsZero() {
+			s.winner = s.decide()
+		}
+	}
+	return nil
+}
+
+// lookAtHolders finds out which of the tasks that a draft wants to replace have begun.
+func (b *builder) lookAtHolders(slots []*uniqueSlot) error {
+	var wanted []*uniqueSlot
+	var ids []task.ID
+	for _, s := range slots {
+		replaces := func(d *draft) bool { return d.unique.OnConflict == task.ReplaceExisting }
+		if s.winner == nil && slices.ContainsFunc(s.asking, replaces) {
+			wanted, ids = append(wanted, s), append(ids, s.before.Task)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := b.u.rows.gatherTasks(ids); err != nil {
+		return err
+	}
+	for _, s := range wanted {
+		var err error
+		if s.begun, err = b.begun(s.before.Task); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveUnique moves keys to the drafts that get them in place of others. It returns those that were not where they
+// should have been, as if they had not been asked for.
+func (b *builder) moveUnique(slots []*uniqueSlot) (again []*uniqueSlot, err error) {
+	var moving []*uniqueSlot
+	var moves []UniqueMove
+	for _, s := range slots {
+		winner := s.decide()
+		if winner == s.winner {
+			continue
+		}
+		from := s.before.Task
+		if s.winner != nil {
+			from = b.id(s.winner)
+		}
+		moving, moves = append(moving, s), append(moves, UniqueMove{s.name, from, b.holder(winner)})
+	}
+	if len(moves) == 0 {
+		return nil, nil
+	}
+	moved, err := b.u.e.uniqueStore.MoveUnique(b.u.ctx, b.u.tx, moves)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range moving {
+		if moved[s.name] {
+			s.winner = s.decide()
+		} else {
+			s.before, s.begun, s.winner = Guardian{}, false, nil
+			again = append(again, s)
+		}
+	}
+	return again, nil
+}
+
+// begun reports whether a task can no longer be replaced: a worker has, or had, one of its steps, or it is settled.
+func (b *builder) begun(id task.ID) (bool, error) {
+	u := b.u
+	t, err := u.rows.task(id)
+	if err != nil || t == nil || t.State.Settled() {
+		return true, err
+	}
+	steps, err := u.rows.siblings(Family{Task: id})
+	return slices.ContainsFunc(steps, func(s *task.Step) bool {
+		return s.Attempts > 0 || s.State != task.StepPending && s.State != task.StepEnqueued
+	}), err
+}
+
+// replace cancels a task whose unique key another one has got.
+func (b *builder) replace(old *Guardian, by task.ID) error {
+	u := b.u
+	t, err := u.rows.task(old.Task)
+	if err != nil || t == nil || t.State.Terminal() { // replaced by an earlier call of this transaction
+		return err
+	}
+	cause := "replaced by the task " + by.String()
+	return u.end(t, System, cause+", submitted under the same unique key", cause)
+}
+
+// find returns the receipt of a draft that names an existing task by one of its keys, or the ID of its own task.
+func (b *builder) find(d *draft) (r Receipt, id task.ID, found bool, err error) {
+	if d.in.IdempotencyKey != "" {
+		if r, id, found, err = b.existing(d); err != nil || found {
+			b.u.observed.known()
+			return r, id, found, err
+		}
+	}
+	if d.unique == nil {
+		return r, id, false, nil
+	}
+	s := b.unique[d.uniqueName()]
+	if s.winner == d {
+		return r, b.id(d), false, nil
+	}
+	r = b.duplicate(d, s)
+	if d.in.IdempotencyKey == "" {
+		return r, id, true, nil
+	}
+	// The idempotency key of a refused submission is free again; another one names the task of the answer.
+	held, expires := b.keys[d.keyName()], b.expires()
+	if r.Err != nil {
+		expires = b.u.now
+	}
+	held.bound.Task, held.slot, held.owner = r.ID, s, nil
+	return r, id, true, b.u.e.keyStore.BindKey(b.u.ctx, b.u.tx, d.keyName(), held.bound, expires)
+}
+
+// duplicate answers a draft with the task that has its unique key.
+func (b *builder) duplicate(d *draft, s *uniqueSlot) Receipt {
+	m := &UniqueMatch{Outcome: UniqueReturned, Holder: s.before.Holder}
+	r := Receipt{ID: s.before.Task, State: s.before.State, Unique: m}
+	if s.winner != nil {
+		m.Holder = b.holder(s.winner)
+		r.ID, r.State = m.Holder.Task, ""
+		if b.late == nil {
+			b.late = map[*draft]*uniqueSlot{}
+		}
+		b.late[d] = s
+	}
+	if d.unique == nil { // it has the idempotency key of one that was answered so
+		r.Unique = nil
+		return r
+	}
+	m.By = d.unique.By
+	switch {
+	case d.unique.OnConflict == task.RefuseDuplicate:
+		m.Outcome = UniqueRefused
+		r.Err = &task.Error{Code: task.Conflict, Message: "another task guards the unique key of the submission",
+			Hint: "submit it again when that task no longer guards the key, or with on_conflict: return to get that task",
+			Problems: []task.Problem{{Location: fmt.Sprintf("/tasks/%d/unique", d.place),
+				Message: fmt.Sprintf("names the task %s, which guards the key", r.ID)}}}
+	case d.unique.OnConflict == task.ReplaceExisting && s.winner != nil:
+		m.Outcome = UniqueSuperseded
+	case d.unique.OnConflict == task.ReplaceExisting:
+		m.Begun = s.begun
+	}
+	b.u.observed.unique(m.Outcome, 1)
+	return r
+}
+
+// holds marks a new task with its unique key, and returns what that replaced, nil for nothing.
+func (b *builder) holds(d *draft, t *task.Task) *UniqueMatch {
+	s, h := b.unique[d.uniqueName()], b.holder(d)
+	t.Meta.Unique = &task.UniqueMark{Key: d.unique.key, By: d.unique.By, While: h.While, Until: h.Until}
+	s.added = t
+	if s.before.Task.IsZero() {
+		return nil
+	}
+	b.u.observed.unique(UniqueReplaced, 1)
+	return &UniqueMatch{Outcome: UniqueReplaced, By: d.unique.By, Holder: s.before.Holder}
+}
+
+// completeReceipts adds the states of tasks that were made after the receipts that name them.
+func (b *builder) completeReceipts(drafts []*draft, receipts []Receipt) {
+	if len(b.late) == 0 || receipts == nil {
+		return
+	}
+	for i, d := range drafts {
+		if s := b.late[d]; s != nil {
+			receipts[i].State = s.added.State
+		}
+	}
+}
+
+// GuardsUnique reports whether a task guards its unique key now.
+func (e *Engine) GuardsUnique(ctx context.Context, t *task.Task) (bool, error) {
+	m := t.Meta.Unique
+	if m == nil || !m.Guards(t.State, e.instant()) {
+		return false, nil
+	}
+	def, err := e.TemplateOf(ctx, t.DefID)
+	if err != nil {
+		return false, err
+	}
+	name := KeyName{def.Namespace, m.Key}
+	guardians, err := e.uniqueStore.Guardians(ctx, []KeyName{name})
+	return err == nil && guardians[name].Task == t.ID, err
+}
