@@ -10,7 +10,7 @@ import (
 // listQuery selects a page of schedules.
 type listQuery struct {
 	Namespace string `query:"namespace" maxLength:"255"`
-	Limit     int    `query:"limit" minimum:"0" doc:"Defaults to 100."`
+	Limit     int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
 	Cursor    string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
 }
 
@@ -96,7 +96,7 @@ func (f *family) remove(ctx context.Context, params *removeQuery, _ *endpoint.No
 type firingQuery struct {
 	Path
 
-	Limit  int    `query:"limit" minimum:"0" doc:"Defaults to 100."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size."`
 	Cursor string `query:"cursor" maxLength:"1024" doc:"Cursor of the page before."`
 }
 
