@@ -2,7 +2,11 @@ package apitest_test
 
 import (
 	"maps"
+	"net/http"
 	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/node"
 )
 
 // flowOf has the bases of pauses and schedules. No worker serves what they name.
@@ -31,4 +35,22 @@ func (h *attacker) prepareFlow() {
 			h.made("/v1/schedules/default/t/pause", `{"reason":"x"}`, nil)
 		}
 	}
+}
+
+// TestTemplateThatNoneCanBe: a name that cannot be stored is refused, and fails no query.
+func TestTemplateThatNoneCanBe(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, dsn string) {
+		s := serve(t, dsn, node.Options{})
+		for _, name := range []string{`a\u0000`, `a\u001b`} {
+			body := `{"name":"s","cron":"@daily","template":"` + name + `","context":{}}`
+			resp, err := http.Post(s.url+"/v1/schedules", "application/json", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusBadRequest {
+				t.Errorf("a schedule of the template %s is answered with %d", name, resp.StatusCode)
+			}
+		}
+	})
 }

@@ -80,9 +80,14 @@ func (e *Engine) Template(ctx context.Context, namespace, name, version string) 
 	if namespace == "" {
 		namespace = DefaultNamespace
 	}
-	t, err := e.catalog.templateNamed(ctx, namespace, name, version)
-	if err != nil {
-		return nil, err
+	var t *task.Template
+	// A text that no template may have for a name is not asked for: its query would fail, and with it those of others
+	// that share it.
+	if task.TextFault(namespace+name+version, 3*task.MaxName) == "" {
+		var err error
+		if t, err = e.catalog.templateNamed(ctx, namespace, name, version); err != nil {
+			return nil, err
+		}
 	}
 	if t == nil {
 		what := "template " + namespace + "/" + name
