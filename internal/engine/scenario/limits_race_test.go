@@ -1,0 +1,184 @@
+package scenario_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/template"
+)
+
+// permitCount counts what runs under each key, and what must not.
+type permitCount struct {
+	mu     sync.Mutex
+	runs   map[string]int
+	most   int
+	ended  int
+	faults []string
+}
+
+// perKey is the limit of each key.
+const perKey = 2
+
+func (c *permitCount) begins(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs[key]++
+	if n := c.runs[key]; n > perKey {
+		c.faults = append(c.faults, fmt.Sprintf("%d steps run at once under %s", n, key))
+	}
+	c.most = max(c.most, c.runs[key])
+}
+
+// ends records the end of an attempt, before it is settled: the next one may begin at once.
+func (c *permitCount) ends(key string, whole bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs[key]--
+	if whole {
+		c.ended++
+	}
+}
+
+// TestLimitRace: callers submit and workers run at once, on two nodes where the store is shared; some attempts fail, and
+// are repeated at once. Under each key no more steps run than the limit, all of them end, and no permit is left.
+func TestLimitRace(t *testing.T) {
+	t.Parallel()
+	for _, k := range bare {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			store, _ := k.open(t)
+			nodes := []*engine.Engine{engineOn(t, store)}
+			if k.name == "postgres" {
+				dsn := pgtest.DSN(t)
+				nodes = nil
+				for range 2 {
+					s, err := postgres.Open(t.Context(), dsn, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { closeStore(t, s) })
+					nodes = append(nodes, engineOn(t, s))
+					store = s
+				}
+			}
+			raceForPermits(t, nodes, store)
+		})
+	}
+}
+
+func raceForPermits(t *testing.T, nodes []*engine.Engine, store engine.Database) {
+	const source = "name: crowd\nversion: \"1\"\nsteps:\n" +
+		"  - {name: s, handler: h, concurrency: {key: \"{{key}}\", limit: 2}, retry: {backoff: none}}\n"
+	tpl, err := template.Parse("crowd.yaml", []byte(source), nodes[0].Level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := nodes[0].RegisterTemplate(t.Context(), tpl, engine.Registration{}); err != nil {
+		t.Fatal(err)
+	}
+	c := &permitCount{runs: map[string]int{}}
+	each := 20 // tasks of a submitter
+	if testing.Short() {
+		each = 6
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer stop()
+	var all sync.WaitGroup
+	for w := range raceWorkers {
+		all.Go(func() { c.work(ctx, t, nodes[w%len(nodes)]) })
+	}
+	for s := range racers {
+		all.Go(func() { c.submit(ctx, t, nodes[s%len(nodes)], each) })
+	}
+	for done := false; !done && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+		for _, e := range nodes { // what the upkeep does
+			if _, err := e.FireTimers(ctx, 100); err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+			if err := e.AdmitAll(ctx); err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		}
+		c.mu.Lock()
+		done = c.ended == racers*each
+		c.mu.Unlock()
+	}
+	if ctx.Err() != nil {
+		t.Errorf("%d of %d tasks have ended", c.ended, racers*each)
+	}
+	stop()
+	all.Wait()
+	for _, fault := range c.faults {
+		t.Error(fault)
+	}
+	if c.most < perKey {
+		t.Errorf("at most %d steps ran at once under a key; the limit is %d", c.most, perKey)
+	}
+	gates, err := store.GateStore().ListGates(t.Context(), engine.GateFilter{})
+	if err != nil || len(gates) != raceKeys {
+		t.Errorf("there are %d gates: %v", len(gates), err)
+	}
+	for _, g := range gates {
+		if g.Held != 0 || g.Waiting != 0 {
+			t.Errorf("the gate of %s holds %d permits and %d steps after the end of all", g.Key, g.Held, g.Waiting)
+		}
+	}
+}
+
+// submit submits tasks, each once the one before is stored.
+func (c *permitCount) submit(ctx context.Context, t *testing.T, e *engine.Engine, each int) {
+	for i := range each {
+		in := engine.Submission{Name: "crowd", Context: fmt.Appendf(nil, `{"key":"k%d"}`, i%raceKeys)}
+		if _, err := e.Submit(ctx, []engine.Submission{in}, false); err != nil {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+// work claims steps and settles them until ctx ends: every third attempt of the first is a failure.
+func (c *permitCount) work(ctx context.Context, t *testing.T, e *engine.Engine) {
+	w, err := e.Register(ctx, task.Worker{Name: "w", Capacity: 3})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for n := 0; ctx.Err() == nil; {
+		leases, _, err := e.Poll(ctx, w.ID, 3, 20*time.Millisecond, true)
+		if err != nil {
+			if ctx.Err() == nil {
+				t.Error(err)
+			}
+			return
+		}
+		keys := make([]string, len(leases))
+		for i, l := range leases {
+			var in struct{ Key string }
+			if err := json.Unmarshal(l.Task.Context, &in); err != nil {
+				t.Error(err)
+			}
+			keys[i] = in.Key
+			c.begins(in.Key)
+		}
+		for i, l := range leases {
+			n++
+			r := engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted}
+			if fails := n%3 == 0 && l.Step.Attempts == 1; fails {
+				r.Status, r.Failure = engine.ResultFailed, &task.Failure{Type: "t", Message: "broken", Retryable: true}
+			}
+			c.ends(keys[i], r.Failure == nil)
+			answers, err := e.Settle(ctx, []engine.Result{r})
+			if err != nil && ctx.Err() == nil || err == nil && answers[0].Err != nil {
+				t.Errorf("settle: %v, %+v", err, answers)
+			}
+		}
+	}
+}
