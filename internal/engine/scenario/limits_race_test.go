@@ -47,8 +47,8 @@ func (c *permitCount) ends(key string, whole bool) {
 	}
 }
 
-// TestLimitRace: callers submit and workers run at once, on two nodes where the store is shared; some attempts fail, and
-// are repeated at once. Under each key no more steps run than the limit, all of them end, and no permit is left.
+// TestLimitRace: callers submit and workers run at once, on two nodes where the store is shared; some attempts fail,
+// and are repeated at once. Under each key no more steps run than the limit, all of them end, and no permit is left.
 func TestLimitRace(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare {
