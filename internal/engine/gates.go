@@ -28,7 +28,7 @@ type gates struct {
 
 // concerns reports whether limits may apply to a step of a task that becomes ready.
 func (g *gates) concerns(t *task.Task) bool {
-	return t.Meta.Limited || t.Meta.Gated || g.u.e.limits.any()
+	return t.Meta.Limited
 }
 
 // left frees the permits of a step that has left a state in which it may hold some, unless it still may.
@@ -56,12 +56,6 @@ func (g *gates) enter() error {
 		if len(path) == 0 {
 			g.u.ready.steps = append(g.u.ready.steps, w)
 			continue
-		}
-		if !w.Task.Meta.Limited && !w.Task.Meta.Gated {
-			w.Task.Meta.Gated = true
-			if g.u.rows.tasks[w.Task.ID] != nil {
-				g.u.rows.changedTask(w.Task)
-			}
 		}
 		if err := g.park(w, path[0]); err != nil {
 			return err
@@ -105,8 +99,7 @@ func (g *gates) readKeys(works []Work) error {
 	return g.u.rows.readContexts(bare)
 }
 
-// path returns the gates of a step in their order: those that count permits, then rates; of each kind first those of
-// its template, which keep keys apart, then the shared ones of operators.
+// path returns the gates of a step in their order: those that count permits, then rates.
 func (g *gates) path(w Work) ([]Gate, error) {
 	var path []Gate
 	if w.Task.Meta.Limited {
@@ -120,7 +113,6 @@ func (g *gates) path(w Work) ([]Gate, error) {
 				Key: key, Permits: l.Permits, Rate: l.Rate, Rev: def.DefID})
 		}
 	}
-	path = append(path, g.u.e.limits.of(w.Step.RouteID)...)
 	slices.SortStableFunc(path, func(a, b Gate) int { return cmp.Compare(stageOf(a), stageOf(b)) })
 	return path, nil
 }

@@ -76,7 +76,7 @@ func (u *unit) moved(w Work, from task.StepState) {
 	}
 	u.observed.moved(w, from)
 	u.rows.changedTask(w.Task)
-	if w.Task.Meta.Limited || w.Task.Meta.Gated {
+	if w.Task.Meta.Limited {
 		u.ready.gates.left(w, from)
 	}
 	switch {

@@ -57,10 +57,8 @@ type Meta struct {
 	// the task waits for its turn.
 	OrderingKey string `json:"ordering_key,omitempty"`
 	Held        bool   `json:"held,omitempty"`
-	// Limited: limits of the template apply to some steps of the task. Gated: those of operators have applied. Steps of
-	// other tasks have no permits.
+	// Limited: limits of the template apply to some steps of the task. Steps of other tasks have no permits.
 	Limited bool `json:"limited,omitempty"`
-	Gated   bool `json:"gated,omitempty"`
 	// Unique is the unique key under which the task was stored; nil without one.
 	Unique *UniqueMark `json:"unique,omitempty"`
 	// Intake is the message that the task was made of; nil for a task that was submitted.
@@ -108,7 +106,7 @@ func (c CaseMark) Kept() bool { return c == HasPending || c == HasClosed }
 // Changed reports whether Meta may differ from its value at submission.
 func (m Meta) Changed() bool {
 	return m.CancelReason != "" || m.CancelledBy != "" || m.Case != "" || m.Replays > 0 || m.ContextEdits > 0 ||
-		m.OrderingKey != "" || m.Gated
+		m.OrderingKey != ""
 }
 
 // Empty reports whether there is nothing to store.

@@ -40,21 +40,6 @@ CREATE TABLE tasker_limit_signals (
     rev         bigint NOT NULL
 );
 
--- Limits that operators have set on handlers and routes.
-CREATE TABLE tasker_limit_rules (
-    limit_id     text   PRIMARY KEY,
-    namespace    text   NOT NULL,
-    handler      text   NOT NULL,
-    capabilities text   NOT NULL,
-    permits      bigint NOT NULL,
-    rate_count   bigint NOT NULL,
-    rate_per_us  bigint NOT NULL,
-    rate_burst   bigint NOT NULL,
-    rev          bigint NOT NULL,
-    actor        text   NOT NULL,
-    reason       text   NOT NULL
-);
-
 -- What a limit or a pause holds back is not stale, and no worker can claim it.
 CREATE OR REPLACE VIEW tasker_promises AS
 SELECT s.id, s.task_id, s.ordinal, CASE WHEN s.queue = -1 THEN 'time' WHEN s.queue = -2 THEN 'attempt'

@@ -40,21 +40,6 @@ CREATE TABLE tasker_limit_signals (
     rev         INTEGER NOT NULL
 );
 
--- Limits that operators have set on handlers and routes.
-CREATE TABLE tasker_limit_rules (
-    limit_id     TEXT   PRIMARY KEY,
-    namespace    TEXT   NOT NULL,
-    handler      TEXT   NOT NULL,
-    capabilities TEXT   NOT NULL,
-    permits      INTEGER NOT NULL,
-    rate_count   INTEGER NOT NULL,
-    rate_per_us  INTEGER NOT NULL,
-    rate_burst   INTEGER NOT NULL,
-    rev          INTEGER NOT NULL,
-    actor        TEXT   NOT NULL,
-    reason       TEXT   NOT NULL
-);
-
 -- What a limit or a pause holds back is not stale.
 DROP VIEW tasker_promises;
 CREATE VIEW tasker_promises AS
