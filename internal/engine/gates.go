@@ -26,11 +26,6 @@ type gates struct {
 	signals  map[int64]Gate
 }
 
-// concerns reports whether limits may apply to a step of a task that becomes ready.
-func (g *gates) concerns(t *task.Task) bool {
-	return t.Meta.Limited
-}
-
 // left frees the permits of a step that has left a state in which it may hold some, unless it still may.
 func (g *gates) left(w Work, from task.StepState) {
 	if (from == task.StepEnqueued || from.Leased()) && !w.Step.State.Leased() {

@@ -25,7 +25,7 @@ type readySteps struct {
 
 // add takes a step that has become ready to the gates of its limits, if there may be some, else to its route.
 func (rs *readySteps) add(w Work) {
-	if rs.gates.concerns(w.Task) {
+	if w.Task.Meta.Limited {
 		rs.gates.entering = append(rs.gates.entering, w)
 		return
 	}

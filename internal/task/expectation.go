@@ -70,6 +70,30 @@ func (x *Expectation) Match(list string) (fault string) {
 	return ""
 }
 
+// NoVersion is a version that no object has.
+const NoVersion = -1
+
+// MatchOne reads the value of If-Match of an act on one version of an object whose versions are numbers: 0 for any. An
+// ETag that no version can have is no fault of the form; it is NoVersion, which matches nothing, so the act is refused
+// with Conflict like any other old ETag. It returns the fault of the value, or "".
+func MatchOne(value string) (version int64, fault string) {
+	var x Expectation
+	if fault = x.Match(value); fault != "" {
+		return 0, fault
+	}
+	switch len(x.Versions) {
+	case 0:
+		return 0, ""
+	case 1:
+		if v, err := strconv.ParseInt(x.Versions[0], 10, 64); err == nil && v > 0 {
+			return v, ""
+		}
+		return NoVersion, ""
+	default:
+		return 0, "must be one ETag, or *"
+	}
+}
+
 // versionLetters are the characters of versions.
 const versionLetters = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 

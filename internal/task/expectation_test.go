@@ -67,3 +67,18 @@ func TestSeenMoves(t *testing.T) {
 		t.Errorf("what is as expected is answered %v", err)
 	}
 }
+
+func TestMatchOne(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]int64{"": 0, "*": 0, `"12"`: 12, "7": 7, `W/"7"`: 7, "0": task.NoVersion,
+		"-1": task.NoVersion, "old": task.NoVersion, "99999999999999999999": task.NoVersion} {
+		if got, fault := task.MatchOne(value); got != want || fault != "" {
+			t.Errorf("%q is %d, %q; want %d", value, got, fault, want)
+		}
+	}
+	for _, value := range []string{"1, 2", "A B", ","} {
+		if _, fault := task.MatchOne(value); fault == "" {
+			t.Errorf("%q has no fault", value)
+		}
+	}
+}

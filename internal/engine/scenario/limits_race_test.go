@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
-	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
 )
@@ -54,21 +52,7 @@ func TestLimitRace(t *testing.T) {
 	for _, k := range bare {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			store, _ := k.open(t)
-			nodes := []*engine.Engine{engineOn(t, store)}
-			if k.name == "postgres" {
-				dsn := pgtest.DSN(t)
-				nodes = nil
-				for range 2 {
-					s, err := postgres.Open(t.Context(), dsn, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					t.Cleanup(func() { closeStore(t, s) })
-					nodes = append(nodes, engineOn(t, s))
-					store = s
-				}
-			}
+			nodes, store := nodesOf(t, k)
 			raceForPermits(t, nodes, store)
 		})
 	}

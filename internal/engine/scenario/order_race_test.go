@@ -54,23 +54,29 @@ func TestOrderingRace(t *testing.T) {
 	for _, k := range bare {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			store, _ := k.open(t)
-			nodes := []*engine.Engine{engineOn(t, store)}
-			if k.name == "postgres" {
-				dsn := pgtest.DSN(t)
-				nodes = nil
-				for range 2 {
-					s, err := postgres.Open(t.Context(), dsn, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					t.Cleanup(func() { closeStore(t, s) })
-					nodes = append(nodes, engineOn(t, s))
-				}
-			}
+			nodes, _ := nodesOf(t, k)
 			raceForTurns(t, nodes)
 		})
 	}
+}
+
+// nodesOf returns two engines on one database where the store can be shared, else one; and the store of the last.
+func nodesOf(t *testing.T, k kind) (nodes []*engine.Engine, store engine.Database) {
+	t.Helper()
+	if k.name != "postgres" {
+		store, _ = k.open(t)
+		return []*engine.Engine{engineOn(t, store)}, store
+	}
+	dsn := pgtest.DSN(t)
+	for range 2 {
+		s, err := postgres.Open(t.Context(), dsn, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { closeStore(t, s) })
+		nodes, store = append(nodes, engineOn(t, s)), s
+	}
+	return nodes, store
 }
 
 func engineOn(t *testing.T, s engine.Database) *engine.Engine {

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
-	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -53,29 +51,10 @@ func TestUniqueRace(t *testing.T) {
 	for _, k := range bare {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			raceForKeys(t, nodesOf(t, k))
+			nodes, _ := nodesOf(t, k)
+			raceForKeys(t, nodes)
 		})
 	}
-}
-
-// nodesOf returns two engines on one database where the store can be shared, else one.
-func nodesOf(t *testing.T, k kind) []*engine.Engine {
-	t.Helper()
-	if k.name != "postgres" {
-		store, _ := k.open(t)
-		return []*engine.Engine{engineOn(t, store)}
-	}
-	dsn := pgtest.DSN(t)
-	var nodes []*engine.Engine
-	for range 2 {
-		s, err := postgres.Open(t.Context(), dsn, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { closeStore(t, s) })
-		nodes = append(nodes, engineOn(t, s))
-	}
-	return nodes
 }
 
 func raceForKeys(t *testing.T, nodes []*engine.Engine) {

@@ -128,26 +128,11 @@ func (r *reader) number(s string) int {
 	return int(n)
 }
 
-// unmatched is a version that no object has.
-const unmatched = -1
-
-// by converts an act. If-Match takes one ETag: an act is on one version of an object. An ETag that no version can have
-// is no fault of the form; it matches nothing, so the act is refused with conflict like any other old ETag.
+// by converts an act, which is on one version of an object.
 func (r *reader) by(a deadletters.Act) inbox.By {
-	by := inbox.By{Actor: a.Actor, Reason: a.Reason}
-	var x task.Expectation
-	r.bad("/if_match", x.Match(a.IfMatch))
-	switch len(x.Versions) {
-	case 0:
-	case 1:
-		version, err := strconv.ParseInt(x.Versions[0], 10, 64)
-		if by.Version = version; err != nil || version <= 0 {
-			by.Version = unmatched
-		}
-	default:
-		r.bad("/if_match", "must be one ETag, or *")
-	}
-	return by
+	version, fault := task.MatchOne(a.IfMatch)
+	r.bad("/if_match", fault)
+	return inbox.By{Actor: a.Actor, Reason: a.Reason, Version: version}
 }
 
 // ids converts UUIDs, which are the same 16 bytes on both sides.

@@ -34,25 +34,11 @@ func (r *reader) err() error {
 		Details: r.problems}
 }
 
-// unmatched is a version that no schedule has.
-const unmatched = -1
-
-// by converts an act. An ETag that no version can have matches nothing.
+// by converts an act, which is on one version of an object.
 func (r *reader) by(a schedules.ScheduleAct) scheduler.By {
-	by := scheduler.By{Actor: a.Actor, Reason: a.Reason}
-	var x task.Expectation
-	r.bad("/if_match", x.Match(a.IfMatch))
-	switch len(x.Versions) {
-	case 0:
-	case 1:
-		version, err := strconv.ParseInt(x.Versions[0], 10, 64)
-		if by.Version = version; err != nil || version <= 0 {
-			by.Version = unmatched
-		}
-	default:
-		r.bad("/if_match", "must be one ETag, or *")
-	}
-	return by
+	version, fault := task.MatchOne(a.IfMatch)
+	r.bad("/if_match", fault)
+	return scheduler.By{Actor: a.Actor, Reason: a.Reason, Version: version}
 }
 
 // time converts a time that may be missing.
