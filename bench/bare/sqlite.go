@@ -48,7 +48,7 @@ CREATE INDEX ready ON jobs (id) WHERE state = 0`); err != nil {
 		`SELECT id, body FROM jobs WHERE state = 0 ORDER BY id`: &t.choose,
 	} {
 		var err error
-		if *stmt, err = t.db.PrepareContext(ctx, query); err != nil {
+		if *stmt, err = t.db.PrepareContext(ctx, query); err != nil { //nolint:sqlclosecheck // close does
 			return err
 		}
 	}
@@ -71,7 +71,7 @@ func (t *sqliteTable) within(ctx context.Context, do func(tx *sql.Tx) error) err
 
 func (t *sqliteTable) insert(ctx context.Context, bodies [][]byte) error {
 	return t.within(ctx, func(tx *sql.Tx) error {
-		add := tx.StmtContext(ctx, t.add)
+		add := tx.StmtContext(ctx, t.add) //nolint:sqlclosecheck // ends with tx
 		for _, b := range bodies {
 			if _, err := add.ExecContext(ctx, string(b)); err != nil {
 				return err
@@ -83,7 +83,7 @@ func (t *sqliteTable) insert(ctx context.Context, bodies [][]byte) error {
 
 func (t *sqliteTable) turn(ctx context.Context, done []int64, n int) (claimed []int64, err error) {
 	err = t.within(ctx, func(tx *sql.Tx) error {
-		finish := tx.StmtContext(ctx, t.finish)
+		finish := tx.StmtContext(ctx, t.finish) //nolint:sqlclosecheck // ends with tx
 		for _, id := range done {
 			if _, err := finish.ExecContext(ctx, id, 2); err != nil {
 				return err
@@ -107,7 +107,7 @@ func (t *sqliteTable) next(ctx context.Context, tx *sql.Tx, n int) (ids []int64,
 	if n == 0 {
 		return nil, nil
 	}
-	rows, err := tx.StmtContext(ctx, t.choose).QueryContext(ctx)
+	rows, err := tx.StmtContext(ctx, t.choose).QueryContext(ctx) //nolint:sqlclosecheck // ends with tx
 	if err != nil {
 		return nil, err
 	}
