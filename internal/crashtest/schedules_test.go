@@ -1,0 +1,167 @@
+//go:build unix
+
+package crashtest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/crashtest/process"
+	"github.com/taskerhq/tasker/schedules"
+)
+
+// TestKillWhileSchedulesFire kills the server again and again around the times of a schedule that fires every second
+// and makes up for all that it missed: each time has exactly one task, and none is left out.
+func TestKillWhileSchedulesFire(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	defer cancel()
+	s, client := scheduleServer(t)
+	if err := s.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	of := schedules.Of(client)
+	// The grace is the shortest, so that what a restart takes is missed. No worker is there: the tasks stay.
+	saved, err := of.Save(ctx, schedules.ScheduleRequest{Spec: schedules.Spec{Name: "tick", Cron: "@every 1s",
+		TaskType: "nobody", Overlap: schedules.OverlapAllow, Missed: schedules.MissedAll, MissedLimit: 1000, Grace: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := saved.NextTimes[0]
+	for kill := range 8 {
+		// from shortly before a time, while its firing is prepared and written, to shortly after
+		at := time.Now().Truncate(time.Second).Add(time.Second + time.Duration(kill*4-8)*time.Millisecond)
+		if err := clock.Sleep(ctx, time.Until(at)); err != nil {
+			t.Fatal(err)
+		}
+		s.Kill()
+		s.Gone()
+		if kill == 4 { // away for long enough that times are missed
+			if err := clock.Sleep(ctx, 2500*time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until := time.Now()
+	for {
+		got, err := of.Schedule(ctx, "default", "tick")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.DecidedUntil.After(until) {
+			break
+		}
+		if err := clock.Sleep(ctx, 50*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := judgeFirings(ctx, t, of, client, first, until); err != nil {
+		t.Fatal(err)
+	}
+	for _, crash := range s.Crashes() {
+		t.Error(crash)
+	}
+	s.Kill()
+	s.Gone()
+}
+
+// scheduleServer returns a server that is not started, and a client of it.
+func scheduleServer(t *testing.T) (*process.Server, *tasker.Client) {
+	t.Helper()
+	dir := t.TempDir()
+	binary, err := process.Build(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses, err := process.Addresses(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := process.NewGroup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(group.Close)
+	log, err := os.Create(filepath.Join(dir, "server.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { log.Close() })
+	s := &process.Server{Program: binary, DSN: "sqlite:" + filepath.Join(dir, "tasker.db"), Address: addresses[0],
+		Env: process.ShortLeases(), Log: log, Group: group}
+	client, err := tasker.Dial(s.URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return s, client
+}
+
+// judgeFirings compares the times from the first on with the firings and with the tasks.
+func judgeFirings(ctx context.Context, t *testing.T, of schedules.Backend, client *tasker.Client, first,
+	until time.Time,
+) error {
+	t.Helper()
+	history, err := of.Firings(ctx, "default", "tick", schedules.FiringFilter{Limit: 1000})
+	if err != nil {
+		return err
+	}
+	if len(history.Skips) > 0 {
+		t.Errorf("skipped: %+v", history.Skips)
+	}
+	kinds, byTask := map[string]int{}, map[uuid.UUID]time.Time{}
+	fired := map[time.Time]int{}
+	for _, f := range history.Firings {
+		kinds[f.Kind]++
+		fired[f.Time.UTC()]++
+		if f.TaskUUID == nil {
+			t.Errorf("%+v has no task", f)
+			continue
+		}
+		byTask[*f.TaskUUID] = f.Time.UTC()
+	}
+	times := 0
+	for at := first.UTC(); !at.After(until); at = at.Add(time.Second) {
+		if times++; fired[at] != 1 {
+			t.Errorf("%s fired %d times", at, fired[at])
+		}
+	}
+	// Tasks are read after the firings: the schedule goes on, so later ones may be there.
+	page, err := client.Tasks(ctx, tasker.TaskFilter{Limit: 1000})
+	if err != nil {
+		return err
+	}
+	tasks := map[time.Time]int{}
+	for _, task := range page.Tasks {
+		if task.Schedule == nil {
+			return fmt.Errorf("a task of no schedule: %+v", task)
+		}
+		at := task.Schedule.Time.UTC()
+		if tasks[at]++; tasks[at] > 1 {
+			t.Errorf("%s has %d tasks", at, tasks[at])
+		}
+		if of, known := byTask[task.TaskUUID]; known && of != at {
+			t.Errorf("the task of %s says that it is of %s", of, at)
+		}
+		delete(byTask, task.TaskUUID)
+	}
+	if len(byTask) > 0 {
+		t.Errorf("firings whose tasks do not exist: %v", byTask)
+	}
+	t.Logf("times=%d firings=%d by kind=%v tasks=%d", times, len(history.Firings), kinds, len(page.Tasks))
+	if kinds["missed"] == 0 || times < 8 {
+		t.Error("nothing was missed: the kills prove too little")
+	}
+	return nil
+}
