@@ -283,6 +283,34 @@ func TestChangesOfTheClock(t *testing.T) {
 	}
 }
 
+// TestRareTimes: a schedule of one day in a year or in four goes on for decades, also beyond the changes of clocks that
+// package time knows one by one, and on the last day of a leap year.
+func TestRareTimes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Sydney", "Africa/Casablanca",
+		"Asia/Kolkata", "Pacific/Apia", "America/Santiago"} {
+		for _, c := range []struct {
+			cron, day   string
+			years, left int // between two times; left out within the 80 years
+		}{{"30 22 29 2 *", "02-29 22:30", 4, 1}, {"30 22 31 12 *", "12-31 22:30", 1, 0}} {
+			times, problems := schedule.Compile(&schedule.Spec{Name: "s", Cron: c.cron, Zone: name}, cron.Parse)
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			got := times.Between(task.At(from), task.At(from.AddDate(80, 0, 0)), 1000)
+			if len(got) != 80/c.years-c.left {
+				t.Errorf("%s in %s has %d times in 80 years", c.cron, name, len(got))
+			}
+			for _, at := range got {
+				if shown := at.Time().In(times.Zone()).Format("01-02 15:04"); shown != c.day {
+					t.Errorf("%s in %s is at %s", c.cron, name, at.Time().In(times.Zone()))
+				}
+			}
+		}
+	}
+}
+
 // TestRefusedExpressions: what is no expression is refused with a message, and nothing makes the parser run for long.
 func TestRefusedExpressions(t *testing.T) {
 	t.Parallel()

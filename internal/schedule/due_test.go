@@ -87,10 +87,8 @@ func (w *world) decide() schedule.Decision {
 		if _, again := w.became[f.At]; again || f.At <= w.Decided || f.At > d.Decided || w.times.Due(f.At) > w.now {
 			w.t.Fatalf("%s fires at %s, between %s and %s", f.At.Time(), w.now.Time(), w.Decided.Time(), d.Decided.Time())
 		}
-		// Times fire in order, so one may wait for an earlier one with more jitter: that is not late.
-		late := w.times.Due(f.At) < w.now.Add(-w.spec.Grace-w.spec.Jitter)
-		if late && !f.Missed {
-			w.t.Fatalf("%s fires at %s, and was not missed", f.At.Time(), w.now.Time())
+		if late := w.times.Due(f.At) < w.now.Add(-w.spec.Grace); late != f.Missed {
+			w.t.Fatalf("%s fires at %s, and missed is %t", f.At.Time(), w.now.Time(), f.Missed)
 		}
 		if f.Missed {
 			w.catchUps++
@@ -125,10 +123,7 @@ func (w *world) admits() {
 	}
 	limit := map[schedule.Missed]int{schedule.MissedSkip: 0, schedule.MissedOnce: 1,
 		schedule.MissedAll: w.spec.MissedLimit}[w.spec.Missed]
-	// With more jitter than lies between two times, those that are late are no longer one run of times, and a backlog of
-	// more than a transaction is looked at again.
-	first := w.times.Next(0)
-	if w.spec.Jitter <= w.times.Next(first).Sub(first) && w.catchUps > limit {
+	if w.catchUps > limit {
 		w.t.Fatalf("with %s, %d are made up for", w.spec.Missed, w.catchUps)
 	}
 	if !slices.IsSorted(w.order) {

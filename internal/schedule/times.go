@@ -104,7 +104,7 @@ func (t *Times) nextMatch(after task.Instant) time.Time {
 	}
 	for range maxSegments {
 		local := from.In(t.zone)
-		begin, end := local.ZoneBounds()
+		begin, end := segment(local)
 		offset := offsetOf(local)
 		found, more := t.matchFrom(from, offset)
 		if !begin.IsZero() && !t.pattern.EveryHour() {
@@ -119,6 +119,17 @@ func (t *Times) nextMatch(after task.Instant) time.Time {
 		from = end.UTC()
 	}
 	return time.Time{}
+}
+
+// segment returns the bounds within which a zone has the offset that it has at a time; zero for none.
+func segment(local time.Time) (begin, end time.Time) {
+	begin, end = local.ZoneBounds()
+	if !end.IsZero() && !end.After(local) {
+		// Package time gives every year 365 days beyond the transitions that a zone lists, so the last day of a leap year
+		// lies behind the end of its year.
+		end = local.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	}
+	return begin, end
 }
 
 // atBorder corrects what was found in a segment for the readings that its beginning leaves out or repeats.
@@ -154,17 +165,22 @@ func offsetOf(t time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// Due is when a firing for a time takes place: the time and its part of the jitter, the same on each node.
+// Due is when a firing for a time takes place: the time and its part of the jitter, the same on each node. It is before
+// the next time: firings keep their order, and none is late because it waits for an earlier one.
 func (t *Times) Due(at task.Instant) task.Instant {
 	if t.jitter < time.Millisecond {
 		return at
+	}
+	jitter := t.jitter
+	if next := t.Next(at); next != 0 {
+		jitter = min(jitter, next.Sub(at))
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(strconv.AppendInt([]byte(t.seed), int64(at), 10)) // a hash has no errors
 	x := h.Sum64()
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // FNV alone hardly changes the high bits for a last digit
 	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return at.Add(time.Duration((x^x>>31)%uint64(t.jitter/time.Millisecond)) * time.Millisecond)
+	return at.Add(time.Duration((x^x>>31)%uint64(jitter/time.Millisecond)) * time.Millisecond)
 }
 
 // Between returns up to limit times after one and up to another, in order.
