@@ -12,6 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/schedule"
 	"github.com/taskerhq/tasker/internal/scheduler"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/sqlitetest"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/internal/task"
@@ -219,7 +220,7 @@ func TestRestoredDatabase(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			script(newRig(t, s))
+			script(newRig(t, s, settings.Config{}))
 		})
 	}
 	on(file, func(r *rig) {

@@ -41,7 +41,11 @@ func (s *Scheduler) Run(ctx context.Context, namespace, name string, overlap sch
 				return &task.Error{Code: task.Conflict, Message: "it was not run: a task of the schedule runs already",
 					Hint: "wait for it, or name another policy of overlap"}
 			case made[i].State == Refused:
-				return &task.Error{Code: task.Invalid, Message: "the task was refused: it " + made[i].Error}
+				code := task.Invalid
+				if task.CodeOf(plans[0].refusal) == task.Conflict { // with the task that has its unique key
+					code = task.Conflict
+				}
+				return &task.Error{Code: code, Message: "the task was refused: its " + made[i].Error}
 			}
 			ran = made[i]
 			return s.act(ctx, tx, act{kind: "run_schedule", by: by, of: of.Spec})

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/schedule"
@@ -195,16 +196,21 @@ func (s *Scheduler) record(ctx context.Context, tx engine.Tx, plans []*plan, rec
 	var added, changed []Firing
 	var skips []Skip
 	var moved []*schedule.Schedule
+	var refusal error               // of the last task that was refused
 	next := func(f Firing) Firing { // with the receipt of its task
 		r := receipts[0]
 		receipts = receipts[1:]
-		if f.State, f.Task, f.SubmittedAt = Running, r.ID, now; r.Err != nil {
+		if f.State, f.Task, f.SubmittedAt = Running, r.ID, now; r.Err == nil && !r.Created {
+			r.Err = anothersTask(r)
+		}
+		if r.Err != nil {
 			f.State, f.Task, f.SubmittedAt, f.Error = Refused, task.ID{}, 0, reasonOf(r.Err)
+			refusal = r.Err
 		}
 		return f
 	}
 	for _, p := range plans {
-		p.refused = 0
+		p.refused, p.refusal = 0, nil
 		for _, at := range p.decided.Begin {
 			changed = append(changed, next(Firing{Schedule: p.of.ID, At: at, Kind: p.kinds[at], DecidedAt: now}))
 		}
@@ -218,7 +224,7 @@ func (s *Scheduler) record(ctx context.Context, tx engine.Tx, plans []*plan, rec
 		for _, f := range p.decided.Fire {
 			made := next(Firing{Schedule: p.of.ID, At: f.At, Kind: p.kindOf(f), DecidedAt: now})
 			if put(made); made.State == Refused {
-				p.refused++
+				p.refused, p.refusal = p.refused+1, refusal
 			}
 		}
 		for _, f := range p.decided.Wait {
@@ -244,6 +250,17 @@ func (s *Scheduler) record(ctx context.Context, tx engine.Tx, plans []*plan, rec
 		return nil, err
 	}
 	return append(added, changed...), s.store.SaveDecided(ctx, tx, moved)
+}
+
+// anothersTask is why a firing has no task although its submission was answered with one: that task is not its own, and
+// must not be cancelled, or waited for, as if it were.
+func anothersTask(r engine.Receipt) error {
+	message := "names the task %s, which guards the unique key"
+	if r.Unique != nil && r.Unique.Outcome == engine.UniqueSuperseded {
+		message = "names the task %s, which took the unique key in the same transaction"
+	}
+	return &task.Error{Code: task.Conflict, Message: "another task has the unique key",
+		Problems: []task.Problem{{Location: "/unique", Message: fmt.Sprintf(message, r.ID)}}}
 }
 
 // move moves a schedule to where it is decided about.

@@ -237,14 +237,9 @@ func TestRefusedTask(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		v1 := "name: order\nversion: \"1\"\nsteps: [{name: a, handler: h}]\n"
 		v2 := "name: order\nversion: \"2\"\ninput_schema: {type: object, required: [a]}\nsteps: [{name: a, handler: h}]\n"
-		register := func(yaml string) {
-			if _, err := r.client.RegisterTemplate(t.Context(), tasker.TemplateSource{YAML: yaml}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		register(v1)
+		r.template(v1)
 		r.save("*/10 * * * *", func(s *schedule.Spec) { s.TaskType, s.Template = "", "order" })
-		register(v2)
+		r.template(v2)
 		r.pass(10 * time.Minute)
 		r.want("time 01T12:10:00 refused")
 		h, err := r.History(t.Context(), "default", "nightly", 0, 10)

@@ -23,6 +23,7 @@ type plan struct {
 	kinds   map[task.Instant]Kind // of the firings that waited, by time
 	known   []task.Instant        // times of the decision that have fired already
 	refused int                   // tasks that the engine refused
+	refusal error                 // the last of them
 }
 
 // decide returns the decision about a schedule.

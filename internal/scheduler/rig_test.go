@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/schedule"
 	"github.com/taskerhq/tasker/internal/scheduler"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/sqlitetest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
@@ -58,13 +59,18 @@ func (o *told) Skipped(_, reason string, n int) { o.add("skipped %s %d", reason,
 
 func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig)) {
 	t.Helper()
+	onEveryDatabaseWith(t, settings.Config{}, script)
+}
+
+func onEveryDatabaseWith(t *testing.T, c settings.Config, script func(t *testing.T, r *rig)) {
+	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
 		s, err := sqlite.Open(t.Context(), sqlitetest.File(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		script(t, newRig(t, s))
+		script(t, newRig(t, s, c))
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
@@ -76,16 +82,16 @@ func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig)) {
 			}
 			return s
 		}
-		r := newRig(t, open())
-		r.reopen = func() *rig { return newRig(t, open()) }
+		r := newRig(t, open(), c)
+		r.reopen = func() *rig { return newRig(t, open(), c) }
 		script(t, r)
 	})
 }
 
-func newRig(t *testing.T, s engine.Database) *rig {
+func newRig(t *testing.T, s engine.Database, c settings.Config) *rig {
 	t.Helper()
 	r := &rig{t: t, now: noon}
-	n, err := node.New(t.Context(), s, node.Options{Now: r.clock, Firings: &r.told})
+	n, err := node.New(t.Context(), s, node.Options{Now: r.clock, Firings: &r.told, Engine: c})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +132,14 @@ func (r *rig) pass(d time.Duration) {
 	r.t.Helper()
 	r.at(r.clock().Add(d))
 	r.fire()
+}
+
+// template registers a template.
+func (r *rig) template(yaml string) {
+	r.t.Helper()
+	if _, err := r.client.RegisterTemplate(r.t.Context(), tasker.TemplateSource{YAML: yaml}); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // save saves a schedule of the task type "report".
