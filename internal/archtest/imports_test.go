@@ -311,7 +311,8 @@ var testOnly = map[string][]string{
 	"internal/redistest":             {"internal/testserver"},
 	"internal/sqlitetest":            {"internal/store/sqlite"},
 	"internal/store/storetest": {"internal/deadletter", "internal/engine", "internal/failure", "internal/feed",
-		"internal/inbox", "internal/limit", "internal/settings", "internal/store/nesting", "internal/task"},
+		"internal/inbox", "internal/limit", "internal/schedule", "internal/scheduler", "internal/settings",
+		"internal/store/nesting", "internal/task"},
 	"internal/testserver": {},
 }
 

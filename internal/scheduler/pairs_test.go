@@ -82,7 +82,7 @@ func TestUniqueTemplate(t *testing.T) {
 	})
 }
 
-// TestUniqueTemplateReplaces: with the rule replace the task of the last firing stays, of several in one transaction too.
+// TestUniqueTemplateReplaces: with the rule replace the task of the last firing stays, also of several in one call.
 func TestUniqueTemplateReplaces(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -142,7 +142,7 @@ func TestPausedNamespace(t *testing.T) {
 	})
 }
 
-// TestBackPressure: a firing that back-pressure refuses is neither lost nor doubled; others fire beside it, and one that
+// TestBackPressure: a firing that back-pressure refuses is neither lost nor doubled; others fire beside it. One that
 // stays refused for longer than the grace was missed.
 func TestBackPressure(t *testing.T) {
 	t.Parallel()

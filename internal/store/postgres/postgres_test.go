@@ -52,6 +52,12 @@ func TestInbox(t *testing.T) {
 	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore { return open(t, pgtest.DSN(t)) })
 }
 
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	notWhenShort(t)
+	storetest.RunSchedules(t, func(t *testing.T) storetest.ScheduleStore { return open(t, pgtest.DSN(t)) })
+}
+
 func TestInboxPgBouncer(t *testing.T) {
 	t.Parallel()
 	notWhenShort(t)

@@ -42,15 +42,24 @@ func TestConformance(t *testing.T) {
 
 func TestInbox(t *testing.T) {
 	t.Parallel()
-	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore {
-		s := open(t, t.TempDir())
-		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		})
-		return s.(*sqlite.Store)
+	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore { return openStore(t) })
+}
+
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	storetest.RunSchedules(t, func(t *testing.T) storetest.ScheduleStore { return openStore(t) })
+}
+
+// openStore opens a new store, which is closed when t ends.
+func openStore(t *testing.T) *sqlite.Store {
+	t.Helper()
+	s := open(t, t.TempDir())
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
 	})
+	return s.(*sqlite.Store)
 }
 
 func TestDurability(t *testing.T) {
