@@ -166,7 +166,8 @@ func (s *server) senderOf(t *testing.T, namespace string) func(v verb, ids *stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring})}))
+	door := httptest.NewServer(httpapi.New(s.engine, httpapi.Options{Front: web.New(web.Options{Keys: ring}),
+		Schedules: s.engine.Schedules()}))
 	t.Cleanup(door.Close)
 	return func(v verb, ids *strings.Replacer) (int, string) {
 		t.Helper()
