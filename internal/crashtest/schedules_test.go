@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest/process"
+	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/schedules"
 )
 
@@ -24,18 +25,9 @@ func TestKillWhileSchedulesFire(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
 	defer cancel()
-	s, client := scheduleServer(t)
-	if err := s.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
-	of := schedules.Of(client)
-	// The grace is the shortest, so that what a restart takes is missed. No worker is there: the tasks stay.
-	saved, err := of.Save(ctx, schedules.ScheduleRequest{Spec: schedules.Spec{Name: "tick", Cron: "@every 1s",
-		TaskType: "nobody", Overlap: schedules.OverlapAllow, Missed: schedules.MissedAll, MissedLimit: 1000, Grace: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := saved.NextTimes[0]
+	nodes, client := scheduleServers(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), 1)
+	s, of := nodes[0], schedules.Of(client)
+	first := tick(ctx, t, nodes, of)
 	for kill := range 8 {
 		// from shortly before a time, while its firing is prepared and written, to shortly after
 		at := time.Now().Truncate(time.Second).Add(time.Second + time.Duration(kill*4-8)*time.Millisecond)
@@ -53,7 +45,66 @@ func TestKillWhileSchedulesFire(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until := time.Now()
+	judgeTicks(ctx, t, nodes, client, first)
+}
+
+// TestKillNodesWhileSchedulesFire does the same with two nodes on one PostgreSQL: it kills one, the other, and both.
+func TestKillNodesWhileSchedulesFire(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	defer cancel()
+	nodes, client := scheduleServers(t, pgtest.DSN(t), 2)
+	first := tick(ctx, t, nodes, schedules.Of(client))
+	for kill := range 6 {
+		at := time.Now().Truncate(time.Second).Add(time.Second + time.Duration(kill*5-8)*time.Millisecond)
+		if err := clock.Sleep(ctx, time.Until(at)); err != nil {
+			t.Fatal(err)
+		}
+		killed := nodes
+		if kill%3 < 2 {
+			killed = nodes[kill%3 : kill%3+1]
+		}
+		for _, s := range killed {
+			s.Kill()
+		}
+		for _, s := range killed {
+			s.Gone()
+		}
+		if len(killed) == len(nodes) {
+			if err := clock.Sleep(ctx, 2500*time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, s := range killed {
+			if err := s.Start(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	judgeTicks(ctx, t, nodes, client, first)
+}
+
+// tick starts nodes and saves a schedule that fires every second. It returns its first time.
+func tick(ctx context.Context, t *testing.T, nodes []*process.Server, of schedules.Backend) time.Time {
+	t.Helper()
+	for _, s := range nodes {
+		if err := s.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The grace is the shortest, so that what a restart takes is missed. No worker is there: the tasks stay.
+	saved, err := of.Save(ctx, schedules.ScheduleRequest{Spec: schedules.Spec{Name: "tick", Cron: "@every 1s",
+		TaskType: "nobody", Overlap: schedules.OverlapAllow, Missed: schedules.MissedAll, MissedLimit: 1000, Grace: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return saved.NextTimes[0]
+}
+
+// judgeTicks waits until the times up to now are decided, judges them, and ends the nodes.
+func judgeTicks(ctx context.Context, t *testing.T, nodes []*process.Server, client *tasker.Client, first time.Time) {
+	t.Helper()
+	of, until := schedules.Of(client), time.Now()
 	for {
 		got, err := of.Schedule(ctx, "default", "tick")
 		if err != nil {
@@ -69,22 +120,24 @@ func TestKillWhileSchedulesFire(t *testing.T) {
 	if err := judgeFirings(ctx, t, of, client, first, until); err != nil {
 		t.Fatal(err)
 	}
-	for _, crash := range s.Crashes() {
-		t.Error(crash)
+	for _, s := range nodes {
+		for _, crash := range s.Crashes() {
+			t.Error(crash)
+		}
+		s.Kill()
+		s.Gone()
 	}
-	s.Kill()
-	s.Gone()
 }
 
-// scheduleServer returns a server that is not started, and a client of it.
-func scheduleServer(t *testing.T) (*process.Server, *tasker.Client) {
+// scheduleServers returns nodes on a database, which are not started, and a client of the first.
+func scheduleServers(t *testing.T, dsn string, n int) ([]*process.Server, *tasker.Client) {
 	t.Helper()
 	dir := t.TempDir()
 	binary, err := process.Build(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	addresses, err := process.Addresses(1)
+	addresses, err := process.Addresses(n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,19 +146,22 @@ func scheduleServer(t *testing.T) (*process.Server, *tasker.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(group.Close)
-	log, err := os.Create(filepath.Join(dir, "server.log"))
-	if err != nil {
-		t.Fatal(err)
+	nodes := make([]*process.Server, n)
+	for i := range nodes {
+		log, err := os.Create(filepath.Join(dir, fmt.Sprintf("server-%d.log", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { log.Close() })
+		nodes[i] = &process.Server{Program: binary, DSN: dsn, Address: addresses[i], Env: process.ShortLeases(), Log: log,
+			Group: group}
 	}
-	t.Cleanup(func() { log.Close() })
-	s := &process.Server{Program: binary, DSN: "sqlite:" + filepath.Join(dir, "tasker.db"), Address: addresses[0],
-		Env: process.ShortLeases(), Log: log, Group: group}
-	client, err := tasker.Dial(s.URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
+	client, err := tasker.Dial(nodes[0].URL(), &tasker.DialOptions{RequestTimeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
-	return s, client
+	return nodes, client
 }
 
 // judgeFirings compares the times from the first on with the firings and with the tasks.
