@@ -2,7 +2,6 @@ package tasker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -21,30 +20,6 @@ type Client struct {
 
 // NewClient returns a Client of b. Dial and embedded.Open call it.
 func NewClient(b Backend) *Client { return &Client{Backend: b} }
-
-// Submit stores one task and returns its receipt. Concurrent calls share a transaction, so that
-// many callers are cheap. An error in the receipt is returned as the error too.
-func (c *Client) Submit(ctx context.Context, req TaskRequest) (TaskReceipt, error) {
-	receipts, err := c.SubmitTasks(ctx, SubmitRequest{Tasks: []TaskRequest{req}})
-	if err != nil {
-		return TaskReceipt{}, err
-	}
-	if receipts[0].Error != nil {
-		return receipts[0], receipts[0].Error
-	}
-	return receipts[0], nil
-}
-
-// Run submits a task with a single step that runs handler, with the JSON of input as the task's
-// context. Run returns when the task is stored, not when it has ended; use Wait or Result for
-// that.
-func (c *Client) Run(ctx context.Context, handler string, input any) (TaskReceipt, error) {
-	body, err := json.Marshal(input)
-	if err != nil {
-		return TaskReceipt{}, Errorf(CodeInvalid, "marshal input of %s: %v", handler, err)
-	}
-	return c.Submit(ctx, TaskRequest{TaskType: handler, Context: body})
-}
 
 // waitRound bounds one long poll of Wait. It stays below the idle timeout of common proxies,
 // which is 60 seconds.
@@ -93,38 +68,4 @@ func (c *Client) Wait(ctx context.Context, id uuid.UUID) (*Task, error) {
 		early++
 		sleep(ctx, earlyPause(early, 1000))
 	}
-}
-
-// Result waits for a task and decodes the result of the step named step into out; step "" means
-// the only step. For a task that did not complete it returns an error that carries the failure.
-// CodeWrongState: the step failed; the message holds its last error. CodeNotFound: the step has
-// no result, or there is no such step. To read the results of several steps, call Steps.
-func (c *Client) Result(ctx context.Context, id uuid.UUID, step string, out any) error {
-	t, err := c.Wait(ctx, id)
-	if err != nil {
-		return err
-	}
-	steps, err := c.Steps(ctx, id)
-	if err != nil {
-		return err
-	}
-	for _, s := range steps {
-		if step != "" && s.Name != step || step == "" && len(steps) > 1 {
-			continue
-		}
-		if s.ResultsOmitted {
-			whole, err := c.Step(ctx, id, s.StepUUID)
-			if err != nil {
-				return err
-			}
-			s = *whole
-		}
-		if len(s.Results) > 0 {
-			return json.Unmarshal(s.Results, out)
-		}
-		if s.LastError != nil {
-			return Errorf(CodeWrongState, "step %s is %s: %s", s.Name, s.State, s.LastError.Message)
-		}
-	}
-	return Errorf(CodeNotFound, "task %s is %s and has no result of step %q", id, t.State, step)
 }

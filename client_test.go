@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,26 +54,6 @@ func (s *store) Task(_ context.Context, id uuid.UUID, wait time.Duration) (*task
 }
 
 func (s *store) Steps(context.Context, uuid.UUID) ([]tasker.Step, error) { return s.steps, nil }
-
-func TestClientRun(t *testing.T) {
-	t.Parallel()
-	s := &store{receipt: tasker.TaskReceipt{TaskUUID: uuid.New(), Created: true}}
-	c := tasker.NewClient(s)
-	receipt, err := c.Run(t.Context(), "greet", map[string]int{"n": 1})
-	if err != nil || receipt.TaskUUID != s.receipt.TaskUUID {
-		t.Errorf("Run = %+v, %v", receipt, err)
-	}
-	if got := s.submitted.Tasks[0]; got.TaskType != "greet" || string(got.Context) != `{"n":1}` {
-		t.Errorf("submitted %+v", got)
-	}
-	if _, err := c.Run(t.Context(), "greet", make(chan int)); tasker.ErrorCode(err) != tasker.CodeInvalid {
-		t.Errorf("input that is no JSON: %v, want CodeInvalid", err)
-	}
-	s.receipt.Error = tasker.Errorf(tasker.CodeConflict, "no")
-	if _, err := c.Run(t.Context(), "greet", 1); tasker.ErrorCode(err) != tasker.CodeConflict {
-		t.Errorf("an answer with an error: %v, want it", err)
-	}
-}
 
 func TestClientWait(t *testing.T) {
 	t.Parallel()
@@ -139,37 +118,6 @@ func TestClientWait(t *testing.T) {
 			}
 		})
 	})
-}
-
-func TestClientResult(t *testing.T) {
-	t.Parallel()
-	one := []tasker.Step{{Name: "a", State: tasker.StepComplete, Results: json.RawMessage(`5`)}}
-	two := append(one, tasker.Step{Name: "b", State: tasker.StepError, LastError: &tasker.Failure{Message: "declined"}})
-	for name, tc := range map[string]struct {
-		steps []tasker.Step
-		step  string
-		code  tasker.Code
-		text  string
-	}{
-		"OnlyStep":  {one, "", "", ""},
-		"Named":     {two, "a", "", ""},
-		"Failed":    {two, "b", tasker.CodeWrongState, "declined"},
-		"Ambiguous": {two, "", tasker.CodeNotFound, "no result"},
-		"Unknown":   {two, "c", tasker.CodeNotFound, "no result"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := tasker.NewClient(&store{last: tasker.TaskComplete, steps: tc.steps})
-			var out int
-			err := c.Result(t.Context(), uuid.New(), tc.step, &out)
-			if tasker.ErrorCode(err) != tc.code || (err == nil && out != 5) {
-				t.Errorf("Result = %d, %v; want code %q", out, err, tc.code)
-			}
-			if err != nil && !strings.Contains(err.Error(), tc.text) {
-				t.Errorf("error %q lacks %q", err, tc.text)
-			}
-		})
-	}
 }
 
 func TestPriorityJSON(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 // TaskRequest asks for one run of a template, or of a single handler.
 //
-// Exactly one of Name and TaskType is set. With TaskType the task has one step, named after the type; any
-// worker that serves the handler of that name runs it.
+// NewTask and NewHandlerTask make one from any input. Exactly one of Name and TaskType is set. With TaskType the task
+// has one step, named after the type; any worker that serves the handler of that name runs it.
 type TaskRequest struct {
 	Name      string `json:"name,omitempty" doc:"Template to run. Either this or task_type." maxLength:"255"`
 	TaskType  string `json:"task_type,omitempty" doc:"Handler to run as a task with one step. Either this or name." maxLength:"255"`
@@ -41,6 +41,9 @@ type TaskRequest struct {
 	SourceSystem        string   `json:"source_system,omitempty" maxLength:"255"`
 	Reason              string   `json:"reason,omitempty" doc:"Reason for the task." maxLength:"1024"`
 	TraceParent         string   `json:"traceparent,omitempty" doc:"W3C trace context of the task. Attempts are spans of that trace, and workers receive it. Defaults to the traceparent header of the request." maxLength:"255"`
+
+	// Err is why NewTask could not encode the input. A Client refuses the request with it.
+	Err error `json:"-"`
 }
 
 // SubmitRequest submits many tasks in one transaction.

@@ -22,7 +22,7 @@ func Example() {
 		return "Hello, " + name + "!", nil
 	})
 	go worker.Run(ctx)
-	task, _ := client.Run(ctx, "greet", "world")
+	task, _ := client.Submit(ctx, tasker.NewHandlerTask("greet", "world"))
 	var greeting string
 	fmt.Println(client.Result(ctx, task.TaskUUID, "", &greeting), greeting)
 	stop()

@@ -134,7 +134,7 @@ func testManyCallers(t *testing.T, s *server) {
 	ids := make([]uuid.UUID, many)
 	for i := range many {
 		wg.Go(func() {
-			receipt, err := s.Run(s.ctx, "note", i)
+			receipt, err := s.Submit(s.ctx, tasker.NewHandlerTask("note", i))
 			if err != nil || !receipt.Created {
 				t.Errorf("submission %d is answered %+v, %v", i, receipt, err)
 			}

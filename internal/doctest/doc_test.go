@@ -73,7 +73,7 @@ func TestCurlWorker(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, name := range []string{"world", "curl"} {
-		task, err := server.client.Run(ctx, "greet", name)
+		task, err := server.client.Submit(ctx, tasker.NewHandlerTask("greet", name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -196,7 +196,7 @@ func works(t *testing.T, dsn string) {
 		}
 	}()
 	c := tasker.NewClient(b)
-	receipt, err := c.Run(ctx, "after_upgrade", map[string]int{"a": 1})
+	receipt, err := c.Submit(ctx, tasker.NewHandlerTask("after_upgrade", map[string]int{"a": 1}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,162 @@
+package tasker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// TaskOption sets a field of a TaskRequest that NewTask or NewHandlerTask makes. Later options replace what earlier
+// ones have set, except WithTags and WithCapabilities, which add. A program may define its own.
+type TaskOption func(*TaskRequest)
+
+// NewTask returns the request for one run of the template called name, in its last registered version, with the JSON of
+// input as the task's context. A nil input means no context; a json.RawMessage is used unchanged.
+//
+// The request goes to Client.Submit, Client.SubmitTasks or embedded.SubmitTx, which check it: NewTask stores nothing
+// and never fails. An input that has no JSON form sets TaskRequest.Err, which they return as CodeInvalid.
+func NewTask(name string, input any, opts ...TaskOption) TaskRequest {
+	return newRequest(TaskRequest{Name: name}, input, opts)
+}
+
+// NewHandlerTask is NewTask for a task without a template: it has one step, which any worker with the handler of that
+// name runs.
+func NewHandlerTask(handler string, input any, opts ...TaskOption) TaskRequest {
+	return newRequest(TaskRequest{TaskType: handler}, input, opts)
+}
+
+// newRequest completes t.
+func newRequest(t TaskRequest, input any, opts []TaskOption) TaskRequest {
+	switch v := input.(type) {
+	case nil:
+	case json.RawMessage:
+		t.Context = v
+	default:
+		t.Context, t.Err = json.Marshal(input)
+	}
+	for _, set := range opts {
+		set(&t)
+	}
+	return t
+}
+
+// WithNamespace chooses the namespace of the template or handler. Defaults to "default".
+func WithNamespace(name string) TaskOption { return func(t *TaskRequest) { t.Namespace = name } }
+
+// WithVersion chooses a version of the template. Defaults to the last registered one.
+func WithVersion(version string) TaskOption { return func(t *TaskRequest) { t.Version = version } }
+
+// WithPriority sets the priority: High, Medium, Low, the name of another level or a Level. Defaults to that of the
+// template, else to Medium.
+func WithPriority(p Priority) TaskOption { return func(t *TaskRequest) { t.Priority = p } }
+
+// WithRunAt sets the earliest start, on the clock of the server. A time that has passed means now.
+func WithRunAt(at time.Time) TaskOption { return func(t *TaskRequest) { t.RunAt = &at } }
+
+// WithIdempotencyKey makes the submission safe to repeat: for 24 hours a second one with the same key, in the same
+// namespace, returns the receipt of the first task, with Created false. At most 255 bytes.
+func WithIdempotencyKey(key string) TaskOption { return func(t *TaskRequest) { t.IdempotencyKey = key } }
+
+// WithUnique sets the rule by which another task that does the same work stands for this one. Defaults to the rule of
+// the template.
+func WithUnique(rule Unique) TaskOption { return func(t *TaskRequest) { t.Unique = &rule } }
+
+// WithOrderingKey makes tasks of a namespace that have the same key run one at a time, in the order of submission.
+func WithOrderingKey(key string) TaskOption { return func(t *TaskRequest) { t.OrderingKey = key } }
+
+// WithTags adds tags, by which tasks and events are found. At most 32.
+func WithTags(tags ...string) TaskOption {
+	return func(t *TaskRequest) { t.Tags = append(slices.Clip(t.Tags), tags...) }
+}
+
+// WithCorrelationID sets the ID by which the caller's systems know the work; events carry it.
+func WithCorrelationID(id string) TaskOption { return func(t *TaskRequest) { t.CorrelationID = id } }
+
+// WithParentCorrelationID sets the correlation ID of the work that caused this one.
+func WithParentCorrelationID(id string) TaskOption {
+	return func(t *TaskRequest) { t.ParentCorrelationID = id }
+}
+
+// WithInitiator sets the person or system that asks for the task. Quotas of users count by it.
+func WithInitiator(who string) TaskOption { return func(t *TaskRequest) { t.Initiator = who } }
+
+// WithSourceSystem sets the name of the program that submits.
+func WithSourceSystem(name string) TaskOption { return func(t *TaskRequest) { t.SourceSystem = name } }
+
+// WithReason sets the reason for the task, for people. At most 1,024 bytes.
+func WithReason(text string) TaskOption { return func(t *TaskRequest) { t.Reason = text } }
+
+// WithTraceParent puts the task into a trace, as a W3C traceparent. Workers receive it.
+func WithTraceParent(traceparent string) TaskOption {
+	return func(t *TaskRequest) { t.TraceParent = traceparent }
+}
+
+// WithCapabilities adds capabilities that a worker must have. Only for NewHandlerTask: the steps of a template have
+// their own.
+func WithCapabilities(names ...string) TaskOption {
+	return func(t *TaskRequest) {
+		t.RequiredCapabilities = append(slices.Clip(t.RequiredCapabilities), names...)
+	}
+}
+
+// WithStepTimeout bounds one attempt of the step, rounded up to seconds. Only for NewHandlerTask. Defaults to that of
+// the priority.
+func WithStepTimeout(d time.Duration) TaskOption {
+	return func(t *TaskRequest) { t.TimeoutSeconds = int(math.Ceil(d.Seconds())) }
+}
+
+// WithMaxRetries sets how often the step runs again after its first attempt; 0 means never. Only for NewHandlerTask.
+// Defaults to that of the priority.
+func WithMaxRetries(n int) TaskOption { return func(t *TaskRequest) { t.MaxRetries = &n } }
+
+// Submit stores one task and returns its receipt, when the task is durable: it does not wait for the task to run; use
+// Wait or Result for that. NewTask and NewHandlerTask make the request. Concurrent calls share a transaction, so that
+// many callers are cheap. For several tasks that belong together use SubmitTasks, and to submit in a transaction of the
+// caller's own database embedded.SubmitTx.
+//
+// Receipt.Created is false if the task existed already, under the idempotency key or the unique key. A call without an
+// answer (CodeUnavailable) may have taken effect: submit again with the same idempotency key. The other errors are
+// those of SubmitTasks; a unique rule that refuses is CodeConflict.
+func (c *Client) Submit(ctx context.Context, task TaskRequest) (TaskReceipt, error) {
+	receipts, err := c.SubmitTasks(ctx, SubmitRequest{Tasks: []TaskRequest{task}})
+	if err != nil {
+		return TaskReceipt{}, err
+	}
+	if receipts[0].Error != nil {
+		return receipts[0], receipts[0].Error
+	}
+	return receipts[0], nil
+}
+
+// SubmitTasks is that of the Backend. It refuses requests with an Err as a whole, even with ItemErrors: they are a
+// mistake in the program.
+func (c *Client) SubmitTasks(ctx context.Context, req SubmitRequest) ([]TaskReceipt, error) {
+	if err := req.built(); err != nil {
+		return nil, err
+	}
+	return c.Backend.SubmitTasks(ctx, req)
+}
+
+// built reports every task whose input has no JSON form.
+func (r *SubmitRequest) built() error {
+	var refused *Error
+	for i := range r.Tasks {
+		t := &r.Tasks[i]
+		if t.Err == nil {
+			continue
+		}
+		if refused == nil {
+			refused = Errorf(CodeInvalid, "the input of task %s%s has no JSON form", t.Name, t.TaskType)
+			refused.Err = t.Err
+		}
+		refused.Details = append(refused.Details,
+			Detail{Location: fmt.Sprintf("/tasks/%d/context", i), Message: t.Err.Error()})
+	}
+	if refused == nil {
+		return nil
+	}
+	return refused
+}
