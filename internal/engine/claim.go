@@ -161,14 +161,19 @@ func (e *Engine) claim(ctx context.Context, p *poller, split bool) ([]Lease, err
 	}
 	// the claim itself is not abandoned half-way: its outcome must be known
 	whole := context.WithoutCancel(ctx)
-	leases, err := e.claimFromQueue(whole, p, split)
-	if err != nil {
-		return nil, err
+	for n := 1; ; n++ {
+		p.onlyParked = false
+		leases, err := e.claimFromQueue(whole, p, split)
+		if err != nil {
+			return nil, err
+		}
+		if ctx.Err() != nil && len(leases) > 0 {
+			return nil, e.giveBack(whole, leases)
+		}
+		if len(leases) > 0 || !p.onlyParked || ctx.Err() != nil || !split && n == maxParkingRounds {
+			return leases, nil
+		}
 	}
-	if ctx.Err() != nil && len(leases) > 0 {
-		return nil, e.giveBack(whole, leases)
-	}
-	return leases, nil
 }
 
 // claimFromQueue claims from the queue in use. When the dispatcher is lost on the way, it claims from the store: an
@@ -252,8 +257,9 @@ func (e *Engine) claimStored(calls []*poller) ([][]Lease, error) {
 	groups := groupByRoutes(calls)
 	err := e.write(context.Background(), "claim", func(u *unit) error {
 		clear(out)
+		parked := 0
 		for _, g := range groups {
-			if err := u.claim(g, out); err != nil {
+			if err := u.claim(g, out, &parked); err != nil {
 				return err
 			}
 		}
@@ -288,11 +294,22 @@ func groupByRoutes(calls []*poller) [][]slot {
 	return groups
 }
 
-// maxReady bounds the steps of one read of the queue.
-const maxReady = 2000
+const (
+	// maxReady bounds the steps of one read of the queue.
+	maxReady = 2000
+	// maxParked bounds the steps of paused templates that the claims of one transaction meet and park, but for those of
+	// the last read. The pollers then claim again, in another transaction.
+	maxParked = 1000
+	// maxParkingRounds bounds how often a poll that does not wait claims again for that reason.
+	maxParkingRounds = 20
+)
 
 // claim distributes ready steps to pollers of the same routes: to the first up to its capacity, then to the next.
-func (u *unit) claim(slots []slot, out [][]Lease) error {
+// parked counts the steps that the transaction has parked.
+func (u *unit) claim(slots []slot, out [][]Lease, parked *int) error {
+	for _, s := range slots {
+		s.onlyParked = false
+	}
 	for len(slots) > 0 {
 		want := 0
 		for _, s := range slots {
@@ -306,6 +323,17 @@ func (u *unit) claim(slots []slot, out [][]Lease) error {
 			return err
 		}
 		if len(works) < want {
+			return nil
+		}
+		for _, w := range works {
+			if w.Step.Parked() {
+				*parked++
+			}
+		}
+		if *parked >= maxParked {
+			for _, s := range slots {
+				s.onlyParked = true
+			}
 			return nil
 		}
 	}

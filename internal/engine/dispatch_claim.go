@@ -40,6 +40,9 @@ func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 			return out, nil
 		}
 	}
+	for i, p := range calls {
+		p.onlyParked = len(out[i]) == 0 // or was settled: the next call goes on
+	}
 	return out, nil
 }
 

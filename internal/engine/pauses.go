@@ -19,8 +19,10 @@ import (
 // are accepted: their steps become ready, and wait. See closures for how a pause takes effect.
 
 const (
-	// maxPauses bounds the pauses in force: every process has all of them in memory.
-	maxPauses = 10_000
+	// maxPauses bounds the pauses in force: every process has all of them in memory. maxPausesOf bounds those of one
+	// namespace, so that a key that is limited to it does not use up all.
+	maxPauses   = 10_000
+	maxPausesOf = 1000
 	// maxPausesKept bounds the pauses that a process reads, with those that have ended.
 	maxPausesKept = 2 * maxPauses
 	// pauseKept is how long a pause is remembered after its end.
@@ -64,7 +66,7 @@ type actTarget struct {
 // When Pause returns, this process hands out no more steps of the target, but for claims under way. Other processes
 // stop when they learn of it: see RefreshPauses.
 //
-// Invalid: every problem with its field. Exhausted: there are maxPauses already.
+// Invalid: every problem with its field. Exhausted: there are maxPauses already, or maxPausesOf in the namespace.
 func (e *Engine) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, created bool, err error) {
 	now := e.instant()
 	problems := append(r.Target.Faults(), renamed(CheckActor(r.Actor, r.Reason), "/actor", "/paused_by")...)
@@ -83,13 +85,14 @@ func (e *Engine) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, crea
 		}
 		p = &task.Pause{PauseTarget: r.Target, Actor: ActorOf(ctx, r.Actor), Reason: r.Reason, At: u.now, Until: r.Until}
 		if created = before == nil || before.End(u.now) != 0; created {
-			n, err := e.pauseStore.CountPauses(u.ctx, u.tx)
+			all, of, err := e.pauseStore.CountPauses(u.ctx, u.tx, r.Target.Namespace)
 			switch {
 			case err != nil:
 				return err
-			case n >= maxPauses:
-				return task.Errorf(task.Exhausted, "%d pauses are in force, the most there may be: resume what need not "+
-					"wait, or pause handlers or namespaces as a whole", n)
+			case all >= maxPauses:
+				return tooManyPauses(fmt.Sprintf("%d pauses are in force", all))
+			case of >= maxPausesOf:
+				return tooManyPauses(fmt.Sprintf("%d pauses are in force in the namespace %q", of, r.Target.Namespace))
 			}
 		} else {
 			p.At = before.At
@@ -100,6 +103,12 @@ func (e *Engine) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, crea
 		return e.pauseStore.SavePause(u.ctx, u.tx, p)
 	})
 	return p, created, err
+}
+
+// tooManyPauses refuses one pause too many.
+func tooManyPauses(are string) error {
+	return &task.Error{Code: task.Exhausted, Message: are + ", the most there may be",
+		Hint: "resume what need not wait, or pause the handlers or the namespace as a whole"}
 }
 
 // ResumePaused ends the pause of a target. Only that: what a wider pause covers stays closed. The act is stored.

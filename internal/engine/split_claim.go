@@ -18,6 +18,7 @@ func (e *Engine) splitClaim(ctx context.Context, p *poller) ([]Lease, error) {
 		return e.claims.Do(ctx, p)
 	}
 	leases, err := e.claims.Do(ctx, &half)
+	p.onlyParked = half.onlyParked
 	if e.waiters.leaveDuringClaim(&aside) {
 		return leases, err
 	}

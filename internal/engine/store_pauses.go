@@ -14,10 +14,11 @@ type PauseStore interface {
 	FindPause(ctx context.Context, tx Tx, target task.PauseTarget) (*task.Pause, error)
 	// DuePauses returns up to limit pauses in force whose end has come, locked, the first first.
 	DuePauses(ctx context.Context, tx Tx, until task.Instant, limit int) ([]task.Pause, error)
-	// CountPauses counts the pauses in force.
-	CountPauses(ctx context.Context, tx Tx) (int, error)
+	// CountPauses counts the pauses in force, and those of a namespace among them.
+	CountPauses(ctx context.Context, tx Tx, namespace string) (all, of int, err error)
 	// DropPauses deletes up to limit pauses that ended before a time, and returns how many.
 	DropPauses(ctx context.Context, tx Tx, before task.Instant, limit int) (int, error)
-	// Pauses returns all pauses of a committed state, up to limit, in the order of their targets; those in force first.
+	// Pauses returns all pauses of a committed state, up to limit: those in force in the order of their targets, then
+	// those that have ended, the latest first.
 	Pauses(ctx context.Context, limit int) ([]task.Pause, error)
 }

@@ -44,10 +44,10 @@ func (SQL) DuePauses(ctx context.Context, tx engine.Tx, until task.Instant, limi
 }
 
 // CountPauses implements engine.PauseStore.
-func (SQL) CountPauses(ctx context.Context, tx engine.Tx) (n int, err error) {
-	err = In(tx).Query(ctx, `SELECT count(*) FROM tasker_pauses WHERE ended_at = 0`, nil,
-		func(row Row) error { return row.Scan(&n) })
-	return n, err
+func (SQL) CountPauses(ctx context.Context, tx engine.Tx, namespace string) (all, of int, err error) {
+	err = In(tx).Query(ctx, `SELECT count(*), count(CASE WHEN namespace = $1 THEN 1 END) FROM tasker_pauses
+ WHERE ended_at = 0`, []any{namespace}, func(row Row) error { return row.Scan(&all, &of) })
+	return all, of, err
 }
 
 // DropPauses implements engine.PauseStore. Those that ended first are deleted first.
@@ -61,7 +61,7 @@ func (SQL) DropPauses(ctx context.Context, tx engine.Tx, before task.Instant, li
 // Pauses implements engine.PauseStore.
 func (s SQL) Pauses(ctx context.Context, limit int) ([]task.Pause, error) {
 	return collect(ctx, s, scanPause, `SELECT `+pauseColumns+` FROM tasker_pauses
- ORDER BY CASE WHEN ended_at = 0 THEN 0 ELSE 1 END, namespace, kind, name, capabilities LIMIT $1`, limit)
+ ORDER BY CASE WHEN ended_at = 0 THEN 0 ELSE 1 END, ended_at DESC, namespace, kind, name, capabilities LIMIT $1`, limit)
 }
 
 // scanPause reads pauseColumns.

@@ -26,7 +26,9 @@ func (d *duo) aloneVerb(o op) error {
 			return nil
 		}
 		n.stop()
-		return d.open(int(o.n[0] % 2))
+		err := d.open(int(o.n[0] % 2))
+		d.learned(n)
+		return err
 	case "bury":
 		_, err := n.engine.MarkDeadWorkers(n.ctx)
 		return err
@@ -146,5 +148,6 @@ func (d *duo) carryNews() error {
 			return err
 		}
 	}
+	d.learned(d.nodes[0], d.nodes[1])
 	return nil
 }

@@ -189,7 +189,7 @@ func (d *duo) checkUnserved(n *node) error {
 		for _, w := range workers {
 			served = served || w.Serves(*r)
 		}
-		if served {
+		if served || d.pausedSince(r, since.Time()) {
 			continue
 		}
 		steps, err := n.store.QueueStore().ReadyAfter(n.ctx, r.ID, math.MinInt64, task.ID{}, 10_000)
@@ -218,7 +218,7 @@ func (d *duo) finish() error {
 	}
 	n := d.nodes[0]
 	n.stop()
-	if err := d.open(0); err != nil {
+	if err := errors.Join(d.open(0), d.resumeAll(n)); err != nil {
 		return err
 	}
 	all := task.Worker{Name: "last", Capacity: 1000, Capabilities: []string{"gpu"}}

@@ -105,7 +105,7 @@ func (d *duo) queueWorker(n *node) error {
 
 // dispatch leases steps for the queue of a worker. A cordoned one gets none.
 func (d *duo) dispatch(n *node, worker task.ID, most int) ([]engine.Lease, error) {
-	cordons := d.cordons(worker)
+	cordons, pauses := d.cordons(worker), d.pausesOf(n)
 	steps, _, err := n.engine.Dispatch(n.ctx, worker, most, 0)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,8 @@ func (d *duo) dispatch(n *node, worker task.ID, most int) ([]engine.Lease, error
 	for i, s := range steps {
 		leases[i] = s.Lease
 	}
-	if err := errors.Join(d.uncordoned(worker, cordons, leases), d.took(leases, false)); err != nil {
+	if err := errors.Join(d.uncordoned(worker, cordons, leases), d.unpaused(n, pauses, leases),
+		d.took(leases, false)); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()

@@ -40,6 +40,7 @@ type duo struct {
 	marks    int64                  // the last that was sent with news
 	stocked  int                    // how often a route was stocked
 	deliveries
+	duoPauses
 }
 
 // bound is a task that was made for an idempotency key.
@@ -77,7 +78,7 @@ var duoConfig = settings.Config{
 func newDuo(t *testing.T) (*duo, error) {
 	d := &duo{t: t, dsn: pgtest.DSN(t), now: start, handed: map[engine.LeaseRef]bool{}, settled: map[task.ID]int{},
 		heard: map[task.ID]time.Time{}, serves: map[task.ID]int{}, keys: map[string]bound{}, pending: map[task.ID]task.ID{},
-		known: map[task.ID]*task.Task{}, repaired: map[task.ID]bool{},
+		known: map[task.ID]*task.Task{}, repaired: map[task.ID]bool{}, duoPauses: newDuoPauses(),
 		deliveries: deliveries{started: map[engine.LeaseRef]bool{}, expired: map[engine.LeaseRef]bool{},
 			expires: map[engine.LeaseRef]time.Time{}, cordoned: map[task.ID]int{}}}
 	for i, name := range []string{"A", "B"} {

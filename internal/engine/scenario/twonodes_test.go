@@ -16,7 +16,7 @@ import (
 const twoNodesVariable = "TASKER_TEST_TWO_NODES"
 
 // firstSeeds are tried first where the time is short. Each finds other faults that were there; see the design note.
-var firstSeeds = []uint64{1, 2, 4, deliverySeeds}
+var firstSeeds = []uint64{1, 2, 4, deliverySeeds, pauseSeeds}
 
 // TestTwoNodes lets two nodes with their caches do random verbs on one PostgreSQL at once. A scheduler interleaves
 // their transactions statement by statement under a seed, and after each round what must always be true is checked.
@@ -111,6 +111,9 @@ func generateRounds(seed uint64, n int) []round {
 	beside, rivals := besideVerbs, rivals
 	if seed >= deliverySeeds {
 		beside, rivals = slices.Concat(beside, deliveryVerbs), slices.Concat(rivals, deliveryRivals)
+	}
+	if seed >= pauseSeeds {
+		beside, rivals = slices.Concat(beside, pauseVerbs), slices.Concat(rivals, pauseRivals)
 	}
 	verbs := func(kinds ...string) []op {
 		var list []op

@@ -28,6 +28,8 @@ func (d *duo) verb(n *node, o op) error {
 		return d.taskVerb(n, o)
 	case "queue worker", "dispatch", "letter", "cordon", "uncordon":
 		return d.deliveryVerb(n, o)
+	case "pause", "unpause":
+		return d.pauseVerb(n, o)
 	case "retain":
 		_, err := n.engine.Retain(n.ctx)
 		return err
@@ -201,12 +203,12 @@ func unless(err error, codes ...task.Code) error {
 }
 
 func (d *duo) claim(n *node, worker task.ID, most int, begin bool) ([]engine.Lease, error) {
-	cordons := d.cordons(worker)
+	cordons, pauses := d.cordons(worker), d.pausesOf(n)
 	leases, _, err := n.engine.Poll(n.ctx, worker, most, 0, begin)
 	if err != nil {
 		return nil, err
 	}
-	return leases, errors.Join(d.uncordoned(worker, cordons, leases), d.took(leases, begin))
+	return leases, errors.Join(d.uncordoned(worker, cordons, leases), d.unpaused(n, pauses, leases), d.took(leases, begin))
 }
 
 // took notes leases that were granted.

@@ -39,13 +39,16 @@ func (*Store) DuePauses(_ context.Context, within engine.Tx, until task.Instant,
 }
 
 // CountPauses implements engine.PauseStore.
-func (*Store) CountPauses(_ context.Context, within engine.Tx) (n int, err error) {
+func (*Store) CountPauses(_ context.Context, within engine.Tx, namespace string) (all, of int, err error) {
 	for _, p := range in(within).s.pauses {
-		if p.EndedAt == 0 {
-			n++
+		if p.EndedAt != 0 {
+			continue
+		}
+		if all++; p.Namespace == namespace {
+			of++
 		}
 	}
-	return n, nil
+	return all, of, nil
 }
 
 // DropPauses implements engine.PauseStore.
@@ -72,7 +75,7 @@ func (s *Store) Pauses(ctx context.Context, limit int) ([]task.Pause, error) {
 	return list[:min(limit, len(list))], nil
 }
 
-// sortedPauses returns the pauses, those in force first, in the order of their targets.
+// sortedPauses returns the pauses in force in the order of their targets, then the others, the latest first.
 func (s *state) sortedPauses() []task.Pause {
 	list := make([]task.Pause, 0, len(s.pauses))
 	for _, p := range s.pauses {
@@ -85,7 +88,7 @@ func (s *state) sortedPauses() []task.Pause {
 		case a.EndedAt != 0 && b.EndedAt == 0:
 			return 1
 		}
-		return a.Compare(b.PauseTarget)
+		return cmp.Or(cmp.Compare(b.EndedAt, a.EndedAt), a.Compare(b.PauseTarget))
 	})
 	return list
 }

@@ -72,8 +72,11 @@ func pauseStored(f *fixture) {
 		got, err = f.store.PauseStore().FindPause(ctx, tx, shop(task.PauseRoute, "charge", "gp"))
 		f.equal("unknown", got, (*task.Pause)(nil))
 		f.must(err)
-		n, err := f.store.PauseStore().CountPauses(ctx, tx)
-		f.equal("in force", n, 4)
+		all, of, err := f.store.PauseStore().CountPauses(ctx, tx, "shop")
+		f.equal("in force", [2]int{all, of}, [2]int{4, 4})
+		f.must(err)
+		all, of, err = f.store.PauseStore().CountPauses(ctx, tx, "other")
+		f.equal("in force elsewhere", [2]int{all, of}, [2]int{4, 0})
 		return err
 	})
 }
@@ -115,6 +118,10 @@ func pausesDropped(f *fixture) {
 	}
 	f.equal("bounded", dropped(3, 1), 1)
 	f.equal("rest", dropped(3, 9), 1)
+	first, err := f.store.PauseStore().Pauses(f.Context(), 2)
+	if err != nil || first[0].Name != "h0" || first[1].Name != "h3" {
+		f.Errorf("the first are %v, %v; want the one in force and the one that ended last", first, err)
+	}
 	left := f.pauses(9)
 	if len(left) != 2 || left[0].Name != "h0" || left[1].Name != "h3" {
 		f.Errorf("left are %v", left)
