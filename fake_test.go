@@ -48,6 +48,7 @@ type fake struct {
 	ready      []tasker.Assignment
 	arrived    chan struct{} // closed and replaced when ready grows
 	registered []tasker.WorkerRegistration
+	serves     map[uuid.UUID][]string // handlers of each worker
 	polls      []tasker.PollRequest
 	asked      map[int]int // capacities of the polls that wait, by their place in polls
 	settled    [][]tasker.StepResult
@@ -59,7 +60,7 @@ type fake struct {
 func newFake() *fake {
 	return &fake{
 		self:    tasker.RegisteredWorker{HeartbeatIntervalMS: 10_000, LeaseSeconds: 60, MaxLongPollSeconds: 60},
-		arrived: make(chan struct{}), asked: map[int]int{},
+		arrived: make(chan struct{}), asked: map[int]int{}, serves: map[uuid.UUID][]string{},
 	}
 }
 
@@ -72,14 +73,22 @@ func (f *fake) put(steps ...tasker.Assignment) {
 	f.arrived = make(chan struct{})
 }
 
-// take removes up to n ready steps; without any, it returns the channel that
-// is closed when some arrive.
-func (f *fake) take(n int) ([]tasker.Assignment, <-chan struct{}) {
+// take removes up to n ready steps that the worker serves; without any, it returns the channel that is closed when
+// some arrive. A handler that no worker serves goes to anybody, as from a server that has gone wrong.
+func (f *fake) take(worker uuid.UUID, n int) ([]tasker.Assignment, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n = min(n, len(f.ready))
-	steps := f.ready[:n:n]
-	f.ready = f.ready[n:]
+	known := slices.Concat(slices.Collect(maps.Values(f.serves))...)
+	var steps, left []tasker.Assignment
+	for _, s := range f.ready {
+		fits := slices.Contains(f.serves[worker], s.Handler) || !slices.Contains(known, s.Handler)
+		if fits && len(steps) < n {
+			steps = append(steps, s)
+		} else {
+			left = append(left, s)
+		}
+	}
+	f.ready = left
 	return steps, f.arrived
 }
 
@@ -94,6 +103,9 @@ func (f *fake) RegisterWorker(_ context.Context, reg tasker.WorkerRegistration) 
 	}
 	self := f.self
 	self.WorkerID = uuid.New()
+	f.mu.Lock()
+	f.serves[self.WorkerID] = reg.Handlers
+	f.mu.Unlock()
 	return &self, nil
 }
 
@@ -114,7 +126,7 @@ func (f *fake) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.PollRe
 	timer := time.NewTimer(time.Duration(req.WaitMS) * time.Millisecond)
 	defer timer.Stop()
 	for {
-		steps, arrived := f.take(req.Capacity)
+		steps, arrived := f.take(req.WorkerID, req.Capacity)
 		if len(steps) > 0 {
 			return &tasker.PollResponse{Steps: steps}, nil
 		}

@@ -18,26 +18,32 @@ import (
 // be idempotent.
 type Handler func(ctx context.Context, job *Job) (any, error)
 
-// HandleFunc registers fn as w's handler called name. It decodes the step's parameters into an
-// In; parameters that do not fit fail the step for good, because no retry can fix them. JobFrom
-// gives fn the rest of the step. The handler should be registered before Run, like one of
-// Worker.Handle.
-func HandleFunc[In, Out any](w *Worker, name string, fn func(ctx context.Context, in In) (Out, error)) {
-	if fn == nil {
-		w.Handle(name, nil)
-		return
-	}
-	w.Handle(name, func(ctx context.Context, job *Job) (any, error) {
-		var in In
-		if err := job.Decode(&in); err != nil {
-			return nil, NonRetryable(&Failure{Type: "invalid_input", Message: err.Error()})
+// Typed returns fn as a Handler. It decodes the step's context into an In; a context that does not fit fails the step
+// for good, because no retry can fix it, and the failure says where (see Context). JobFrom gives fn the rest of the
+// step.
+func Typed[In, Out any](fn func(ctx context.Context, in In) (Out, error)) Handler {
+	return func(ctx context.Context, job *Job) (any, error) {
+		in, err := Context[In](job)
+		if err != nil {
+			return nil, err
 		}
 		out, err := fn(ctx, in)
 		if err != nil {
 			return nil, err
 		}
 		return out, nil
-	})
+	}
+}
+
+// HandleFunc registers fn as w's handler called name: it is w.Handle(name, Typed(fn), opts...).
+func HandleFunc[In, Out any](w *Worker, name string, fn func(ctx context.Context, in In) (Out, error),
+	opts ...HandlerOption,
+) {
+	if fn == nil {
+		w.Handle(name, nil, opts...)
+		return
+	}
+	w.Handle(name, Typed(fn), opts...)
 }
 
 // encodeResult marshals the return value of a handler. It checks a RawMessage, because the server would

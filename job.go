@@ -2,10 +2,10 @@ package tasker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/pointer"
 )
 
 // The causes that end the context of a handler; see context.Cause.
@@ -35,8 +35,9 @@ type Job struct {
 	base      stepContext
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	maxResult int // bytes; 0 means unlimited
-	batch     int // number of the batch that brought it
+	maxResult int           // bytes; 0 means unlimited
+	batch     int           // number of the batch that brought it
+	timeout   time.Duration // of the attempt; 0: none
 
 	// The fields below are guarded by session.mu.
 
@@ -58,28 +59,23 @@ func JobFrom(ctx context.Context) *Job {
 	return job
 }
 
-// Decode unmarshals the step's parameters into out. Without parameters out stays unchanged.
+// Decode unmarshals the context of the task, which are the step's parameters, into out. Without a context out stays
+// unchanged. Errors are those of Context.
 func (j *Job) Decode(out any) error {
 	if len(j.Parameters) == 0 {
 		return nil
 	}
-	if err := json.Unmarshal(j.Parameters, out); err != nil {
-		return fmt.Errorf("decode parameters of step %s: %w", j.StepName, err)
-	}
-	return nil
+	return decodeInput(j.Parameters, out, "context", "the context of step "+j.StepName)
 }
 
-// ParentResult unmarshals the result of the direct dependency called name into out. CodeNotFound: name is no
-// dependency, returned no result, or was resolved manually.
+// ParentResult unmarshals the result of the direct dependency called name into out. Errors are those of the function
+// ParentResult.
 func (j *Job) ParentResult(name string, out any) error {
 	raw, ok := j.ParentResults[name]
 	if !ok || len(raw) == 0 || string(raw) == "null" {
-		return Errorf(CodeNotFound, "step %s has no result of a parent %q", j.StepName, name)
+		return NonRetryable(Errorf(CodeNotFound, "step %s has no result of a parent %q", j.StepName, name))
 	}
-	if err := json.Unmarshal(raw, out); err != nil {
-		return fmt.Errorf("decode result of step %s: %w", name, err)
-	}
-	return nil
+	return decodeInput(raw, out, "parent_results/"+pointer.Escape(name), "the result of step "+name)
 }
 
 // Progress reports a progress of 0 to 100 percent and renews the step's lease. It sends one

@@ -58,7 +58,9 @@ func WithRunAt(at time.Time) TaskOption { return func(t *TaskRequest) { t.RunAt 
 
 // WithIdempotencyKey makes the submission safe to repeat: for 24 hours a second one with the same key, in the same
 // namespace, returns the receipt of the first task, with Created false. At most 255 bytes.
-func WithIdempotencyKey(key string) TaskOption { return func(t *TaskRequest) { t.IdempotencyKey = key } }
+func WithIdempotencyKey(key string) TaskOption {
+	return func(t *TaskRequest) { t.IdempotencyKey = key }
+}
 
 // WithUnique sets the rule by which another task that does the same work stands for this one. Defaults to the rule of
 // the template.

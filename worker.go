@@ -3,11 +3,10 @@ package tasker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -55,18 +54,19 @@ type Worker struct {
 	backend Backend
 	opts    WorkerOptions
 	vitals  *vitals.Monitor
-	current atomic.Pointer[session] // of the latest Run; nil: none runs
+	current atomic.Pointer[[]*session] // of the latest Run; nil: none runs
 
 	// mu guards the fields below.
-	mu       sync.Mutex
-	handlers map[string]Handler
-	misuse   []error // of Handle; Run returns them
+	mu         sync.Mutex
+	handlers   map[string]*registered
+	middleware []Middleware
+	misuse     []error // of Handle and Use; Run returns them
 }
 
 // NewWorker returns a Worker that takes its steps from client. Register handlers with Handle or
 // HandleFunc, then call Run. It copies the options, does not connect and starts nothing.
 func NewWorker(client *Client, opts *WorkerOptions) *Worker {
-	w := &Worker{backend: client.Backend, handlers: make(map[string]Handler)}
+	w := &Worker{backend: client.Backend, handlers: make(map[string]*registered)}
 	if opts != nil {
 		w.opts = *opts
 	}
@@ -101,11 +101,18 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 }
 
 // Handle registers h for the steps whose handler is called name. Run fails after an empty or
-// duplicate name or a nil h. A Run that has begun does not see h. It is safe for concurrent
-// use.
-func (w *Worker) Handle(name string, h Handler) {
+// duplicate name, a nil h or an invalid option. A Run that has begun does not see h. It is safe
+// for concurrent use.
+func (w *Worker) Handle(name string, h Handler, opts ...HandlerOption) {
+	entry := &registered{run: h}
+	for _, set := range opts {
+		set(entry)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, err := range entry.misuse {
+		w.misuse = append(w.misuse, fmt.Errorf("handler %q: %w", name, err))
+	}
 	switch {
 	case name == "":
 		w.misuse = append(w.misuse, Errorf(CodeInvalid, "handler without a name"))
@@ -114,7 +121,7 @@ func (w *Worker) Handle(name string, h Handler) {
 	case w.handlers[name] != nil:
 		w.misuse = append(w.misuse, Errorf(CodeInvalid, "handler %q is registered twice", name))
 	default:
-		w.handlers[name] = h
+		w.handlers[name] = entry
 	}
 }
 
@@ -127,46 +134,42 @@ func (w *Worker) Handle(name string, h Handler) {
 // the worker; and at the end when a handler did not return even then, or a result could not be
 // reported. A Worker can run again after Run has returned, under a new registration. Two
 // concurrent Runs of one Worker register as two workers.
+//
+// Each handler with WithConcurrency has a registration of its own, beside that of the others. When
+// the server asks one of them to drain, the others continue; when it refuses one, all stop.
 func (w *Worker) Run(ctx context.Context) error {
-	w.mu.Lock()
-	handlers, misuse := maps.Clone(w.handlers), errors.Join(w.misuse...)
-	w.mu.Unlock()
-	if misuse != nil {
-		return misuse
-	}
-	if len(handlers) == 0 {
-		return Errorf(CodeInvalid, "worker %s has no handlers", w.opts.Name)
+	groups, err := w.groups()
+	if err != nil {
+		return err
 	}
 	url, stop, err := w.serveHealth(ctx)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	s := newSession(ctx, w, handlers)
-	s.registration.HealthURL = url
-	w.current.Store(s)
-	defer w.current.CompareAndSwap(s, nil)
-	if err := s.begin(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
-		return err
+	sessions := make([]*session, len(groups))
+	for i, g := range groups {
+		sessions[i] = newSession(ctx, w, g)
+		sessions[i].registration.HealthURL = url
 	}
-	return s.work(ctx)
-}
-
-// registration returns the request that registers the worker with these handlers.
-func (w *Worker) registration(handlers map[string]Handler) WorkerRegistration {
-	return WorkerRegistration{
-		Name:         w.opts.Name,
-		Namespaces:   w.opts.Namespaces,
-		Handlers:     slices.Sorted(maps.Keys(handlers)),
-		Capabilities: w.opts.Capabilities,
-		Capacity:     w.opts.Concurrency,
-		Host:         hostname(),
-		Version:      buildVersion(),
-		Transport:    w.opts.registrationTransport(),
+	w.current.Store(&sessions)
+	defer w.current.CompareAndSwap(&sessions, nil)
+	if len(sessions) == 1 {
+		return sessions[0].run(ctx)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ends := make([]error, len(sessions))
+	var parts sync.WaitGroup
+	for i, s := range sessions {
+		parts.Go(func() {
+			if ends[i] = s.run(ctx); ends[i] != nil {
+				cancel()
+			}
+		})
+	}
+	parts.Wait()
+	return errors.Join(ends...)
 }
 
 // hostname is only for display, so a host without a name is no error.

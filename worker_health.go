@@ -122,7 +122,7 @@ func (w *Worker) HealthHandler() http.Handler {
 func (w *Worker) health(now time.Time) healthReport {
 	report := healthReport{Status: "ok", Worker: w.opts.Name, Capacity: w.opts.Concurrency,
 		Checks: map[string]healthCheck{}}
-	checks := append(w.vitals.Look(), w.current.Load().vitals(now, &report))
+	checks := append(w.vitals.Look(), w.connection(now, &report))
 	for _, c := range checks {
 		shown := healthCheck{OK: c.OK, Unit: healthUnits[c.Name]}
 		if c.Known {
@@ -139,20 +139,38 @@ func (w *Worker) health(now time.Time) healthReport {
 	return report
 }
 
-// vitals completes a report, and returns the check of the server. s may be nil, for a worker that does not
-// run.
+// connection completes a report, and returns the check of the server: that of the session which is worst off. A worker
+// that does not run has none.
+func (w *Worker) connection(now time.Time, report *healthReport) vitals.Check {
+	sessions := w.current.Load()
+	if sessions == nil {
+		return vitals.Check{Name: heartbeatCheck}
+	}
+	report.Capacity = 0
+	var worst vitals.Check
+	for i, s := range *sessions {
+		check := s.vitals(now, report)
+		report.Capacity += s.opts.Concurrency
+		if i == 0 || (worst.OK && (!check.OK || check.Value > worst.Value)) {
+			worst = check
+		}
+	}
+	return worst
+}
+
+// vitals adds the session to a report, and returns its check of the server.
 func (s *session) vitals(now time.Time, report *healthReport) vitals.Check {
 	check := vitals.Check{Name: heartbeatCheck}
-	if s == nil {
-		return check
-	}
 	s.mu.Lock()
 	self, running, heard := s.self, s.running, s.heard
 	s.mu.Unlock()
 	if heard.IsZero() {
 		return check
 	}
-	report.WorkerID, report.Load = self.WorkerID.String(), running
+	if report.WorkerID == "" { // the first session is that of most handlers
+		report.WorkerID = self.WorkerID.String()
+	}
+	report.Load += running
 	limit := self.lease()
 	if limit <= 0 {
 		limit = 3 * s.beatInterval()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +27,7 @@ type session struct {
 	backend      Backend
 	opts         WorkerOptions
 	log          *slog.Logger
-	handlers     map[string]Handler
+	handlers     map[string]*registered
 	registration WorkerRegistration
 	values       context.Context // Run's, without its end: parent of the handlers' contexts
 
@@ -96,16 +98,43 @@ func (s signal) clear() {
 	}
 }
 
-// newSession returns a session that has not registered yet.
-func newSession(ctx context.Context, w *Worker, handlers map[string]Handler) *session {
+// newSession returns a session of the handlers of g, which has not registered yet.
+func newSession(ctx context.Context, w *Worker, g handlerGroup) *session {
+	opts := w.opts
+	opts.Name, opts.Concurrency = g.name, g.concurrency
 	return &session{
-		backend: w.backend, opts: w.opts, log: w.opts.Logger.With("worker", w.opts.Name),
-		handlers: handlers, registration: w.registration(handlers),
+		backend: w.backend, opts: opts, log: opts.Logger.With("worker", opts.Name),
+		handlers: g.handlers, registration: opts.registration(g.handlers),
 		values:    context.WithoutCancel(ctx),
 		fetchWake: newSignal(), settleWake: newSignal(), settleAgain: newSignal(),
 		beatWake: newSignal(), drainWake: newSignal(),
 		held: make(map[uuid.UUID]*Job), limit: maxFetch,
 	}
+}
+
+// registration returns the request that registers a worker with these options and handlers.
+func (o *WorkerOptions) registration(handlers map[string]*registered) WorkerRegistration {
+	return WorkerRegistration{
+		Name:         o.Name,
+		Namespaces:   o.Namespaces,
+		Handlers:     slices.Sorted(maps.Keys(handlers)),
+		Capabilities: o.Capabilities,
+		Capacity:     o.Concurrency,
+		Host:         hostname(),
+		Version:      buildVersion(),
+		Transport:    o.registrationTransport(),
+	}
+}
+
+// run registers and works until the end that Worker.Run documents.
+func (s *session) run(ctx context.Context) error {
+	if err := s.begin(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	return s.work(ctx)
 }
 
 // begin checks the broker, if there is one, and registers. A worker that cannot receive must not be sent steps.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"time"
 )
 
@@ -49,7 +50,7 @@ func (s *session) accept(steps []Assignment, open bool) {
 		return
 	}
 	for _, job := range jobs {
-		go s.run(job)
+		go s.execute(job)
 	}
 }
 
@@ -57,8 +58,12 @@ func (s *session) accept(steps []Assignment, open bool) {
 // caller holds mu.
 func (s *session) newJob(a *Assignment, now time.Time) *Job {
 	job := &Job{Assignment: *a, session: s, maxResult: s.self.MaxResultPayloadBytes, batch: s.lastBatch.no}
-	if a.TimeoutSeconds > 0 {
-		job.deadline = now.Add(time.Duration(a.TimeoutSeconds) * time.Second)
+	job.timeout = time.Duration(a.TimeoutSeconds) * time.Second
+	if h := s.handlers[a.Handler]; h != nil && h.timeout > 0 && (job.timeout <= 0 || h.timeout < job.timeout) {
+		job.timeout = h.timeout
+	}
+	if job.timeout > 0 {
+		job.deadline = now.Add(job.timeout)
 	}
 	if lease := s.self.lease(); lease > 0 {
 		job.leaseEnd = now.Add(lease)
@@ -68,8 +73,8 @@ func (s *session) newJob(a *Assignment, now time.Time) *Job {
 	return job
 }
 
-// run executes one step. Whatever the handler does, run calls finish once.
-func (s *session) run(job *Job) {
+// execute runs one step. Whatever the handler does, execute calls finish once.
+func (s *session) execute(job *Job) {
 	var result json.RawMessage
 	var err error
 	returned := false
@@ -88,7 +93,7 @@ func (s *session) run(job *Job) {
 		err = &Failure{Type: "unknown_handler", Message: fmt.Sprintf("the worker has no handler %q", job.Handler)}
 	} else {
 		var out any
-		if out, err = handler(job.ctx, job); err == nil {
+		if out, err = handler.run(job.ctx, job); err == nil {
 			result, err = encodeResult(out) // in here, because the user's marshaller may panic
 		}
 	}
@@ -102,6 +107,9 @@ func (s *session) finish(job *Job, raw json.RawMessage, err error) {
 		result = completed(job, raw)
 	} else {
 		result = failed(job, err)
+		if result.Error != nil {
+			s.handlers[job.Handler].apply(result.Error, job.Attempt)
+		}
 	}
 	job.cancel(nil) // ends the contexts that the handler derived from its own
 
@@ -162,9 +170,17 @@ func failed(job *Job, err error) StepResult {
 		// The handler's error only shows how it noticed the timeout, and nothing about the use of another
 		// attempt.
 		f.Type, f.Class, f.Retryable = "timeout", ClassResource, nil
-		f.Message = cut(fmt.Sprintf("timed out after %d s: %s", job.TimeoutSeconds, f.Message), maxFailureMessage)
+		f.Message = cut(fmt.Sprintf("timed out after %s: %s", seconds(job.timeout), f.Message), maxFailureMessage)
 	}
 	return StepResult{Status: ResultFailed, Error: f}
+}
+
+// seconds writes a timeout as steps have it, in seconds, if it is whole ones.
+func seconds(d time.Duration) string {
+	if d%time.Second == 0 {
+		return strconv.Itoa(int(d/time.Second)) + " s"
+	}
+	return d.String()
 }
 
 // progress sends a handler's progress report.

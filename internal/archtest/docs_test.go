@@ -30,12 +30,15 @@ func TestHelloWorld(t *testing.T) {
 	}
 }
 
+var fencedCode = regexp.MustCompile("(?ms)^```.*?^```$")
+
 var markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	files(t, ".md", func(file string, content []byte) {
-		for _, m := range markdownLink.FindAllStringSubmatch(string(content), -1) {
+		prose := fencedCode.ReplaceAllString(string(content), "") // a call of a generic function looks like a link
+		for _, m := range markdownLink.FindAllStringSubmatch(prose, -1) {
 			target, _, _ := strings.Cut(m[1], "#")
 			if target == "" || strings.Contains(target, "://") {
 				continue

@@ -1,0 +1,83 @@
+package tasker_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/taskerhq/tasker"
+)
+
+type item struct {
+	Price int `json:"price"`
+}
+
+type basket struct {
+	Customer struct {
+		ID string `json:"id"`
+	} `json:"customer"`
+	Items  []item           `json:"items"`
+	ByName map[string][]int `json:"by_name"`
+}
+
+// TestContext: what does not fit is final, and the failure points to it.
+func TestContext(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		context string
+		pointer string // "": it fits
+	}{
+		"Fits":         {`{"customer": {"id": "c"}, "items": [{"price": 1}]}`, ""},
+		"None":         {``, ""},
+		"Scalar":       {`{"customer": {"id": 7}}`, "/context/customer/id"},
+		"Element":      {`{"items": [{"price": 1}, {"price": 2}, {"price": "x"}], "customer": {}}`, "/context/items/2/price"},
+		"Fraction":     {`{"items": [{"price": 1.5}]}`, "/context/items/0/price"},
+		"ObjectFor":    {`{"items": [{"other": [[1], {"a": 2}], "price": {"a": 1}}]}`, "/context/items/0/price"},
+		"ArrayFor":     {`{ "customer" : [ 1 ] }`, "/context/customer"},
+		"EscapedKey":   {`{"by_name": {"a": [1], "b/~c": [1, 2, true]}}`, "/context/by_name/b~1~0c/2"},
+		"Whole":        {`[1, 2]`, "/context"},
+		"WholeScalar":  {`"x"`, "/context"},
+		"AfterUnknown": {`{"unknown": {"price": "x"}, "items": [{"price": false}]}`, "/context/items/0/price"},
+		"NotJSON":      {`{"customer": `, "/context"},
+	} {
+		job := &tasker.Job{Assignment: tasker.Assignment{StepName: "pay", Parameters: json.RawMessage(tc.context)}}
+		_, err := tasker.Context[basket](job)
+		if (err == nil) != (tc.pointer == "") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			failsAt(t, name, fmt.Errorf("wrapped: %w", err), tc.pointer)
+		}
+	}
+}
+
+// failsAt checks an error about input, and its pointer.
+func failsAt(t *testing.T, name string, err error, pointer string) {
+	t.Helper()
+	var f *tasker.Failure
+	if !errors.As(err, &f) || f.Type != "invalid_input" || string(f.Details) != fmt.Sprintf(`{"pointer":%q}`, pointer) {
+		t.Errorf("%s: %v carries %+v, want the pointer %s", name, err, f, pointer)
+	}
+}
+
+func TestParentResult(t *testing.T) {
+	t.Parallel()
+	job := &tasker.Job{Assignment: tasker.Assignment{StepName: "ship", ParentResults: map[string]json.RawMessage{
+		"pay": json.RawMessage(`{"price": 3}`), "null": json.RawMessage(`null`), "a/b": json.RawMessage(`{"price": "x"}`),
+	}}}
+	if got, err := tasker.ParentResult[item](job, "pay"); err != nil || got.Price != 3 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for _, name := range []string{"none", "null"} {
+		if _, err := tasker.ParentResult[item](job, name); tasker.ErrorCode(err) != tasker.CodeNotFound {
+			t.Errorf("%s: %v, want CodeNotFound", name, err)
+		}
+	}
+	_, err := tasker.ParentResult[item](job, "a/b")
+	failsAt(t, "a/b", err, "/parent_results/a~1b/price")
+	var mismatch *json.UnmarshalTypeError
+	if !errors.As(err, &mismatch) {
+		t.Errorf("%v hides its cause", err)
+	}
+}
