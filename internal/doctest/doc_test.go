@@ -42,7 +42,7 @@ func TestReadme(t *testing.T) {
 // TestPausesPage runs docs/pauses.md.
 func TestPausesPage(t *testing.T) {
 	t.Parallel()
-	if ran, _ := (script{page: "docs/pauses.md"}).run(t, serve(t)); ran != 1 {
+	if ran, shown := (script{page: "docs/pauses.md"}).run(t, serve(t)); ran != 2 || shown != 1 {
 		t.Errorf("the page has %d blocks to run", ran)
 	}
 }
@@ -50,7 +50,7 @@ func TestPausesPage(t *testing.T) {
 // TestSchedulesPage runs docs/schedules.md.
 func TestSchedulesPage(t *testing.T) {
 	t.Parallel()
-	if ran, _ := (script{page: "docs/schedules.md"}).run(t, serve(t)); ran != 1 {
+	if ran, shown := (script{page: "docs/schedules.md"}).run(t, serve(t)); ran != 2 || shown != 1 {
 		t.Errorf("the page has %d blocks to run", ran)
 	}
 }
