@@ -75,7 +75,8 @@ func testUniqueOverHTTP(t *testing.T, s *server) {
 			t.Errorf("%s: the refusal is %+v", family, refused)
 		}
 		replaced := submit("1", `,"unique":{"by":["/n"],"on_conflict":"replace"}`, http.StatusCreated)
-		if replaced.id() == first.id() || replaced.outcome() != "replaced" || *replaced.Unique.ReplacedTaskUUID != first.id() {
+		if replaced.id() == first.id() || replaced.outcome() != "replaced" ||
+			*replaced.Unique.ReplacedTaskUUID != first.id() {
 			t.Errorf("%s: the replacement is answered %+v", family, replaced)
 		}
 		for rule, other := range map[string]string{by: "2", `,"unique":{"by":["/m"]}`: "1", `,"unique":{"by":["none"]}`: "1",
