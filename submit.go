@@ -136,14 +136,15 @@ func (c *Client) Submit(ctx context.Context, task TaskRequest) (TaskReceipt, err
 // SubmitTasks is that of the Backend. It refuses requests with an Err as a whole, even with ItemErrors: they are a
 // mistake in the program.
 func (c *Client) SubmitTasks(ctx context.Context, req SubmitRequest) ([]TaskReceipt, error) {
-	if err := req.built(); err != nil {
+	if err := req.Check(); err != nil {
 		return nil, err
 	}
 	return c.Backend.SubmitTasks(ctx, req)
 }
 
-// built reports every task whose input has no JSON form.
-func (r *SubmitRequest) built() error {
+// Check returns CodeInvalid with every task whose input has no JSON form (Err). The calls that submit do it. It checks
+// nothing else: the rules are the server's.
+func (r *SubmitRequest) Check() error {
 	var refused *Error
 	for i := range r.Tasks {
 		t := &r.Tasks[i]

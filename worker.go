@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -123,6 +125,13 @@ func (w *Worker) Handle(name string, h Handler, opts ...HandlerOption) {
 	default:
 		w.handlers[name] = entry
 	}
+}
+
+// Handlers returns the names of the registered handlers, sorted. It is safe for concurrent use.
+func (w *Worker) Handlers() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.handlers))
 }
 
 // Run works until ctx ends or the server asks the worker to drain. Then it takes no more steps, lets running

@@ -7,44 +7,40 @@
 // HTTP API, the dashboard, metrics and API keys.
 //
 // Open also takes the DSN of a PostgreSQL. The process is then one node of a cluster, with the
-// same rights as a server, and SubmitTx submits tasks inside the caller's own transaction.
+// same rights as a server.
+//
+// SubmitTx, SubmitConn and SubmitSQLite submit tasks in a transaction with the caller's own rows.
 //
 // A program that imports this package contains the database drivers; one that only imports
 // package tasker does not.
 //
-// Start with Open in embedded.go; tx.go holds SubmitTx. The work is done in internal/node,
+// Start with Open in embedded.go; options.go has what can be configured, submit_*.go the
+// transactions. The work is done in internal/node,
 // which assembles an engine, and internal/local, which translates.
 package embedded
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/node"
 )
 
-// Options configures Open. A zero field selects the default.
-type Options struct {
-	// Logger receives the messages of the background loops. Defaults to discarding them.
-	Logger *slog.Logger
-	// Dispatch is the URL of a Redis, redis://HOST:PORT, through which ready steps reach workers. The
-	// database remains the source of truth, and dispatches the steps while Redis is unavailable. Defaults to
-	// "", which means no Redis. Every node of one database that has workers must use the same Redis: while
-	// one does not, none uses it.
-	Dispatch string
-}
-
 // Open opens the engine on a DSN ("sqlite:path", a plain path, or "memory:" for a store that ends with the
 // process) and runs it until the Client is closed. It creates and migrates the file as needed.
-// CodeUnavailable: another process has the file open. Stop workers before closing the Client.
+// CodeUnavailable: another process has the file open. CodeInvalid: Options.Config or dsn is not valid. Stop
+// workers before closing the Client.
 func Open(ctx context.Context, dsn string, opts *Options) (*tasker.Client, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	b, err := node.Open(ctx, dsn, node.Options{Logger: opts.Logger, Dispatch: opts.Dispatch})
+	inside, err := opts.nodeOptions()
+	if err != nil {
+		return nil, err
+	}
+	b, err := node.Open(ctx, dsn, inside)
 	if err != nil {
 		return nil, err
 	}

@@ -21,9 +21,9 @@ import (
 func SubmitTx(ctx context.Context, tx pgx.Tx, client *tasker.Client,
 	tasks ...tasker.TaskRequest,
 ) ([]tasker.TaskReceipt, error) {
-	r, ok := client.Backend.(*running)
-	if !ok {
-		return nil, tasker.Errorf(tasker.CodeInvalid, "the client is that of a server: SubmitTx wants one from embedded.Open")
+	r, err := inProcess(client, tasks)
+	if err != nil {
+		return nil, err
 	}
 	return r.SubmitInside(ctx, tx.Conn().PgConn(), tasks)
 }

@@ -20,7 +20,7 @@ var layers = map[string]struct {
 	".": {[]string{"internal/pointer", "internal/query", "internal/vitals"},
 		"a worker binary imports it, and must not carry a server or a database along"},
 	"cmd/tasker": {[]string{"internal/cli"}, "main only hands the process over"},
-	"embedded": {[]string{".", "internal/node"},
+	"embedded": {[]string{".", "internal/config", "internal/migration", "internal/node"},
 		"it is the public door of the engine in process, without a rule of its own"},
 	"internal/access": {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
 	"internal/amqp":   {[]string{"internal/brokerurl"}, "it connects, and has no policy; a worker binary carries it"},
@@ -278,6 +278,7 @@ var layers = map[string]struct {
 		"the public API of operators is as light as the root package"},
 	"schedules": {[]string{".", "internal/query"},
 		"the public API of schedules is as light as the root package"},
+	"tasktest": {[]string{"."}, "tests of applications import it, and get no server"},
 	"rabbitmq": {[]string{".", "internal/amqp"}, "a worker binary imports it: a client of RabbitMQ, and no server"},
 	"kafka": {[]string{"internal/attempt", "internal/clock", "internal/failure", "internal/spool"},
 		"applications that know no Tasker import it: a client of Kafka, and no engine"},
@@ -362,7 +363,7 @@ var light = []string{"github.com/google/uuid", module + "/internal/chain", modul
 
 func TestPublicPackagesAreLight(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{".", "deadletters", "operate", "schedules"} {
+	for _, name := range []string{".", "deadletters", "operate", "schedules", "tasktest"} {
 		public := find(t, name)
 		if !slices.Contains(public.Deps, light[0]) {
 			t.Errorf("%s does not use %s any more: change the rule", name, light[0])
@@ -483,7 +484,7 @@ var homes = map[string][]string{
 		"internal/httpapi/queue", "internal/httpapi/stepworker", "internal/httpapi/taskworker", "internal/httpapi/workers",
 		"internal/inbox/news", "internal/inbox/public", "internal/local", "internal/scheduler/public", "schedules",
 		"internal/node", "internal/query", "internal/queueapi", "internal/script", "internal/strictjson",
-		"operate", "rabbitmq"},
+		"operate", "rabbitmq", "tasktest"},
 	// embedded and node: SubmitTx is given a transaction of pgx
 	"github.com/jackc/pgx/v5": {"embedded", "internal/bench", "internal/doctor", "internal/node",
 		"internal/pgtest", "internal/store/postgres", "internal/transfer"},

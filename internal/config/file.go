@@ -27,6 +27,11 @@ func (l *loader) loadFile(path string) {
 		l.problem(path, "the configuration file cannot be read: %v", err)
 		return
 	}
+	l.loadText(path, src)
+}
+
+// loadText sets the values of a YAML document; path is its name in places.
+func (l *loader) loadText(path string, src []byte) {
 	root := document.Parse(src, document.Options{
 		What: "the file", Limits: limits,
 		Report: func(at document.Position, message string) { l.problem(in(path, at), "%s", message) },

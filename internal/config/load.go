@@ -14,6 +14,9 @@ import (
 type Sources struct {
 	// File is the path of a YAML file; "" means none.
 	File string
+	// Text is a YAML document with the same keys, in place of a file; TextName is its name in the places of problems. ""
+	// means none.
+	Text, TextName string
 	// Environ holds NAME=VALUE pairs, as os.Environ returns them.
 	Environ []string
 	// Flags are the flags of the command line.
@@ -48,6 +51,9 @@ func Load(src Sources) (*Config, error) {
 	}
 	if src.File != "" {
 		l.loadFile(src.File)
+	}
+	if src.Text != "" {
+		l.loadText(src.TextName, []byte(src.Text))
 	}
 	l.loadEnv(src.Environ)
 	l.loadFlags(src.Flags)

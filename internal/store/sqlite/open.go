@@ -223,10 +223,11 @@ func (s *Store) close() error {
 	var errs []error
 	if s.group != nil {
 		// the last accepted write: every write before it is committed too
-		_, err := s.group.Do(context.Background(), write{context.Background(), func(context.Context, engine.Tx) error {
-			s.closed.Store(true)
-			return nil
-		}})
+		_, err := s.group.Do(context.Background(), write{ctx: context.Background(),
+			fn: func(context.Context, engine.Tx) error {
+				s.closed.Store(true)
+				return nil
+			}})
 		errs = append(errs, err)
 	}
 	if s.pool != nil {

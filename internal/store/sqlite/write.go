@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store/nesting"
@@ -15,12 +16,18 @@ import (
 // It blocks until the write is durable or has failed. A caller whose context ends before the batch begins leaves with
 // the error of its context.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) error) error {
+	return s.write(ctx, write{fn: fn})
+}
+
+// write is Write for w, whose context it sets.
+func (s *Store) write(ctx context.Context, w write) error {
 	if err := nesting.Check(ctx); err != nil {
 		return err // it would wait for the transaction in which it runs
 	}
 	inside := nesting.Enter(context.WithoutCancel(ctx))
 	defer inside.Leave()
-	failed, err := s.group.Do(ctx, write{inside, fn})
+	w.ctx = inside
+	failed, err := s.group.Do(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -30,8 +37,9 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) e
 // write is a function with its caller's context. A caller may leave while its write waits, but
 // not after the batch began: rolling back would make the others of the batch run again.
 type write struct {
-	ctx context.Context
-	fn  func(context.Context, engine.Tx) error
+	ctx   context.Context
+	fn    func(context.Context, engine.Tx) error
+	alone bool // shares its transaction with no other
 }
 
 // commit runs writes as one transaction. If one of them fails, all are rolled back and each
@@ -39,6 +47,12 @@ type write struct {
 // The second result is always nil: each write has its own error.
 func (s *Store) commit(writes []write) ([]error, error) {
 	failed := make([]error, len(writes))
+	if len(writes) > 1 && slices.ContainsFunc(writes, func(w write) bool { return w.alone }) {
+		for i, w := range writes {
+			failed[i] = s.transact(w)
+		}
+		return failed, nil
+	}
 	err := s.transact(writes...)
 	switch {
 	case err == nil:

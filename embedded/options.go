@@ -1,0 +1,100 @@
+package embedded
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/migration"
+	"github.com/taskerhq/tasker/internal/node"
+)
+
+// Options configures Open. A zero field selects the default.
+type Options struct {
+	// Logger receives the messages of the background loops. Defaults to discarding them.
+	Logger *slog.Logger
+	// Dispatch is the URL of a Redis, redis://HOST:PORT, through which ready steps reach workers. The
+	// database remains the source of truth, and dispatches the steps while Redis is unavailable. Defaults to
+	// "", which means that of Config, or else no Redis. Every node of one database that has workers must use
+	// the same Redis: while one does not, none uses it.
+	Dispatch string
+	// Config is YAML with the keys of a server's configuration file, such as "engine: {poll_interval: 200ms}":
+	// limits, retention, scheduling, back-pressure, sources of dead letters, webhooks and everything else that
+	// docs/configuration.md lists, with the same defaults and checks. Programs that compute settings can marshal
+	// JSON, which is YAML. It is the only source: neither a file nor the environment is read. Defaults to "".
+	//
+	// Keys of what only a server has are refused: see ServerKeys. All nodes of one database should have the same
+	// settings.
+	Config string
+}
+
+// serverKeys are the keys that Config refuses, with the reason. A key that ends with a dot stands for its section. A
+// test wants every key of the configuration to be either one of them or one that nodeOptions uses.
+var serverKeys = []struct{ key, reason string }{
+	{"db.dsn", "it is the argument of Open"},
+	{"server.", "there is no HTTP server"},
+	{"keys", "a program needs no key for its own engine"},
+	{"dlq.api_key_enabled", "there is no HTTP server"},
+	{"dlq.api_key_parameter", "there is no HTTP server"},
+	{"dlq.max_requeue_iterations", "it bounds a request of /api/dlq"},
+	{"log.", "the messages go to Options.Logger"},
+	{"telemetry.", "there are neither metrics nor spans in process"},
+}
+
+// ServerKeys returns the keys of a server's configuration that Options.Config refuses, with the reason in a sentence; a
+// key that ends with a dot stands for its section.
+func ServerKeys() map[string]string {
+	out := make(map[string]string, len(serverKeys))
+	for _, k := range serverKeys {
+		out[k.key] = k.reason
+	}
+	return out
+}
+
+// serverKey returns why a key is only for a server, "" if it is not.
+func serverKey(key string) string {
+	i := slices.IndexFunc(serverKeys, func(k struct{ key, reason string }) bool {
+		return key == k.key || strings.HasSuffix(k.key, ".") && strings.HasPrefix(key, k.key)
+	})
+	if i < 0 {
+		return ""
+	}
+	return serverKeys[i].reason
+}
+
+// nodeOptions converts the options. CodeInvalid lists every problem of Config with its line and column.
+func (o *Options) nodeOptions() (node.Options, error) {
+	cfg, err := config.Load(config.Sources{Text: o.Config, TextName: "Options.Config"})
+	if err != nil {
+		return node.Options{}, err
+	}
+	var refused []tasker.Detail
+	for _, s := range cfg.Settings() {
+		if reason := serverKey(s.Key); reason != "" && s.Source != "default" {
+			refused = append(refused, tasker.Detail{Location: strings.TrimPrefix(s.Source, "file "),
+				Message: fmt.Sprintf("%s is for a server: %s", s.Key, reason)})
+		}
+	}
+	if len(refused) > 0 {
+		return node.Options{}, &tasker.Error{Code: tasker.CodeInvalid,
+			Message: "the configuration has keys that an engine in process does not have", Details: refused}
+	}
+	dispatch := cfg.Dispatch
+	if o.Dispatch != "" {
+		dispatch = o.Dispatch
+	}
+	return node.Options{Logger: o.Logger, Engine: cfg.Engine, Dispatch: dispatch,
+		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),
+		RabbitMQ: rabbit(&cfg.MessageQueue.Rabbitmq), Sources: cfg.DeadLetterSources(), Policies: cfg.DeadLetterPolicies(),
+		DefaultPolicy: cfg.DefaultPolicy(), ReadBatch: cfg.DLQ.BatchSize}, nil
+}
+
+// rabbit returns the options of the dispatch over RabbitMQ.
+func rabbit(r *config.Rabbitmq) node.RabbitMQ {
+	return node.RabbitMQ{URL: r.URL, Prefetch: r.Prefetch, Topology: node.Topology{
+		Quorum: r.QueueType == "quorum", TTL: r.WorkerQueueTTL(), DeadLetters: r.DeadLetter.Enabled,
+		Exchange: r.DeadLetter.Exchange, DeadQueue: r.DeadLetter.Queue, Retention: r.Retention()}}
+}
