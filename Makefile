@@ -139,6 +139,7 @@ bench: build ## Run the benchmarks of docs/benchmarks.md
 	cd bench && $(GO) run ./experiments -mode cases
 	cd bench && $(GO) run ./experiments -mode workers
 	cd bench && $(GO) run ./experiments -mode workers -via http
+	cd bench && $(GO) run ./experiments -mode cost -producers 256
 
 bench-postgres: build ## Run the benchmarks on PostgreSQL, DB=postgres://...
 	@test -n '$(DB)' || { echo "name a PostgreSQL: make bench-postgres DB=postgres://..."; exit 2; }
@@ -152,6 +153,7 @@ bench-postgres: build ## Run the benchmarks on PostgreSQL, DB=postgres://...
 	cd bench && $(GO) run ./experiments -db "$(DB)" -mode depth -finished 10000000
 	cd bench && $(GO) run ./experiments -db "$(DB)" -mode cases
 	cd bench && $(GO) run ./experiments -db "$(DB)" -mode workers
+	cd bench && $(GO) run ./experiments -db "$(DB)" -mode cost -producers 256
 
 bench-rabbitmq: build ## Run the benchmarks of dispatch, DB=postgres://... RABBITMQ=amqp://...
 	@test -n '$(DB)' -a -n '$(RABBITMQ)' || { \

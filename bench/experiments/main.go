@@ -69,6 +69,7 @@ type report struct {
 	Pinned *PinnedReport  `json:"pinned,omitempty"`
 	Cases  *CasesReport   `json:"cases,omitempty"`
 	Fleet  *WorkersReport `json:"workers_mode,omitempty"`
+	Cost   *CostReport    `json:"cost,omitempty"`
 
 	bench.Outcome
 }
@@ -83,7 +84,7 @@ func measure(ctx context.Context, o options) (_ *report, err error) {
 	o.Options = rig.Options
 	r := &run{opts: o, tasker: rig.Tasker, load: rig.Load, report: &report{Setting: rig.Setting, Mode: o.mode}}
 	experiment := map[mode]func(context.Context) error{depth: r.depth, pinned: r.pinned, cases: r.cases,
-		workers: r.workers}[o.mode]
+		workers: r.workers, cost: r.cost}[o.mode]
 	if err := experiment(ctx); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
+	"github.com/taskerhq/tasker/internal/bench"
 	"github.com/taskerhq/tasker/internal/pgtest"
 )
 
@@ -50,6 +51,23 @@ func TestDepth(t *testing.T) {
 	if r.Depth == nil || r.Depth.ClaimOne == nil || r.Depth.ClaimMany == nil || r.Depth.ClaimsPerSecond <= 0 ||
 		r.Depth.ClaimsShort <= 0 || r.Depth.StartUpMS <= 0 || len(r.Depth.PagesMS) == 0 {
 		t.Errorf("%+v", r.Depth)
+	}
+}
+
+// Every load has its costs; those of PostgreSQL are there where it is measured.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	for _, db := range []string{file(t), pgtest.DSN(t)} {
+		r := experiment(t, "-mode", "cost", "-db", db, "-tasks", "400")
+		if r.Cost == nil || len(r.Cost.Loads) != 7 {
+			t.Fatalf("%+v", r.Cost)
+		}
+		for _, c := range r.Cost.Loads {
+			if c.Allocs <= 0 || c.Bytes <= 0 || c.Load == "" || (c.DB != nil) != bench.IsPostgres(db) ||
+				c.DB != nil && (c.DB.WALBytes <= 0 || c.DB.Index != nil && *c.DB.Index < 1) {
+				t.Errorf("%+v", c)
+			}
+		}
 	}
 }
 

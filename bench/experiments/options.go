@@ -21,10 +21,11 @@ const (
 	pinned   mode = "pinned"     // what a snapshot costs that stays open, on PostgreSQL
 	cases    mode = "cases"      // what finding stale tasks, opening cases and asking for them costs
 	workers  mode = "workers"    // what many idle workers cost, and claims on one of many routes
+	cost     mode = "cost"       // what a task and a step cost: CPU, allocations, statements, log, indexes
 	starving mode = "starvation" // how long low priorities wait; simulated
 )
 
-var modes = []mode{depth, cases, workers, pinned, starving}
+var modes = []mode{depth, cases, workers, pinned, cost, starving}
 
 const (
 	usualDepth  = 1_000_000 // tasks
@@ -55,6 +56,10 @@ const usage = `Experiments with Tasker on this machine, with durable settings. -
               depend on -tasks that wait on the other 99
   pinned      how throughput holds up on PostgreSQL while a snapshot from before
               the first task stays open, so that nothing can be vacuumed
+  cost        what a task costs, and a step of a workflow: CPU, allocations, bytes
+              written; on PostgreSQL also statements (if pg_stat_statements is
+              loaded), commits, writes to tables and indexes, and bytes of the log
+              (with pg_walinspect, for a superuser)
   starvation  how long low priorities wait in each mode of scheduling while high
               ones saturate the workers; simulated, in memory and in no time.
               -svg draws it
@@ -70,11 +75,12 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		_, _ = io.WriteString(stderr, usage)
 		f.PrintDefaults()
 	}
-	f.StringVar((*string)(&o.mode), "mode", "", "depth, cases, workers, pinned or starvation")
+	f.StringVar((*string)(&o.mode), "mode", "", "depth, cases, workers, pinned, cost or starvation")
 	f.StringVar(&o.DB, "db", "", "database to measure on; tasks stay in a SQLite file or a schema that is named (default "+
 		"a temporary file in this directory)")
 	f.StringVar(&o.Dispatch, "dispatch", "", "dispatch through a Redis, redis://HOST:PORT, instead of the database")
-	f.IntVar(&o.Tasks, "tasks", 0, "tasks (default depth and cases 1000000, pinned 500000, workers 990000)")
+	f.IntVar(&o.Tasks, "tasks", 0, "tasks (default depth and cases 1000000, pinned 500000, workers 990000, "+
+		"cost 40000)")
 	f.IntVar(&o.finished, "finished", 0, "finished tasks that depth begins with; PostgreSQL only")
 	f.IntVar(&o.Workers, "workers", 0, "steps that run at once (default 100); in mode workers how many there are "+
 		"(default 10000)")
@@ -102,6 +108,8 @@ func (o options) withDefaults() options {
 	switch o.mode {
 	case depth, cases:
 		o.Tasks = cmp.Or(o.Tasks, usualDepth)
+	case cost:
+		o.Tasks, o.Workers = cmp.Or(o.Tasks, 40_000), cmp.Or(o.Workers, 1000)
 	case pinned:
 		o.Tasks = cmp.Or(o.Tasks, usualDepth/2)
 	case workers:
@@ -120,7 +128,7 @@ func (o options) validate() error {
 		return fmt.Errorf("svg is for mode %s", starving)
 	case o.mode == pinned && !postgres:
 		return fmt.Errorf("mode pinned is about PostgreSQL: give it one with -db")
-	case (o.mode == depth || o.mode == cases) && o.Via != bench.InProcess:
+	case (o.mode == depth || o.mode == cases || o.mode == cost) && o.Via != bench.InProcess:
 		return fmt.Errorf("mode %s measures in process only", o.mode)
 	case o.mode == cases && strings.HasPrefix(o.DB, "memory:"):
 		return fmt.Errorf("mode cases opens its database several times: it must outlive that")

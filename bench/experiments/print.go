@@ -29,7 +29,7 @@ func (r *report) write(out io.Writer) error {
 	}
 	p.line("%s via %s on %s%s: %d tasks of %d bytes, %d workers, %d producers, %d nodes\n",
 		r.Mode, r.Via, r.DB, through, r.Tasks, r.PayloadBytes, r.Workers, r.Producers, r.Nodes)
-	map[mode]func(*report){depth: p.depth, pinned: p.pinned, cases: p.caseCosts, workers: p.fleet}[r.Mode](r)
+	map[mode]func(*report){depth: p.depth, pinned: p.pinned, cases: p.caseCosts, workers: p.fleet, cost: p.cost}[r.Mode](r)
 	p.line("\nlargest resident memory: %.0f MiB", float64(r.MaxRSSBytes)/(1<<20))
 	if err := p.w.Flush(); err != nil {
 		return fmt.Errorf("write result: %w", err)

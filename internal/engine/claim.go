@@ -369,12 +369,15 @@ func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 		if err := u.hand(w, to.poller); err != nil {
 			return nil, err
 		}
-		l, err := u.lease(w)
+		l, whole, err := u.lease(w)
 		if err != nil {
 			return nil, err
 		}
-		if l != nil {
-			out[to.at] = append(out[to.at], *l)
+		if whole {
+			if out[to.at] == nil { // a lease is large: a list that grows would copy and leave behind as much again
+				out[to.at] = make([]Lease, 0, min(to.capacity, len(works)-n))
+			}
+			out[to.at] = append(out[to.at], l)
 		}
 	}
 	if len(slots) > 0 && len(out[slots[0].at]) == slots[0].capacity {
@@ -414,34 +417,35 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 	return err
 }
 
-// lease returns what a worker receives with a step. It is nil for a damaged step that no worker can process: that step
-// is no longer leased.
-func (u *unit) lease(w Work) (*Lease, error) {
+// lease returns what a worker receives with a step. whole is false for a damaged step that no worker can process: that
+// step is no longer leased.
+func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
-		return nil, err
+		return Lease{}, false, err
 	}
 	if fault := faultOf(w, t); fault != "" {
-		return nil, u.failDamaged(w, fault)
+		return Lease{}, false, u.failDamaged(w, fault)
 	}
 	if w.Task.Meta.Case == task.HasPending {
 		u.cases.recovered(w.Task, "worker "+u.e.workers.nameOf(w.Step.WorkerNo)+" took step "+t.Spec(w.Step).Name)
 	}
-	l := &Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.observed.attemptTrace(w)}
+	l = Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.observed.attemptTrace(w)}
 	spec := t.Spec(w.Step)
 	if len(spec.Parents) == 0 {
-		return l, nil
+		return l, true, nil
 	}
 	parents, err := u.rows.siblings(family(w.Step, spec.Parents))
 	if err != nil {
-		return l, err
+		return Lease{}, false, err
 	}
 	l.ParentResults = make(map[string][]byte, len(parents))
 	for _, p := range parents {
-		if p.Result != nil && task.JSONFault(p.Result, math.MaxInt) != "" {
-			return nil, u.failDamaged(w, "the result of step "+t.Spec(p).Name+" "+task.JSONFault(p.Result, math.MaxInt))
+		name := t.Spec(p).Name
+		if fault := task.JSONFault(p.Result, math.MaxInt); p.Result != nil && fault != "" {
+			return Lease{}, false, u.failDamaged(w, "the result of step "+name+" "+fault)
 		}
-		l.ParentResults[t.Spec(p).Name] = p.Result
+		l.ParentResults[name] = p.Result
 	}
-	return l, nil
+	return l, true, nil
 }

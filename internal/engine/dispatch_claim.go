@@ -178,11 +178,13 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 			}
 			u.observed.handed(w.Step, w.Step.WorkerNo, whose[n].start)
 			u.observed.holdMoved(w)
-			l, err := u.lease(w)
+			l, whole, err := u.lease(w)
 			if err != nil {
 				return err
 			}
-			at[n].lease = l
+			if whole {
+				at[n].lease = &l
+			}
 		}
 		return nil
 	})

@@ -148,12 +148,12 @@ func (rs *readySteps) deliver(handOffs []handOff) error {
 		return err
 	}
 	for _, g := range handOffs {
-		l, err := rs.u.lease(g.Work)
+		l, whole, err := rs.u.lease(g.Work)
 		if err != nil {
 			return err
 		}
-		if l != nil {
-			g.to.handed = append(g.to.handed, *l)
+		if whole {
+			g.to.handed = append(g.to.handed, l)
 		}
 	}
 	return nil

@@ -159,17 +159,17 @@ func (m *rowCache) clear() {
 
 // keep caches the rows that a transaction wrote and read, after its commit. It drops the rows of settled
 // tasks, which no longer change automatically.
-func (m *rowCache) keep(tasks []taskRow, contexts map[task.ID][]byte, steps []stepRow) {
+func (m *rowCache) keep(tasks []*taskRow, contexts map[task.ID][]byte, steps []*stepRow) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.steps > maxSteps || m.bytes > maxBytes {
 		m.clear()
 	}
-	for i := range tasks {
-		m.keepTask(&tasks[i], contexts)
+	for _, t := range tasks {
+		m.keepTask(t, contexts)
 	}
-	for i := range steps {
-		m.keepStep(&steps[i])
+	for _, s := range steps {
+		m.keepStep(s)
 	}
 }
 

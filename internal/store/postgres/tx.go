@@ -211,7 +211,7 @@ func (t *tx) committed(version uint32) {
 			kept[s.row.TaskID] = struct{}{}
 		}
 	}
-	var tasks []taskRow
+	tasks := make([]*taskRow, 0, len(t.tasks))
 	keepNew := t.store.cacheNew.Load() && t.store.rowCache.hasRoom()
 	for id, k := range t.tasks {
 		if k.saved {
@@ -220,15 +220,15 @@ func (t *tx) committed(version uint32) {
 		_, keep := kept[id]
 		keep = keep || keepNew && k.inserted
 		if keep || k.remembered || k.saved && t.store.rowCache.remembers(id) {
-			tasks = append(tasks, k.row)
+			tasks = append(tasks, &k.row)
 		}
 	}
-	var steps []stepRow
+	steps := make([]*stepRow, 0, len(t.steps))
 	for _, s := range t.steps {
 		if s.saved {
 			s.row.version = version
 		}
-		steps = append(steps, s.row)
+		steps = append(steps, &s.row)
 	}
 	t.store.rowCache.keep(tasks, t.contexts, steps)
 	t.store.routes.occupied(t.queued, t.store.Now())

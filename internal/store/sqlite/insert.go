@@ -12,14 +12,15 @@ import (
 // InsertTasks implements engine.Tx. Rows of the usual shape are inserted many at a time, the
 // others one by one.
 func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.Step) error {
-	plain := rowsOf{shape: plainTasks}
+	plain, room := rowsOf{shape: plainTasks}, t.rows.hasRoom()
 	for _, k := range tasks {
 		if err := t.insertTask(ctx, &plain, k); err != nil {
 			return err
 		}
-		// What is inserted is cached: a worker usually claims it next.
-		t.rows.putTask(k)
-		t.rows.putContext(k)
+		if room { // what is inserted is cached: a worker usually claims it next
+			t.rows.putTask(k)
+			t.rows.putContext(k)
+		}
 	}
 	if err := plain.flush(ctx, t.conn); err != nil {
 		return err
@@ -29,7 +30,9 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 		if err := t.insertStep(ctx, &ready, s); err != nil {
 			return err
 		}
-		t.rows.putStep(s)
+		if room {
+			t.rows.putStep(s)
+		}
 		t.queued(s)
 	}
 	return ready.flush(ctx, t.conn)

@@ -11,15 +11,18 @@ type rows struct {
 	steps    map[int64]task.Step
 	tasks    map[int64]task.Task // without their contexts
 	contexts map[int64][]byte
-	bytes    int // of contexts
+	bytes    int // of contexts and results
 }
 
 // Bounds of the cache; when one is exceeded, everything is dropped and read again.
 // 50,000 steps and tasks take some tens of megabytes. Dropping everything is simpler than choosing, and rare: settled
 // rows leave when they are saved.
 const (
-	maxRows         = 50_000
-	maxContextBytes = 16 << 20
+	maxRows    = 50_000
+	maxNewRows = maxRows / 5 * 4
+	maxBytes   = 16 << 20
+	// maxKept is the largest result of a completed step that is cached.
+	maxKept = 16 << 10
 )
 
 // newRows returns an empty cache.
@@ -38,9 +41,15 @@ func (r *rows) forget() {
 // trim enforces the bounds. It runs between transactions, because a transaction relies on the
 // rows that it saved.
 func (r *rows) trim() {
-	if len(r.steps) > maxRows || len(r.tasks) > maxRows || r.bytes > maxContextBytes {
+	if len(r.steps) > maxRows || len(r.tasks) > maxRows || r.bytes > maxBytes {
 		r.forget()
 	}
+}
+
+// hasRoom reports whether new tasks are cached. A fifth of the cache is for tasks that have begun, whose rows are asked
+// for again and again; a long queue must not drive them out.
+func (r *rows) hasRoom() bool {
+	return len(r.steps) < maxNewRows && len(r.tasks) < maxNewRows && r.bytes < maxBytes/5*4
 }
 
 // step returns a cached step. It compares the whole ID: another ID can have the same sequence.
@@ -55,18 +64,29 @@ func (r *rows) task(id task.ID) (task.Task, bool) {
 	return k, ok && k.ID == id
 }
 
-// putStep caches a step that has work to come, also one that waits for its parents, and drops any other. The context of
-// a task with a single step is dropped when the step is leased, since the worker has it.
+// putStep caches a step that has work to come, also one that waits for its parents, and one that is complete while its
+// task goes on: the steps that depend on it ask for its result. It drops any other. The context of a task with a single
+// step is dropped when the step is leased, since the worker has it.
 func (r *rows) putStep(s *task.Step) {
-	if s.Queue == task.NoQueue && s.State != task.StepPending {
-		delete(r.steps, s.ID.Seq())
+	at := s.ID.Seq()
+	if was, ok := r.steps[at]; ok {
+		r.bytes -= len(was.Result)
+	}
+	k, ok := r.tasks[s.TaskID.Seq()]
+	several := ok && k.Counts.Total() > 1
+	if ended(s) && !(several && s.State == task.StepComplete && len(s.Result) <= maxKept) {
+		delete(r.steps, at)
 		return
 	}
-	r.steps[s.ID.Seq()] = *s
-	if k, ok := r.tasks[s.TaskID.Seq()]; ok && s.State.Leased() && k.Counts.Total() == 1 {
+	r.steps[at] = *s
+	r.bytes += len(s.Result)
+	if ok && !several && s.State.Leased() {
 		r.dropContext(s.TaskID) // no other caller will ask for it
 	}
 }
+
+// ended reports whether nothing more will happen to a step automatically.
+func ended(s *task.Step) bool { return s.Queue == task.NoQueue && s.State != task.StepPending }
 
 // putTask caches a task without its context. It drops a settled one.
 func (r *rows) putTask(k *task.Task) {
@@ -79,9 +99,18 @@ func (r *rows) putTask(k *task.Task) {
 	r.tasks[k.ID.Seq()] = row
 }
 
-// dropTask removes a task and its context; its steps are removed when they are saved.
+// dropTask removes a task, its context and its completed steps; the others are removed when they are saved.
 func (r *rows) dropTask(id task.ID) {
-	delete(r.tasks, id.Seq())
+	at := id.Seq()
+	if k, ok := r.tasks[at]; ok && k.Counts.Total() > 1 {
+		for n := at + 1; n <= at+int64(k.Counts.Total()); n++ { // a step's number is its task's plus its ordinal
+			if s, ok := r.steps[n]; ok && s.TaskID == id && ended(&s) {
+				r.bytes -= len(s.Result)
+				delete(r.steps, n)
+			}
+		}
+	}
+	delete(r.tasks, at)
 	r.dropContext(id)
 }
 

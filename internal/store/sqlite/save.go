@@ -12,7 +12,7 @@ import (
 // So rows with equal changes (a batch that one worker claimed, or settled without results) are saved by one statement
 // for up to fused rows, and only the changed columns are written.
 
-// fused is the maximum number of rows that one statement changes. A statement always has 1 or
+// fused is the maximum number of rows that one statement changes, or reads by their IDs. A statement always has 1 or
 // fused parameters for IDs, so that few different statements stay prepared.
 const fused = 64
 
@@ -96,23 +96,28 @@ func (t *tx) saveResult(ctx context.Context, s *task.Step) error {
 }
 
 // saveAlike runs a statement that ends in "WHERE id " for many rows.
-// values[:len:len] makes append copy, so that batches do not write into each other's arguments.
 func (t *tx) saveAlike(ctx context.Context, statement string, ids []int64, values ...any) error {
 	for len(ids) > 0 {
-		n := min(len(ids), fused)
-		where, args := "= ?", append(values[:len(values):len(values)], ids[0])
-		if n > 1 {
-			where = "IN (" + fusedMarks + ")"
-			for i := 1; i < fused; i++ { // a short batch repeats its last row
-				args = append(args, ids[min(i, n-1)])
-			}
-		}
+		where, args, n := oneOf(ids, values...)
 		if _, err := t.conn.Exec(ctx, statement+where, args...); err != nil {
 			return err
 		}
 		ids = ids[n:]
 	}
 	return nil
+}
+
+// oneOf returns a condition for the first n of these IDs, and a statement's arguments: those before it, and the IDs.
+func oneOf(ids []int64, before ...any) (where string, args []any, n int) {
+	n = min(len(ids), fused)
+	if n == 1 {
+		return "= ?", append(before[:len(before):len(before)], ids[0]), 1 // a copy: batches share what is before
+	}
+	args = append(make([]any, 0, len(before)+fused), before...)
+	for i := range fused { // a short batch repeats its last row
+		args = append(args, ids[min(i, n-1)])
+	}
+	return "IN (" + fusedMarks + ")", args, n
 }
 
 // saveStep writes every changeable column of a step.

@@ -30,49 +30,71 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 	return tasks, nil
 }
 
-// Steps implements engine.Tx. No round trip separates two queries, so one query per step is fastest.
+// Steps implements engine.Tx. Steps by ordinal come from the cache; those that are not in it are read together.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
+	found, err := t.stepsAt(ctx, of)
+	if err != nil {
+		return nil, err
+	}
 	families := make([][]*task.Step, len(of))
 	for i, f := range of {
-		var err error
 		if f.Ordinals == nil {
-			families[i], err = t.sql.FindSteps(ctx, f.Task)
-		} else {
-			families[i], err = t.stepsAt(ctx, f)
+			if families[i], err = t.sql.FindSteps(ctx, f.Task); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		if err != nil {
-			return nil, err
+		families[i] = make([]*task.Step, 0, len(f.Ordinals))
+		for _, n := range sorted(f.Ordinals) {
+			if s, ok := t.rows.steps[rowOf(f.Task, n)]; ok && s.TaskID == f.Task {
+				families[i] = append(families[i], &s)
+			} else if s := found[rowOf(f.Task, n)]; s != nil && s.TaskID == f.Task { // rows past the end are another task's
+				families[i] = append(families[i], s)
+			}
 		}
 	}
 	return families, nil
 }
 
-// stepsAt returns steps by ordinal, in ascending order, cached or read. A step's rowid is that of its task plus its
-// ordinal.
-func (t *tx) stepsAt(ctx context.Context, f engine.Family) ([]*task.Step, error) {
-	const query = `SELECT ` + store.StepColumns + ` FROM tasker_workflow_steps s WHERE s.id = ?`
-	ordinals := f.Ordinals
-	if !slices.IsSorted(ordinals) {
-		ordinals = slices.Sorted(slices.Values(ordinals))
+// rowOf is the rowid of a step: that of its task plus its ordinal.
+func rowOf(of task.ID, ordinal int) int64 { return of.Seq() + int64(ordinal) }
+
+// sorted returns ordinals in ascending order.
+func sorted(ordinals []int) []int {
+	if slices.IsSorted(ordinals) {
+		return ordinals
 	}
-	steps := make([]*task.Step, 0, len(ordinals))
-	for _, n := range ordinals {
-		if s, ok := t.rows.steps[f.Task.Seq()+int64(n)]; ok && s.TaskID == f.Task {
-			steps = append(steps, &s)
-			continue
-		}
-		err := t.conn.Query(ctx, query, []any{f.Task.Seq() + int64(n)}, func(row store.Row) error {
-			s, err := t.sql.ScanStep(row)
-			if err == nil && s.TaskID == f.Task { // rows past the end belong to another task
-				steps = append(steps, s)
+	return slices.Sorted(slices.Values(ordinals))
+}
+
+// stepsAt reads the steps with these ordinals that are not cached, by rowid: one query for up to fused rows, since a
+// query costs more than a row.
+func (t *tx) stepsAt(ctx context.Context, of []engine.Family) (map[int64]*task.Step, error) {
+	var missing []int64
+	for _, f := range of {
+		for _, n := range f.Ordinals {
+			if s, ok := t.rows.steps[rowOf(f.Task, n)]; !ok || s.TaskID != f.Task {
+				missing = append(missing, rowOf(f.Task, n))
 			}
-			return err
-		})
+		}
+	}
+	found := make(map[int64]*task.Step, len(missing))
+	for len(missing) > 0 {
+		where, args, n := oneOf(missing)
+		err := t.conn.Query(ctx, `SELECT `+store.StepColumns+` FROM tasker_workflow_steps s WHERE s.id `+where, args,
+			func(row store.Row) error {
+				s, err := t.sql.ScanStep(row)
+				if err == nil {
+					found[s.ID.Seq()] = s
+				}
+				return err
+			})
 		if err != nil {
 			return nil, err
 		}
+		missing = missing[n:]
 	}
-	return steps, nil
+	return found, nil
 }
 
 // SaveContext implements engine.Tx. The cached context is dropped and not replaced: an edit is
