@@ -204,7 +204,10 @@ func (b *backpressure) count(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	total := 0
+	total, err := b.e.queueCounts.CountPaused(ctx, limit)
+	if err != nil {
+		return err
+	}
 	for _, n := range counts {
 		total += n
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -24,6 +25,17 @@ func (c *claims) Committed(of *engine.Commit) {
 	}
 }
 
+// registerOne registers the template "t" of one step of the handler "h".
+func registerOne(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	tpl := &task.Template{Namespace: engine.DefaultNamespace, Name: "t", Version: "1",
+		Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: task.DefaultRetry()}}}
+	tpl.Link()
+	if _, _, err := e.RegisterTemplate(t.Context(), tpl, engine.Registration{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestClaimOfManyPaused: a poll gets what is behind many steps of a paused template, and no transaction parks more than
 // a bounded number of them.
 func TestClaimOfManyPaused(t *testing.T) {
@@ -34,12 +46,7 @@ func TestClaimOfManyPaused(t *testing.T) {
 			const many = 4500
 			seen := &claims{}
 			e, _ := newEngine(t, engine.Options{Observer: seen, Dispatcher: dispatcher})
-			tpl := &task.Template{Namespace: engine.DefaultNamespace, Name: "t", Version: "1",
-				Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: task.DefaultRetry()}}}
-			tpl.Link()
-			if _, _, err := e.RegisterTemplate(t.Context(), tpl, engine.Registration{}); err != nil {
-				t.Fatal(err)
-			}
+			registerOne(t, e)
 			if dispatcher != nil {
 				if err := e.MaintainDispatch(t.Context()); err != nil {
 					t.Fatal(err)
@@ -101,5 +108,33 @@ func TestPausesAreBounded(t *testing.T) {
 	}
 	if err := pause(target("shop", 1000)); err != nil {
 		t.Errorf("after a resume: %v", err)
+	}
+}
+
+// TestPausedStepsPress: steps that a pause holds back count for back-pressure, whether they wait on their route or were
+// set aside for a template.
+func TestPausedStepsPress(t *testing.T) {
+	t.Parallel()
+	for kind, target := range map[string]task.PauseTarget{
+		"Handler":  {Kind: task.PauseHandler, Namespace: engine.DefaultNamespace, Name: "h"},
+		"Template": {Kind: task.PauseTemplate, Namespace: engine.DefaultNamespace, Name: "t"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			e, tick := newEngine(t, engine.Options{Config: settings.Config{
+				Backpressure: settings.Backpressure{Scope: settings.AllScope, Soft: 3, HighOnly: -1, AllowListOnly: -1}}})
+			registerOne(t, e)
+			if _, _, err := e.Pause(t.Context(), engine.PauseRequest{Target: target, Actor: "ann"}); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				submit(t, e, engine.Submission{Name: "t"})
+			}
+			tick(time.Hour) // so that it counts anew
+			_, err := e.Submit(t.Context(), []engine.Submission{{Name: "t"}}, false)
+			if task.CodeOf(err) != task.Exhausted {
+				t.Errorf("one more than may wait is answered with %v", err)
+			}
+		})
 	}
 }

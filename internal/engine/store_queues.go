@@ -17,6 +17,8 @@ type QueueCounts interface {
 	// ReadyCounts counts the ready steps of each route, of the first limit of all
 	// routes together in the order of (route, key).
 	ReadyCounts(ctx context.Context, limit int) (map[int64]int, error)
+	// CountPaused counts the steps that pauses of templates have set aside, up to limit.
+	CountPaused(ctx context.Context, limit int) (int, error)
 	// ReadySample returns one of every stride ready steps, the middle one, of the
 	// first limit of all routes together in the order of (route, key, ID).
 	ReadySample(ctx context.Context, stride, limit int) ([]ReadyStep, error)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // ReadyCounts counts the ready steps of each route, among the first limit of all routes together. It reads the queue's
@@ -29,6 +30,14 @@ func (s SQL) ReadyCounts(ctx context.Context, limit int) (map[int64]int, error) 
 		out[c.route] = c.n
 	}
 	return out, nil
+}
+
+// CountPaused counts the parked steps of paused templates. It reads the queue's index only.
+func (s SQL) CountPaused(ctx context.Context, limit int) (int, error) {
+	above, below := task.ParkedTemplates()
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT queue FROM tasker_workflow_steps
+  WHERE queue > $1 AND queue < $2 LIMIT $3) AS q`, above, below, limit)
+	return int(n), err
 }
 
 // ReadySample returns one of every stride ready steps. It reads only their rows and skips the others in the queue's

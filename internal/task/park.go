@@ -34,6 +34,11 @@ func TemplateOf(queue int64) (int64, bool) {
 	return id, id > 0 && id <= maxTemplate
 }
 
+// ParkedTemplates returns the numbers between which those of the queues of templates are.
+func ParkedTemplates() (above, below int64) {
+	return parkedTemplates - maxTemplate - 1, parkedTemplates
+}
+
 // ParkingQueue reports whether a number is that of a queue of parked steps.
 func ParkingQueue(queue int64) bool { return queue < parkedTemplates }
 

@@ -41,6 +41,21 @@ func (s *Store) ReadyCounts(ctx context.Context, limit int) (map[int64]int, erro
 	return out, nil
 }
 
+// CountPaused implements engine.QueueCounts.
+func (s *Store) CountPaused(ctx context.Context, limit int) (n int, err error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	for _, step := range st.steps {
+		if _, paused := task.TemplateOf(step.Queue); paused && step.Parked() && n < limit {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // ReadySample implements engine.QueueCounts.
 // Like the SQL stores it begins in the middle of the first stride.
 func (s *Store) ReadySample(ctx context.Context, stride, limit int) ([]engine.ReadyStep, error) {
