@@ -15,6 +15,7 @@ func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	if u.ready.gates.stirred() {
 		e.admits.Post(struct{}{})
 	}
+	e.permitsFreed(u.wake.permits)
 	e.freed(u.wake.endedLeases, u.wake.count)
 	e.publishBreakers(u)
 	if u.observed.commit != nil {

@@ -40,6 +40,8 @@ type catalog struct {
 	// under mu, and are read without it. See closures.go.
 	closures atomic.Pointer[closures]
 	closed   atomic.Pointer[map[int64]struct{}]
+	// limits are those of operators; nil for none. They change like closures. See limits_known.go.
+	limits atomic.Pointer[knownLimits]
 
 	eviction eviction
 }

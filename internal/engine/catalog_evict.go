@@ -100,6 +100,7 @@ func (c *catalog) removeOldest(n int) []*task.Route {
 		gone = append(gone, known.Route)
 	}
 	c.dropClosed(gone)
+	c.dropLimited(gone)
 	for _, k := range c.kinds {
 		k.remove(gone)
 	}

@@ -145,6 +145,7 @@ func (c *catalog) addRoutes(routes ...*task.Route) bool {
 		}
 	}
 	c.noteClosed(fresh)
+	c.noteLimited(fresh)
 	open := c.open(fresh)
 	if len(open) > 0 {
 		for _, k := range c.kinds { // kinds that serve none of them keep their list

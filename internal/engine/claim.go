@@ -120,6 +120,9 @@ func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admiss
 	if !e.waiters.await(p, version) {
 		return nil, false, nil
 	}
+	if at := e.catalog.passableAt(p.routes); at != 0 && (adm.until == 0 || at < adm.until) {
+		adm.until = at
+	}
 	over := e.await(ctx, p, timeout(), e.until(adm))
 	switch {
 	case len(p.handed) > 0 && ctx.Err() != nil:
@@ -156,7 +159,7 @@ func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan tim
 // then it may take what a single read offers. The context without cancellation makes sure that
 // leases are either delivered or given back.
 func (e *Engine) claim(ctx context.Context, p *poller, split bool) ([]Lease, error) {
-	if len(p.routes) == 0 {
+	if len(p.routes) == 0 || len(e.catalog.passable(p.routes, e.instant())) == 0 {
 		return nil, nil
 	}
 	// the claim itself is not abandoned half-way: its outcome must be known
@@ -255,17 +258,21 @@ func (e *Engine) claimAnew(calls []*poller) ([][]Lease, error) {
 func (e *Engine) claimStored(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	groups := groupByRoutes(calls)
+	var limits *claimLimits
 	err := e.write(context.Background(), "claim", func(u *unit) error {
 		clear(out)
 		parked := 0
+		limits = u.limitClaims(groups)
+		u.limits = limits
 		for _, g := range groups {
 			if err := u.claim(g, out, &parked); err != nil {
 				return err
 			}
 		}
-		return nil
+		return limits.save()
 	})
 	if err == nil {
+		limits.committed()
 		e.waiters.noteDepths(groups, out)
 	}
 	return out, err
@@ -310,18 +317,28 @@ func (u *unit) claim(slots []slot, out [][]Lease, parked *int) error {
 	for _, s := range slots {
 		s.onlyParked = false
 	}
-	for len(slots) > 0 {
+	routes := slots[0].routes
+	for n := 0; len(slots) > 0; n++ {
+		if routes = u.limits.open(routes); len(routes) == 0 {
+			return nil
+		}
 		want := 0
 		for _, s := range slots {
 			want = min(want+s.capacity-len(out[s.at]), maxReady)
 		}
-		works, err := u.tx.Ready(u.ctx, slots[0].routes, want)
+		want = u.limits.look(routes, want, n)
+		works, err := u.tx.Ready(u.ctx, routes, want)
 		if err != nil || len(works) == 0 {
 			return err
 		}
-		if slots, err = u.deal(u.rows.intern(works), slots, out); err != nil {
+		passed, err := u.limits.pass(u.rows.intern(works))
+		if err != nil {
 			return err
 		}
+		if slots, err = u.deal(passed, slots, out); err != nil {
+			return err
+		}
+		u.limits.done(passed)
 		if len(works) < want {
 			return nil
 		}

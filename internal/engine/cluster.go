@@ -74,5 +74,7 @@ type PeerEvents struct {
 	Workers  []int64 // numbers of workers that were asked to drain, or died
 	Registry bool    // a route is new
 	Pauses   bool    // something was paused or resumed
+	Limits   bool    // a limit was set, changed or deleted
+	Freed    []int64 // numbers of limits whose permits were freed
 	Feed     *feed.Batch
 }

@@ -16,14 +16,15 @@ func (e *Engine) forget() {
 	e.keys.doubted.Store(true)
 	e.catalog.forget()
 	e.pauses.forget()
+	e.limits.forget()
 	e.workers.forget()
 	e.lifecycles.forget()
 	e.occupancy.doubt()
 	e.queue.forget()
 	e.coordinator.databaseReplaced()
 	e.readiness.trusted.Store(0)
-	e.peerEvents.put(PeerEvents{Registry: true, Pauses: true}) // to read the routes, and the pauses
-	e.waiters.version.Add(1)                                   // a poll that has just checked checks again
+	e.peerEvents.put(PeerEvents{Registry: true, Pauses: true, Limits: true}) // to read them again
+	e.waiters.version.Add(1)                                                 // a poll that has just checked checks again
 }
 
 // forget empties the catalog. Waiting polls keep the lists of what their workers serve; the lists are empty until the

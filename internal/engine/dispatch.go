@@ -124,6 +124,9 @@ type Claim struct {
 	Window int
 	// Token is the lowest token that may be given out. See Offered.
 	Token int64
+	// Most bounds the steps of routes that all claims of one call get together; nil: no bound. The claims of a call have
+	// the same one. A dispatcher may hand out more when it splits a call.
+	Most map[int64]int
 }
 
 // Hold is a step held by a worker. LookAt is the time of its next check: the end of its lease, or of the attempt's

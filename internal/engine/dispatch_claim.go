@@ -23,7 +23,11 @@ const (
 func (g *dispatchQueue) claimThere(calls []*poller) ([][]Lease, error) {
 	out := make([][]Lease, len(calls))
 	for n := 0; n < maxClaimRounds || n < maxStaleRounds && empty(out); n++ {
-		holds, err := g.claimHolds(calls, out)
+		most, err := g.e.passesLeft(calls)
+		if err != nil {
+			return nil, err
+		}
+		holds, err := g.claimHolds(calls, out, most)
 		if err != nil {
 			g.failOver(err)
 			return out, nil // pollers without steps try the store
@@ -53,12 +57,13 @@ func empty(out [][]Lease) bool {
 
 // claimHolds asks for as many steps as the pollers still have capacity for; nil when that is none.
 // One token serves all holds of a round: it only has to be larger than every earlier one of each step.
-func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease) ([][]Hold, error) {
+func (g *dispatchQueue) claimHolds(calls []*poller, out [][]Lease, most map[int64]int) ([][]Hold, error) {
 	now := g.e.instant()
 	token := g.e.nextToken(now)
 	claims := make([]Claim, len(calls))
 	for i, p := range calls {
-		claims[i] = Claim{Worker: p.worker, Routes: p.routes, Capacity: p.capacity - len(out[i]), Start: p.start,
+		claims[i] = Claim{Worker: p.worker, Routes: g.e.catalog.passable(p.routes, now), Most: most,
+			Capacity: p.capacity - len(out[i]), Start: p.start,
 			Token:  token,
 			Window: g.e.cfg.Scheduling.FairnessWindow,
 			Until:  now.Add(g.e.cfg.Leases.StartTimeout)}
@@ -146,7 +151,11 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 			}
 		}
 	}
-	return g.e.write(context.Background(), "claim", func(u *unit) error {
+	var limits *claimLimits
+	var surplus []Hold
+	err := g.e.write(context.Background(), "claim", func(u *unit) error {
+		surplus = nil
+		limits = u.limitHolds(of)
 		u.leases.holds = of
 		works, err := u.rows.load(ids)
 		if err != nil {
@@ -171,6 +180,13 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 				}
 				continue
 			}
+			switch passed, err := limits.pass([]Work{w}); {
+			case err != nil:
+				return err
+			case len(passed) == 0: // it keeps its place
+				surplus = append(surplus, at[n].Hold)
+				continue
+			}
 			if whose[n].toQueue {
 				if err := u.storeDispatch(w); err != nil {
 					return err
@@ -185,9 +201,19 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 			if whole {
 				at[n].lease = &l
 			}
+			limits.done([]Work{w})
 		}
-		return nil
+		return limits.save()
 	})
+	if err != nil {
+		return err
+	}
+	limits.committed()
+	if len(surplus) > 0 { // rare: another process has taken the permits since passesLeft
+		g.returnHolds([][]Hold{surplus})
+		g.flush()
+	}
+	return nil
 }
 
 // prepareLeases reads the parts of leases that are not in the rows of their steps: the contexts of the tasks, and the

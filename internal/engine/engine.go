@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -111,6 +112,7 @@ type domains struct {
 	pauseStore    PauseStore
 	gateRows      GateRows
 	gateReads     GateReads
+	limitStore    OperatorLimitStore
 	uniqueStore   UniqueStore
 
 	groupRows GroupRows
@@ -131,6 +133,7 @@ func domainsOf(db Database) domains {
 		pauseStore:     db.PauseStore(),
 		gateRows:       gates,
 		gateReads:      gates,
+		limitStore:     db.OperatorLimitStore(),
 		uniqueStore:    db.UniqueStore(),
 		groupRows:      db.GroupRows(),
 		settingsKeeper: db,
@@ -228,7 +231,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.catalog = newCatalog(e.store, e.actStore, e.cluster, e.waiters.wakeForRoutes)
 	e.catalog.eviction.dropped, e.catalog.eviction.occupied = e.waiters.dropRoutes, e.occupied
 	e.meter.kindOf = e.catalog.kindName
-	if err := e.RefreshPauses(ctx); err != nil {
+	if err := errors.Join(e.RefreshPauses(ctx), e.RefreshLimits(ctx)); err != nil {
 		return nil, err
 	}
 	if err := e.catalog.loadRoutes(ctx); err != nil {

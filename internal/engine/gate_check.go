@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -33,7 +34,11 @@ func (e *Engine) CheckGates(ctx context.Context, limit int) (found GateRepairs, 
 	if err != nil {
 		return found, false, fmt.Errorf("look for gates with room: %w", err)
 	}
-	stray, permit, err := e.gateReads.StrayPermits(ctx, c.permit, limit)
+	from := c.permit
+	if from == (Permit{}) {
+		from.Gate = math.MinInt64 // those of limits of operators come first
+	}
+	stray, permit, err := e.gateReads.StrayPermits(ctx, from, limit)
 	if err != nil {
 		return found, false, fmt.Errorf("look for stray permits: %w", err)
 	}
@@ -70,11 +75,21 @@ func (g *gates) freeStray(stray []Permit) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	var dropped []Permit
 	for i, w := range works {
-		if w.Step == nil || w.Step.State != task.StepEnqueued && !w.Step.State.Leased() {
-			g.freed = append(g.freed, ids[i])
+		switch no := stray[i].Gate; {
+		case w.Step != nil && w.Step.State.Leased(), w.Step != nil && w.Step.State == task.StepEnqueued && no > 0:
+		case no > 0:
+			g.freed, g.passable = append(g.freed, ids[i]), true
+			n++
+		default: // the step may keep those of gates
+			dropped = append(dropped, stray[i])
+			g.u.wake.permitFreed(no)
 			n++
 		}
 	}
-	return n, nil
+	if len(dropped) == 0 {
+		return n, nil
+	}
+	return n, g.u.e.limitStore.DropPermits(g.u.ctx, g.u.tx, dropped)
 }

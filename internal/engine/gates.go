@@ -24,12 +24,26 @@ type gates struct {
 	entering []Work    // became ready, and may be under limits
 	freed    []task.ID // steps whose permits end
 	signals  map[int64]Gate
+	passable bool // steps may pass gates for which permits were freed
 }
 
 // left frees the permits of a step that has left a state in which it may hold some, unless it still may.
 func (g *gates) left(w Work, from task.StepState) {
 	if (from == task.StepEnqueued || from.Leased()) && !w.Step.State.Leased() {
+		g.freed, g.passable = append(g.freed, w.Step.ID), true
+	}
+}
+
+// leftLimits frees the permits of limits of operators of a step whose attempt has ended.
+func (g *gates) leftLimits(w Work, from task.StepState, by []*knownLimit) {
+	if !from.Leased() || w.Step.State.Leased() {
+		return
+	}
+	if !w.Task.Meta.Limited { // else they are freed with those of gates
 		g.freed = append(g.freed, w.Step.ID)
+	}
+	for _, l := range by {
+		g.u.wake.permitFreed(l.no)
 	}
 }
 
@@ -139,7 +153,7 @@ func (g *gates) save() error {
 }
 
 // stirred reports whether gates are to be looked at after the commit.
-func (g *gates) stirred() bool { return len(g.freed) > 0 || len(g.signals) > 0 }
+func (g *gates) stirred() bool { return g.passable || len(g.signals) > 0 }
 
 const (
 	// admitSignals and admitSteps bound a transaction of Admit.
@@ -315,7 +329,7 @@ func (a *passage) advance(w Work, no int64) error {
 	i := slices.IndexFunc(path, func(g Gate) bool { return g.No == no })
 	if i < len(path)-1 { // also when the gate is no longer on the path: then it begins anew
 		if i < 0 {
-			u.ready.gates.freed = append(u.ready.gates.freed, w.Step.ID)
+			u.ready.gates.freed, u.ready.gates.passable = append(u.ready.gates.freed, w.Step.ID), true
 		}
 		return u.ready.gates.park(w, path[i+1])
 	}

@@ -56,7 +56,7 @@ func (rs *readySteps) handOff() error {
 			continue // moved on in the same transaction, or parked
 		}
 		rs.u.e.queue.becameReady(rs.u, w)
-		if !rs.handsOut() || rs.u.e.catalog.isClosed(w.Step.RouteID) {
+		if !rs.handsOut() || rs.u.e.catalog.isClosed(w.Step.RouteID) || rs.u.e.catalog.limitsOn(w.Step.RouteID) != nil {
 			rs.u.wake.queued[w.Step.RouteID]++
 			continue
 		}

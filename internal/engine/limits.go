@@ -1,12 +1,30 @@
 package engine
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
 
-// limits is what this process knows of gates, apart from their rows.
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// limits is what this process knows of gates and of the limits of operators, apart from their rows. mu orders reads, so
+// that an older one never replaces a newer one.
 type limits struct {
 	paced atomic.Bool // steps wait, or have waited, for the next moment of a rate
 	check gateCheck
+
+	mu      sync.Mutex
+	rows    []task.OperatorLimit
+	version string
+	read    bool // rows are those of version
 }
 
 // Paced reports whether steps may pass the gates of rates at the times that NextDue receives.
 func (e *Engine) Paced() bool { return e.limits.paced.Load() }
+
+// forget makes the next refresh read the limits. Until then those known stay in force.
+func (l *limits) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.read = false
+}

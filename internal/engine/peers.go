@@ -115,19 +115,26 @@ func (e *Engine) PeerEvents() <-chan struct{} { return e.peerEvents.notify }
 
 // HandlePeerEvents reads the rows that the gathered events name. PollPeers finds what it misses because of an error.
 func (e *Engine) HandlePeerEvents(ctx context.Context) error {
-	routes, workers, registry, paused := e.peerEvents.take()
+	n := e.peerEvents.take()
 	if e.cluster == nil {
 		return nil
 	}
-	if paused {
+	if n.pauses {
 		if err := e.RefreshPauses(ctx); err != nil {
 			return err
 		}
 	}
-	if err := e.handleWorkerEvents(ctx, workers); err != nil {
+	if n.limits {
+		if err := e.RefreshLimits(ctx); err != nil {
+			return err
+		}
+	}
+	e.catalog.permitsFreed(n.freed)
+	routes := n.routes
+	if err := e.handleWorkerEvents(ctx, n.workers); err != nil {
 		return err
 	}
-	if registry {
+	if n.registry {
 		if err := e.catalog.loadNew(ctx); err != nil {
 			return fmt.Errorf("look for new routes: %w", err)
 		}
@@ -176,7 +183,7 @@ func (e *Engine) PollPeers(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	err := errors.Join(e.followOrdering(ctx), e.RefreshPauses(ctx), e.pollRoutes(ctx),
+	err := errors.Join(e.followOrdering(ctx), e.RefreshPauses(ctx), e.RefreshLimits(ctx), e.pollRoutes(ctx),
 		e.pollReady(ctx, e.waiters.awaitedRoutes()),
 		e.pollSettled(ctx, e.waiters.awaitedTasks()),
 		e.followPeerFeeds(ctx))
@@ -235,10 +242,14 @@ func (e *Engine) pollSettled(ctx context.Context, ids []task.ID) error {
 type peerMailbox struct {
 	notify chan struct{} // holds one token while there are any
 
-	mu              sync.Mutex
-	routes, workers map[int64]struct{}
-	registry        bool
-	pauses          bool
+	mu sync.Mutex
+	gatheredEvents
+}
+
+// gatheredEvents are events of other processes, as sets.
+type gatheredEvents struct {
+	routes, workers, freed   map[int64]struct{}
+	registry, pauses, limits bool
 }
 
 // newPeerMailbox returns an empty mailbox.
@@ -249,7 +260,8 @@ func (m *peerMailbox) put(n PeerEvents) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.routes, m.workers = added(m.routes, n.Routes), added(m.workers, n.Workers)
-	m.registry, m.pauses = m.registry || n.Registry, m.pauses || n.Pauses
+	m.freed = added(m.freed, n.Freed)
+	m.registry, m.pauses, m.limits = m.registry || n.Registry, m.pauses || n.Pauses, m.limits || n.Limits
 	select {
 	case m.notify <- struct{}{}:
 	default:
@@ -268,10 +280,10 @@ func added(set map[int64]struct{}, list []int64) map[int64]struct{} {
 }
 
 // take returns the gathered events and empties the mailbox.
-func (m *peerMailbox) take() (routes, workers map[int64]struct{}, registry, pauses bool) {
+func (m *peerMailbox) take() gatheredEvents {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	routes, workers, registry, pauses = m.routes, m.workers, m.registry, m.pauses
-	m.routes, m.workers, m.registry, m.pauses = nil, nil, false, false
-	return routes, workers, registry, pauses
+	taken := m.gatheredEvents
+	m.gatheredEvents = gatheredEvents{}
+	return taken
 }

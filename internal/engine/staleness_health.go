@@ -35,7 +35,7 @@ func (e *Engine) longestTurn() time.Duration {
 // stateLimit is how long a task may be in its state, given its queued steps. Only this limit puts it in error here:
 // ExpireTasks handles a task that has taken too long as a whole.
 func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step, now task.Instant) task.Limit {
-	l := e.cfg.StalenessThresholds.Limit(t, def.Lifecycle, steps, e.longestTurn(), e.heldUntil(), now)
+	l := e.cfg.StalenessThresholds.Limit(t, def.Lifecycle, steps, e.longestTurn(), e.heldBack(), now)
 	l.Used -= min(e.stepped(t.Since(now).Time()), l.Used) // the clock was stepped: this much time never passed
 	return l
 }
@@ -50,14 +50,14 @@ func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool
 ) ([]task.Limit, []*task.Template, error) {
 	limits, defs := make([]task.Limit, len(tasks)), make([]*task.Template, len(tasks))
 	var undecided []Sized
-	pauses := e.heldUntil() != nil
+	held := e.heldBack() != nil
 	for i, t := range tasks {
 		def, err := e.TemplateOf(ctx, t.DefID)
 		if err != nil {
 			return nil, nil, err
 		}
 		defs[i], limits[i] = def, e.stateLimit(t, def, nil, now)
-		if (limits[i].Source == task.LimitOfAll || pauses && limits[i].Source == task.LimitOfTemplate) &&
+		if (limits[i].Source == task.LimitOfAll || held && limits[i].Source == task.LimitOfTemplate) &&
 			(whole || limits[i].Health() != task.Healthy) {
 			undecided = append(undecided, Sized{t.ID, len(def.Steps)})
 		}

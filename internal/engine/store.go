@@ -24,6 +24,7 @@ type Database interface {
 	OrderingStore() OrderingStore
 	PauseStore() PauseStore
 	GateStore() GateStore
+	OperatorLimitStore() OperatorLimitStore
 	GroupRows() GroupRows
 	ExpiryStore() ExpiryStore
 

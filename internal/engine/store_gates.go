@@ -107,6 +107,7 @@ type GateReads interface {
 	// and the number that it reached; 0 at the end.
 	StalledGates(ctx context.Context, after int64, limit int) (stalled []int64, last int64, err error)
 	// StrayPermits returns up to limit permits after one, in the order of (gate, step), of steps that are neither
-	// ready nor leased, and the last permit that it looked at; the zero Permit when it has looked at all.
+	// ready nor leased, and the last permit that it looked at; the zero Permit when it has looked at all. A permit of a
+	// limit of an operator, whose number is negative, may be stray if its step is ready: a claim gave it.
 	StrayPermits(ctx context.Context, after Permit, limit int) (stray []Permit, last Permit, err error)
 }

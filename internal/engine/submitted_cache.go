@@ -124,6 +124,9 @@ func (s *submittedCache) drop(id task.ID) {
 // leaseSubmitted makes a lease of a hold without reading the store. It reports false when the cache lacks data for the
 // lease.
 func (g *dispatchQueue) leaseSubmitted(u *unit, h Hold, start bool) (Lease, bool) {
+	if u.e.catalog.limitsOn(h.Route) != nil {
+		return Lease{}, false // its limits are in the store
+	}
 	w, ok := g.submitted.take(h.Offered, u.now)
 	if !ok || w.Step.Adopt(h.lease()) != nil {
 		return Lease{}, false

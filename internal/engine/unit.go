@@ -31,6 +31,7 @@ type unit struct {
 	cases    caseChanges      // unit_cases.go: cases that open, recur, change or recover
 	turns    turns            // ordering.go: tasks that wait for their turn, and those that pass it on
 	ready    readySteps       // handoff.go: steps that became ready, and the polls that receive them
+	limits   *claimLimits     // limits_claim.go: limits of operators for what it claims; nil: none
 	leases   dispatchedLeases // unit_leases.go: leases and offers of the dispatcher
 	breakers breakerOutcomes  // breaker.go: attempts that count for or against their workers
 	wake     wakeups          // unit_wake.go: waiters to wake after the commit
@@ -78,6 +79,9 @@ func (u *unit) moved(w Work, from task.StepState) {
 	u.rows.changedTask(w.Task)
 	if w.Task.Meta.Limited {
 		u.ready.gates.left(w, from)
+	}
+	if by := u.e.catalog.limitsOn(w.Step.RouteID); by != nil {
+		u.ready.gates.leftLimits(w, from, by)
 	}
 	switch {
 	case w.Step.State == task.StepEnqueued:

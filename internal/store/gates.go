@@ -30,7 +30,7 @@ var (
  GROUP BY p.gate`)
 	insertPermits = bulkOf(`INSERT INTO tasker_limit_permits (gate, step_id)`, "ni", ` ON CONFLICT DO NOTHING`)
 	signalPermits = bulkOf(`INSERT INTO tasker_limit_signals (`+gateDefinition+`) SELECT DISTINCT p.gate, '', '', '', 0, 0,
- 0, 0, 0 FROM tasker_limit_permits p WHERE p.step_id IN (SELECT v.column1 FROM (`, "i", `) AS v)`)
+ 0, 0, 0 FROM tasker_limit_permits p WHERE p.gate > 0 AND p.step_id IN (SELECT v.column1 FROM (`, "i", `) AS v)`)
 	deletePermits = bulkOf(`DELETE FROM tasker_limit_permits WHERE step_id IN (SELECT v.column1 FROM (`, "i", `) AS v)`)
 	// Steps that others have locked are skipped, and so are those whose tasks they have locked: a caller's own
 	// transaction may hold them for long.
@@ -328,7 +328,7 @@ func (s SQL) StrayPermits(ctx context.Context, after engine.Permit, limit int,
 		err = row.Scan(&l.Gate, s.ScanID(&l.Step), &l.active)
 		return l, err
 	}, `SELECT p.gate, p.step_id, CASE WHEN EXISTS (SELECT 1 FROM tasker_workflow_steps s WHERE s.id = p.step_id
-  AND s.state IN ('enqueued', 'assigned', 'in_progress')) THEN 1 ELSE 0 END FROM tasker_limit_permits p
+  AND (s.state IN ('assigned', 'in_progress') OR p.gate > 0 AND s.state = 'enqueued')) THEN 1 ELSE 0 END FROM tasker_limit_permits p
  WHERE (p.gate, p.step_id) > ($1, $2) ORDER BY p.gate, p.step_id LIMIT $3`, after.Gate, s.id(after.Step), limit)
 	if err != nil {
 		return nil, last, err

@@ -44,6 +44,10 @@ const (
 	ActPause  = "pause"
 	ActResume = "resume"
 
+	// A limit that an operator sets, or changes, and its end.
+	ActSetLimit    = "set_limit"
+	ActDeleteLimit = "delete_limit"
+
 	ActSignIn            = "sign_in"
 	ActSignOutEverywhere = "sign_out_everywhere"
 )

@@ -95,10 +95,12 @@ func (d *Dispatcher) Claim(ctx context.Context, claims []engine.Claim, now task.
 	}
 	defer d.s.mu.Unlock()
 	out := make([][]engine.Hold, len(claims))
+	taken := map[int64]int{}
 	for i, c := range claims {
 		low, high := 0, 0
+		full := func(r int64) bool { most, bounded := c.Most[r]; return bounded && taken[r] >= most }
 		for len(out[i]) < c.Capacity {
-			st := d.s.first(c.Routes)
+			st := d.s.first(c.Routes, full)
 			if st == nil {
 				break
 			}
@@ -111,17 +113,18 @@ func (d *Dispatcher) Claim(ctx context.Context, claims []engine.Claim, now task.
 			}
 			d.s.leave(st)
 			st.grant(c, now)
+			taken[st.Route]++
 			out[i] = append(out[i], *st.hold)
 		}
 	}
 	return out, nil
 }
 
-// first is the waiting step with the lowest key of some routes, nil if there is none.
-func (s *Server) first(routes []int64) *step {
+// first is the waiting step with the lowest key of those of some routes that are not full, nil if there is none.
+func (s *Server) first(routes []int64, full func(int64) bool) *step {
 	var best *step
 	for _, r := range routes {
-		if q := s.queues[r]; len(q) > 0 && (best == nil || compare(q[0], best) < 0) {
+		if q := s.queues[r]; len(q) > 0 && !full(r) && (best == nil || compare(q[0], best) < 0) {
 			best = q[0]
 		}
 	}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"math"
 
 	"github.com/redis/rueidis"
 
@@ -138,6 +139,17 @@ func claimRun(claims []engine.Claim, now string) []string {
 	for _, r := range s.order {
 		routes = put64(routes, r)
 		args = append(args, rueidis.BinaryString(s.in[r]))
+	}
+	if most := claims[0].Most; most != nil {
+		bounds := make([]byte, 0, 4*len(s.order))
+		for _, r := range s.order {
+			n, bounded := most[r]
+			if !bounded || n > batch {
+				n = math.MaxInt32
+			}
+			bounds = big.AppendUint32(bounds, uint32(max(n, 0))) // #nosec G115 -- checked above
+		}
+		args = append(args, rueidis.BinaryString(bounds))
 	}
 	args[0], args[1], args[2] = now, rueidis.BinaryString(routes), rueidis.BinaryString(b)
 	return args

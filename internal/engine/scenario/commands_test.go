@@ -61,6 +61,7 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		"resume": in.resume, "probe": in.probe, "cordon": in.cordon, "uncordon": in.uncordon,
 		"dispatch": in.dispatch, "letter": in.letter,
 		"pause": in.pause, "unpause": in.unpause, "pauses": in.showPauses,
+		"limit": in.limit, "unlimit": in.unlimit, "limits": in.showLimits,
 		"start": in.begin, "progress": in.progress, "complete": in.complete, "fail": in.fail, "release": in.release,
 		"snooze": in.snooze,
 		"reset":  in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually),

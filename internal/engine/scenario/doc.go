@@ -29,6 +29,9 @@
 //	pause        [route=H | handler=H | task=T] [caps=A,B] [ns=N] [by=WHO] [reason=TEXT] [until=+D]
 //	unpause      likewise               ends a pause; without route, handler or task it is one of the namespace
 //	pauses                              those in force
+//	limit        [route=H | handler=H] [caps=A,B] [ns=N] [permits=N] [rate=N per=D [burst=N]] [by=WHO] [reason=TEXT]
+//	unlimit      likewise               deletes the limit of an operator
+//	limits                              those in force, with the permits in use
 //	crash        W | server             W says nothing any more; the server starts again on the same store
 //	advance      D
 //	upkeep                              the background loops, until nothing is due

@@ -133,7 +133,9 @@ func (s *Store) FreePermits(ctx context.Context, within engine.Tx, steps []task.
 	for _, p := range sortedPermits(t.s.permits) {
 		if slices.Contains(steps, p.Step) {
 			drop(t, permitsTable, p)
-			signals = append(signals, engine.Gate{No: p.Gate})
+			if p.Gate > 0 {
+				signals = append(signals, engine.Gate{No: p.Gate})
+			}
 		}
 	}
 	return s.Signal(ctx, within, slices.Compact(signals))
@@ -285,7 +287,8 @@ func (s *Store) StrayPermits(ctx context.Context, after engine.Permit, limit int
 			return stray, last, nil
 		}
 		n, last = n+1, p
-		if step := st.steps[p.Step]; step == nil || step.State != task.StepEnqueued && !step.State.Leased() {
+		step := st.steps[p.Step]
+		if step == nil || !step.State.Leased() && (p.Gate < 0 || step.State != task.StepEnqueued) {
 			stray = append(stray, p)
 		}
 	}

@@ -30,6 +30,8 @@ type state struct {
 	unique    map[engine.KeyName]engine.Holder
 	sessions  map[string]engine.Session // by hash
 	pauses    map[task.PauseTarget]task.Pause
+	// operatorLimits are by number.
+	operatorLimits map[int64]task.OperatorLimit
 	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
 	lastWorker, lastAct, lastSignal map[string]int64
 
@@ -49,31 +51,32 @@ type binding struct {
 // newState returns an empty state.
 func newState() *state {
 	return &state{
-		tasks:      map[task.ID]*task.Task{},
-		steps:      map[task.ID]*task.Step{},
-		attempts:   map[task.ID][]task.Attempt{},
-		events:     map[task.ID][]task.Event{},
-		acts:       map[task.ID][]task.Act{},
-		keys:       map[engine.KeyName]binding{},
-		templates:  map[int64]*task.Template{},
-		routes:     map[int64]*task.Route{},
-		workers:    map[int64]*task.Worker{},
-		cases:      map[task.ID]*task.Case{},
-		watches:    map[task.ID]task.Instant{},
-		notes:      map[string]string{},
-		heads:      map[engine.OrderingKey]task.ID{},
-		waits:      map[task.ID]waiting{},
-		gates:      map[int64]engine.Gate{},
-		permits:    map[engine.Permit]struct{}{},
-		signals:    map[int64]engine.Gate{},
-		lastSignal: map[string]int64{},
-		unique:     map[engine.KeyName]engine.Holder{},
-		sessions:   map[string]engine.Session{},
-		pauses:     map[task.PauseTarget]task.Pause{},
-		lastWorker: map[string]int64{},
-		lastAct:    map[string]int64{},
-		stepsOf:    map[task.ID][]task.ID{},
-		queues:     map[int64]*queue{},
+		tasks:          map[task.ID]*task.Task{},
+		steps:          map[task.ID]*task.Step{},
+		attempts:       map[task.ID][]task.Attempt{},
+		events:         map[task.ID][]task.Event{},
+		acts:           map[task.ID][]task.Act{},
+		keys:           map[engine.KeyName]binding{},
+		templates:      map[int64]*task.Template{},
+		routes:         map[int64]*task.Route{},
+		workers:        map[int64]*task.Worker{},
+		cases:          map[task.ID]*task.Case{},
+		watches:        map[task.ID]task.Instant{},
+		notes:          map[string]string{},
+		heads:          map[engine.OrderingKey]task.ID{},
+		waits:          map[task.ID]waiting{},
+		gates:          map[int64]engine.Gate{},
+		permits:        map[engine.Permit]struct{}{},
+		signals:        map[int64]engine.Gate{},
+		lastSignal:     map[string]int64{},
+		unique:         map[engine.KeyName]engine.Holder{},
+		sessions:       map[string]engine.Session{},
+		pauses:         map[task.PauseTarget]task.Pause{},
+		operatorLimits: map[int64]task.OperatorLimit{},
+		lastWorker:     map[string]int64{},
+		lastAct:        map[string]int64{},
+		stepsOf:        map[task.ID][]task.ID{},
+		queues:         map[int64]*queue{},
 	}
 }
 

@@ -31,6 +31,8 @@ type peerMessage struct {
 	Workers  []int64 `json:"workers,omitempty"`
 	Registry bool    `json:"registry,omitempty"`
 	Pauses   bool    `json:"pauses,omitempty"`
+	Limits   bool    `json:"limits,omitempty"`
+	Freed    []int64 `json:"freed,omitempty"`
 
 	Feed *feedMessage `json:"tidings,omitempty"` // the name that nodes of earlier versions know
 }
@@ -52,12 +54,15 @@ type outbox struct {
 	workers  map[int64]struct{}
 	registry bool
 	pauses   bool
+	limits   bool
+	freed    map[int64]struct{}
 	waiting  chan struct{}
 }
 
 // newOutbox returns an empty outbox.
 func newOutbox() *outbox {
-	return &outbox{routes: map[int64]struct{}{}, workers: map[int64]struct{}{}, waiting: make(chan struct{}, 1)}
+	return &outbox{routes: map[int64]struct{}{}, workers: map[int64]struct{}{}, freed: map[int64]struct{}{},
+		waiting: make(chan struct{}, 1)}
 }
 
 // add adds events and wakes sendEvents. It never blocks: sets of IDs are bounded by what
@@ -70,7 +75,10 @@ func (r *outbox) add(n engine.PeerEvents) {
 	for _, id := range n.Workers {
 		r.workers[id] = struct{}{}
 	}
-	r.registry, r.pauses = r.registry || n.Registry, r.pauses || n.Pauses
+	for _, no := range n.Freed {
+		r.freed[no] = struct{}{}
+	}
+	r.registry, r.pauses, r.limits = r.registry || n.Registry, r.pauses || n.Pauses, r.limits || n.Limits
 	r.mu.Unlock()
 	select {
 	case r.waiting <- struct{}{}:
@@ -83,9 +91,9 @@ func (r *outbox) take(node string) (b peerMessage, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b = peerMessage{Node: node, Routes: pick(r.routes), Workers: pick(r.workers), Registry: r.registry,
-		Pauses: r.pauses}
-	r.registry, r.pauses = false, false
-	return b, len(r.routes)+len(r.workers) > 0
+		Pauses: r.pauses, Limits: r.limits, Freed: pick(r.freed)}
+	r.registry, r.pauses, r.limits = false, false, false
+	return b, len(r.routes)+len(r.workers)+len(r.freed) > 0
 }
 
 // pick removes up to maxIDs IDs from a set, lowest first.
@@ -157,7 +165,7 @@ func (s *Store) Subscribe(ctx context.Context, hear func(engine.PeerEvents)) err
 		}
 		s.forgetVacancies(b.Routes)
 		hear(engine.PeerEvents{Routes: b.Routes, Workers: b.Workers, Registry: b.Registry, Pauses: b.Pauses,
-			Feed: b.feedBatch()})
+			Limits: b.Limits, Freed: b.Freed, Feed: b.feedBatch()})
 	}
 }
 

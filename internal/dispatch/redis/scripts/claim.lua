@@ -1,7 +1,8 @@
 -- Claim: hands the lowest keys to each claim in turn.
 -- ARGV[2] now; ARGV[3] all routes that are asked for; ARGV[4] the claims: set of
 -- routes (2), worker (8), capacity (4), start at once (1), until (8), window (4),
--- lowest token (8); ARGV[5...] for each route the sets that it is in (2 each).
+-- lowest token (8); ARGV[5...] for each route the sets that it is in (2 each), and
+-- then, if there are bounds, the most steps of each route (4 each).
 -- Answers with the holds of each claim as one string.
 if not complete() then return lost() end
 
@@ -22,6 +23,10 @@ local ahead = math.min(wanted, 100) -- how much of a queue is read at once
 -- advance makes the next member of a queue its head; none when it is empty. What
 -- was taken stays in the queue until the end: nothing is changed before all is known.
 local function advance(queue)
+  if queue.taken >= queue.most then
+    queue.head, queue.full = nil, true
+    return
+  end
   queue.at = queue.at + 1
   if queue.at > #queue.members then
     queue.at, queue.members = 1, redis.call('ZRANGE', queue.name, queue.taken, queue.taken + ahead - 1)
@@ -92,12 +97,14 @@ end
 -- Only routes where something waits cost more than a look.
 local heaps, queues, routes = {}, {}, {}
 for at = 1, #ARGV[3], 8 do routes[#routes + 1] = sub(ARGV[3], at, at + 7) end
+local bounds = ARGV[5 + #routes]
 for from = 1, #routes, 2000 do
   local some = redis.call('SMISMEMBER', ROUTES, unpack(routes, from, math.min(from + 1999, #routes)))
   for n = 1, wanted > 0 and #some or 0 do
     if some[n] == 1 then
       local route = routes[from + n - 1]
-      local queue = {route = route, name = queue_of(route), taken = 0, at = 0, members = {}}
+      local queue = {route = route, name = queue_of(route), taken = 0, at = 0, members = {}, most = math.huge}
+      if bounds then queue.most = unpacked('>I4', bounds, 4 * (from + n) - 7) end
       advance(queue)
       queues[#queues + 1] = queue
       local sets = ARGV[4 + from + n - 1]
@@ -151,7 +158,7 @@ end
 
 for _, queue in ipairs(queues) do
   if queue.taken > 0 then redis.call('ZREMRANGEBYRANK', queue.name, 0, queue.taken - 1) end
-  if not queue.head then redis.call('SREM', ROUTES, queue.route) end
+  if not queue.head and not queue.full then redis.call('SREM', ROUTES, queue.route) end
 end
 send('HSET', STEPS, values)
 send('ZADD', LEASES, leases)

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// adoptedFor is how long after a change of a limit steps are looked for that run without a permit: another process,
+// which had not heard of it, has begun them.
+const adoptedFor = clockSlack / 60
+
+// AdoptLeases gives permits to steps that run without one under limits that were changed a moment ago. It changes
+// nothing else: the steps go on, and count.
+func (e *Engine) AdoptLeases(ctx context.Context) error {
+	e.limits.mu.Lock()
+	rows := e.limits.rows
+	e.limits.mu.Unlock()
+	var holds []Hold
+	asked := false
+	for i := range rows {
+		l := &rows[i]
+		if l.Permits == 0 || l.EndedAt != 0 || l.ChangedAt.Add(adoptedFor) < e.instant() {
+			continue
+		}
+		routes, err := e.coveredRoutes(ctx, l.PauseTarget)
+		if err != nil {
+			return err
+		}
+		if !asked {
+			if holds, err = e.queue.holds(ctx, maxPersisted); err != nil {
+				return fmt.Errorf("look for leases: %w", err)
+			}
+			asked = true
+		}
+		if err := e.adoptLeases(ctx, l.LimitNo(), routes, holds); err != nil {
+			return fmt.Errorf("adopt leases: %w", err)
+		}
+	}
+	return nil
+}
+
+// adoptLeases gives permits of a limit to the steps that run on its routes, in the store or in the dispatcher.
+func (e *Engine) adoptLeases(ctx context.Context, no int64, routes []int64, holds []Hold) error {
+	on := make(map[int64]bool, len(routes))
+	for _, r := range routes {
+		on[r] = true
+	}
+	err := e.write(ctx, "adopt_leases", func(u *unit) error {
+		locked, err := e.limitStore.LockLimits(u.ctx, u.tx, []int64{no})
+		if err != nil || len(locked) == 0 || locked[0].EndedAt != 0 || locked[0].Permits == 0 {
+			return err
+		}
+		return e.limitStore.AdoptPermits(u.ctx, u.tx, no, routes)
+	})
+	if err != nil {
+		return err
+	}
+	var ids []task.ID
+	for _, h := range holds {
+		if on[h.Route] {
+			ids = append(ids, h.Step)
+		}
+	}
+	for some := range slices.Chunk(ids, e.cfg.Limits.BatchItems) {
+		if err := e.adoptHeld(ctx, no, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// adoptHeld gives permits of a limit to steps that the dispatcher has leased. It does not lock the limit: a claim that
+// holds it waits for no step.
+func (e *Engine) adoptHeld(ctx context.Context, no int64, ids []task.ID) error {
+	return e.write(ctx, "adopt_leases", func(u *unit) error {
+		works, err := u.rows.load(ids)
+		if err != nil {
+			return err
+		}
+		var permits []Permit
+		for _, w := range works {
+			if w.Step != nil && w.Step.State.Leased() {
+				permits = append(permits, Permit{no, w.Step.ID})
+			}
+		}
+		if len(permits) == 0 {
+			return nil
+		}
+		return e.gateRows.AddPermits(u.ctx, u.tx, permits)
+	})
+}

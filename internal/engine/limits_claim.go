@@ -1,0 +1,330 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// The limits of operators are checked by the claim, in its transaction: it locks the row of the limit, counts the
+// permits, takes as many steps as there is room for, and gives each a permit. A claim that finds a limit full leaves a
+// hint, so that no later claim of this process looks at its routes until a permit is freed. Steps stay in the queue of
+// their route all the time, in its order.
+
+// claimLimits are the limits of operators for the claims of one transaction. nil: there are none.
+type claimLimits struct {
+	u       *unit
+	byRoute map[int64][]*knownLimit
+	seen    map[*knownLimit]int64 // those that may be needed, and their epochs before anything was read
+	rooms   map[int64]*limitRoom  // nil: not locked yet
+	permits []Permit
+}
+
+// limitRoom is what a limit lets pass.
+type limitRoom struct {
+	row     task.OperatorLimit
+	permits int // left; negative if more are in use than the limit allows
+	passes  int // of the rate
+	took    int // passes taken
+}
+
+// lets reports whether a step may pass.
+func (r *limitRoom) lets() bool {
+	return (r.row.Permits == 0 || r.permits > 0) && (r.row.Rate.Zero() || r.passes > 0)
+}
+
+// limitClaims returns the limits for a transaction that serves pollers.
+func (u *unit) limitClaims(groups [][]slot) *claimLimits {
+	k := u.e.catalog.limits.Load()
+	if k == nil {
+		return nil
+	}
+	c := newClaimLimits(u, k)
+	for _, g := range groups {
+		k.limited(g[0].routes, func(_ int64, by []*knownLimit) { c.need(by) })
+	}
+	return c.needed()
+}
+
+// limitHolds is limitClaims for steps that the dispatcher has handed out.
+func (u *unit) limitHolds(of map[task.ID]Hold) *claimLimits {
+	k := u.e.catalog.limits.Load()
+	if k == nil {
+		return nil
+	}
+	c := newClaimLimits(u, k)
+	for _, h := range of {
+		c.need(k.byRoute[h.Route])
+	}
+	return c.needed()
+}
+
+func newClaimLimits(u *unit, k *knownLimits) *claimLimits {
+	return &claimLimits{u: u, byRoute: k.byRoute, seen: map[*knownLimit]int64{}}
+}
+
+// need adds limits.
+func (c *claimLimits) need(by []*knownLimit) {
+	for _, l := range by {
+		if _, known := c.seen[l]; !known {
+			c.seen[l] = l.epoch.Load()
+		}
+	}
+}
+
+// needed returns nil instead of no limits.
+func (c *claimLimits) needed() *claimLimits {
+	if len(c.seen) == 0 {
+		return nil
+	}
+	return c
+}
+
+// open returns those of the routes whose limits let steps pass, as far as is known.
+func (c *claimLimits) open(routes []int64) []int64 {
+	if c == nil {
+		return routes
+	}
+	var full []int64
+	for _, r := range routes {
+		for _, l := range c.byRoute[r] {
+			if room := c.rooms[l.no]; room == nil && l.full(c.u.now) || room != nil && !room.lets() {
+				full = append(full, r)
+				break
+			}
+		}
+	}
+	return withoutRoutes(routes, full)
+}
+
+// firstLook is how many steps a claim reads first, and then twice as many each time, while a limit may keep it from
+// taking them.
+const firstLook = 64
+
+// look returns how many of the wanted steps the n-th read asks for.
+func (c *claimLimits) look(routes []int64, want, n int) int {
+	if c == nil || !slices.ContainsFunc(routes, func(r int64) bool { return len(c.byRoute[r]) > 0 }) {
+		return want
+	}
+	return min(want, firstLook<<min(n, 5))
+}
+
+// pass returns the steps that their limits let pass. What is then not leased is given back by done.
+func (c *claimLimits) pass(works []Work) ([]Work, error) {
+	if c == nil || !slices.ContainsFunc(works, func(w Work) bool { return len(c.byRoute[w.Step.RouteID]) > 0 }) {
+		return works, nil
+	}
+	if err := c.lock(); err != nil {
+		return nil, err
+	}
+	passed := make([]Work, 0, len(works))
+	for _, w := range works {
+		if c.take(w.Step.RouteID) {
+			passed = append(passed, w)
+		}
+	}
+	return passed, nil
+}
+
+// take takes a pass of each limit of a route, if all of them have one.
+func (c *claimLimits) take(route int64) bool {
+	by := c.byRoute[route]
+	for _, l := range by {
+		if room := c.rooms[l.no]; room != nil && !room.lets() {
+			return false
+		}
+	}
+	c.count(by, -1)
+	return true
+}
+
+// count changes what is left of limits.
+func (c *claimLimits) count(by []*knownLimit, n int) {
+	for _, l := range by {
+		if room := c.rooms[l.no]; room != nil {
+			room.permits, room.passes, room.took = room.permits+n, room.passes+n, room.took-n
+		}
+	}
+}
+
+// done records which of the steps that passed are leased now: they hold permits.
+func (c *claimLimits) done(passed []Work) {
+	if c == nil || c.rooms == nil {
+		return
+	}
+	for _, w := range passed {
+		by := c.byRoute[w.Step.RouteID]
+		if !w.Step.State.Leased() {
+			c.count(by, 1)
+			continue
+		}
+		for _, l := range by {
+			if room := c.rooms[l.no]; room != nil && room.row.Permits > 0 {
+				c.permits = append(c.permits, Permit{l.no, w.Step.ID})
+			}
+		}
+	}
+}
+
+// lock locks the limits and finds out what they let pass. All claims lock them in one order, after their steps, for
+// which nobody waits who holds a limit.
+func (c *claimLimits) lock() error {
+	if c.rooms != nil {
+		return nil
+	}
+	u, nos := c.u, make([]int64, 0, len(c.seen))
+	for l := range c.seen {
+		nos = append(nos, l.no)
+	}
+	rows, err := u.e.limitStore.LockLimits(u.ctx, u.tx, nos)
+	if err != nil {
+		return err
+	}
+	counted := make([]int64, 0, len(rows))
+	for i := range rows {
+		if rows[i].Permits > 0 {
+			counted = append(counted, rows[i].LimitNo())
+		}
+	}
+	held := map[int64]int{}
+	if len(counted) > 0 {
+		if held, err = u.e.gateRows.CountPermits(u.ctx, u.tx, counted); err != nil {
+			return err
+		}
+	}
+	c.rooms = map[int64]*limitRoom{}
+	for _, row := range rows {
+		if row.EndedAt == 0 {
+			no := row.LimitNo()
+			room := &limitRoom{row: row, permits: row.Permits - held[no]}
+			if !row.Rate.Zero() {
+				room.passes = row.Rate.Free(row.Bucket, nanos(u.now))
+			}
+			c.rooms[no] = room
+		}
+	}
+	return nil
+}
+
+// save stores the permits, and what was taken of rates.
+func (c *claimLimits) save() error {
+	if c == nil || c.rooms == nil {
+		return nil
+	}
+	for _, no := range slices.Sorted(maps.Keys(c.rooms)) {
+		room := c.rooms[no]
+		if room.took == 0 || room.row.Rate.Zero() {
+			continue
+		}
+		room.row.Bucket = room.row.Rate.Take(room.row.Bucket, nanos(c.u.now), room.took)
+		if err := c.u.e.limitStore.SaveLimit(c.u.ctx, c.u.tx, &room.row); err != nil {
+			return err
+		}
+	}
+	if len(c.permits) == 0 {
+		return nil
+	}
+	return c.u.e.gateRows.AddPermits(c.u.ctx, c.u.tx, c.permits)
+}
+
+// committed leaves hints for later claims.
+func (c *claimLimits) committed() {
+	if c == nil || c.rooms == nil {
+		return
+	}
+	for l, epoch := range c.seen {
+		room := c.rooms[l.no]
+		if room == nil || room.lets() {
+			continue
+		}
+		until := c.u.now
+		if room.row.Permits > 0 && room.permits <= 0 {
+			until = c.u.now.Add(c.u.e.cfg.PollInterval)
+		}
+		if !room.row.Rate.Zero() && room.passes <= 0 {
+			until = max(until, nextPass(&room.row, c.u.now))
+		}
+		l.close(until, epoch)
+	}
+}
+
+// passesLeft returns how many steps the limits of operators let pass on each route of the pollers that is under one, as
+// of a moment ago; nil if there is none. A claim from the dispatcher asks for no more, so that few of its steps have to
+// be given back.
+func (e *Engine) passesLeft(calls []*poller) (map[int64]int, error) {
+	k, now := e.catalog.limits.Load(), e.instant()
+	if k == nil {
+		return nil, nil
+	}
+	on, epochs := map[int64][]*knownLimit{}, map[*knownLimit]int64{}
+	for _, p := range calls {
+		k.limited(e.catalog.passable(p.routes, now), func(r int64, by []*knownLimit) {
+			on[r] = by
+			for _, l := range by {
+				epochs[l] = l.epoch.Load()
+			}
+		})
+	}
+	if len(on) == 0 {
+		return nil, nil
+	}
+	nos := make([]int64, 0, len(epochs))
+	for l := range epochs {
+		nos = append(nos, l.no)
+	}
+	views, err := e.limitsNow(context.Background(), nos)
+	if err != nil {
+		return nil, err
+	}
+	left := make(map[int64]int, len(views))
+	for i := range views {
+		left[views[i].LimitNo()] = views[i].left(now)
+	}
+	most := map[int64]int{}
+	for r, by := range on {
+		most[r] = maxReady
+		for _, l := range by {
+			if n, inForce := left[l.no]; inForce {
+				most[r] = min(most[r], n)
+			}
+		}
+	}
+	return most, nil
+}
+
+// left is how many steps the limit lets pass.
+func (v *OperatorLimitView) left(now task.Instant) int {
+	n := maxReady
+	if v.Permits > 0 {
+		n = min(n, max(v.Permits-v.Held, 0))
+	}
+	if !v.Rate.Zero() {
+		n = min(n, v.Rate.Free(v.Bucket, nanos(now)))
+	}
+	return n
+}
+
+// permitsFreed wakes polls here and in other processes for permits that a transaction has freed.
+func (e *Engine) permitsFreed(freed map[int64]int) {
+	if len(freed) == 0 {
+		return
+	}
+	nos := make(map[int64]struct{}, len(freed))
+	n := 0
+	for no, steps := range freed {
+		nos[no] = struct{}{}
+		n = max(n, steps)
+	}
+	routes, waiting := e.catalog.permitsFreed(nos)
+	e.waiters.version.Add(1) // a poll that has just found the limit full looks again
+	if len(waiting) > 0 {
+		wake := make(map[int64]int, len(waiting))
+		for _, r := range waiting {
+			wake[r] = n
+		}
+		e.waiters.ready(wake)
+	}
+	e.publish(PeerEvents{Routes: routes, Freed: slices.Collect(maps.Keys(nos))})
+}

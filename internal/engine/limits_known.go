@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// knownLimit is a limit of an operator in this process. until says that claims need not look at its routes before a
+// time, because it lets nothing pass: a hint, which every freed permit takes back, and which ends by itself.
+type knownLimit struct {
+	*task.OperatorLimit
+	no    int64
+	epoch atomic.Int64 // grows with every freed permit
+	until atomic.Int64
+}
+
+// full reports whether the limit is known to let nothing pass.
+func (l *knownLimit) full(now task.Instant) bool { return l.until.Load() > int64(now) }
+
+// open takes the hint back, and reports whether there was one.
+func (l *knownLimit) open() bool {
+	l.epoch.Add(1)
+	return l.until.Swap(0) != 0
+}
+
+// close gives the hint that the limit lets nothing pass until a time, unless a permit was freed since the epoch.
+func (l *knownLimit) close(until task.Instant, epoch int64) {
+	if l.epoch.Load() != epoch {
+		return
+	}
+	l.until.Store(int64(until))
+	if l.epoch.Load() != epoch {
+		l.until.Store(0)
+	}
+}
+
+// knownLimits are the limits of operators as of one time. Nothing in it changes but the hints.
+type knownLimits struct {
+	byTarget map[task.PauseTarget]*knownLimit
+	byNo     map[int64]*knownLimit
+	byRoute  map[int64][]*knownLimit
+	// ended has when the last limit of a target ended: limits on time count from then.
+	ended map[task.PauseTarget]task.Instant
+}
+
+// limitsOf sorts limits into those in force, and those that have ended; nil without any.
+func limitsOf(rows []task.OperatorLimit) *knownLimits {
+	if len(rows) == 0 {
+		return nil
+	}
+	k := &knownLimits{byTarget: map[task.PauseTarget]*knownLimit{}, byNo: map[int64]*knownLimit{},
+		byRoute: map[int64][]*knownLimit{}, ended: map[task.PauseTarget]task.Instant{}}
+	for i := range rows {
+		if l := &rows[i]; l.EndedAt != 0 {
+			k.ended[l.PauseTarget] = l.EndedAt
+		} else {
+			known := &knownLimit{OperatorLimit: l, no: l.LimitNo()}
+			k.byTarget[l.PauseTarget], k.byNo[known.no] = known, known
+		}
+	}
+	return k
+}
+
+// of returns the limits that cover a route, the widest first.
+func (k *knownLimits) of(r *task.Route) (found []*knownLimit) {
+	for _, t := range targetsOf(r) {
+		if l := k.byTarget[t]; l != nil {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+// endedSince returns when the last limit ended that covered a route; 0: none did within memory.
+func (k *knownLimits) endedSince(r *task.Route) (since task.Instant) {
+	for _, t := range targetsOf(r) {
+		since = max(since, k.ended[t])
+	}
+	return since
+}
+
+// limited calls each with those of the routes, which are sorted, that are under limits.
+func (k *knownLimits) limited(routes []int64, each func(route int64, by []*knownLimit)) {
+	if len(k.byRoute) < len(routes) {
+		for r, by := range k.byRoute {
+			if _, found := slices.BinarySearch(routes, r); found {
+				each(r, by)
+			}
+		}
+		return
+	}
+	for _, r := range routes {
+		if by := k.byRoute[r]; len(by) > 0 {
+			each(r, by)
+		}
+	}
+}
+
+// limitsOn returns the limits on a route. It is called for each step that becomes ready, or whose attempt ends.
+func (c *catalog) limitsOn(route int64) []*knownLimit {
+	k := c.limits.Load()
+	if k == nil {
+		return nil
+	}
+	return k.byRoute[route]
+}
+
+// passable returns those of the routes, which are sorted, whose limits may let steps pass.
+func (c *catalog) passable(routes []int64, now task.Instant) []int64 {
+	k := c.limits.Load()
+	if k == nil {
+		return routes
+	}
+	var full []int64
+	k.limited(routes, func(r int64, by []*knownLimit) {
+		if slices.ContainsFunc(by, func(l *knownLimit) bool { return l.full(now) }) {
+			full = append(full, r)
+		}
+	})
+	return withoutRoutes(routes, full)
+}
+
+// withoutRoutes returns routes without some of them.
+func withoutRoutes(routes, some []int64) []int64 {
+	if len(some) == 0 {
+		return routes
+	}
+	return slices.DeleteFunc(slices.Clone(routes), func(r int64) bool { return slices.Contains(some, r) })
+}
+
+// passableAt returns when a poll of the routes, which are sorted, has to look at a full limit again; 0: none is full.
+func (c *catalog) passableAt(routes []int64) (at task.Instant) {
+	k := c.limits.Load()
+	if k == nil {
+		return 0
+	}
+	k.limited(routes, func(_ int64, by []*knownLimit) {
+		for _, l := range by {
+			if until := task.Instant(l.until.Load()); until != 0 && (at == 0 || until < at) {
+				at = until
+			}
+		}
+	})
+	return at
+}
+
+// permitsFreed takes back the hints of limits, of which permits were freed. It returns the routes of these limits, and
+// those on which steps may wait for a permit.
+func (c *catalog) permitsFreed(nos map[int64]struct{}) (routes, waiting []int64) {
+	k := c.limits.Load()
+	if k == nil || len(nos) == 0 {
+		return nil, nil
+	}
+	full := map[int64]bool{}
+	for no := range nos {
+		if l := k.byNo[no]; l != nil {
+			full[no] = l.open()
+		}
+	}
+	for r, by := range k.byRoute {
+		for _, l := range by {
+			if was, freed := full[l.no]; freed {
+				routes = append(routes, r)
+				if was {
+					waiting = append(waiting, r)
+				}
+				break
+			}
+		}
+	}
+	return routes, waiting
+}
+
+// setLimits makes limits the ones in force, nil for none. Polls that serve a route of one look again.
+func (c *catalog) setLimits(now *knownLimits) {
+	c.mu.Lock()
+	var concerned []*task.Route
+	before := c.limits.Load()
+	for id, r := range c.byRoute {
+		was := before != nil && len(before.byRoute[id]) > 0
+		if now != nil {
+			if by := now.of(r.Route); len(by) > 0 {
+				now.byRoute[id] = by
+				was = true
+			}
+		}
+		if was {
+			concerned = append(concerned, r.Route)
+		}
+	}
+	c.limits.Store(now)
+	c.mu.Unlock()
+	if len(concerned) > 0 {
+		c.widened(concerned)
+	}
+}
+
+// noteLimited finds the limits of new routes. The caller holds mu.
+func (c *catalog) noteLimited(fresh []*task.Route) {
+	before := c.limits.Load()
+	if before == nil {
+		return
+	}
+	now := *before
+	now.byRoute = maps.Clone(before.byRoute)
+	for _, r := range fresh {
+		if by := before.of(r); len(by) > 0 {
+			now.byRoute[r.ID] = by
+		}
+	}
+	c.limits.Store(&now)
+}
+
+// dropLimited forgets routes that the catalog no longer has. The caller holds mu.
+func (c *catalog) dropLimited(gone []*task.Route) {
+	before := c.limits.Load()
+	if before == nil {
+		return
+	}
+	now := *before
+	now.byRoute = maps.Clone(before.byRoute)
+	for _, r := range gone {
+		delete(now.byRoute, r.ID)
+	}
+	c.limits.Store(&now)
+}

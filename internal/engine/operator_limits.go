@@ -1,0 +1,327 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/limit"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// An operator limits how many steps of a handler or a route run at once, or begin in a time. See limits_claim.go for
+// how a limit takes effect.
+
+const (
+	// maxOperatorLimits bounds the limits in force: every process has all of them in memory.
+	maxOperatorLimits = 1000
+	// maxLimitsKept bounds the limits that a process reads, with those that have ended.
+	maxLimitsKept = 2 * maxOperatorLimits
+	// limitsNote is the key of the note that changes with every change of a limit.
+	limitsNote = "limits_version"
+)
+
+// LimitRequest is an operator's request for a limit.
+type LimitRequest struct {
+	Target  task.PauseTarget
+	Permits int
+	Rate    limit.Rate
+	Actor   string
+	Reason  string
+}
+
+// actLimit is the data of acts on limits.
+type actLimit struct {
+	Kind         task.PauseKind `json:"kind"`
+	Name         string         `json:"name"`
+	Capabilities []string       `json:"capabilities,omitempty"`
+	Concurrency  int            `json:"concurrency,omitempty"`
+	Rate         string         `json:"rate,omitempty"`
+}
+
+// SetLimit limits the steps of a handler or a route from now on. The target need not exist: a limit covers what comes
+// into being later too. A limit of what is limited changes it. Work that runs goes on, and counts. The act is stored
+// with it. SetLimit reports whether the target had no limit before.
+//
+// Other processes follow when they learn of it: see RefreshLimits. Until then they may begin steps of a target that had
+// no limit; a change of a limit counts for all of them at once.
+//
+// Invalid: every problem with its field. Exhausted: there are maxOperatorLimits already.
+func (e *Engine) SetLimit(ctx context.Context, r LimitRequest) (l *task.OperatorLimit, created bool, err error) {
+	l = &task.OperatorLimit{PauseTarget: r.Target, Permits: r.Permits, Rate: r.Rate}
+	if problems := append(l.Faults(), renamed(CheckActor(r.Actor, r.Reason), "/actor", "/set_by")...); len(problems) > 0 {
+		return nil, false, refusal("no limit was set", problems)
+	}
+	all, err := e.limitStore.OperatorLimits(ctx, maxOperatorLimits)
+	if err != nil {
+		return nil, false, fmt.Errorf("count limits: %w", err)
+	}
+	routes, err := e.coveredRoutes(ctx, r.Target)
+	if err != nil {
+		return nil, false, err
+	}
+	err = e.changeLimits(ctx, "set_limit", func(u *unit) error {
+		found, err := e.limitStore.LockLimits(u.ctx, u.tx, []int64{r.Target.LimitNo()})
+		if err != nil {
+			return err
+		}
+		l = &task.OperatorLimit{PauseTarget: r.Target, Permits: r.Permits, Rate: r.Rate, Actor: ActorOf(ctx, r.Actor),
+			Reason: r.Reason, At: u.now, ChangedAt: u.now}
+		if created = len(found) == 0 || found[0].EndedAt != 0; !created {
+			l.At, l.Bucket = found[0].At, found[0].Bucket
+		} else if len(all) == maxOperatorLimits && all[maxOperatorLimits-1].EndedAt == 0 {
+			return task.Errorf(task.Exhausted, "%d limits are in force, the most there may be: delete what is not needed, "+
+				"or limit handlers as a whole", maxOperatorLimits)
+		}
+		if err := u.actOnLimit(task.ActSetLimit, l, l.Actor, l.Reason); err != nil {
+			return err
+		}
+		if err := e.limitStore.SaveLimit(u.ctx, u.tx, l); err != nil {
+			return err
+		}
+		if l.Permits == 0 {
+			return e.limitStore.DropPermitsOf(u.ctx, u.tx, l.LimitNo())
+		}
+		return e.limitStore.AdoptPermits(u.ctx, u.tx, l.LimitNo(), routes)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return l, created, nil
+}
+
+// DeleteLimit ends the limit of a target. The act is stored. NotFound: it has none. Invalid: every problem with its
+// field.
+func (e *Engine) DeleteLimit(ctx context.Context, target task.PauseTarget, actor, reason string,
+) (l *task.OperatorLimit, err error) {
+	problems := append(target.Faults(), renamed(CheckActor(actor, reason), "/actor", "/deleted_by")...)
+	if len(problems) > 0 {
+		return nil, refusal("no limit was deleted", problems)
+	}
+	err = e.changeLimits(ctx, "delete_limit", func(u *unit) error {
+		found, err := e.limitStore.LockLimits(u.ctx, u.tx, []int64{target.LimitNo()})
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 || found[0].EndedAt != 0 {
+			return task.Errorf(task.NotFound, "%s has no limit of an operator", target)
+		}
+		l = &found[0]
+		l.EndedAt, l.EndedBy, l.EndReason = u.now, ActorOf(ctx, actor), reason
+		if err := u.actOnLimit(task.ActDeleteLimit, l, l.EndedBy, reason); err != nil {
+			return err
+		}
+		if err := e.limitStore.DropPermitsOf(u.ctx, u.tx, target.LimitNo()); err != nil {
+			return err
+		}
+		return e.limitStore.SaveLimit(u.ctx, u.tx, l)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// actOnLimit records an act on a limit.
+func (u *unit) actOnLimit(kind string, l *task.OperatorLimit, actor, reason string) error {
+	data := actLimit{Kind: l.Kind, Name: l.Name, Capabilities: task.SplitCapabilities(l.Capabilities), Concurrency: l.Permits}
+	if !l.Rate.Zero() {
+		data.Rate = l.Rate.String()
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("encode act: %w", err)
+	}
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, Kind: kind, Actor: actor,
+		Reason: cmp.Or(reason, NoReason), Namespace: l.Namespace, Data: text})
+	return nil
+}
+
+// changeLimits changes limits in one transaction, and makes this process and the others follow.
+func (e *Engine) changeLimits(ctx context.Context, verb string, change func(u *unit) error) error {
+	err := e.write(ctx, verb, func(u *unit) error {
+		if err := change(u); err != nil {
+			return err
+		}
+		// no two changes leave the same text
+		return e.noteStore.Note(u.ctx, u.tx, limitsNote, strconv.FormatUint(rand.Uint64(), 36))
+	})
+	if err != nil {
+		return err
+	}
+	e.publish(PeerEvents{Limits: true})
+	// The limit is stored; if it cannot be read now, the loop of package upkeep tries again.
+	_ = e.RefreshLimits(context.WithoutCancel(ctx))
+	// The same goes for leases that only the dispatcher has.
+	_ = e.AdoptLeases(context.WithoutCancel(ctx))
+	return nil
+}
+
+// coveredRoutes returns the numbers of the stored routes that a target covers.
+func (e *Engine) coveredRoutes(ctx context.Context, target task.PauseTarget) (covered []int64, err error) {
+	routes, err := e.store.Routes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for routes: %w", err)
+	}
+	for _, r := range routes {
+		if of := targetsOf(r); slices.Contains(of[1:], target) {
+			covered = append(covered, r.ID)
+		}
+	}
+	return covered, nil
+}
+
+// RefreshLimits reads the limits of operators if they have changed. Package upkeep calls it at an interval, and an
+// event of another process does. A process that misses the event follows a change within settings.Config.PollInterval.
+func (e *Engine) RefreshLimits(ctx context.Context) error {
+	l := &e.limits
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	version, err := e.noteStore.FindNote(ctx, limitsNote)
+	if err != nil {
+		return fmt.Errorf("look for limits: %w", err)
+	}
+	if l.read && l.version == version {
+		return nil
+	}
+	rows, err := e.limitStore.OperatorLimits(ctx, maxLimitsKept)
+	if err != nil {
+		return fmt.Errorf("read limits: %w", err)
+	}
+	l.rows, l.version, l.read = rows, version, true
+	e.catalog.setLimits(limitsOf(rows))
+	return nil
+}
+
+// OperatorLimitView is a limit of an operator with its state.
+type OperatorLimitView struct {
+	task.OperatorLimit
+	Held   int          // permits in use
+	NextAt task.Instant // when the rate lets the next step begin; 0: at once
+}
+
+// Exhausted reports whether the limit lets no step begin.
+func (v *OperatorLimitView) Exhausted() bool {
+	return v.Permits > 0 && v.Held >= v.Permits || v.NextAt != 0
+}
+
+// OperatorLimitFilter selects limits. Zero fields do not restrict.
+type OperatorLimitFilter struct {
+	Kind       task.PauseKind
+	Name       string // the handler
+	Namespaces []string
+	After      task.PauseTarget // exclusive
+	Limit      int
+}
+
+// OperatorLimits returns the limits in force, in the order of their targets, and whether there are more. Those that the
+// request's key does not reach are left out. Invalid: a limit outside of 1 to Limits.PageItems.
+func (e *Engine) OperatorLimits(ctx context.Context, f OperatorLimitFilter) ([]OperatorLimitView, bool, error) {
+	if err := e.checkPage(f.Limit, 0); err != nil {
+		return nil, false, err
+	}
+	rows, err := e.limitStore.OperatorLimits(ctx, maxLimitsKept)
+	if err != nil {
+		return nil, false, fmt.Errorf("read limits: %w", err)
+	}
+	key, pass := access.From(ctx), passing(f.Namespaces)
+	rows = slices.DeleteFunc(rows, func(l task.OperatorLimit) bool {
+		return l.EndedAt != 0 || !pass(l.Namespace) || !key.Reaches(l.Namespace) || f.Kind != "" && l.Kind != f.Kind ||
+			f.Name != "" && l.Name != f.Name || l.Compare(f.After) <= 0
+	})
+	slices.SortFunc(rows, func(a, b task.OperatorLimit) int { return a.Compare(b.PauseTarget) })
+	views, err := e.viewLimits(ctx, rows[:min(f.Limit, len(rows))])
+	return views, len(rows) > f.Limit, err
+}
+
+// limitsNow reads the limits in force with these numbers.
+func (e *Engine) limitsNow(ctx context.Context, nos []int64) ([]OperatorLimitView, error) {
+	rows, err := e.limitStore.FindLimits(ctx, nos)
+	if err != nil {
+		return nil, fmt.Errorf("read limits: %w", err)
+	}
+	return e.viewLimits(ctx, slices.DeleteFunc(rows, func(l task.OperatorLimit) bool { return l.EndedAt != 0 }))
+}
+
+// viewLimits adds their state to limits.
+func (e *Engine) viewLimits(ctx context.Context, rows []task.OperatorLimit) ([]OperatorLimitView, error) {
+	nos := make([]int64, len(rows))
+	for i := range rows {
+		nos[i] = rows[i].LimitNo()
+	}
+	held, err := e.limitStore.HeldPermits(ctx, nos)
+	if err != nil {
+		return nil, fmt.Errorf("count permits: %w", err)
+	}
+	views, now := make([]OperatorLimitView, len(rows)), e.instant()
+	for i, l := range rows {
+		views[i] = OperatorLimitView{OperatorLimit: l, Held: held[nos[i]]}
+		if l.Rate.Zero() {
+			continue
+		}
+		if next := nextPass(&l, now); next > now {
+			views[i].NextAt = next
+		}
+	}
+	return views, nil
+}
+
+// nextPass returns when the rate of a limit lets the next step begin.
+func nextPass(l *task.OperatorLimit, now task.Instant) task.Instant {
+	return task.Instant((l.Rate.Next(l.Bucket, nanos(now)) + 999) / 1000)
+}
+
+// LimitedBy returns the limit of an operator that lets no step of a route begin now, and tasks that hold its permits,
+// up to HoldersShown; nil if there is none.
+func (e *Engine) LimitedBy(ctx context.Context, r *task.Route) (*OperatorLimitView, []task.ID, error) {
+	by := e.catalog.limitsOn(r.ID)
+	if len(by) == 0 {
+		return nil, nil, nil
+	}
+	nos := make([]int64, len(by))
+	for i, l := range by {
+		nos[i] = l.no
+	}
+	views, err := e.limitsNow(ctx, nos)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range views {
+		if v := &views[i]; v.Exhausted() {
+			holders, err := e.gateReads.Holders(ctx, v.LimitNo(), HoldersShown)
+			return v, holders, err
+		}
+	}
+	return nil, nil, nil
+}
+
+// heldBack is heldUntil for thresholds of states: the time that a step waits on a route under a limit does not count
+// either.
+func (e *Engine) heldBack() task.HeldUntil {
+	paused, k := e.heldUntil(), e.catalog.limits.Load()
+	if k == nil {
+		return paused
+	}
+	return func(s *task.Step) (since task.Instant) {
+		if paused != nil {
+			since = paused(s)
+		}
+		switch limited := len(k.byRoute[s.RouteID]) > 0; {
+		case s.Queue == task.NoQueue:
+		case limited && s.State == task.StepEnqueued:
+			return task.Endless
+		case limited && s.State.Leased():
+			since = max(since, s.AssignedAt, s.StartedAt)
+		default:
+			if r := e.catalog.routeByID(s.RouteID); r != nil {
+				since = max(since, k.endedSince(r))
+			}
+		}
+		return since
+	}
+}
