@@ -8,5 +8,11 @@
 //		Reason: "the bank is down",
 //	})
 //
-// A pause loses nothing: running work goes on, submissions are accepted, and their steps wait.
+// A pause loses nothing: running work goes on, submissions are accepted, and their steps wait. Operators also limit how
+// many steps of a handler or a route run at once, or begin in a time:
+//
+//	_, err := flow.Of(client).SetLimit(ctx, flow.LimitRequest{
+//		LimitTarget: flow.LimitTarget{Kind: flow.Handler, Handler: "mail"},
+//		Concurrency: 5, Reason: "the server is slow",
+//	})
 package flow

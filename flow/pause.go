@@ -83,6 +83,15 @@ type Backend interface {
 	ResumePaused(ctx context.Context, req ResumePausedRequest) (*Pause, error)
 	// Pauses returns a page of the pauses in force.
 	Pauses(ctx context.Context, filter PauseFilter) (*PausePage, error)
+
+	// SetLimit limits how many steps of a target run at once, or begin in a time, on all nodes. The target need not
+	// exist yet. A limit of what is limited changes it. Running work goes on, and counts. Other nodes follow at once,
+	// and within their poll interval if a message is lost.
+	SetLimit(ctx context.Context, req LimitRequest) (*Limit, error)
+	// DeleteLimit ends the limit of a target. CodeNotFound: it has none.
+	DeleteLimit(ctx context.Context, req DeleteLimitRequest) (*Limit, error)
+	// Limits returns a page of the limits of operators in force.
+	Limits(ctx context.Context, filter LimitFilter) (*LimitPage, error)
 }
 
 // Of returns the Backend of a client: that of the server to which the client is connected, or that of the client's own

@@ -9,10 +9,12 @@ import (
 	"github.com/taskerhq/tasker/internal/node"
 )
 
-// flowOf has the bases of pauses and schedules. No worker serves what they name.
+// flowOf has the bases of pauses, limits and schedules. No worker serves what they name.
 var flowOf = map[string]base{
 	"post /v1/pauses":        {"", `{"kind":"handler","handler":"idle","reason":"x","paused_by":"ann"}`},
 	"post /v1/pauses/resume": {"", `{"kind":"handler","handler":"idle","reason":"x","resumed_by":"ann"}`},
+	"post /v1/limits":        {"", `{"kind":"handler","handler":"idle","concurrency":5,"reason":"x","set_by":"ann"}`},
+	"post /v1/limits/delete": {"", `{"kind":"handler","handler":"idle","reason":"x","deleted_by":"ann"}`},
 	"post /v1/schedules":     {"", `{"name":"t","cron":"@daily","task_type":"idle"}`},
 	"post /v1/schedules/{namespace}/{name}/backfill": {"",
 		`{"from":"2026-01-01T00:00:00Z","until":"2026-01-03T00:00:00Z","overlap":"allow"}`},
@@ -23,12 +25,14 @@ var flowOf = map[string]base{
 
 func init() { maps.Copy(baseOf, flowOf) }
 
-// prepareFlow makes a pause and a schedule; for a path that resumes the schedule, it is paused.
+// prepareFlow makes a pause, a limit and a schedule; for a path that resumes the schedule, it is paused.
 func (h *attacker) prepareFlow() {
 	h.t.Helper()
 	switch {
 	case h.path == "/v1/pauses/resume":
 		h.made("/v1/pauses", flowOf["post /v1/pauses"].body, nil)
+	case h.path == "/v1/limits/delete":
+		h.made("/v1/limits", flowOf["post /v1/limits"].body, nil)
 	case strings.HasPrefix(h.path, "/v1/schedules/"):
 		h.made("/v1/schedules", flowOf["post /v1/schedules"].body, nil)
 		if strings.HasSuffix(h.path, "/resume") {

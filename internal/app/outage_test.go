@@ -94,6 +94,7 @@ func (n *node) send(t *testing.T, method, path, body string) (*http.Response, st
 func (n *node) operations(t *testing.T) map[string][2]string {
 	t.Helper()
 	n.send(t, http.MethodPost, "/v1/pauses", `{"kind":"namespace","namespace":"shop","reason":"r","paused_by":"ann"}`)
+	n.send(t, http.MethodPost, "/v1/limits", `{"kind":"handler","namespace":"shop","handler":"mail","concurrency":3}`)
 	for _, name := range []string{"nightly", "paused", "old"} {
 		n.send(t, http.MethodPost, "/v1/schedules", `{"name":"`+name+`","cron":"@daily","task_type":"t"}`)
 	}
@@ -227,6 +228,9 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 			`{"current_tasks":["` + receipt.TaskUUID.String() + `"]}`},
 		"GET /v1/pauses":                               {"/v1/pauses", ""},
 		"POST /v1/pauses":                              {"/v1/pauses", `{"kind":"handler","handler":"none","reason":"down","paused_by":"ann"}`},
+		"GET /v1/limits":                               {"/v1/limits", ""},
+		"POST /v1/limits":                              {"/v1/limits", `{"kind":"handler","handler":"none","concurrency":3}`},
+		"POST /v1/limits/delete":                       {"/v1/limits/delete", `{"kind":"handler","namespace":"shop","handler":"mail"}`},
 		"POST /v1/pauses/resume":                       {"/v1/pauses/resume", `{"kind":"namespace","namespace":"shop"}`},
 		"GET /v1/schedules":                            {"/v1/schedules", ""},
 		"POST /v1/schedules":                           {"/v1/schedules", `{"name":"new","cron":"@daily","task_type":"t"}`},

@@ -12,6 +12,20 @@ import (
 // which had not heard of it, has begun them.
 const adoptedFor = clockSlack / 60
 
+// KeepLimits adopts leases, and deletes up to limit limits of operators that ended long ago.
+func (e *Engine) KeepLimits(ctx context.Context, limit int) error {
+	e.limits.mu.Lock()
+	rows, old := e.limits.rows, e.instant().Add(-pauseKept)
+	e.limits.mu.Unlock()
+	if !slices.ContainsFunc(rows, func(l task.OperatorLimit) bool { return l.EndedAt != 0 && l.EndedAt < old }) {
+		return e.AdoptLeases(ctx)
+	}
+	return e.changeLimits(ctx, "drop_limits", func(u *unit) error {
+		_, err := e.limitStore.DropLimits(u.ctx, u.tx, u.now.Add(-pauseKept), limit)
+		return err
+	})
+}
+
 // AdoptLeases gives permits to steps that run without one under limits that were changed a moment ago. It changes
 // nothing else: the steps go on, and count.
 func (e *Engine) AdoptLeases(ctx context.Context) error {

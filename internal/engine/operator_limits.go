@@ -239,6 +239,15 @@ func (e *Engine) OperatorLimits(ctx context.Context, f OperatorLimitFilter) ([]O
 	return views, len(rows) > f.Limit, err
 }
 
+// ViewLimit adds its state to a limit.
+func (e *Engine) ViewLimit(ctx context.Context, l *task.OperatorLimit) (*OperatorLimitView, error) {
+	views, err := e.viewLimits(ctx, []task.OperatorLimit{*l})
+	if err != nil {
+		return nil, err
+	}
+	return &views[0], nil
+}
+
 // limitsNow reads the limits in force with these numbers.
 func (e *Engine) limitsNow(ctx context.Context, nos []int64) ([]OperatorLimitView, error) {
 	rows, err := e.limitStore.FindLimits(ctx, nos)

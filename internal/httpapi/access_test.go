@@ -34,6 +34,7 @@ var needs = map[string]string{
 	"register-worker":    "work", "list-workers": "read", "poll": "work", "start": "work", "progress": "work",
 	"result": "work", "heartbeat": "work", "drain": "work operate", "get-worker": "read", "resume-worker": "operate",
 	"cordon-worker": "operate", "uncordon-worker": "operate",
+	"list-limits": "read", "set-limit": "operate", "delete-limit": "operate",
 	"list-pauses": "read", "pause": "operate", "resume": "operate",
 	"enqueue-task": "submit", "enqueue-tasks": "submit", "get-queue-task": "read", "list-queue-tasks": "read",
 	"cancel-queue-task": "submit operate", "get-queue-stats": "read", "list-routes": "read",

@@ -30,3 +30,29 @@ func (f *fake) Pauses(_ context.Context, filter flow.PauseFilter) (*flow.PausePa
 		Until: &noon, Target: flow.Target{Kind: flow.Route, Namespace: "default", Handler: "charge",
 			Capabilities: []string{"gpu"}}}}}, nil
 }
+
+// SetLimit makes the fake a flow.Backend.
+func (f *fake) SetLimit(_ context.Context, req flow.LimitRequest) (*flow.Limit, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	return &flow.Limit{LimitTarget: req.LimitTarget, Concurrency: req.Concurrency, Rate: req.Rate, SetAt: noon,
+		ChangedAt: noon, SetBy: req.SetBy, Reason: req.Reason, Created: req.Reason != "again"}, nil
+}
+
+func (f *fake) DeleteLimit(_ context.Context, req flow.DeleteLimitRequest) (*flow.Limit, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	return &flow.Limit{LimitTarget: req.LimitTarget, SetAt: noon, SetBy: "ann", DeletedAt: &noon}, nil
+}
+
+func (f *fake) Limits(_ context.Context, filter flow.LimitFilter) (*flow.LimitPage, error) {
+	if err := f.note(filter); err != nil || filter.Cursor == "end" {
+		return &flow.LimitPage{}, err
+	}
+	return &flow.LimitPage{NextCursor: "end", Limits: []flow.Limit{{SetAt: noon, ChangedAt: noon, SetBy: "ann",
+		Concurrency: 5, Running: 3, Rate: &flow.Rate{Limit: 10, Period: 1, Burst: 20}, NextAt: &noon,
+		LimitTarget: flow.LimitTarget{Kind: flow.Route, Namespace: "default", Handler: "charge",
+			Capabilities: []string{"gpu"}}}}}, nil
+}

@@ -312,6 +312,9 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 		}
 		return why + ".", "Start a worker for " + where + "; it then gets the step at once.", nil
 	}
+	if why, next, err := x.limited(ctx, s, route); err != nil || why != "" {
+		return why, next, err
+	}
 	place, err := x.b.engine.QueuePlace(ctx, s)
 	if err != nil {
 		return "", "", ToError(err)

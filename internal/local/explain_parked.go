@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/wording"
 )
@@ -34,7 +33,7 @@ func (x *explainer) parked(ctx context.Context, s *task.Step) (why, next string,
 		before = ", with " + wording.Count(wait.Before, "step") + " before it"
 	}
 	if wait.Permits > 0 {
-		return why + fmt.Sprintf(": %d of %s in use%s%s.", wait.Held, wording.Count(wait.Permits, "permit"), holders(wait),
+		return why + fmt.Sprintf(": %d of %s in use%s%s.", wait.Held, wording.Count(wait.Permits, "permit"), holdersOf(wait.Held, wait.Holders),
 			before), "It passes automatically when a permit is free and it is first.", nil
 	}
 	why += fmt.Sprintf(" (%s)%s", wait.Rate, before)
@@ -44,17 +43,17 @@ func (x *explainer) parked(ctx context.Context, s *task.Step) (why, next string,
 	return why + ".", "It passes automatically when the rate allows it.", nil
 }
 
-// holders names tasks that hold the permits.
-func holders(w *engine.GateWait) string {
-	if len(w.Holders) == 0 {
+// holdersOf names tasks that hold permits, as a part of a sentence.
+func holdersOf(held int, holders []task.ID) string {
+	if len(holders) == 0 {
 		return ""
 	}
-	names := make([]string, len(w.Holders))
-	for i, id := range w.Holders {
+	names := make([]string, len(holders))
+	for i, id := range holders {
 		names[i] = toUUID(id).String()
 	}
 	s := ", by task " + strings.Join(names, " and task ")
-	if w.Held > len(names) {
+	if held > len(names) {
 		s += " and others"
 	}
 	return s

@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -14,7 +15,7 @@ func (u *Upkeep) limits() Loop {
 // gateCheckInterval is the time between two checks of permits and gates.
 const gateCheckInterval = 10 * time.Second
 
-// permits compares permits with the steps that hold them.
+// permits compares permits with the steps that hold them, and gives permits to steps that run without one.
 func (u *Upkeep) permits() Loop {
 	return Loop{Name: "permits", Every: gateCheckInterval, Polite: true,
 		Once: func(ctx context.Context) (int, bool, error) {
@@ -22,6 +23,6 @@ func (u *Upkeep) permits() Loop {
 			if found.Stray > 0 {
 				u.log.Warn("permits of steps that had ended were freed", "permits", found.Stray)
 			}
-			return found.Stray + found.Stalled, more, err
+			return found.Stray + found.Stalled, more, errors.Join(err, u.engine.KeepLimits(ctx, batch))
 		}}
 }

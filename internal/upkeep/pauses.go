@@ -1,11 +1,16 @@
 package upkeep
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
-// pauses follows the pauses of other processes, and those that end by themselves. Every process does this for itself.
+// pauses follows the pauses and limits of other processes, and those that end by themselves. Every process does this for itself.
 func (u *Upkeep) pauses() Loop {
 	return Loop{Name: "pauses", Every: u.engine.Config().UpkeepInterval, Everywhere: true, ReadsOnly: true,
-		Once: func(ctx context.Context) (int, bool, error) { return 0, false, u.engine.RefreshPauses(ctx) }}
+		Once: func(ctx context.Context) (int, bool, error) {
+			return 0, false, errors.Join(u.engine.RefreshPauses(ctx), u.engine.RefreshLimits(ctx))
+		}}
 }
 
 // pauseReleases gives back what pauses of templates have parked.

@@ -11,7 +11,8 @@ import (
 // family are the handlers of the family.
 type family struct{ backend flow.Backend }
 
-// Routes adds the routes of the family to an API. Pauses have no identifiers: a target has one or none.
+// Routes adds the routes of the family to an API. Pauses and limits have no identifiers: a target has
+// one or none.
 func Routes(api *endpoint.API, backend flow.Backend) {
 	get, post := endpoint.Get, endpoint.Post
 	may := func(p ...access.Permission) []access.Permission { return p }
@@ -21,6 +22,12 @@ func Routes(api *endpoint.API, backend flow.Backend) {
 	endpoint.Add(api, post("/v1/pauses", "pause", "Pause a route, a handler, a template or a namespace", operating,
 		endpoint.Creates|endpoint.Limited), f.pause)
 	endpoint.Add(api, post("/v1/pauses/resume", "resume", "Resume what is paused", operating, endpoint.Finds), f.resume)
+	endpoint.Add(api, get("/v1/limits", "list-limits", "List the limits of operators on handlers and routes", read, 0),
+		f.limits)
+	endpoint.Add(api, post("/v1/limits", "set-limit", "Limit how many steps of a handler or a route run at once, or begin "+
+		"in a time", operating, endpoint.Creates|endpoint.Limited), f.setLimit)
+	endpoint.Add(api, post("/v1/limits/delete", "delete-limit", "Delete the limit of a handler or a route", operating,
+		endpoint.Finds), f.deleteLimit)
 }
 
 // pausesQuery is a flow.PauseFilter as a query.

@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Database, without ...strin
 		{"Keys", keyCases()},
 		{"Ordering", orderingCases()},
 		{"Gates", gateCases()},
+		{"OperatorLimits", operatorLimitCases()},
 		{"Unique", uniqueCases()},
 		{"Sessions", sessionCases()},
 		{"Pauses", pauseCases()},
