@@ -36,7 +36,7 @@ type limitTarget struct {
 
 // flags adds the flags to a command.
 func (t *limitTarget) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&t.route, "route", false, "only the steps that need exactly the capabilities of --capability, or none")
+	cmd.Flags().BoolVar(&t.route, "route", false, "only steps that need exactly the capabilities of --capability, or none")
 	cmd.Flags().StringSliceVar(&t.capabilities, "capability", nil, "capability of the route; repeatable")
 }
 

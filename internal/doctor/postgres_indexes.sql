@@ -60,6 +60,7 @@ CREATE UNIQUE INDEX tasker_limit_signals_pkey ON tasker_limit_signals USING btre
 CREATE UNIQUE INDEX tasker_meta_pkey ON tasker_meta USING btree (key)
 CREATE UNIQUE INDEX tasker_migration_checksums_pkey ON tasker_migration_checksums USING btree (version)
 CREATE UNIQUE INDEX tasker_migrations_pkey ON tasker_migrations USING btree (id)
+CREATE UNIQUE INDEX tasker_operator_limits_pkey ON tasker_operator_limits USING btree (no)
 CREATE UNIQUE INDEX tasker_ordering_heads_by_task ON tasker_ordering_heads USING btree (task_id)
 CREATE UNIQUE INDEX tasker_ordering_heads_pkey ON tasker_ordering_heads USING btree (namespace, key)
 CREATE INDEX tasker_ordering_waits_by_key ON tasker_ordering_waits USING btree (namespace, key, place, task_id)

@@ -111,6 +111,7 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, p *poller, version in
 func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admission, wait bool,
 	timeout func() <-chan time.Time,
 ) ([]Lease, bool, error) {
+	looked := e.instant()
 	leases, err := e.claim(ctx, p, wait)
 	if err != nil || len(leases) > 0 || !wait || ctx.Err() != nil {
 		p.countClaimed(leases)
@@ -120,7 +121,7 @@ func (e *Engine) round(ctx context.Context, p *poller, version int64, adm admiss
 	if !e.waiters.await(p, version) {
 		return nil, false, nil
 	}
-	if at := e.catalog.passableAt(p.routes); at != 0 && (adm.until == 0 || at < adm.until) {
+	if at := e.catalog.passableAt(p.routes, looked); at != 0 && (adm.until == 0 || at < adm.until) {
 		adm.until = at
 	}
 	over := e.await(ctx, p, timeout(), e.until(adm))
@@ -261,11 +262,10 @@ func (e *Engine) claimStored(calls []*poller) ([][]Lease, error) {
 	var limits *claimLimits
 	err := e.write(context.Background(), "claim", func(u *unit) error {
 		clear(out)
-		parked := 0
-		limits = u.limitClaims(groups)
-		u.limits = limits
+		limits = limitClaims(u, groups)
+		c := claiming{limits: limits}
 		for _, g := range groups {
-			if err := u.claim(g, out, &parked); err != nil {
+			if err := u.claim(g, out, &c); err != nil {
 				return err
 			}
 		}
@@ -311,43 +311,48 @@ const (
 	maxParkingRounds = 20
 )
 
+// claiming is what the claims of one transaction share.
+type claiming struct {
+	limits *claimLimits
+	parked int // steps of paused templates that were parked
+}
+
 // claim distributes ready steps to pollers of the same routes: to the first up to its capacity, then to the next.
-// parked counts the steps that the transaction has parked.
-func (u *unit) claim(slots []slot, out [][]Lease, parked *int) error {
+func (u *unit) claim(slots []slot, out [][]Lease, c *claiming) error {
 	for _, s := range slots {
 		s.onlyParked = false
 	}
 	routes := slots[0].routes
 	for n := 0; len(slots) > 0; n++ {
-		if routes = u.limits.open(routes); len(routes) == 0 {
+		if routes = c.limits.open(routes); len(routes) == 0 {
 			return nil
 		}
 		want := 0
 		for _, s := range slots {
 			want = min(want+s.capacity-len(out[s.at]), maxReady)
 		}
-		want = u.limits.look(routes, want, n)
+		want = c.limits.look(routes, want, n)
 		works, err := u.tx.Ready(u.ctx, routes, want)
 		if err != nil || len(works) == 0 {
 			return err
 		}
-		passed, err := u.limits.pass(u.rows.intern(works))
+		passed, err := c.limits.pass(u.rows.intern(works))
 		if err != nil {
 			return err
 		}
 		if slots, err = u.deal(passed, slots, out); err != nil {
 			return err
 		}
-		u.limits.done(passed)
+		c.limits.done(passed)
 		if len(works) < want {
 			return nil
 		}
 		for _, w := range works {
 			if w.Step.Parked() {
-				*parked++
+				c.parked++
 			}
 		}
-		if *parked >= maxParked {
+		if c.parked >= maxParked {
 			for _, s := range slots {
 				s.onlyParked = true
 			}

@@ -155,7 +155,7 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 	var surplus []Hold
 	err := g.e.write(context.Background(), "claim", func(u *unit) error {
 		surplus = nil
-		limits = u.limitHolds(of)
+		limits = limitHolds(u, of)
 		u.leases.holds = of
 		works, err := u.rows.load(ids)
 		if err != nil {

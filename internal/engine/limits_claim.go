@@ -36,7 +36,7 @@ func (r *limitRoom) lets() bool {
 }
 
 // limitClaims returns the limits for a transaction that serves pollers.
-func (u *unit) limitClaims(groups [][]slot) *claimLimits {
+func limitClaims(u *unit, groups [][]slot) *claimLimits {
 	k := u.e.catalog.limits.Load()
 	if k == nil {
 		return nil
@@ -49,7 +49,7 @@ func (u *unit) limitClaims(groups [][]slot) *claimLimits {
 }
 
 // limitHolds is limitClaims for steps that the dispatcher has handed out.
-func (u *unit) limitHolds(of map[task.ID]Hold) *claimLimits {
+func limitHolds(u *unit, of map[task.ID]Hold) *claimLimits {
 	k := u.e.catalog.limits.Load()
 	if k == nil {
 		return nil

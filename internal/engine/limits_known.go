@@ -131,15 +131,16 @@ func withoutRoutes(routes, some []int64) []int64 {
 	return slices.DeleteFunc(slices.Clone(routes), func(r int64) bool { return slices.Contains(some, r) })
 }
 
-// passableAt returns when a poll of the routes, which are sorted, has to look at a full limit again; 0: none is full.
-func (c *catalog) passableAt(routes []int64) (at task.Instant) {
+// passableAt returns when a poll that has looked at the routes, which are sorted, has to look at a full limit again; 0:
+// none was full then.
+func (c *catalog) passableAt(routes []int64, looked task.Instant) (at task.Instant) {
 	k := c.limits.Load()
 	if k == nil {
 		return 0
 	}
 	k.limited(routes, func(_ int64, by []*knownLimit) {
 		for _, l := range by {
-			if until := task.Instant(l.until.Load()); until != 0 && (at == 0 || until < at) {
+			if until := task.Instant(l.until.Load()); until > looked && (at == 0 || until < at) {
 				at = until
 			}
 		}

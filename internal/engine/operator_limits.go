@@ -78,7 +78,7 @@ func (e *Engine) SetLimit(ctx context.Context, r LimitRequest) (l *task.Operator
 			return task.Errorf(task.Exhausted, "%d limits are in force, the most there may be: delete what is not needed, "+
 				"or limit handlers as a whole", maxOperatorLimits)
 		}
-		if err := u.actOnLimit(task.ActSetLimit, l, l.Actor, l.Reason); err != nil {
+		if err := actOnLimit(u, task.ActSetLimit, l, l.Actor, l.Reason); err != nil {
 			return err
 		}
 		if err := e.limitStore.SaveLimit(u.ctx, u.tx, l); err != nil {
@@ -113,7 +113,7 @@ func (e *Engine) DeleteLimit(ctx context.Context, target task.PauseTarget, actor
 		}
 		l = &found[0]
 		l.EndedAt, l.EndedBy, l.EndReason = u.now, ActorOf(ctx, actor), reason
-		if err := u.actOnLimit(task.ActDeleteLimit, l, l.EndedBy, reason); err != nil {
+		if err := actOnLimit(u, task.ActDeleteLimit, l, l.EndedBy, reason); err != nil {
 			return err
 		}
 		if err := e.limitStore.DropPermitsOf(u.ctx, u.tx, target.LimitNo()); err != nil {
@@ -128,8 +128,9 @@ func (e *Engine) DeleteLimit(ctx context.Context, target task.PauseTarget, actor
 }
 
 // actOnLimit records an act on a limit.
-func (u *unit) actOnLimit(kind string, l *task.OperatorLimit, actor, reason string) error {
-	data := actLimit{Kind: l.Kind, Name: l.Name, Capabilities: task.SplitCapabilities(l.Capabilities), Concurrency: l.Permits}
+func actOnLimit(u *unit, kind string, l *task.OperatorLimit, actor, reason string) error {
+	data := actLimit{Kind: l.Kind, Name: l.Name, Capabilities: task.SplitCapabilities(l.Capabilities),
+		Concurrency: l.Permits}
 	if !l.Rate.Zero() {
 		data.Rate = l.Rate.String()
 	}

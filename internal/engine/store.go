@@ -24,12 +24,12 @@ type Database interface {
 	OrderingStore() OrderingStore
 	PauseStore() PauseStore
 	GateStore() GateStore
-	OperatorLimitStore() OperatorLimitStore
 	GroupRows() GroupRows
 	ExpiryStore() ExpiryStore
 
-	// What is there once.
+	// What operators limit, and what is there once.
 
+	OperatorLimitStore() OperatorLimitStore
 	UniqueStore() UniqueStore
 }
 

@@ -31,7 +31,6 @@ type unit struct {
 	cases    caseChanges      // unit_cases.go: cases that open, recur, change or recover
 	turns    turns            // ordering.go: tasks that wait for their turn, and those that pass it on
 	ready    readySteps       // handoff.go: steps that became ready, and the polls that receive them
-	limits   *claimLimits     // limits_claim.go: limits of operators for what it claims; nil: none
 	leases   dispatchedLeases // unit_leases.go: leases and offers of the dispatcher
 	breakers breakerOutcomes  // breaker.go: attempts that count for or against their workers
 	wake     wakeups          // unit_wake.go: waiters to wake after the commit

@@ -33,8 +33,8 @@ func (x *explainer) parked(ctx context.Context, s *task.Step) (why, next string,
 		before = ", with " + wording.Count(wait.Before, "step") + " before it"
 	}
 	if wait.Permits > 0 {
-		return why + fmt.Sprintf(": %d of %s in use%s%s.", wait.Held, wording.Count(wait.Permits, "permit"), holdersOf(wait.Held, wait.Holders),
-			before), "It passes automatically when a permit is free and it is first.", nil
+		return why + fmt.Sprintf(": %d of %s in use%s%s.", wait.Held, wording.Count(wait.Permits, "permit"),
+			holdersOf(wait.Held, wait.Holders), before), "It passes automatically when a permit is free and it is first.", nil
 	}
 	why += fmt.Sprintf(" (%s)%s", wait.Rate, before)
 	if wait.NextAt > x.now {

@@ -11,21 +11,20 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/limit"
 	"github.com/taskerhq/tasker/internal/task"
 )
+
+// maxPeriod is longer than the period of any rate, in seconds.
+const maxPeriod = 1e8
 
 // SetLimit implements flow.Backend.
 func (b *Backend) SetLimit(ctx context.Context, req flow.LimitRequest) (*flow.Limit, error) {
 	r := engine.LimitRequest{Target: limitTarget(req.LimitTarget), Permits: req.Concurrency, Actor: req.SetBy,
 		Reason: req.Reason}
 	if req.Rate != nil {
-		per := max(min(req.Rate.Period, limit.MaxPer.Seconds()+1), 0)
-		r.Rate = limit.Rate{Count: req.Rate.Limit, Per: time.Duration(per * float64(time.Second)).Round(time.Microsecond),
-			Burst: cmp.Or(req.Rate.Burst, req.Rate.Limit)}
-		if r.Rate == (limit.Rate{}) {
-			r.Rate.Count = -1 // a rate of nothing is a fault, not none
-		}
+		per := max(min(req.Rate.Period, maxPeriod), 0)
+		r.Rate.Count, r.Rate.Burst = req.Rate.Limit, cmp.Or(req.Rate.Burst, req.Rate.Limit)
+		r.Rate.Per = max(time.Duration(per*float64(time.Second)).Round(time.Microsecond), 1) // a rate of nothing is a fault
 	}
 	l, created, err := b.engine.SetLimit(ctx, r)
 	if err != nil {

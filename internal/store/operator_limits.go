@@ -108,8 +108,9 @@ func (s SQL) HeldPermits(ctx context.Context, nos []int64) (map[int64]int, error
 // scanOperatorLimit reads operatorLimitColumns.
 func scanOperatorLimit(row Row) (l task.OperatorLimit, err error) {
 	var per, bucket int64
-	err = row.Scan((*Text)((*string)(&l.Kind)), (*Text)(&l.Namespace), (*Text)(&l.Name), (*Text)(&l.Capabilities), &l.Permits,
-		&l.Rate.Count, &per, &l.Rate.Burst, (*Text)(&l.Actor), (*Text)(&l.Reason), (*int64)(&l.At), (*int64)(&l.ChangedAt),
+	err = row.Scan((*Text)((*string)(&l.Kind)), (*Text)(&l.Namespace), (*Text)(&l.Name), (*Text)(&l.Capabilities),
+		&l.Permits, &l.Rate.Count, &per, &l.Rate.Burst, (*Text)(&l.Actor), (*Text)(&l.Reason), (*int64)(&l.At),
+		(*int64)(&l.ChangedAt),
 		(*int64)(&l.EndedAt), (*Text)(&l.EndedBy), (*Text)(&l.EndReason), &bucket)
 	l.Rate.Per, l.Bucket = time.Duration(per)*time.Microsecond, limit.Bucket(bucket)
 	return l, err

@@ -5,7 +5,8 @@ import (
 	"errors"
 )
 
-// pauses follows the pauses and limits of other processes, and those that end by themselves. Every process does this for itself.
+// pauses follows the pauses and limits of other processes, and the pauses that end by themselves. Every process does
+// this for itself.
 func (u *Upkeep) pauses() Loop {
 	return Loop{Name: "pauses", Every: u.engine.Config().UpkeepInterval, Everywhere: true, ReadsOnly: true,
 		Once: func(ctx context.Context) (int, bool, error) {

@@ -11,8 +11,8 @@ import (
 // limit sets a limit of an operator.
 func (in *interpreter) limit(a *args) ([]string, error) {
 	r := engine.LimitRequest{Target: a.target(), Actor: a.text("by"), Reason: a.text("reason")}
-	if err := firstError(a.number("permits", &r.Permits), a.number("rate", &r.Rate.Count), a.number("burst", &r.Rate.Burst),
-		a.duration("per", &r.Rate.Per)); err != nil {
+	if err := firstError(a.number("permits", &r.Permits), a.number("rate", &r.Rate.Count),
+		a.number("burst", &r.Rate.Burst), a.duration("per", &r.Rate.Per)); err != nil {
 		return nil, err
 	}
 	if r.Rate.Burst == 0 {

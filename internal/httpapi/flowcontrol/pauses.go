@@ -24,8 +24,8 @@ func Routes(api *endpoint.API, backend flow.Backend) {
 	endpoint.Add(api, post("/v1/pauses/resume", "resume", "Resume what is paused", operating, endpoint.Finds), f.resume)
 	endpoint.Add(api, get("/v1/limits", "list-limits", "List the limits of operators on handlers and routes", read, 0),
 		f.limits)
-	endpoint.Add(api, post("/v1/limits", "set-limit", "Limit how many steps of a handler or a route run at once, or begin "+
-		"in a time", operating, endpoint.Creates|endpoint.Limited), f.setLimit)
+	endpoint.Add(api, post("/v1/limits", "set-limit", "Limit how many steps of a handler or a route run at once, or "+
+		"begin in a time", operating, endpoint.Creates|endpoint.Limited), f.setLimit)
 	endpoint.Add(api, post("/v1/limits/delete", "delete-limit", "Delete the limit of a handler or a route", operating,
 		endpoint.Finds), f.deleteLimit)
 }

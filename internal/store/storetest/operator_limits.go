@@ -21,7 +21,9 @@ func operatorLimitCases() []testCase {
 // limit stores a limit of an operator and returns it.
 func (f *fixture) limit(l task.OperatorLimit) task.OperatorLimit {
 	f.Helper()
-	f.write(func(ctx context.Context, tx engine.Tx) error { return f.store.OperatorLimitStore().SaveLimit(ctx, tx, &l) })
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.OperatorLimitStore().SaveLimit(ctx, tx, &l)
+	})
 	return l
 }
 
