@@ -162,6 +162,9 @@ var theWork = []broken{
 		check: "orphans", status: doctor.Fail, says: "tasks are of templates that do not exist"},
 	{name: "OrphanedSteps", statements: []string{`DELETE FROM tasker_routes WHERE handler = 'a'`},
 		check: "orphans", status: doctor.Fail, says: "steps are ready on routes that do not exist"},
+	{name: "ForgottenPause", statements: []string{`INSERT INTO tasker_pauses (kind, namespace, name, capabilities, actor,
+  reason, paused_at, until_at, ended_at, ended_by, end_reason) VALUES ('handler', 'default', 'a', '', 'ann', '', 1000000,
+  0, 0, '', '')`}, check: "pauses", status: doctor.Warn, says: `handler "a" in namespace "default" has been paused for`},
 	{name: "CannotLook", statements: []string{`ALTER TABLE tasker_routes RENAME TO elsewhere`}, check: "routes",
 		status: doctor.Warn, says: "could not be looked at"},
 }

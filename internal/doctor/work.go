@@ -43,6 +43,7 @@ func (p *patient) workExams(who string) []exam {
 			do:     "Make sure that " + who + ". If one runs, look for errors in its log.",
 		})},
 		{"routes", p.routes},
+		{"pauses", p.pauses},
 		{"orphans", p.orphans},
 	}
 }
