@@ -4,6 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/taskerhq/tasker"
@@ -79,5 +83,52 @@ func TestParentResult(t *testing.T) {
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) {
 		t.Errorf("%v hides its cause", err)
+	}
+}
+
+// tree is a type with every kind of nesting.
+type tree struct {
+	V int             `json:"v"`
+	L []tree          `json:"l,omitempty"`
+	M map[string]tree `json:"m,omitempty"`
+}
+
+// randomTree returns a tree as JSON has it, with the pointers to its values.
+func randomTree(r *rand.Rand, depth int, at string, values map[string]map[string]any) map[string]any {
+	node := map[string]any{"v": r.IntN(1000), "unknown": []any{"x", map[string]any{"v": "y"}}}
+	values[at+"/v"] = node
+	if depth == 0 {
+		return node
+	}
+	var list []any
+	for i := range r.IntN(4) {
+		list = append(list, randomTree(r, depth-1, fmt.Sprint(at, "/l/", i), values))
+	}
+	members := map[string]any{}
+	for _, key := range []string{"a", "b/c", "~", "é \"x\""}[:r.IntN(5)] {
+		escaped := strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+		members[key] = randomTree(r, depth-1, at+"/m/"+escaped, values)
+	}
+	node["l"], node["m"] = list, members
+	return node
+}
+
+// TestContextPointsAnywhere: in any document, the pointer leads to the one value that does not fit.
+func TestContextPointsAnywhere(t *testing.T) {
+	t.Parallel()
+	wrong := []any{"text", true, 1.5, []any{1}, map[string]any{"v": 1}, map[string]any{}, []any{}}
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		values := map[string]map[string]any{}
+		root := randomTree(r, 3, "/context", values)
+		places := slices.Sorted(maps.Keys(values))
+		place := places[r.IntN(len(places))]
+		values[place]["v"] = wrong[r.IntN(len(wrong))]
+		raw, err := json.MarshalIndent(root, "", strings.Repeat(" ", r.IntN(3)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = tasker.Context[tree](&tasker.Job{Assignment: tasker.Assignment{StepName: "s", Parameters: raw}})
+		failsAt(t, fmt.Sprintf("seed %d in %s", seed, raw), err, place)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -207,6 +208,48 @@ func TestSubmitSQLiteMisused(t *testing.T) {
 	}
 	if _, err := embedded.SubmitConn(t.Context(), nil, remote, ship); tasker.ErrorCode(err) != tasker.CodeInvalid {
 		t.Errorf("the client of a server: %v", err)
+	}
+}
+
+// TestSubmitSQLiteBeside: transactions of the caller, some of which fail, and submissions of others at the same time.
+func TestSubmitSQLiteBeside(t *testing.T) {
+	t.Parallel()
+	s, err := openSubmitter(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "shop.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	const each = 25
+	no := errors.New("no")
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i := range each {
+				var end error
+				if i%5 == 4 {
+					end = no
+				}
+				_, err := s.submit(t.Context(), func() error { return end }, tasker.NewHandlerTask("ship", i))
+				if !errors.Is(err, end) {
+					t.Errorf("with %v: %v", end, err)
+				}
+			}
+		})
+		all.Go(func() {
+			for i := range each {
+				if r, err := s.client.Submit(t.Context(), tasker.NewHandlerTask("other", i)); err != nil || !r.Created {
+					t.Errorf("beside it: %+v, %v", r, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	page, err := s.client.Tasks(t.Context(), tasker.TaskFilter{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, n := s.orders(t), len(page.Tasks); o != 80 || n != 180 {
+		t.Errorf("%d orders and %d tasks, want 80 and 180", o, n)
 	}
 }
 

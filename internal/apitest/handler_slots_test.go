@@ -1,0 +1,89 @@
+package apitest_test
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// TestHandlerSlots: a real server leases a handler with slots of its own no more steps than it has slots, while the
+// other handlers of the worker go on, and another worker gets what is left.
+func TestHandlerSlots(t *testing.T) { onEveryStore(t, testHandlerSlots) }
+
+func testHandlerSlots(t *testing.T, s *server) {
+	release := make(chan struct{})
+	var slow, most atomic.Int64
+	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "w", PollWait: time.Second,
+		Logger: slog.New(slog.DiscardHandler)})
+	w.Handle("slow", func(context.Context, *tasker.Job) (any, error) {
+		for now := slow.Add(1); ; {
+			if high := most.Load(); now <= high || most.CompareAndSwap(high, now) {
+				break
+			}
+		}
+		defer slow.Add(-1)
+		<-release
+		return nil, nil
+	}, tasker.WithConcurrency(2))
+	w.Handle("fast", func(context.Context, *tasker.Job) (any, error) { return nil, nil })
+	ctx, cancel := context.WithCancel(s.ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the worker ended with %v", err)
+		}
+	}()
+
+	tasks := make([]tasker.TaskRequest, 20)
+	for i := range tasks {
+		tasks[i] = tasker.NewHandlerTask("slow", i)
+	}
+	receipts, err := s.SubmitTasks(s.ctx, tasker.SubmitRequest{Tasks: tasks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		fast := s.submit(t, tasker.NewHandlerTask("fast", i)).TaskUUID
+		if err := s.Result(s.ctx, fast, "", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	workers, err := s.Workers(s.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := map[string]int{}
+	for _, info := range workers {
+		held[info.Name] = info.CurrentLoad
+	}
+	if held["w/slow"] > 2 || len(held) != 2 {
+		t.Errorf("leases %v, want at most 2 of the slow handler", held)
+	}
+	s.work(t, map[string]tasker.Handler{"slow": func(context.Context, *tasker.Job) (any, error) { return nil, nil }})
+	done := 0
+	for _, r := range receipts { // all but those that the first worker runs
+		if task, err := s.Task(s.ctx, r.TaskUUID, 500*time.Millisecond); err != nil {
+			t.Fatal(err)
+		} else if task.State == tasker.TaskComplete {
+			done++
+		}
+	}
+	if done < 18 {
+		t.Errorf("another worker ended %d of the 20 slow steps, want the 18 that nobody runs", done)
+	}
+	close(release)
+	for _, r := range receipts {
+		if err := s.Result(s.ctx, r.TaskUUID, "", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if most.Load() > 2 {
+		t.Errorf("%d slow steps ran at once, want 2", most.Load())
+	}
+}
