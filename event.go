@@ -34,6 +34,11 @@ const (
 	EventLetterRetried   EventType = "letter.retried"   // a policy has sent letters back, or could not
 	EventLetterDiscarded EventType = "letter.discarded" // a policy or an operator has discarded letters
 
+	// About outages of routes (package flow). A stream about tasks, or with a filter on name, tag or correlation ID,
+	// leaves them out.
+	EventOutageOpened EventType = "outage.opened"
+	EventOutageClosed EventType = "outage.closed"
+
 	// EventStreamOpen is the first event of a stream that does not resume another. The stream contains every
 	// later event.
 	EventStreamOpen EventType = "stream.open"
@@ -51,7 +56,7 @@ const (
 // depends on Type.
 type Event struct {
 	ID   string    `json:"id" doc:"ID to resume after this event, as Last-Event-ID."`
-	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,replay.state,source.lost,source.found,letter.retrying,letter.retried,letter.discarded,stream.open,stream.gap,stream.alive,stream.end"`
+	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,replay.state,source.lost,source.found,letter.retrying,letter.retried,letter.discarded,outage.opened,outage.closed,stream.open,stream.gap,stream.alive,stream.end"`
 	At   time.Time `json:"at"`
 
 	TaskUUID      *uuid.UUID `json:"task_uuid,omitempty"`
@@ -75,6 +80,7 @@ type Event struct {
 	Replay  *ReplayEvent  `json:"replay,omitempty" doc:"Present in events of replays."`
 	Source  *SourceEvent  `json:"source,omitempty" doc:"Present in events of sources."`
 	Letters *LetterEvent  `json:"letters,omitempty" doc:"Present in events of dead letters."`
+	Outage  *OutageEvent  `json:"outage,omitempty" doc:"Present in events of outages."`
 }
 
 // QueueDepth counts the ready steps that wait for a worker. Counting stops at a bound, so that

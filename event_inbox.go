@@ -1,6 +1,10 @@
 package tasker
 
-import "github.com/google/uuid"
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
 
 // GroupEvent is the group of failures that an event is about.
 type GroupEvent struct {
@@ -61,6 +65,20 @@ type ReplayEvent struct {
 type SourceEvent struct {
 	Name  string `json:"name"`
 	Error string `json:"error,omitempty" doc:"Why it cannot be read; without secrets."`
+}
+
+// OutageEvent is the outage of a route that an event is about.
+type OutageEvent struct {
+	OutageUUID   uuid.UUID `json:"outage_uuid"`
+	Handler      string    `json:"handler"`
+	Capabilities []string  `json:"capabilities,omitempty"`
+	GroupID      string    `json:"group_id" doc:"Group of the inbox to which failures for good with its fingerprint belong."`
+	Title        string    `json:"title,omitempty" doc:"The fingerprint, for people."`
+	Failures     int       `json:"failures" doc:"Failures that opened it."`
+	OpenedAt     time.Time `json:"opened_at"`
+	Probes       int       `json:"probes,omitempty" doc:"Steps that were let through until it was closed."`
+	Spared       int       `json:"spared,omitempty" doc:"Attempts that failed meanwhile and were not charged."`
+	ClosedBy     string    `json:"closed_by,omitempty" doc:"Who closed it; system after a probe that succeeded."`
 }
 
 // LetterEvent is what happened to dead letters of one source and origin in one transaction. There is one event for all

@@ -17,6 +17,8 @@ const (
 	WebhookRedriveHalted   WebhookType = "redrive.halted"
 	WebhookReplayFailed    WebhookType = "replay.failed"
 	WebhookSourceLost      WebhookType = "source.lost"
+	WebhookOutageOpened    WebhookType = "outage.opened"
+	WebhookOutageClosed    WebhookType = "outage.closed"
 	WebhookLetterRetrying  WebhookType = "letter.retrying" // this and the next two only for webhooks that name them
 	WebhookLetterRetried   WebhookType = "letter.retried"
 	WebhookLetterDiscarded WebhookType = "letter.discarded"
@@ -40,6 +42,7 @@ type WebhookData struct {
 	Replay    *tasker.ReplayEvent  `json:"replay,omitempty"`
 	Source    *tasker.SourceEvent  `json:"source,omitempty"`
 	Letters   *tasker.LetterEvent  `json:"letters,omitempty"`
+	Outage    *tasker.OutageEvent  `json:"outage,omitempty"`
 }
 
 // Webhook is a configured receiver of events.

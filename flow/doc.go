@@ -15,4 +15,6 @@
 //		LimitTarget: flow.LimitTarget{Kind: flow.Handler, Handler: "mail"},
 //		Concurrency: 5, Reason: "the server is slow",
 //	})
+//
+// An outage holds a route back because so much fails there: Outages lists them, CloseOutage closes one.
 package flow

@@ -92,6 +92,8 @@ type Backend interface {
 	DeleteLimit(ctx context.Context, req DeleteLimitRequest) (*Limit, error)
 	// Limits returns a page of the limits of operators in force.
 	Limits(ctx context.Context, filter LimitFilter) (*LimitPage, error)
+
+	Outages
 }
 
 // Of returns the Backend of a client: that of the server to which the client is connected, or that of the client's own

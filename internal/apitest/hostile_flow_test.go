@@ -11,11 +11,12 @@ import (
 
 // flowOf has the bases of pauses, limits and schedules. No worker serves what they name.
 var flowOf = map[string]base{
-	"post /v1/pauses":        {"", `{"kind":"handler","handler":"idle","reason":"x","paused_by":"ann"}`},
-	"post /v1/pauses/resume": {"", `{"kind":"handler","handler":"idle","reason":"x","resumed_by":"ann"}`},
-	"post /v1/limits":        {"", `{"kind":"handler","handler":"idle","concurrency":5,"reason":"x","set_by":"ann"}`},
-	"post /v1/limits/delete": {"", `{"kind":"handler","handler":"idle","reason":"x","deleted_by":"ann"}`},
-	"post /v1/schedules":     {"", `{"name":"t","cron":"@daily","task_type":"idle"}`},
+	"post /v1/pauses":                      {"", `{"kind":"handler","handler":"idle","reason":"x","paused_by":"ann"}`},
+	"post /v1/pauses/resume":               {"", `{"kind":"handler","handler":"idle","reason":"x","resumed_by":"ann"}`},
+	"post /v1/limits":                      {"", `{"kind":"handler","handler":"idle","concurrency":5,"reason":"x","set_by":"ann"}`},
+	"post /v1/limits/delete":               {"", `{"kind":"handler","handler":"idle","reason":"x","deleted_by":"ann"}`},
+	"post /v1/schedules":                   {"", `{"name":"t","cron":"@daily","task_type":"idle"}`},
+	"post /v1/outages/{outage_uuid}/close": {"", `{"reason":"x","closed_by":"ann"}`},
 	"post /v1/schedules/{namespace}/{name}/backfill": {"",
 		`{"from":"2026-01-01T00:00:00Z","until":"2026-01-03T00:00:00Z","overlap":"allow"}`},
 	"post /v1/schedules/{namespace}/{name}/pause":  {"", `{"reason":"x","actor":"ann"}`},
@@ -29,6 +30,8 @@ func init() { maps.Copy(baseOf, flowOf) }
 func (h *attacker) prepareFlow() {
 	h.t.Helper()
 	switch {
+	case strings.HasPrefix(h.path, "/v1/outages/"):
+		h.known["outage_uuid"] = openOutage(h.t, h.Client).OutageUUID.String()
 	case h.path == "/v1/pauses/resume":
 		h.made("/v1/pauses", flowOf["post /v1/pauses"].body, nil)
 	case h.path == "/v1/limits/delete":

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/webhook"
 )
 
@@ -32,8 +33,9 @@ func TestHostileValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
-		testHostileValues(t, serve(t, dsn, node.Options{Webhooks: []webhook.Endpoint{
-			{Name: "t", URL: receiver.URL, Secrets: []webhook.Secret{secret}}}}))
+		testHostileValues(t, serve(t, dsn, node.Options{Engine: settings.Config{OutageBreaker: downAfter},
+			Webhooks: []webhook.Endpoint{
+				{Name: "t", URL: receiver.URL, Secrets: []webhook.Secret{secret}}}}))
 	})
 }
 
@@ -57,7 +59,7 @@ func testHostileValues(t *testing.T, s *server) {
 	for _, list := range []string{"/v1/tasks?limit=1000&include=context", "/api/v1/tasks?limit=1000", "/v1/dlq?limit=1000",
 		"/api/v1/dlq", "/v1/dlq/investigation-queue",
 		"/v1/dlq/staleness", "/v1/dlq/stats", "/v1/audit?limit=1000", "/v1/templates?limit=1000", "/internal/workers",
-		"/v1/routes?limit=1000", "/v1/pauses", "/v1/limits", "/v1/schedules"} {
+		"/v1/routes?limit=1000", "/v1/pauses", "/v1/limits", "/v1/schedules", "/v1/outages"} {
 		h.get(list, nil)
 	}
 }

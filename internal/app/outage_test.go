@@ -17,9 +17,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/app"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/operate"
 )
 
@@ -34,6 +36,7 @@ func runNode(t *testing.T, dsn string) *node {
 	t.Helper()
 	cfg := config.Default()
 	cfg.DB.DSN, cfg.Server.Listen = dsn, "127.0.0.1:0"
+	cfg.Engine.OutageBreaker.Enabled, cfg.Engine.OutageBreaker.Failures = settings.On, 1
 	ctx, stop := context.WithCancel(t.Context())
 	up, ended := make(chan app.Node, 1), make(chan error, 1)
 	go func() {
@@ -89,6 +92,37 @@ func (n *node) send(t *testing.T, method, path, body string) (*http.Response, st
 	return resp, string(answer)
 }
 
+// openOutage opens an outage, for which one failure is enough here.
+func (n *node) openOutage(t *testing.T) uuid.UUID {
+	t.Helper()
+	ctx := t.Context()
+	w, err := n.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "down", Handlers: []string{"down"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Submit(ctx, tasker.TaskRequest{TaskType: "down"}); err != nil {
+		t.Fatal(err)
+	}
+	polled, err := n.Poll(ctx, tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 1, Start: true})
+	if err != nil || len(polled.Steps) != 1 {
+		t.Fatalf("polled %+v, %v", polled, err)
+	}
+	if _, err := n.Settle(ctx, tasker.SettleRequest{WorkerID: w.WorkerID, Results: []tasker.StepResult{{
+		StepUUID: polled.Steps[0].StepUUID, Token: polled.Steps[0].Token, Status: tasker.ResultFailed,
+		Error: &tasker.Failure{Message: "refused"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		page, err := flow.Of(n.Client).Outages(ctx, flow.OutageFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Outages) > 0 {
+			return page.Outages[0].OutageUUID
+		}
+	}
+}
+
 // operations returns every operation of the API that asks the database, as
 // "METHOD path", and how it is called with things that exist.
 func (n *node) operations(t *testing.T) map[string][2]string {
@@ -98,6 +132,7 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 	for _, name := range []string{"nightly", "paused", "old"} {
 		n.send(t, http.MethodPost, "/v1/schedules", `{"name":"`+name+`","cron":"@daily","task_type":"t"}`)
 	}
+	outage := "/v1/outages/" + n.openOutage(t).String()
 	ctx := t.Context()
 	if _, err := n.RegisterTemplate(ctx, tasker.TemplateSource{YAML: "name: import\nversion: 1.0.0\nsteps:\n- {name: " +
 		"load, handler: load}\n"}); err != nil {
@@ -232,6 +267,9 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 		"POST /v1/limits":                              {"/v1/limits", `{"kind":"handler","handler":"none","concurrency":3}`},
 		"POST /v1/limits/delete":                       {"/v1/limits/delete", `{"kind":"handler","namespace":"shop","handler":"mail"}`},
 		"POST /v1/pauses/resume":                       {"/v1/pauses/resume", `{"kind":"namespace","namespace":"shop"}`},
+		"GET /v1/outages":                              {"/v1/outages", ""},
+		"GET /v1/outages/{outage_uuid}":                {outage, ""},
+		"POST /v1/outages/{outage_uuid}/close":         {outage + "/close", `{"closed_by":"ann"}`},
 		"GET /v1/schedules":                            {"/v1/schedules", ""},
 		"POST /v1/schedules":                           {"/v1/schedules", `{"name":"new","cron":"@daily","task_type":"t"}`},
 		"GET /v1/schedules/{namespace}/{name}":         {"/v1/schedules/default/nightly", ""},

@@ -93,6 +93,7 @@ func demoConfig(dsn, listen string) (*config.Config, error) {
 		{Name: "--listen", Key: "server.listen", Text: listen},
 		// A demo is about failures, and its output must not drown in the log of the server.
 		{Name: "demo", Key: "log.level", Text: "warn"},
+		{Name: "demo", Key: "engine.outage_breaker.enabled", Text: "true"},
 	}})
 	if err != nil {
 		return nil, usageError{err}

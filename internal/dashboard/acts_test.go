@@ -10,12 +10,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/memory"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/settings"
 )
 
 // operator does acts, and records which.
@@ -49,7 +54,8 @@ func TestEveryAct(t *testing.T) {
 	if failed := conn.Send(t.Context(), "jobs", []driver.Message{{Payload: []byte(`{"order": 1}`)}}); failed != nil {
 		t.Fatal(failed)
 	}
-	s := serveWith(t, node.Options{Drivers: driver.Registry{"memory": broker.Open}})
+	s := serveWith(t, node.Options{Drivers: driver.Registry{"memory": broker.Open},
+		Engine: settings.Config{OutageBreaker: settings.OutageBreaker{Enabled: settings.On}}})
 	o := operator{s.viewer(), map[string]bool{}}
 	actsOnGroups(o)
 	actsOnLetters(o)
@@ -57,6 +63,7 @@ func TestEveryAct(t *testing.T) {
 	actsOnWorkers(o)
 	actsOnSources(o)
 	actsOnQueues(o)
+	actsOnOutages(o)
 	actsOnSchedules(o)
 	for _, pattern := range actsOfPages(t) {
 		if !o.done[pattern] {
@@ -185,6 +192,49 @@ func actsOnQueues(o operator) {
 	o.does(at, at, "It is paused", append(target, "do", "pause", "reason", "the bank is down")...)
 	o.page("/queues", "handler default/x", "the bank is down", "Resume")
 	o.does(at, at, "It is resumed", append(target, "do", "resume")...)
+}
+
+// opensOutage lets 20 attempts fail, and waits for the outage.
+func opensOutage(o operator) uuid.UUID {
+	t, engine := o.s.t, o.s.engine
+	tasks := make([]tasker.TaskRequest, 20)
+	for i := range tasks {
+		tasks[i].TaskType = "down"
+	}
+	w, err := engine.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "down", Handlers: []string{"down"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.SubmitTasks(t.Context(), tasker.SubmitRequest{Tasks: tasks}); err != nil {
+		t.Fatal(err)
+	}
+	polled, err := engine.Poll(t.Context(), tasker.PollRequest{WorkerID: w.WorkerID, Capacity: 20, Start: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := tasker.SettleRequest{WorkerID: w.WorkerID}
+	for _, a := range polled.Steps {
+		req.Results = append(req.Results, tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token,
+			Status: tasker.ResultFailed, Error: &tasker.Failure{Message: "refused"}})
+	}
+	if _, err := engine.Settle(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	for ; ; time.Sleep(time.Millisecond) {
+		page, err := engine.Outages(t.Context(), flow.OutageFilter{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Outages) > 0 {
+			return page.Outages[0].OutageUUID
+		}
+	}
+}
+
+func actsOnOutages(o operator) {
+	id := opensOutage(o)
+	o.page("/", "The steps of down are held back: an outage", "refused")
+	o.does("/outages/{outage}/close", "/outages/"+id.String()+"/close", "The outage is closed", "reason", "it is back")
 }
 
 func actsOnSources(o operator) {

@@ -24,11 +24,15 @@ const (
 	EventRetrying   EventKind = "letter.retrying"  // a policy is about to send letters back
 	EventRetried    EventKind = "letter.retried"   // a policy has sent letters back, or failed to
 	EventDiscarded  EventKind = "letter.discarded" // a policy or an operator has discarded letters
+	// An outage of a route of the engine.
+	EventOutageOpened EventKind = "outage.opened"
+	EventOutageClosed EventKind = "outage.closed"
 )
 
 // EventKinds lists the kinds.
 var EventKinds = []EventKind{EventGroupNew, EventRegression, EventBurst, EventGroupState, EventRedrive,
-	EventReplay, EventLost, EventFound, EventRetrying, EventRetried, EventDiscarded}
+	EventReplay, EventLost, EventFound, EventRetrying, EventRetried, EventDiscarded, EventOutageOpened,
+	EventOutageClosed}
 
 // The results of EventRetried, its To.
 const (
@@ -80,10 +84,22 @@ type Event struct {
 
 	Replay *ReplayNews `json:"replay,omitempty"` // of a replay
 
+	Outage *OutageNews `json:"outage,omitempty"` // of an outage: Object is its UUID, Where the handler
+
 	// of letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, and Cause the
 	// reason or error of the first
 
 	First []EventLetter `json:"first,omitempty"` // up to MaxEventLetters of them
+}
+
+// OutageNews is the outage that an event is about.
+type OutageNews struct {
+	Capabilities []string     `json:"capabilities,omitempty"`
+	Group        string       `json:"group"`
+	OpenedAt     task.Instant `json:"opened_at"`
+	Probes       int          `json:"probes,omitempty"`
+	Spared       int          `json:"spared,omitempty"`
+	ClosedBy     string       `json:"closed_by,omitempty"`
 }
 
 // ReplayNews is the replay that an event is about.
@@ -127,6 +143,18 @@ func ReplayHappened(r *Replay, from ReplayState, now task.Instant) Event {
 	return Event{Kind: EventReplay, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
 		To: string(r.State), Cause: failure.Cut(r.Progress.Why, MaxCause), Replay: &ReplayNews{Source: r.Source,
 			Topic: r.Spec.Topic, Into: r.Spec.Into, Left: r.Left(), Counts: r.Progress.Counts}}
+}
+
+// OutageHappened returns the event of an outage that was opened or closed. Cause is why.
+func OutageHappened(kind EventKind, o *task.Outage, now task.Instant) Event {
+	cause := o.Why()
+	if kind == EventOutageClosed {
+		cause = o.CloseReason
+	}
+	return Event{Kind: kind, Namespace: o.Namespace, At: now, Object: o.ID.String(), Cause: failure.Cut(cause, MaxCause),
+		Title: failure.Cut(o.Title, maxEventTitle), Where: o.Handler, Failures: int64(o.Failures),
+		Outage: &OutageNews{Capabilities: task.SplitCapabilities(o.Capabilities), Group: GroupID(o.Group).String(),
+			OpenedAt: o.OpenedAt, Probes: o.Probes, Spared: o.Spared, ClosedBy: o.ClosedBy}}
 }
 
 // SourceHappened returns the event of a source that was lost, because of cause, or found again ("").
@@ -201,7 +229,7 @@ var HookTypes = append(slices.Clone(DefaultHookTypes), string(EventRetrying), st
 // DefaultHookTypes are those of a webhook that names none: what a person wants to know. Events of letters are many, and
 // are received by those that name them.
 var DefaultHookTypes = []string{string(EventGroupNew), string(EventRegression), string(EventBurst), hookHalted,
-	hookReplayFailed, string(EventLost)}
+	hookReplayFailed, string(EventLost), string(EventOutageOpened), string(EventOutageClosed)}
 
 const hookHalted, hookReplayFailed = "redrive.halted", "replay.failed"
 
@@ -216,7 +244,8 @@ func (e *Event) Hook() string {
 	case e.Kind == EventReplay && e.To == string(ReplayFailed):
 		return hookReplayFailed
 	case e.Kind == EventGroupNew, e.Kind == EventRegression, e.Kind == EventBurst, e.Kind == EventLost,
-		e.Kind == EventRetrying, e.Kind == EventRetried, e.Kind == EventDiscarded:
+		e.Kind == EventRetrying, e.Kind == EventRetried, e.Kind == EventDiscarded, e.Kind == EventOutageOpened,
+		e.Kind == EventOutageClosed:
 		return string(e.Kind)
 	}
 	return ""

@@ -47,6 +47,14 @@ func TestPausesPage(t *testing.T) {
 	}
 }
 
+// TestOutagesPage runs docs/outages.md.
+func TestOutagesPage(t *testing.T) {
+	t.Parallel()
+	if ran, _ := (script{page: "docs/outages.md"}).run(t, serve(t)); ran != 1 {
+		t.Errorf("the page has %d blocks to run", ran)
+	}
+}
+
 // TestSchedulesPage runs docs/schedules.md.
 func TestSchedulesPage(t *testing.T) {
 	t.Parallel()

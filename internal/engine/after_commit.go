@@ -18,6 +18,7 @@ func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	e.permitsFreed(u.wake.permits)
 	e.freed(u.wake.endedLeases, u.wake.count)
 	e.publishBreakers(u)
+	e.publishOutages(u)
 	if u.observed.commit != nil {
 		u.observed.commit.Repeats = repeats
 	}

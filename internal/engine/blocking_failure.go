@@ -48,9 +48,7 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	handler, stack := "", ""
 	if last := c.blockingFailure(o.task.ID); last != nil {
 		f := last.failed.Failure
-		// PostgreSQL stores no NUL
-		out.Fingerprint, out.Class, out.Message = f.Fingerprint(), task.ClassOf(f),
-			strings.ReplaceAll(failure.Cut(f.Message, task.MaxCaseMessage), "\x00", " ")
+		out.Fingerprint, out.Class, out.Message = f.Fingerprint(), task.ClassOf(f), messageOfCase(f)
 		out.Retryable = f.Retryable && out.Class != failure.Logic
 		spec := def.Spec(last.step)
 		out.Step = spec.Name
@@ -68,6 +66,11 @@ func (c *snapshotter) occurrence(o *opening) (task.Occurrence, error) {
 	}
 	out.Snapshot, err = c.snapshot(o, def)
 	return out, err
+}
+
+// messageOfCase is the message of a failure as its case shows it. PostgreSQL stores no NUL.
+func messageOfCase(f *task.Failure) string {
+	return strings.ReplaceAll(failure.Cut(f.Message, task.MaxCaseMessage), "\x00", " ")
 }
 
 // group counts an occurrence in its group, and returns the group.

@@ -23,6 +23,8 @@ type breakerOutcomes struct {
 	outcomes []breakerOutcome
 	changed  []*task.Worker // workers whose breakers opened or closed
 	version  int64          // of the workers' rows; see workerCache
+
+	outages outageOutcomes // the same for routes; see unit_outages.go
 }
 
 // breakers holds the counts of this process. It has no entry for a worker that does not fail.

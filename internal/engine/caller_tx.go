@@ -37,6 +37,9 @@ func (e *Engine) in(tx Tx) transaction {
 		if err := u.save(); err != nil {
 			return err
 		}
+		if err := u.breakers.outages.save(); err != nil {
+			return err
+		}
 		if err := u.breakers.save(); err != nil {
 			return err
 		}

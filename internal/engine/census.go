@@ -27,8 +27,8 @@ type Census struct {
 	Breakers       map[task.BreakerState]int
 	Queue          *QueueCensus // nil: too long to count in time
 	Investigations Investigations
-	// Closed counts the routes that a pause closes.
-	Closed int
+	// Closed counts the routes that a pause closes, and Outages those with an open outage.
+	Closed, Outages int
 	// Dispatch describes how steps reach workers in this process.
 	Dispatch DispatchState
 	// ClockOffset is how far this machine's wall clock is ahead of the database's; 0 where the database has no clock of
@@ -65,7 +65,7 @@ const (
 // and is meant for an operator or a scrape, not for the hot path. The parts are read one after
 // another, so they may differ by what happens meanwhile.
 func (e *Engine) Census(ctx context.Context) (*Census, error) {
-	c := &Census{At: e.instant(), Closed: e.ClosedRoutes(), Dispatch: e.DispatchState(),
+	c := &Census{At: e.instant(), Closed: e.ClosedRoutes(), Outages: e.OpenOutages(), Dispatch: e.DispatchState(),
 		Workers:  map[task.WorkerState]int{},
 		Breakers: map[task.BreakerState]int{}}
 	if e.cluster != nil {

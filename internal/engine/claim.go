@@ -85,9 +85,9 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, p *poller, version in
 		if adm.leaving {
 			return nil, true, nil
 		}
-		p.routes, p.capacity = p.served.routes(), adm.room
+		p.routes, p.capacity, p.idle = p.served.routes(), adm.room, false
 		if adm.room == 0 {
-			p.routes, p.capacity = nil, capacity // waits, and claims nothing
+			p.routes, p.capacity, p.idle = nil, capacity, true // waits, and claims nothing
 		}
 		leases, over, err := e.round(ctx, p, version, adm, wait > 0, timeout)
 		leases, rest := p.served.within(leases, e.cfg.Limits.PageBytes)
@@ -160,11 +160,17 @@ func (e *Engine) await(ctx context.Context, p *poller, timeout, again <-chan tim
 // then it may take what a single read offers. The context without cancellation makes sure that
 // leases are either delivered or given back.
 func (e *Engine) claim(ctx context.Context, p *poller, split bool) ([]Lease, error) {
+	// the claim itself is not abandoned half-way: its outcome must be known
+	whole := context.WithoutCancel(ctx)
+	if leases, err := e.probeFor(whole, p); err != nil || len(leases) > 0 {
+		if err == nil && ctx.Err() != nil {
+			return nil, e.giveBack(whole, leases)
+		}
+		return leases, err
+	}
 	if len(p.routes) == 0 || len(e.catalog.passable(p.routes, e.instant())) == 0 {
 		return nil, nil
 	}
-	// the claim itself is not abandoned half-way: its outcome must be known
-	whole := context.WithoutCancel(ctx)
 	for n := 1; ; n++ {
 		p.onlyParked = false
 		leases, err := e.claimFromQueue(whole, p, split)

@@ -6,9 +6,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// closures are the pauses as of one time, by target. Nothing in it changes. A route that one of them covers is closed:
-// it is in no list of routes that workers serve, so that neither a claim nor a hand-off ever looks at it. Its steps
-// stay where they are.
+// closures are the pauses as of one time, by target, and the open outages, by route. Nothing in it changes. A route
+// that one of them covers is closed: it is in no list of routes that workers serve, so that neither a claim nor a
+// hand-off ever looks at it. Its steps stay where they are.
 type closures struct {
 	held map[task.PauseTarget]*task.Pause
 	// ended has when the last pause of a target ended: limits on time count from then.
@@ -16,11 +16,23 @@ type closures struct {
 	next  task.Instant // when the first of held ends by itself; 0: none does
 	// templates reports that one of held is a template.
 	templates bool
+
+	outages map[int64]*task.Outage
+	// outageEnds has when the last outage of a route was closed.
+	outageEnds map[int64]task.Instant
 }
 
 // closuresAt sorts pauses into those that hold at a time, and those that have ended.
-func closuresAt(pauses []task.Pause, now task.Instant) *closures {
-	c := &closures{held: map[task.PauseTarget]*task.Pause{}, ended: map[task.PauseTarget]task.Instant{}}
+func closuresAt(pauses []task.Pause, outages []*task.Outage, now task.Instant) *closures {
+	c := &closures{held: map[task.PauseTarget]*task.Pause{}, ended: map[task.PauseTarget]task.Instant{},
+		outages: map[int64]*task.Outage{}, outageEnds: map[int64]task.Instant{}}
+	for _, o := range outages {
+		if o.Open() {
+			c.outages[o.RouteID] = o
+		} else {
+			c.outageEnds[o.RouteID] = max(c.outageEnds[o.RouteID], o.ClosedAt)
+		}
+	}
 	for i := range pauses {
 		p := &pauses[i]
 		if end := p.End(now); end != 0 {
@@ -58,10 +70,14 @@ func (c *closures) of(r *task.Route) *task.Pause {
 	return nil
 }
 
-// openSince returns when the last pause ended that covered a route; 0: none did within memory.
+// shut reports whether a pause or an outage closes a route.
+func (c *closures) shut(r *task.Route) bool { return c.outages[r.ID] != nil || c.of(r) != nil }
+
+// openSince returns when the last pause or outage ended that covered a route; 0: none did within memory.
 func (c *closures) openSince(r *task.Route) (since task.Instant) {
+	since = c.outageEnds[r.ID]
 	if len(c.ended) == 0 {
-		return 0
+		return since
 	}
 	for _, t := range targetsOf(r) {
 		since = max(since, c.ended[t])
@@ -69,11 +85,11 @@ func (c *closures) openSince(r *task.Route) (since task.Instant) {
 	return since
 }
 
-// any reports whether something is paused, or was a while ago.
-func (c *closures) any() bool { return len(c.held)+len(c.ended) > 0 }
+// any reports whether something is held back, or was a while ago.
+func (c *closures) any() bool { return len(c.held)+len(c.ended)+len(c.outages)+len(c.outageEnds) > 0 }
 
-// heldUntil returns until when pauses held a step back that stands in a queue: task.Endless for a ready step that one
-// holds back now. It returns nil where nothing is paused, nor was for a while.
+// heldUntil returns until when pauses and outages held a step back that stands in a queue: task.Endless for a ready
+// step that one holds back now. It returns nil where nothing is paused, nor was for a while.
 func (e *Engine) heldUntil() task.HeldUntil {
 	c := e.catalog.closures.Load()
 	if !c.any() {
@@ -93,7 +109,7 @@ func (e *Engine) heldUntil() task.HeldUntil {
 			return task.Endless
 		case r == nil: // not used for long: it has no ready step
 			return since
-		case s.State == task.StepEnqueued && c.of(r) != nil:
+		case s.State == task.StepEnqueued && c.shut(r):
 			return task.Endless
 		}
 		return max(since, c.openSince(r))
@@ -158,7 +174,7 @@ func (c *catalog) noteClosed(fresh []*task.Route) {
 	cl := c.closures.Load()
 	var closed map[int64]struct{}
 	for _, r := range fresh {
-		if cl.of(r) == nil {
+		if !cl.shut(r) {
 			continue
 		}
 		if closed == nil {
@@ -182,7 +198,7 @@ func (c *catalog) close(now *closures) {
 	closed := map[int64]struct{}{}
 	var closing, opening []*task.Route
 	for id, r := range c.byRoute {
-		shut, was := now.of(r.Route) != nil, c.isClosed(id)
+		shut, was := now.shut(r.Route), c.isClosed(id)
 		if shut {
 			closed[id] = struct{}{}
 		}

@@ -33,6 +33,7 @@ type Engine struct {
 	roll    func() float64
 	schemas SchemaCompiler
 	grouper Grouper
+	hooks   EventHooks
 
 	observer    Observer     // the meter, followed by the observer of Options
 	transitions *transitions // nil: the observer does not want single transitions
@@ -78,6 +79,7 @@ type Engine struct {
 	lifecycles lifecycles
 
 	breakers *breakers
+	outages  outages
 	// One group per verb: calls that arrive while a transaction runs share the next one.
 	workerChanges *coalesce.Group[workerChange, changedWorker]
 
@@ -88,6 +90,7 @@ type Engine struct {
 	heartbeats *coalesce.Group[leaseCall, []LeaseAnswer]
 	turns      *coalesce.Group[struct{}, struct{}]
 	admits     *coalesce.Group[struct{}, struct{}]
+	bursts     *coalesce.Group[struct{}, struct{}]
 }
 
 // domains are the roles for the rows that an Engine keeps next to tasks and steps.
@@ -110,6 +113,8 @@ type domains struct {
 	sessionStore  SessionStore
 	orderingStore OrderingStore
 	pauseStore    PauseStore
+	burstStore    BurstStore
+	outageStore   OutageStore
 	gateRows      GateRows
 	gateReads     GateReads
 	limitStore    OperatorLimitStore
@@ -131,6 +136,8 @@ func domainsOf(db Database) domains {
 		sessionStore:   db.SessionStore(),
 		orderingStore:  db.OrderingStore(),
 		pauseStore:     db.PauseStore(),
+		burstStore:     db.BurstStore(),
+		outageStore:    db.OutageStore(),
 		gateRows:       gates,
 		gateReads:      gates,
 		limitStore:     db.OperatorLimitStore(),
@@ -156,6 +163,8 @@ type Options struct {
 	Schemas SchemaCompiler
 	// Grouper puts failures into groups by rules. Without it, a fingerprint alone decides.
 	Grouper Grouper
+	// Hooks store events for webhooks, in the transaction in which they happen. Defaults to none.
+	Hooks EventHooks
 	// Observer receives the effects of transactions. Defaults to none.
 	Observer Observer
 	// Transitions reports each single transition of a task or step to the Observer.
@@ -187,7 +196,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 			Err: err}
 	}
 	e := &Engine{store: db, domains: domainsOf(db), cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll,
-		schemas: opts.Schemas, grouper: opts.Grouper}
+		schemas: opts.Schemas, grouper: opts.Grouper, hooks: opts.Hooks}
 	if e.queue = (storeQueue{e}); opts.Dispatcher != nil {
 		e.dispatch = newDispatchQueue(e, opts.Dispatcher)
 		e.queue = e.dispatch
@@ -244,6 +253,8 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.workerChanges = coalesce.New(callers, 1, e.runChanges)
 	e.submits = coalesce.New(callers, 1, e.runSubmits)
 	e.turns = coalesce.New(callers, 1, e.giveTurns)
+	e.outages.cfg = cfg.OutageBreaker
+	e.bursts = coalesce.New(callers, 1, e.runBursts)
 	e.admits = coalesce.New(callers, 1, e.admitAll)
 	e.claims = coalesce.New(callers, 1, e.runClaims)
 	e.starts = coalesce.New(callers, 1, e.runStarts)

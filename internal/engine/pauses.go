@@ -36,6 +36,7 @@ const (
 type pauses struct {
 	mu      sync.Mutex
 	rows    []task.Pause
+	outages []*task.Outage
 	version string
 	read    bool // rows are those of version
 
@@ -161,14 +162,19 @@ func (u *unit) actOnPause(kind string, p *task.Pause, actor, reason string) erro
 	return nil
 }
 
+// closuresChanged makes the processes that share the store read pauses and outages again.
+func (e *Engine) closuresChanged(u *unit) error {
+	// no two changes leave the same text
+	return e.noteStore.Note(u.ctx, u.tx, pausesNote, strconv.FormatUint(rand.Uint64(), 36))
+}
+
 // changePauses changes pauses in one transaction, and makes this process and the others follow.
 func (e *Engine) changePauses(ctx context.Context, verb string, change func(u *unit) error) error {
 	err := e.write(ctx, verb, func(u *unit) error {
 		if err := change(u); err != nil {
 			return err
 		}
-		// no two changes leave the same text
-		return e.noteStore.Note(u.ctx, u.tx, pausesNote, strconv.FormatUint(rand.Uint64(), 36))
+		return u.e.closuresChanged(u)
 	})
 	if err != nil {
 		return err
@@ -179,7 +185,8 @@ func (e *Engine) changePauses(ctx context.Context, verb string, change func(u *u
 	return nil
 }
 
-// RefreshPauses reads the pauses if they have changed, and applies those that have begun or ended. Package upkeep calls
+// RefreshPauses reads the pauses and outages if they have changed, and applies those that have begun or ended. Package
+// upkeep calls
 // it at an interval, and an event of another process does. A process that misses the event follows a change within
 // settings.Config.PollInterval.
 func (e *Engine) RefreshPauses(ctx context.Context) error {
@@ -199,9 +206,15 @@ func (e *Engine) RefreshPauses(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read pauses: %w", err)
 		}
-		p.rows, p.version, p.read = rows, version, true
+		outages, err := e.readOutages(ctx)
+		if err != nil {
+			return fmt.Errorf("read outages: %w", err)
+		}
+		p.rows, p.outages, p.version, p.read = rows, outages, version, true
 	}
-	e.catalog.close(closuresAt(p.rows, now))
+	c := closuresAt(p.rows, p.outages, now)
+	e.catalog.close(c)
+	e.noteProbes(c)
 	return nil
 }
 
@@ -274,9 +287,15 @@ func (e *Engine) Pauses(ctx context.Context, f PauseFilter) ([]task.Pause, bool,
 func (e *Engine) ClosedBy(r *task.Route) *task.Pause { return e.catalog.closures.Load().of(r) }
 
 // ClosedRoutes counts the known routes that a pause closes in this process.
-func (e *Engine) ClosedRoutes() int {
-	if closed := e.catalog.closed.Load(); closed != nil {
-		return len(*closed)
+func (e *Engine) ClosedRoutes() (n int) {
+	closed, c := e.catalog.closed.Load(), e.catalog.closures.Load()
+	if closed == nil {
+		return 0
 	}
-	return 0
+	for id := range *closed {
+		if r := e.catalog.routeByID(id); r != nil && c.of(r) != nil {
+			n++
+		}
+	}
+	return n
 }

@@ -202,6 +202,7 @@ func (u *unit) beginIfAssigned(w Work, status ResultStatus) error {
 func (u *unit) complete(w Work, result []byte) error {
 	from := w.Step.State
 	u.breakers.noteSuccess(w.Step)
+	u.breakers.outages.succeeded(w.Step)
 	if err := w.Step.Succeed(u.now, result); err != nil {
 		return err
 	}
@@ -231,9 +232,15 @@ func (u *unit) failAfter(w Work, outcome task.Outcome, f *task.Failure, wait tim
 	f.Class = task.ClassOf(f)
 	attempt := w.Step.EndAttempt(u.now, outcome, f)
 	u.breakers.noteFailure(w.Step.RouteID, attempt)
+	spared, err := u.breakers.outages.failed(w, t, outcome, f)
+	if err != nil {
+		return err
+	}
 	from := w.Step.State
 	u.e.reenter(w, t, f.Class)
-	if f.Retryable && w.Step.Attempts < u.e.allowed(w, t, f.Class) {
+	if spared {
+		err = u.breakers.outages.spare(w, t, f, wait)
+	} else if f.Retryable && w.Step.Attempts < u.e.allowed(w, t, f.Class) {
 		err = w.Step.Postpone(u.now, u.now.Add(u.delay(w.Step, t, f)+wait), u.order)
 		u.recalculate(w)
 		w.Step.Timeout = u.e.cfg.Recovery.Growth().Next(w.Step.Timeout, f.Class)

@@ -27,10 +27,12 @@ type Database interface {
 	GroupRows() GroupRows
 	ExpiryStore() ExpiryStore
 
-	// What operators limit, and what is there once.
+	// What operators limit, what is there once, and what fails often.
 
 	OperatorLimitStore() OperatorLimitStore
 	UniqueStore() UniqueStore
+	BurstStore() BurstStore
+	OutageStore() OutageStore
 }
 
 // Store keeps tasks, steps, templates, routes and workers. Every implementation passes

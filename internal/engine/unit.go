@@ -32,7 +32,7 @@ type unit struct {
 	turns    turns            // ordering.go: tasks that wait for their turn, and those that pass it on
 	ready    readySteps       // handoff.go: steps that became ready, and the polls that receive them
 	leases   dispatchedLeases // unit_leases.go: leases and offers of the dispatcher
-	breakers breakerOutcomes  // breaker.go: attempts that count for or against their workers
+	breakers breakerOutcomes  // breaker.go: attempts that count for or against their workers or routes
 	wake     wakeups          // unit_wake.go: waiters to wake after the commit
 	observed observed         // unit_observe.go: reports to the observer and to listeners
 }
@@ -42,7 +42,7 @@ type unit struct {
 func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	u := &unit{e: e, ctx: ctx, tx: tx, now: e.instant(), order: e.Order()}
 	u.rows = newLoadedRows(u)
-	u.records.u, u.breakers.u = u, u
+	u.records.u, u.breakers.u, u.breakers.outages.u = u, u, u
 	u.cases = caseChanges{u: u, forcedErrors: map[*task.Task]struct{}{}, groups: groupChanges{u: u}}
 	u.ready = readySteps{u: u, vacant: map[int64]bool{}}
 	u.leases.u, u.turns.u, u.ready.gates.u = u, u, u
@@ -73,6 +73,7 @@ func (u *unit) moved(w Work, from task.StepState) {
 	w.Task.Counts.Move(from, w.Step.State)
 	if from.Leased() && !w.Step.State.Leased() {
 		u.wake.leaseEnded(w.Step.WorkerNo)
+		u.breakers.outages.leaseEnded(w)
 	}
 	u.observed.moved(w, from)
 	u.rows.changedTask(w.Task)
@@ -141,6 +142,9 @@ func (u *unit) flush() error {
 		return err
 	}
 	if err := u.save(); err != nil {
+		return err
+	}
+	if err := u.breakers.outages.save(); err != nil {
 		return err
 	}
 	return u.breakers.save()

@@ -59,7 +59,7 @@ func (e *Engine) FindUnserved(ctx context.Context, limit int) (int, error) {
 	l := &unservedScan{e: e, now: now, before: now.Add(-after), limit: limit}
 	marks := unservedMarks{}
 	for _, r := range routes {
-		if c := e.catalog.closures.Load(); c.of(r) != nil || c.openSince(r) > now.Add(-after) {
+		if c := e.catalog.closures.Load(); c.shut(r) || c.openSince(r) > now.Add(-after) {
 			if at := was[r.ID]; len(at) > 0 {
 				marks[r.ID] = at // the steps up to there have their cases
 			}

@@ -35,6 +35,7 @@ type poller struct {
 	capacity int
 	start    bool // begin the attempts at once
 	toQueue  bool // for the queue of the worker, with the time that a step may wait there; see Engine.Dispatch
+	idle     bool // the worker may take nothing now
 
 	wake      chan struct{} // closed when there may be work, or when a field below is set
 	handed    []Lease       // steps that a transaction gave to the poller

@@ -36,6 +36,7 @@ var needs = map[string]string{
 	"cordon-worker": "operate", "uncordon-worker": "operate",
 	"list-limits": "read", "set-limit": "operate", "delete-limit": "operate",
 	"list-pauses": "read", "pause": "operate", "resume": "operate",
+	"list-outages": "read", "get-outage": "read", "close-outage": "operate",
 	"enqueue-task": "submit", "enqueue-tasks": "submit", "get-queue-task": "read", "list-queue-tasks": "read",
 	"cancel-queue-task": "submit operate", "get-queue-stats": "read", "list-routes": "read",
 	"create-execution": "submit", "list-executions": "read", "get-execution": "read", "get-execution-stats": "read",

@@ -3,6 +3,8 @@ package httpapi_test
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker/flow"
 )
 
@@ -55,4 +57,34 @@ func (f *fake) Limits(_ context.Context, filter flow.LimitFilter) (*flow.LimitPa
 		Concurrency: 5, Running: 3, Rate: &flow.Rate{Limit: 10, Period: 1, Burst: 20}, NextAt: &noon,
 		LimitTarget: flow.LimitTarget{Kind: flow.Route, Namespace: "default", Handler: "charge",
 			Capabilities: []string{"gpu"}}}}}, nil
+}
+
+// fakeOutage is an outage with every field.
+func fakeOutage(id uuid.UUID) *flow.Outage {
+	return &flow.Outage{OutageUUID: id, State: flow.OutageOpen, Namespace: "default", Handler: "charge",
+		Capabilities: []string{"gpu"}, GroupID: "g-1", Title: "BankDown", Failures: 20, Since: noon, OpenedAt: noon,
+		Spared: 3, Probes: 2, Probe: &flow.Probe{TaskUUID: id, StepUUID: id, Since: noon}, NextProbeAt: &noon,
+		LastProbe:   "failed",
+		LastProbeAt: &noon, ClosedAt: &noon, ClosedBy: "ann", CloseReason: "fixed", ETag: "7"}
+}
+
+func (f *fake) Outages(_ context.Context, filter flow.OutageFilter) (*flow.OutagePage, error) {
+	if err := f.note(filter); err != nil || filter.Cursor == "end" {
+		return &flow.OutagePage{}, err
+	}
+	return &flow.OutagePage{NextCursor: "end", Outages: []flow.Outage{*fakeOutage(taskID)}}, nil
+}
+
+func (f *fake) Outage(_ context.Context, id uuid.UUID) (*flow.Outage, error) {
+	if err := f.note(id); err != nil {
+		return nil, err
+	}
+	return fakeOutage(id), nil
+}
+
+func (f *fake) CloseOutage(_ context.Context, id uuid.UUID, req flow.OutageCloseRequest) (*flow.Outage, error) {
+	if err := f.note(req); err != nil {
+		return nil, err
+	}
+	return fakeOutage(id), nil
 }

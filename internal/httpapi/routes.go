@@ -114,7 +114,7 @@ func (s *server) routes() {
 	tasks := taskworker.New(s.backend, steps)
 	workers.Routes(api, steps, tasks)            // /internal/workers
 	queue.Routes(api, s.backend, tasks)          // /api/v1
-	flowcontrol.Routes(api, s.backend)           // /v1/pauses, /v1/limits
+	flowcontrol.Routes(api, s.backend)           // /v1/pauses, /v1/limits, /v1/outages
 	executions.Routes(api, s.backend)            // /api/v1/executions
 	dlq.Routes(api, s.jobs, s.dlq)               // /api/dlq
 	topics.Routes(api, s.messages)               // /api/v1/dlq/stats, messages, topics, retry, retry-policy

@@ -14,6 +14,16 @@ func (in *Inbox) tell(ctx context.Context, tx engine.Tx, events ...deadletter.Ev
 	if len(events) == 0 {
 		return nil
 	}
+	if err := in.StoreEvents(ctx, tx, events...); err != nil {
+		return err
+	}
+	in.observeDiscards(tx, events)
+	in.tasks.Announce(tx, events...)
+	return nil
+}
+
+// StoreEvents stores those of the events that a webhook receives. It implements engine.EventHooks.
+func (in *Inbox) StoreEvents(ctx context.Context, tx engine.Tx, events ...deadletter.Event) error {
 	var stored []deadletter.Event
 	for _, e := range events {
 		if in.hooked(&e) {
@@ -21,14 +31,10 @@ func (in *Inbox) tell(ctx context.Context, tx engine.Tx, events ...deadletter.Ev
 			stored = append(stored, e)
 		}
 	}
-	if len(stored) > 0 {
-		if err := in.store.AddEvents(ctx, tx, stored); err != nil {
-			return err
-		}
+	if len(stored) == 0 {
+		return nil
 	}
-	in.observeDiscards(tx, events)
-	in.tasks.Announce(tx, events...)
-	return nil
+	return in.store.AddEvents(ctx, tx, stored)
 }
 
 // tellRedrive reports that a redrive has entered a state, if it has left the one before. Only its counts cost a look at

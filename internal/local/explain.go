@@ -299,6 +299,10 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 		why, next = x.paused(s, p)
 		return why, next, nil
 	}
+	if o := x.b.engine.OutageOf(route); o != nil {
+		why, next = x.outage(s, o)
+		return why, next, nil
+	}
 	workers, err := x.b.engine.Workers(ctx, 0)
 	if err != nil {
 		return "", "", ToError(err)

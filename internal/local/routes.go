@@ -78,7 +78,7 @@ func (b *Backend) Routes(ctx context.Context, f queueapi.RouteFilter) (*queueapi
 	for i := range census.Routes {
 		row := fleet.row(&census.Routes[i], census.At)
 		if row.place.compare(after) > 0 && (f.Show == "" || row.Depth > 0 &&
-			(f.Show == queueapi.ShowWaiting || row.Workers == 0 || row.Pause != nil)) {
+			(f.Show == queueapi.ShowWaiting || row.Workers == 0 || row.Pause != nil || row.OutageUUID != nil)) {
 			rows = append(rows, row)
 		}
 	}
@@ -157,6 +157,11 @@ func (f *fleet) row(s *engine.RouteStats, at task.Instant) routeRow {
 	if pause != nil {
 		r.Pause = fromPause(pause)
 	}
+	outage := f.b.engine.OutageOf(&s.Route)
+	if outage != nil {
+		id := toUUID(outage.ID)
+		r.OutageUUID = &id
+	}
 	var matching []*task.Worker
 	unbounded := false
 	for i := range f.kinds {
@@ -178,6 +183,8 @@ func (f *fleet) row(s *engine.RouteStats, at task.Instant) routeRow {
 	switch {
 	case pause != nil:
 		r.Why = pausedText(pause)
+	case outage != nil:
+		r.Why = outageText(outage)
 	case r.Depth > 0:
 		r.Why = f.why(&r.Route, &s.Route, matching, unbounded)
 	}
@@ -204,7 +211,7 @@ func (f *fleet) why(r *queueapi.Route, route *task.Route, matching []*task.Worke
 // which workers run steps, and 3 for quiet ones.
 func rankOf(r *queueapi.Route) int {
 	switch {
-	case r.Depth > 0 && r.Workers == 0 && r.Pause == nil:
+	case r.Depth > 0 && r.Workers == 0 && r.Pause == nil && r.OutageUUID == nil:
 		return 0
 	case r.Depth > 0:
 		return 1

@@ -109,3 +109,15 @@ func declareSources(ctx context.Context, in *inbox.Inbox, sources []*deadletter.
 	}
 	return local.ToError(in.DeclarePolicies(ctx, policies))
 }
+
+// eventHooks stores the events of the engine for webhooks. The inbox is made after the engine, which needs this one;
+// nothing happens before both are there.
+type eventHooks struct{ inbox *inbox.Inbox }
+
+// StoreEvents implements engine.EventHooks.
+func (h *eventHooks) StoreEvents(ctx context.Context, tx engine.Tx, events ...deadletter.Event) error {
+	if h.inbox == nil {
+		return nil
+	}
+	return h.inbox.StoreEvents(ctx, tx, events...)
+}

@@ -136,9 +136,10 @@ func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts Options) (*Node, error) {
 	now, stepped := timeOf(s, opts.Now)
 	ruler, grouper := openRuler(s)
+	hooks := &eventHooks{}
 	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema,
 		Observer:    opts.Observer,
-		Transitions: opts.Transitions, Dispatcher: d, Grouper: grouper})
+		Transitions: opts.Transitions, Dispatcher: d, Grouper: grouper, Hooks: hooks})
 	if err != nil {
 		return nil, local.ToError(err)
 	}
@@ -147,6 +148,7 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	}
 	b := local.New(e, s)
 	in, loops, closers := openInbox(s, e, b, ruler, opts)
+	hooks.inbox = in
 	loops = append(loops, sealing(s, e)...)
 	loops = append(loops, rebuilding(s, opts.Logger)...)
 	plans, firing := openSchedules(s, e, opts)

@@ -3,6 +3,8 @@ package queueapi
 import (
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker/flow"
 )
 
@@ -51,5 +53,6 @@ type Route struct {
 	FreeSlots        int      `json:"free_slots" doc:"Slots that are free."`
 	Why              string   `json:"why,omitempty" doc:"Why nothing moves although steps wait."`
 
-	Pause *flow.Pause `json:"pause,omitempty" doc:"The pause that closes the route; missing while workers are served."`
+	Pause      *flow.Pause `json:"pause,omitempty" doc:"The pause that closes the route; missing while workers are served."`
+	OutageUUID *uuid.UUID  `json:"outage_uuid,omitempty" doc:"The open outage that closes the route."`
 }

@@ -28,6 +28,8 @@ type Config struct {
 	StalenessThresholds task.Thresholds
 	WorkerProbes        WorkerProbes
 	WorkerBreaker       WorkerBreaker
+	// OutageBreaker sets when outages open.
+	OutageBreaker OutageBreaker
 	// WorkerHealth are the thresholds of the health of workers, by which those with the transport amqp are chosen. See
 	// HealthRule.
 	WorkerHealth task.HealthRule
@@ -189,6 +191,7 @@ func (c Config) WithDefaults() Config {
 	c.Backpressure.setDefaults()
 	c.WorkerProbes.setDefaults()
 	c.WorkerBreaker.setDefaults()
+	c.OutageBreaker.setDefaults()
 	c.WorkerHealth = c.WorkerHealth.WithDefaults()
 	c.Delivery.setDefaults()
 	c.Recovery.setDefaults()
@@ -241,6 +244,7 @@ func (c Config) Validate() error {
 	c.Backpressure.validate(bad)
 	c.WorkerProbes.validate(bad)
 	c.WorkerBreaker.validate(bad)
+	c.OutageBreaker.validate(bad)
 	validateHealth(c.WorkerHealth, bad)
 	c.Delivery.validate(bad)
 	c.Recovery.validate(bad)

@@ -48,6 +48,10 @@ const (
 	ActSetLimit    = "set_limit"
 	ActDeleteLimit = "delete_limit"
 
+	// An outage of a route: it opened by itself; an operator or a probe closed it.
+	ActOpenOutage  = "open_outage"
+	ActCloseOutage = "close_outage"
+
 	ActSignIn            = "sign_in"
 	ActSignOutEverywhere = "sign_out_everywhere"
 )

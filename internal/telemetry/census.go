@@ -33,9 +33,10 @@ type censusCache struct {
 // outage must not look like an empty queue.
 // docs/metrics.md describes each under its Prometheus name.
 type gauges struct {
-	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load, paused metric.Float64ObservableGauge
-	pending, health, dispatch                                                              metric.Float64ObservableGauge
-	depth, age, score, risk, late, longest, used, clock                                    metric.Float64ObservableGauge
+	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load, paused,
+	outages metric.Float64ObservableGauge
+	pending, health, dispatch                           metric.Float64ObservableGauge
+	depth, age, score, risk, late, longest, used, clock metric.Float64ObservableGauge
 }
 
 // register creates the gauges and registers the callback that observes them.
@@ -73,13 +74,14 @@ func (c *censusCache) register(m metric.Meter) error {
 	g.clock = b.gauge("tasker.clock.offset", "s",
 		"Lead of this machine's wall clock over the database's; 0 if the database has no clock of its own.")
 	g.paused = b.gauge("tasker.paused.routes", "{route}", "Routes that a pause closes.")
+	g.outages = b.gauge("tasker.outages.open", "{outage}", "Routes that are held back because of an outage.")
 	if b.err != nil {
 		return b.err
 	}
 	c.gauges = g
 	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers,
 		g.capacity, g.load, g.pending, g.health,
-		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch, g.clock, g.paused)
+		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch, g.clock, g.paused, g.outages)
 	return err
 }
 
@@ -114,6 +116,7 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 	o.ObserveFloat64(g.clock, c.ClockOffset.Seconds())
 	o.ObserveFloat64(g.leased, float64(c.Leased))
 	o.ObserveFloat64(g.paused, float64(c.Closed))
+	o.ObserveFloat64(g.outages, float64(c.Outages))
 	o.ObserveFloat64(g.waiting, float64(c.Waiting))
 	lag := time.Duration(0)
 	if c.NextDue != 0 {

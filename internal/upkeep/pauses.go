@@ -3,6 +3,7 @@ package upkeep
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // pauses follows the pauses and limits of other processes, and the pauses that end by themselves. Every process does
@@ -29,5 +30,24 @@ func (u *Upkeep) pauseEnds() Loop {
 		Once: func(ctx context.Context) (int, bool, error) {
 			n, err := u.engine.EndPauses(ctx, batch)
 			return n, n == batch, err
+		}}
+}
+
+// outages lets polls take the probes of open outages that are due, and counts failures that could not be counted yet.
+// Every process does this for itself.
+func (u *Upkeep) outages() Loop {
+	return Loop{Name: "outages", Every: u.engine.Config().UpkeepInterval, Everywhere: true, ReadsOnly: true,
+		Once: func(ctx context.Context) (int, bool, error) {
+			u.engine.WakeProbers()
+			return 0, false, u.engine.CountBursts(ctx)
+		}}
+}
+
+// outageTidying deletes what outages have left behind.
+func (u *Upkeep) outageTidying() Loop {
+	return Loop{Name: "outage_tidying", Every: time.Minute, Polite: true,
+		Once: func(ctx context.Context) (int, bool, error) {
+			n, err := u.engine.TidyOutages(ctx, batch)
+			return n, n >= batch, err
 		}}
 }

@@ -43,6 +43,8 @@ func topicsOf(e *tasker.Event) []Topic {
 		return []Topic{Inbox}
 	case tasker.EventRedriveState, tasker.EventReplayState:
 		return []Topic{Redrives, Inbox}
+	case tasker.EventOutageOpened, tasker.EventOutageClosed:
+		return []Topic{Inbox, Clock}
 	case tasker.EventSourceLost, tasker.EventSourceFound:
 		return []Topic{Sources}
 	case tasker.EventLetterRetrying, tasker.EventLetterRetried, tasker.EventLetterDiscarded:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/dashboard/live"
 	"github.com/taskerhq/tasker/internal/dashboard/page"
@@ -25,14 +26,17 @@ type pages struct {
 	letters deadletters.Backend
 	cases   operate.Backend
 	queue   queueapi.Backend
+	flow    flow.Backend
 	history *History
 }
 
 // Add adds the page to a site. history is what is drawn below; its owner fills it.
 func Add(site *page.Site, api *tasker.Client, history *History) {
 	p := &pages{api: api, letters: deadletters.Of(api), cases: operate.Of(api), queue: queueapi.Of(api),
+		flow:    flow.Of(api),
 		history: history}
 	f := site.Family(templates)
+	f.Act("/outages/{outage}/close", []access.Permission{access.Operate}, p.closeOutage)
 	page.Add(f, page.Page[first]{Path: "/{$}", File: "now.html", Section: "now",
 		Topics: []string{live.Inbox, live.Cases, live.Redrives, live.Sources, live.Clock}, Load: p.now})
 }
@@ -45,7 +49,8 @@ type first struct {
 	Spans  []page.Tab
 	Since  time.Time
 	// Quiet reports that all was looked at, and nothing needs a human.
-	Quiet bool
+	Quiet   bool
+	Operate bool
 	// Blind names what the viewer's key may not see.
 	Blind []string
 }
@@ -59,6 +64,7 @@ type need struct {
 	URL     string // where it is put right
 	Act     string // what is done there
 	At      time.Time
+	Outage  *flow.Outage // an open one, with its act
 }
 
 // chart is a drawing of the last hour or day.
@@ -73,7 +79,8 @@ func (p *pages) now(r *page.Request) (out first, err error) {
 	looks := []struct {
 		name string
 		look func(*page.Request, *first) error
-	}{{"groups", p.groups}, {"redrives", p.redrives}, {"sources", p.sources}, {"the queue", p.queues},
+	}{{"outages", p.outages}, {"groups", p.groups}, {"redrives", p.redrives}, {"sources", p.sources},
+		{"the queue", p.queues},
 		{"stale tasks", p.stale}, {"cases", p.investigations}}
 	for _, l := range looks {
 		switch err := l.look(r, &out); tasker.ErrorCode(err) {
@@ -90,6 +97,7 @@ func (p *pages) now(r *page.Request) (out first, err error) {
 		}
 		return b.At.Compare(a.At)
 	})
+	out.Operate = r.Can(access.Operate)
 	out.Quiet = len(out.Needs) == 0 && len(out.Blind) == 0
 	if !r.Viewer.Limited() && r.Can(access.Read) { // the numbers are about all namespaces
 		day := r.Query("span") == "day"

@@ -62,6 +62,7 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		"dispatch": in.dispatch, "letter": in.letter,
 		"pause": in.pause, "unpause": in.unpause, "pauses": in.showPauses,
 		"limit": in.limit, "unlimit": in.unlimit, "limits": in.showLimits,
+		"outages": in.showOutages, "close-outage": in.closeOutage,
 		"start": in.begin, "progress": in.progress, "complete": in.complete, "fail": in.fail, "release": in.release,
 		"snooze": in.snooze,
 		"reset":  in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually),
@@ -81,7 +82,7 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		return nil, badScript("unknown command")
 	}
 	out, err := command(a)
-	return out, firstError(err, a.unknown(), in.admit())
+	return out, firstError(err, a.unknown(), in.admit(), in.engine.CountBursts(in.ctx))
 }
 
 // begun opens the world with the first command that is about it.
@@ -129,7 +130,7 @@ func (in *interpreter) configure(a *args) error {
 	}
 	if err := firstError(a.number("alarm_above", &c.DLQPatterns.AlarmAbove),
 		a.number("replayable_above", &c.DLQPatterns.ReplayableAbove), in.configureCases(a), in.configureScheduling(a),
-		in.configureWorkers(a), in.configureRecovery(a), in.configureDelivery(a)); err != nil {
+		in.configureWorkers(a), in.configureOutages(a), in.configureRecovery(a), in.configureDelivery(a)); err != nil {
 		return err
 	}
 	c.Leases.ClaimMode = settings.ClaimMode(a.text("claim_mode"))

@@ -8,10 +8,10 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// family are the handlers of the family.
+// family are the handlers of the families.
 type family struct{ backend flow.Backend }
 
-// Routes adds the routes of the family to an API. Pauses and limits have no identifiers: a target has
+// Routes adds the routes of the families to an API. Pauses and limits have no identifiers: a target has
 // one or none.
 func Routes(api *endpoint.API, backend flow.Backend) {
 	get, post := endpoint.Get, endpoint.Post
@@ -28,6 +28,10 @@ func Routes(api *endpoint.API, backend flow.Backend) {
 		"begin in a time", operating, endpoint.Creates|endpoint.Limited), f.setLimit)
 	endpoint.Add(api, post("/v1/limits/delete", "delete-limit", "Delete the limit of a handler or a route", operating,
 		endpoint.Finds), f.deleteLimit)
+	endpoint.Add(api, get("/v1/outages", "list-outages", "List outages of routes", read, 0), f.outages)
+	endpoint.Add(api, get("/v1/outages/{outage_uuid}", "get-outage", "Get an outage", read, 0), f.outage)
+	endpoint.Add(api, post("/v1/outages/{outage_uuid}/close", "close-outage", "Close an outage", operating,
+		endpoint.Conflicts), f.closeOutage)
 }
 
 // pausesQuery is a flow.PauseFilter as a query.

@@ -25,6 +25,8 @@ func Event(e *deadletter.Event) tasker.Event {
 		out.Source = &tasker.SourceEvent{Name: e.Object, Error: e.Cause}
 	case deadletter.EventRetrying, deadletter.EventRetried, deadletter.EventDiscarded:
 		out.Cause, out.Letters = "", letters(e)
+	case deadletter.EventOutageOpened, deadletter.EventOutageClosed:
+		out.Outage = outage(e)
 	default:
 		out.Group = &tasker.GroupEvent{GroupID: e.Object, Title: e.Title, Where: e.Where, FromState: e.From, State: e.To,
 			Failures: e.Failures, ThisHour: e.Hour, UsualPerHour: e.Usual}
@@ -39,6 +41,16 @@ func letters(e *deadletter.Event) *tasker.LetterEvent {
 	for i, l := range e.First {
 		id, _ := uuid.Parse(l.ID) // it was made from one
 		out.First[i] = tasker.EventLetter{LetterUUID: id, MessageID: l.MessageID}
+	}
+	return out
+}
+
+func outage(e *deadletter.Event) *tasker.OutageEvent {
+	id, _ := uuid.Parse(e.Object) // it was made from one
+	out := &tasker.OutageEvent{OutageUUID: id, Handler: e.Where, Title: e.Title, Failures: int(e.Failures)}
+	if o := e.Outage; o != nil {
+		out.Capabilities, out.GroupID, out.OpenedAt = o.Capabilities, o.Group, o.OpenedAt.Time()
+		out.Probes, out.Spared, out.ClosedBy = o.Probes, o.Spared, o.ClosedBy
 	}
 	return out
 }
@@ -69,7 +81,7 @@ func Payload(e *deadletter.Event) ([]byte, error) {
 	shown := Event(e)
 	return encode(deadletters.WebhookEvent{Type: deadletters.WebhookType(e.Hook()), Timestamp: shown.At,
 		Data: deadletters.WebhookData{Namespace: shown.Namespace, Cause: shown.Cause, Group: shown.Group,
-			Redrive: shown.Redrive, Replay: shown.Replay, Source: shown.Source, Letters: shown.Letters}})
+			Redrive: shown.Redrive, Replay: shown.Replay, Source: shown.Source, Letters: shown.Letters, Outage: shown.Outage}})
 }
 
 // Test returns the payload of a test.

@@ -30,6 +30,8 @@ type state struct {
 	unique    map[engine.KeyName]engine.Holder
 	sessions  map[string]engine.Session // by hash
 	pauses    map[task.PauseTarget]task.Pause
+	bursts    map[burstName]task.Burst
+	outages   map[task.ID]task.Outage
 	// operatorLimits are by number.
 	operatorLimits map[int64]task.OperatorLimit
 	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
@@ -72,6 +74,8 @@ func newState() *state {
 		unique:         map[engine.KeyName]engine.Holder{},
 		sessions:       map[string]engine.Session{},
 		pauses:         map[task.PauseTarget]task.Pause{},
+		bursts:         map[burstName]task.Burst{},
+		outages:        map[task.ID]task.Outage{},
 		operatorLimits: map[int64]task.OperatorLimit{},
 		lastWorker:     map[string]int64{},
 		lastAct:        map[string]int64{},

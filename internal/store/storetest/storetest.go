@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Database, without ...strin
 		{"Unique", uniqueCases()},
 		{"Sessions", sessionCases()},
 		{"Pauses", pauseCases()},
+		{"Outages", outageCases()},
 		{"Templates", templateCases()},
 		{"Registry", registryCases()},
 		{"Lists", listCases()},

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/flow"
+)
+
+// newOutage builds `outage`, the group of commands about outages.
+func newOutage(s *session) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "outage",
+		Short: "Show and close outages: routes that are held back because so much fails there",
+		Long: `Show and close outages. An outage opens when many attempts on a route fail with one
+fingerprint within a short time (engine.outage_breaker). Its route is held back then; one
+step at a time is let through as a probe, and the first that succeeds closes the outage.`,
+	}
+	s.connectFlags(cmd)
+	cmd.AddCommand(newOutageList(s), newOutageShow(s), newOutageClose(s))
+	return cmd
+}
+
+// newOutageList builds `outage list`. --json prints a flow.OutagePage. It sends GET /v1/outages.
+func newOutageList(s *session) *cobra.Command {
+	var filter flow.OutageFilter
+	var state string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List outages, the newest first",
+		Args:  cobra.NoArgs,
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			filter.State = flow.OutageState(state)
+			page, err := flow.Of(c).Outages(ctx, filter)
+			if err != nil {
+				return err
+			}
+			return s.printOutages(page)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&filter.Namespaces, "namespace", nil, "filter by namespace; repeatable")
+	f.StringVar(&state, "state", "", "filter by state: open or closed")
+	f.StringVar(&filter.Cursor, "cursor", "", "continue at this cursor of the previous page")
+	pageFlag(cmd, &filter.Limit, 50, "number of outages")
+	offer(cmd, "state", flow.OutageOpen, flow.OutageClosed)
+	return cmd
+}
+
+// printOutages prints a table.
+func (s *session) printOutages(page *flow.OutagePage) error {
+	if s.json {
+		return s.printJSON(page)
+	}
+	if len(page.Outages) == 0 {
+		return s.printf("There is no outage.\n")
+	}
+	t := newTable(s.Out, "OUTAGE", "STATE", "ROUTE", "OPENED", "NEXT PROBE", "FINGERPRINT")
+	for i := range page.Outages {
+		o := &page.Outages[i]
+		t.row(o.OutageUUID.String(), string(o.State), outageRoute(o), stamp(&o.OpenedAt), nextProbe(o), o.Title)
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return s.nextCursor(page.NextCursor)
+}
+
+// nextProbe says when the next step is let through.
+func nextProbe(o *flow.Outage) string {
+	switch {
+	case o.Probe != nil:
+		return "running"
+	case o.NextProbeAt != nil:
+		return stamp(o.NextProbeAt)
+	}
+	return ""
+}
+
+// outageRoute names the route of an outage.
+func outageRoute(o *flow.Outage) string {
+	text := qualified(o.Namespace, o.Handler)
+	if len(o.Capabilities) > 0 {
+		text += " [" + strings.Join(o.Capabilities, ",") + "]"
+	}
+	return text
+}
+
+// newOutageShow builds `outage show`. --json prints a flow.Outage. It sends GET /v1/outages/{outage_uuid}.
+func newOutageShow(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show UUID",
+		Short: "Show an outage: what fails, since when, and when the next step is let through",
+		Args:  cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := outageID(args[0])
+			if err != nil {
+				return err
+			}
+			o, err := flow.Of(c).Outage(ctx, id)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(o)
+			}
+			return s.write([]byte(outageFields(o)))
+		}),
+	}
+}
+
+// outageID reads the UUID of an outage.
+func outageID(text string) (uuid.UUID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return id, usagef("%q is not the UUID of an outage: see \"tasker outage list\"", text)
+	}
+	return id, nil
+}
+
+// outageFields describes an outage.
+func outageFields(o *flow.Outage) string {
+	f := fields{indent: "  "}
+	f.add("Outage", o.OutageUUID.String())
+	f.add("State", string(o.State))
+	f.add("Route", outageRoute(o))
+	f.add("Fingerprint", o.Title)
+	f.add("Group", o.GroupID+" (tasker inbox show "+o.GroupID+")")
+	f.add("Opened", fmt.Sprintf("%s, by %d failures since %s", stamp(&o.OpenedAt), o.Failures, stamp(&o.Since)))
+	if o.Spared > 0 {
+		f.add("Not charged", fmt.Sprintf("%d attempts that failed since", o.Spared))
+	}
+	probes := fmt.Sprint(o.Probes)
+	if o.LastProbe != "" {
+		probes += ", the last one " + o.LastProbe + " at " + stamp(o.LastProbeAt)
+	}
+	f.add("Probes", probes)
+	if o.Probe != nil {
+		f.add("Probe", fmt.Sprintf("running since %s: a step of task %s", stamp(&o.Probe.Since), o.Probe.TaskUUID))
+	}
+	f.add("Next probe", stamp(o.NextProbeAt))
+	if o.ClosedAt != nil {
+		f.add("Closed", fmt.Sprintf("%s by %s: %s", stamp(o.ClosedAt), o.ClosedBy, o.CloseReason))
+	}
+	f.add("ETag", o.ETag)
+	return f.b.String()
+}
+
+// newOutageClose builds `outage close`. --json prints a flow.Outage. It sends POST /v1/outages/{outage_uuid}/close.
+func newOutageClose(s *session) *cobra.Command {
+	var req flow.OutageCloseRequest
+	cmd := &cobra.Command{
+		Use:   "close UUID",
+		Short: "Close an outage: its route is served again at once",
+		Long: `Close an outage without waiting for a probe that succeeds. What waits is claimed in its
+order. If the cause is still there, a new outage opens after as many failures as before.`,
+		Args: cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := outageID(args[0])
+			if err != nil {
+				return err
+			}
+			req.ClosedBy = actor(req.ClosedBy)
+			o, err := flow.Of(c).CloseOutage(ctx, id, req)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.printJSON(o)
+			}
+			return s.printf("✓ The outage of %s is closed; it was opened at %s\n", outageRoute(o), stamp(&o.OpenedAt))
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&req.ClosedBy, "actor", "", "name recorded with the act (default: the current user)")
+	f.StringVar(&req.Reason, "reason", "", "reason for the act; kept with the outage")
+	f.StringVar(&req.IfMatch, "if-match", "", "close it only if its ETag is still this one")
+	return cmd
+}

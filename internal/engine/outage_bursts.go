@@ -1,0 +1,246 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Failures are counted after the commit that stores them: in memory first, and then, gathered like the calls of a verb,
+// in one row for each route and fingerprint, which all processes share. A settlement thus never waits for the row, and
+// several processes add up. What a process has not added yet when it is killed is not counted.
+
+// outages is what this process knows about outages, apart from their rows. mu guards the maps; failing is read without
+// it, so that successes cost one atomic load as long as nothing fails.
+type outages struct {
+	cfg settings.OutageBreaker
+
+	failing atomic.Int64 // the number of routes in pending
+	mu      sync.Mutex
+	pending map[int64]map[int64]*pendingBurst // by route and fingerprint
+
+	probing sync.Mutex   // held while this process looks for a probe
+	due     atomic.Int64 // when somebody has to look for the first probe; 0: never
+}
+
+// pendingBurst is what this process has still to add to a burst. It stays for a while without failures, so that
+// successes are counted against them.
+type pendingBurst struct {
+	failures, successes int
+	title               string
+	until               task.Instant
+}
+
+// maxBursts bounds the fingerprints that a process counts at a time: more of them are not one outage.
+const maxBursts = 1000
+
+// EventHooks store events for webhooks.
+type EventHooks interface {
+	// StoreEvents stores those of the events that a webhook receives, in the transaction in which they happen.
+	StoreEvents(ctx context.Context, tx Tx, events ...deadletter.Event) error
+}
+
+// on reports whether outages open here.
+func (o *outages) on() bool { return o.cfg.Enabled == settings.On }
+
+// rules are the settings in force.
+func (o *outages) rules() task.OutageRules { return o.cfg.Rules() }
+
+// counts reports whether failures on a route were counted a moment ago.
+func (o *outages) counts(route int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.pending[route]) > 0
+}
+
+// note adds what a committed unit counted, and reports whether there is something to store.
+func (o *outages) note(failures []burstFailure, successes map[int64]int, now task.Instant) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.pending == nil {
+		o.pending = map[int64]map[int64]*pendingBurst{}
+	}
+	for _, f := range failures {
+		of := o.pending[f.route]
+		if of == nil {
+			of = map[int64]*pendingBurst{}
+			o.pending[f.route] = of
+		}
+		b := of[f.group]
+		if b == nil {
+			if o.size() >= maxBursts {
+				continue
+			}
+			b = &pendingBurst{title: f.title}
+			of[f.group] = b
+		}
+		b.failures++
+		b.until = now.Add(o.cfg.Within)
+	}
+	for route, n := range successes {
+		for _, b := range o.pending[route] {
+			b.successes += n
+		}
+	}
+	o.tidy(now)
+	return len(failures) > 0
+}
+
+// size counts the fingerprints. The caller holds mu.
+func (o *outages) size() (n int) {
+	for _, of := range o.pending {
+		n += len(of)
+	}
+	return n
+}
+
+// tidy drops fingerprints that have not failed for long enough. The caller holds mu.
+func (o *outages) tidy(now task.Instant) {
+	for route, of := range o.pending {
+		maps.DeleteFunc(of, func(_ int64, b *pendingBurst) bool {
+			return b.failures == 0 && (b.until < now || b.until > now.Add(o.cfg.Within))
+		})
+		if len(of) == 0 {
+			delete(o.pending, route)
+		}
+	}
+	o.failing.Store(int64(len(o.pending)))
+}
+
+// countedBurst is what has to be added to a burst.
+type countedBurst struct {
+	task.Burst
+
+	route               *task.Route
+	title               string
+	failures, successes int
+}
+
+// take returns what is to be stored, in the order in which the rows are locked, and counts from zero.
+func (o *outages) take() []countedBurst {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var list []countedBurst
+	for route, of := range o.pending {
+		for group, b := range of {
+			if b.failures > 0 {
+				list = append(list, countedBurst{Burst: task.Burst{RouteID: route, Group: group}, title: b.title,
+					failures: b.failures, successes: b.successes})
+				b.failures, b.successes = 0, 0
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b countedBurst) int { return a.Compare(b.Burst) })
+	return list
+}
+
+// restore gives back what could not be stored.
+func (o *outages) restore(list []countedBurst) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, c := range list {
+		if b := o.pending[c.RouteID][c.Group]; b != nil {
+			b.failures += c.failures
+			b.successes += c.successes
+		}
+	}
+}
+
+// publishOutages counts what a committed unit has seen, and makes this process and the others follow its changes of
+// outages.
+func (e *Engine) publishOutages(u *unit) {
+	oo := &u.breakers.outages
+	if len(oo.failures)+len(oo.successes) > 0 && e.outages.note(oo.failures, oo.successes, u.now) {
+		e.bursts.Post(struct{}{})
+	}
+	if !oo.changed {
+		return
+	}
+	e.publish(PeerEvents{Pauses: true})
+	// The change is stored; if it cannot be read now, the loop of package upkeep tries again.
+	_ = e.RefreshPauses(context.WithoutCancel(u.ctx))
+}
+
+// CountBursts stores what this process has counted, and opens the outages that follow. The engine does so after each
+// failure; package upkeep repeats it for what could not be stored.
+func (e *Engine) CountBursts(ctx context.Context) error {
+	if e.outages.failing.Load() == 0 {
+		return nil
+	}
+	_, err := e.bursts.Do(ctx, struct{}{})
+	return err
+}
+
+// runBursts is one run of counting, for all who asked.
+func (e *Engine) runBursts(asked []struct{}) ([]struct{}, error) {
+	list := e.outages.take()
+	if len(list) == 0 {
+		return asked, nil
+	}
+	ctx := context.Background()
+	err := e.routesOf(ctx, list)
+	if err != nil {
+		e.outages.restore(list)
+		return nil, err
+	}
+	err = e.write(ctx, "count_failures", func(u *unit) error {
+		for i := range list {
+			if err := u.breakers.outages.count(&list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		e.outages.restore(list)
+		return nil, err
+	}
+	return asked, nil
+}
+
+// routesOf finds the routes of bursts.
+func (e *Engine) routesOf(ctx context.Context, list []countedBurst) (err error) {
+	for i := range list {
+		if list[i].route, err = e.catalog.findRoute(ctx, list[i].RouteID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count adds to the count of a burst, and opens an outage if there are enough failures.
+func (oo *outageOutcomes) count(c *countedBurst) error {
+	e, u, rules := oo.u.e, oo.u, oo.u.e.outages.rules()
+	b, err := e.burstStore.AddBurst(u.ctx, u.tx, c.RouteID, c.Group, c.failures-c.successes, u.now, rules.Within)
+	if err != nil || b.Failures < rules.Failures || c.route == nil {
+		return err
+	}
+	o := task.NewOutage(e.store.IDs().Take(u.now.Time(), 1), c.route, b, c.title, rules, u.now)
+	added, err := e.outageStore.AddOutage(u.ctx, u.tx, o)
+	if err != nil {
+		return err
+	}
+	if err := e.burstStore.ClearBursts(u.ctx, u.tx, c.RouteID); err != nil || !added {
+		return err
+	}
+	oo.changed = true
+	if err := e.closuresChanged(u); err != nil {
+		return err
+	}
+	if err := oo.act(task.ActOpenOutage, o, System, o.Why()); err != nil {
+		return err
+	}
+	return oo.tell(deadletter.EventOutageOpened, o)
+}
+
+// firstOutage orders outages by when somebody has to look for their probes.
+func firstOutage(a, b *task.Outage) int {
+	return cmp.Or(cmp.Compare(a.NextProbeAt, b.NextProbeAt), cmp.Compare(a.RouteID, b.RouteID))
+}

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A probe is a step that is let through on a route with an open outage, one at a time. A poll whose worker serves the
+// route takes it: it reserves the probe in the outage's row, claims one step of the route, and makes that the probe. A
+// process that is killed in between leaves a reservation that ends by itself, and a lease that runs out like any other.
+
+// noteProbes records when the first probe is due.
+func (e *Engine) noteProbes(c *closures) {
+	now, first := e.instant(), int64(0)
+	for _, o := range c.outages {
+		if at := int64(o.ProbeDue(now, e.outages.rules())); first == 0 || at < first {
+			first = max(at, 1)
+		}
+	}
+	e.outages.due.Store(first)
+}
+
+// isDue reports whether somebody has to look for a probe. A time that is too far off was noted before the clock was put
+// back.
+func (o *outages) isDue(now task.Instant) bool {
+	due := task.Instant(o.due.Load())
+	return due != 0 && (due <= now || due > now.Add(o.rules().Farthest()))
+}
+
+// outageOf returns the open outage of a route in this process, or nil.
+func (c *catalog) outageOf(route int64) *task.Outage {
+	if c.closed.Load() == nil {
+		return nil
+	}
+	return c.closures.Load().outages[route]
+}
+
+// dueProbes returns the outages whose probes are due on routes that no pause closes, the first first.
+func (e *Engine) dueProbes() []*task.Outage {
+	now := e.instant()
+	if !e.outages.isDue(now) {
+		return nil
+	}
+	c := e.catalog.closures.Load()
+	var list []*task.Outage
+	for _, o := range c.outages {
+		r := e.catalog.routeByID(o.RouteID)
+		if r != nil && o.ProbeDue(now, e.outages.rules()) <= now && c.of(r) == nil {
+			list = append(list, o)
+		}
+	}
+	slices.SortFunc(list, firstOutage)
+	return list
+}
+
+// probeFor lets a poll take the probe of an outage, if one is due on a route that its worker serves. One poll at a time
+// looks; the others go on without.
+func (e *Engine) probeFor(ctx context.Context, p *poller) ([]Lease, error) {
+	if e.outages.due.Load() == 0 || p.idle || p.served == nil || !e.outages.isDue(e.instant()) {
+		return nil, nil
+	}
+	if !e.outages.probing.TryLock() {
+		return nil, nil
+	}
+	defer e.outages.probing.Unlock()
+	for _, o := range e.dueProbes() {
+		if r := e.catalog.routeByID(o.RouteID); r == nil || !p.served.kind.Serves(*r) {
+			continue
+		}
+		if leases, err := e.probe(ctx, p, o); err != nil || len(leases) > 0 {
+			return leases, err
+		}
+	}
+	return nil, nil
+}
+
+// probe takes the probe of an outage for a poll, unless another process was first. There may be no step.
+func (e *Engine) probe(ctx context.Context, p *poller, o *task.Outage) ([]Lease, error) {
+	no, err := e.reserveProbe(ctx, o)
+	if err != nil || no == 0 {
+		return nil, err
+	}
+	one := &poller{worker: p.worker, routes: []int64{o.RouteID}, capacity: 1, start: p.start, toQueue: p.toQueue}
+	leases, err := e.claimFromQueue(ctx, one, false)
+	for n := 1; err == nil && len(leases) == 0 && one.onlyParked && n < maxParkingRounds; n++ {
+		one.onlyParked = false
+		leases, err = e.claimFromQueue(ctx, one, false)
+	}
+	if err != nil {
+		return nil, err // the reservation ends by itself
+	}
+	kept, err := e.beginProbe(ctx, o.ID, no, leases)
+	if len(leases) > 0 && !kept { // nobody will work on it; if this fails too, its lease runs out
+		_ = e.giveBack(ctx, leases)
+		leases = nil
+	}
+	return leases, err
+}
+
+// reserveProbe reserves the probe of an outage in its row, and returns its number; 0: it is not due there. Steps are
+// locked before outages, as everywhere.
+func (e *Engine) reserveProbe(ctx context.Context, known *task.Outage) (no int64, err error) {
+	rules := e.outages.rules()
+	err = e.write(ctx, "reserve_probe", func(u *unit) error {
+		no = 0
+		var last Work
+		if !known.ProbeStep.IsZero() {
+			works, err := u.rows.load([]task.ID{known.ProbeStep})
+			if err != nil {
+				return err
+			}
+			last = works[0]
+		}
+		o, err := e.outageStore.LockOutage(u.ctx, u.tx, known.ID)
+		if err != nil || o == nil || !o.Open() || o.ProbeStep != known.ProbeStep || o.ProbeDue(u.now, rules) > u.now {
+			u.breakers.outages.changed = true // what this process knows is outdated
+			return err
+		}
+		if last.Step != nil && last.Step.HeldUnder(o.ProbeToken) {
+			o.StillRunning(u.now, rules)
+		} else {
+			no = o.Reserve(u.now)
+		}
+		return u.breakers.outages.store(o)
+	})
+	return no, err
+}
+
+// beginProbe makes the claimed step the probe of a reservation, or ends the reservation if there is none. It reports
+// false if the reservation is not in force any more.
+func (e *Engine) beginProbe(ctx context.Context, id task.ID, no int64, leases []Lease) (kept bool, err error) {
+	rules := e.outages.rules()
+	err = e.write(ctx, "begin_probe", func(u *unit) error {
+		kept = false
+		o, err := e.outageStore.LockOutage(u.ctx, u.tx, id)
+		if err != nil || o == nil || !o.Reserved(no) {
+			return err
+		}
+		if len(leases) > 0 {
+			o.Probe(&leases[0].Step, u.now, rules)
+			kept = true
+		} else {
+			o.NoProbe(u.now, rules)
+		}
+		return u.breakers.outages.store(o)
+	})
+	return kept && err == nil, err
+}
+
+// WakeProbers wakes a waiting poll for each probe that is due. Package upkeep calls it in every process, at an
+// interval.
+func (e *Engine) WakeProbers() {
+	for _, o := range e.dueProbes() {
+		if r := e.catalog.routeByID(o.RouteID); r != nil {
+			e.waiters.wakeProber(r)
+		}
+	}
+}
+
+// wakeProber wakes a poll whose worker serves a route and may take steps.
+func (ws *waiters) wakeProber(r *task.Route) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, list := range ws.ofWorker {
+		for _, p := range list {
+			if !p.idle && p.served != nil && p.served.kind.Serves(*r) {
+				ws.remove(p)
+				close(p.wake)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// An outage closes a route because many attempts failed there with one fingerprint. See closures for how that takes
+// effect, outage_bursts.go for how it opens, and outage_probes.go for how it closes by itself.
+
+const (
+	// maxOpenOutages bounds the open outages that a process knows; there is one for a route at most.
+	maxOpenOutages = 10_000
+	// maxClosedOutages bounds the closed ones that it remembers, and outagesKept how long they are stored.
+	maxClosedOutages = 10_000
+	outagesKept      = 30 * 24 * time.Hour
+)
+
+// actOutage is the data of acts on outages.
+type actOutage struct {
+	Outage       string   `json:"outage_uuid"`
+	Handler      string   `json:"handler"`
+	Capabilities []string `json:"capabilities,omitempty"`
+	Title        string   `json:"title,omitempty"`
+	Failures     int      `json:"failures"`
+}
+
+// outageAct returns an act on an outage.
+func outageAct(kind string, o *task.Outage, actor, reason string, now task.Instant) (task.Act, error) {
+	data, err := json.Marshal(actOutage{o.ID.String(), o.Handler, task.SplitCapabilities(o.Capabilities), o.Title,
+		o.Failures})
+	if err != nil {
+		return task.Act{}, fmt.Errorf("encode act: %w", err)
+	}
+	act := task.Act{At: now, Kind: kind, Actor: actor, Reason: cmp.Or(reason, NoReason), Namespace: o.Namespace,
+		From: string(OutageOpen), To: string(OutageClosed), Data: data}
+	if kind == task.ActOpenOutage {
+		act.From, act.To = "", string(OutageOpen)
+	}
+	return act, nil
+}
+
+// readOutages reads the open outages, and those that were closed a while ago: limits on time count from their ends.
+func (e *Engine) readOutages(ctx context.Context) ([]*task.Outage, error) {
+	open, err := e.outageStore.Outages(ctx, OutageFilter{State: OutageOpen, Limit: maxOpenOutages})
+	if err != nil {
+		return nil, err
+	}
+	closed, err := e.outageStore.Outages(ctx, OutageFilter{State: OutageClosed, Limit: maxClosedOutages})
+	return append(open, closed...), err
+}
+
+// OutageOf returns the open outage of a route in this process, or nil. It is shared and must not be changed.
+func (e *Engine) OutageOf(r *task.Route) *task.Outage { return e.catalog.closures.Load().outages[r.ID] }
+
+// OpenOutages counts the open outages that this process knows.
+func (e *Engine) OpenOutages() int { return len(e.catalog.closures.Load().outages) }
+
+// ProbeDue returns when the next probe of an outage is let through or looked after.
+func (e *Engine) ProbeDue(o *task.Outage) task.Instant {
+	return o.ProbeDue(e.instant(), e.outages.rules())
+}
+
+// Outages returns a page of outages, the newest first, and whether there are more. Those that the request's key does
+// not reach are left out. Invalid: a limit outside of 1 to Limits.PageItems.
+func (e *Engine) Outages(ctx context.Context, f OutageFilter) ([]*task.Outage, bool, error) {
+	if err := e.checkPage(f.Limit, 0); err != nil {
+		return nil, false, err
+	}
+	limit := f.Limit
+	f.Limit++
+	key := access.From(ctx)
+	switch given := len(f.Namespaces) > 0; {
+	case !given:
+		f.Namespaces = key.Namespaces()
+	default:
+		f.Namespaces = slices.DeleteFunc(slices.Clone(f.Namespaces), func(n string) bool { return !key.Reaches(n) })
+		if len(f.Namespaces) == 0 {
+			return nil, false, nil
+		}
+	}
+	list, err := e.outageStore.Outages(ctx, f)
+	if err != nil {
+		return nil, false, fmt.Errorf("read outages: %w", err)
+	}
+	return list[:min(limit, len(list))], len(list) > limit, nil
+}
+
+// Outage returns an outage. NotFound: there is none that the request reaches.
+func (e *Engine) Outage(ctx context.Context, id task.ID) (*task.Outage, error) {
+	o, err := e.outageStore.FindOutage(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read outage: %w", err)
+	}
+	if o == nil || !access.From(ctx).Reaches(o.Namespace) {
+		return nil, noOutage(id)
+	}
+	return o, nil
+}
+
+func noOutage(id task.ID) error { return task.Errorf(task.NotFound, "there is no outage %s", id) }
+
+// CloseOutage closes an outage, with an act. A probe that is under way goes on like any attempt. NotFound: there is no
+// such outage. Conflict: it is not as expected. WrongState: it is closed. Invalid: every problem with its field.
+func (e *Engine) CloseOutage(ctx context.Context, id task.ID, actor, reason string, version int64,
+) (*task.Outage, error) {
+	if problems := renamed(CheckActor(actor, reason), "/actor", "/closed_by"); len(problems) > 0 {
+		return nil, refusal("the outage was not closed", problems)
+	}
+	var o *task.Outage
+	err := e.write(ctx, "close_outage", func(u *unit) (err error) {
+		if o, err = e.outageStore.LockOutage(u.ctx, u.tx, id); err != nil {
+			return err
+		}
+		switch {
+		case o == nil || !access.From(ctx).Reaches(o.Namespace):
+			return noOutage(id)
+		case !o.Open():
+			return task.Errorf(task.WrongState, "the outage %s is closed", id)
+		case version != 0 && version != o.Version:
+			return task.Errorf(task.Conflict, "the outage %s has changed: it has version %d", id, o.Version)
+		}
+		return u.breakers.outages.close(o, ActorOf(ctx, actor), cmp.Or(reason, NoReason))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// TidyOutages deletes up to limit counts of failures that no outage can follow from any more, and up to limit outages
+// that were closed long ago. It returns how many at most of either. One process at a time should call it.
+func (e *Engine) TidyOutages(ctx context.Context, limit int) (n int, err error) {
+	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+		now := e.instant()
+		bursts, err := e.burstStore.DropBursts(ctx, tx, now.Add(-e.cfg.OutageBreaker.Within), limit)
+		if err != nil {
+			return err
+		}
+		gone, err := e.outageStore.DropOutages(ctx, tx, now.Add(-outagesKept), limit)
+		n = max(bursts, gone)
+		return err
+	})
+	return n, err
+}

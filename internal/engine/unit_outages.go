@@ -1,0 +1,220 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/feed"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// outageOutcomes is what a unit has to do with outages: failures and successes to count, ends of leases that may be
+// those of probes, and outages that open or close. It is empty where none is open and nothing fails.
+type outageOutcomes struct {
+	u *unit
+
+	failures  []burstFailure
+	successes map[int64]int // by route
+	ended     []endedLease  // on routes with an open outage
+	failing   map[*task.Step]bool
+
+	changed bool // outages
+}
+
+// burstFailure is a failure to count. It names the fingerprint and says what people call it.
+type burstFailure struct {
+	route, group int64
+	title        string
+}
+
+// endedLease is the end of a lease on a route with an open outage.
+type endedLease struct {
+	route  int64
+	step   task.ID
+	token  int64
+	how    task.ProbeResult
+	spared bool
+}
+
+// succeeded counts a success, if there were failures on the route a moment ago.
+func (oo *outageOutcomes) succeeded(s *task.Step) {
+	if o := &oo.u.e.outages; o.failing.Load() == 0 || !o.counts(s.RouteID) {
+		return
+	}
+	if oo.successes == nil {
+		oo.successes = map[int64]int{}
+	}
+	oo.successes[s.RouteID]++
+}
+
+// failed counts a failure of an attempt, and reports whether it is the failure of the open outage of its route. That
+// one costs no attempt.
+func (oo *outageOutcomes) failed(w Work, t *task.Template, outcome task.Outcome, f *task.Failure,
+) (spared bool, err error) {
+	e := oo.u.e
+	o := e.catalog.outageOf(w.Step.RouteID)
+	if o != nil {
+		if oo.failing == nil {
+			oo.failing = map[*task.Step]bool{}
+		}
+		oo.failing[w.Step] = false
+	}
+	counted := (outcome == task.Failed || outcome == task.TimedOut) && f.Class != failure.Worker &&
+		t.Namespace != deadletter.SystemNamespace
+	if !counted || o == nil && !e.outages.on() {
+		return false, nil
+	}
+	group, title, err := oo.print(w, t, f)
+	switch {
+	case err != nil:
+		return false, err
+	case o == nil:
+		oo.failures = append(oo.failures, burstFailure{w.Step.RouteID, group, title})
+		return false, nil
+	case o.Group == group:
+		oo.failing[w.Step] = true
+		return true, nil
+	}
+	return false, nil
+}
+
+// spare ends an attempt that failed because of an open outage: it does not count, and the step waits like after any
+// failure, so that the next probe is another step.
+func (oo *outageOutcomes) spare(w Work, t *task.Template, f *task.Failure, wait time.Duration) error {
+	u := oo.u
+	delay := u.delay(w.Step, t, f) + wait
+	w.Step.Uncharge()
+	err := w.Step.Postpone(u.now, u.now.Add(delay), u.order)
+	u.recalculate(w)
+	return err
+}
+
+// print returns the group in which the failure would be if it were for good.
+func (oo *outageOutcomes) print(w Work, t *task.Template, f *task.Failure) (int64, string, error) {
+	spec := t.Spec(w.Step)
+	c := &task.Case{Reason: task.ReasonMaxRetries, Fingerprint: f.Fingerprint(), Message: messageOfCase(f),
+		Class: f.Class, Retryable: f.Retryable && f.Class != failure.Logic, Step: spec.Name}
+	print := deadletter.PrintOfCase(c, spec.Handler, t.Name, f.Stack)
+	print, err := oo.u.cases.groups.print(t.Namespace, print, func() deadletter.Facts {
+		return deadletter.FactsOfCase(c, spec.Handler, t.Name, print)
+	})
+	return int64(deadletter.GroupOf(t.Namespace, print)), print.Title(), err
+}
+
+// leaseEnded records the end of a lease that may be that of a probe.
+func (oo *outageOutcomes) leaseEnded(w Work) {
+	if oo.u.e.catalog.outageOf(w.Step.RouteID) == nil {
+		return
+	}
+	l := endedLease{route: w.Step.RouteID, step: w.Step.ID, token: w.Step.Token, how: task.ProbeLost}
+	spared, failed := oo.failing[w.Step]
+	switch {
+	case failed:
+		l.how, l.spared = task.ProbeFailed, spared
+	case w.Step.State == task.StepComplete:
+		l.how = task.ProbeSucceeded
+	}
+	delete(oo.failing, w.Step)
+	oo.ended = append(oo.ended, l)
+}
+
+// save stores what the ends of leases mean for outages. Steps and tasks are saved before: all transactions lock
+// outages last.
+func (oo *outageOutcomes) save() error {
+	if len(oo.ended) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(oo.ended, func(a, b endedLease) int { return cmp.Compare(a.route, b.route) })
+	for at := 0; at < len(oo.ended); {
+		route, to := oo.ended[at].route, at
+		for to < len(oo.ended) && oo.ended[to].route == route {
+			to++
+		}
+		if err := oo.saveRoute(route, oo.ended[at:to]); err != nil {
+			return err
+		}
+		at = to
+	}
+	return nil
+}
+
+// saveRoute stores what the ends of leases on a route mean for its outage. The row tells whether one of them is the
+// probe: this process may not know of it yet.
+func (oo *outageOutcomes) saveRoute(route int64, ended []endedLease) error {
+	e, u := oo.u.e, oo.u
+	o, err := e.outageStore.OpenOutage(u.ctx, u.tx, route)
+	if err != nil || o == nil {
+		return err
+	}
+	changed := false
+	for _, l := range ended {
+		if l.spared {
+			o.Spared++
+			changed = true
+		}
+		if !o.IsProbe(l.step, l.token) {
+			continue
+		}
+		changed = true
+		o.Probed(l.how, u.now, e.outages.rules())
+		if l.how == task.ProbeSucceeded {
+			return oo.close(o, System, "a probe succeeded")
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return oo.store(o)
+}
+
+// store stores a changed outage; the processes learn of it after the commit.
+func (oo *outageOutcomes) store(o *task.Outage) error {
+	u := oo.u
+	o.Version++
+	oo.changed = true
+	if err := u.e.outageStore.SaveOutage(u.ctx, u.tx, o); err != nil {
+		return err
+	}
+	return u.e.closuresChanged(u)
+}
+
+// close closes an outage, with an act and an event.
+func (oo *outageOutcomes) close(o *task.Outage, actor, reason string) error {
+	o.Close(oo.u.now, actor, reason)
+	if err := oo.store(o); err != nil {
+		return err
+	}
+	if err := oo.act(task.ActCloseOutage, o, actor, reason); err != nil {
+		return err
+	}
+	return oo.tell(deadletter.EventOutageClosed, o)
+}
+
+// act stores an act on an outage. It comes after the records of the unit have been saved.
+func (oo *outageOutcomes) act(kind string, o *task.Outage, actor, reason string) error {
+	u := oo.u
+	a, err := outageAct(kind, o, actor, reason, u.now)
+	if err != nil {
+		return err
+	}
+	SignAct(&a, u.key)
+	return u.e.actStore.AddActs(u.ctx, u.tx, []task.Act{a})
+}
+
+// tell tells webhooks, in this transaction, and listeners after it.
+func (oo *outageOutcomes) tell(kind deadletter.EventKind, o *task.Outage) error {
+	u := oo.u
+	ev := deadletter.OutageHappened(kind, o, u.now)
+	if u.e.hooks != nil {
+		if err := u.e.hooks.StoreEvents(u.ctx, u.tx, ev); err != nil {
+			return err
+		}
+	}
+	if u.observed.recording {
+		u.observed.changes = append(u.observed.changes, feed.InboxChange(ev))
+	}
+	return nil
+}
