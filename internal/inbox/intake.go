@@ -268,6 +268,8 @@ func refusalOf(err error) *intake.Refusal {
 	}
 	reason := "the " + field + " of the task " + p.Message
 	switch {
+	case name == "unique" && e.Code == task.Conflict:
+		return &intake.Refusal{Code: "duplicate", Reason: "its unique key " + p.Message}
 	case name == "context" && !deeper:
 		reason = "the context of the task " + p.Message
 	case name == "idempotency_key", strings.HasPrefix(p.Message, "there is no"), strings.HasPrefix(p.Message, "\""):

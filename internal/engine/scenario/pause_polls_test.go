@@ -1,11 +1,15 @@
 package scenario_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -108,6 +112,60 @@ func followPause(t *testing.T, a, b *engine.Engine, worker task.ID) {
 		}
 		if len(leases) == 0 {
 			return
+		}
+	}
+}
+
+// A database that is put back to before a pause, or to before its resume, is followed: what a node remembers of another
+// past is dropped with the first look.
+func TestPausesOfARestoredDatabase(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	e := startNode(t, dsn, time.Hour)
+	parsed, err := postgres.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := pgx.ConnectConfig(t.Context(), parsed.Pool.ConnConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(context.Background())
+	run := func(statements ...string) {
+		t.Helper()
+		for _, s := range statements {
+			if _, err := db.Exec(t.Context(), s); err != nil {
+				t.Fatalf("%s: %v", s, err)
+			}
+		}
+	}
+	if _, err := e.Submit(t.Context(), []engine.Submission{job}, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, restored := range [][2][]string{
+		{{`CREATE TABLE p AS SELECT * FROM tasker_pauses`, `CREATE TABLE n AS SELECT * FROM tasker_meta`}, nil},
+		{nil, {`DELETE FROM tasker_pauses`, `DELETE FROM tasker_meta WHERE key = 'pauses_version'`}},
+	} {
+		if _, _, err := e.Pause(t.Context(), engine.PauseRequest{Target: jobs, Actor: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		run(restored[0]...)
+		want := 0
+		if restored[0] != nil { // it goes back to the pause
+			if _, err := e.ResumePaused(t.Context(), jobs, "ann", ""); err != nil {
+				t.Fatal(err)
+			}
+			want = 1
+			run(`DELETE FROM tasker_pauses`, `INSERT INTO tasker_pauses SELECT * FROM p`,
+				`DELETE FROM tasker_meta WHERE key = 'pauses_version'`,
+				`INSERT INTO tasker_meta SELECT * FROM n WHERE key = 'pauses_version'`)
+		}
+		run(restored[1]...)
+		if err := e.RefreshPauses(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.ClosedRoutes(); got != want {
+			t.Errorf("%d routes are closed, want %d", got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -359,4 +360,48 @@ func TestIntakeFailureIsTriedAgain(t *testing.T) {
 	if f, err := redisqueue.ParseJobFailure(got[0].Payload); err != nil || f.ErrorType != "Bad" {
 		t.Errorf("%v: it is %s", err, got[0].Payload)
 	}
+}
+
+// TestIntakeUnique: messages of a template with a rule of uniqueness meet the task that guards their key. One whose task
+// is there already is acknowledged; with the rule refuse it becomes a letter that says so.
+func TestIntakeUnique(t *testing.T) {
+	t.Parallel()
+	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
+		n, _, _ := r.start()
+		for name, policy := range map[string]string{"keep": "return", "newest": "replace", "once": "refuse"} {
+			yaml := "name: " + name + "\nversion: \"1\"\nunique: {by: [/n], on_conflict: " + policy + "}\n" +
+				"steps: [{name: a, handler: h}]\n"
+			if _, err := tasker.NewClient(n).RegisterTemplate(t.Context(), tasker.TemplateSource{YAML: yaml}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.put(`{"type":"keep","n":1,"x":1}`, `{"type":"keep","n":1,"x":2}`, `{"type":"keep","n":2}`,
+			`{"type":"newest","n":1,"x":1}`, `{"type":"newest","n":1,"x":2}`, `{"type":"once","n":1,"x":1}`,
+			`{"type":"once","n":1,"x":2}`)
+		r.source(n, deadletter.Intake{Template: "/type"})
+		r.soon("what is left", "0", func() string { return fmt.Sprint(r.depth()) })
+		live := func() string {
+			var list []string
+			for _, t := range r.tasks(n) {
+				whole, err := tasker.NewClient(n).Task(r.t.Context(), t.TaskUUID, 0)
+				if err != nil {
+					r.t.Fatal(err)
+				}
+				if t.State != tasker.TaskCancelled {
+					list = append(list, string(whole.Context)+"\n")
+				}
+			}
+			slices.Sort(list)
+			return strings.Join(list, "")
+		}
+		r.soon("the tasks", `{"type":"keep","n":1,"x":1}
+{"type":"keep","n":2}
+{"type":"newest","n":1,"x":2}
+{"type":"once","n":1,"x":1}
+`, live)
+		const refused = "IntakeRefused duplicate: its unique key names the task UUID, which guards the key\n"
+		r.soon("the letters", refused, func() string {
+			return regexp.MustCompile(`[0-9a-f-]{36}`).ReplaceAllString(r.letters(n), "UUID")
+		})
+	})
 }
