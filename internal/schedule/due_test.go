@@ -136,13 +136,16 @@ func (w *world) settle() {
 	for range 1000 {
 		d := w.decide()
 		if w.Pause != nil {
-			if d.Wake != w.Pause.Until {
+			if d.Wake != w.Pause.Until || w.now >= w.Pause.Until {
 				w.t.Fatalf("a pause until %d wakes at %d", w.Pause.Until, d.Wake)
 			}
 			return
 		}
 		if d.Wake == w.now {
 			continue // there is more than one transaction takes
+		}
+		if len(w.Waiting) > 0 && d.Wake > w.now.Add(time.Second) {
+			w.t.Fatalf("%d firings wait, and it sleeps until %s", len(w.Waiting), d.Wake.Time())
 		}
 		if next := w.times.Next(w.Decided); w.times.Due(next) <= w.now || d.Wake <= w.now || d.Wake > w.times.Due(next) {
 			w.t.Fatalf("at %s the next time is %s, and it wakes at %s", w.now.Time(), next.Time(), d.Wake.Time())

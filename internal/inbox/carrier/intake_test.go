@@ -362,8 +362,8 @@ func TestIntakeFailureIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestIntakeUnique: messages of a template with a rule of uniqueness meet the task that guards their key. One whose task
-// is there already is acknowledged; with the rule refuse it becomes a letter that says so.
+// TestIntakeUnique: messages of a template with a rule of uniqueness meet the task that guards their key. One whose
+// task is there already is acknowledged; with the rule refuse it becomes a letter that says so.
 func TestIntakeUnique(t *testing.T) {
 	t.Parallel()
 	onEveryBroker(t, func(t *testing.T, r *intakeRig) {
