@@ -165,6 +165,9 @@ var theWork = []broken{
 	{name: "ForgottenPause", statements: []string{`INSERT INTO tasker_pauses (kind, namespace, name, capabilities, actor,
   reason, paused_at, until_at, ended_at, ended_by, end_reason) VALUES ('handler', 'default', 'a', '', 'ann', '', 1000000,
   0, 0, '', '')`}, check: "pauses", status: doctor.Warn, says: `handler "a" in namespace "default" has been paused for`},
+	{name: "OpenOutage", statements: []string{`INSERT INTO tasker_outages (outage_id, route_id, namespace, closed_at, body)
+  SELECT id, 1, 'default', 0, '{"handler":"a","title":"down","opened_at":1000000}' FROM tasker_tasks LIMIT 1`},
+		check: "outages", status: doctor.Warn, says: `handler "a" in namespace "default" has had an outage for`},
 	{name: "CannotLook", statements: []string{`ALTER TABLE tasker_routes RENAME TO elsewhere`}, check: "routes",
 		status: doctor.Warn, says: "could not be looked at"},
 }

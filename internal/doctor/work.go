@@ -44,6 +44,7 @@ func (p *patient) workExams(who string) []exam {
 		})},
 		{"routes", p.routes},
 		{"pauses", p.pauses},
+		{"outages", p.outages},
 		{"orphans", p.orphans},
 	}
 }
