@@ -58,16 +58,34 @@ func TestLimitRace(t *testing.T) {
 	}
 }
 
-func raceForPermits(t *testing.T, nodes []*engine.Engine, store engine.Database) {
-	const source = "name: crowd\nversion: \"1\"\nsteps:\n" +
-		"  - {name: s, handler: h, concurrency: {key: \"{{key}}\", limit: 2}, retry: {backoff: none}}\n"
-	tpl, err := template.Parse("crowd.yaml", []byte(source), nodes[0].Level)
+// eachKey is a field of a step, of which two run at once for each key.
+const eachKey = `concurrency: {key: "{{key}}", limit: 2}, `
+
+// registerCrowd registers a template with one step, which has a field more.
+func registerCrowd(t *testing.T, e *engine.Engine, field string) {
+	t.Helper()
+	source := "name: crowd\nversion: \"1\"\nsteps:\n  - {name: s, handler: h, " + field + "retry: {backoff: none}}\n"
+	tpl, err := template.Parse("crowd.yaml", []byte(source), e.Level)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := nodes[0].RegisterTemplate(t.Context(), tpl, engine.Registration{}); err != nil {
+	if _, _, err := e.RegisterTemplate(t.Context(), tpl, engine.Registration{}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// keyOf returns the key in the context of a task.
+func keyOf(t *testing.T, l *engine.Lease) string {
+	t.Helper()
+	var in struct{ Key string }
+	if err := json.Unmarshal(l.Task.Context, &in); err != nil {
+		t.Error(err)
+	}
+	return in.Key
+}
+
+func raceForPermits(t *testing.T, nodes []*engine.Engine, store engine.Database) {
+	registerCrowd(t, nodes[0], eachKey)
 	c := &permitCount{runs: map[string]int{}}
 	each := 20 // tasks of a submitter
 	if testing.Short() {
@@ -144,13 +162,9 @@ func (c *permitCount) work(ctx context.Context, t *testing.T, e *engine.Engine) 
 			return
 		}
 		keys := make([]string, len(leases))
-		for i, l := range leases {
-			var in struct{ Key string }
-			if err := json.Unmarshal(l.Task.Context, &in); err != nil {
-				t.Error(err)
-			}
-			keys[i] = in.Key
-			c.begins(in.Key)
+		for i := range leases {
+			keys[i] = keyOf(t, &leases[i])
+			c.begins(keys[i])
 		}
 		for i, l := range leases {
 			n++
