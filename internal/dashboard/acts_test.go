@@ -192,6 +192,10 @@ func actsOnQueues(o operator) {
 	o.does(at, at, "It is paused", append(target, "do", "pause", "reason", "the bank is down")...)
 	o.page("/queues", "handler default/x", "the bank is down", "Resume")
 	o.does(at, at, "It is resumed", append(target, "do", "resume")...)
+	const limit = "/queues/limit"
+	o.does(limit, limit, "It is limited", append(target, "do", "set", "concurrency", "5", "reason", "slow server")...)
+	o.page("/queues", "Limited by operators", "handler default/x", "slow server")
+	o.does(limit, limit, "The limit is deleted", append(target, "do", "delete")...)
 }
 
 // opensOutage lets 20 attempts fail, and waits for the outage.

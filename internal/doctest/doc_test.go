@@ -55,6 +55,14 @@ func TestOutagesPage(t *testing.T) {
 	}
 }
 
+// TestLimitsPage runs docs/limits.md.
+func TestLimitsPage(t *testing.T) {
+	t.Parallel()
+	if ran, _ := (script{page: "docs/limits.md"}).run(t, serve(t)); ran != 2 {
+		t.Errorf("the page has %d blocks to run", ran)
+	}
+}
+
 // TestSchedulesPage runs docs/schedules.md.
 func TestSchedulesPage(t *testing.T) {
 	t.Parallel()

@@ -208,6 +208,11 @@ func (b *backpressure) count(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	atGates, err := b.e.gateReads.CountParked(ctx, limit)
+	if err != nil {
+		return err
+	}
+	total += atGates
 	for _, n := range counts {
 		total += n
 	}

@@ -92,6 +92,8 @@ type GateRows interface {
 type GateReads interface {
 	// Signalled reports whether there are signals, or gates to look at by now.
 	Signalled(ctx context.Context, now task.Instant) (bool, error)
+	// CountParked counts the steps at all gates, up to limit.
+	CountParked(ctx context.Context, limit int) (int, error)
 	// FindGate returns a gate, or nil.
 	FindGate(ctx context.Context, no int64) (*Gate, error)
 	// ListGates returns a page of gates, by No.

@@ -245,6 +245,13 @@ func (s SQL) Signalled(ctx context.Context, now task.Instant) (bool, error) {
 	return n == 1, err
 }
 
+// CountParked implements engine.GateReads.
+func (s SQL) CountParked(ctx context.Context, limit int) (int, error) {
+	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 AS one FROM tasker_workflow_steps WHERE queue < $1
+ LIMIT $2) AS q`, task.ParkedLimit(1)+1, limit)
+	return int(n), err
+}
+
 // FindGate implements engine.GateReads.
 func (s SQL) FindGate(ctx context.Context, no int64) (*engine.Gate, error) {
 	list, err := collect(ctx, s, scanGate, `SELECT `+gateColumns+` FROM tasker_limit_gates WHERE gate = $1`, no)

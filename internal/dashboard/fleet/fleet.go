@@ -46,6 +46,7 @@ func Add(site *page.Site, api *tasker.Client) {
 		Topics: []string{live.Clock}, Load: p.worker})
 	f.Act("/workers/{worker}/act", operates, p.act)
 	f.Act("/queues/pause", operates, p.pause)
+	f.Act("/queues/limit", operates, p.limit)
 }
 
 // workerList is what the list of workers shows.

@@ -19,6 +19,7 @@ type queuePage struct {
 	Pager  page.Pager
 	// Pauses are those in force, at most a page of them.
 	Pauses  []flow.Pause
+	Limits  []flow.Limit
 	Operate bool
 	// Unserved reports that steps wait and no worker is there to take them.
 	Unserved bool
@@ -65,6 +66,11 @@ func (p *pages) queues(r *page.Request, of page.List[queueapi.Route]) (queuePage
 		return out, err
 	}
 	out.Pauses, out.Operate = pauses.Pauses, r.Can(operates...)
+	limits, err := p.flow.Limits(r.Context(), flow.LimitFilter{Namespaces: filter.Namespaces})
+	if err != nil {
+		return out, err
+	}
+	out.Limits = limits.Limits
 	for name, q := range out.Stats.Queues {
 		out.Levels = append(out.Levels, level{name, q})
 	}
@@ -95,6 +101,32 @@ func (p *pages) pause(r *page.Request) (page.Done, error) {
 		done.Say = "It is resumed."
 	default:
 		return done, page.BadField("do", "must be pause or resume")
+	}
+	return done, err
+}
+
+// limit sets, changes or deletes the limit that the form names.
+func (p *pages) limit(r *page.Request) (page.Done, error) {
+	target := flow.LimitTarget{Kind: flow.Kind(r.Form("kind")), Namespace: r.Form("namespace"), Handler: r.Form("handler")}
+	if caps := r.Form("capabilities"); caps != "" {
+		target.Capabilities = strings.Split(caps, " ")
+	}
+	done := page.Done{To: "/queues"}
+	var err error
+	switch r.Form("do") {
+	case "set":
+		n, fault := strconv.Atoi(r.Form("concurrency"))
+		if fault != nil {
+			return done, page.BadField("concurrency", "must be a number")
+		}
+		_, err = p.flow.SetLimit(r.Context(), flow.LimitRequest{LimitTarget: target, Concurrency: n, SetBy: r.Name,
+			Reason: r.Form("reason")})
+		done.Say = "It is limited: no further step begins while so many run."
+	case "delete":
+		_, err = p.flow.DeleteLimit(r.Context(), flow.DeleteLimitRequest{LimitTarget: target, DeletedBy: r.Name})
+		done.Say = "The limit is deleted."
+	default:
+		return done, page.BadField("do", "must be set or delete")
 	}
 	return done, err
 }

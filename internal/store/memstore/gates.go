@@ -176,6 +176,21 @@ func (s *Store) Signalled(ctx context.Context, now task.Instant) (bool, error) {
 	return len(st.signals) > 0, nil
 }
 
+// CountParked implements engine.GateReads.
+func (s *Store) CountParked(ctx context.Context, limit int) (n int, err error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	for no, q := range st.queues {
+		if _, at := task.LimitOf(no); at {
+			n += len(q.entries)
+		}
+	}
+	return min(n, limit), nil
+}
+
 // FindGate implements engine.GateReads.
 func (s *Store) FindGate(ctx context.Context, no int64) (*engine.Gate, error) {
 	st, done, err := s.read(ctx)

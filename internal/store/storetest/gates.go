@@ -210,6 +210,9 @@ func gateIdle(f *fixture) {
 		})
 		return last
 	}
+	parked, err := f.store.GateStore().CountParked(f.Context(), 10)
+	f.must(err)
+	f.equal("parked", parked, 1)
 	f.equal("first page", drop(0, 5), int64(5))
 	f.equal("second page", drop(5, 5), int64(0))
 	list, err := f.store.GateStore().ListGates(f.Context(), engine.GateFilter{})
