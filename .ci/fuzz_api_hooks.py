@@ -75,6 +75,7 @@ TIES = [
     r"^/(handler|template) is missing|does not belong to a|only a route has|no further name|have \d+ bytes together",
     r"^/(cron|time_zone) |with missed all|is before (start_at|from)|needs a context that|more than \d+ times",
     r"later times of the schedule|must be a time$",  # of a backfill
+    r"so is rate: one is needed|at most one per microsecond",  # limits of operators
     r"^/(tasks/\d+/)?unique/(by|while|period)",  # a rule has a language of its own
     r"the document is empty|:\d+:\d+ ",  # YAML, with the place in it
 ]
