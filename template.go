@@ -25,12 +25,14 @@ type Template struct {
 	DispatchTTLMS int            `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that a step may wait in the queue of a worker to which it was dispatched over AMQP, for steps without a value of their own."`
 	Steps         []TemplateStep `json:"steps,omitempty"`
 	// Sensitive are JSON pointers into a task's context, in which a segment * matches every member and element.
-	Sensitive   []string  `json:"sensitive,omitempty" doc:"JSON pointers to values of a task's context that are masked for keys that may not see them; a segment * matches every member and element."`
-	Unique      *Unique   `json:"unique,omitempty" doc:"Rule of uniqueness of tasks whose submission has none."`
-	Fingerprint string    `json:"fingerprint" doc:"SHA-256 of the canonical content."`
-	CreatedAt   time.Time `json:"created_at"`
-	Created     bool      `json:"created" doc:"True in the response to the registration that stored the version."`
-	YAML        string    `json:"yaml,omitempty" doc:"The registered source."`
+	Sensitive   []string   `json:"sensitive,omitempty" doc:"JSON pointers to values of a task's context that are masked for keys that may not see them; a segment * matches every member and element."`
+	Concurrency *StepLimit `json:"concurrency,omitempty" doc:"Limit of the steps at once, for steps without one of their own."`
+	RateLimit   *StepLimit `json:"rate_limit,omitempty" doc:"Limit of the steps in a time, for steps without one of their own."`
+	Unique      *Unique    `json:"unique,omitempty" doc:"Rule of uniqueness of tasks whose submission has none."`
+	Fingerprint string     `json:"fingerprint" doc:"SHA-256 of the canonical content."`
+	CreatedAt   time.Time  `json:"created_at"`
+	Created     bool       `json:"created" doc:"True in the response to the registration that stored the version."`
+	YAML        string     `json:"yaml,omitempty" doc:"The registered source."`
 	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
@@ -56,6 +58,17 @@ type TemplateStep struct {
 	RequiredCapabilities []string       `json:"required_capabilities,omitempty"`
 	Priority             Priority       `json:"priority,omitempty"`
 	DispatchTTLMS        int            `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that the step may wait in the queue of a worker to which it was dispatched over AMQP, if the step sets them."`
+	Concurrency          *StepLimit     `json:"concurrency,omitempty" doc:"Limit of the steps at once, if the step sets one."`
+	RateLimit            *StepLimit     `json:"rate_limit,omitempty" doc:"Limit of the steps in a time, if the step sets one."`
+}
+
+// StepLimit bounds steps on all nodes together: Limit of them at once, or in each period of PerMS milliseconds, and up
+// to Burst after a pause. Steps count by the value of Key, or all together without one.
+type StepLimit struct {
+	Key   string `json:"key,omitempty" doc:"Text with places for values of the context, such as {{customer}}."`
+	Limit int    `json:"limit" doc:"Steps at once, or in a period."`
+	PerMS int    `json:"per_ms,omitempty" doc:"Milliseconds of the period of a rate; absent in a limit of steps at once."`
+	Burst int    `json:"burst,omitempty" doc:"Steps of a rate that may begin at once after a pause."`
 }
 
 // RetryPolicy decides whether, how often and after what delay a failed attempt is repeated.

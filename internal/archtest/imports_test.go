@@ -202,7 +202,7 @@ var layers = map[string]struct {
 	"internal/local": {[]string{"flow", ".", "internal/access", "internal/audit", "internal/deadletter", "internal/engine",
 		"internal/executionapi", "internal/failure",
 		"internal/feed",
-		"internal/inbox/news", "internal/pointer",
+		"internal/inbox/news", "internal/limit", "internal/pointer",
 		"internal/queueapi", "internal/sensitive", "internal/task", "internal/template", "internal/wording", "operate"},
 		"it turns the public types into the engine's and back, and opens nothing"},
 	"internal/migration": {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},

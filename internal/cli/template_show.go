@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,18 +52,42 @@ func (s *session) printTemplate(t *tasker.Template) error {
 	f.add("Version", t.Version)
 	f.block("Description", t.Description)
 	f.add("Priority", string(t.Priority))
+	f.add("Limits", limitsOf(t.Concurrency, t.RateLimit))
 	f.add("Registered", s.stampAgo(&t.CreatedAt))
 	f.add("Fingerprint", t.Fingerprint)
 	if err := s.write([]byte("✓ Template Details:\n\n" + f.b.String() + "\n")); err != nil {
 		return err
 	}
-	tbl := newTable(s.Out, "STEP", "HANDLER", "DEPENDS ON", "ATTEMPTS", "BACKOFF", "TIMEOUT", "CAPABILITIES")
+	tbl := newTable(s.Out, "STEP", "HANDLER", "DEPENDS ON", "ATTEMPTS", "BACKOFF", "TIMEOUT", "CAPABILITIES", "LIMITS")
 	for i := range t.Steps {
 		st := &t.Steps[i]
 		tbl.row(st.Name, st.Handler, strings.Join(st.Dependencies, ", "), attemptsOf(st.Retry), st.Retry.Backoff,
-			fmt.Sprintf("%ds", st.TimeoutSeconds), strings.Join(st.RequiredCapabilities, ", "))
+			fmt.Sprintf("%ds", st.TimeoutSeconds), strings.Join(st.RequiredCapabilities, ", "),
+			limitsOf(st.Concurrency, st.RateLimit))
 	}
 	return tbl.flush()
+}
+
+// limitsOf says what limits allow, such as "1 at once for each {{customer}}, 10 per 1s"; "" without any.
+func limitsOf(concurrency, rate *tasker.StepLimit) string {
+	var texts []string
+	for _, l := range []*tasker.StepLimit{concurrency, rate} {
+		if l == nil {
+			continue
+		}
+		text := fmt.Sprintf("%d at once", l.Limit)
+		if l.PerMS > 0 {
+			text = fmt.Sprintf("%d per %s", l.Limit, time.Duration(l.PerMS)*time.Millisecond)
+		}
+		if l.PerMS > 0 && l.Burst != l.Limit {
+			text += fmt.Sprintf(" with bursts of %d", l.Burst)
+		}
+		if l.Key != "" {
+			text += " for each " + l.Key
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // attemptsOf formats the maximum number of attempts of a step.

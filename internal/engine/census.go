@@ -29,6 +29,8 @@ type Census struct {
 	Investigations Investigations
 	// Closed counts the routes that a pause closes, and Outages those with an open outage.
 	Closed, Outages int
+	// Limits counts the limits of operators in force, and FullLimits those that let nothing begin for the moment.
+	Limits, FullLimits int
 	// Dispatch describes how steps reach workers in this process.
 	Dispatch DispatchState
 	// ClockOffset is how far this machine's wall clock is ahead of the database's; 0 where the database has no clock of
@@ -68,6 +70,7 @@ func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	c := &Census{At: e.instant(), Closed: e.ClosedRoutes(), Outages: e.OpenOutages(), Dispatch: e.DispatchState(),
 		Workers:  map[task.WorkerState]int{},
 		Breakers: map[task.BreakerState]int{}}
+	c.Limits, c.FullLimits = e.catalog.limits.Load().count(c.At)
 	if e.cluster != nil {
 		c.ClockOffset = e.cluster.ClockOffset()
 	}

@@ -46,6 +46,19 @@ type knownLimits struct {
 	ended map[task.PauseTarget]task.Instant
 }
 
+// count returns how many limits are in force, and how many of them are full as far as this process knows.
+func (k *knownLimits) count(now task.Instant) (inForce, full int) {
+	if k == nil {
+		return 0, 0
+	}
+	for _, l := range k.byTarget {
+		if l.full(now) {
+			full++
+		}
+	}
+	return len(k.byTarget), full
+}
+
 // limitsOf sorts limits into those in force, and those that have ended; nil without any.
 func limitsOf(rows []task.OperatorLimit) *knownLimits {
 	if len(rows) == 0 {

@@ -52,7 +52,7 @@ func (x *explainer) limitOfState(l task.Limit) string {
 	}
 	name := x.spec(l.PromisedStep).Name
 	if l.Promise == task.PromisedRelease {
-		return fmt.Sprintf("It is not stale while step %s is held back by a pause or a limit.", name)
+		return fmt.Sprintf("It is not stale while step %s is held back by a pause, a limit or an outage.", name)
 	}
 	if l.PromisedUntil == task.Endless {
 		return fmt.Sprintf("It is not stale while step %s waits in its queue, which has no longest wait (max_wait).", name)

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/limit"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
 )
@@ -109,7 +110,8 @@ func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, 
 	out := &tasker.Template{Damage: t.Unread, Namespace: t.Namespace, Name: t.Name, Version: t.Version,
 		Description: t.Description,
 		Lifecycle:   fromLifecycle(t.Lifecycle), Fingerprint: t.Fingerprint, CreatedAt: t.CreatedAt,
-		DispatchTTLMS: int(t.DispatchTTL / time.Millisecond), Sensitive: t.Sensitive, Unique: fromUnique(t.Unique)}
+		DispatchTTLMS: int(t.DispatchTTL / time.Millisecond), Sensitive: t.Sensitive, Unique: fromUnique(t.Unique),
+		Concurrency: fromLimitSpec(t.Concurrency), RateLimit: fromLimitSpec(t.RateLimit)}
 	if t.Priority != nil {
 		out.Priority = tasker.Priority(b.engine.PriorityName(*t.Priority))
 	}
@@ -132,6 +134,19 @@ func (b *Backend) fromTemplate(t *task.Template, whole bool) (*tasker.Template, 
 	return out, nil
 }
 
+// fromLimitSpec converts a limit of a template or a step; nil without one.
+func fromLimitSpec(s *limit.Spec) *tasker.StepLimit {
+	switch {
+	case s == nil:
+		return nil
+	case s.Kind() == limit.Concurrency:
+		return &tasker.StepLimit{Key: s.Key, Limit: s.Permits}
+	default:
+		return &tasker.StepLimit{Key: s.Key, Limit: s.Rate.Count, PerMS: int(s.Rate.Per / time.Millisecond),
+			Burst: s.Rate.Burst}
+	}
+}
+
 // fromSpec converts a step of a template, with the back-off that the configuration supplies
 // where the template has none.
 // MaxAttempts stays 0 where the priority of a task decides it.
@@ -142,7 +157,8 @@ func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 			BackoffBaseMS: int(retry.Base / time.Millisecond), MaxBackoffMS: int(retry.Max / time.Millisecond),
 			Jitter: retry.Jitter},
 		TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
-		DispatchTTLMS: int(s.DispatchTTL / time.Millisecond)}
+		DispatchTTLMS: int(s.DispatchTTL / time.Millisecond), Concurrency: fromLimitSpec(s.Concurrency),
+		RateLimit: fromLimitSpec(s.RateLimit)}
 	for _, c := range failure.Classes {
 		if n := s.Retry.Limits.Of(c); n != nil {
 			if out.Retry.Limits == nil {

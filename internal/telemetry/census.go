@@ -34,7 +34,7 @@ type censusCache struct {
 // docs/metrics.md describes each under its Prometheus name.
 type gauges struct {
 	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load, paused,
-	outages metric.Float64ObservableGauge
+	outages, limits metric.Float64ObservableGauge
 	pending, health, dispatch                           metric.Float64ObservableGauge
 	depth, age, score, risk, late, longest, used, clock metric.Float64ObservableGauge
 }
@@ -74,6 +74,8 @@ func (c *censusCache) register(m metric.Meter) error {
 	g.clock = b.gauge("tasker.clock.offset", "s",
 		"Lead of this machine's wall clock over the database's; 0 if the database has no clock of its own.")
 	g.paused = b.gauge("tasker.paused.routes", "{route}", "Routes that a pause closes.")
+	g.limits = b.gauge("tasker.operator_limits", "{limit}",
+		"Limits that operators have set, by state: full lets no step begin for the moment, open does.")
 	g.outages = b.gauge("tasker.outages.open", "{outage}", "Routes that are held back because of an outage.")
 	if b.err != nil {
 		return b.err
@@ -81,7 +83,7 @@ func (c *censusCache) register(m metric.Meter) error {
 	c.gauges = g
 	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers,
 		g.capacity, g.load, g.pending, g.health,
-		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch, g.clock, g.paused, g.outages)
+		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch, g.clock, g.paused, g.outages, g.limits)
 	return err
 }
 
@@ -117,6 +119,8 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 	o.ObserveFloat64(g.leased, float64(c.Leased))
 	o.ObserveFloat64(g.paused, float64(c.Closed))
 	o.ObserveFloat64(g.outages, float64(c.Outages))
+	o.ObserveFloat64(g.limits, float64(c.Limits-c.FullLimits), metric.WithAttributes(stateKey.String("open")))
+	o.ObserveFloat64(g.limits, float64(c.FullLimits), metric.WithAttributes(stateKey.String("full")))
 	o.ObserveFloat64(g.waiting, float64(c.Waiting))
 	lag := time.Duration(0)
 	if c.NextDue != 0 {

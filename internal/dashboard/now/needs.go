@@ -147,8 +147,8 @@ func (p *pages) stuck(r *page.Request, out *first) error {
 	}
 	for i := range got.Routes {
 		q := &got.Routes[i]
-		if q.OutageUUID != nil {
-			continue // it is among the outages
+		if q.OutageUUID != nil || q.Pause != nil {
+			continue // it is among the outages, or held back on purpose
 		}
 		n := need{Urgency: broken, State: "lost", What: "No worker takes steps of " + q.Handler, URL: "/queues?show=stuck",
 			Act: "See the queue", At: got.At, Detail: page.Plural(q.Depth, "step") + " wait in " + q.Namespace}
