@@ -92,7 +92,7 @@ func (m *model) compare() error {
 		}
 	}
 	found := map[task.ID]bool{}
-	if err := checkTurns(pictures[0].Tasks, m.tasks); err != nil {
+	if err := errors.Join(checkTurns(pictures[0].Tasks, m.tasks), m.checkLimits(pictures[0].Tasks)); err != nil {
 		return err
 	}
 	for _, p := range pictures[0].Tasks {
@@ -113,6 +113,26 @@ func (m *model) compare() error {
 	}
 	if len(found) > len(m.tasks) {
 		return fmt.Errorf("%d tasks are stored, %d were accepted", len(found), len(m.tasks))
+	}
+	return nil
+}
+
+// checkLimits: no more steps are held than the limit of their template allows.
+func (m *model) checkLimits(tasks []taskPicture) error {
+	held := 0
+	for _, p := range tasks {
+		t, err := m.worlds[0].engine.TemplateOf(m.worlds[0].ctx, p.Task.DefID)
+		if err != nil {
+			return err
+		}
+		for _, s := range p.Steps {
+			if t.Spec(s).Concurrency != nil && s.State.Leased() {
+				held++
+			}
+		}
+	}
+	if held > modelPermits {
+		return fmt.Errorf("%d steps are held under a limit of %d", held, modelPermits)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/limit"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -41,6 +42,9 @@ func newModel(t *testing.T, other kind) (*model, error) {
 	return m, nil
 }
 
+// modelPermits is how many steps of the template "limited" may be held at once.
+const modelPermits = 2
+
 // modelTemplates are workflows of different shapes and policies.
 func modelTemplates() []*task.Template {
 	quick := task.Retry{Retryable: true, MaxAttempts: 2, Backoff: task.BackoffFixed, Base: time.Second}
@@ -59,6 +63,10 @@ func modelTemplates() []*task.Template {
 			{Name: "c", Handler: "i", Retry: never},
 			{Name: "end", Handler: "h", Dependencies: []string{"a", "b", "c"}, Retry: quick},
 			{Name: "aside", Handler: "i", Dependencies: []string{"a"}, Retry: none}}},
+		{Name: "limited",
+			Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick, Concurrency: &limit.Spec{Permits: modelPermits}},
+				{Name: "b", Handler: "i", Dependencies: []string{"a"}, Retry: none,
+					RateLimit: &limit.Spec{Rate: limit.Rate{Count: 3, Per: 10 * time.Second, Burst: 2}}}}},
 	}
 	for _, t := range list {
 		t.Namespace, t.Version, t.Fingerprint = engine.DefaultNamespace, "1", t.Name
@@ -90,8 +98,17 @@ func byCode() cmp.Option {
 	return cmp.Comparer(func(a, b error) bool { return task.CodeOf(a) == task.CodeOf(b) })
 }
 
-// do carries out one verb. A verb that finds nothing to work on is skipped.
+// do carries out one verb, and what follows a commit: steps pass the gates of limits.
 func (m *model) do(o op) error {
+	if err := m.verb(o); err != nil {
+		return err
+	}
+	_, err := both(m, func(w *world) (any, error) { return nil, w.admit() })
+	return err
+}
+
+// verb carries out one verb. One that finds nothing to work on is skipped.
+func (m *model) verb(o op) error {
 	switch o.kind {
 	case "submit":
 		return m.submit(o)
@@ -148,7 +165,7 @@ func (m *model) submit(o op) error {
 	for i := range subs {
 		pick := o.n[1] >> (4 * i)
 		s := engine.Submission{Context: []byte(fmt.Sprint(pick))}
-		switch name := []string{"chain", "diamond", "wide", ""}[pick%4]; name {
+		switch name := []string{"chain", "diamond", "wide", "limited", ""}[pick%5]; name {
 		case "":
 			s.TaskType, s.Timeout = "h", 90*time.Second
 		default:
