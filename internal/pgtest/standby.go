@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/testserver"
 )
@@ -43,8 +44,22 @@ func (s *Server) LaunchStandby(settings ...string) (*Server, error) {
 	return copied, copied.begin(home, settings)
 }
 
-// Promote makes a standby a primary, and returns once it takes writes.
-func (s *Server) Promote() error { return s.Execute("SELECT pg_promote(true, 60)") }
+// Promote makes a standby a primary, and returns once it takes writes. No statement waits for that: what the standby
+// still has to replay cancels those whose snapshot is in the way ("conflict with recovery").
+func (s *Server) Promote() error {
+	asked := s.Execute("SELECT pg_promote(false)")
+	for end := time.Now().Add(testserver.Patience); ; time.Sleep(5 * time.Millisecond) {
+		recovering, err := s.Ask("SELECT pg_is_in_recovery()::text")
+		switch {
+		case err == nil && recovering == "false":
+			return nil
+		case time.Now().After(end):
+			return fmt.Errorf("promote a standby: it still is one: %w", errors.Join(asked, err))
+		case asked != nil:
+			asked = s.Execute("SELECT pg_promote(false)")
+		}
+	}
+}
 
 // Execute runs a statement on the server, as its superuser.
 func (s *Server) Execute(statement string) error {
