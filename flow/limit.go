@@ -2,11 +2,8 @@ package flow
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/query"
 )
 
@@ -89,10 +86,5 @@ func (s server) Limits(ctx context.Context, f LimitFilter) (*LimitPage, error) {
 	q.Set("handler", f.Handler)
 	q.SetInt("limit", f.Limit)
 	q.Set("cursor", f.Cursor)
-	out := new(LimitPage)
-	r := tasker.Request{Verb: "list limits", Method: http.MethodGet, Path: "/v1/limits", Query: url.Values(q)}
-	if err := s.client.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return list[LimitPage](ctx, s, "list limits", "/v1/limits", q)
 }

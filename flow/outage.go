@@ -3,7 +3,6 @@ package flow
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -91,12 +90,7 @@ func (s server) Outages(ctx context.Context, f OutageFilter) (*OutagePage, error
 	q.Set("state", string(f.State))
 	q.SetInt("limit", f.Limit)
 	q.Set("cursor", f.Cursor)
-	out := new(OutagePage)
-	r := tasker.Request{Verb: "list outages", Method: http.MethodGet, Path: "/v1/outages", Query: url.Values(q)}
-	if err := s.client.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return list[OutagePage](ctx, s, "list outages", "/v1/outages", q)
 }
 
 // Outage implements Backend.

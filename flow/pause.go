@@ -35,7 +35,7 @@ type PauseRequest struct {
 	Target
 	PausedBy string     `json:"paused_by,omitempty" maxLength:"255" doc:"Who pauses it; defaults to the name of the API key."`
 	Reason   string     `json:"reason,omitempty" maxLength:"4096" doc:"Why; shown wherever somebody asks why a step waits."`
-	Until    *time.Time `json:"until,omitempty" doc:"When the pause ends by itself; it must be in the future. Without, it lasts until it is resumed."`
+	Until    *time.Time `json:"until,omitempty" doc:"When the pause ends automatically; it must be in the future. Without, it lasts until it is resumed."`
 }
 
 // ResumePausedRequest is a request to end the pause of a target.
@@ -51,7 +51,7 @@ type Pause struct {
 	PausedAt time.Time  `json:"paused_at"`
 	PausedBy string     `json:"paused_by"`
 	Reason   string     `json:"reason,omitempty"`
-	Until    *time.Time `json:"until,omitempty" doc:"When the pause ends by itself."`
+	Until    *time.Time `json:"until,omitempty" doc:"When the pause ends automatically."`
 	EndedAt  *time.Time `json:"ended_at,omitempty" doc:"When it was resumed; missing while it is in force."`
 	// Created is true if the target was not paused before: the answer is 201 instead of 200.
 	Created bool `json:"-"`
@@ -108,6 +108,16 @@ func Of(c *tasker.Client) Backend {
 // server is a Backend over HTTP.
 type server struct{ client *tasker.Client }
 
+// list reads a page of a list as a T.
+func list[T any](ctx context.Context, s server, verb, path string, q query.Values) (*T, error) {
+	out := new(T)
+	r := tasker.Request{Verb: verb, Method: http.MethodGet, Path: path, Query: url.Values(q)}
+	if err := s.client.Call(ctx, r, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // send sends a request with a body, and returns the answer as a T.
 func send[T any](ctx context.Context, s server, verb, path string, body any) (*T, error) {
 	out := new(T)
@@ -134,10 +144,5 @@ func (s server) Pauses(ctx context.Context, f PauseFilter) (*PausePage, error) {
 	q.Set("kind", string(f.Kind))
 	q.SetInt("limit", f.Limit)
 	q.Set("cursor", f.Cursor)
-	out := new(PausePage)
-	r := tasker.Request{Verb: "list pauses", Method: http.MethodGet, Path: "/v1/pauses", Query: url.Values(q)}
-	if err := s.client.Call(ctx, r, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return list[PausePage](ctx, s, "list pauses", "/v1/pauses", q)
 }

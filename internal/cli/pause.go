@@ -122,7 +122,7 @@ from now, such as 30m.`,
 	f := cmd.Flags()
 	f.StringVar(&req.PausedBy, "actor", "", "name recorded with the act (default: the current user)")
 	f.StringVar(&req.Reason, "reason", "", "reason; shown with every step that waits")
-	f.StringVar(&until, "until", "", "when the pause ends by itself: a time, or how long from now")
+	f.StringVar(&until, "until", "", "when the pause ends automatically: a time, or how long from now")
 	return cmd
 }
 

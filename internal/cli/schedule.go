@@ -145,7 +145,7 @@ func newSchedulePause(s *session) *cobra.Command {
 		}),
 	}
 	a.flags(cmd)
-	cmd.Flags().StringVar(&until, "until", "", "resume by itself: a time, or a duration such as 2h")
+	cmd.Flags().StringVar(&until, "until", "", "resume automatically: a time, or a duration such as 2h")
 	return cmd
 }
 

@@ -13,7 +13,7 @@ type closures struct {
 	held map[task.PauseTarget]*task.Pause
 	// ended has when the last pause of a target ended: limits on time count from then.
 	ended map[task.PauseTarget]task.Instant
-	next  task.Instant // when the first of held ends by itself; 0: none does
+	next  task.Instant // when the first of held ends automatically; 0: none does
 	// templates reports that one of held is a template.
 	templates bool
 

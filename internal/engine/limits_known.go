@@ -9,7 +9,7 @@ import (
 )
 
 // knownLimit is a limit of an operator in this process. until says that claims need not look at its routes before a
-// time, because it lets nothing pass: a hint, which every freed permit takes back, and which ends by itself.
+// time, because it lets nothing pass: a hint, which every freed permit takes back, and which ends automatically.
 type knownLimit struct {
 	*task.OperatorLimit
 	no    int64

@@ -123,7 +123,7 @@ type countedBurst struct {
 	failures, successes int
 }
 
-// take returns what is to be stored, in the order in which the rows are locked, and counts from zero.
+// take returns what the caller stores, in the order in which the rows are locked, and counts from zero.
 func (o *outages) take() []countedBurst {
 	o.mu.Lock()
 	defer o.mu.Unlock()

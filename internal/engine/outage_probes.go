@@ -9,7 +9,8 @@ import (
 
 // A probe is a step that is let through on a route with an open outage, one at a time. A poll whose worker serves the
 // route takes it: it reserves the probe in the outage's row, claims one step of the route, and makes that the probe. A
-// process that is killed in between leaves a reservation that ends by itself, and a lease that runs out like any other.
+// process that is killed in between leaves a reservation that ends automatically, and a lease that runs out like any
+// other.
 
 // noteProbes records when the first probe is due.
 func (e *Engine) noteProbes(c *closures) {
@@ -89,7 +90,7 @@ func (e *Engine) probe(ctx context.Context, p *poller, o *task.Outage) ([]Lease,
 		leases, err = e.claimFromQueue(ctx, one, false)
 	}
 	if err != nil {
-		return nil, err // the reservation ends by itself
+		return nil, err // the reservation ends automatically
 	}
 	kept, err := e.beginProbe(ctx, o.ID, no, leases)
 	if len(leases) > 0 && !kept { // nobody will work on it; if this fails too, its lease runs out

@@ -13,7 +13,7 @@ import (
 )
 
 // An outage closes a route because many attempts failed there with one fingerprint. See closures for how that takes
-// effect, outage_bursts.go for how it opens, and outage_probes.go for how it closes by itself.
+// effect, outage_bursts.go for how it opens, and outage_probes.go for how it closes automatically.
 
 const (
 	// maxOpenOutages bounds the open outages that a process knows; there is one for a route at most.

@@ -48,7 +48,7 @@ type PauseRequest struct {
 	Target task.PauseTarget
 	Actor  string
 	Reason string
-	// Until is when the pause ends by itself; 0: never.
+	// Until is when the pause ends automatically; 0: never.
 	Until task.Instant
 }
 

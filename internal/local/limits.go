@@ -3,12 +3,8 @@ package local
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -60,11 +56,8 @@ func (b *Backend) DeleteLimit(ctx context.Context, req flow.DeleteLimitRequest) 
 func (b *Backend) Limits(ctx context.Context, f flow.LimitFilter) (*flow.LimitPage, error) {
 	filter := engine.OperatorLimitFilter{Kind: task.PauseKind(f.Kind), Name: f.Handler, Namespaces: f.Namespaces,
 		Limit: cmp.Or(f.Limit, min(defaultPauses, b.engine.Config().Limits.PageItems))}
-	if f.Cursor != "" {
-		raw, err := base64.RawURLEncoding.DecodeString(f.Cursor)
-		if err != nil || json.Unmarshal(raw, &filter.After) != nil {
-			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
-		}
+	if err := readTarget(f.Cursor, &filter.After); err != nil {
+		return nil, err
 	}
 	list, more, err := b.engine.OperatorLimits(ctx, filter)
 	if err != nil {
@@ -75,13 +68,9 @@ func (b *Backend) Limits(ctx context.Context, f flow.LimitFilter) (*flow.LimitPa
 		page.Limits[i] = *fromLimit(&list[i])
 	}
 	if more {
-		raw, err := json.Marshal(list[len(list)-1].PauseTarget)
-		if err != nil {
-			return nil, fmt.Errorf("encode cursor: %w", err)
-		}
-		page.NextCursor = base64.RawURLEncoding.EncodeToString(raw)
+		page.NextCursor, err = cursorAt(list[len(list)-1].PauseTarget)
 	}
-	return page, nil
+	return page, err
 }
 
 // limitTarget converts a target.

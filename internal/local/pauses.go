@@ -53,11 +53,8 @@ const defaultPauses = 50
 func (b *Backend) Pauses(ctx context.Context, f flow.PauseFilter) (*flow.PausePage, error) {
 	filter := engine.PauseFilter{Kind: task.PauseKind(f.Kind), Namespaces: f.Namespaces,
 		Limit: cmp.Or(f.Limit, min(defaultPauses, b.engine.Config().Limits.PageItems))}
-	if f.Cursor != "" {
-		raw, err := base64.RawURLEncoding.DecodeString(f.Cursor)
-		if err != nil || json.Unmarshal(raw, &filter.After) != nil {
-			return nil, badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
-		}
+	if err := readTarget(f.Cursor, &filter.After); err != nil {
+		return nil, err
 	}
 	list, more, err := b.engine.Pauses(ctx, filter)
 	if err != nil {
@@ -68,13 +65,30 @@ func (b *Backend) Pauses(ctx context.Context, f flow.PauseFilter) (*flow.PausePa
 		page.Pauses[i] = *fromPause(&list[i])
 	}
 	if more {
-		raw, err := json.Marshal(list[len(list)-1].PauseTarget)
-		if err != nil {
-			return nil, fmt.Errorf("encode cursor: %w", err)
-		}
-		page.NextCursor = base64.RawURLEncoding.EncodeToString(raw)
+		page.NextCursor, err = cursorAt(list[len(list)-1].PauseTarget)
 	}
-	return page, nil
+	return page, err
+}
+
+// readTarget reads a cursor of a list in the order of targets; "" changes nothing.
+func readTarget(cursor string, after *task.PauseTarget) error {
+	if cursor == "" {
+		return nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || json.Unmarshal(raw, after) != nil {
+		return badFilter(tasker.Detail{Location: "cursor", Message: "is not a cursor of this list"})
+	}
+	return nil
+}
+
+// cursorAt is the cursor behind a target.
+func cursorAt(last task.PauseTarget) (string, error) {
+	raw, err := json.Marshal(last)
+	if err != nil {
+		return "", fmt.Errorf("encode cursor: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
 // toTarget converts a target. It refuses a name that does not belong to the kind: the caller means another kind.

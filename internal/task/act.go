@@ -48,7 +48,7 @@ const (
 	ActSetLimit    = "set_limit"
 	ActDeleteLimit = "delete_limit"
 
-	// An outage of a route: it opened by itself; an operator or a probe closed it.
+	// An outage of a route: it opened automatically; an operator or a probe closed it.
 	ActOpenOutage  = "open_outage"
 	ActCloseOutage = "close_outage"
 

@@ -110,7 +110,7 @@ type Pause struct {
 
 	Actor, Reason string
 	At            Instant
-	// Until is when the pause ends by itself; 0: never.
+	// Until is when the pause ends automatically; 0: never.
 	Until Instant
 	// EndedAt is 0 while the pause is in force; the others say who ended it, and why.
 	EndedAt            Instant

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// pauses follows the pauses and limits of other processes, and the pauses that end by themselves. Every process does
+// pauses follows the pauses and limits of other processes, and the pauses that end automatically. Every process does
 // this for itself.
 func (u *Upkeep) pauses() Loop {
 	return Loop{Name: "pauses", Every: u.engine.Config().UpkeepInterval, Everywhere: true, ReadsOnly: true,
