@@ -10,8 +10,8 @@ import (
 	"github.com/taskerhq/tasker/internal/settings"
 )
 
-// downAfter is a breaker that opens after as many failures as openOutage makes at once. Other failures of a test are not
-// so many in a second, on any machine.
+// downAfter is a breaker that opens after as many failures as openOutage makes at once. Other failures of a test are
+// fewer in a second, on any machine.
 var downAfter = settings.OutageBreaker{Enabled: settings.On, Failures: 500, Within: time.Second}
 
 // openOutage makes so many attempts of the handler "down" fail that an outage is open, unless one is open already.
