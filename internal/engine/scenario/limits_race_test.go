@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -100,22 +101,10 @@ func raceForPermits(t *testing.T, nodes []*engine.Engine, store engine.Database)
 	for s := range racers {
 		all.Go(func() { c.submit(ctx, t, nodes[s%len(nodes)], each) })
 	}
-	for done := false; !done && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
-		for _, e := range nodes { // what the upkeep does
-			if _, err := e.FireTimers(ctx, 100); err != nil && ctx.Err() == nil {
-				t.Error(err)
-			}
-			if err := e.AdmitAll(ctx); err != nil && ctx.Err() == nil {
-				t.Error(err)
-			}
-		}
-		c.mu.Lock()
-		done = c.ended == racers*each
-		c.mu.Unlock()
-	}
-	if ctx.Err() != nil {
-		t.Errorf("%d of %d tasks have ended", c.ended, racers*each)
-	}
+	untilEnded(ctx, t, nodes, &c.mu, &c.ended, racers*each, func(e *engine.Engine) error {
+		_, err := e.FireTimers(ctx, 100)
+		return errors.Join(err, e.AdmitAll(ctx))
+	})
 	stop()
 	all.Wait()
 	for _, fault := range c.faults {
@@ -148,19 +137,8 @@ func (c *permitCount) submit(ctx context.Context, t *testing.T, e *engine.Engine
 
 // work claims steps and settles them until ctx ends: every third attempt of the first is a failure.
 func (c *permitCount) work(ctx context.Context, t *testing.T, e *engine.Engine) {
-	w, err := e.Register(ctx, task.Worker{Name: "w", Capacity: 3})
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	for n := 0; ctx.Err() == nil; {
-		leases, _, err := e.Poll(ctx, w.ID, 3, 20*time.Millisecond, true)
-		if err != nil {
-			if ctx.Err() == nil {
-				t.Error(err)
-			}
-			return
-		}
+	n := 0
+	serve(ctx, t, e, 3, func(leases []engine.Lease) bool {
 		keys := make([]string, len(leases))
 		for i := range leases {
 			keys[i] = keyOf(t, &leases[i])
@@ -178,5 +156,6 @@ func (c *permitCount) work(ctx context.Context, t *testing.T, e *engine.Engine) 
 				t.Errorf("settle: %v, %+v", err, answers)
 			}
 		}
-	}
+		return true
+	})
 }

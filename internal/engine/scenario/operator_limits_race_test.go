@@ -71,19 +71,10 @@ func raceUnderLimit(t *testing.T, nodes []*engine.Engine, store engine.Database)
 			}
 		})
 	}
-	for done := false; !done && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
-		for _, e := range nodes { // what the upkeep does
-			if _, err := e.FireTimers(ctx, 100); err != nil && ctx.Err() == nil {
-				t.Error(err)
-			}
-		}
-		c.mu.Lock()
-		done = c.ended == racers*each
-		c.mu.Unlock()
-	}
-	if ctx.Err() != nil {
-		t.Errorf("%d of %d tasks have ended", c.ended, racers*each)
-	}
+	untilEnded(ctx, t, nodes, &c.mu, &c.ended, racers*each, func(e *engine.Engine) error {
+		_, err := e.FireTimers(ctx, 100)
+		return err
+	})
 	stop()
 	all.Wait()
 	for _, fault := range c.faults {

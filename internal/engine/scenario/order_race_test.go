@@ -109,19 +109,10 @@ func raceForTurns(t *testing.T, nodes []*engine.Engine) {
 	for s := range racers {
 		all.Go(func() { l.submit(ctx, t, nodes[s%len(nodes)], fmt.Sprint("s", s), each) })
 	}
-	for done := false; !done && ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
-		for _, e := range nodes { // what the upkeep does
-			if _, _, err := e.GiveTurns(ctx); err != nil && ctx.Err() == nil {
-				t.Error(err)
-			}
-		}
-		l.mu.Lock()
-		done = l.ended == racers*each
-		l.mu.Unlock()
-	}
-	if ctx.Err() != nil {
-		t.Errorf("%d of %d tasks have ended", l.ended, racers*each)
-	}
+	untilEnded(ctx, t, nodes, &l.mu, &l.ended, racers*each, func(e *engine.Engine) error {
+		_, _, err := e.GiveTurns(ctx)
+		return err
+	})
 	stop()
 	all.Wait()
 	for _, fault := range l.faults {
@@ -145,23 +136,12 @@ func (l *lineup) submit(ctx context.Context, t *testing.T, e *engine.Engine, nam
 
 // work claims and completes steps until ctx ends.
 func (l *lineup) work(ctx context.Context, t *testing.T, e *engine.Engine) {
-	w, err := e.Register(ctx, task.Worker{Name: "w", Capacity: 2})
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	for ctx.Err() == nil {
-		leases, _, err := e.Poll(ctx, w.ID, 2, 20*time.Millisecond, true)
-		if err != nil {
-			if ctx.Err() == nil {
-				t.Error(err)
-			}
-			return
-		}
+	serve(ctx, t, e, 2, func(leases []engine.Lease) bool {
 		for _, lease := range leases {
 			l.run(ctx, t, e, lease)
 		}
-	}
+		return true
+	})
 }
 
 // run completes a step.

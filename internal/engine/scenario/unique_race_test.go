@@ -130,24 +130,12 @@ func raceForKeys(t *testing.T, nodes []*engine.Engine) {
 
 // work claims and completes steps until ctx ends.
 func (g *guards) work(ctx context.Context, t *testing.T, e *engine.Engine) {
-	w, err := e.Register(ctx, task.Worker{Name: "w", Capacity: 2})
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	for ctx.Err() == nil {
-		leases, _, err := e.Poll(ctx, w.ID, 2, 20*time.Millisecond, true)
-		if err != nil {
-			if ctx.Err() == nil {
-				t.Error(err)
-			}
-			return
-		}
+	serve(ctx, t, e, 2, func(leases []engine.Lease) bool {
 		for _, lease := range leases {
 			var in struct{ Key string }
 			if err := json.Unmarshal(lease.Task.Context, &in); err != nil {
 				t.Error(err)
-				return
+				return false
 			}
 			g.begins(lease.Task.ID, in.Key)
 			g.ends(in.Key)
@@ -157,5 +145,6 @@ func (g *guards) work(ctx context.Context, t *testing.T, e *engine.Engine) {
 				g.fault("settle %s: %v %v", lease.Task.ID, err, answers)
 			}
 		}
-	}
+		return true
+	})
 }
