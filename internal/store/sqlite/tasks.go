@@ -32,26 +32,40 @@ func (t *tx) Tasks(ctx context.Context, ids []task.ID) ([]*task.Task, error) {
 
 // Steps implements engine.Tx. Steps by ordinal come from the cache; those that are not in it are read together.
 func (t *tx) Steps(ctx context.Context, of []engine.Family) ([][]*task.Step, error) {
-	found, err := t.stepsAt(ctx, of)
-	if err != nil {
-		return nil, err
-	}
 	families := make([][]*task.Step, len(of))
+	var missing []int64
 	for i, f := range of {
 		if f.Ordinals == nil {
+			var err error
 			if families[i], err = t.sql.FindSteps(ctx, f.Task); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		families[i] = make([]*task.Step, 0, len(f.Ordinals))
-		for _, n := range sorted(f.Ordinals) {
+		families[i] = make([]*task.Step, len(f.Ordinals))
+		for j, n := range sorted(f.Ordinals) {
 			if s, ok := t.rows.steps[rowOf(f.Task, n)]; ok && s.TaskID == f.Task {
-				families[i] = append(families[i], &s)
-			} else if s := found[rowOf(f.Task, n)]; s != nil && s.TaskID == f.Task { // rows past the end are another task's
-				families[i] = append(families[i], s)
+				families[i][j] = &s
+			} else {
+				missing = append(missing, rowOf(f.Task, n))
 			}
 		}
+	}
+	if len(missing) == 0 {
+		return families, nil
+	}
+	found, err := t.readSteps(ctx, missing)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range of {
+		for j, n := range sorted(f.Ordinals) {
+			if s := found[rowOf(f.Task, n)]; families[i][j] == nil && s != nil && s.TaskID == f.Task {
+				families[i][j] = s
+			}
+		}
+		// A row past the end of a task is missing, or another task's.
+		families[i] = slices.DeleteFunc(families[i], func(s *task.Step) bool { return s == nil })
 	}
 	return families, nil
 }
@@ -67,20 +81,11 @@ func sorted(ordinals []int) []int {
 	return slices.Sorted(slices.Values(ordinals))
 }
 
-// stepsAt reads the steps with these ordinals that are not cached, by rowid: one query for up to fused rows, since a
-// query costs more than a row.
-func (t *tx) stepsAt(ctx context.Context, of []engine.Family) (map[int64]*task.Step, error) {
-	var missing []int64
-	for _, f := range of {
-		for _, n := range f.Ordinals {
-			if s, ok := t.rows.steps[rowOf(f.Task, n)]; !ok || s.TaskID != f.Task {
-				missing = append(missing, rowOf(f.Task, n))
-			}
-		}
-	}
-	found := make(map[int64]*task.Step, len(missing))
-	for len(missing) > 0 {
-		where, args, n := oneOf(missing)
+// readSteps reads steps by their rowids: one query for up to fused rows, since a query costs more than a row.
+func (t *tx) readSteps(ctx context.Context, ids []int64) (map[int64]*task.Step, error) {
+	found := make(map[int64]*task.Step, len(ids))
+	for len(ids) > 0 {
+		where, args, n := oneOf(ids)
 		err := t.conn.Query(ctx, `SELECT `+store.StepColumns+` FROM tasker_workflow_steps s WHERE s.id `+where, args,
 			func(row store.Row) error {
 				s, err := t.sql.ScanStep(row)
@@ -92,7 +97,7 @@ func (t *tx) stepsAt(ctx context.Context, of []engine.Family) (map[int64]*task.S
 		if err != nil {
 			return nil, err
 		}
-		missing = missing[n:]
+		ids = ids[n:]
 	}
 	return found, nil
 }
