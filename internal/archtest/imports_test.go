@@ -55,7 +55,8 @@ var layers = map[string]struct {
 		"the seam knows messages, and nothing of who receives or sends them"},
 	"internal/broker/format": {[]string{"internal/broker/driver", "internal/deadletter", "internal/failure",
 		"internal/task"}, "it reads a message, however that came here"},
-	"internal/broker/post": {[]string{"internal/broker/driver"}, "a driver knows the seam, and no other driver"},
+	"internal/broker/post": {[]string{"internal/broker/driver", "internal/outbound"},
+		"a driver knows the seam, and no other driver"},
 	"internal/broker/kafka": {[]string{"internal/broker/driver", "internal/clock", "internal/deadletter",
 		"internal/kafkaurl"}, "a driver knows the seam, and no other driver"},
 	"internal/broker/rabbitmq": {[]string{"internal/amqp", "internal/broker/driver", "internal/deadletter"},
@@ -254,7 +255,8 @@ var layers = map[string]struct {
 		"it reads a document into whatever value, and knows no route"},
 	"internal/limit": {nil, "how many may pass at a time is arithmetic"},
 	"internal/task":  {[]string{"internal/failure", "internal/limit"}, "the domain is pure: the standard library only"},
-	"internal/telemetry": {[]string{"internal/clock", "internal/engine", "internal/failure", "internal/task"},
+	"internal/telemetry": {[]string{"internal/clock", "internal/engine", "internal/failure", "internal/outbound",
+		"internal/task"},
 		"it observes the engine, which knows no library for that"},
 	"internal/template": {[]string{"internal/document", "internal/limit", "internal/pointer", "internal/sensitive",
 		"internal/task",
@@ -285,9 +287,10 @@ var layers = map[string]struct {
 	"redisqueue": {[]string{"internal/attempt", "internal/clock", "internal/coalesce", "internal/failure",
 		"internal/redislist", "internal/spool"},
 		"applications that know no Tasker import it: a client of Redis, and no engine"},
-	"internal/vitals":  {nil, "it measures the process, whatever that does; a worker binary carries it"},
-	"internal/webhook": {nil, "it signs and sends what it is given"},
-	"internal/wording": {nil, "it knows words, and not what they are about"},
+	"internal/outbound": {nil, "it makes connections, whatever they are for"},
+	"internal/vitals":   {nil, "it measures the process, whatever that does; a worker binary carries it"},
+	"internal/webhook":  {[]string{"internal/outbound"}, "it signs and sends what it is given"},
+	"internal/wording":  {nil, "it knows words, and not what they are about"},
 }
 
 // testOnly are packages that no shipped package may import: they are the tests

@@ -62,6 +62,9 @@ const (
 	// small part of the time, however long the queue is.
 	recount      = time.Second
 	recountShare = 20
+	// longestCount bounds the duration that a count is taken to have: a clock that is set meanwhile would make it valid
+	// for hours.
+	longestCount = time.Second
 	// staleCount is the age, in such periods, at which a count is no longer used.
 	staleCount = 10
 )
@@ -219,7 +222,7 @@ func (b *backpressure) count(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.at = b.e.instant()
-	b.depth, b.held, b.capped, b.cost, b.counted = total, held, total >= limit, b.at.Sub(began), true
+	b.depth, b.held, b.capped, b.cost, b.counted = total, held, total >= limit, min(b.at.Sub(began), longestCount), true
 	return nil
 }
 

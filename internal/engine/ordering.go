@@ -82,7 +82,9 @@ func (ts *turns) give(keys []OrderingKey) (settled []OrderingKey, err error) {
 		keys = nil
 		live := first[:0]
 		for _, w := range first {
-			if t := ts.u.rows.tasks[w.Task]; t == nil || t.State.Terminal() {
+			// One that is held no more got its turn since it was found, and may have ended since: its row is not saved here,
+			// so nothing would keep this turn from outliving it.
+			if t := ts.u.rows.tasks[w.Task]; t == nil || t.State.Terminal() || !t.Meta.Held {
 				keys, gone = append(keys, w.Key), append(gone, w.Task)
 			} else {
 				live = append(live, w)

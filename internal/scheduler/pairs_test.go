@@ -169,8 +169,7 @@ func TestBackPressure(t *testing.T) {
 		r.pass(5 * time.Second)
 		r.want()
 		r.work(false)
-		r.pass(5 * time.Second)
-		r.pass(time.Second)
+		r.passUntilFired("nightly")
 		r.want("time 01T12:10:00 running")
 		if of, err = r.Schedule(t.Context(), "default", "nightly"); err != nil || of.Trouble != "" {
 			t.Fatalf("%+v, %v", of, err)

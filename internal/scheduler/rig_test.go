@@ -134,6 +134,23 @@ func (r *rig) pass(d time.Duration) {
 	r.fire()
 }
 
+// passUntilFired lets time pass until the first firing: an estimate of the depth that back-pressure goes by is older
+// where the database is slow.
+func (r *rig) passUntilFired(name string) {
+	r.t.Helper()
+	for range 8 {
+		r.pass(5 * time.Second)
+		h, err := r.History(r.t.Context(), "default", name, 0, 1)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if len(h.Firings) > 0 {
+			return
+		}
+	}
+	r.t.Fatalf("%s did not fire", name)
+}
+
 // template registers a template.
 func (r *rig) template(yaml string) {
 	r.t.Helper()

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/outbound"
 )
 
 // sender sends spans by OTLP over HTTP. It exists because OpenTelemetry's own client links
@@ -44,12 +45,8 @@ func newSender(endpoint string, pause time.Duration) (*sender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTLP endpoint: %w", err)
 	}
-	transport, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		transport = &http.Transport{Proxy: http.ProxyFromEnvironment}
-	}
 	return &sender{url: u.String(), pause: pause,
-		client: &http.Client{Transport: transport.Clone(), Timeout: sendTimeout}}, nil
+		client: &http.Client{Transport: outbound.Transport(1), Timeout: sendTimeout}}, nil
 }
 
 // ParseEndpoint parses the URL of an OTLP endpoint, http or https. The path defaults to

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/outbound"
 )
 
 const (
@@ -50,6 +52,7 @@ type Sender struct{ client *http.Client }
 // NewSender returns a Sender. It connects when it sends.
 func NewSender() *Sender {
 	return &Sender{client: &http.Client{
+		Transport:     outbound.Transport(2),
 		Timeout:       requestTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
+	"github.com/taskerhq/tasker/internal/outbound"
 )
 
 const (
@@ -37,6 +38,7 @@ type Driver struct{ client *http.Client }
 // refuses the message: it may lead to a host that no operator has allowed.
 func Open() *Driver {
 	return &Driver{client: &http.Client{
+		Transport:     outbound.Transport(lanes),
 		Timeout:       requestTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

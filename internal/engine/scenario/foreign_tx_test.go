@@ -464,3 +464,31 @@ func TestOrderingInCallersTransaction(t *testing.T) {
 		t.Error("a task that was rolled back has the turn")
 	}
 }
+
+// TestTurnOfACancelledTask: a task that ends while others give its key's turn keeps no turn behind: the next one runs.
+func TestTurnOfACancelledTask(t *testing.T) {
+	t.Parallel()
+	f := newForeign(t)
+	ordered := engine.Submission{TaskType: "job", Meta: task.Meta{OrderingKey: "ann"}}
+	for range 60 {
+		r, err := f.engine.Submit(f.ctx, []engine.Submission{ordered}, false)
+		f.must(err)
+		var givers sync.WaitGroup
+		for range 3 {
+			givers.Go(func() {
+				if _, _, err := f.engine.GiveTurns(f.ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		done, err := f.engine.Cancel(f.ctx, []task.ID{r[0].ID}, engine.Cancellation{Actor: "ann"})
+		f.must(errors.Join(err, done[0].Err))
+		givers.Wait()
+	}
+	r, err := f.engine.Submit(f.ctx, []engine.Submission{ordered}, false)
+	f.must(err)
+	f.must(f.giveTurns())
+	if last, err := f.engine.Task(f.ctx, r[0].ID, 0); err != nil || last.Meta.Held {
+		t.Errorf("the turn stayed with a task that has ended (%v)", err)
+	}
+}

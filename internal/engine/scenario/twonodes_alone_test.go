@@ -149,5 +149,6 @@ func (d *duo) carryNews() error {
 		}
 	}
 	d.learned(d.nodes[0], d.nodes[1])
+	d.heardOfCordons()
 	return nil
 }

@@ -39,11 +39,12 @@ var (
 
 // deliveries are what is known of dispatches.
 type deliveries struct {
-	queues   []task.ID // workers with a queue
-	started  map[engine.LeaseRef]bool
-	expired  map[engine.LeaseRef]bool
-	expires  map[engine.LeaseRef]time.Time
-	cordoned map[task.ID]int // how many cordons were accepted; 0 from the begin of an uncordon on
+	queues    []task.ID // workers with a queue
+	started   map[engine.LeaseRef]bool
+	expired   map[engine.LeaseRef]bool
+	expires   map[engine.LeaseRef]time.Time
+	cordoned  map[*node]map[task.ID]int // how many cordons a node knows of; 0 from the begin of an uncordon on
+	uncordons map[task.ID]int           // how many were begun
 }
 
 // deliveryAlone carries out a verb while nothing else goes on.
@@ -105,7 +106,7 @@ func (d *duo) queueWorker(n *node) error {
 
 // dispatch leases steps for the queue of a worker. A cordoned one gets none.
 func (d *duo) dispatch(n *node, worker task.ID, most int) ([]engine.Lease, error) {
-	cordons, pauses := d.cordons(worker), d.pausesOf(n)
+	cordons, pauses := d.cordons(n, worker), d.pausesOf(n)
 	steps, _, err := n.engine.Dispatch(n.ctx, worker, most, 0)
 	if err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (d *duo) dispatch(n *node, worker task.ID, most int) ([]engine.Lease, error
 	for i, s := range steps {
 		leases[i] = s.Lease
 	}
-	if err := errors.Join(d.uncordoned(worker, cordons, leases), d.unpaused(n, pauses, leases),
+	if err := errors.Join(d.uncordoned(n, worker, cordons, leases), d.unpaused(n, pauses, leases),
 		d.took(leases, false)); err != nil {
 		return nil, err
 	}
@@ -187,30 +188,60 @@ func (d *duo) cordon(n *node, o op) error {
 	act := engine.WorkerAct{Actor: "ada", Reason: "because"}
 	if o.kind == "uncordon" {
 		d.mu.Lock()
-		d.cordoned[id] = 0
+		d.uncordons[id]++
+		for _, cordons := range d.cordoned {
+			cordons[id] = 0
+		}
 		d.mu.Unlock()
 		_, err := n.engine.Uncordon(n.ctx, id, act)
 		return unless(err, forgotten)
 	}
+	d.mu.Lock()
+	uncordons := d.uncordons[id]
+	d.mu.Unlock()
 	_, err := n.engine.Cordon(n.ctx, id, act)
 	if err == nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.cordoned[id]++
+		if d.uncordons[id] == uncordons {
+			d.cordonsOf(n)[id]++
+		}
 	}
 	return unless(err, forgotten)
 }
 
-// cordons returns how many cordons of a worker are in force, as far as anybody was told.
-func (d *duo) cordons(worker task.ID) int {
+// cordons returns how many cordons of a worker are in force for a node for sure: those that it stored itself, and
+// those that it heard of.
+func (d *duo) cordons(n *node, worker task.ID) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.cordoned[worker]
+	return d.cordonsOf(n)[worker]
+}
+
+// cordonsOf returns the cordons that are in force for a node; the caller holds mu.
+func (d *duo) cordonsOf(n *node) map[task.ID]int {
+	if d.cordoned[n] == nil {
+		d.cordoned[n] = map[task.ID]int{}
+	}
+	return d.cordoned[n]
+}
+
+// heardOfCordons notes that each node has heard of the cordons of the other.
+func (d *duo) heardOfCordons() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a, b := d.cordonsOf(d.nodes[0]), d.cordonsOf(d.nodes[1])
+	for id, n := range a {
+		b[id] = max(b[id], n)
+	}
+	for id, n := range b {
+		a[id] = max(a[id], n)
+	}
 }
 
 // uncordoned checks that a worker that got steps was not cordoned all the time.
-func (d *duo) uncordoned(worker task.ID, before int, leases []engine.Lease) error {
-	if len(leases) > 0 && before > 0 && d.cordons(worker) >= before {
+func (d *duo) uncordoned(n *node, worker task.ID, before int, leases []engine.Lease) error {
+	if len(leases) > 0 && before > 0 && d.cordons(n, worker) >= before {
 		return fmt.Errorf("the worker %s is cordoned and got %d steps", worker, len(leases))
 	}
 	return nil

@@ -80,7 +80,8 @@ func newDuo(t *testing.T) (*duo, error) {
 		heard: map[task.ID]time.Time{}, serves: map[task.ID]int{}, keys: map[string]bound{}, pending: map[task.ID]task.ID{},
 		known: map[task.ID]*task.Task{}, repaired: map[task.ID]bool{}, duoPauses: newDuoPauses(),
 		deliveries: deliveries{started: map[engine.LeaseRef]bool{}, expired: map[engine.LeaseRef]bool{},
-			expires: map[engine.LeaseRef]time.Time{}, cordoned: map[task.ID]int{}}}
+			expires: map[engine.LeaseRef]time.Time{}, cordoned: map[*node]map[task.ID]int{},
+			uncordons: map[task.ID]int{}}}
 	for i, name := range []string{"A", "B"} {
 		d.nodes[i] = &node{name: name}
 		if err := d.open(i); err != nil {

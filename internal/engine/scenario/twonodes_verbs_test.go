@@ -203,12 +203,13 @@ func unless(err error, codes ...task.Code) error {
 }
 
 func (d *duo) claim(n *node, worker task.ID, most int, begin bool) ([]engine.Lease, error) {
-	cordons, pauses := d.cordons(worker), d.pausesOf(n)
+	cordons, pauses := d.cordons(n, worker), d.pausesOf(n)
 	leases, _, err := n.engine.Poll(n.ctx, worker, most, 0, begin)
 	if err != nil {
 		return nil, err
 	}
-	return leases, errors.Join(d.uncordoned(worker, cordons, leases), d.unpaused(n, pauses, leases), d.took(leases, begin))
+	return leases, errors.Join(d.uncordoned(n, worker, cordons, leases), d.unpaused(n, pauses, leases),
+		d.took(leases, begin))
 }
 
 // took notes leases that were granted.

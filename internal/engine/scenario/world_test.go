@@ -2,6 +2,7 @@ package scenario_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -80,11 +81,23 @@ func (w *world) restart() error {
 	return w.boot()
 }
 
-// giveTurns does at once what the engine does after the commit of a submission.
+// giveTurns does at once what the engine does after the commit of a submission. What the engine itself is giving at
+// this moment, it waits for.
 func (w *world) giveTurns() error {
-	for {
-		if n, _, err := w.engine.GiveTurns(w.ctx); n == 0 || err != nil {
+	for deadline := time.Now().Add(patient); ; {
+		n, _, err := w.engine.GiveTurns(w.ctx)
+		if err != nil {
 			return err
+		}
+		if n > 0 {
+			continue
+		}
+		fresh, err := w.store.OrderingStore().FreshWaiting(w.ctx, 1)
+		if err != nil || len(fresh) == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return errors.New("tasks that wait for their turn stay unknown: another transaction holds their key")
 		}
 	}
 }
