@@ -1,0 +1,226 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/types"
+	"github.com/expr-lang/expr/vm"
+)
+
+// The bounds of an expression.
+const (
+	// MaxLength bounds its text, in bytes.
+	MaxLength = 1 << 10
+	// maxNodes bounds its operations.
+	maxNodes = 200
+)
+
+// Names of an expression. More may be given to Compile.
+const (
+	Context = "context" // the context of the task
+	Parents = "parents" // the steps that the step depends on, each with state and result
+)
+
+// Error is why an expression cannot be used, with the place in its text, counted from 1.
+type Error struct {
+	Line, Column int
+	Message      string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("at %d:%d: %s", e.Line, e.Column, e.Message) }
+
+// Program is a compiled expression. It is safe for concurrent use.
+type Program struct {
+	text  string
+	code  *vm.Program
+	steps []string
+	names []string
+}
+
+// Compile compiles an expression over context, parents and further names. The error is an *Error.
+func Compile(text string, names ...string) (*Program, error) {
+	if len(text) > MaxLength {
+		return nil, &Error{1, 1, fmt.Sprintf("the expression has %d bytes; the limit is %d", len(text), MaxLength)}
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, &Error{1, 1, "the expression is empty"}
+	}
+	names = append([]string{Context, Parents}, names...)
+	tree, err := parser.ParseWithConfig(text, parsing())
+	if err != nil {
+		return nil, errorOf(err)
+	}
+	c := checker{source: file.NewSource(text), names: names}
+	ast.Walk(&tree.Node, &c)
+	if c.fault == nil {
+		c.wholly(tree.Node)
+	}
+	if c.fault != nil {
+		return nil, c.fault
+	}
+	env := types.Map{}
+	for _, name := range names {
+		env[name] = types.Any
+	}
+	code, err := expr.Compile(text, append(functions(), expr.Env(env), expr.MaxNodes(4*maxNodes),
+		expr.DisableAllBuiltins(), expr.Optimize(false), expr.Patch(safe{}))...)
+	if err != nil {
+		return nil, errorOf(err)
+	}
+	slices.Sort(c.steps)
+	return &Program{text: text, code: code, steps: slices.Compact(c.steps), names: names}, nil
+}
+
+// String returns the text of the expression.
+func (p *Program) String() string { return p.text }
+
+// Steps returns the names of the steps that the expression mentions, sorted.
+func (p *Program) Steps() []string { return p.steps }
+
+// parsing is how an expression is read before it is checked: with the builtins, so that a refused one is named.
+func parsing() *conf.Config {
+	c := conf.CreateNew()
+	c.MaxNodes = maxNodes
+	return c
+}
+
+// errorOf converts an error of the language. It has the place where that is known.
+func errorOf(err error) *Error {
+	var at *file.Error
+	if errors.As(err, &at) && at.Line > 0 {
+		return &Error{at.Line, at.Column + 1, ownWords(at.Message)}
+	}
+	return &Error{1, 1, ownWords(err.Error())}
+}
+
+// kinds are the kinds of values in errors of the language.
+var kinds = regexp.MustCompile(`<nil>|map\[string\]interface \{\}|\[\]interface \{\}|interface \{\}|\b(?:float64|int|bool)\b`)
+
+// ownWords gives the kinds of values in a message the names that they have here.
+func ownWords(message string) string {
+	return kinds.ReplaceAllStringFunc(message, func(kind string) string {
+		switch kind {
+		case "<nil>":
+			return "null"
+		case "map[string]interface {}":
+			return "object"
+		case "[]interface {}":
+			return "list"
+		case "interface {}":
+			return "any value"
+		case "bool":
+			return "true or false"
+		}
+		return "number"
+	})
+}
+
+// checker refuses what an expression must not contain, and finds the steps that it mentions.
+type checker struct {
+	source file.Source
+	names  []string
+	steps  []string
+	fault  *Error // the first one
+	// What is used, and what of it is used properly: a step of parents is named, a function is called.
+	used, named   int
+	funcs, called int
+}
+
+// operators are those of two values. Others could take long, or are of no use here.
+var operators = []string{"==", "!=", "<", "<=", ">", ">=", "&&", "||", "and", "or", "in", "not in", "+", "-", "*", "/",
+	"%", "??", "contains", "startsWith", "endsWith"}
+
+// Visit implements ast.Visitor.
+func (c *checker) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.UnaryNode,
+		*ast.ConditionalNode, *ast.ArrayNode, *ast.ChainNode:
+	case *ast.IdentifierNode:
+		c.identifier(n)
+	case *ast.MemberNode:
+		c.member(n)
+	case *ast.BinaryNode:
+		if !slices.Contains(operators, n.Operator) {
+			c.refuse(n, "an expression has no operator "+n.Operator)
+		}
+	case *ast.BuiltinNode:
+		c.function(n, n.Name, n.Arguments)
+	case *ast.CallNode:
+		if f, ok := n.Callee.(*ast.IdentifierNode); ok {
+			c.called++
+			c.function(n, f.Value, n.Arguments)
+			return
+		}
+		c.refuse(n, "values have no functions")
+	case *ast.PredicateNode, *ast.PointerNode:
+		c.refuse(n, "an expression has no loops over lists")
+	case *ast.VariableDeclaratorNode, *ast.SequenceNode:
+		c.refuse(n, "an expression has no variables")
+	default:
+		c.refuse(n, "an expression has literals, paths, operators, len and has only")
+	}
+}
+
+func (c *checker) identifier(n *ast.IdentifierNode) {
+	switch {
+	case n.Value == Parents:
+		c.used++
+	case n.Value == fnHas || n.Value == fnLen:
+		c.funcs++
+	case n.Value == "null" || slices.Contains(c.names, n.Value):
+	default:
+		c.refuse(n, fmt.Sprintf("unknown name %q; an expression begins a path with %s", n.Value,
+			strings.Join(c.names, ", ")))
+	}
+}
+
+// member notes the name of a step that is mentioned, and refuses one that is known only when the expression runs.
+func (c *checker) member(n *ast.MemberNode) {
+	if of, ok := n.Node.(*ast.IdentifierNode); ok && of.Value == Parents {
+		name, ok := n.Property.(*ast.StringNode)
+		if !ok {
+			c.refuse(n, `name the step: parents.charge, or parents["charge"]`)
+			return
+		}
+		c.named++
+		c.steps = append(c.steps, name.Value)
+	}
+}
+
+// wholly refuses a use of parents that names no step, because it would not be known which steps it is about, and a
+// function that is not called.
+func (c *checker) wholly(root ast.Node) {
+	if c.used > c.named {
+		c.refuse(root, `name a step of parents: parents.charge, or parents["charge"]`)
+	}
+	if c.funcs > c.called {
+		c.refuse(root, "len and has are functions: has(context.a)")
+	}
+}
+
+func (c *checker) function(n ast.Node, name string, args []ast.Node) {
+	if name != fnLen && name != fnHas {
+		c.refuse(n, "unknown function "+name+"; an expression has len and has")
+		return
+	}
+	if len(args) != 1 {
+		c.refuse(n, name+" takes one value")
+	}
+}
+
+// refuse notes a fault at a node, if it is the first.
+func (c *checker) refuse(n ast.Node, fault string) {
+	if c.fault == nil {
+		c.fault = errorOf((&file.Error{Location: n.Location(), Message: fault}).Bind(c.source))
+	}
+}

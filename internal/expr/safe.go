@@ -1,0 +1,167 @@
+package expr
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+)
+
+// Names of functions that replace parts of an expression. The checker refuses them in its text.
+const (
+	fnMember = "__member"
+	fnIn     = "__in"
+	fnEqual  = "__equal"
+	fnBool   = "__bool"
+	fnLen    = "len"
+	fnHas    = "has"
+)
+
+// safe replaces what the language does with values of unknown kinds by functions with the rules of this package.
+type safe struct{}
+
+// Visit implements ast.Visitor.
+func (safe) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		if n.Value == "null" {
+			ast.Patch(node, &ast.NilNode{})
+		}
+	case *ast.ChainNode:
+		ast.Patch(node, n.Node)
+	case *ast.MemberNode:
+		replace(node, fnMember, n.Node, n.Property)
+	case *ast.BuiltinNode: // len
+		replace(node, n.Name, n.Arguments...)
+	case *ast.UnaryNode:
+		if n.Operator == "!" || n.Operator == "not" {
+			toBool(&n.Node)
+		}
+	case *ast.ConditionalNode:
+		toBool(&n.Cond)
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "&&", "||", "and", "or":
+			toBool(&n.Left)
+			toBool(&n.Right)
+		case "in":
+			replace(node, fnIn, n.Left, n.Right)
+		case "==":
+			replace(node, fnEqual, n.Left, n.Right)
+		case "!=":
+			replace(node, fnEqual, n.Left, n.Right)
+			ast.Patch(node, &ast.UnaryNode{Operator: "!", Node: *node})
+		}
+	}
+}
+
+// toBool makes sure that an operand is true or false.
+func toBool(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.BoolNode:
+	case *ast.CallNode:
+		if f, ok := n.Callee.(*ast.IdentifierNode); !ok || f.Value != fnBool {
+			replace(node, fnBool, n)
+		}
+	default:
+		replace(node, fnBool, n)
+	}
+}
+
+// replace puts the call of a function in the place of a node.
+func replace(node *ast.Node, name string, args ...ast.Node) {
+	callee := &ast.IdentifierNode{Value: name}
+	callee.SetLocation((*node).Location())
+	ast.Patch(node, &ast.CallNode{Callee: callee, Arguments: args})
+}
+
+// functions are those that an expression calls.
+func functions() []expr.Option {
+	return []expr.Option{
+		expr.Function(fnMember, member, new(func(any, any) any)),
+		expr.Function(fnIn, in, new(func(any, any) bool)),
+		expr.Function(fnEqual, func(args ...any) (any, error) { return equal(args[0], args[1]), nil },
+			new(func(any, any) bool)),
+		expr.Function(fnBool, toBoolean, new(func(any) bool)),
+		expr.Function(fnLen, length, new(func(any) int)),
+		expr.Function(fnHas, has, new(func(any) bool)),
+	}
+}
+
+// member returns a member of an object or an element of a list; null where there is none.
+func member(args ...any) (any, error) {
+	switch of := args[0].(type) {
+	case map[string]any:
+		if name, ok := args[1].(string); ok {
+			return of[name], nil
+		}
+	case []any:
+		if i, ok := args[1].(int); ok && i >= 0 && i < len(of) {
+			return of[i], nil
+		}
+	}
+	return nil, nil
+}
+
+func toBoolean(args ...any) (any, error) {
+	if b, ok := args[0].(bool); ok {
+		return b, nil
+	}
+	return nil, fmt.Errorf("true or false is needed here, and this is %s", kindOf(args[0]))
+}
+
+func has(args ...any) (any, error) { return args[0] != nil, nil }
+
+func length(args ...any) (any, error) {
+	switch v := args[0].(type) {
+	case nil:
+		return 0, nil
+	case string:
+		return utf8.RuneCountInString(v), nil
+	case []any:
+		return len(v), nil
+	case map[string]any:
+		return len(v), nil
+	}
+	return nil, fmt.Errorf("len takes a list, an object or a string, and this is %s", kindOf(args[0]))
+}
+
+func in(args ...any) (any, error) {
+	switch v := args[1].(type) {
+	case nil:
+		return false, nil
+	case map[string]any:
+		name, ok := args[0].(string)
+		if !ok {
+			return nil, fmt.Errorf("the members of an object have strings for names, and this is %s", kindOf(args[0]))
+		}
+		_, found := v[name]
+		return found, nil
+	case []any:
+		for _, e := range v {
+			if equal(args[0], e) {
+				return true, nil
+			}
+		}
+		return false, nil
+	}
+	return nil, fmt.Errorf("in looks into a list or an object, and this is %s", kindOf(args[1]))
+}
+
+// kindOf names the kind of a value, for errors. It shows nothing of the value.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "true or false"
+	case string:
+		return "a string"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	}
+	return "a number"
+}
