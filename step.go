@@ -10,17 +10,20 @@ import (
 // StepState is the state of a step.
 type StepState string
 
-// The states of steps. Complete and resolved_manually satisfy dependants.
+// The states of steps. Complete, skipped and resolved_manually satisfy dependants.
 const (
 	// A step is pending while it waits for its parents, enqueued while a worker can claim it,
-	// assigned when a worker holds it, and in_progress when that worker has started it.
+	// assigned when a worker holds it, and in_progress when that worker has started it. It is waiting
+	// while it waits for something that no worker does, and skipped if its condition did not hold.
 	StepPending                  StepState = "pending"
+	StepWaiting                  StepState = "waiting"
 	StepEnqueued                 StepState = "enqueued"
 	StepAssigned                 StepState = "assigned"
 	StepInProgress               StepState = "in_progress"
 	StepEnqueuedForOrchestration StepState = "enqueued_for_orchestration"
 	StepWaitingForRetry          StepState = "waiting_for_retry"
 	StepComplete                 StepState = "complete"
+	StepSkipped                  StepState = "skipped"
 	StepError                    StepState = "error"
 	StepCancelled                StepState = "cancelled"
 	StepResolvedManually         StepState = "resolved_manually"

@@ -290,6 +290,7 @@ const (
 	PromisedQueue   Promise = "queue"   // the step waits for a worker, within the bound of the queue
 	PromisedTime    Promise = "time"    // the step waits for a time: a retry, a snooze, run_at
 	PromisedRelease Promise = "release" // the step is ready, and a pause or a limit holds it back
+	PromisedOutside Promise = "outside" // the step waits for something that no worker does, for any time
 )
 
 // StaleTask is a live task in a state with a threshold, or a task with a bounded total duration. Its

@@ -41,7 +41,7 @@ func (thresholdSourceSchema) Schema(huma.Registry) *huma.Schema {
 // Schema implements huma.SchemaProvider.
 func (promiseSchema) Schema(huma.Registry) *huma.Schema {
 	return endpoint.EnumSchema(operate.PromisedAttempt, operate.PromisedQueue, operate.PromisedTime,
-		operate.PromisedRelease)
+		operate.PromisedRelease, operate.PromisedOutside)
 }
 
 // Schema lists the detector's possible actions.

@@ -54,6 +54,9 @@ func (x *explainer) limitOfState(l task.Limit) string {
 	if l.Promise == task.PromisedRelease {
 		return fmt.Sprintf("It is not stale while step %s is held back by a pause, a limit or an outage.", name)
 	}
+	if l.Promise == task.PromisedOutside {
+		return fmt.Sprintf("It is not stale while step %s waits for something that no worker does.", name)
+	}
 	if l.PromisedUntil == task.Endless {
 		return fmt.Sprintf("It is not stale while step %s waits in its queue, which has no longest wait (max_wait).", name)
 	}

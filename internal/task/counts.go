@@ -4,9 +4,9 @@ package task
 // the task's state follows without a read of its other steps.
 type Counts struct {
 	Pending   int // waits for parents, or for run_at
-	Active    int // enqueued, assigned, in progress
+	Active    int // enqueued, assigned, in progress, waiting for something outside
 	Waiting   int // waits for a time: a retry, a snooze
-	Done      int // complete or resolved manually
+	Done      int // complete, skipped or resolved manually
 	Failed    int // error
 	Cancelled int
 	// ManualEnds counts the steps without dependants that an operator resolved: they make the task's own outcome the
@@ -26,7 +26,7 @@ func (c *Counts) slot(s StepState) *int {
 		return &c.Pending
 	case StepWaitingForRetry:
 		return &c.Waiting
-	case StepComplete, StepResolvedManually:
+	case StepComplete, StepSkipped, StepResolvedManually:
 		return &c.Done
 	case StepErrored:
 		return &c.Failed

@@ -124,7 +124,7 @@ func TestEvaluateExamples(t *testing.T) {
 func classOf(c *task.Counts, s task.StepState) *int {
 	return map[task.StepState]*int{
 		task.StepPending: &c.Pending, task.StepEnqueued: &c.Active, task.StepAssigned: &c.Active,
-		task.StepInProgress:               &c.Active,
+		task.StepInProgress: &c.Active, task.StepWaiting: &c.Active, task.StepSkipped: &c.Done,
 		task.StepEnqueuedForOrchestration: &c.Active, task.StepWaitingForRetry: &c.Waiting, task.StepComplete: &c.Done,
 		task.StepErrored: &c.Failed, task.StepCancelled: &c.Cancelled, task.StepResolvedManually: &c.Done,
 	}[s]

@@ -16,6 +16,7 @@ const (
 	PromisedTurn    Promise = "queue"   // the step waits for a worker, within the bound of its queue
 	PromisedTime    Promise = "time"    // the step waits for a given time: a retry, a snooze, run_at
 	PromisedRelease Promise = "release" // a pause or a limit holds the step back
+	PromisedOutside Promise = "outside" // the step waits for something outside of workers, for any time
 )
 
 // Endless is the end of a promise without end.
@@ -29,6 +30,8 @@ func (s *Step) Promised(now Instant, bound time.Duration) (Promise, Instant) {
 		return PromisedTime, Instant(s.Key)
 	case s.Parked():
 		return PromisedRelease, Endless
+	case s.Queue == Outside:
+		return PromisedOutside, Endless
 	case s.State == StepEnqueued && bound <= 0:
 		return PromisedTurn, Endless
 	case s.State == StepEnqueued:

@@ -83,28 +83,34 @@ type StepState string
 // Step states.
 const (
 	StepPending                  StepState = "pending"
+	StepWaiting                  StepState = "waiting" // for something outside of workers
 	StepEnqueued                 StepState = "enqueued"
 	StepAssigned                 StepState = "assigned"
 	StepInProgress               StepState = "in_progress"
 	StepEnqueuedForOrchestration StepState = "enqueued_for_orchestration"
 	StepWaitingForRetry          StepState = "waiting_for_retry"
 	StepComplete                 StepState = "complete"
+	StepSkipped                  StepState = "skipped" // its condition did not hold
 	StepErrored                  StepState = "error"
 	StepCancelled                StepState = "cancelled"
 	StepResolvedManually         StepState = "resolved_manually"
 )
 
 // StepStates lists the step states in the order of a step's life.
-var StepStates = []StepState{StepPending, StepEnqueued, StepAssigned, StepInProgress, StepEnqueuedForOrchestration,
-	StepWaitingForRetry, StepComplete, StepErrored, StepCancelled, StepResolvedManually}
+var StepStates = []StepState{StepPending, StepWaiting, StepEnqueued, StepAssigned, StepInProgress,
+	StepEnqueuedForOrchestration, StepWaitingForRetry, StepComplete, StepSkipped, StepErrored, StepCancelled,
+	StepResolvedManually}
 
 // stepTransitions is the only table of a step's transitions.
 //
 //   - a snoozed or released step goes back without a failure;
+//   - a step that no worker runs waits, and fails or completes from there; one whose condition does not hold is skipped;
 //   - an operator may resolve or complete a step from any state that is not terminal, and reset it where a retry makes
 //     sense.
 var stepTransitions = map[StepState][]StepState{
-	StepPending: {StepEnqueued, StepWaitingForRetry, StepComplete, StepCancelled, StepResolvedManually},
+	StepPending: {StepEnqueued, StepWaiting, StepWaitingForRetry, StepComplete, StepSkipped, StepErrored, StepCancelled,
+		StepResolvedManually},
+	StepWaiting: {StepWaitingForRetry, StepComplete, StepErrored, StepCancelled, StepResolvedManually},
 	StepEnqueued: {StepAssigned, StepInProgress, StepErrored, StepComplete, StepCancelled,
 		StepResolvedManually},
 	StepAssigned: {StepInProgress, StepEnqueued, StepWaitingForRetry, StepErrored, StepComplete,
@@ -116,6 +122,7 @@ var stepTransitions = map[StepState][]StepState{
 		StepResolvedManually},
 	StepErrored:          {StepPending, StepEnqueued, StepComplete, StepCancelled, StepResolvedManually},
 	StepComplete:         {},
+	StepSkipped:          {},
 	StepCancelled:        {},
 	StepResolvedManually: {},
 }
@@ -128,11 +135,13 @@ func (s StepState) Can(t StepState) bool { return slices.Contains(stepTransition
 
 // Terminal reports whether the state is final.
 func (s StepState) Terminal() bool {
-	return s == StepComplete || s == StepCancelled || s == StepResolvedManually
+	return s == StepComplete || s == StepSkipped || s == StepCancelled || s == StepResolvedManually
 }
 
 // Satisfies reports whether dependants may run.
-func (s StepState) Satisfies() bool { return s == StepComplete || s == StepResolvedManually }
+func (s StepState) Satisfies() bool {
+	return s == StepComplete || s == StepSkipped || s == StepResolvedManually
+}
 
 // Leased reports whether a worker holds the step.
 func (s StepState) Leased() bool { return s == StepAssigned || s == StepInProgress }

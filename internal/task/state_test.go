@@ -40,7 +40,11 @@ var taskMoves = map[task.State][]task.State{
 
 var stepMoves = map[task.StepState][]task.StepState{
 	task.StepPending: {
-		task.StepEnqueued, task.StepWaitingForRetry, task.StepComplete, task.StepCancelled, task.StepResolvedManually,
+		task.StepEnqueued, task.StepWaiting, task.StepWaitingForRetry, task.StepComplete, task.StepSkipped, task.StepErrored,
+		task.StepCancelled, task.StepResolvedManually,
+	},
+	task.StepWaiting: {
+		task.StepWaitingForRetry, task.StepComplete, task.StepErrored, task.StepCancelled, task.StepResolvedManually,
 	},
 	task.StepEnqueued: {
 		task.StepAssigned, task.StepInProgress, task.StepErrored, task.StepComplete, task.StepCancelled,
@@ -106,7 +110,8 @@ func TestTerminalStates(t *testing.T) {
 			t.Errorf("%s: Settled is %v, want %v", s, got, want)
 		}
 	}
-	terminalSteps := []task.StepState{task.StepComplete, task.StepCancelled, task.StepResolvedManually}
+	terminalSteps := []task.StepState{task.StepComplete, task.StepSkipped, task.StepCancelled, task.StepResolvedManually}
+	satisfying := []task.StepState{task.StepComplete, task.StepSkipped, task.StepResolvedManually}
 	for _, s := range task.StepStates {
 		if got, want := s.Terminal(), slices.Contains(terminalSteps, s); got != want {
 			t.Errorf("step %s: Terminal is %v, want %v", s, got, want)
@@ -114,7 +119,7 @@ func TestTerminalStates(t *testing.T) {
 		if got, want := len(s.Next()) == 0, s.Terminal(); got != want {
 			t.Errorf("step %s: it has no exit: %v, but Terminal is %v", s, got, want)
 		}
-		if got, want := s.Satisfies(), s == task.StepComplete || s == task.StepResolvedManually; got != want {
+		if got, want := s.Satisfies(), slices.Contains(satisfying, s); got != want {
 			t.Errorf("step %s: Satisfies is %v, want %v", s, got, want)
 		}
 		if got, want := s.Leased(), s == task.StepAssigned || s == task.StepInProgress; got != want {

@@ -9,6 +9,7 @@ const (
 	NoQueue int64 = 0
 	Timers  int64 = -1 // Key is the Instant at which the step becomes ready
 	Leases  int64 = -2 // Key is the Instant of the lease's next check
+	Outside int64 = -3 // steps that wait for something outside of workers, without a time
 )
 
 // Step is the unit of work of a worker. Its state changes through its methods only; each method checks the transition
@@ -231,6 +232,21 @@ func (s *Step) Uncharge() {
 	if s.State == StepInProgress && s.Attempts > 0 {
 		s.Attempts--
 	}
+}
+
+// Skip makes the step skipped: its condition does not hold, and dependants may run.
+func (s *Step) Skip(now Instant) error { return s.settle(StepSkipped, now, nil) }
+
+// Await makes the step wait for something outside of workers. The timers look at it at until; 0: never.
+func (s *Step) Await(now, until Instant) error {
+	if err := s.move(StepWaiting); err != nil {
+		return err
+	}
+	s.ReadyAt, s.LeaseUntil = now, 0
+	if s.Queue, s.Key = Outside, 0; until > 0 {
+		s.Queue, s.Key = Timers, int64(until)
+	}
+	return nil
 }
 
 // Reset zeroes the attempts of a failed or waiting step and makes it pending again. It is due at once, and the timers

@@ -48,6 +48,8 @@ func TestStepMethods(t *testing.T) {
 		}, to: task.StepInProgress, only: []task.StepState{task.StepAssigned}},
 		{name: "Succeed", call: func(s *task.Step) error { return s.Succeed(now, []byte(`1`)) }, to: task.StepComplete},
 		{name: "Exhaust", call: func(s *task.Step) error { return s.Exhaust(now) }, to: task.StepErrored},
+		{name: "Skip", call: func(s *task.Step) error { return s.Skip(now) }, to: task.StepSkipped},
+		{name: "Await", call: func(s *task.Step) error { return s.Await(now, later) }, to: task.StepWaiting},
 		{name: "Cancel", call: func(s *task.Step) error { return s.Cancel(now) }, to: task.StepCancelled},
 		{name: "Resolve", call: func(s *task.Step) error { return s.Resolve(now) }, to: task.StepResolvedManually},
 		{name: "PostponeUntil", call: func(s *task.Step) error {

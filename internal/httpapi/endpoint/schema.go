@@ -46,9 +46,10 @@ func (taskStateSchema) Schema(huma.Registry) *huma.Schema {
 // Schema lists the states of a step.
 func (stepStateSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: []any{
-		string(tasker.StepPending), string(tasker.StepEnqueued), string(tasker.StepAssigned), string(tasker.StepInProgress),
-		string(tasker.StepEnqueuedForOrchestration), string(tasker.StepWaitingForRetry), string(tasker.StepComplete),
-		string(tasker.StepError), string(tasker.StepCancelled), string(tasker.StepResolvedManually),
+		string(tasker.StepPending), string(tasker.StepWaiting), string(tasker.StepEnqueued), string(tasker.StepAssigned),
+		string(tasker.StepInProgress), string(tasker.StepEnqueuedForOrchestration), string(tasker.StepWaitingForRetry),
+		string(tasker.StepComplete), string(tasker.StepSkipped), string(tasker.StepError),
+		string(tasker.StepCancelled), string(tasker.StepResolvedManually),
 	}}
 }
 

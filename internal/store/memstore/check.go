@@ -134,6 +134,10 @@ func checkStep(s *task.Step) error {
 		queue = task.Timers // until the task's run_at
 	case s.State == task.StepWaitingForRetry:
 		queue = task.Timers
+	case s.State == task.StepWaiting && s.Queue == task.Timers:
+		queue = task.Timers
+	case s.State == task.StepWaiting:
+		queue, key = task.Outside, 0
 	case s.State.Leased():
 		queue = task.Leases
 	default:
@@ -165,7 +169,7 @@ func (t *tx) checkParents(row *task.Task, steps []*task.Step) error {
 		// Settled steps may have any number of open parents: an operator can resolve a step before its parents.
 		waits := step.State == task.StepPending
 		runs := slices.Contains([]task.StepState{task.StepEnqueued, task.StepAssigned, task.StepInProgress,
-			task.StepWaitingForRetry}, step.State)
+			task.StepWaitingForRetry, task.StepWaiting}, step.State)
 		switch {
 		case waits && step.OpenParents != open:
 			return task.Errorf(task.Internal, "commit: step %s counts %d open parents of %d", step.ID, step.OpenParents, open)
