@@ -20,6 +20,7 @@ type picture struct {
 	Tasks   []taskPicture
 	Cases   []*task.Case
 	Workers []*task.Worker
+	Limits  []engine.OperatorLimitView
 }
 
 type taskPicture struct {
@@ -50,6 +51,12 @@ func (w *world) picture() (*picture, error) {
 	}
 	var err error
 	if p.Cases, err = w.cases(); err != nil {
+		return nil, err
+	}
+	if p.Limits, err = w.operatorLimits(); err != nil {
+		return nil, err
+	}
+	if err = w.checkPermits(p.Tasks, p.Limits); err != nil {
 		return nil, err
 	}
 	p.Workers, err = w.engine.Workers(w.ctx, 365*24*time.Hour)
@@ -214,6 +221,9 @@ func (p taskPicture) checkEvents() error {
 // end: none is stuck.
 func (m *model) finish() error {
 	if err := m.register(task.Worker{Name: "last", Capacity: 100, Capabilities: []string{"gpu"}}); err != nil {
+		return err
+	}
+	if err := m.widen(); err != nil {
 		return err
 	}
 	worker := m.workers[len(m.workers)-1]

@@ -24,6 +24,7 @@ type model struct {
 	leases  []engine.LeaseRef // ever handed out
 	tokens  map[task.ID]int64 // the last of each step
 	done    map[task.ID]int   // how often a completion of a step was accepted
+	passes  map[task.PauseTarget]*passes
 }
 
 func newModel(t *testing.T, other kind) (*model, error) {
@@ -31,7 +32,8 @@ func newModel(t *testing.T, other kind) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &model{worlds: worlds, tokens: map[task.ID]int64{}, done: map[task.ID]int{}}
+	m := &model{worlds: worlds, tokens: map[task.ID]int64{}, done: map[task.ID]int{},
+		passes: map[task.PauseTarget]*passes{}}
 	for _, w := range worlds {
 		for _, def := range modelTemplates() {
 			if _, _, err := w.engine.RegisterTemplate(w.ctx, def, engine.Registration{}); err != nil {
@@ -139,6 +141,8 @@ func (m *model) verb(o op) error {
 		return err
 	case "pause":
 		return m.pause(o)
+	case "limit":
+		return m.limit(o)
 	case "cancel":
 		return m.cancel(o)
 	case "act":
@@ -251,7 +255,7 @@ func (m *model) claim(id task.ID, n int, start bool) ([]engine.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.checkPauses(leases); err != nil {
+	if err := errors.Join(m.checkPauses(leases), m.checkPasses(leases)); err != nil {
 		return nil, err
 	}
 	for _, l := range leases {
