@@ -82,8 +82,8 @@ func (u *Upkeep) retire() {
 func (u *Upkeep) RunOnce(ctx context.Context) error {
 	for _, l := range slices.Concat([]Loop{u.pauses(), u.pauseEnds(), u.pauseReleases(), u.ordering(), u.regular(),
 		u.limits(),
-		u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(),
-		u.leases(),
+		u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.outages(),
+		u.leases(), u.outages(),
 		u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures(),
 		u.permits(), u.outages(), u.outageTidying()}, u.also) {
 		for more := true; more; {

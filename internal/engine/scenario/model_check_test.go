@@ -21,6 +21,7 @@ type picture struct {
 	Cases   []*task.Case
 	Workers []*task.Worker
 	Limits  []engine.OperatorLimitView
+	Outages []*task.Outage
 }
 
 type taskPicture struct {
@@ -54,6 +55,9 @@ func (w *world) picture() (*picture, error) {
 		return nil, err
 	}
 	if p.Limits, err = w.operatorLimits(); err != nil {
+		return nil, err
+	}
+	if p.Outages, err = w.outages(); err != nil {
 		return nil, err
 	}
 	if err = w.checkPermits(p.Tasks, p.Limits); err != nil {

@@ -21,9 +21,10 @@ type model struct {
 
 	tasks   []task.ID // accepted
 	workers []task.ID
-	leases  []engine.LeaseRef // ever handed out
-	tokens  map[task.ID]int64 // the last of each step
-	done    map[task.ID]int   // how often a completion of a step was accepted
+	leases  []engine.LeaseRef   // ever handed out
+	taskOf  map[task.ID]task.ID // of the steps of leases
+	tokens  map[task.ID]int64   // the last of each step
+	done    map[task.ID]int     // how often a completion of a step was accepted
 	passes  map[task.PauseTarget]*passes
 }
 
@@ -32,7 +33,7 @@ func newModel(t *testing.T, other kind) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &model{worlds: worlds, tokens: map[task.ID]int64{}, done: map[task.ID]int{},
+	m := &model{worlds: worlds, tokens: map[task.ID]int64{}, done: map[task.ID]int{}, taskOf: map[task.ID]task.ID{},
 		passes: map[task.PauseTarget]*passes{}}
 	for _, w := range worlds {
 		for _, def := range modelTemplates() {
@@ -100,12 +101,14 @@ func byCode() cmp.Option {
 	return cmp.Comparer(func(a, b error) bool { return task.CodeOf(a) == task.CodeOf(b) })
 }
 
-// do carries out one verb, and what follows a commit: steps pass the gates of limits.
+// do carries out one verb, and what follows a commit: steps pass the gates of limits, and failures are counted.
 func (m *model) do(o op) error {
 	if err := m.verb(o); err != nil {
 		return err
 	}
-	_, err := both(m, func(w *world) (any, error) { return nil, w.admit() })
+	_, err := both(m, func(w *world) (any, error) {
+		return nil, errors.Join(w.engine.CountBursts(w.ctx), w.admit())
+	})
 	return err
 }
 
@@ -143,6 +146,8 @@ func (m *model) verb(o op) error {
 		return m.pause(o)
 	case "limit":
 		return m.limit(o)
+	case "outage":
+		return m.outage(o)
 	case "cancel":
 		return m.cancel(o)
 	case "act":
@@ -248,6 +253,10 @@ const forgotten = task.NotFound
 
 // claim polls for a worker and checks what must be true of every hand-out.
 func (m *model) claim(id task.ID, n int, start bool) ([]engine.Lease, error) {
+	outages, err := m.worlds[0].openOutages()
+	if err != nil {
+		return nil, err
+	}
 	leases, err := both(m, func(w *world) ([]engine.Lease, error) {
 		leases, _, err := w.engine.Poll(w.ctx, id, n, 0, start)
 		return leases, err
@@ -255,7 +264,7 @@ func (m *model) claim(id task.ID, n int, start bool) ([]engine.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(m.checkPauses(leases), m.checkPasses(leases)); err != nil {
+	if err := errors.Join(m.checkPauses(leases), m.checkPasses(leases), m.checkProbes(leases, outages)); err != nil {
 		return nil, err
 	}
 	for _, l := range leases {
@@ -264,6 +273,7 @@ func (m *model) claim(id task.ID, n int, start bool) ([]engine.Lease, error) {
 				m.tokens[l.Step.ID])
 		}
 		m.tokens[l.Step.ID] = l.Step.Token
+		m.taskOf[l.Step.ID] = l.Task.ID
 		m.leases = append(m.leases, engine.LeaseRef{Step: l.Step.ID, Token: l.Step.Token})
 		if err := m.checkParents(l); err != nil {
 			return nil, err
@@ -334,10 +344,17 @@ func (m *model) leaseVerb(o op) error {
 }
 
 func (m *model) settle(results []engine.Result) error {
+	before, err := m.beforeReports(results)
+	if err != nil {
+		return err
+	}
 	answers, err := both(m, func(w *world) ([]engine.Answer, error) {
 		return w.engine.Settle(w.ctx, slices.Clone(results))
 	})
 	if err != nil {
+		return err
+	}
+	if err := m.checkSpared(results, answers, before); err != nil {
 		return err
 	}
 	for i, a := range answers {

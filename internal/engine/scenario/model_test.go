@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 )
 
@@ -64,7 +63,7 @@ var weights = []struct {
 	{"submit", 14}, {"worker", 3}, {"claim", 22}, {"start", 8}, {"settle", 22}, {"heartbeat", 6}, {"progress", 3},
 	{"drain", 2},
 	{"cancel", 2}, {"act", 6}, {"replay", 4}, {"case", 8}, {"advance", 14}, {"upkeep", 12}, {"restart", 2},
-	{"pause", 5}, {"limit", 6},
+	{"pause", 5}, {"limit", 6}, {"outage", 6},
 }
 
 func generate(seed uint64, n int) []op {
@@ -160,7 +159,7 @@ func openBoth(t *testing.T, other kind) ([2]*world, error) {
 		{store, reopen},
 	} {
 		var err error
-		if worlds[i], err = newWorld(t, open.store, open.reopen, settings.Config{}); err != nil {
+		if worlds[i], err = newWorld(t, open.store, open.reopen, modelConfig); err != nil {
 			return worlds, err
 		}
 	}

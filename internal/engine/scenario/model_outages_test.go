@@ -1,0 +1,167 @@
+package scenario_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// modelConfig opens outages soon, and probes them as often as the clock of the model test moves.
+var modelConfig = settings.Config{OutageBreaker: settings.OutageBreaker{Enabled: settings.On, Failures: 4,
+	Within: 5 * time.Minute, ProbeInterval: 5 * time.Second, MaxProbeInterval: 40 * time.Second}}
+
+// down is the failure of bursts.
+var down = task.Failure{Message: "down", Retryable: true}
+
+// openOutages returns the open outages by route.
+func (w *world) openOutages() (map[int64]*task.Outage, error) {
+	list, _, err := w.engine.Outages(w.ctx, engine.OutageFilter{State: engine.OutageOpen, Limit: 100})
+	open := map[int64]*task.Outage{}
+	for _, o := range list {
+		open[o.RouteID] = o
+	}
+	return open, err
+}
+
+// outages returns all that is known of outages, the newest first.
+func (w *world) outages() ([]*task.Outage, error) {
+	const page = 1000
+	list, more, err := w.engine.Outages(w.ctx, engine.OutageFilter{Limit: page})
+	if more {
+		err = fmt.Errorf("there are more than %d outages", page)
+	}
+	return list, err
+}
+
+// outage closes an outage as an operator, or lets attempts fail with one failure, so that one opens.
+func (m *model) outage(o op) error {
+	if o.n[0]%4 > 0 {
+		return m.burst(o)
+	}
+	list, err := m.worlds[0].outages()
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	id := list[int(o.n[1])%min(len(list), 3)].ID
+	_, err = both(m, func(w *world) (*task.Outage, error) {
+		return w.engine.CloseOutage(w.ctx, id, "ann", "because", 0)
+	}, task.WrongState)
+	return err
+}
+
+// burst lets the last leases fail, one after the other in one report.
+func (m *model) burst(o op) error {
+	refs := map[task.ID]bool{}
+	var results []engine.Result
+	for i := len(m.leases) - 1; i >= 0 && len(results) < 3+int(o.n[1]%6); i-- {
+		if l := m.leases[i]; !refs[l.Step] {
+			refs[l.Step] = true
+			f := down
+			f.Retryable = o.n[2]>>(len(results))%2 == 0
+			results = append(results, engine.Result{Step: l.Step, Token: l.Token, Status: engine.ResultFailed, Failure: &f})
+		}
+	}
+	if len(results) == 0 {
+		return nil
+	}
+	return m.settle(results)
+}
+
+// beforeReport is what is known of a result before it is reported.
+type beforeReport struct {
+	outage *task.Outage // of the route
+	step   *task.Step
+}
+
+// beforeReports looks at the steps of results and the outages of their routes.
+func (m *model) beforeReports(results []engine.Result) ([]beforeReport, error) {
+	w := m.worlds[0]
+	open, err := w.openOutages()
+	if err != nil || len(open) == 0 {
+		return nil, err
+	}
+	before := make([]beforeReport, len(results))
+	for i, r := range results {
+		s, err := m.stepOf(r.Step)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			before[i] = beforeReport{open[s.RouteID], s}
+		}
+	}
+	return before, nil
+}
+
+// stepOf finds a step in the first world; nil if it was deleted.
+func (m *model) stepOf(id task.ID) (*task.Step, error) {
+	w := m.worlds[0]
+	t, steps, err := w.engine.Steps(w.ctx, m.taskOf[id])
+	if task.CodeOf(err) == task.NotFound {
+		return nil, nil
+	}
+	if err != nil || t == nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(steps, func(s *task.Step) bool { return s.ID == id })
+	return steps[i], nil
+}
+
+// checkSpared checks what reports mean for the outages that were open: a failure with the fingerprint of one costs no
+// attempt, and a probe that succeeds closes its outage.
+func (m *model) checkSpared(results []engine.Result, answers []engine.Answer, before []beforeReport) error {
+	if before == nil {
+		return nil
+	}
+	open, err := m.worlds[0].openOutages()
+	if err != nil {
+		return err
+	}
+	for i, b := range before {
+		if b.outage == nil || answers[i].Err != nil {
+			continue
+		}
+		r, o := results[i], b.outage
+		switch {
+		case r.Status == engine.ResultCompleted && o.IsProbe(r.Step, r.Token):
+			if left := open[o.RouteID]; left != nil && left.ID == o.ID {
+				return fmt.Errorf("the probe %s succeeded, and the outage %s is open", r.Step, o.ID)
+			}
+		case r.Status == engine.ResultFailed && r.Failure.Message == down.Message && strings.Contains(o.Title, down.Message):
+			s, err := m.stepOf(r.Step)
+			if err != nil {
+				return err
+			}
+			if s.State == task.StepErrored || s.Attempts > b.step.Attempts ||
+				b.step.State == task.StepInProgress && s.Attempts == b.step.Attempts {
+				return fmt.Errorf("step %s failed because of the open outage %s and was charged: it is %s after %d attempts",
+					r.Step, o.ID, s.State, s.Attempts)
+			}
+		}
+	}
+	return nil
+}
+
+// checkProbes checks that of each route with an open outage nothing was handed out but one probe.
+func (m *model) checkProbes(leases []engine.Lease, before map[int64]*task.Outage) error {
+	after, err := m.worlds[0].openOutages()
+	if err != nil {
+		return err
+	}
+	for _, l := range leases {
+		was := before[l.Step.RouteID]
+		if was == nil {
+			continue
+		}
+		if o := after[l.Step.RouteID]; o == nil || o.ID != was.ID || !o.IsProbe(l.Step.ID, l.Step.Token) ||
+			o.Probes != was.Probes+1 {
+			return fmt.Errorf("step %s was handed out during the outage %s, and is no probe of it", l.Step.ID, was.ID)
+		}
+	}
+	return nil
+}
