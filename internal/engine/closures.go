@@ -111,8 +111,39 @@ func (e *Engine) heldUntil() task.HeldUntil {
 			return since
 		case s.State == task.StepEnqueued && c.shut(r):
 			return task.Endless
+		case s.State.Leased() && c.outages[r.ID] != nil: // a probe has waited for as long as the others
+			since = max(since, s.AssignedAt)
 		}
 		return max(since, c.openSince(r))
+	}
+}
+
+// heldEver is heldUntil that knows of steps that are done, too: until when something kept them from a worker. The
+// maximum duration of a task counts from then, also when the step that was held back has made way for others.
+func (e *Engine) heldEver() task.HeldUntil {
+	held, c := e.heldUntil(), e.catalog.closures.Load()
+	if held == nil {
+		return nil
+	}
+	return func(s *task.Step) (since task.Instant) {
+		if s.Queue != task.NoQueue || s.AssignedAt == 0 {
+			return held(s)
+		}
+		count := func(end, from, to task.Instant) {
+			if from < end && end <= to {
+				since = max(since, end)
+			}
+		}
+		if t := e.catalog.known(s.DefID); t != nil && !t.Adhoc {
+			count(c.ended[templateTarget(t)], 0, s.AssignedAt) // what it has set aside became ready when it ended
+		}
+		if r := e.catalog.routeByID(s.RouteID); r != nil {
+			for _, t := range targetsOf(r) {
+				count(c.ended[t], s.ReadyAt, s.AssignedAt)
+			}
+			count(c.outageEnds[r.ID], s.ReadyAt, s.FinishedAt) // the probe that ended it included
+		}
+		return since
 	}
 }
 

@@ -117,10 +117,10 @@ func (e *Engine) ExpireTasks(ctx context.Context, limit int) (int, error) {
 	return n, err
 }
 
-// overdue moves the deadlines of tasks that pauses held back: their max_duration counts anew from the end of the pause,
-// as it does from the turn of an ordering key. It returns the other tasks.
+// overdue moves the deadlines of tasks that pauses or outages held back: their max_duration counts anew from the end of
+// the pause, as it does from the turn of an ordering key. It returns the other tasks.
 func (u *unit) overdue(tasks []*task.Task) ([]*task.Task, error) {
-	held := u.e.heldUntil()
+	held := u.e.heldEver()
 	if held == nil {
 		return tasks, nil
 	}

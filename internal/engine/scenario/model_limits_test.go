@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// modelLimited are what operators limit in the model test. Limits of one route and of all routes of its handler overlap.
+// modelLimited are what operators limit in the model test. Limits of a route and of all routes of its handler overlap.
 var modelLimited = []task.PauseTarget{
 	{Kind: task.PauseHandler, Namespace: engine.DefaultNamespace, Name: "h"},
 	{Kind: task.PauseHandler, Namespace: engine.DefaultNamespace, Name: "i"},
