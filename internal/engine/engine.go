@@ -79,6 +79,7 @@ type Engine struct {
 	lifecycles lifecycles
 
 	breakers *breakers
+	programs programs
 	outages  outages
 	// One group per verb: calls that arrive while a transaction runs share the next one.
 	workerChanges *coalesce.Group[workerChange, changedWorker]

@@ -13,6 +13,7 @@ type readySteps struct {
 	u *unit
 
 	steps   []Work
+	control control        // control.go: steps that the engine looks at before they are ready
 	gates   gates          // steps that limits may hold back
 	pollers []*poller      // waiting polls that the unit serves
 	vacant  map[int64]bool // routes already checked: no step was ready there before

@@ -297,7 +297,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 			Priority: ds.priority,
 			State:    task.StepPending, OpenParents: ds.parents, MaxAttempts: ds.maxAttempts, Timeout: ds.timeout}
 		if ds.parents == 0 && !t.Meta.Held {
-			if err := b.begin(t, s); err != nil {
+			if err := b.begin(t, s, d.template); err != nil {
 				return Receipt{}, err
 			}
 		}
@@ -337,11 +337,11 @@ func (b *builder) show(calls [][]*draft, out []submitted) {
 	}
 }
 
-// begin makes a step without parents ready, or lets it wait for run_at.
-func (b *builder) begin(t *task.Task, s *task.Step) error {
-	if t.RunAt > b.u.now {
-		s.Schedule(t.RunAt)
-		b.u.wake.dueAt(t.RunAt)
+// begin makes a step without parents ready, or lets it wait for run_at, or for the engine to look at it at once.
+func (b *builder) begin(t *task.Task, s *task.Step, def *task.Template) error {
+	if at := max(t.RunAt, b.u.now); at > b.u.now || def.Controlled && def.Spec(s).Special() {
+		s.Schedule(at)
+		b.u.wake.dueAt(at)
 		return nil
 	}
 	if err := s.Enqueue(b.u.now, b.u.order); err != nil {

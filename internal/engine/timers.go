@@ -14,7 +14,7 @@ import (
 // The background loops of package upkeep call the verbs in this file. Each one handles a bounded batch and returns how
 // many it handled; fewer than the limit means that nothing more is due.
 
-// FireTimers makes steps ready whose time has come: retries, snoozes, run_at. NextDue then
+// FireTimers lets steps begin whose time has come: retries, snoozes, run_at. NextDue then
 // receives the time of the first one that is due before the next tick. It may run in several
 // processes at once, because Due skips rows that another transaction has locked.
 func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
@@ -34,14 +34,9 @@ func (e *Engine) FireTimers(ctx context.Context, limit int) (int, error) {
 			}
 		}
 		for _, w := range u.rows.intern(works) {
-			from := w.Step.State
-			if err := w.Step.Enqueue(u.now, u.order); err != nil {
+			if err := u.ready.control.due(w); err != nil {
 				return err
 			}
-			if from == task.StepWaitingForRetry {
-				u.recalculate(w)
-			}
-			u.moved(w, from)
 		}
 		return nil
 	})

@@ -45,7 +45,7 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	u.records.u, u.breakers.u, u.breakers.outages.u = u, u, u
 	u.cases = caseChanges{u: u, forcedErrors: map[*task.Task]struct{}{}, groups: groupChanges{u: u}}
 	u.ready = readySteps{u: u, vacant: map[int64]bool{}}
-	u.leases.u, u.turns.u, u.ready.gates.u = u, u, u
+	u.leases.u, u.turns.u, u.ready.gates.u, u.ready.control.u = u, u, u, u
 	u.wake.queued, u.wake.count = map[int64]int{}, e.occupancy.counts.Load()
 	u.observed = observed{u: u, commit: e.newCommit()}
 	e.queue.attach(u)
@@ -119,8 +119,8 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 	return nil
 }
 
-// start makes a pending step without open parents ready. Where its run_at is still to come, because an operator
-// resolved its parents early or its task had to wait for its turn, it waits for that.
+// start lets a pending step without open parents begin; see control.enter. Where its run_at is still to come, because
+// an operator resolved its parents early or its task had to wait for its turn, it waits for that.
 func (u *unit) start(w Work) error {
 	if at := w.Task.RunAt; at > u.now {
 		w.Step.Schedule(at)
@@ -128,11 +128,7 @@ func (u *unit) start(w Work) error {
 		u.wake.dueAt(at)
 		return nil
 	}
-	if err := w.Step.Enqueue(u.now, u.order); err != nil {
-		return err
-	}
-	u.moved(w, task.StepPending)
-	return nil
+	return u.ready.control.enter(w)
 }
 
 // flush brings the states of tasks in line with their steps and saves everything in one fixed order, so that two

@@ -42,6 +42,7 @@ type stepBody struct {
 	DispatchTTL    time.Duration   `json:"dispatch_ttl,omitempty"`
 	Concurrency    *limit.Spec     `json:"concurrency,omitempty"`
 	RateLimit      *limit.Spec     `json:"rate_limit,omitempty"`
+	When           string          `json:"when,omitempty"`
 }
 
 // encodeTemplate returns the body of a template as JSON.
@@ -52,7 +53,7 @@ func encodeTemplate(t *task.Template) (any, error) {
 		Unique: t.Unique}
 	for _, s := range t.Steps {
 		b.Steps = append(b.Steps, stepBody{s.Name, s.Description, s.Handler, s.Initialization, s.Dependencies, s.Retry,
-			s.Timeout, s.Capabilities, s.Priority, s.DispatchTTL, s.Concurrency, s.RateLimit})
+			s.Timeout, s.Capabilities, s.Priority, s.DispatchTTL, s.Concurrency, s.RateLimit, s.When})
 	}
 	return jsonText(b)
 }
@@ -72,7 +73,8 @@ func decodeTemplate(t *task.Template, body JSON) error {
 		t.Steps = append(t.Steps, task.StepSpec{Name: s.Name, Description: s.Description, Handler: s.Handler,
 			Initialization: s.Initialization,
 			Dependencies:   s.Dependencies, Retry: s.Retry, Timeout: s.Timeout, Capabilities: s.Capabilities,
-			Priority: s.Priority, DispatchTTL: s.DispatchTTL, Concurrency: s.Concurrency, RateLimit: s.RateLimit})
+			Priority: s.Priority, DispatchTTL: s.DispatchTTL, Concurrency: s.Concurrency, RateLimit: s.RateLimit,
+			When: s.When})
 	}
 	// steps in a cycle never run, and their tasks get a case; no other fault is accepted
 	if faults := t.Link(); len(faults) > 0 && faults[0].Message != t.Cycle {

@@ -44,6 +44,8 @@ type Template struct {
 	Cycle string
 	// Limited: a step has gates. Link sets it.
 	Limited bool
+	// Controlled: the engine looks at a step before it is ready; see StepSpec.Special. Link sets it.
+	Controlled bool
 	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
@@ -72,6 +74,8 @@ type StepSpec struct {
 	DispatchTTL time.Duration
 	Concurrency *limit.Spec
 	RateLimit   *limit.Spec
+	// When is the condition of the step, an expression; "" without one. If it does not hold, the step is skipped.
+	When string
 
 	// Gates are those of the limits that apply to the step, in the order in which it passes them; Link sets them.
 	Gates []limit.Gate
@@ -131,6 +135,7 @@ func (t *Template) Link() []GraphError {
 		}
 	}
 	t.linkGates()
+	t.linkControl()
 	circles := t.cycles()
 	t.Cycle = ""
 	if len(circles) > 0 {

@@ -50,6 +50,7 @@ type step struct {
 	DispatchTTL    time.Duration   `json:"dispatch_ttl,omitempty"`
 	Concurrency    *limit.Spec     `json:"concurrency,omitempty"`
 	RateLimit      *limit.Spec     `json:"rate_limit,omitempty"`
+	When           string          `json:"when,omitempty"`
 }
 
 // retry is task.Retry in JSON.
@@ -86,6 +87,7 @@ func bodyOf(t *task.Template) body {
 			Name: s.Name, Description: s.Description, Handler: s.Handler, Initialization: s.Initialization,
 			Dependencies: s.Dependencies, Retry: retry(s.Retry), Timeout: s.Timeout, Capabilities: s.Capabilities,
 			Priority: s.Priority, DispatchTTL: s.DispatchTTL, Concurrency: s.Concurrency, RateLimit: s.RateLimit,
+			When: s.When,
 		})
 	}
 	return b

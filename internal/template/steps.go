@@ -38,12 +38,16 @@ func (r *reader) steps(t *task.Template, at *document.Node, items []*document.No
 			r.report(p.name, "%s", fault.Message)
 		}
 	}
+	for i, p := range places {
+		r.checkExpressions(t, i, p)
+	}
 }
 
 // places are the positions of a step for faults of the graph.
 type places struct {
 	name         document.Position
 	dependencies []document.Position
+	expressions  []expression
 }
 
 // step reads one step.
@@ -51,7 +55,8 @@ type places struct {
 func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 	at := places{name: item.At}
 	f, ok := r.open(item, "a step", "name", "description", "handler", "dependencies", "retry",
-		"timeout_seconds", "required_capabilities", "priority", "dispatch_ttl_ms", "concurrency", "rate_limit")
+		"timeout_seconds", "required_capabilities", "priority", "dispatch_ttl_ms", "concurrency", "rate_limit",
+		"when")
 	if !ok {
 		r.priorities = append(r.priorities, "")
 		return task.StepSpec{}, at
@@ -70,6 +75,7 @@ func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 		Concurrency:  r.concurrency(f.get("concurrency")),
 		RateLimit:    r.rateLimit(f.get("rate_limit")),
 	}
+	s.When = r.expression(f, "when", &at)
 	s.Handler, s.Initialization = r.handler(f)
 	for _, v := range f.list("dependencies") {
 		if name := f.name("a dependency", v, MaxName); name != "" {

@@ -1,0 +1,291 @@
+package engine
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/taskerhq/tasker/internal/expr"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A step is ready when nothing holds it back any more. The engine looks at some steps before that: those with a
+// condition (when) and those that no worker runs. Templates without such steps pay one comparison for each step,
+// Template.Controlled. First steps of a submission that are looked at are left to the timers, which are woken at once:
+// their rows are not stored yet.
+//
+// A step that no worker runs begins in beginKind, and goes on in wakeKind when the time comes that it waits for. It
+// ends with finish or failUnrun.
+
+// control is the part of a unit for steps that the engine looks at.
+type control struct {
+	u       *unit
+	ended   []Work // steps that ended by themselves, whose dependants are still to be released
+	running bool
+	decoded map[task.ID]any // contexts by task, results by step
+}
+
+// enter lets a pending step begin that nothing holds back: it is ready for workers, unless the engine looks at it
+// first.
+func (c *control) enter(w Work) error {
+	t, err := c.u.rows.template(w.Step.DefID)
+	if err != nil {
+		return err
+	}
+	if t.Controlled {
+		return c.begin(w, t)
+	}
+	return c.enqueue(w)
+}
+
+// enqueue makes a step ready for workers.
+func (c *control) enqueue(w Work) error {
+	from := w.Step.State
+	if err := w.Step.Enqueue(c.u.now, c.u.order); err != nil {
+		return err
+	}
+	if from == task.StepWaitingForRetry {
+		c.u.recalculate(w)
+	}
+	c.u.moved(w, from)
+	return nil
+}
+
+// due is enter for a step whose time has come.
+func (c *control) due(w Work) error {
+	t, err := c.u.rows.template(w.Step.DefID)
+	if err != nil {
+		return err
+	}
+	if !t.Controlled || w.Step.State == task.StepWaitingForRetry && t.Spec(w.Step).Worked() {
+		return c.enqueue(w)
+	}
+	if w.Step.Queue != task.Timers { // an earlier step of this batch has changed it
+		return nil
+	}
+	switch from := w.Step.State; from {
+	case task.StepWaiting:
+		return c.wakeKind(w, t)
+	case task.StepWaitingForRetry:
+		if err := w.Step.Again(); err != nil {
+			return err
+		}
+		c.u.moved(w, from)
+		return c.beginKind(w, t)
+	}
+	return c.begin(w, t)
+}
+
+// begin evaluates the condition of a pending step and lets it begin or skips it.
+func (c *control) begin(w Work, t *task.Template) error {
+	spec := t.Spec(w.Step)
+	if spec.When != "" {
+		holds, err := c.holds(w, t, spec.When)
+		if err != nil {
+			return c.failCondition(w, t, "when", spec.When, err)
+		}
+		if !holds {
+			return c.skip(w)
+		}
+	}
+	return c.beginKind(w, t)
+}
+
+// beginKind begins a pending step as its kind says.
+func (c *control) beginKind(w Work, t *task.Template) error {
+	spec := t.Spec(w.Step)
+	switch kind := spec.Kind(); kind {
+	case task.KindWork:
+		return c.enqueue(w)
+	default:
+		return c.failUnrun(w, t, unknownKind(kind))
+	}
+}
+
+// wakeKind continues a step that waits, at the time that it gave to await.
+func (c *control) wakeKind(w Work, t *task.Template) error {
+	spec := t.Spec(w.Step)
+	return c.failUnrun(w, t, unknownKind(spec.Kind()))
+}
+
+func unknownKind(kind task.Kind) *task.Failure {
+	return &task.Failure{Type: "unknown_kind", Code: "UNKNOWN_KIND", Class: failure.Logic,
+		Message: fmt.Sprintf("this version of the server runs no steps of kind %q", kind)}
+}
+
+// skip ends a step whose condition does not hold.
+func (c *control) skip(w Work) error {
+	from := w.Step.State
+	if err := w.Step.Skip(c.u.now); err != nil {
+		return err
+	}
+	c.u.moved(w, from)
+	return c.release(w)
+}
+
+// await begins an attempt of a pending step that no worker runs: it waits for something outside of workers. The timers
+// look at it at until (0: never).
+func (c *control) await(w Work, until task.Instant) error {
+	from := w.Step.State
+	w.Step.Unrun(c.u.now)
+	if err := w.Step.Await(c.u.now, until); err != nil {
+		return err
+	}
+	c.u.moved(w, from)
+	return nil
+}
+
+// finish completes a step that no worker runs, and releases its dependants.
+func (c *control) finish(w Work, result []byte) error {
+	from := w.Step.State
+	if err := w.Step.Succeed(c.u.now, result); err != nil {
+		return err
+	}
+	c.u.moved(w, from)
+	return c.release(w)
+}
+
+// failUnrun ends the attempt of a step that no worker runs: the step is retried after its back-off, or is in error if
+// it must not be retried or has no attempts left. A failure before an attempt began is recorded too.
+func (c *control) failUnrun(w Work, t *task.Template, f *task.Failure) error {
+	s, from := w.Step, w.Step.State
+	if from == task.StepPending { // the record has a number of its own
+		s.Token++
+		s.WorkerNo, s.AssignedAt, s.StartedAt = 0, 0, 0
+	}
+	f.Trim()
+	f.Class = task.ClassOf(f)
+	attempt := s.EndAttempt(c.u.now, task.Failed, f)
+	var err error
+	if f.Retryable && s.Attempts < c.u.e.allowed(w, t, f.Class) {
+		err = s.Wait(c.u.now.Add(c.u.delay(s, t, f)))
+	} else {
+		err = s.Exhaust(c.u.now)
+	}
+	if err != nil {
+		return err
+	}
+	s.FinishedAt = c.u.now
+	c.u.ended(w, from, attempt)
+	return nil
+}
+
+// release lets the dependants of a step that ended by itself begin. One call works off the steps that end by themselves
+// in turn, so that a long chain of them is no deep recursion.
+func (c *control) release(w Work) error {
+	c.ended = append(c.ended, w)
+	if c.running {
+		return nil
+	}
+	c.running = true
+	defer func() { c.running = false }()
+	for len(c.ended) > 0 {
+		next := c.ended[0]
+		c.ended = c.ended[1:]
+		t, err := c.u.rows.template(next.Step.DefID)
+		if err != nil {
+			return err
+		}
+		if err := c.u.satisfied(next, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// codeCondition is the code of a failure of a step whose expression could not be evaluated.
+const codeCondition = "EXPRESSION"
+
+// failCondition puts a step in error whose expression cannot be evaluated. Another try would meet the same values, so
+// there is none until an operator edits the input, or resolves the step.
+func (c *control) failCondition(w Work, t *task.Template, field, text string, err error) error {
+	return c.failUnrun(w, t, &task.Failure{Type: "expression_error", Code: codeCondition, Class: failure.Logic,
+		Message: fmt.Sprintf("%s of step %s cannot be evaluated: %v, in: %s", field, t.Spec(w.Step).Name, err, text)})
+}
+
+// holds evaluates a condition for a step.
+func (c *control) holds(w Work, t *task.Template, when string) (bool, error) {
+	p, err := c.u.e.programs.get(when)
+	if err != nil {
+		return false, err
+	}
+	values, err := c.values(w, t, p)
+	if err != nil {
+		return false, err
+	}
+	return p.Bool(values)
+}
+
+// values returns what an expression of a step sees: the context of the task, and of the steps that it mentions their
+// states and results.
+func (c *control) values(w Work, t *task.Template, p *expr.Program) (expr.Values, error) {
+	if w.Task.Context == nil {
+		if err := c.u.rows.readContexts([]*task.Task{w.Task}); err != nil {
+			return nil, err
+		}
+	}
+	document, err := c.decode(w.Task.ID, w.Task.Context)
+	if err != nil {
+		return nil, fmt.Errorf("the context of the task: %w", err)
+	}
+	steps, err := c.u.rows.siblings(family(w.Step, t.Named(p.Steps())))
+	if err != nil {
+		return nil, err
+	}
+	parents := make(map[string]any, len(steps))
+	for _, s := range steps {
+		result, err := c.decode(s.ID, s.Result)
+		if err != nil {
+			return nil, fmt.Errorf("the result of step %s: %w", t.Spec(s).Name, err)
+		}
+		parents[t.Spec(s).Name] = expr.Step(string(s.State), result)
+	}
+	return expr.Values{expr.Context: document, expr.Parents: parents}, nil
+}
+
+// decode decodes a document of a row, once in a unit.
+func (c *control) decode(id task.ID, document []byte) (any, error) {
+	if document == nil {
+		return nil, nil
+	}
+	if v, known := c.decoded[id]; known {
+		return v, nil
+	}
+	v, err := expr.Decode(document)
+	if err == nil {
+		if c.decoded == nil {
+			c.decoded = map[task.ID]any{}
+		}
+		c.decoded[id] = v
+	}
+	return v, err
+}
+
+// programs are the compiled expressions of templates, by their text.
+type programs struct {
+	mu     sync.Mutex
+	byText map[string]*expr.Program
+}
+
+// maxPrograms bounds the compiled expressions that are kept.
+const maxPrograms = 10_000
+
+// get returns a compiled expression over context, parents and further names.
+func (p *programs) get(text string, names ...string) (*expr.Program, error) {
+	key := fmt.Sprint(text, names)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.byText[key]; c != nil {
+		return c, nil
+	}
+	c, err := expr.Compile(text, names...)
+	if err != nil {
+		return nil, err
+	}
+	if p.byText == nil {
+		p.byText = map[string]*expr.Program{}
+	}
+	makeRoom(p.byText, maxPrograms)
+	p.byText[key] = c
+	return c, nil
+}

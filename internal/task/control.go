@@ -1,0 +1,75 @@
+package task
+
+import "slices"
+
+// Kind is what runs a step.
+type Kind string
+
+// The kinds of steps.
+const (
+	KindWork Kind = "" // a worker runs it
+)
+
+// Kind returns the kind of the step.
+func (s StepSpec) Kind() Kind { return KindWork }
+
+// Worked reports whether a worker runs the step.
+func (s StepSpec) Worked() bool { return s.Kind() == KindWork }
+
+// Special reports whether the engine looks at the step before it is ready: it has a condition, or no worker runs it.
+func (s StepSpec) Special() bool { return s.When != "" || s.Kind() != KindWork }
+
+// Named returns the indices of steps by their names. An unknown name is left out.
+func (t *Template) Named(names []string) []int {
+	var out []int
+	for i := range t.Steps {
+		if slices.Contains(names, t.Steps[i].Name) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Above reports whether a step depends on another, directly or through others; both are indices into Steps.
+func (t *Template) Above(step, other int) bool {
+	seen := make([]bool, len(t.Steps))
+	todo := []int{step}
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, p := range t.Steps[at].Parents {
+			if p == other {
+				return true
+			}
+			if !seen[p] {
+				seen[p] = true
+				todo = append(todo, p)
+			}
+		}
+	}
+	return false
+}
+
+// linkControl notes whether a step is special.
+func (t *Template) linkControl() {
+	t.Controlled = false
+	for i := range t.Steps {
+		t.Controlled = t.Controlled || t.Steps[i].Special()
+	}
+}
+
+// Unrun begins an attempt that no worker runs.
+func (s *Step) Unrun(now Instant) {
+	s.hold(0, now)
+	s.Attempts++
+	s.StartedAt = now
+}
+
+// Again makes a step pending whose wait for a retry is over and that no worker runs: it begins anew.
+func (s *Step) Again() error {
+	if err := s.move(StepPending); err != nil {
+		return err
+	}
+	s.leave()
+	return nil
+}
