@@ -143,6 +143,7 @@ type Assignment struct {
 	Priority       int                        `json:"priority_level"`
 	Parameters     json.RawMessage            `json:"parameters,omitempty" doc:"The task's context."`
 	ParentResults  map[string]json.RawMessage `json:"parent_results,omitempty" doc:"Results of the direct dependencies, by step name."`
+	Checkpoint     json.RawMessage            `json:"checkpoint,omitempty" doc:"The last checkpoint that an earlier attempt of the step has stored."`
 	Initialization map[string]any             `json:"initialization,omitempty"`
 	CorrelationID  string                     `json:"correlation_id,omitempty"`
 	TraceParent    string                     `json:"traceparent,omitempty" doc:"W3C trace context of the step, if the task was submitted with one."`
@@ -181,13 +182,16 @@ type StartRequest struct {
 	Steps    []LeaseRef `json:"steps" minItems:"1"`
 }
 
-// ProgressReport is the progress of a step. It also renews the lease.
+// ProgressReport is the progress of a step, and its checkpoint. It also renews the lease. A report of a checkpoint
+// alone leaves the progress as it is.
 type ProgressReport struct {
 	WorkerID        uuid.UUID `json:"-"`
 	StepUUID        uuid.UUID `json:"step_uuid"`
 	Token           string    `json:"token" maxLength:"255" doc:"Token of the step's lease."`
-	ProgressPercent int       `json:"progress_percent" minimum:"0" maximum:"100"`
+	ProgressPercent int       `json:"progress_percent,omitempty" minimum:"0" maximum:"100" doc:"Defaults to 0; with a checkpoint and without a status_message, 0 leaves the progress as it is."`
 	StatusMessage   string    `json:"status_message,omitempty" maxLength:"1024"`
+	// Checkpoint is given to the next attempt of the step; null deletes the last one.
+	Checkpoint json.RawMessage `json:"checkpoint,omitempty" doc:"Any JSON value. It replaces the last checkpoint of the step, and the next attempt receives it; null deletes the last one. Left out, it changes nothing."`
 }
 
 // StepResult settles one step. Result is read with ResultCompleted only, Error with

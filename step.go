@@ -64,6 +64,7 @@ type Step struct {
 	ProgressPercent *int            `json:"progress_percent,omitempty"`
 	StatusMessage   string          `json:"status_message,omitempty"`
 	Results         json.RawMessage `json:"results,omitempty"`
+	Checkpoint      *Checkpoint     `json:"checkpoint,omitempty" doc:"Last checkpoint of an attempt, which the next one receives. Absent once the step is complete."`
 	ResultsOmitted  bool            `json:"results_omitted,omitempty" doc:"The step has ended and its result was omitted from the list; request the step to get it."`
 	LastError       *Failure        `json:"last_error,omitempty"`
 
@@ -74,6 +75,14 @@ type Step struct {
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and each lease of the step. An act with If-Match is refused if it has changed."`
+}
+
+// Checkpoint is where an attempt of a step has got to.
+type Checkpoint struct {
+	At    time.Time       `json:"stored_at"`
+	Bytes int             `json:"bytes" doc:"Size of the value."`
+	Lease int64           `json:"lease" doc:"Number of the lease under which it was stored; see the attempts of the history."`
+	Value json.RawMessage `json:"value,omitempty" doc:"Left out of lists of steps without results, and where the checkpoints of a task are too large for a page."`
 }
 
 // Failure describes a failed attempt, as the worker reports it. The SDK cuts fields beyond
@@ -141,6 +150,8 @@ type StepAction struct {
 	ResolvedBy  string `json:"resolved_by,omitempty" maxLength:"255"`
 	CompletedBy string `json:"completed_by,omitempty" maxLength:"255"`
 	Reason      string `json:"reason" minLength:"1" maxLength:"4096"`
+	// DiscardCheckpoint goes with ResetForRetry only.
+	DiscardCheckpoint bool `json:"discard_checkpoint,omitempty" doc:"With reset_for_retry: delete the checkpoint of the step, so that it begins from the start. By default the next attempt receives it."`
 	// ExpectedState refuses the act with CodeConflict unless the step is in that state; IfMatch refuses it
 	// unless the step's etag is in the list.
 	ExpectedState  string          `json:"expected_state,omitempty" doc:"Expected state of the step. In any other state the act is refused with conflict." enum:"pending,enqueued,assigned,in_progress,enqueued_for_orchestration,waiting_for_retry,complete,error,cancelled,resolved_manually"`

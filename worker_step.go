@@ -188,18 +188,31 @@ func (s *session) progress(job *Job, percent int, message string) error {
 	if cause := context.Cause(job.ctx); cause != nil {
 		return cause
 	}
+	if err := s.report(job.ctx, job, ProgressReport{ProgressPercent: min(max(percent, 0), 100),
+		StatusMessage: cut(message, 1024)}); err != nil {
+		return err
+	}
+	return context.Cause(job.ctx)
+}
+
+// report sends what a handler reports before its end, which renews the lease.
+func (s *session) report(ctx context.Context, job *Job, r ProgressReport) error {
+	r.WorkerID, r.StepUUID, r.Token = s.me().WorkerID, job.StepUUID, job.Token
 	sent := time.Now()
-	answer, err := s.backend.Progress(job.ctx, ProgressReport{
-		WorkerID: s.me().WorkerID, StepUUID: job.StepUUID, Token: job.Token,
-		ProgressPercent: min(max(percent, 0), 100), StatusMessage: cut(message, 1024),
-	})
+	answer, err := s.backend.Progress(ctx, r)
 	if err != nil {
-		if cause := context.Cause(job.ctx); cause != nil {
+		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
 		return fmt.Errorf("report progress of step %s: %w", job.StepName, err)
 	}
 	s.note(nil)
 	s.renew([]*Job{job}, []LeaseAnswer{*answer}, sent)
-	return context.Cause(job.ctx)
+	switch answer.Status {
+	case LeaseCancelled:
+		return ErrCancelled
+	case LeaseLost:
+		return ErrLeaseLost
+	}
+	return nil
 }

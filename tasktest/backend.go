@@ -2,6 +2,7 @@ package tasktest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ type backend struct {
 	serves   map[uuid.UUID][]string // handlers of each registration
 	given    bool
 	progress []Progress
+	stored   []json.RawMessage // checkpoints
 	took     time.Duration
 }
 
@@ -91,7 +93,7 @@ func (b *backend) run(w *tasker.Worker, drain bool, after time.Duration) (*Outco
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := &Outcome{Progress: b.progress, Took: b.took}
+	out := &Outcome{Progress: b.progress, Checkpoints: b.stored, Took: b.took}
 	select {
 	case r := <-b.settled:
 		out.Status, out.Result, out.Failure = r.Status, r.Result, r.Error
@@ -136,7 +138,11 @@ func (b *backend) give(worker uuid.UUID) bool {
 func (b *backend) Progress(_ context.Context, r tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.progress = append(b.progress, Progress{Percent: r.ProgressPercent, Message: r.StatusMessage})
+	if r.Checkpoint != nil {
+		b.stored = append(b.stored, r.Checkpoint)
+	} else {
+		b.progress = append(b.progress, Progress{Percent: r.ProgressPercent, Message: r.StatusMessage})
+	}
 	return &tasker.LeaseAnswer{StepUUID: r.StepUUID, Status: tasker.LeaseHeld}, nil
 }
 

@@ -28,6 +28,8 @@ type Step struct {
 	ParentResults map[string]any
 	// Initialization is that of the step in its template.
 	Initialization map[string]any
+	// Checkpoint is what an earlier attempt has stored: anything that encodes to JSON. Defaults to none.
+	Checkpoint any
 	// Attempt counts from 1. Defaults to 1.
 	Attempt int
 	// MaxAttempts defaults to 3.
@@ -60,6 +62,8 @@ type Outcome struct {
 	Snoozed time.Duration
 	// Progress are the reports of the handler, in order.
 	Progress []Progress
+	// Checkpoints are those that the handler has stored, in order, as JSON.
+	Checkpoints []json.RawMessage
 	// Took is the time that the handler needed.
 	Took time.Duration
 }
@@ -140,6 +144,9 @@ func (s *Step) assignment() (tasker.Assignment, error) {
 	var err error
 	if a.Parameters, err = encode(s.Context); err != nil {
 		return a, fmt.Errorf("context: %w", err)
+	}
+	if a.Checkpoint, err = encode(s.Checkpoint); err != nil {
+		return a, fmt.Errorf("checkpoint: %w", err)
 	}
 	for name, result := range s.ParentResults {
 		raw, err := encode(result)

@@ -59,6 +59,10 @@ func (s *session) printStep(st *tasker.Step) error {
 	if st.ProgressPercent != nil {
 		f.add("Progress", strings.TrimSpace(fmt.Sprintf("%d%% %s", *st.ProgressPercent, st.StatusMessage)))
 	}
+	if c := st.Checkpoint; c != nil {
+		f.add("Checkpoint", fmt.Sprintf("%d bytes, stored %s", c.Bytes, s.stampAgo(&c.At)))
+		f.add("Checkpoint value", compact(c.Value))
+	}
 	f.add("Completed", s.stampAgo(st.CompletedAt))
 	f.add("Results", compact(st.Results))
 	f.add("Resolved by", byWhom(st.ResolvedBy, st.ResolvedByKey))

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -58,6 +60,9 @@ func (s *session) printStepInList(st *tasker.Step) error {
 		st.Attempts,
 		st.MaxAttempts,
 	)
+	if p := st.ProgressPercent; err == nil && p != nil && (*p > 0 || st.StatusMessage != "") {
+		err = s.printf("    Progress: %s\n", clean(strings.TrimSpace(fmt.Sprintf("%d%% %s", *p, st.StatusMessage))))
+	}
 	switch {
 	case err != nil:
 		return err

@@ -45,6 +45,10 @@ Exit code 0 completes the step. Exit code 75 fails the attempt and allows a retr
 Any other exit code, or output that is not JSON, fails the step permanently. The
 failure contains the standard error of the program.
 
+The document has the last "checkpoint" of an earlier attempt, if there is one. To
+store one, the program writes JSON to the file $TASKER_CHECKPOINT_FILE, under another
+name first, and renames it.
+
 A program inherits PATH, HOME, USER, the locale, TZ and TMPDIR from the worker, and
 the variables that --env adds. It never inherits variables that begin with TASKER_,
 such as the API key of the worker.

@@ -63,6 +63,14 @@ func TestLimitsPage(t *testing.T) {
 	}
 }
 
+// TestLongWorkPage runs docs/long-work.md.
+func TestLongWorkPage(t *testing.T) {
+	t.Parallel()
+	if ran, _ := (script{page: "docs/long-work.md"}).run(t, serve(t)); ran != 1 {
+		t.Errorf("the page has %d blocks to run", ran)
+	}
+}
+
 // TestSchedulesPage runs docs/schedules.md.
 func TestSchedulesPage(t *testing.T) {
 	t.Parallel()

@@ -20,6 +20,8 @@ type Lease struct {
 	Template *task.Template
 	// ParentResults are the results of the direct dependencies, by step name.
 	ParentResults map[string][]byte
+	// Checkpoint is the last one that an earlier attempt has stored, nil for none.
+	Checkpoint []byte
 	// TraceParent is the W3C trace context for the worker, "" for none.
 	TraceParent string
 }
@@ -378,6 +380,9 @@ func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 	if err := u.rows.gatherAll(steps, u.rows.parents); err != nil {
 		return nil, err
 	}
+	if err := u.rows.readCheckpoints(works); err != nil {
+		return nil, err
+	}
 	for n, w := range works {
 		switch parked, err := park(u, w.Step); {
 		case err != nil:
@@ -459,6 +464,9 @@ func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 		u.cases.recovered(w.Task, "worker "+u.e.workers.nameOf(w.Step.WorkerNo)+" took step "+t.Spec(w.Step).Name)
 	}
 	l = Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.observed.attemptTrace(w)}
+	if l.Checkpoint, err = u.rows.checkpointOf(w); err != nil {
+		return Lease{}, false, err
+	}
 	spec := t.Spec(w.Step)
 	if len(spec.Parents) == 0 {
 		return l, true, nil

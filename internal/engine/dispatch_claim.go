@@ -233,6 +233,9 @@ func (u *unit) prepareLeases(works []Work) error {
 	if err := u.rows.readContexts(bare); err != nil {
 		return err
 	}
+	if err := u.rows.readCheckpoints(works); err != nil {
+		return err
+	}
 	return u.rows.gatherAll(steps, u.rows.parents)
 }
 

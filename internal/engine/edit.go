@@ -207,6 +207,9 @@ func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*Ed
 		t.Meta.EditedAt, t.Meta.EditedBy, t.Meta.EditedKey = u.now, edit.Actor, u.key
 		u.rows.changedTask(t)
 		u.records.contexts = append(u.records.contexts, t)
+		if err := u.records.dropCheckpoints(t); err != nil {
+			return nil, err
+		}
 	}
 	if edit.Replay {
 		out.Replayed, err = u.replay(t, 0, Replay{Actor: edit.Actor, Reason: edit.Reason, ResetAttempts: edit.ResetAttempts})

@@ -116,10 +116,13 @@ type domains struct {
 	pauseStore    PauseStore
 	burstStore    BurstStore
 	outageStore   OutageStore
-	gateRows      GateRows
-	gateReads     GateReads
-	limitStore    OperatorLimitStore
-	uniqueStore   UniqueStore
+
+	checkpointStore CheckpointStore
+
+	gateRows    GateRows
+	gateReads   GateReads
+	limitStore  OperatorLimitStore
+	uniqueStore UniqueStore
 
 	groupRows GroupRows
 
@@ -134,11 +137,14 @@ func domainsOf(db Database) domains {
 		queueCounts: queues, queuePlaces: queues,
 		watchStore: db.WatchStore(), noteStore: db.NoteStore(), expiryStore: db.ExpiryStore(),
 		actStore: db.ActStore(), keyStore: db.KeyStore(),
-		sessionStore:   db.SessionStore(),
-		orderingStore:  db.OrderingStore(),
-		pauseStore:     db.PauseStore(),
-		burstStore:     db.BurstStore(),
-		outageStore:    db.OutageStore(),
+		sessionStore:  db.SessionStore(),
+		orderingStore: db.OrderingStore(),
+		pauseStore:    db.PauseStore(),
+		burstStore:    db.BurstStore(),
+		outageStore:   db.OutageStore(),
+
+		checkpointStore: db.CheckpointStore(),
+
 		gateRows:       gates,
 		gateReads:      gates,
 		limitStore:     db.OperatorLimitStore(),

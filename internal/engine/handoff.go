@@ -131,9 +131,12 @@ func (rs *readySteps) waitingPoller(route int64, level int) (*poller, error) {
 // deliver sends the pollers their steps. It reads what the leases need for all steps at once.
 // A damaged step gives no lease; its poller may get another one.
 func (rs *readySteps) deliver(handOffs []handOff) error {
-	steps := make([]*task.Step, len(handOffs))
+	steps, works := make([]*task.Step, len(handOffs)), make([]Work, len(handOffs))
 	for i, g := range handOffs {
-		steps[i] = g.Step
+		steps[i], works[i] = g.Step, g.Work
+	}
+	if err := rs.u.rows.readCheckpoints(works); err != nil {
+		return err
 	}
 	if err := rs.u.rows.gatherAll(steps, rs.u.rows.parents); err != nil {
 		return err

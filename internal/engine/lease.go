@@ -44,10 +44,12 @@ type leaseCall struct {
 	progress *Progress
 }
 
-// Progress is the progress of a step.
+// Progress is the progress of a step. Checkpoint is JSON that the next attempt receives: nil leaves the last one as it
+// is, null deletes it. A report of a checkpoint alone, with neither Percent nor Note, leaves these as they are.
 type Progress struct {
-	Percent int
-	Note    string
+	Percent    int
+	Note       string
+	Checkpoint []byte
 }
 
 // Start begins the attempts of assigned steps, and answers for each lease. Starting a step
@@ -60,8 +62,9 @@ func (e *Engine) Start(ctx context.Context, refs []LeaseRef) ([]LeaseAnswer, err
 	return e.starts.Do(ctx, leaseCall{refs: refs})
 }
 
-// Report stores the progress of a step and renews its lease. Invalid: a percentage outside of 0
-// to 100, or a note that is too long. A lost lease is reported in the answer, not as the error.
+// Report stores the progress of a step, and its checkpoint, and renews its lease. Invalid: a
+// percentage outside of 0 to 100, a note that is too long, or a checkpoint that is not JSON or too
+// large. A lost lease is reported in the answer, not as the error; then nothing was stored.
 func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAnswer, error) {
 	if p.Percent < 0 || p.Percent > 100 {
 		return LeaseAnswer{}, refusal("the progress was not stored",
@@ -70,6 +73,10 @@ func (e *Engine) Report(ctx context.Context, ref LeaseRef, p Progress) (LeaseAns
 	if fault := task.TextFault(p.Note, maxText); fault != "" {
 		return LeaseAnswer{}, refusal("the progress was not stored",
 			[]task.Problem{{Location: "/status_message", Message: fault}})
+	}
+	if fault := task.JSONFault(p.Checkpoint, e.cfg.Limits.CheckpointBytes); p.Checkpoint != nil && fault != "" {
+		return LeaseAnswer{}, refusal("the checkpoint was not stored",
+			[]task.Problem{{Location: "/checkpoint", Message: fault}})
 	}
 	answers, err := e.heartbeats.Do(ctx, leaseCall{refs: []LeaseRef{ref}, progress: &p})
 	if err != nil {
@@ -100,7 +107,8 @@ func (e *Engine) runStarts(calls []leaseCall) ([][]LeaseAnswer, error) {
 
 // startStored starts steps whose leases are in the store.
 func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
-	return e.runLeases("start", calls, func(u *unit, s *task.Step, _ leaseCall) error {
+	return e.runLeases("start", calls, func(u *unit, w Work, _ leaseCall) error {
+		s := w.Step
 		until := u.now.Add(e.cfg.Leases.Lease())
 		if s.State == task.StepInProgress { // started twice
 			s.Renew(until)
@@ -111,20 +119,51 @@ func (e *Engine) startStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 	})
 }
 
-// runHeartbeats serves the coalesced calls of Heartbeat and Report.
+// runHeartbeats serves the coalesced calls of Heartbeat and Report. A checkpoint goes to the store, and with it a lease
+// that only the dispatcher has: the one transaction stores the checkpoint and shows that the lease is in force.
 func (e *Engine) runHeartbeats(calls []leaseCall) ([][]LeaseAnswer, error) {
-	return e.queue.renew("heartbeat", calls, e.renewStored)
+	keeps := func(c leaseCall) bool { return c.progress != nil && c.progress.Checkpoint != nil }
+	if !slices.ContainsFunc(calls, keeps) || !e.queue.leasesElsewhere() {
+		return e.queue.renew("heartbeat", calls, e.renewStored)
+	}
+	var kept, rest []leaseCall
+	for _, c := range calls {
+		if keeps(c) {
+			kept = append(kept, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	stored, err := e.renewStored(kept)
+	if err != nil {
+		return nil, err
+	}
+	var others [][]LeaseAnswer
+	if len(rest) > 0 {
+		if others, err = e.queue.renew("heartbeat", rest, e.renewStored); err != nil {
+			return nil, err
+		}
+	}
+	out := make([][]LeaseAnswer, len(calls))
+	for i, c := range calls {
+		from := &others
+		if keeps(c) {
+			from = &stored
+		}
+		out[i], *from = (*from)[0], (*from)[1:]
+	}
+	return out, nil
 }
 
 // renewStored renews leases that are in the store. A lease begins anew from now; a late
 // heartbeat within the lease costs nothing.
 func (e *Engine) renewStored(calls []leaseCall) ([][]LeaseAnswer, error) {
-	return e.runLeases("heartbeat", calls, func(u *unit, s *task.Step, c leaseCall) error {
+	return e.runLeases("heartbeat", calls, func(u *unit, w Work, c leaseCall) error {
 		if c.progress != nil {
-			s.Progress, s.Note = c.progress.Percent, c.progress.Note
+			u.records.progress(w, c.progress)
 		}
-		if s.State == task.StepInProgress { // an assigned step must still start in time
-			s.Renew(u.now.Add(e.cfg.Leases.Lease()))
+		if w.Step.State == task.StepInProgress { // an assigned step must still start in time
+			w.Step.Renew(u.now.Add(e.cfg.Leases.Lease()))
 		}
 		return nil
 	})
@@ -132,7 +171,7 @@ func (e *Engine) renewStored(calls []leaseCall) ([][]LeaseAnswer, error) {
 
 // runLeases applies fn to every lease in force of many callers, in one transaction.
 func (e *Engine) runLeases(verb string, calls []leaseCall,
-	fn func(*unit, *task.Step, leaseCall) error,
+	fn func(*unit, Work, leaseCall) error,
 ) ([][]LeaseAnswer, error) {
 	out := make([][]LeaseAnswer, len(calls))
 	err := e.write(context.Background(), verb, func(u *unit) error {
@@ -146,7 +185,7 @@ func (e *Engine) runLeases(verb string, calls []leaseCall,
 				held := w.Step != nil && u.leases.inForce(w.Step, refs[j])
 				if held {
 					from := w.Step.State
-					if err := fn(u, w.Step, c); err != nil {
+					if err := fn(u, w, c); err != nil {
 						return err
 					}
 					u.moved(w, from)

@@ -29,6 +29,9 @@ type StepAct struct {
 	// Result and Metadata are what complete_manually supplies, as JSON; the other acts take neither.
 	Result   []byte
 	Metadata []byte
+	// DiscardCheckpoint deletes the checkpoint of a step that is reset, so that it begins from the start. Other acts end
+	// the step, and its checkpoint with it.
+	DiscardCheckpoint bool
 }
 
 // Operate performs an operator's act on a step. The task continues automatically, also out of
@@ -86,6 +89,9 @@ func (e *Engine) checkAct(a *StepAct) []task.Problem {
 		a.Kind == CompleteManually; known && a.Actor == "" {
 		bad("/"+actorField(a.Kind), "say who does it; the name is kept with the act")
 	}
+	if a.DiscardCheckpoint && a.Kind != ResetForRetry {
+		bad("/discard_checkpoint", "goes with reset_for_retry only")
+	}
 	switch a.Kind {
 	case ResetForRetry, ResolveManually:
 		if a.Result != nil || a.Metadata != nil {
@@ -133,6 +139,9 @@ func (u *unit) operate(w Work, a StepAct) error {
 	from, taskWas := w.Step.State, w.Task.State
 	if err := u.change(w, a); err != nil {
 		return err
+	}
+	if a.DiscardCheckpoint || w.Step.State.Satisfies() {
+		u.records.dropCheckpoint(w)
 	}
 	u.moved(w, from)
 	if err := u.renewDeadline(w, taskWas); err != nil {
@@ -202,8 +211,10 @@ func hinted(err error, hint string) error {
 }
 
 // actData is the operator's input, for the record.
-// Only complete_manually has any.
 func actData(a StepAct) ([]byte, error) {
+	if a.DiscardCheckpoint {
+		return []byte(`{"discard_checkpoint":true}`), nil
+	}
 	if a.Kind != CompleteManually {
 		return nil, nil
 	}

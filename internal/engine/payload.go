@@ -5,7 +5,7 @@ package engine
 
 // payload is the number of bytes that a worker receives with a step.
 func (l *Lease) payload() int {
-	n := len(l.Task.Context)
+	n := len(l.Task.Context) + len(l.Checkpoint)
 	for _, result := range l.ParentResults {
 		n += len(result)
 	}

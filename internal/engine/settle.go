@@ -207,6 +207,7 @@ func (u *unit) complete(w Work, result []byte) error {
 		return err
 	}
 	u.observed.completed(w)
+	u.records.dropCheckpoint(w)
 	u.moved(w, from)
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {

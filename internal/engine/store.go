@@ -33,6 +33,10 @@ type Database interface {
 	UniqueStore() UniqueStore
 	BurstStore() BurstStore
 	OutageStore() OutageStore
+
+	// What long work leaves behind.
+
+	CheckpointStore() CheckpointStore
 }
 
 // Store keeps tasks, steps, templates, routes and workers. Every implementation passes

@@ -5,7 +5,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// newRecords holds rows that a unit only adds.
+// newRecords holds rows that a unit only adds, and checkpoints, which it replaces.
 // Their order is that of the changes, and readers rely on it.
 type newRecords struct {
 	u *unit
@@ -15,6 +15,8 @@ type newRecords struct {
 	acts     []task.Act
 	contexts []*task.Task // tasks whose contexts were edited
 	failures []deadletter.IntakeFailure
+	// checkpoints are new ones, by step; nil: deleted.
+	checkpoints map[task.ID]*task.Checkpoint
 }
 
 // save stores the records. Acts come last, because signing them may load templates.
@@ -31,6 +33,11 @@ func (nr *newRecords) save() error {
 	}
 	if len(nr.failures) > 0 {
 		if err := nr.u.e.groupRows.AddIntakeFailures(nr.u.ctx, nr.u.tx, nr.failures); err != nil {
+			return err
+		}
+	}
+	if len(nr.checkpoints) > 0 {
+		if err := nr.saveCheckpoints(); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ type loadedRows struct {
 	siblingSteps map[stepKey]*task.Step   // steps of families; see unit_families.go
 	families     map[task.ID][]*task.Step // families of which all steps are loaded
 	lastTemplate *task.Template           // the last one used
+	checkpoints  map[task.ID][]byte       // by step; nil for a step that has none
 
 	dirtySteps map[*task.Step]struct{}
 	dirtyTasks map[*task.Task]struct{}

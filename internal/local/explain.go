@@ -36,6 +36,7 @@ func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explan
 		if err != nil {
 			return nil, err
 		}
+		why += x.checkpoint(s)
 		out.Steps = append(
 			out.Steps,
 			tasker.StepExplanation{

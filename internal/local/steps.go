@@ -23,6 +23,8 @@ type view struct {
 	// tpl is a stand-in without steps if the template cannot be read; see viewOf.
 	tpl     *task.Template
 	records engine.Records
+	// checkpoints are by step.
+	checkpoints map[task.ID]task.Checkpoint
 	// damage describes unreadable data, which is omitted.
 	damage string
 	// workers are the names that were looked up, by number: each worker is read once per answer.
@@ -37,13 +39,13 @@ func (b *Backend) view(ctx context.Context, id task.ID) (*view, error) {
 	if err != nil {
 		return nil, ToError(err)
 	}
-	return b.viewOf(ctx, t, steps)
+	return b.viewOf(ctx, t, steps, true)
 }
 
 // viewOf adds template and records to rows that were read, and leaves out what is damaged. With
 // rows missing, steps have no names: their places in the template cannot be trusted.
 // The error is that of a read. Damage is no error: an operator must be able to look at a damaged task.
-func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step) (_ *view, err error) {
+func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step, payloads bool) (_ *view, err error) {
 	v := &view{b: b, workers: map[int64]string{}, workerIDs: map[string]uuid.UUID{}}
 	if v.tpl, err = b.engine.TemplateOf(ctx, t.DefID); err != nil {
 		return nil, ToError(err)
@@ -58,6 +60,9 @@ func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step) 
 	v.steps, wrong = shownSteps(steps, v.tpl)
 	v.damage = damages(v.damage, wrong, v.tpl.Unread)
 	if v.records, err = b.engine.Records(ctx, t.ID); err != nil {
+		return nil, ToError(err)
+	}
+	if v.checkpoints, err = b.engine.Checkpoints(ctx, t, steps, payloads); err != nil {
 		return nil, ToError(err)
 	}
 	for i := range v.records.Attempts {
@@ -128,7 +133,7 @@ func (b *Backend) listSteps(ctx context.Context, id uuid.UUID, results bool) ([]
 	if err != nil {
 		return nil, ToError(err)
 	}
-	v, err := b.viewOf(ctx, t, steps)
+	v, err := b.viewOf(ctx, t, steps, results)
 	if err != nil {
 		return nil, err
 	}
@@ -191,6 +196,9 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	if s.Progress > 0 || s.State == task.StepInProgress {
 		out.ProgressPercent = &s.Progress
 	}
+	if c, ok := v.checkpoints[s.ID]; ok && !s.State.Satisfies() {
+		out.Checkpoint = &tasker.Checkpoint{At: c.At.Time(), Bytes: c.Bytes, Lease: c.Token, Value: c.Body}
+	}
 	v.failureOf(s, &out)
 	v.actOn(s, &out)
 	return out, nil
@@ -251,7 +259,7 @@ func toFailure(f *tasker.Failure) *task.Failure {
 // The public API has a field for the actor of each kind of act; a caller must find a problem at the field it used. An
 // unknown kind is refused by the engine.
 func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error) {
-	a = engine.StepAct{Kind: engine.ActKind(act.ActionType), Reason: act.Reason}
+	a = engine.StepAct{Kind: engine.ActKind(act.ActionType), Reason: act.Reason, DiscardCheckpoint: act.DiscardCheckpoint}
 	field = "/resolved_by"
 	switch act.ActionType {
 	case tasker.ResetForRetry:

@@ -245,6 +245,7 @@ func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
 		Namespace: l.Template.Namespace, TaskName: l.Template.Name, Version: l.Template.Version, StepName: spec.Name,
 		Handler: spec.Handler,
 		Attempt: attempt, MaxAttempts: s.MaxAttempts, Priority: s.Priority, Parameters: l.Task.Context,
+		Checkpoint:    l.Checkpoint,
 		CorrelationID: l.Task.CorrelationID, TraceParent: l.TraceParent,
 		TimeoutSeconds: int(s.Timeout / time.Second), LeaseExpiresAt: s.LeaseUntil.Time(), DeadlineAt: s.Deadline().Ptr()}
 	if l.ParentResults != nil {
@@ -301,14 +302,15 @@ func (b *Backend) Start(ctx context.Context, req tasker.StartRequest) ([]tasker.
 }
 
 // Progress implements tasker.WorkerBackend.
-// It renews the lease too. A lost lease is in the answer; CodeInvalid: the percentage or the text is out of bounds.
+// It renews the lease too. A lost lease is in the answer; CodeInvalid: the percentage, the text or the checkpoint is
+// out of bounds.
 func (b *Backend) Progress(ctx context.Context, r tasker.ProgressReport) (*tasker.LeaseAnswer, error) {
 	worker, err := b.known(ctx, r.WorkerID)
 	if err != nil {
 		return nil, err
 	}
 	answer, err := b.engine.Report(ctx, b.engine.LeaseOf(toID(r.StepUUID), worker, r.Token),
-		engine.Progress{Percent: r.ProgressPercent, Note: r.StatusMessage})
+		engine.Progress{Percent: r.ProgressPercent, Note: r.StatusMessage, Checkpoint: r.Checkpoint})
 	if err != nil {
 		return nil, ToError(err)
 	}

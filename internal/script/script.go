@@ -5,7 +5,11 @@
 //
 //	{"parameters": ..., "parent_results": {"NAME": ...},
 //	 "step": {"uuid": "...", "task_uuid": "...", "name": "...", "handler": "...", "namespace": "...",
-//	          "task_name": "...", "attempt": 1, "max_attempts": 3, "timeout_seconds": 30}}
+//	          "task_name": "...", "attempt": 1, "max_attempts": 3, "timeout_seconds": 30},
+//	 "checkpoint": ...}
+//
+// where the checkpoint is the last one that an earlier attempt has stored, if any. To store one, the program writes a
+// JSON document to the file that TASKER_CHECKPOINT_FILE names, as a whole: under another name first, then renamed.
 //
 // and writes the step's result, one JSON document, on its standard output.
 // Nothing on standard output is no result. How it ends decides about the step:
@@ -53,6 +57,8 @@ type Options struct {
 	MaxStderr int
 	// KillDelay is the time between SIGTERM and SIGKILL. Defaults to 2 seconds.
 	KillDelay time.Duration
+	// CheckpointInterval is how often the checkpoint of a running program is looked for. Defaults to 1 second.
+	CheckpointInterval time.Duration
 	// Env adds to the environment of the program, which is else a small part of our
 	// own: NAME passes on a variable that we have, NAME=VALUE sets one. Names that
 	// begin with TASKER_ are refused. Defaults to none.
@@ -66,6 +72,9 @@ func (o Options) withDefaults() Options {
 	if o.MaxStderr <= 0 {
 		o.MaxStderr = 8 << 10
 	}
+	if o.CheckpointInterval <= 0 {
+		o.CheckpointInterval = time.Second
+	}
 	if o.KillDelay <= 0 {
 		o.KillDelay = 2 * time.Second
 	}
@@ -76,8 +85,8 @@ func (o Options) withDefaults() Options {
 // argv[1:] once per step. The program must exist. See Shell for a command line.
 //
 // The program gets PATH, HOME, the locale and the like of our environment, what
-// Options.Env adds, TASKER_STEP_UUID and TRACEPARENT, and nothing else: an API key
-// or a credential of ours is not its business.
+// Options.Env adds, TASKER_STEP_UUID, TASKER_CHECKPOINT_FILE and TRACEPARENT, and nothing
+// else: an API key or a credential of ours is not its business.
 func New(argv []string, opts *Options) (tasker.Handler, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return nil, errors.New("no program to run")
@@ -111,6 +120,7 @@ type input struct {
 	Parameters    json.RawMessage            `json:"parameters"`
 	ParentResults map[string]json.RawMessage `json:"parent_results"`
 	Step          stepInput                  `json:"step"`
+	Checkpoint    json.RawMessage            `json:"checkpoint,omitempty"`
 }
 
 type stepInput struct {
@@ -129,7 +139,7 @@ type stepInput struct {
 
 func inputOf(job *tasker.Job) input {
 	in := input{
-		Parameters: job.Parameters, ParentResults: job.ParentResults,
+		Parameters: job.Parameters, ParentResults: job.ParentResults, Checkpoint: job.Assignment.Checkpoint,
 		Step: stepInput{
 			UUID: job.StepUUID, TaskUUID: job.TaskUUID, Name: job.StepName, Handler: job.Handler,
 			Namespace: job.Namespace, TaskName: job.TaskName, Attempt: job.Attempt, MaxAttempts: job.MaxAttempts,
@@ -153,10 +163,17 @@ func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
 	stdout := &limited{limit: p.opts.MaxOutput, over: stop}
 	stderr := &tail{limit: p.opts.MaxStderr}
 
+	checkpoints, err := newCheckpointFile(job)
+	if err != nil {
+		return nil, &tasker.Failure{Type: "start", Message: err.Error(), Class: tasker.ClassWorker}
+	}
+	defer checkpoints.remove()
+
 	cmd := exec.CommandContext(ctx, p.path, p.argv[1:]...)
 	cmd.Args[0] = p.argv[0]
 	cmd.Dir = p.opts.Dir
-	cmd.Env = append(slices.Clone(p.env), "TASKER_STEP_UUID="+job.StepUUID.String())
+	cmd.Env = append(slices.Clone(p.env), "TASKER_STEP_UUID="+job.StepUUID.String(),
+		"TASKER_CHECKPOINT_FILE="+checkpoints.path)
 	if job.TraceParent != "" {
 		cmd.Env = append(cmd.Env, "TRACEPARENT="+job.TraceParent)
 	}
@@ -166,9 +183,14 @@ func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, &tasker.Failure{Type: "start", Message: fmt.Sprintf("start program: %v", err)}
 	}
+	stopLooking := checkpoints.watch(p.opts.CheckpointInterval)
 	err = cmd.Wait()
+	stopLooking()
 	// Whatever the program left running must not outlive its step.
 	killGroup(cmd)
+	if err != nil || !cmd.ProcessState.Success() {
+		checkpoints.send() // what it wrote last, for the next attempt
+	}
 
 	if stdout.exceeded {
 		return nil, failure(cmd, stderr, "output_too_large",

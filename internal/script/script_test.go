@@ -99,7 +99,7 @@ func TestEnvironmentIsSmall(t *testing.T) {
 			t.Errorf("the program has %s: %s", name, got)
 		}
 	}
-	for _, name := range []string{"PATH ", "HOME ", "TASKER_STEP_UUID "} {
+	for _, name := range []string{"PATH ", "HOME ", "TASKER_STEP_UUID ", "TASKER_CHECKPOINT_FILE "} {
 		if !strings.Contains(got, name) {
 			t.Errorf("the program has no %s: %s", name, got)
 		}

@@ -60,6 +60,8 @@ type Config struct {
 type Limits struct {
 	// PayloadBytes bounds a task's context and a step's result. Defaults to 256 KiB.
 	PayloadBytes int
+	// CheckpointBytes bounds the checkpoint of a step. Defaults to 64 KiB.
+	CheckpointBytes int
 	// BatchItems bounds the items of one call. Defaults to 1,000.
 	BatchItems int
 	// PageItems bounds a page of a list. Defaults to 1,000.
@@ -169,6 +171,7 @@ func orDefault[T comparable](v *T, d T) {
 // Priorities come back sorted, highest first.
 func (c Config) WithDefaults() Config {
 	orDefault(&c.Limits.PayloadBytes, 256<<10)
+	orDefault(&c.Limits.CheckpointBytes, 64<<10)
 	orDefault(&c.Limits.BatchItems, 1000)
 	orDefault(&c.Limits.PageItems, 1000)
 	orDefault(&c.Limits.PageBytes, 4<<20)
@@ -222,6 +225,7 @@ func (c Config) Validate() error {
 		}
 	}
 	bad(c.Limits.PayloadBytes > 0, "limits.payload_bytes must be positive")
+	bad(c.Limits.CheckpointBytes > 0, "limits.checkpoint_bytes must be positive")
 	bad(c.Limits.BatchItems > 0, "limits.batch_items must be positive")
 	bad(c.Limits.PageItems > 0, "limits.page_items must be positive")
 	bad(c.Limits.PageBytes > 0, "limits.page_bytes must be positive")

@@ -59,6 +59,9 @@ type Meta struct {
 	Held        bool   `json:"held,omitempty"`
 	// Limited: limits of the template apply to some steps of the task. Steps of other tasks have no permits.
 	Limited bool `json:"limited,omitempty"`
+	// Checkpoints are the ordinals of steps that have stored a checkpoint, ascending. A step stays in the list when its
+	// checkpoint is deleted.
+	Checkpoints []int `json:"checkpoints,omitempty"`
 	// Unique is the unique key under which the task was stored; nil without one.
 	Unique *UniqueMark `json:"unique,omitempty"`
 	// Intake is the message that the task was made of; nil for a task that was submitted.
@@ -106,7 +109,7 @@ func (c CaseMark) Kept() bool { return c == HasPending || c == HasClosed }
 // Changed reports whether Meta may differ from its value at submission.
 func (m Meta) Changed() bool {
 	return m.CancelReason != "" || m.CancelledBy != "" || m.Case != "" || m.Replays > 0 || m.ContextEdits > 0 ||
-		m.OrderingKey != ""
+		m.OrderingKey != "" || len(m.Checkpoints) > 0
 }
 
 // Empty reports whether there is nothing to store.

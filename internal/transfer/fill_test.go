@@ -156,7 +156,7 @@ func (in *installation) singles(t *testing.T, i int) {
 	in.submit(t, tasker.TaskRequest{TaskType: "held"})
 	a := in.take(t)
 	if _, err := in.Progress(t.Context(), tasker.ProgressReport{WorkerID: in.worker, StepUUID: a.StepUUID, Token: a.Token,
-		ProgressPercent: 40, StatusMessage: "halfway"}); err != nil {
+		ProgressPercent: 40, StatusMessage: "halfway", Checkpoint: json.RawMessage(`{"ä": "\u0000",  "row": 7}`)}); err != nil {
 		t.Fatal(err)
 	}
 	later := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)

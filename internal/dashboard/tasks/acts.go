@@ -96,7 +96,7 @@ func (p *pages) actOnStep(r *page.Request) (page.Done, error) {
 	say := "runs again"
 	switch act.ActionType {
 	case "reset_for_retry":
-		act.ResetBy = actor(r)
+		act.ResetBy, act.DiscardCheckpoint = actor(r), r.Form("discard_checkpoint") != ""
 	case "resolve_manually":
 		act.ResolvedBy, say = actor(r), "counts as done; its result stays empty"
 	case "complete_manually":

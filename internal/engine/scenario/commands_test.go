@@ -374,6 +374,7 @@ func (in *interpreter) act(kind engine.ActKind) func(*args) ([]string, error) {
 		if v, ok := a.get("result"); ok {
 			act.Result = []byte(v)
 		}
+		act.DiscardCheckpoint = a.flag("discard_checkpoint")
 		after, err := in.engine.Operate(in.ctx, id, r.ID, act)
 		if err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,8 @@ type model struct {
 	tokens  map[task.ID]int64   // the last of each step
 	done    map[task.ID]int     // how often a completion of a step was accepted
 	passes  map[task.PauseTarget]*passes
+
+	checkpoints map[task.ID]string // that the next attempt of a step has to receive
 }
 
 func newModel(t *testing.T, other kind) (*model, error) {
@@ -34,7 +37,7 @@ func newModel(t *testing.T, other kind) (*model, error) {
 		return nil, err
 	}
 	m := &model{worlds: worlds, tokens: map[task.ID]int64{}, done: map[task.ID]int{}, taskOf: map[task.ID]task.ID{},
-		passes: map[task.PauseTarget]*passes{}}
+		passes: map[task.PauseTarget]*passes{}, checkpoints: map[task.ID]string{}}
 	for _, w := range worlds {
 		for _, def := range modelTemplates() {
 			if _, _, err := w.engine.RegisterTemplate(w.ctx, def, engine.Registration{}); err != nil {
@@ -278,6 +281,9 @@ func (m *model) claim(id task.ID, n int, start bool) ([]engine.Lease, error) {
 		if err := m.checkParents(l); err != nil {
 			return nil, err
 		}
+		if want := m.checkpoints[l.Step.ID]; string(l.Checkpoint) != want {
+			return nil, fmt.Errorf("step %s was handed out with the checkpoint %q, not %q", l.Step.ID, l.Checkpoint, want)
+		}
 	}
 	return leases, nil
 }
@@ -316,9 +322,17 @@ func (m *model) leaseVerb(o op) error {
 		_, err := both(m, func(w *world) ([]engine.LeaseAnswer, error) { return w.engine.Start(w.ctx, refs) })
 		return err
 	case "progress":
-		_, err := both(m, func(w *world) (engine.LeaseAnswer, error) {
-			return w.engine.Report(w.ctx, refs[0], engine.Progress{Percent: int(o.n[0] % 101), Note: "n"})
-		})
+		p := engine.Progress{Percent: int(o.n[0] % 101), Note: "n"}
+		switch o.n[1] % 6 {
+		case 0, 1:
+			p.Checkpoint = fmt.Appendf(nil, "%d", o.n[2])
+		case 2:
+			p.Checkpoint = []byte("null")
+		}
+		answer, err := both(m, func(w *world) (engine.LeaseAnswer, error) { return w.engine.Report(w.ctx, refs[0], p) })
+		if err == nil && answer.Status == engine.Held && p.Checkpoint != nil {
+			m.checkpoints[refs[0].Step] = strings.TrimPrefix(string(p.Checkpoint), "null")
+		}
 		return err
 	}
 	results := make([]engine.Result, len(refs))
@@ -365,6 +379,7 @@ func (m *model) settle(results []engine.Result) error {
 			return fmt.Errorf("a result under the token %d was accepted; the last one handed out is %d", results[i].Token,
 				m.tokens[a.Step])
 		}
+		delete(m.checkpoints, a.Step)
 		if m.done[a.Step]++; m.done[a.Step] > 1 {
 			return fmt.Errorf("step %s was completed twice", a.Step)
 		}
@@ -432,12 +447,16 @@ func (m *model) act(o op) error {
 	if act.Kind == engine.CompleteManually {
 		act.Result = []byte("1")
 	}
+	act.DiscardCheckpoint = act.Kind == engine.ResetForRetry && o.n[4]%2 == 0
 	var accepted bool
 	_, err = both(m, func(w *world) (*task.Step, error) {
 		s, err := w.engine.Operate(w.ctx, id, r.ID, act)
 		accepted = err == nil
 		return s, err
 	}, task.WrongState)
+	if accepted && act.DiscardCheckpoint {
+		delete(m.checkpoints, r.ID)
+	}
 	if accepted && act.Kind != engine.ResetForRetry {
 		m.done[r.ID]++
 		if m.done[r.ID] > 1 {

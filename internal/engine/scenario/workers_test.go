@@ -74,6 +74,9 @@ func (in *interpreter) leases(h *hand, leases []engine.Lease, drain bool) []stri
 		for _, parent := range sortedNames(l.ParentResults) {
 			line += fmt.Sprintf(" %s=%s", parent, l.ParentResults[parent])
 		}
+		if l.Checkpoint != nil {
+			line += fmt.Sprintf(" checkpoint=%s", l.Checkpoint)
+		}
 		out = append(out, line)
 	}
 	switch {
@@ -137,6 +140,9 @@ func (in *interpreter) progress(a *args) ([]string, error) {
 		return nil, err
 	}
 	p := engine.Progress{Note: a.text("note")}
+	if v, ok := a.get("checkpoint"); ok {
+		p.Checkpoint = []byte(v)
+	}
 	if err := a.number("percent", &p.Percent); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func cloneTask(t *task.Task) *task.Task {
 	return &c
 }
 
-// cloneMeta copies the tags, the only part of a meta that has a pointer.
+// cloneMeta copies the tags. Everything else that a meta points to is never changed in place.
 func cloneMeta(m task.Meta) task.Meta {
 	m.Tags = slices.Clone(m.Tags)
 	return m

@@ -32,6 +32,8 @@ type state struct {
 	pauses    map[task.PauseTarget]task.Pause
 	bursts    map[burstName]task.Burst
 	outages   map[task.ID]task.Outage
+	// checkpoints are by step.
+	checkpoints map[task.ID]task.Checkpoint
 	// operatorLimits are by number.
 	operatorLimits map[int64]task.OperatorLimit
 	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
@@ -76,6 +78,7 @@ func newState() *state {
 		pauses:         map[task.PauseTarget]task.Pause{},
 		bursts:         map[burstName]task.Burst{},
 		outages:        map[task.ID]task.Outage{},
+		checkpoints:    map[task.ID]task.Checkpoint{},
 		operatorLimits: map[int64]task.OperatorLimit{},
 		lastWorker:     map[string]int64{},
 		lastAct:        map[string]int64{},

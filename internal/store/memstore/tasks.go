@@ -136,6 +136,9 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 // Acts stay: the audit trail outlives what it describes.
 func (t *tx) deleteTask(id task.ID) {
 	for _, step := range slices.Clone(t.s.stepsOf[id]) {
+		if _, ok := t.s.checkpoints[step]; ok {
+			drop(t, checkpointsTable, step)
+		}
 		t.setStep(step, nil)
 	}
 	row := t.s.tasks[id]

@@ -143,7 +143,7 @@ func (t *tx) delete(tasks []*task.Task) {
 	var defs []int64
 	for _, k := range tasks {
 		ids = append(ids, k.ID)
-		ends = append(ends, task.MakeID(k.ID.Seq()+int64(k.Counts.Total()), 1<<62-1))
+		ends = append(ends, lastStep(k))
 		for _, tag := range k.Meta.Tags {
 			tags, tagged = append(tags, tag), append(tagged, k.ID)
 		}
@@ -171,11 +171,29 @@ func (t *tx) delete(tasks []*task.Task) {
  WHERE d.def_id = u.def AND k.namespace = d.namespace AND k.key = u.key AND k.task_id = u.task`, keys, keyed, defs)
 	}
 	t.deleteUnique(tasks)
+	t.deleteCheckpoints(tasks)
 	for _, id := range ids {
 		delete(t.tasks, id)
 	}
 	t.after = append(t.after, func() { t.store.rowCache.forget(ids) })
 }
+
+// deleteCheckpoints removes the checkpoints of the steps of tasks.
+func (t *tx) deleteCheckpoints(tasks []*task.Task) {
+	var ids, ends []task.ID
+	for _, k := range tasks {
+		if len(k.Meta.Checkpoints) > 0 {
+			ids, ends = append(ids, k.ID), append(ends, lastStep(k))
+		}
+	}
+	if len(ids) > 0 {
+		t.exec(`DELETE FROM tasker_checkpoints c USING unnest($1::uuid[], $2::uuid[]) AS u(task, last)
+ WHERE c.step_id > u.task AND c.step_id <= u.last AND c.task_id = u.task`, ids, ends)
+	}
+}
+
+// lastStep is an ID at the end of the range of a task's steps.
+func lastStep(k *task.Task) task.ID { return task.MakeID(k.ID.Seq()+int64(k.Counts.Total()), 1<<62-1) }
 
 // deleteUnique removes the unique keys that are bound to tasks. It skips those that another transaction is about to
 // bind to others.

@@ -88,6 +88,12 @@ func (t *tx) delete(ctx context.Context, k *task.Task) error {
 	if _, err := t.conn.Exec(ctx, steps, id, id+int64(k.Counts.Total())); err != nil {
 		return err
 	}
+	if len(k.Meta.Checkpoints) > 0 {
+		const checkpoints = `DELETE FROM tasker_checkpoints WHERE step_id > $1 AND step_id <= $2`
+		if _, err := t.conn.Exec(ctx, checkpoints, id, id+int64(k.Counts.Total())); err != nil {
+			return err
+		}
+	}
 	for _, tag := range k.Meta.Tags {
 		if _, err := t.conn.Exec(ctx, `DELETE FROM tasker_task_tags WHERE tag = $1 AND task_id = $2`, tag, id); err != nil {
 			return err

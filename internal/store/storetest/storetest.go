@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Database, without ...strin
 		{"Sessions", sessionCases()},
 		{"Pauses", pauseCases()},
 		{"Outages", outageCases()},
+		{"Checkpoints", checkpointCases()},
 		{"Templates", templateCases()},
 		{"Registry", registryCases()},
 		{"Lists", listCases()},

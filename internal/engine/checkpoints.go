@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Checkpoints: where an attempt has got to. They are stored in the transaction that renews the lease, and handed out
+// with the next one. See docs/design/0049-long-work.md.
+
+// progress records what a worker says of a step that it holds.
+func (nr *newRecords) progress(w Work, p *Progress) {
+	if p.Checkpoint == nil || p.Percent > 0 || p.Note != "" {
+		w.Step.Progress, w.Step.Note = p.Percent, p.Note
+	}
+	switch {
+	case p.Checkpoint == nil:
+	case bytes.Equal(p.Checkpoint, []byte("null")):
+		nr.dropCheckpoint(w)
+	default:
+		if w.Task.Meta.NoteCheckpoint(w.Step.Ordinal) {
+			nr.u.rows.changedTask(w.Task)
+		}
+		nr.checkpoint(w.Step.ID, &task.Checkpoint{Step: w.Step.ID, Task: w.Task.ID, Token: w.Step.Token, At: nr.u.now,
+			Bytes: len(p.Checkpoint), Body: p.Checkpoint})
+	}
+}
+
+// dropCheckpoint deletes the checkpoint of a step, if it may have one.
+func (nr *newRecords) dropCheckpoint(w Work) {
+	if w.Task.Meta.Checkpointed(w.Step.Ordinal) {
+		nr.checkpoint(w.Step.ID, nil)
+	}
+}
+
+// dropCheckpoints deletes the checkpoints of a task: they tell how far steps got with another input.
+func (nr *newRecords) dropCheckpoints(t *task.Task) error {
+	if len(t.Meta.Checkpoints) == 0 {
+		return nil
+	}
+	steps, err := nr.u.rows.siblings(Family{Task: t.ID})
+	for _, s := range steps {
+		nr.dropCheckpoint(Work{s, t})
+	}
+	return err
+}
+
+// checkpoint records the new checkpoint of a step; nil deletes it. The last one of a transaction counts.
+func (nr *newRecords) checkpoint(step task.ID, c *task.Checkpoint) {
+	if nr.checkpoints == nil {
+		nr.checkpoints = map[task.ID]*task.Checkpoint{}
+	}
+	nr.checkpoints[step] = c
+}
+
+// saveCheckpoints stores what has changed, in one order for all transactions.
+func (nr *newRecords) saveCheckpoints() error {
+	steps := slices.SortedFunc(maps.Keys(nr.checkpoints), func(a, b task.ID) int { return bytes.Compare(a[:], b[:]) })
+	for _, step := range steps {
+		var err error
+		if c := nr.checkpoints[step]; c != nil {
+			err = nr.u.e.checkpointStore.SaveCheckpoint(nr.u.ctx, nr.u.tx, c)
+		} else {
+			err = nr.u.e.checkpointStore.DropCheckpoint(nr.u.ctx, nr.u.tx, step)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readCheckpoints reads the checkpoints of steps that are about to be handed out, in one query; in none for steps
+// that have never stored one.
+func (lr *loadedRows) readCheckpoints(works []Work) error {
+	var steps []task.ID
+	for _, w := range works {
+		if w.Step == nil || !w.Task.Meta.Checkpointed(w.Step.Ordinal) {
+			continue
+		}
+		if _, known := lr.checkpoints[w.Step.ID]; !known {
+			steps = append(steps, w.Step.ID)
+		}
+	}
+	if len(steps) == 0 {
+		return nil
+	}
+	found, err := lr.u.e.checkpointStore.CheckpointsOf(lr.u.ctx, lr.u.tx, steps)
+	if err != nil {
+		return err
+	}
+	if lr.checkpoints == nil {
+		lr.checkpoints = map[task.ID][]byte{}
+	}
+	for _, id := range steps {
+		lr.checkpoints[id] = nil
+	}
+	for _, c := range found {
+		lr.checkpoints[c.Step] = c.Body
+	}
+	return nil
+}
+
+// checkpointOf returns the checkpoint that the next attempt of a step receives, nil for none.
+func (lr *loadedRows) checkpointOf(w Work) ([]byte, error) {
+	if len(w.Task.Meta.Checkpoints) == 0 {
+		return nil, nil
+	}
+	err := lr.readCheckpoints([]Work{w})
+	return lr.checkpoints[w.Step.ID], err
+}
+
+// Checkpoints returns the checkpoints of the steps of a task that was read, by step. Bodies are left out beyond the
+// bytes of a page, and without bodies.
+func (e *Engine) Checkpoints(ctx context.Context, t *task.Task, steps []*task.Step, bodies bool,
+) (map[task.ID]task.Checkpoint, error) {
+	var ids []task.ID
+	for _, s := range steps {
+		if t.Meta.Checkpointed(s.Ordinal) {
+			ids = append(ids, s.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := e.checkpointStore.FindCheckpoints(ctx, ids, false)
+	size := 0
+	for _, c := range found {
+		size += c.Bytes
+	}
+	if err == nil && bodies && size <= e.cfg.Limits.PageBytes {
+		found, err = e.checkpointStore.FindCheckpoints(ctx, ids, true)
+	}
+	out := make(map[task.ID]task.Checkpoint, len(found))
+	for _, c := range found {
+		out[c.Step] = c
+	}
+	return out, err
+}

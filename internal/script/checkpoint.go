@@ -1,0 +1,89 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// maxCheckpoint bounds what is read of a file. A server takes less.
+const maxCheckpoint = 16 << 20
+
+// checkpointFile is the file in which a program leaves its checkpoints.
+type checkpointFile struct {
+	job  *tasker.Job
+	dir  string
+	path string
+
+	seen os.FileInfo // of what was sent last
+	sent []byte
+}
+
+// newCheckpointFile returns the file for a step, which does not exist yet: the program makes it. Its directory belongs
+// to the step alone, so that the program can rename another file into place.
+func newCheckpointFile(job *tasker.Job) (*checkpointFile, error) {
+	dir, err := os.MkdirTemp("", "tasker-step-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for the checkpoint: %w", err)
+	}
+	return &checkpointFile{job: job, dir: dir, path: filepath.Join(dir, "checkpoint.json")}, nil
+}
+
+// watch sends new checkpoints until the returned function is called, which waits for the last look to end.
+func (c *checkpointFile) watch(every time.Duration) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				c.send()
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
+// send stores what the file has, if it is new. A file that is no JSON document is being written. What cannot be stored
+// is left for the next look: the program goes on in any case, as it would without a checkpoint.
+func (c *checkpointFile) send() {
+	info, err := os.Stat(c.path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxCheckpoint || c.same(info) {
+		return
+	}
+	f, err := os.Open(c.path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxCheckpoint))
+	content = bytes.TrimSpace(content)
+	if err != nil || !json.Valid(content) {
+		return
+	}
+	if !bytes.Equal(content, c.sent) && c.job.Checkpoint(json.RawMessage(content)) != nil {
+		return
+	}
+	c.seen, c.sent = info, content
+}
+
+// same reports whether the file is unchanged since it was sent.
+func (c *checkpointFile) same(now os.FileInfo) bool {
+	return c.seen != nil && os.SameFile(c.seen, now) && c.seen.Size() == now.Size() &&
+		c.seen.ModTime().Equal(now.ModTime())
+}
+
+func (c *checkpointFile) remove() { _ = os.RemoveAll(c.dir) }
