@@ -38,6 +38,11 @@ const (
 	// leaves them out.
 	EventOutageOpened EventType = "outage.opened"
 	EventOutageClosed EventType = "outage.closed"
+	// About pauses (package flow) and schedules (package schedules), left out likewise.
+	EventPauseBegun     EventType = "pause.begun"     // or its reason or end was changed
+	EventPauseEnded     EventType = "pause.ended"     // by an operator, or because its time was over
+	EventScheduleFired  EventType = "schedule.fired"  // tasks were submitted
+	EventScheduleMissed EventType = "schedule.missed" // times for which there is no task
 
 	// EventStreamOpen is the first event of a stream that does not resume another. The stream contains every
 	// later event.
@@ -56,7 +61,7 @@ const (
 // depends on Type.
 type Event struct {
 	ID   string    `json:"id" doc:"ID to resume after this event, as Last-Event-ID."`
-	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,replay.state,source.lost,source.found,letter.retrying,letter.retried,letter.discarded,outage.opened,outage.closed,stream.open,stream.gap,stream.alive,stream.end"`
+	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,replay.state,source.lost,source.found,letter.retrying,letter.retried,letter.discarded,outage.opened,outage.closed,pause.begun,pause.ended,schedule.fired,schedule.missed,stream.open,stream.gap,stream.alive,stream.end"`
 	At   time.Time `json:"at"`
 
 	TaskUUID      *uuid.UUID `json:"task_uuid,omitempty"`
@@ -81,6 +86,9 @@ type Event struct {
 	Source  *SourceEvent  `json:"source,omitempty" doc:"Present in events of sources."`
 	Letters *LetterEvent  `json:"letters,omitempty" doc:"Present in events of dead letters."`
 	Outage  *OutageEvent  `json:"outage,omitempty" doc:"Present in events of outages."`
+
+	Pause    *PauseEvent    `json:"pause,omitempty" doc:"Present in events of pauses."`
+	Schedule *ScheduleEvent `json:"schedule,omitempty" doc:"Present in events of schedules."`
 }
 
 // QueueDepth counts the ready steps that wait for a worker. Counting stops at a bound, so that

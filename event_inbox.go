@@ -81,6 +81,30 @@ type OutageEvent struct {
 	ClosedBy     string    `json:"closed_by,omitempty" doc:"Who closed it; system after a probe that succeeded."`
 }
 
+// PauseEvent is the pause that an event is about. Cause of the event is its reason, or that of its end.
+type PauseEvent struct {
+	Kind         string     `json:"kind" enum:"route,handler,template,namespace"`
+	Handler      string     `json:"handler,omitempty" doc:"Of a handler or a route."`
+	Capabilities []string   `json:"capabilities,omitempty" doc:"Of a route."`
+	Template     string     `json:"template,omitempty" doc:"Of a template."`
+	PausedBy     string     `json:"paused_by"`
+	PausedAt     time.Time  `json:"paused_at"`
+	Until        *time.Time `json:"until,omitempty" doc:"When it ends by itself; missing without an end."`
+	EndedBy      string     `json:"ended_by,omitempty" doc:"Who ended it; system when its time was over."`
+}
+
+// ScheduleEvent is what happened to times of a schedule in one transaction. Cause of the event says why a task was
+// refused.
+type ScheduleEvent struct {
+	Name   string      `json:"name"`
+	Kind   string      `json:"kind,omitempty" enum:"time,missed,run,backfill" doc:"Of schedule.fired: why there are tasks."`
+	Reason string      `json:"reason,omitempty" enum:"missed,overlap,paused,refused" doc:"Of schedule.missed."`
+	Count  int         `json:"count" doc:"Number of times."`
+	First  time.Time   `json:"first" doc:"The first of the times."`
+	Last   time.Time   `json:"last"`
+	Tasks  []uuid.UUID `json:"tasks,omitempty" doc:"The first of the tasks, 10 at most."`
+}
+
 // LetterEvent is what happened to dead letters of one source and origin in one transaction. There is one event for all
 // of them, so that ten thousand letters that are due at once are a few events.
 type LetterEvent struct {

@@ -22,6 +22,10 @@ const (
 	WebhookLetterRetrying  WebhookType = "letter.retrying" // this and the next two only for webhooks that name them
 	WebhookLetterRetried   WebhookType = "letter.retried"
 	WebhookLetterDiscarded WebhookType = "letter.discarded"
+	WebhookPauseBegun      WebhookType = "pause.begun" // this and the next three too
+	WebhookPauseEnded      WebhookType = "pause.ended"
+	WebhookScheduleFired   WebhookType = "schedule.fired"
+	WebhookScheduleMissed  WebhookType = "schedule.missed"
 	WebhookTest            WebhookType = "webhook.test" // of TestWebhook; it has no data
 )
 
@@ -43,6 +47,9 @@ type WebhookData struct {
 	Source    *tasker.SourceEvent  `json:"source,omitempty"`
 	Letters   *tasker.LetterEvent  `json:"letters,omitempty"`
 	Outage    *tasker.OutageEvent  `json:"outage,omitempty"`
+
+	Pause    *tasker.PauseEvent    `json:"pause,omitempty"`
+	Schedule *tasker.ScheduleEvent `json:"schedule,omitempty"`
 }
 
 // Webhook is a configured receiver of events.

@@ -27,12 +27,18 @@ const (
 	// An outage of a route of the engine.
 	EventOutageOpened EventKind = "outage.opened"
 	EventOutageClosed EventKind = "outage.closed"
+	// A pause of an operator began or was changed, and ended.
+	EventPauseBegun EventKind = "pause.begun"
+	EventPauseEnded EventKind = "pause.ended"
+	// Times of a schedule for which tasks were submitted, and those for which there is no task.
+	EventFired  EventKind = "schedule.fired"
+	EventMissed EventKind = "schedule.missed"
 )
 
 // EventKinds lists the kinds.
 var EventKinds = []EventKind{EventGroupNew, EventRegression, EventBurst, EventGroupState, EventRedrive,
 	EventReplay, EventLost, EventFound, EventRetrying, EventRetried, EventDiscarded, EventOutageOpened,
-	EventOutageClosed}
+	EventOutageClosed, EventPauseBegun, EventPauseEnded, EventFired, EventMissed}
 
 // The results of EventRetried, its To.
 const (
@@ -86,6 +92,12 @@ type Event struct {
 
 	Outage *OutageNews `json:"outage,omitempty"` // of an outage: Object is its UUID, Where the handler
 
+	Pause *PauseNews `json:"pause,omitempty"` // of a pause: Object is its target in words, Cause the reason
+
+	// of a schedule: Object is its name, Total the number of times, and Cause why they are missed
+
+	Schedule *ScheduleNews `json:"schedule,omitempty"`
+
 	// of letters: Total is their number, Where their origin, Title the DiscardKind of discarded ones, and Cause the
 	// reason or error of the first
 
@@ -100,6 +112,26 @@ type OutageNews struct {
 	Probes       int          `json:"probes,omitempty"`
 	Spared       int          `json:"spared,omitempty"`
 	ClosedBy     string       `json:"closed_by,omitempty"`
+}
+
+// PauseNews is the pause that an event is about.
+type PauseNews struct {
+	Kind         string       `json:"kind"`
+	Name         string       `json:"name,omitempty"`
+	Capabilities []string     `json:"capabilities,omitempty"`
+	By           string       `json:"by"`
+	At           task.Instant `json:"at"` // when it began
+	Until        task.Instant `json:"until,omitempty"`
+	EndedBy      string       `json:"ended_by,omitempty"`
+}
+
+// ScheduleNews is what an event of a schedule is about: times for which there are tasks, or for which there are none.
+type ScheduleNews struct {
+	Kind   string       `json:"kind,omitempty"`   // of a firing
+	Reason string       `json:"reason,omitempty"` // of missed times
+	First  task.Instant `json:"first"`
+	Last   task.Instant `json:"last"`
+	Tasks  []string     `json:"tasks,omitempty"` // up to MaxEventLetters of them
 }
 
 // ReplayNews is the replay that an event is about.
@@ -155,6 +187,25 @@ func OutageHappened(kind EventKind, o *task.Outage, now task.Instant) Event {
 		Title: failure.Cut(o.Title, maxEventTitle), Where: o.Handler, Failures: int64(o.Failures),
 		Outage: &OutageNews{Capabilities: task.SplitCapabilities(o.Capabilities), Group: GroupID(o.Group).String(),
 			OpenedAt: o.OpenedAt, Probes: o.Probes, Spared: o.Spared, ClosedBy: o.ClosedBy}}
+}
+
+// PauseHappened returns the event of a pause that has begun, was changed, or has ended. Cause is why.
+func PauseHappened(kind EventKind, p *task.Pause, now task.Instant) Event {
+	cause := p.Reason
+	if kind == EventPauseEnded {
+		cause = p.EndReason
+	}
+	return Event{Kind: kind, Namespace: p.Namespace, At: now, Object: p.PauseTarget.String(),
+		Cause: failure.Cut(cause, MaxCause), Pause: &PauseNews{Kind: string(p.Kind), Name: p.Name,
+			Capabilities: task.SplitCapabilities(p.Capabilities), By: p.Actor, At: p.At, Until: p.Until, EndedBy: p.EndedBy}}
+}
+
+// ScheduleHappened returns the event of times of a schedule.
+func ScheduleHappened(kind EventKind, namespace, name, cause string, times int, news ScheduleNews,
+	now task.Instant,
+) Event {
+	return Event{Kind: kind, Namespace: namespace, At: now, Object: name, Cause: failure.Cut(cause, MaxCause),
+		Total: times, Schedule: &news}
 }
 
 // SourceHappened returns the event of a source that was lost, because of cause, or found again ("").
@@ -224,10 +275,10 @@ const SystemNamespace = "tasker-system"
 
 // HookTypes are the types of events that webhooks may receive.
 var HookTypes = append(slices.Clone(DefaultHookTypes), string(EventRetrying), string(EventRetried),
-	string(EventDiscarded))
+	string(EventDiscarded), string(EventPauseBegun), string(EventPauseEnded), string(EventFired), string(EventMissed))
 
-// DefaultHookTypes are those of a webhook that names none: what a person wants to know. Events of letters are many, and
-// are received by those that name them.
+// DefaultHookTypes are those of a webhook that names none: what a person wants to know. Events of letters and schedules
+// are many, and those of pauses tell what an operator does; they are received by those that name them.
 var DefaultHookTypes = []string{string(EventGroupNew), string(EventRegression), string(EventBurst), hookHalted,
 	hookReplayFailed, string(EventLost), string(EventOutageOpened), string(EventOutageClosed)}
 
@@ -245,7 +296,8 @@ func (e *Event) Hook() string {
 		return hookReplayFailed
 	case e.Kind == EventGroupNew, e.Kind == EventRegression, e.Kind == EventBurst, e.Kind == EventLost,
 		e.Kind == EventRetrying, e.Kind == EventRetried, e.Kind == EventDiscarded, e.Kind == EventOutageOpened,
-		e.Kind == EventOutageClosed:
+		e.Kind == EventOutageClosed, e.Kind == EventPauseBegun, e.Kind == EventPauseEnded, e.Kind == EventFired,
+		e.Kind == EventMissed:
 		return string(e.Kind)
 	}
 	return ""

@@ -237,7 +237,7 @@ func (oo *outageOutcomes) count(c *countedBurst) error {
 	if err := oo.act(task.ActOpenOutage, o, System, o.Why()); err != nil {
 		return err
 	}
-	return oo.tell(deadletter.EventOutageOpened, o)
+	return tellEvent(u, deadletter.OutageHappened(deadletter.EventOutageOpened, o, u.now))
 }
 
 // firstOutage orders outages by when somebody has to look for their probes.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -101,7 +102,10 @@ func (e *Engine) Pause(ctx context.Context, r PauseRequest) (p *task.Pause, crea
 		if err := u.actOnPause(task.ActPause, p, p.Actor, p.Reason); err != nil {
 			return err
 		}
-		return e.pauseStore.SavePause(u.ctx, u.tx, p)
+		if err := e.pauseStore.SavePause(u.ctx, u.tx, p); err != nil {
+			return err
+		}
+		return tellEvent(u, deadletter.PauseHappened(deadletter.EventPauseBegun, p, u.now))
 	})
 	return p, created, err
 }
@@ -141,7 +145,10 @@ func (u *unit) endPause(p *task.Pause, at task.Instant, actor, reason string) er
 	if err := u.actOnPause(task.ActResume, p, actor, reason); err != nil {
 		return err
 	}
-	return u.e.pauseStore.SavePause(u.ctx, u.tx, p)
+	if err := u.e.pauseStore.SavePause(u.ctx, u.tx, p); err != nil {
+		return err
+	}
+	return tellEvent(u, deadletter.PauseHappened(deadletter.EventPauseEnded, p, u.now))
 }
 
 // actOnPause records an act on a pause.

@@ -190,7 +190,7 @@ func (oo *outageOutcomes) close(o *task.Outage, actor, reason string) error {
 	if err := oo.act(task.ActCloseOutage, o, actor, reason); err != nil {
 		return err
 	}
-	return oo.tell(deadletter.EventOutageClosed, o)
+	return tellEvent(oo.u, deadletter.OutageHappened(deadletter.EventOutageClosed, o, oo.u.now))
 }
 
 // act stores an act on an outage. It comes after the records of the unit have been saved.
@@ -204,10 +204,8 @@ func (oo *outageOutcomes) act(kind string, o *task.Outage, actor, reason string)
 	return u.e.actStore.AddActs(u.ctx, u.tx, []task.Act{a})
 }
 
-// tell tells webhooks, in this transaction, and listeners after it.
-func (oo *outageOutcomes) tell(kind deadletter.EventKind, o *task.Outage) error {
-	u := oo.u
-	ev := deadletter.OutageHappened(kind, o, u.now)
+// tellEvent tells webhooks, in this transaction, and listeners after it.
+func tellEvent(u *unit, ev deadletter.Event) error {
 	if u.e.hooks != nil {
 		if err := u.e.hooks.StoreEvents(u.ctx, u.tx, ev); err != nil {
 			return err

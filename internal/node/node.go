@@ -151,7 +151,7 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	hooks.inbox = in
 	loops = append(loops, sealing(s, e)...)
 	loops = append(loops, rebuilding(s, opts.Logger)...)
-	plans, firing := openSchedules(s, e, opts)
+	plans, firing := openSchedules(s, e, hooks, opts)
 	loops = append(loops, firing...)
 	rabbit, removal, err := openRabbitMQ(e, b, in, opts)
 	if err != nil {

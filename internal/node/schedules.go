@@ -1,9 +1,11 @@
 package node
 
 import (
+	"context"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/cron"
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/scheduler"
 	"github.com/taskerhq/tasker/internal/scheduler/public"
@@ -19,12 +21,21 @@ const (
 )
 
 // openSchedules returns the use cases of schedules and their loops; nil for a store without rows for them.
-func openSchedules(s engine.Database, e *engine.Engine, opts Options) (*scheduler.Scheduler, []upkeep.Loop) {
+func openSchedules(s engine.Database, e *engine.Engine, hooks *eventHooks, opts Options) (*scheduler.Scheduler,
+	[]upkeep.Loop,
+) {
 	db, ok := s.(scheduler.Database)
 	if !ok {
 		return nil, nil
 	}
-	of := scheduler.New(db, e, scheduler.Options{Parse: cron.Parse, Observer: opts.Firings})
+	of := scheduler.New(db, e, scheduler.Options{Parse: cron.Parse, Observer: opts.Firings,
+		Tell: func(ctx context.Context, tx engine.Tx, events ...deadletter.Event) error {
+			if err := hooks.StoreEvents(ctx, tx, events...); err != nil {
+				return err
+			}
+			e.Announce(tx, events...)
+			return nil
+		}})
 	return of, []upkeep.Loop{
 		{Name: "schedules", Every: firingEvery, Once: of.Fire, Next: of.NextWake},
 		{Name: "schedules_tidy", Every: trimEvery, Once: of.Tidy, Polite: true},

@@ -93,6 +93,9 @@ func (s *Scheduler) Resume(ctx context.Context, namespace, name string, by By) (
 		if err := s.store.SaveSchedule(ctx, tx, of); err != nil {
 			return err
 		}
+		if err := s.opts.Tell(ctx, tx, missed(of, d.Skip, now)...); err != nil {
+			return err
+		}
 		resumed = of
 		return s.act(ctx, tx, act{kind: "resume_schedule", by: by, of: of.Spec, before: was})
 	})

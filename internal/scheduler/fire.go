@@ -249,7 +249,11 @@ func (s *Scheduler) record(ctx context.Context, tx engine.Tx, plans []*plan, rec
 	if err := s.store.AddSkips(ctx, tx, skips); err != nil {
 		return nil, err
 	}
-	return append(added, changed...), s.store.SaveDecided(ctx, tx, moved)
+	if err := s.store.SaveDecided(ctx, tx, moved); err != nil {
+		return nil, err
+	}
+	stored := append(added, changed...)
+	return stored, s.tell(ctx, tx, plans, stored, now)
 }
 
 // anothersTask is why a firing has no task although its submission was answered with one: that task is not its own, and

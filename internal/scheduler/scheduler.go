@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/access"
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/schedule"
 	"github.com/taskerhq/tasker/internal/task"
@@ -50,6 +51,9 @@ type Options struct {
 	Parse schedule.Parser
 	// Observer defaults to none.
 	Observer Observer
+	// Tell stores events for webhooks in the transaction in which they happen, and tells streams after it. It defaults
+	// to nothing.
+	Tell func(ctx context.Context, tx engine.Tx, events ...deadletter.Event) error
 }
 
 // Scheduler holds the use cases of schedules. It is safe for concurrent use. Its verbs block until their outcome is
@@ -76,6 +80,9 @@ type compiled struct {
 func New(db Database, tasks Tasks, opts Options) *Scheduler {
 	if opts.Observer == nil {
 		opts.Observer = unobserved{}
+	}
+	if opts.Tell == nil {
+		opts.Tell = func(context.Context, engine.Tx, ...deadletter.Event) error { return nil }
 	}
 	return &Scheduler{store: db.Schedules(), db: db, tasks: tasks, opts: opts, times: map[task.ID]compiled{}}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Event returns an event as a stream shows it, without a position.
@@ -27,6 +28,10 @@ func Event(e *deadletter.Event) tasker.Event {
 		out.Cause, out.Letters = "", letters(e)
 	case deadletter.EventOutageOpened, deadletter.EventOutageClosed:
 		out.Outage = outage(e)
+	case deadletter.EventPauseBegun, deadletter.EventPauseEnded:
+		out.Pause = pause(e)
+	case deadletter.EventFired, deadletter.EventMissed:
+		out.Schedule = schedule(e)
 	default:
 		out.Group = &tasker.GroupEvent{GroupID: e.Object, Title: e.Title, Where: e.Where, FromState: e.From, State: e.To,
 			Failures: e.Failures, ThisHour: e.Hour, UsualPerHour: e.Usual}
@@ -51,6 +56,29 @@ func outage(e *deadletter.Event) *tasker.OutageEvent {
 	if o := e.Outage; o != nil {
 		out.Capabilities, out.GroupID, out.OpenedAt = o.Capabilities, o.Group, o.OpenedAt.Time()
 		out.Probes, out.Spared, out.ClosedBy = o.Probes, o.Spared, o.ClosedBy
+	}
+	return out
+}
+
+func pause(e *deadletter.Event) *tasker.PauseEvent {
+	p := e.Pause
+	out := &tasker.PauseEvent{Kind: p.Kind, PausedBy: p.By, PausedAt: p.At.Time(), Until: p.Until.Ptr(),
+		EndedBy: p.EndedBy, Capabilities: p.Capabilities}
+	if p.Kind == string(task.PauseTemplate) {
+		out.Template = p.Name
+	} else {
+		out.Handler = p.Name
+	}
+	return out
+}
+
+func schedule(e *deadletter.Event) *tasker.ScheduleEvent {
+	s := e.Schedule
+	out := &tasker.ScheduleEvent{Name: e.Object, Kind: s.Kind, Reason: s.Reason, Count: e.Total, First: s.First.Time(),
+		Last: s.Last.Time()}
+	for _, id := range s.Tasks {
+		known, _ := uuid.Parse(id) // it was made from one
+		out.Tasks = append(out.Tasks, known)
 	}
 	return out
 }
@@ -81,7 +109,8 @@ func Payload(e *deadletter.Event) ([]byte, error) {
 	shown := Event(e)
 	return encode(deadletters.WebhookEvent{Type: deadletters.WebhookType(e.Hook()), Timestamp: shown.At,
 		Data: deadletters.WebhookData{Namespace: shown.Namespace, Cause: shown.Cause, Group: shown.Group,
-			Redrive: shown.Redrive, Replay: shown.Replay, Source: shown.Source, Letters: shown.Letters, Outage: shown.Outage}})
+			Redrive: shown.Redrive, Replay: shown.Replay, Source: shown.Source, Letters: shown.Letters, Outage: shown.Outage,
+			Pause: shown.Pause, Schedule: shown.Schedule}})
 }
 
 // Test returns the payload of a test.
