@@ -148,8 +148,9 @@ func submit(t testing.TB, n *node.Node, handler string, count int) []uuid.UUID {
 	return ids
 }
 
-// consume is a worker. It returns how many results were accepted.
-func consume(t *testing.T, n *node.Node, url string, w *tasker.RegisteredWorker) func() int {
+// consume is a worker, which works on each step. It returns how many results were accepted.
+func consume(t *testing.T, n *node.Node, url string, w *tasker.RegisteredWorker, work ...func(handler string),
+) func() int {
 	t.Helper()
 	conn := dial(t, url, "a worker")
 	var mu sync.Mutex
@@ -174,6 +175,9 @@ func consume(t *testing.T, n *node.Node, url string, w *tasker.RegisteredWorker)
 				continue // the test is over
 			}
 			_ = m.Ack(false)
+			for _, do := range work {
+				do(a.Handler)
+			}
 			answers, err := n.Settle(t.Context(), tasker.SettleRequest{WorkerID: w.WorkerID,
 				Results: []tasker.StepResult{{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted}}})
 			if err == nil && answers[0].Error == nil {
