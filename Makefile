@@ -12,7 +12,7 @@ TESTFLAGS ?=
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # What "make mutate" changes.
-PACKAGES ?= internal/deadletter internal/failure internal/limit internal/task internal/template
+PACKAGES ?= internal/cron internal/deadletter internal/failure internal/limit internal/task internal/template
 
 # Every directory with a go.mod.
 MODULES := $(dir $(wildcard go.mod */go.mod))
