@@ -60,6 +60,7 @@ type TemplateStep struct {
 	DispatchTTLMS        int            `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that the step may wait in the queue of a worker to which it was dispatched over AMQP, if the step sets them."`
 	Concurrency          *StepLimit     `json:"concurrency,omitempty" doc:"Limit of the steps at once, if the step sets one."`
 	RateLimit            *StepLimit     `json:"rate_limit,omitempty" doc:"Limit of the steps in a time, if the step sets one."`
+	When                 string         `json:"when,omitempty" doc:"Condition of the step, an expression over context and parents: if it does not hold, the step is skipped."`
 }
 
 // StepLimit bounds steps on all nodes together: Limit of them at once, or in each period of PerMS milliseconds, and up

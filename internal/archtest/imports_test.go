@@ -203,7 +203,7 @@ var layers = map[string]struct {
 	"internal/scheduler/public": {[]string{".", "internal/schedule", "internal/scheduler", "internal/task", "schedules"},
 		"it turns the public types into the domain's and back, and opens nothing"},
 	"internal/local": {[]string{"flow", ".", "internal/access", "internal/audit", "internal/deadletter", "internal/engine",
-		"internal/executionapi", "internal/failure",
+		"internal/executionapi", "internal/expr", "internal/failure",
 		"internal/feed",
 		"internal/inbox/news", "internal/limit", "internal/pointer",
 		"internal/queueapi", "internal/sensitive", "internal/task", "internal/template", "internal/wording", "operate"},

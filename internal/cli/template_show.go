@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,12 +59,21 @@ func (s *session) printTemplate(t *tasker.Template) error {
 	if err := s.write([]byte("✓ Template Details:\n\n" + f.b.String() + "\n")); err != nil {
 		return err
 	}
-	tbl := newTable(s.Out, "STEP", "HANDLER", "DEPENDS ON", "ATTEMPTS", "BACKOFF", "TIMEOUT", "CAPABILITIES", "LIMITS")
+	columns := []string{"STEP", "HANDLER", "DEPENDS ON", "ATTEMPTS", "BACKOFF", "TIMEOUT", "CAPABILITIES", "LIMITS"}
+	conditions := slices.ContainsFunc(t.Steps, func(st tasker.TemplateStep) bool { return st.When != "" })
+	if conditions {
+		columns = append(columns, "WHEN")
+	}
+	tbl := newTable(s.Out, columns...)
 	for i := range t.Steps {
 		st := &t.Steps[i]
-		tbl.row(st.Name, st.Handler, strings.Join(st.Dependencies, ", "), attemptsOf(st.Retry), st.Retry.Backoff,
+		row := []string{st.Name, st.Handler, strings.Join(st.Dependencies, ", "), attemptsOf(st.Retry), st.Retry.Backoff,
 			fmt.Sprintf("%ds", st.TimeoutSeconds), strings.Join(st.RequiredCapabilities, ", "),
-			limitsOf(st.Concurrency, st.RateLimit))
+			limitsOf(st.Concurrency, st.RateLimit)}
+		if conditions {
+			row = append(row, strings.Join(strings.Fields(st.When), " "))
+		}
+		tbl.row(row...)
 	}
 	return tbl.flush()
 }

@@ -55,6 +55,14 @@ func TestOutagesPage(t *testing.T) {
 	}
 }
 
+// TestWorkflowsPage runs docs/workflows.md.
+func TestWorkflowsPage(t *testing.T) {
+	t.Parallel()
+	if ran, _ := (script{page: "docs/workflows.md"}).run(t, serve(t)); ran < 1 {
+		t.Errorf("the page has %d blocks to run", ran)
+	}
+}
+
 // TestLimitsPage runs docs/limits.md.
 func TestLimitsPage(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 )
 
 // ExplainTask implements tasker.TaskBackend.
-// Only steps that are not terminal are explained: the others need no advice. The texts are for people and may change; a
-// program reads the states. CodeNotFound: there is no such task, or the key does not reach it.
+// Only steps that are not terminal are explained, and skipped ones: the others need no advice. The texts are for people
+// and may change; a program reads the states. CodeNotFound: there is no such task, or the key does not reach it.
 func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explanation, error) {
 	v, err := b.view(ctx, toID(id))
 	if err != nil {
@@ -29,7 +29,7 @@ func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explan
 	}
 	out := &tasker.Explanation{TaskUUID: id, State: tasker.TaskState(v.task.State)}
 	for _, s := range v.steps {
-		if s.State.Terminal() {
+		if s.State.Terminal() && s.State != task.StepSkipped {
 			continue
 		}
 		why, next, err := x.step(ctx, s)
@@ -213,6 +213,9 @@ func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, e
 		return x.enqueued(ctx, s)
 	case task.StepAssigned, task.StepInProgress:
 		return x.leased(ctx, s)
+	case task.StepSkipped:
+		why, next = x.skipped(s)
+		return why, next, nil
 	case task.StepWaitingForRetry:
 		why, next = x.waiting(s)
 	default:

@@ -162,6 +162,10 @@ func (h *history) ofStep(ctx context.Context, s *task.Step) error {
 	if state == s.State || h.overtaken(s, state) {
 		return nil
 	}
+	if s.State == task.StepSkipped { // no attempt began
+		h.add(s.FinishedAt, string(state), string(s.State), s)
+		return nil
+	}
 	if s.State == task.StepWaiting { // no worker has it, and no attempt is told
 		h.add(s.ReadyAt, string(state), string(s.State), s)
 		return nil

@@ -21,11 +21,12 @@ const (
 	MarkError     Mark = "error"     // failed, and needs a human
 	MarkCancelled Mark = "cancelled" // was cancelled
 	MarkResolved  Mark = "resolved"  // an operator resolved it
+	MarkSkipped   Mark = "skipped"   // its condition did not hold
 )
 
 // Marks are all marks, in the order of a life. A legend shows them with Glyph.
 var Marks = []Mark{MarkPending, MarkReady, MarkHeld, MarkRunning, MarkDeciding, MarkRetry, MarkComplete, MarkError,
-	MarkCancelled, MarkResolved}
+	MarkCancelled, MarkResolved, MarkSkipped}
 
 // StepMark returns the mark of a step in a state; MarkPending for a state that it does not know.
 func StepMark(state tasker.StepState) Mark {
@@ -48,12 +49,14 @@ func StepMark(state tasker.StepState) Mark {
 		return MarkCancelled
 	case tasker.StepResolvedManually:
 		return MarkResolved
+	case tasker.StepSkipped:
+		return MarkSkipped
 	}
 	return MarkPending
 }
 
 // met tells whether a dependant need not wait for a node with this mark.
-func (m Mark) met() bool { return m == MarkComplete || m == MarkResolved }
+func (m Mark) met() bool { return m == MarkComplete || m == MarkResolved || m == MarkSkipped }
 
 // glyph is a shape in a square of 16.
 type glyph struct {
@@ -74,6 +77,7 @@ var glyphs = map[Mark]glyph{
 	MarkComplete:  {path: disc + "M4.2 8.3l1.1-1.2l1.8 1.7l3.6-3.9l1.1 1.1l-4.7 5.1z", solid: true},
 	MarkError:     {path: "M8 1l7 7l-7 7l-7-7zM7.1 4.3h1.8v4.4h-1.8zM7.1 9.9h1.8v1.8h-1.8z", solid: true},
 	MarkCancelled: {path: "M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11zM4.2 11.8l7.6-7.6"},
+	MarkSkipped:   {path: "M3 4l5 4l-5 4M9 4l5 4l-5 4"},
 	MarkResolved:  {path: "M2.2 2.2h11.6v11.6h-11.6zM4.8 8.2l2.3 2.3l4.2-4.6"},
 }
 

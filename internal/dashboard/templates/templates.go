@@ -2,6 +2,7 @@
 package templates
 
 import (
+	"cmp"
 	"embed"
 	"html/template"
 	"slices"
@@ -122,6 +123,10 @@ func graph(steps []tasker.TemplateStep, stats []operate.StepStats) template.HTML
 		nodes[i] = chart.Node{Label: steps[i].Name, Mark: chart.MarkPending, State: "step " + strconv.Itoa(i+1)}
 		if i < len(stats) {
 			nodes[i].Sub, nodes[i].Mark = told(&stats[i])
+		}
+		if when := steps[i].When; when != "" {
+			nodes[i].State += ", if " + when
+			nodes[i].Sub = cmp.Or(nodes[i].Sub, "if "+when)
 		}
 	}
 	var edges []chart.Edge

@@ -62,8 +62,8 @@ func diamond(namespace, name, version string) *task.Template {
 				Backoff: task.BackoffLinear, Base: 1500 * time.Millisecond, Max: time.Minute, Jitter: 0.25, BaseSaid: true,
 				JitterSaid: true}},
 			{Name: "right", Handler: "c", Dependencies: []string{"start"}, Priority: &high,
-				DispatchTTL: 1500 * time.Millisecond,
-				RateLimit:   &limit.Spec{Rate: limit.Rate{Count: 2, Per: time.Minute, Burst: 5}}},
+				DispatchTTL: 1500 * time.Millisecond, When: "context.n > 1",
+				RateLimit: &limit.Spec{Rate: limit.Rate{Count: 2, Per: time.Minute, Burst: 5}}},
 			{Name: "end", Handler: "a", Dependencies: []string{"left", "right"}, Capabilities: []string{"gpu", "net"}},
 		}}
 	t.Link()

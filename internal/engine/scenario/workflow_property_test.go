@@ -1,0 +1,198 @@
+package scenario_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/store/memstore"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// drawn is a template with what becomes of its steps: those that fail when they run.
+type drawn struct {
+	template *task.Template
+	fails    []bool
+}
+
+// workflow draws an acyclic template of up to 200 steps, of which some have conditions and some fail.
+func workflow(t *rapid.T) drawn {
+	n := rapid.IntRange(1, 200).Draw(t, "steps")
+	d := drawn{&task.Template{Namespace: "default", Name: "drawn", Version: "1", Fingerprint: "x"}, make([]bool, n)}
+	for i := range n {
+		s := task.StepSpec{Name: fmt.Sprint("s", i), Handler: "h", Retry: task.Retry{}}
+		if i > 0 {
+			for _, p := range rapid.SliceOfNDistinct(rapid.IntRange(max(0, i-20), i-1), 0, min(i, 3), rapid.ID).
+				Draw(t, "parents") {
+				s.Dependencies = append(s.Dependencies, fmt.Sprint("s", p))
+			}
+		}
+		switch k := rapid.IntRange(0, 9).Draw(t, "when"); {
+		case k == 0:
+			s.When = "context.no"
+		case k == 1:
+			s.When = "context.yes && !context.no"
+		case k == 2:
+			s.When = "context.missing" // an error
+			if rapid.IntRange(0, 9).Draw(t, "broken") > 0 {
+				s.When = "has(context.missing)"
+			}
+		case k < 6 && len(s.Dependencies) > 0:
+			s.When = fmt.Sprintf("parents.%s.state == %q", s.Dependencies[0],
+				rapid.SampledFrom([]string{"complete", "skipped"}).Draw(t, "state"))
+		}
+		d.fails[i] = rapid.IntRange(0, 60).Draw(t, "fails") == 0
+		d.template.Steps = append(d.template.Steps, s)
+	}
+	if faults := d.template.Link(); len(faults) > 0 {
+		t.Fatalf("the template has faults: %v", faults)
+	}
+	return d
+}
+
+// want returns the state in which each step must end: in the order of the template, which is one of dependencies.
+func (d drawn) want() []task.StepState {
+	states := make([]task.StepState, len(d.fails))
+	for i := range d.template.Steps {
+		s := &d.template.Steps[i]
+		states[i] = task.StepComplete
+		if d.fails[i] {
+			states[i] = task.StepErrored
+		}
+		switch {
+		case s.When == "context.no" || s.When == "has(context.missing)":
+			states[i] = task.StepSkipped
+		case s.When == "context.missing":
+			states[i] = task.StepErrored
+		case strings.HasPrefix(s.When, "parents."):
+			if of := states[s.Parents[0]]; !strings.HasSuffix(s.When, strconv.Quote(string(of))) {
+				states[i] = task.StepSkipped
+			}
+		}
+		for _, p := range s.Parents {
+			if !states[p].Satisfies() {
+				states[i] = task.StepPending
+			}
+		}
+	}
+	return states
+}
+
+// TestWorkflowsEnd: a task of any acyclic template with conditions and failures ends, complete or in error, with every
+// step accounted for: each is where its condition, its parents and its failure lead, and none runs twice.
+func TestWorkflowsEnd(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		d := workflow(rt)
+		store := memstore.New(&memstore.Options{Seed: 1})
+		defer store.Close()
+		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		e, err := engine.New(t.Context(), store, engine.Options{Now: func() time.Time { return now }})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if _, _, err := e.RegisterTemplate(t.Context(), d.template, engine.Registration{}); err != nil {
+			rt.Fatal(err)
+		}
+		receipts, err := e.Submit(t.Context(), []engine.Submission{{Name: "drawn",
+			Context: []byte(`{"yes": true, "no": false}`)}}, false)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		ran := d.run(t.Context(), rt, e)
+		k, steps, err := e.Steps(t.Context(), receipts[0].ID)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		end := task.Complete
+		for i, want := range d.want() {
+			s := steps[i]
+			if s.State != want {
+				rt.Errorf("step %d (%s) is %s and must be %s", i, d.template.Steps[i].When, s.State, want)
+			}
+			if began := s.Attempts > 0; began != (ran[s.ID] == 1) || ran[s.ID] > 1 {
+				rt.Errorf("step %d is %s and ran %d times", i, s.State, ran[s.ID])
+			}
+			if want == task.StepErrored {
+				end = task.Errored
+			}
+		}
+		if k.State != end || k.Counts.Total() != len(steps) {
+			rt.Errorf("the task is %s with %+v and must be %s", k.State, k.Counts, end)
+		}
+	})
+}
+
+// run runs steps until none is left, and returns how often each ran. A step fails as drawn.
+func (d drawn) run(ctx context.Context, rt *rapid.T, e *engine.Engine) map[task.ID]int {
+	w, err := e.Register(ctx, task.Worker{Name: "w", Capacity: 1000})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	ran := map[task.ID]int{}
+	for {
+		fired, err := e.FireTimers(ctx, 1000)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		leases, _, err := e.Poll(ctx, w.ID, 100, 0, true)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if fired == 0 && len(leases) == 0 {
+			return ran
+		}
+		for _, l := range leases {
+			ran[l.Step.ID]++
+			r := engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted, Result: []byte("1")}
+			if d.fails[l.Step.Ordinal-1] {
+				r.Status, r.Failure = engine.ResultFailed, &task.Failure{Message: "as drawn"}
+			}
+			if _, err := e.Settle(ctx, []engine.Result{r}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestLongChainIsSkipped: a thousand steps that are skipped one after the other are one act, without deep recursion.
+func TestLongChainIsSkipped(t *testing.T) {
+	t.Parallel()
+	d := drawn{template: &task.Template{Namespace: "default", Name: "chain", Version: "1", Fingerprint: "x"}}
+	for i := range task.MaxSteps {
+		s := task.StepSpec{Name: fmt.Sprint("s", i), Handler: "h", When: "context.no"}
+		if i > 0 {
+			s.Dependencies, s.When = []string{fmt.Sprint("s", i-1)}, fmt.Sprintf(`parents.s%d.state != "skipped"`, i-1)
+		}
+		d.template.Steps = append(d.template.Steps, s)
+	}
+	if faults := d.template.Link(); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	store := memstore.New(&memstore.Options{Seed: 1})
+	defer store.Close()
+	e, err := engine.New(t.Context(), store, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := e.RegisterTemplate(t.Context(), d.template, engine.Registration{}); err != nil {
+		t.Fatal(err)
+	}
+	receipts, err := e.Submit(t.Context(), []engine.Submission{{Name: "chain", Context: []byte(`{"no": false}`)}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := e.FireTimers(t.Context(), 10); n != 1 || err != nil {
+		t.Errorf("%d steps were due, %v", n, err)
+	}
+	k, _, err := e.Steps(t.Context(), receipts[0].ID)
+	if err != nil || k.State != task.Complete || k.Counts.Done != task.MaxSteps {
+		t.Errorf("the task is %+v %v", k, err)
+	}
+}
