@@ -58,6 +58,8 @@ type TaskBackend interface {
 	// Step returns one step of a task. Unlike Steps it always returns the whole result.
 	// CodeNotFound: the task has no such step.
 	Step(ctx context.Context, task, step uuid.UUID) (*Step, error)
+	// StepLogs returns the logs of the last attempts of a step, the last one first. CodeNotFound: there is no such step.
+	StepLogs(ctx context.Context, task, step uuid.UUID) ([]AttemptLog, error)
 	// ActOnStep performs an operator's act on a step; the task then continues automatically.
 	// CodeWrongState: the act is not allowed in the state of the step. CodeConflict:
 	// StepAction.ExpectedState or IfMatch does not hold.

@@ -28,6 +28,17 @@ func (b *httpBackend) Step(ctx context.Context, task, step uuid.UUID) (*Step, er
 	return fetch[Step](ctx, b, call{verb: "get step", method: http.MethodGet, path: stepsPath(task) + "/" + step.String()})
 }
 
+// StepLogs implements TaskBackend.
+func (b *httpBackend) StepLogs(ctx context.Context, task, step uuid.UUID) ([]AttemptLog, error) {
+	var logs []AttemptLog
+	err := b.do(ctx, call{verb: "list logs", method: http.MethodGet,
+		path: stepsPath(task) + "/" + step.String() + "/logs"}, &logs)
+	if err != nil {
+		return nil, err
+	}
+	return logs, nil
+}
+
 // ActOnStep implements TaskBackend. It is never retried here: an act that was lost on the way
 // may have been done.
 func (b *httpBackend) ActOnStep(ctx context.Context, task, step uuid.UUID, act StepAction) (*Step, error) {

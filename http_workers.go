@@ -123,7 +123,7 @@ func (b *httpBackend) Drain(ctx context.Context, req DrainRequest) (*DrainRespon
 
 // resultWeight estimates the bytes of a result in a request, as taskWeight does for a task.
 func resultWeight(r *StepResult) int {
-	w := len(r.Result) + 128
+	w := len(r.Result) + len(r.Log) + 128
 	if r.Error != nil {
 		w += len(r.Error.Message) + len(r.Error.Stack) + len(r.Error.ResponseBody) + len(r.Error.Details)
 	}

@@ -3,6 +3,7 @@ package tasker
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/pointer"
@@ -35,7 +36,9 @@ type Job struct {
 	base      stepContext
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	maxResult int           // bytes; 0 means unlimited
+	maxResult int // bytes; 0 means unlimited
+	maxLog    int // bytes of the log that the server keeps
+	log       atomic.Pointer[jobLog]
 	batch     int           // number of the batch that brought it
 	timeout   time.Duration // of the attempt; 0: none
 

@@ -40,6 +40,7 @@ type RegisteredWorker struct {
 	StartTimeoutSeconds   int       `json:"start_timeout_seconds" doc:"Time within which an assigned step must be started."`
 	MaxLongPollSeconds    int       `json:"max_long_poll_seconds"`
 	MaxResultPayloadBytes int       `json:"max_payload_bytes"`
+	MaxLogBytes           int       `json:"max_log_bytes" doc:"How much of the end of an attempt's log the server keeps; 0: nothing."`
 	Queue                 string    `json:"queue,omitempty" doc:"Queue in RabbitMQ from which a worker with the transport amqp consumes its steps."`
 }
 
@@ -203,6 +204,8 @@ type StepResult struct {
 	Result        json.RawMessage `json:"result,omitempty"`
 	Error         *Failure        `json:"error,omitempty" doc:"Required by failed."`
 	SnoozeSeconds float64         `json:"snooze_seconds,omitempty" minimum:"0" maximum:"2592000"`
+	Log           string          `json:"log,omitempty" doc:"End of what the attempt has logged. The server keeps at most max_log_bytes of its end."`
+	LogBytes      int64           `json:"log_bytes,omitempty" minimum:"0" doc:"Size of all that the attempt has logged. Defaults to the size of log."`
 }
 
 // The outcomes of a StepResult.

@@ -142,6 +142,16 @@ type Attempt struct {
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 }
 
+// AttemptLog is the end of what an attempt has logged.
+type AttemptLog struct {
+	StepUUID uuid.UUID `json:"step_uuid"`
+	Attempt  int       `json:"attempt" doc:"Number of the attempt, counted from 1 since the last reset."`
+	Lease    int64     `json:"lease" doc:"Number of the lease; see the attempts of the history."`
+	At       time.Time `json:"stored_at"`
+	Bytes    int64     `json:"bytes" doc:"Size of all that the attempt has logged."`
+	Text     string    `json:"text" doc:"The end of it, as the worker sent it: it may contain control characters."`
+}
+
 // StepAction is an operator's act on a step. Its actor and reason are stored. Exactly one of
 // ResetBy, ResolvedBy and CompletedBy is used: the one of the act.
 type StepAction struct {

@@ -57,7 +57,8 @@ func (s *session) accept(steps []Assignment, open bool) {
 // newJob returns the Job of a. Its times are on the worker's clock, because the server's may differ. The
 // caller holds mu.
 func (s *session) newJob(a *Assignment, now time.Time) *Job {
-	job := &Job{Assignment: *a, session: s, maxResult: s.self.MaxResultPayloadBytes, batch: s.lastBatch.no}
+	job := &Job{Assignment: *a, session: s, maxResult: s.self.MaxResultPayloadBytes, maxLog: s.self.MaxLogBytes,
+		batch: s.lastBatch.no}
 	job.timeout = time.Duration(a.TimeoutSeconds) * time.Second
 	if h := s.handlers[a.Handler]; h != nil && h.timeout > 0 && (job.timeout <= 0 || h.timeout < job.timeout) {
 		job.timeout = h.timeout
@@ -111,6 +112,7 @@ func (s *session) finish(job *Job, raw json.RawMessage, err error) {
 			s.handlers[job.Handler].apply(result.Error, job.Attempt)
 		}
 	}
+	job.addLog(&result)
 	job.cancel(nil) // ends the contexts that the handler derived from its own
 
 	s.mu.Lock()

@@ -96,7 +96,7 @@ func (b *backend) run(w *tasker.Worker, drain bool, after time.Duration) (*Outco
 	out := &Outcome{Progress: b.progress, Checkpoints: b.stored, Took: b.took}
 	select {
 	case r := <-b.settled:
-		out.Status, out.Result, out.Failure = r.Status, r.Result, r.Error
+		out.Status, out.Result, out.Failure, out.Log = r.Status, r.Result, r.Error, r.Log
 		out.Snoozed = time.Duration(r.SnoozeSeconds * float64(time.Second))
 	default:
 	}
@@ -109,7 +109,7 @@ func (b *backend) RegisterWorker(_ context.Context, reg tasker.WorkerRegistratio
 	defer b.mu.Unlock()
 	id := uuid.New()
 	b.serves[id] = reg.Handlers
-	return &tasker.RegisteredWorker{WorkerID: id, MaxLongPollSeconds: 3600}, nil
+	return &tasker.RegisteredWorker{WorkerID: id, MaxLongPollSeconds: 3600, MaxLogBytes: 64 << 10}, nil
 }
 
 // Poll implements tasker.WorkerBackend.

@@ -64,6 +64,8 @@ type Outcome struct {
 	Progress []Progress
 	// Checkpoints are those that the handler has stored, in order, as JSON.
 	Checkpoints []json.RawMessage
+	// Log is what the handler has logged.
+	Log string
 	// Took is the time that the handler needed.
 	Took time.Duration
 }

@@ -21,7 +21,7 @@ func newTask(s *session) *cobra.Command {
 	s.connectFlags(cmd)
 	cmd.AddCommand(
 		newTaskSubmit(s), newTaskList(s), newTaskGet(s), newTaskWait(s), newTaskCancel(s), newTaskEdit(s),
-		newTaskExplain(s), newTaskHistory(s),
+		newTaskExplain(s), newTaskHistory(s), newTaskLogs(s),
 		newTaskSteps(s), newTaskStep(s), newTaskResetStep(s), newTaskResolveStep(s), newTaskCompleteStep(s),
 	)
 	return cmd

@@ -118,6 +118,7 @@ type domains struct {
 	outageStore   OutageStore
 
 	checkpointStore CheckpointStore
+	logStore        LogStore
 
 	gateRows    GateRows
 	gateReads   GateReads
@@ -144,6 +145,7 @@ func domainsOf(db Database) domains {
 		outageStore:   db.OutageStore(),
 
 		checkpointStore: db.CheckpointStore(),
+		logStore:        db.LogStore(),
 
 		gateRows:       gates,
 		gateReads:      gates,

@@ -27,8 +27,11 @@ type Result struct {
 	Result  []byte        // JSON; for completed
 	Failure *task.Failure // for failed
 	Snooze  time.Duration // for snoozed
-	Worker  int64         // number of the worker that reports it; 0: not known
-	At      task.Instant  // when the lease was handed out; 0: not known
+	// Log is the end of what the attempt has logged, "" for nothing, and LogBytes the size of all of it.
+	Log      string
+	LogBytes int64
+	Worker   int64        // number of the worker that reports it; 0: not known
+	At       task.Instant // when the lease was handed out; 0: not known
 }
 
 // lease is the lease that the result claims to settle.
@@ -159,6 +162,9 @@ func (u *unit) settle(w Work, r *Result) (Answer, error) {
 	}
 	if err := u.beginIfAssigned(w, r.Status); err != nil {
 		return a, err
+	}
+	if r.Log != "" {
+		u.records.log(w, r)
 	}
 	err := u.apply(w, r)
 	a.State = w.Step.State

@@ -37,6 +37,7 @@ type Database interface {
 	// What long work leaves behind.
 
 	CheckpointStore() CheckpointStore
+	LogStore() LogStore
 }
 
 // Store keeps tasks, steps, templates, routes and workers. Every implementation passes

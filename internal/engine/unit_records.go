@@ -15,6 +15,7 @@ type newRecords struct {
 	acts     []task.Act
 	contexts []*task.Task // tasks whose contexts were edited
 	failures []deadletter.IntakeFailure
+	logs     []task.AttemptLog
 	// checkpoints are new ones, by step; nil: deleted.
 	checkpoints map[task.ID]*task.Checkpoint
 }
@@ -38,6 +39,11 @@ func (nr *newRecords) save() error {
 	}
 	if len(nr.checkpoints) > 0 {
 		if err := nr.saveCheckpoints(); err != nil {
+			return err
+		}
+	}
+	if len(nr.logs) > 0 {
+		if err := nr.saveLogs(); err != nil {
 			return err
 		}
 	}

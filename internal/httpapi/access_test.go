@@ -21,7 +21,7 @@ var needs = map[string]string{
 	"submit-task": "submit", "submit-tasks": "submit",
 	"list-tasks": "read", "get-task": "read", "get-task-history": "read", "explain-task": "read",
 	"cancel-task": "submit operate", "cancel-tasks": "submit operate",
-	"list-steps": "read", "get-step": "read", "act-on-step": "operate",
+	"list-steps": "read", "get-step": "read", "list-step-logs": "read", "act-on-step": "operate",
 	"list-cases": "read", "get-case": "read", "open-case": "operate", "update-case": "operate",
 	"get-case-stats": "read", "get-investigation-queue": "read", "get-staleness": "read", "detect-staleness": "operate",
 	"edit-task-context": "operate", "update-cases": "operate", "act-on-cases": "operate", "list-failed-tasks": "read",

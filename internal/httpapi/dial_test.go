@@ -72,6 +72,7 @@ func verbs() map[string]func(context.Context, everything) (any, error) {
 				CreatedAfter: &noon})
 		},
 		"LastPage":    func(c ctx, b backend) (any, error) { return b.Tasks(c, tasker.TaskFilter{Cursor: "end"}) },
+		"StepLogs":    func(c ctx, b backend) (any, error) { return b.StepLogs(c, taskID, stepID) },
 		"TaskHistory": func(c ctx, b backend) (any, error) { return b.TaskHistory(c, taskID) },
 		"CancelTasks": func(c ctx, b backend) (any, error) {
 			return b.CancelTasks(c, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{taskID}, Reason: "late"})

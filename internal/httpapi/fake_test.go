@@ -172,6 +172,13 @@ func (f *fake) Tasks(_ context.Context, filter tasker.TaskFilter) (*tasker.TaskP
 	return &tasker.TaskPage{Tasks: []tasker.Task{*cannedTask(taskID, "default")}, NextCursor: "end"}, nil
 }
 
+func (f *fake) StepLogs(ctx context.Context, id, step uuid.UUID) ([]tasker.AttemptLog, error) {
+	if err := f.noteOf(ctx, id, id); err != nil {
+		return nil, err
+	}
+	return []tasker.AttemptLog{{StepUUID: step, Attempt: 1, Lease: 7, At: noon, Bytes: 8, Text: "no route"}}, nil
+}
+
 func (f *fake) TaskHistory(ctx context.Context, id uuid.UUID) (*tasker.TaskHistory, error) {
 	if err := f.noteOf(ctx, id, id); err != nil {
 		return nil, err

@@ -52,6 +52,8 @@ func (s *server) routes() {
 		s.listSteps)
 	endpoint.Add(api, get("/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "get-step", "Get a step and its readiness", read,
 		0), s.getStep)
+	endpoint.Add(api, get("/v1/tasks/{uuid}/workflow_steps/{step_uuid}/logs", "list-step-logs",
+		"List the logs of the last attempts of a step", read, 0), s.listLogs)
 	endpoint.Add(api, patch("/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "act-on-step",
 		"Reset, resolve or complete a step", operating, conflicts|endpoint.Unmasked), s.actOnStep)
 

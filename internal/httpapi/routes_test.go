@@ -43,6 +43,7 @@ func examples() []example {
 		{"cancel-tasks", "POST", "/v1/tasks/cancel", `{"task_uuids":["` + taskID.String() + `"]}`, 200, `{"results":[`},
 		{"list-steps", "GET", task + "/workflow_steps", "", 200, `[{"step_uuid"`},
 		{"get-step", "GET", step, "", 200, `"current_state":"error"`},
+		{"list-step-logs", "GET", step + "/logs", "", 200, `"text":"no route"`},
 		{"act-on-step", "PATCH", step, `{"action_type":"reset_for_retry","reset_by":"ann","reason":"fixed"}`, 200,
 			`"step_uuid"`},
 		{"list-cases", "GET", "/v1/dlq?resolution_status=pending&limit=10.0", "", 200, `[{"dlq_entry_uuid"`},

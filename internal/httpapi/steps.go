@@ -53,6 +53,14 @@ func (s *server) getStep(ctx context.Context, params *stepPath,
 	return endpoint.OK(step), err
 }
 
+// listLogs serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/logs. Texts are not masked: see docs/sensitive.md.
+func (s *server) listLogs(ctx context.Context, params *stepPath,
+	_ *endpoint.None,
+) (endpoint.Answer[[]tasker.AttemptLog], error) {
+	logs, err := s.backend.StepLogs(ctx, params.UUID, params.StepUUID)
+	return endpoint.OK(endpoint.List(logs)), err
+}
+
 // stepActPath names the step of an act.
 type stepActPath struct {
 	TaskPath

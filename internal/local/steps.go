@@ -163,6 +163,21 @@ func (b *Backend) Step(ctx context.Context, taskID, stepID uuid.UUID) (*tasker.S
 	return nil, tasker.Errorf(tasker.CodeNotFound, "the task %s has no step %s", taskID, stepID)
 }
 
+// StepLogs implements tasker.TaskBackend.
+// CodeNotFound: there is no such step, or the key does not reach its task.
+func (b *Backend) StepLogs(ctx context.Context, taskID, stepID uuid.UUID) ([]tasker.AttemptLog, error) {
+	logs, err := b.engine.Logs(ctx, toID(taskID), toID(stepID))
+	if err != nil {
+		return nil, ToError(err)
+	}
+	out := make([]tasker.AttemptLog, len(logs))
+	for i, l := range logs {
+		out[i] = tasker.AttemptLog{StepUUID: stepID, Attempt: l.Attempt, Lease: l.Token, At: l.At.Time(), Bytes: l.Bytes,
+			Text: l.Text}
+	}
+	return out, nil
+}
+
 // step converts one step, with its last failure and the last act on it.
 // It converts a row that may be newer than the one in the view, such as the result of an act.
 func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {

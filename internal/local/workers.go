@@ -36,7 +36,8 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 		LeaseSeconds:          int(cfg.Leases.Lease().Seconds()),
 		StartTimeoutSeconds:   int(cfg.Leases.StartTimeout.Seconds()),
 		MaxLongPollSeconds:    int(cfg.Leases.MaxLongPoll.Seconds()),
-		MaxResultPayloadBytes: cfg.Limits.PayloadBytes}, nil
+		MaxResultPayloadBytes: cfg.Limits.PayloadBytes,
+		MaxLogBytes:           max(cfg.Limits.LogBytes, 0)}, nil
 }
 
 // deadShown is the time for which lists show dead workers.
@@ -332,7 +333,8 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 		// refuses a snooze that exceeds it.
 		snooze := time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))
 		results[i] = engine.Result{Step: lease.Step, Token: lease.Token, Worker: worker, At: lease.At,
-			Status: engine.ResultStatus(r.Status), Result: r.Result, Failure: toFailure(r.Error), Snooze: snooze}
+			Status: engine.ResultStatus(r.Status), Result: r.Result, Failure: toFailure(r.Error), Snooze: snooze,
+			Log: r.Log, LogBytes: r.LogBytes}
 	}
 	answers, err := b.engine.Settle(ctx, results)
 	if err != nil {

@@ -19,7 +19,8 @@
 //	any other exit       the step failed for good
 //	killed by a signal   the attempt failed and may be repeated
 //
-// The end of its standard error becomes part of the failure. When the step times out,
+// Both outputs are the log of the attempt, whose end the server keeps. The end of standard error becomes part of the
+// failure. When the step times out,
 // is cancelled or its lease is lost, the program and all it started get SIGTERM
 // and, a little later, SIGKILL.
 package script
@@ -30,6 +31,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -177,7 +179,9 @@ func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
 	if job.TraceParent != "" {
 		cmd.Env = append(cmd.Env, "TRACEPARENT="+job.TraceParent)
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), stdout, stderr
+	log := job.Log()
+	cmd.Stdin = bytes.NewReader(stdin)
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(log, stdout), io.MultiWriter(log, stderr)
 	cmd.WaitDelay = p.opts.KillDelay
 	inOwnGroup(cmd)
 	if err := cmd.Start(); err != nil {

@@ -62,6 +62,8 @@ type Limits struct {
 	PayloadBytes int
 	// CheckpointBytes bounds the checkpoint of a step. Defaults to 64 KiB.
 	CheckpointBytes int
+	// LogBytes bounds the log of an attempt: its end is kept. Defaults to 64 KiB; with -1 no logs are kept.
+	LogBytes int
 	// BatchItems bounds the items of one call. Defaults to 1,000.
 	BatchItems int
 	// PageItems bounds a page of a list. Defaults to 1,000.
@@ -172,6 +174,7 @@ func orDefault[T comparable](v *T, d T) {
 func (c Config) WithDefaults() Config {
 	orDefault(&c.Limits.PayloadBytes, 256<<10)
 	orDefault(&c.Limits.CheckpointBytes, 64<<10)
+	orDefault(&c.Limits.LogBytes, 64<<10)
 	orDefault(&c.Limits.BatchItems, 1000)
 	orDefault(&c.Limits.PageItems, 1000)
 	orDefault(&c.Limits.PageBytes, 4<<20)
@@ -226,6 +229,7 @@ func (c Config) Validate() error {
 	}
 	bad(c.Limits.PayloadBytes > 0, "limits.payload_bytes must be positive")
 	bad(c.Limits.CheckpointBytes > 0, "limits.checkpoint_bytes must be positive")
+	bad(c.Limits.LogBytes >= -1 && c.Limits.LogBytes <= 1<<20, "limits.log_bytes must be -1 (no logs) to 1048576")
 	bad(c.Limits.BatchItems > 0, "limits.batch_items must be positive")
 	bad(c.Limits.PageItems > 0, "limits.page_items must be positive")
 	bad(c.Limits.PageBytes > 0, "limits.page_bytes must be positive")

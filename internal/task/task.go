@@ -62,6 +62,8 @@ type Meta struct {
 	// Checkpoints are the ordinals of steps that have stored a checkpoint, ascending. A step stays in the list when its
 	// checkpoint is deleted.
 	Checkpoints []int `json:"checkpoints,omitempty"`
+	// Logged: an attempt of some step has a log.
+	Logged bool `json:"logged,omitempty"`
 	// Unique is the unique key under which the task was stored; nil without one.
 	Unique *UniqueMark `json:"unique,omitempty"`
 	// Intake is the message that the task was made of; nil for a task that was submitted.
@@ -109,7 +111,7 @@ func (c CaseMark) Kept() bool { return c == HasPending || c == HasClosed }
 // Changed reports whether Meta may differ from its value at submission.
 func (m Meta) Changed() bool {
 	return m.CancelReason != "" || m.CancelledBy != "" || m.Case != "" || m.Replays > 0 || m.ContextEdits > 0 ||
-		m.OrderingKey != "" || len(m.Checkpoints) > 0
+		m.OrderingKey != "" || len(m.Checkpoints) > 0 || m.Logged
 }
 
 // Empty reports whether there is nothing to store.

@@ -102,7 +102,7 @@ func (in *installation) steps(t *testing.T, i int) {
 		Error: &tasker.Failure{Message: "the other side\nis busy", Details: json.RawMessage(`[1]`)}})
 	broken := in.submit(t, req)
 	no := false
-	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed,
+	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed, Log: "größer\n",
 		Error: &tasker.Failure{Message: "no", Retryable: &no}})
 	repaired := in.submit(t, req)
 	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultFailed,

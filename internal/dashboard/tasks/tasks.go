@@ -41,6 +41,8 @@ func Add(site *page.Site, api *tasker.Client) {
 	})
 	page.Add(f, page.Page[taskPage]{Path: "/tasks/{uuid}", File: "task.html", Section: "tasks", Needs: reads,
 		Topics: []string{live.Tasks, live.Cases}, Load: p.task})
+	page.Add(f, page.Page[logsPage]{Path: "/tasks/{uuid}/steps/{step}/logs", File: "logs.html", Section: "tasks",
+		Needs: reads, Topics: []string{live.Tasks}, Load: p.logs})
 	page.AddList(f, page.ListPage[operate.Case, caseList]{
 		Page: page.Page[caseList]{Path: "/cases", File: "cases.html", Section: "inbox", Needs: reads,
 			Topics: []string{live.Cases}},

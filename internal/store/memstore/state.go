@@ -34,6 +34,7 @@ type state struct {
 	outages   map[task.ID]task.Outage
 	// checkpoints are by step.
 	checkpoints map[task.ID]task.Checkpoint
+	logs        map[task.ID][]task.AttemptLog // by step, the last lease first
 	// operatorLimits are by number.
 	operatorLimits map[int64]task.OperatorLimit
 	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
@@ -79,6 +80,7 @@ func newState() *state {
 		bursts:         map[burstName]task.Burst{},
 		outages:        map[task.ID]task.Outage{},
 		checkpoints:    map[task.ID]task.Checkpoint{},
+		logs:           map[task.ID][]task.AttemptLog{},
 		operatorLimits: map[int64]task.OperatorLimit{},
 		lastWorker:     map[string]int64{},
 		lastAct:        map[string]int64{},

@@ -139,6 +139,9 @@ func (t *tx) deleteTask(id task.ID) {
 		if _, ok := t.s.checkpoints[step]; ok {
 			drop(t, checkpointsTable, step)
 		}
+		if t.s.logs[step] != nil {
+			drop(t, logsTable, step)
+		}
 		t.setStep(step, nil)
 	}
 	row := t.s.tasks[id]

@@ -171,24 +171,25 @@ func (t *tx) delete(tasks []*task.Task) {
  WHERE d.def_id = u.def AND k.namespace = d.namespace AND k.key = u.key AND k.task_id = u.task`, keys, keyed, defs)
 	}
 	t.deleteUnique(tasks)
-	t.deleteCheckpoints(tasks)
+	t.deleteMarked("tasker_checkpoints", tasks, func(m *task.Meta) bool { return len(m.Checkpoints) > 0 })
+	t.deleteMarked("tasker_attempt_logs", tasks, func(m *task.Meta) bool { return m.Logged })
 	for _, id := range ids {
 		delete(t.tasks, id)
 	}
 	t.after = append(t.after, func() { t.store.rowCache.forget(ids) })
 }
 
-// deleteCheckpoints removes the checkpoints of the steps of tasks.
-func (t *tx) deleteCheckpoints(tasks []*task.Task) {
+// deleteMarked removes the rows of a table about the steps of those tasks that are marked as having some.
+func (t *tx) deleteMarked(table string, tasks []*task.Task, marked func(*task.Meta) bool) {
 	var ids, ends []task.ID
 	for _, k := range tasks {
-		if len(k.Meta.Checkpoints) > 0 {
+		if marked(&k.Meta) {
 			ids, ends = append(ids, k.ID), append(ends, lastStep(k))
 		}
 	}
 	if len(ids) > 0 {
-		t.exec(`DELETE FROM tasker_checkpoints c USING unnest($1::uuid[], $2::uuid[]) AS u(task, last)
- WHERE c.step_id > u.task AND c.step_id <= u.last AND c.task_id = u.task`, ids, ends)
+		t.exec(`DELETE FROM `+table+` r USING unnest($1::uuid[], $2::uuid[]) AS u(task, last)
+ WHERE r.step_id > u.task AND r.step_id <= u.last AND r.task_id = u.task`, ids, ends)
 	}
 }
 

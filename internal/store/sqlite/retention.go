@@ -94,6 +94,12 @@ func (t *tx) delete(ctx context.Context, k *task.Task) error {
 			return err
 		}
 	}
+	if k.Meta.Logged {
+		const logs = `DELETE FROM tasker_attempt_logs WHERE step_id > $1 AND step_id <= $2`
+		if _, err := t.conn.Exec(ctx, logs, id, id+int64(k.Counts.Total())); err != nil {
+			return err
+		}
+	}
 	for _, tag := range k.Meta.Tags {
 		if _, err := t.conn.Exec(ctx, `DELETE FROM tasker_task_tags WHERE tag = $1 AND task_id = $2`, tag, id); err != nil {
 			return err

@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Database, without ...strin
 		{"Pauses", pauseCases()},
 		{"Outages", outageCases()},
 		{"Checkpoints", checkpointCases()},
+		{"Logs", logCases()},
 		{"Templates", templateCases()},
 		{"Registry", registryCases()},
 		{"Lists", listCases()},

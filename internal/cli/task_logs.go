@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+)
+
+// newTaskLogs builds `task logs`. --json prints a list of tasker.AttemptLog. It sends GET
+// /v1/tasks/{uuid}/workflow_steps, and .../{step_uuid}/logs for each step that it prints.
+func newTaskLogs(s *session) *cobra.Command {
+	var step string
+	var attempt int
+	cmd := &cobra.Command{
+		Use:   "logs TASK_UUID",
+		Short: "Show what the attempts of a task have logged",
+		Long: `Show the end of what the attempts of the steps of a task have logged, the last attempt
+of a step first. A server keeps the logs of the last ten attempts of a step. Sensitive
+fields are not masked in them.`,
+		Args: cobra.ExactArgs(1),
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			id, err := taskArg(args[0])
+			if err != nil {
+				return err
+			}
+			steps, err := c.Steps(ctx, id)
+			if err != nil {
+				return err
+			}
+			if step != "" {
+				_, want, err := stepArgs(ctx, c, []string{args[0], step})
+				if err != nil {
+					return err
+				}
+				for _, st := range steps {
+					if st.StepUUID == want {
+						steps = []tasker.Step{st}
+						break
+					}
+				}
+			}
+			all := []tasker.AttemptLog{}
+			for _, st := range steps {
+				logs, err := c.StepLogs(ctx, id, st.StepUUID)
+				if err != nil {
+					return err
+				}
+				for _, l := range logs {
+					if attempt != 0 && l.Attempt != attempt {
+						continue
+					}
+					all = append(all, l)
+					if !s.json {
+						if err := s.printLog(st.Name, &l); err != nil {
+							return err
+						}
+					}
+				}
+			}
+			switch {
+			case s.json:
+				return s.printJSON(all)
+			case len(all) == 0:
+				return s.printf("No logs.\n")
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&step, "step", "", "name or UUID of a step (default all)")
+	cmd.Flags().IntVar(&attempt, "attempt", 0, "number of the attempt (default all)")
+	return cmd
+}
+
+// printLog prints a log under a line that says whose it is.
+func (s *session) printLog(step string, l *tasker.AttemptLog) error {
+	head := fmt.Sprintf("== %s, attempt %d, %s", clean(step), l.Attempt, s.stampAgo(&l.At))
+	if left := l.Bytes - int64(len(l.Text)); left > 0 {
+		head += fmt.Sprintf(", without the first %d bytes", left)
+	}
+	return s.printf("%s ==\n%s\n", head, strings.TrimRight(cleanLines(l.Text), "\n"))
+}

@@ -1,0 +1,15 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// LogStore keeps the logs of attempts.
+type LogStore interface {
+	// AddLog stores the log of an attempt, and deletes all but the last kept logs of its step, by their leases.
+	AddLog(ctx context.Context, tx Tx, l *task.AttemptLog, kept int) error
+	// Logs returns the logs of a step in a committed state, the last lease first.
+	Logs(ctx context.Context, step task.ID) ([]task.AttemptLog, error)
+}
