@@ -74,6 +74,9 @@ type Step struct {
 	// Damage is the reason why a damaged part of the stored row is left out; usually "".
 	Damage string `json:"damage,omitempty" doc:"Reason why a part of the stored data cannot be shown; that part is omitted."`
 
+	// Wait is what the step waits for, in state waiting.
+	Wait *StepWait `json:"wait,omitempty" doc:"What the step waits for, in state waiting."`
+
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and each lease of the step. An act with If-Match is refused if it has changed."`
 }
 
@@ -83,6 +86,13 @@ type Checkpoint struct {
 	Bytes int             `json:"bytes" doc:"Size of the value."`
 	Lease int64           `json:"lease" doc:"Number of the lease under which it was stored; see the attempts of the history."`
 	Value json.RawMessage `json:"value,omitempty" doc:"Left out of lists of steps without results, and where the checkpoints of a task are too large for a page."`
+}
+
+// StepWait is what a step in state waiting waits for.
+type StepWait struct {
+	Kind     string     `json:"kind" doc:"time or approval."`
+	Approval string     `json:"approval,omitempty" doc:"What a human decides."`
+	Until    *time.Time `json:"until,omitempty" doc:"End of the wait; absent without end."`
 }
 
 // Failure describes a failed attempt, as the worker reports it. The SDK cuts fields beyond
@@ -153,18 +163,19 @@ type AttemptLog struct {
 }
 
 // StepAction is an operator's act on a step. Its actor and reason are stored. Exactly one of
-// ResetBy, ResolvedBy and CompletedBy is used: the one of the act.
+// ResetBy, ResolvedBy, CompletedBy and DecidedBy is used: the one of the act.
 type StepAction struct {
-	ActionType  string `json:"action_type" enum:"reset_for_retry,resolve_manually,complete_manually"`
+	ActionType  string `json:"action_type" enum:"reset_for_retry,resolve_manually,complete_manually,approve,reject"`
 	ResetBy     string `json:"reset_by,omitempty" maxLength:"255"`
 	ResolvedBy  string `json:"resolved_by,omitempty" maxLength:"255"`
 	CompletedBy string `json:"completed_by,omitempty" maxLength:"255"`
+	DecidedBy   string `json:"decided_by,omitempty" doc:"Actor of approve and reject." maxLength:"255"`
 	Reason      string `json:"reason" minLength:"1" maxLength:"4096"`
 	// DiscardCheckpoint goes with ResetForRetry only.
 	DiscardCheckpoint bool `json:"discard_checkpoint,omitempty" doc:"With reset_for_retry: delete the checkpoint of the step, so that it begins from the start. By default the next attempt receives it."`
 	// ExpectedState refuses the act with CodeConflict unless the step is in that state; IfMatch refuses it
 	// unless the step's etag is in the list.
-	ExpectedState  string          `json:"expected_state,omitempty" doc:"Expected state of the step. In any other state the act is refused with conflict." enum:"pending,enqueued,assigned,in_progress,enqueued_for_orchestration,waiting_for_retry,complete,error,cancelled,resolved_manually"`
+	ExpectedState  string          `json:"expected_state,omitempty" doc:"Expected state of the step. In any other state the act is refused with conflict." enum:"pending,waiting,enqueued,assigned,in_progress,enqueued_for_orchestration,waiting_for_retry,complete,skipped,error,cancelled,resolved_manually"`
 	IfMatch        string          `json:"if_match,omitempty" doc:"Expected etag. If the etag has changed, the act is refused with conflict. Same as the header If-Match." maxLength:"1024"`
 	CompletionData *CompletionData `json:"completion_data,omitempty" doc:"Required by complete_manually, refused by the other acts."`
 }
@@ -178,6 +189,10 @@ const (
 	ResolveManually = "resolve_manually"
 	// CompleteManually completes the step with results that dependants read.
 	CompleteManually = "complete_manually"
+	// Approve completes a step that waits for an approval, with the decision as its result. Reject puts it in
+	// error, unless its template continues.
+	Approve = "approve"
+	Reject  = "reject"
 )
 
 // CompletionData is the result that an operator supplies in place of a worker's.

@@ -50,7 +50,8 @@ type Lifecycle struct {
 type TemplateStep struct {
 	Name                 string         `json:"name"`
 	Description          string         `json:"description,omitempty"`
-	Handler              string         `json:"handler"`
+	Handler              string         `json:"handler" doc:"Empty for a step that no worker runs."`
+	Wait                 *TemplateWait  `json:"wait,omitempty" doc:"What a step without a handler waits for."`
 	Initialization       map[string]any `json:"initialization,omitempty" doc:"Fixed configuration for the handler."`
 	Dependencies         []string       `json:"dependencies,omitempty"`
 	Retry                RetryPolicy    `json:"retry"`
@@ -61,6 +62,16 @@ type TemplateStep struct {
 	Concurrency          *StepLimit     `json:"concurrency,omitempty" doc:"Limit of the steps at once, if the step sets one."`
 	RateLimit            *StepLimit     `json:"rate_limit,omitempty" doc:"Limit of the steps in a time, if the step sets one."`
 	When                 string         `json:"when,omitempty" doc:"Condition of the step, an expression over context and parents: if it does not hold, the step is skipped."`
+}
+
+// TemplateWait is what a step without a handler waits for: a time, given by For or Until, or an approval.
+type TemplateWait struct {
+	ForMS     int64  `json:"for_ms,omitempty" doc:"Milliseconds of the wait."`
+	Until     string `json:"until,omitempty" doc:"RFC 3339 time, or the place of one in the context, such as {{deliver_at}}."`
+	Approval  string `json:"approval,omitempty" doc:"What a human decides."`
+	TimeoutMS int64  `json:"timeout_ms,omitempty" doc:"Milliseconds after which nobody may decide any more; absent without end."`
+	OnTimeout string `json:"on_timeout,omitempty" doc:"continue: the step completes at the end of that time. Else it fails."`
+	OnReject  string `json:"on_reject,omitempty" doc:"continue: a rejected step completes. Else it fails."`
 }
 
 // StepLimit bounds steps on all nodes together: Limit of them at once, or in each period of PerMS milliseconds, and up

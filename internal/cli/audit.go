@@ -66,6 +66,7 @@ when what they are about is deleted.`,
 	})
 	f.BoolVar(&c.all, "all", false, "with --json: print all acts that match the filters, one per line")
 	offer(cmd, "kind", "cancel", tasker.ResetForRetry, tasker.ResolveManually, tasker.CompleteManually,
+		tasker.Approve, tasker.Reject,
 		"open_case", "update_case", "reopen_case", "replay", "replay_step", "edit_context", "give_up_step",
 		"drain_worker", "resume_worker", "cordon_worker", "uncordon_worker", "pause", "resume", "open_outage", "close_outage",
 		"register_template", "use_key",

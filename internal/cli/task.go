@@ -23,6 +23,7 @@ func newTask(s *session) *cobra.Command {
 		newTaskSubmit(s), newTaskList(s), newTaskGet(s), newTaskWait(s), newTaskCancel(s), newTaskEdit(s),
 		newTaskExplain(s), newTaskHistory(s), newTaskLogs(s),
 		newTaskSteps(s), newTaskStep(s), newTaskResetStep(s), newTaskResolveStep(s), newTaskCompleteStep(s),
+		newTaskApproveStep(s), newTaskRejectStep(s),
 	)
 	return cmd
 }

@@ -69,6 +69,8 @@ func (s *session) printStepInList(st *tasker.Step) error {
 	// A damaged step has no reliable state, so nothing about retries is shown.
 	case st.Damage != "":
 		return s.printf("    Damaged: %s\n", clean(st.Damage))
+	case st.Wait != nil:
+		return s.printf("    Waits for: %s\n", s.waitText(st.Wait))
 	case st.RetryEligible:
 		return s.printf("    ⚠ Retry eligible\n")
 	case st.State == tasker.StepWaitingForRetry && st.NextRetryAt != nil:

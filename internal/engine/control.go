@@ -97,6 +97,8 @@ func (c *control) beginKind(w Work, t *task.Template) error {
 	switch kind := spec.Kind(); kind {
 	case task.KindWork:
 		return c.enqueue(w)
+	case task.KindWait:
+		return c.beginWait(w, t)
 	default:
 		return c.failUnrun(w, t, unknownKind(kind))
 	}
@@ -105,6 +107,9 @@ func (c *control) beginKind(w Work, t *task.Template) error {
 // wakeKind continues a step that waits, at the time that it gave to await.
 func (c *control) wakeKind(w Work, t *task.Template) error {
 	spec := t.Spec(w.Step)
+	if spec.Kind() == task.KindWait {
+		return c.expireWait(w, t)
+	}
 	return c.failUnrun(w, t, unknownKind(spec.Kind()))
 }
 

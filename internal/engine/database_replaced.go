@@ -69,7 +69,9 @@ func (u *unit) expectKnown(drafts []*draft) error {
 	for _, d := range drafts {
 		templates[d.template.DefID] = d.template
 		for _, s := range d.steps {
-			routes[s.route.ID] = s.route
+			if s.route != nil {
+				routes[s.route.ID] = s.route
+			}
 		}
 	}
 	return u.tx.ExpectKnown(u.ctx, templates, routes)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -17,7 +18,11 @@ const (
 	ResetForRetry    ActKind = "reset_for_retry"
 	ResolveManually  ActKind = "resolve_manually"
 	CompleteManually ActKind = "complete_manually"
+	ApproveStep      ActKind = "approve"
+	RejectStep       ActKind = "reject"
 )
+
+var actKinds = []ActKind{ResetForRetry, ResolveManually, CompleteManually, ApproveStep, RejectStep}
 
 // StepAct is one operator's act on a step.
 // Actor and Reason are required; checkAct refuses an act without them.
@@ -85,15 +90,14 @@ func (e *Engine) checkAct(a *StepAct) []task.Problem {
 	if a.Reason == "" {
 		bad("/reason", "say why; the reason is kept with the act")
 	}
-	if known := a.Kind == ResetForRetry || a.Kind == ResolveManually ||
-		a.Kind == CompleteManually; known && a.Actor == "" {
+	if slices.Contains(actKinds, a.Kind) && a.Actor == "" {
 		bad("/"+actorField(a.Kind), "say who does it; the name is kept with the act")
 	}
 	if a.DiscardCheckpoint && a.Kind != ResetForRetry {
 		bad("/discard_checkpoint", "goes with reset_for_retry only")
 	}
 	switch a.Kind {
-	case ResetForRetry, ResolveManually:
+	case ResetForRetry, ResolveManually, ApproveStep, RejectStep:
 		if a.Result != nil || a.Metadata != nil {
 			bad("/completion_data", "only complete_manually takes a result; use that, or leave completion_data out")
 		}
@@ -104,7 +108,7 @@ func (e *Engine) checkAct(a *StepAct) []task.Problem {
 		bad("/completion_data/result", e.payloadFault(a.Result))
 		bad("/completion_data/metadata", e.payloadFault(a.Metadata))
 	default:
-		bad("/action_type", "must be reset_for_retry, resolve_manually or complete_manually")
+		bad("/action_type", "must be reset_for_retry, resolve_manually, complete_manually, approve or reject")
 	}
 	return problems
 }
@@ -116,6 +120,8 @@ func actorField(k ActKind) string {
 		return "reset_by"
 	case CompleteManually:
 		return "completed_by"
+	case ApproveStep, RejectStep:
+		return "decided_by"
 	default:
 		return "resolved_by"
 	}
@@ -137,6 +143,9 @@ func (u *unit) operateOpen(w Work, a StepAct) error {
 // the steps that depend on it.
 func (u *unit) operate(w Work, a StepAct) error {
 	from, taskWas := w.Step.State, w.Task.State
+	if a.Kind == ApproveStep || a.Kind == RejectStep {
+		return u.ready.control.decide(w, a)
+	}
 	if err := u.change(w, a); err != nil {
 		return err
 	}

@@ -17,6 +17,9 @@ func (e *Engine) TemplateOf(ctx context.Context, def int64) (*task.Template, err
 
 // RouteOf returns the route of a step. A deleted route has a stand-in: its Unread is the reason.
 func (e *Engine) RouteOf(ctx context.Context, id int64) (*task.Route, error) {
+	if id == unrouted {
+		return &task.Route{}, nil
+	}
 	if r, err := e.catalog.findRoute(ctx, id); err != nil || r != nil {
 		return r, err
 	}

@@ -57,11 +57,19 @@ type draft struct {
 
 // draftStep is a step of the task to be created.
 type draftStep struct {
-	route       *task.Route
+	route       *task.Route // nil for a step that no worker runs
 	priority    int
 	maxAttempts int
 	timeout     time.Duration
 	parents     int
+}
+
+// routeID is the number of its route.
+func (s *draftStep) routeID() int64 {
+	if s.route == nil {
+		return unrouted
+	}
+	return s.route.ID
 }
 
 // draft checks a submission and resolves its references. Problems are located below the pointer at.
@@ -127,6 +135,10 @@ func (e *Engine) draftStep(ctx context.Context, d *draft, i int) error {
 	priority := d.priority
 	if spec.Priority != nil {
 		priority = *spec.Priority
+	}
+	if !spec.Worked() {
+		d.steps[i] = draftStep{priority: priority, maxAttempts: 1, parents: len(spec.Parents)}
+		return nil
 	}
 	capabilities := spec.Capabilities
 	if d.template.Adhoc {

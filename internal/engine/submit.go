@@ -293,7 +293,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 		t.DeadlineAt = max(u.now, t.RunAt).Add(limit)
 	}
 	for i, ds := range d.steps {
-		s := &task.Step{ID: ids.Step(id, i+1), TaskID: id, Ordinal: i + 1, DefID: t.DefID, RouteID: ds.route.ID,
+		s := &task.Step{ID: ids.Step(id, i+1), TaskID: id, Ordinal: i + 1, DefID: t.DefID, RouteID: ds.routeID(),
 			Priority: ds.priority,
 			State:    task.StepPending, OpenParents: ds.parents, MaxAttempts: ds.maxAttempts, Timeout: ds.timeout}
 		if ds.parents == 0 && !t.Meta.Held {

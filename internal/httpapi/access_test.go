@@ -187,6 +187,8 @@ func TestActorDefaultsToTheKey(t *testing.T) {
 		"reset_for_retry":   func(a tasker.StepAction) string { return a.ResetBy },
 		"resolve_manually":  func(a tasker.StepAction) string { return a.ResolvedBy },
 		"complete_manually": func(a tasker.StepAction) string { return a.CompletedBy },
+		"approve":           func(a tasker.StepAction) string { return a.DecidedBy },
+		"reject":            func(a tasker.StepAction) string { return a.DecidedBy },
 	} {
 		a.do(t, "PATCH", step, `{"action_type":"`+act+`","reason":"x"}`, key)
 		if got := actor(last[tasker.StepAction](f)); got != "ann" {

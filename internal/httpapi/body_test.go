@@ -78,7 +78,7 @@ func TestRefusedBodies(t *testing.T) {
 		"Several": {batch, `{"tasks":[{"name":1},{"nome":1}],"item":1}`, "/tasks/0/name /tasks/1/nome /item",
 			"the body breaks 3 rules"},
 		"Enum": {step, `{"action_type":"explode","reason":"x"}`, "/action_type",
-			"must be one of reset_for_retry, resolve_manually, complete_manually"},
+			"must be one of reset_for_retry, resolve_manually, complete_manually, approve, reject"},
 		"EmptyText": {step, `{"action_type":"reset_for_retry","reason":""}`, "/reason", "at least 1 characters"},
 		"MissingInner": {step, `{"action_type":"complete_manually","reason":"x","completion_data":{}}`,
 			"/completion_data/result", "is required"},

@@ -55,7 +55,7 @@ func (s *server) routes() {
 	endpoint.Add(api, get("/v1/tasks/{uuid}/workflow_steps/{step_uuid}/logs", "list-step-logs",
 		"List the logs of the last attempts of a step", read, 0), s.listLogs)
 	endpoint.Add(api, patch("/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "act-on-step",
-		"Reset, resolve or complete a step", operating, conflicts|endpoint.Unmasked), s.actOnStep)
+		"Reset, resolve, complete, approve or reject a step", operating, conflicts|endpoint.Unmasked), s.actOnStep)
 
 	// Events. A stream is open for hours, so it is limited in number and not in time.
 	endpoint.AddStream[tasker.Event](api, get("/v1/events", "stream-events",

@@ -98,6 +98,8 @@ func actorOf(act *tasker.StepAction) *string {
 		return &act.ResolvedBy
 	case tasker.CompleteManually:
 		return &act.CompletedBy
+	case tasker.Approve, tasker.Reject:
+		return &act.DecidedBy
 	}
 	return nil
 }

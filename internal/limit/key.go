@@ -91,14 +91,34 @@ func (k Key) Of(context []byte) string {
 		if len(k.Paths) == 1 && k.Texts[0] == "" && k.Texts[1] == "" {
 			b.WriteString(strings.Join(path, ".") + "=")
 		}
-		b.WriteString(valueAt(document, path))
+		value, _ := valueAt(document, path)
+		b.WriteString(value)
 	}
 	b.WriteString(k.Texts[len(k.Texts)-1])
 	return bounded(b.String())
 }
 
-// valueAt returns the text of a value; None if there is none. An object or a list counts as its JSON.
-func valueAt(v any, path []string) string {
+// Text returns the key with the values of a context, whole. It fails where a value is missing.
+func (k Key) Text(context []byte) (string, error) {
+	var document any
+	d := json.NewDecoder(bytes.NewReader(context))
+	d.UseNumber()
+	if len(k.Paths) > 0 && d.Decode(&document) != nil {
+		document = nil
+	}
+	var b strings.Builder
+	for i, path := range k.Paths {
+		value, found := valueAt(document, path)
+		if !found {
+			return "", fmt.Errorf("the context has no value at %s", strings.Join(path, "."))
+		}
+		b.WriteString(k.Texts[i] + value)
+	}
+	return b.String() + k.Texts[len(k.Texts)-1], nil
+}
+
+// valueAt returns the text of a value; None, and false, if there is none. An object or a list counts as its JSON.
+func valueAt(v any, path []string) (text string, found bool) {
 	for _, name := range path {
 		switch in := v.(type) {
 		case map[string]any:
@@ -106,26 +126,26 @@ func valueAt(v any, path []string) string {
 		case []any:
 			i, err := strconv.Atoi(name)
 			if err != nil || i < 0 || i >= len(in) {
-				return None
+				return None, false
 			}
 			v = in[i]
 		default:
-			return None
+			return None, false
 		}
 	}
 	switch v := v.(type) {
 	case nil:
-		return None
+		return None, false
 	case string:
-		return v
+		return v, true
 	case json.Number:
-		return v.String()
+		return v.String(), true
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		return None
+		return None, false
 	}
-	return string(b)
+	return string(b), true
 }
 
 // bounded makes a key fit for storage and for terminals: no control characters, valid UTF-8, not too long.

@@ -209,6 +209,9 @@ func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, e
 	case task.StepPending:
 		why, next = x.pending(s)
 		return why, next, nil
+	case task.StepWaiting:
+		why, next = x.outside(s)
+		return why, next, nil
 	case task.StepEnqueued:
 		return x.enqueued(ctx, s)
 	case task.StepAssigned, task.StepInProgress:

@@ -160,6 +160,18 @@ b pending: It waits for a (assigned). | It becomes ready automatically when they
 			return id
 		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
 h in_progress: Worker w holds its lease until 2026-03-01 12:01:40Z; attempt 1 of 4 has been running since 2026-03-01 12:00:00Z. Reported progress: 40 %, page 4 of 10 | Heartbeats of the worker renew the lease. The attempt times out at 2026-03-01 12:05:00Z, in 4m50s.`},
+		"WaitingForATimeAndAnApproval": {func(t *testing.T, r *rig) uuid.UUID {
+			r.template(t, "name: waits\nversion: \"1\"\nsteps:\n  - {name: t, wait: {for: 2h}}\n"+
+				"  - {name: a, wait: {approval: \"Refund?\", timeout: 1h}}\n  - {name: b, wait: {approval: \"Sure?\"}}\n"+
+				"  - {name: c, wait: {approval: \"Tell?\", timeout: 1h, on_timeout: continue}}\n")
+			id := r.submit(t, tasker.TaskRequest{Name: "waits"})
+			r.wait(t, time.Minute)
+			return id
+		}, `steps_in_process: The task is in progress: 0 of 4 steps done, 4 queued or running.
+t waiting: It waits for a time, 2026-03-01 14:01:00Z, in 2h0m0s. | It completes automatically at that time; resolve it to continue now.
+a waiting: It has been waiting for an approval since 2026-03-01 12:01:00Z: "Refund?". | Approve or reject it: tasker task approve-step, or reject-step. Without an answer it fails at 2026-03-01 13:01:00Z, in 1h0m0s.
+b waiting: It has been waiting for an approval since 2026-03-01 12:01:00Z: "Sure?". | Approve or reject it: tasker task approve-step, or reject-step. It waits without end.
+c waiting: It has been waiting for an approval since 2026-03-01 12:01:00Z: "Tell?". | Approve or reject it: tasker task approve-step, or reject-step. Without an answer it continues at 2026-03-01 13:01:00Z, in 1h0m0s.`},
 		"WaitingForRetry": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
 			r.report(t, r.take(t, true), failed("connection refused\nat line 3", false))

@@ -202,7 +202,10 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 		TimeoutSeconds:       int(s.Timeout / time.Second), CreatedAt: v.task.CreatedAt.Time(), ReadyAt: s.ReadyAt.Ptr(),
 		LastAttemptedAt: s.StartedAt.Ptr(), Worker: worker, LeaseExpiresAt: s.LeaseUntil.Ptr(), StatusMessage: s.Note,
 		Results: s.Result, ETag: s.Seen().Version}
-	if s.Queue == task.Timers {
+	switch {
+	case s.State == task.StepWaiting:
+		out.Wait = waitOfStep(s, spec)
+	case s.Queue == task.Timers:
 		out.NextRetryAt = task.Instant(s.Key).Ptr()
 	}
 	if s.State.Satisfies() {
@@ -217,6 +220,18 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	v.failureOf(s, &out)
 	v.actOn(s, &out)
 	return out, nil
+}
+
+// waitOfStep says what a waiting step waits for; nil where its template says nothing.
+func waitOfStep(s *task.Step, spec task.StepSpec) *tasker.StepWait {
+	if spec.Wait == nil {
+		return nil
+	}
+	out := &tasker.StepWait{Kind: string(spec.Wait.Kind()), Approval: spec.Wait.Approval}
+	if s.Queue == task.Timers {
+		out.Until = task.Instant(s.Key).Ptr()
+	}
+	return out
 }
 
 // retryEligible reports whether a failed step may run again now: it is retryable, has attempts left, and its back-off
@@ -281,6 +296,8 @@ func toStepAct(act tasker.StepAction) (a engine.StepAct, field string, err error
 		a.Actor, field = act.ResetBy, "/reset_by"
 	case tasker.CompleteManually:
 		a.Actor, field = act.CompletedBy, "/completed_by"
+	case tasker.Approve, tasker.Reject:
+		a.Actor, field = act.DecidedBy, "/decided_by"
 	default:
 		a.Actor = act.ResolvedBy
 	}

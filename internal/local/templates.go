@@ -147,6 +147,15 @@ func fromLimitSpec(s *limit.Spec) *tasker.StepLimit {
 	}
 }
 
+// fromWait converts what a step waits for; nil for a step of workers.
+func fromWait(w *task.Wait) *tasker.TemplateWait {
+	if w == nil {
+		return nil
+	}
+	return &tasker.TemplateWait{ForMS: w.For.Milliseconds(), Until: w.Until, Approval: w.Approval,
+		TimeoutMS: w.Timeout.Milliseconds(), OnTimeout: string(w.OnTimeout), OnReject: string(w.OnReject)}
+}
+
 // fromSpec converts a step of a template, with the back-off that the configuration supplies
 // where the template has none.
 // MaxAttempts stays 0 where the priority of a task decides it.
@@ -158,7 +167,7 @@ func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 			Jitter: retry.Jitter},
 		TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
 		DispatchTTLMS: int(s.DispatchTTL / time.Millisecond), Concurrency: fromLimitSpec(s.Concurrency),
-		RateLimit: fromLimitSpec(s.RateLimit), When: s.When}
+		RateLimit: fromLimitSpec(s.RateLimit), When: s.When, Wait: fromWait(s.Wait)}
 	for _, c := range failure.Classes {
 		if n := s.Retry.Limits.Of(c); n != nil {
 			if out.Retry.Limits == nil {

@@ -7,11 +7,17 @@ type Kind string
 
 // The kinds of steps.
 const (
-	KindWork Kind = "" // a worker runs it
+	KindWork Kind = ""     // a worker runs it
+	KindWait Kind = "wait" // it waits for a time or an approval
 )
 
 // Kind returns the kind of the step.
-func (s StepSpec) Kind() Kind { return KindWork }
+func (s StepSpec) Kind() Kind {
+	if s.Wait != nil {
+		return KindWait
+	}
+	return KindWork
+}
 
 // Worked reports whether a worker runs the step.
 func (s StepSpec) Worked() bool { return s.Kind() == KindWork }

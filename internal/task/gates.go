@@ -9,6 +9,9 @@ func (t *Template) linkGates() {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		s.Gates = nil
+		if !s.Worked() { // no worker runs it: it has no place in a queue
+			continue
+		}
 		for _, of := range [...]struct{ own, common *limit.Spec }{
 			{s.Concurrency, t.Concurrency}, {s.RateLimit, t.RateLimit},
 		} {

@@ -62,7 +62,8 @@ type Lifecycle struct {
 type StepSpec struct {
 	Name           string
 	Description    string
-	Handler        string
+	Handler        string // "" for a step that no worker runs
+	Wait           *Wait  // what such a step waits for
 	Initialization []byte // JSON object, nil without one
 	Dependencies   []string
 	Retry          Retry

@@ -51,6 +51,7 @@ type step struct {
 	Concurrency    *limit.Spec     `json:"concurrency,omitempty"`
 	RateLimit      *limit.Spec     `json:"rate_limit,omitempty"`
 	When           string          `json:"when,omitempty"`
+	Wait           *task.Wait      `json:"wait,omitempty"`
 }
 
 // retry is task.Retry in JSON.
@@ -87,7 +88,7 @@ func bodyOf(t *task.Template) body {
 			Name: s.Name, Description: s.Description, Handler: s.Handler, Initialization: s.Initialization,
 			Dependencies: s.Dependencies, Retry: retry(s.Retry), Timeout: s.Timeout, Capabilities: s.Capabilities,
 			Priority: s.Priority, DispatchTTL: s.DispatchTTL, Concurrency: s.Concurrency, RateLimit: s.RateLimit,
-			When: s.When,
+			When: s.When, Wait: s.Wait,
 		})
 	}
 	return b

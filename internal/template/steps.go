@@ -54,7 +54,7 @@ type places struct {
 // It always adds one entry to priorities, also for a faulty step: the fingerprint relies on their order.
 func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 	at := places{name: item.At}
-	f, ok := r.open(item, "a step", "name", "description", "handler", "dependencies", "retry",
+	f, ok := r.open(item, "a step", "name", "description", "handler", "wait", "dependencies", "retry",
 		"timeout_seconds", "required_capabilities", "priority", "dispatch_ttl_ms", "concurrency", "rate_limit",
 		"when")
 	if !ok {
@@ -76,7 +76,11 @@ func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 		RateLimit:    r.rateLimit(f.get("rate_limit")),
 	}
 	s.When = r.expression(f, "when", &at)
-	s.Handler, s.Initialization = r.handler(f)
+	if f.get("wait") != nil {
+		s.Wait = r.wait(f)
+	} else {
+		s.Handler, s.Initialization = r.handler(f)
+	}
 	for _, v := range f.list("dependencies") {
 		if name := f.name("a dependency", v, MaxName); name != "" {
 			s.Dependencies = append(s.Dependencies, name)

@@ -99,6 +99,10 @@ func (p *pages) actOnStep(r *page.Request) (page.Done, error) {
 		act.ResetBy, act.DiscardCheckpoint = actor(r), r.Form("discard_checkpoint") != ""
 	case "resolve_manually":
 		act.ResolvedBy, say = actor(r), "counts as done; its result stays empty"
+	case tasker.Approve:
+		act.DecidedBy, say = actor(r), "is approved"
+	case tasker.Reject:
+		act.DecidedBy, say = actor(r), "is rejected"
 	case "complete_manually":
 		text := strings.TrimSpace(r.FormRaw("result"))
 		if !json.Valid([]byte(text)) {

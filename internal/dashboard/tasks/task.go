@@ -45,6 +45,7 @@ type stepRow struct {
 	Why tasker.StepExplanation
 	// May reports whether the state allows the acts on a step.
 	MayReset, MayResolve, MayComplete bool
+	MayDecide                         bool // it waits for an approval
 	// After is the number of steps that run only after this one, where an act is offered.
 	After int
 	// Unlisted: the table leaves it out.
@@ -121,6 +122,9 @@ func (t *taskPage) rows(steps []tasker.Step, history *tasker.TaskHistory, all bo
 			failed = append(failed, s.Name)
 		case tasker.StepWaitingForRetry:
 			row.MayReset, row.MayResolve, row.MayComplete = true, true, true
+		case tasker.StepWaiting:
+			row.MayDecide = s.Wait != nil && s.Wait.Approval != ""
+			row.MayResolve, row.MayComplete = true, true
 		case tasker.StepPending, tasker.StepEnqueued:
 			row.MayResolve, row.MayComplete = true, true
 		}

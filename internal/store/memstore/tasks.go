@@ -28,7 +28,7 @@ func (t *tx) InsertTasks(ctx context.Context, tasks []*task.Task, steps []*task.
 			return task.Errorf(task.Internal, "insert step %s: it exists", row.ID)
 		case t.s.tasks[row.TaskID] == nil:
 			return task.Errorf(task.Internal, "insert step %s: its task %s does not exist", row.ID, row.TaskID)
-		case t.s.routes[row.RouteID] == nil:
+		case row.RouteID != 0 && t.s.routes[row.RouteID] == nil: // 0: no worker runs it
 			return task.Errorf(task.Internal, "insert step %s: its route %d does not exist", row.ID, row.RouteID)
 		}
 		t.setStep(row.ID, cloneStep(row))

@@ -1,0 +1,30 @@
+package local
+
+import (
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// outside explains a step that waits for something that no worker does.
+func (x *explainer) outside(s *task.Step) (why, next string) {
+	wait := x.spec(s).Wait
+	end, timed := task.Instant(s.Key), s.Queue == task.Timers
+	switch {
+	case wait == nil:
+		return fmt.Sprintf("It has been waiting since %s for something that no worker does.", clock(s.ReadyAt)),
+			"It continues automatically."
+	case wait.Kind() == task.WaitTime:
+		return fmt.Sprintf("It waits for a time, %s, in %s.", clock(end), x.until(end)),
+			"It completes automatically at that time; resolve it to continue now."
+	}
+	why = fmt.Sprintf("It has been waiting for an approval since %s: %q.", clock(s.ReadyAt), wait.Approval)
+	next = "Approve or reject it: tasker task approve-step, or reject-step."
+	switch {
+	case !timed:
+		return why, next + " It waits without end."
+	case wait.OnTimeout == task.EndContinues:
+		return why, next + fmt.Sprintf(" Without an answer it continues at %s, in %s.", clock(end), x.until(end))
+	}
+	return why, next + fmt.Sprintf(" Without an answer it fails at %s, in %s.", clock(end), x.until(end))
+}
