@@ -61,7 +61,7 @@ func TestRegisterWorker(t *testing.T) {
 	}
 	want := tasker.RegisteredWorker{WorkerID: got.WorkerID, PollIntervalMS: 5000, PollIntervalSeconds: 5,
 		HeartbeatIntervalMS: 10_000, LeaseSeconds: 20,
-		StartTimeoutSeconds: 5, MaxLongPollSeconds: 3, MaxResultPayloadBytes: 99}
+		StartTimeoutSeconds: 5, MaxLongPollSeconds: 3, MaxResultPayloadBytes: 99, MaxLogBytes: 64 << 10}
 	if *got != want {
 		t.Errorf("registered as %+v, want %+v", *got, want)
 	}
