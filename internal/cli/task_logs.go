@@ -81,5 +81,8 @@ func (s *session) printLog(step string, l *tasker.AttemptLog) error {
 	if left := l.Bytes - int64(len(l.Text)); left > 0 {
 		head += fmt.Sprintf(", without the first %d bytes", left)
 	}
-	return s.printf("%s ==\n%s\n", head, strings.TrimRight(cleanLines(l.Text), "\n"))
+	if err := s.printf("%s ==\n", head); err != nil {
+		return err
+	}
+	return s.write([]byte(strings.TrimRight(cleanLines(l.Text), "\n") + "\n"))
 }
