@@ -43,15 +43,7 @@ func testCheckpoints(t *testing.T, s *server) {
 		large <- job.Checkpoint(strings.Repeat("x", 70_000))
 		return nil, errors.New("not yet")
 	})
-	ctx, cancel := context.WithCancel(s.ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx) }()
-	defer func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the worker ended with %v", err)
-		}
-	}()
+	defer s.runWorker(t, w)()
 
 	reader := s.keyed(t, []string{"read"})
 	task := s.submit(t, tasker.NewTask("pay", 1, tasker.WithNamespace("shop"))).TaskUUID

@@ -30,15 +30,7 @@ func testHandlerSlots(t *testing.T, s *server) {
 		return nil, nil
 	}, tasker.WithConcurrency(2))
 	w.Handle("fast", func(context.Context, *tasker.Job) (any, error) { return nil, nil })
-	ctx, cancel := context.WithCancel(s.ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx) }()
-	defer func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the worker ended with %v", err)
-		}
-	}()
+	defer s.runWorker(t, w)()
 
 	tasks := make([]tasker.TaskRequest, 20)
 	for i := range tasks {

@@ -29,15 +29,7 @@ func testLogs(t *testing.T, s *server) {
 		}
 		return nil, nil
 	})
-	ctx, cancel := context.WithCancel(s.ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx) }()
-	defer func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the worker ended with %v", err)
-		}
-	}()
+	defer s.runWorker(t, w)()
 
 	task := s.submit(t, tasker.NewHandlerTask("load", 1)).TaskUUID
 	if done, err := s.Wait(s.ctx, task); err != nil || done.State != tasker.TaskComplete {

@@ -107,15 +107,21 @@ func (s *server) work(t *testing.T, handlers map[string]tasker.Handler) {
 	for name, h := range handlers {
 		w.Handle(name, h)
 	}
+	t.Cleanup(s.runWorker(t, w))
+}
+
+// runWorker runs a worker until the returned function is called.
+func (s *server) runWorker(t *testing.T, w *tasker.Worker) (end func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(s.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
-	t.Cleanup(func() {
+	return func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("the worker ended with %v", err)
 		}
-	})
+	}
 }
 
 func (s *server) register(t *testing.T, yaml string) {

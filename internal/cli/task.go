@@ -41,17 +41,26 @@ func stepArgs(ctx context.Context, c *tasker.Client, args []string) (task, step 
 	if err != nil {
 		return task, step, err
 	}
-	names := make([]string, len(steps))
-	for i, st := range steps {
-		if st.Name == args[1] {
-			return task, st.StepUUID, nil
-		}
-		names[i] = st.Name
+	st, err := stepOf(task, steps, args[1])
+	if err != nil {
+		return task, step, err
 	}
-	e := tasker.Errorf(tasker.CodeNotFound, "task %s has no step %q", task, args[1])
+	return task, st.StepUUID, nil
+}
+
+// stepOf finds a step of a task by its name or UUID.
+func stepOf(task uuid.UUID, steps []tasker.Step, step string) (*tasker.Step, error) {
+	names := make([]string, len(steps))
+	for i := range steps {
+		if steps[i].Name == step || steps[i].StepUUID.String() == step {
+			return &steps[i], nil
+		}
+		names[i] = steps[i].Name
+	}
+	e := tasker.Errorf(tasker.CodeNotFound, "task %s has no step %q", task, step)
 	// A misspelt name is the usual cause.
 	e.Hint = "its steps: " + strings.Join(names, ", ")
-	return task, step, e
+	return nil, e
 }
 
 // describeFailure formats a failed attempt in one line, without its stack and details. It

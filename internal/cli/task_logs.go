@@ -32,16 +32,11 @@ fields are not masked in them.`,
 				return err
 			}
 			if step != "" {
-				_, want, err := stepArgs(ctx, c, []string{args[0], step})
+				one, err := stepOf(id, steps, step)
 				if err != nil {
 					return err
 				}
-				for _, st := range steps {
-					if st.StepUUID == want {
-						steps = []tasker.Step{st}
-						break
-					}
-				}
+				steps = []tasker.Step{*one}
 			}
 			all := []tasker.AttemptLog{}
 			for _, st := range steps {
