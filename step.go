@@ -77,6 +77,9 @@ type Step struct {
 	// Wait is what the step waits for, in state waiting.
 	Wait *StepWait `json:"wait,omitempty" doc:"What the step waits for, in state waiting."`
 
+	// OnFailure reports that the step runs only after its task has failed.
+	OnFailure bool `json:"on_failure,omitempty" doc:"It runs only after the task has failed."`
+
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and each lease of the step. An act with If-Match is refused if it has changed."`
 }
 

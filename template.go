@@ -52,6 +52,7 @@ type TemplateStep struct {
 	Description          string         `json:"description,omitempty"`
 	Handler              string         `json:"handler" doc:"Empty for a step that no worker runs."`
 	Wait                 *TemplateWait  `json:"wait,omitempty" doc:"What a step without a handler waits for."`
+	OnFailure            bool           `json:"on_failure,omitempty" doc:"It runs only after the task has failed."`
 	Initialization       map[string]any `json:"initialization,omitempty" doc:"Fixed configuration for the handler."`
 	Dependencies         []string       `json:"dependencies,omitempty"`
 	Retry                RetryPolicy    `json:"retry"`

@@ -11,9 +11,10 @@ import (
 // newTemplate groups the commands about templates. `template validate` is one of them although it uses no server, and
 // ignores the flags of the connection. Registering needs the permission operate, the others read.
 func newTemplate(s *session) *cobra.Command {
-	cmd := &cobra.Command{Use: "template", Short: "Validate, register and show workflow templates"}
+	cmd := &cobra.Command{Use: "template", Short: "Validate, simulate, register and show workflow templates"}
 	s.connectFlags(cmd)
-	cmd.AddCommand(newTemplateValidate(s), newTemplateRegister(s), newTemplateList(s), newTemplateShow(s),
+	cmd.AddCommand(newTemplateValidate(s), newTemplateSimulate(s), newTemplateRegister(s), newTemplateList(s),
+		newTemplateShow(s),
 		newTemplateStats(s))
 	return cmd
 }

@@ -60,7 +60,7 @@ func (s *session) printTemplate(t *tasker.Template) error {
 		return err
 	}
 	columns := []string{"STEP", "HANDLER", "DEPENDS ON", "ATTEMPTS", "BACKOFF", "TIMEOUT", "CAPABILITIES", "LIMITS"}
-	conditions := slices.ContainsFunc(t.Steps, func(st tasker.TemplateStep) bool { return st.When != "" })
+	conditions := slices.ContainsFunc(t.Steps, func(st tasker.TemplateStep) bool { return runsIf(&st) != "" })
 	if conditions {
 		columns = append(columns, "WHEN")
 	}
@@ -71,11 +71,23 @@ func (s *session) printTemplate(t *tasker.Template) error {
 			fmt.Sprintf("%ds", st.TimeoutSeconds), strings.Join(st.RequiredCapabilities, ", "),
 			limitsOf(st.Concurrency, st.RateLimit)}
 		if conditions {
-			row = append(row, strings.Join(strings.Fields(st.When), " "))
+			row = append(row, runsIf(st))
 		}
 		tbl.row(row...)
 	}
 	return tbl.flush()
+}
+
+// runsIf says under which condition a step runs, "" for one that always runs.
+func runsIf(st *tasker.TemplateStep) string {
+	when := strings.Join(strings.Fields(st.When), " ")
+	switch {
+	case !st.OnFailure:
+		return when
+	case when == "":
+		return "the task fails"
+	}
+	return "the task fails and " + when
 }
 
 // limitsOf says what limits allow, such as "1 at once for each {{customer}}, 10 per 1s"; "" without any.

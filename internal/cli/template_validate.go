@@ -58,15 +58,7 @@ type validated struct {
 // validate parses all files and reports all their problems at once, instead of stopping at the
 // first invalid file.
 func (s *session) validate(files []string, priorities []settings.PriorityLevel) error {
-	// The parser asks for the level of each priority that a template names; an unknown name is a problem of the
-	// template.
-	level := func(name string) (int, bool) {
-		i := slices.IndexFunc(priorities, func(p settings.PriorityLevel) bool { return p.Name == name })
-		if i < 0 {
-			return 0, false
-		}
-		return priorities[i].Level, true
-	}
+	level := levelsOf(priorities)
 	good := []validated{}
 	var bad []*tasker.Error
 	for _, file := range files {
@@ -90,6 +82,17 @@ func (s *session) validate(files []string, priorities []settings.PriorityLevel) 
 	}
 	// The valid templates are printed first: one invalid file does not hide the result of the others.
 	return merge(bad)
+}
+
+// levelsOf returns the levels that templates may name. An unknown name is a problem of the template.
+func levelsOf(priorities []settings.PriorityLevel) template.Levels {
+	return func(name string) (int, bool) {
+		i := slices.IndexFunc(priorities, func(p settings.PriorityLevel) bool { return p.Name == name })
+		if i < 0 {
+			return 0, false
+		}
+		return priorities[i].Level, true
+	}
 }
 
 // printValidated prints the valid templates.

@@ -31,6 +31,9 @@ func (e *Engine) in(tx Tx) transaction {
 		if err := fn(u); err != nil {
 			return err
 		}
+		if err := u.ready.compensation.look(); err != nil {
+			return err
+		}
 		if err := u.ready.leaveQueued(); err != nil {
 			return err
 		}

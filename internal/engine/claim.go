@@ -468,10 +468,11 @@ func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 		return Lease{}, false, err
 	}
 	spec := t.Spec(w.Step)
-	if len(spec.Parents) == 0 {
+	reads := spec.Reads()
+	if len(reads) == 0 {
 		return l, true, nil
 	}
-	parents, err := u.rows.siblings(family(w.Step, spec.Parents))
+	parents, err := u.rows.siblings(family(w.Step, reads))
 	if err != nil {
 		return Lease{}, false, err
 	}

@@ -76,9 +76,19 @@ func (c *control) due(w Work) error {
 	return c.begin(w, t)
 }
 
-// begin evaluates the condition of a pending step and lets it begin or skips it.
+// begin evaluates the condition of a pending step and lets it begin or skips it. A compensation step without anything
+// to undo is skipped too.
 func (c *control) begin(w Work, t *task.Template) error {
 	spec := t.Spec(w.Step)
+	if len(spec.Undoes) > 0 {
+		steps, err := c.u.rows.siblings(Family{Task: w.Task.ID})
+		if err != nil {
+			return err
+		}
+		if !task.Undoable(spec, steps) {
+			return c.skip(w)
+		}
+	}
 	if spec.When != "" {
 		holds, err := c.holds(w, t, spec.When)
 		if err != nil {

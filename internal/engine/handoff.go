@@ -13,10 +13,12 @@ type readySteps struct {
 	u *unit
 
 	steps   []Work
-	control control        // control.go: steps that the engine looks at before they are ready
-	gates   gates          // steps that limits may hold back
-	pollers []*poller      // waiting polls that the unit serves
-	vacant  map[int64]bool // routes already checked: no step was ready there before
+	control control // control.go: steps that the engine looks at before they are ready
+	// compensation.go: steps that are ready only after their task has failed
+	compensation compensation
+	gates        gates          // steps that limits may hold back
+	pollers      []*poller      // waiting polls that the unit serves
+	vacant       map[int64]bool // routes already checked: no step was ready there before
 
 	// permit allows the unit to hand out steps of the store, if permitted; asked is set once it was requested.
 	permit    permit

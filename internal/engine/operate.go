@@ -136,6 +136,9 @@ func (u *unit) operateOpen(w Work, a StepAct) error {
 		return task.Errorf(task.WrongState, "the task %s is %s; its steps cannot be changed any more", w.Task.ID,
 			w.Task.State)
 	}
+	if err := u.ready.compensation.allows(w); err != nil {
+		return err
+	}
 	return u.operate(w, a)
 }
 
@@ -194,7 +197,7 @@ func (u *unit) change(w Work, a StepAct) error {
 }
 
 // renewDeadline gives a task that leaves error its full duration again, whether or not the former deadline has passed:
-// the remaining time ran while the task could not.
+// the remaining time ran while the task could not. Compensation has no limit.
 func (u *unit) renewDeadline(w Work, was task.State) error {
 	if was != task.Errored {
 		return nil
@@ -203,7 +206,7 @@ func (u *unit) renewDeadline(w Work, was task.State) error {
 	if err != nil {
 		return err
 	}
-	if limit := t.Lifecycle.MaxDuration; limit > 0 {
+	if limit := t.Lifecycle.MaxDuration; limit > 0 && !t.Spec(w.Step).OnFailure {
 		w.Task.DeadlineAt = u.now.Add(limit)
 		u.rows.changedTask(w.Task)
 	}

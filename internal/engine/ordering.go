@@ -138,7 +138,7 @@ func (ts *turns) release(t *task.Task) error {
 		return err
 	}
 	for _, s := range steps {
-		if s.State != task.StepPending || s.OpenParents > 0 || s.Scheduled() {
+		if s.State != task.StepPending || s.OpenParents > 0 || s.Scheduled() || def.Spec(s).OnFailure {
 			continue
 		}
 		if err := u.start(Work{s, t}); err != nil {

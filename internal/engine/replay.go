@@ -114,6 +114,10 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 		return nil, err
 	}
 	before, moves := *t, r.Priority != ""
+	compensated, err := u.ready.compensation.templateOf(t)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range steps {
 		if moves && s.Priority != level && !s.State.Terminal() {
 			s.Priority = level
@@ -122,18 +126,27 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 		if s.State != task.StepErrored {
 			continue
 		}
+		if compensated != nil && !compensated.Spec(s).OnFailure {
+			continue
+		}
 		out.Steps++
 		out.Attempts += s.Attempts
 		if err := u.repeat(Work{s, t}, r); err != nil {
 			return nil, err
 		}
 	}
+	if out.Steps == 0 && compensated != nil {
+		return nil, errCompensated(t)
+	}
 	if out.Steps == 0 {
 		return nil, &task.Error{Code: task.WrongState,
 			Message: fmt.Sprintf("no step of the task %s has failed; there is nothing to replay", t.ID),
 			Hint:    "tasker task explain says what it waits for"}
 	}
-	if err := u.renewDeadline(Work{steps[0], t}, before.State); err != nil {
+	if compensated == nil {
+		err = u.renewDeadline(Work{steps[0], t}, before.State)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if moves {

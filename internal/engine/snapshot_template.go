@@ -39,6 +39,7 @@ type shownSpec struct {
 	RequiredCapabilities []string        `json:"required_capabilities,omitempty"`
 	DispatchTTL          int64           `json:"dispatch_ttl_ms,omitempty"`
 	When                 string          `json:"when,omitempty"`
+	OnFailure            bool            `json:"on_failure,omitempty"`
 }
 
 // shownRetry is the retry policy of a step, with the names and units of a template document.
@@ -74,7 +75,7 @@ func (c *snapshotter) template(t *task.Template) (json.RawMessage, error) {
 		out.Steps = append(out.Steps, shownSpec{Name: s.Name, Handler: s.Handler,
 			Initialization: cutJSON(s.Initialization, snapshotText),
 			Dependencies:   s.Dependencies, TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
-			DispatchTTL: s.DispatchTTL.Milliseconds(), When: s.When,
+			DispatchTTL: s.DispatchTTL.Milliseconds(), When: s.When, OnFailure: s.OnFailure,
 			Retry: shownRetry{r.Retryable, r.MaxAttempts, string(r.Backoff), int(r.Base / time.Millisecond),
 				int(r.Max / time.Millisecond), r.Jitter, r.Limits}})
 	}

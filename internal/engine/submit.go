@@ -296,7 +296,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 		s := &task.Step{ID: ids.Step(id, i+1), TaskID: id, Ordinal: i + 1, DefID: t.DefID, RouteID: ds.routeID(),
 			Priority: ds.priority,
 			State:    task.StepPending, OpenParents: ds.parents, MaxAttempts: ds.maxAttempts, Timeout: ds.timeout}
-		if ds.parents == 0 && !t.Meta.Held {
+		if ds.parents == 0 && !t.Meta.Held && !d.template.Steps[i].OnFailure {
 			if err := b.begin(t, s, d.template); err != nil {
 				return Receipt{}, err
 			}

@@ -25,6 +25,9 @@ func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
 			return err
 		}
 	}
+	if begun, err := u.ready.compensation.decide(t); begun || err != nil {
+		return err
+	}
 	was := t.TimeOut(u.now)
 	u.cases.forcedErrors[t] = struct{}{}
 	u.rows.changedTask(t)

@@ -45,7 +45,7 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	u.records.u, u.breakers.u, u.breakers.outages.u = u, u, u
 	u.cases = caseChanges{u: u, forcedErrors: map[*task.Task]struct{}{}, groups: groupChanges{u: u}}
 	u.ready = readySteps{u: u, vacant: map[int64]bool{}}
-	u.leases.u, u.turns.u, u.ready.gates.u, u.ready.control.u = u, u, u, u
+	u.leases.u, u.turns.u, u.ready.gates.u, u.ready.control.u, u.ready.compensation.u = u, u, u, u, u
 	u.wake.queued, u.wake.count = map[int64]int{}, e.occupancy.counts.Load()
 	u.observed = observed{u: u, commit: e.newCommit()}
 	e.queue.attach(u)
@@ -134,6 +134,9 @@ func (u *unit) start(w Work) error {
 // flush brings the states of tasks in line with their steps and saves everything in one fixed order, so that two
 // transactions never lock the same rows crosswise.
 func (u *unit) flush() error {
+	if err := u.ready.compensation.look(); err != nil {
+		return err
+	}
 	if err := u.ready.handOff(); err != nil {
 		return err
 	}

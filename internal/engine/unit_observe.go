@@ -65,7 +65,7 @@ func (e *Engine) observeCommit(verb string, began time.Time, u *unit) {
 	}
 	c.Verb, c.At, c.Took, c.Names = verb, u.now, e.now().Sub(began), e.catalog
 	for _, a := range u.records.acts {
-		if a.Kind != task.ActGiveUp { // not an operator's
+		if a.Kind != task.ActGiveUp && a.Kind != task.ActCompensate { // not an operator's
 			c.Acts = append(c.Acts, a.Kind)
 		}
 	}

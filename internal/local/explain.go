@@ -126,7 +126,7 @@ func (x *explainer) summary() string {
 	case task.WaitingForRetry:
 		return "The task is waiting: every step that could run is waiting for a retry or is snoozed."
 	case task.Errored:
-		return x.erroredSummary()
+		return x.compensatedSummary(x.erroredSummary())
 	case task.WaitingForDependencies:
 		if x.turn != "" {
 			return "No step of the task can run now: " + x.turn + "."
@@ -148,6 +148,9 @@ func (x *explainer) summary() string {
 	}
 	if c.Failed > 0 {
 		s += fmt.Sprintf(", %d failed permanently", c.Failed)
+	}
+	if began := x.compensatedAt(); began != 0 {
+		s += ". Its compensation began at " + clock(began)
 	}
 	return s + "."
 }
@@ -244,6 +247,9 @@ func (x *explainer) pending(s *task.Step) (why, next string) {
 	if x.turn != "" && s.OpenParents == 0 {
 		return "It waits for the turn of its task.", "It becomes ready automatically when that comes."
 	}
+	if spec := x.spec(s); x.tpl.Compensated && s.OpenParents == 0 && spec.OnFailure {
+		return x.compensates(spec)
+	}
 	var waits []string
 	next = "It becomes ready automatically when they are complete."
 	for _, p := range x.spec(s).Parents {
@@ -263,7 +269,9 @@ func (x *explainer) pending(s *task.Step) (why, next string) {
 				breakLoop,
 			)
 	}
-	if broken := x.broken(s, map[int]bool{}); len(broken) > 0 {
+	if broken := x.broken(s, map[int]bool{}); !x.spec(s).OnFailure && x.compensatedAt() != 0 {
+		next = noRepair
+	} else if len(broken) > 0 {
 		next = fmt.Sprintf("Repair %s; then it continues automatically.", strings.Join(broken, ", "))
 	}
 	return "It waits for " + strings.Join(waits, ", ") + ".", next
@@ -450,6 +458,9 @@ func (x *explainer) waiting(s *task.Step) (why, next string) {
 // attempt, although some are left.
 func (x *explainer) failed(s *task.Step) (why, next string) {
 	next = "Fix the cause and reset the step; or resolve it, or complete it with a result."
+	if !x.spec(s).OnFailure && x.compensatedAt() != 0 {
+		next = noRepair
+	}
 	if act, waited := x.givenUp(s); act != nil {
 		why = fmt.Sprintf("It was given up with its task at %s, after attempt %d of %d: %s.",
 			clock(act.At), s.Attempts, s.MaxAttempts, act.Reason)

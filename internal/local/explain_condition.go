@@ -12,6 +12,9 @@ import (
 // The values that it compared are not shown: parts of them may be sensitive.
 func (x *explainer) skipped(s *task.Step) (why, next string) {
 	when := x.spec(s).When
+	if x.spec(s).OnFailure && when == "" {
+		return x.nothingToUndo(s), "Nothing."
+	}
 	why = fmt.Sprintf("Step %s was skipped at %s: its condition did not hold: %s", x.spec(s).Name, clock(s.FinishedAt),
 		strings.Join(strings.Fields(when), " "))
 	if p, err := expr.Compile(when); err == nil {

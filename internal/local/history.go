@@ -71,7 +71,7 @@ func (v *view) parentsFirst() []*task.Step {
 			return
 		}
 		seen[i] = true
-		for _, p := range v.spec(v.steps[i]).Parents {
+		for _, p := range v.spec(v.steps[i]).Reads() {
 			if p < len(v.steps) { // a row may be missing
 				visit(p)
 			}

@@ -201,7 +201,7 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 		RequiredCapabilities: route.Capabilities,
 		TimeoutSeconds:       int(s.Timeout / time.Second), CreatedAt: v.task.CreatedAt.Time(), ReadyAt: s.ReadyAt.Ptr(),
 		LastAttemptedAt: s.StartedAt.Ptr(), Worker: worker, LeaseExpiresAt: s.LeaseUntil.Ptr(), StatusMessage: s.Note,
-		Results: s.Result, ETag: s.Seen().Version}
+		Results: s.Result, OnFailure: spec.OnFailure, ETag: s.Seen().Version}
 	switch {
 	case s.State == task.StepWaiting:
 		out.Wait = waitOfStep(s, spec)

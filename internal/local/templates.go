@@ -167,7 +167,8 @@ func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 			Jitter: retry.Jitter},
 		TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
 		DispatchTTLMS: int(s.DispatchTTL / time.Millisecond), Concurrency: fromLimitSpec(s.Concurrency),
-		RateLimit: fromLimitSpec(s.RateLimit), When: s.When, Wait: fromWait(s.Wait)}
+		RateLimit: fromLimitSpec(s.RateLimit), When: s.When, Wait: fromWait(s.Wait),
+		OnFailure: s.OnFailure}
 	for _, c := range failure.Classes {
 		if n := s.Retry.Limits.Of(c); n != nil {
 			if out.Retry.Limits == nil {

@@ -115,6 +115,9 @@ const ActEditContext = "edit_context"
 // ActGiveUp is the system's act on each open step of a task past its maximum duration: the step is in error.
 const ActGiveUp = "give_up_step"
 
+// ActCompensate is the system's act on a task that has failed: its compensation steps begin.
+const ActCompensate = "compensate"
+
 // The kinds of acts on a case.
 const (
 	ActOpenCase   = "open_case"

@@ -22,8 +22,9 @@ func (s StepSpec) Kind() Kind {
 // Worked reports whether a worker runs the step.
 func (s StepSpec) Worked() bool { return s.Kind() == KindWork }
 
-// Special reports whether the engine looks at the step before it is ready: it has a condition, or no worker runs it.
-func (s StepSpec) Special() bool { return s.When != "" || s.Kind() != KindWork }
+// Special reports whether the engine looks at the step before it is ready: it has a condition, no worker runs it, or it
+// runs only after a failure.
+func (s StepSpec) Special() bool { return s.When != "" || s.Kind() != KindWork || s.OnFailure }
 
 // Named returns the indices of steps by their names. An unknown name is left out.
 func (t *Template) Named(names []string) []int {
@@ -56,11 +57,12 @@ func (t *Template) Above(step, other int) bool {
 	return false
 }
 
-// linkControl notes whether a step is special.
+// linkControl notes whether a step is special, and whether one runs only after a failure.
 func (t *Template) linkControl() {
-	t.Controlled = false
+	t.Controlled, t.Compensated = false, false
 	for i := range t.Steps {
 		t.Controlled = t.Controlled || t.Steps[i].Special()
+		t.Compensated = t.Compensated || t.Steps[i].OnFailure
 	}
 }
 

@@ -46,6 +46,8 @@ type Template struct {
 	Limited bool
 	// Controlled: the engine looks at a step before it is ready; see StepSpec.Special. Link sets it.
 	Controlled bool
+	// Compensated: some steps run only after a failure; see StepSpec.OnFailure. Link sets it.
+	Compensated bool
 	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }
@@ -77,12 +79,17 @@ type StepSpec struct {
 	RateLimit   *limit.Spec
 	// When is the condition of the step, an expression; "" without one. If it does not hold, the step is skipped.
 	When string
+	// OnFailure makes it a compensation step: it runs only after the task has failed; see compensation.go.
+	OnFailure bool
 
 	// Gates are those of the limits that apply to the step, in the order in which it passes them; Link sets them.
 	Gates []limit.Gate
-	// Parents and Children are the dependencies as indexes into Steps, in both directions; Link sets them.
+	// Parents and Children are the dependencies as indexes into Steps, in both directions; Link sets them. They do not
+	// lead from steps to compensation steps: those are in Undoes.
 	Parents  []int
 	Children []int
+	// Undoes are the dependencies of a compensation step that are none themselves, as indexes into Steps.
+	Undoes []int
 }
 
 // Sink reports whether no step depends on the step.
@@ -113,7 +120,7 @@ func (t *Template) Link() []GraphError {
 		index[s.Name] = i
 	}
 	for i := range t.Steps {
-		t.Steps[i].Parents, t.Steps[i].Children = nil, nil
+		t.Steps[i].Parents, t.Steps[i].Children, t.Steps[i].Undoes = nil, nil, nil
 	}
 	for i := range t.Steps {
 		seen := map[string]bool{}
@@ -131,8 +138,9 @@ func (t *Template) Link() []GraphError {
 				continue
 			}
 			seen[name] = true
-			t.Steps[i].Parents = append(t.Steps[i].Parents, p)
-			t.Steps[p].Children = append(t.Steps[p].Children, i)
+			if message := t.connect(i, p); message != "" {
+				faults = append(faults, GraphError{i, d, message})
+			}
 		}
 	}
 	t.linkGates()
@@ -143,6 +151,20 @@ func (t *Template) Link() []GraphError {
 		t.Cycle = circles[0].Message
 	}
 	return append(faults, circles...)
+}
+
+// connect makes step i depend on step p. It returns why it cannot, or "".
+func (t *Template) connect(i, p int) string {
+	from, to := &t.Steps[i], &t.Steps[p]
+	switch {
+	case to.OnFailure && !from.OnFailure:
+		return fmt.Sprintf("step %q cannot depend on %q, which runs only after a failure", from.Name, to.Name)
+	case from.OnFailure && !to.OnFailure:
+		from.Undoes = append(from.Undoes, p)
+	default:
+		from.Parents, to.Children = append(from.Parents, p), append(to.Children, i)
+	}
+	return ""
 }
 
 // cycles reports every cycle once, with its path. It walks the dependencies depth first.

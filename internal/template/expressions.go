@@ -65,6 +65,7 @@ func (r *reader) checkExpressions(t *task.Template, step int, p places) {
 			switch {
 			case len(others) == 0:
 				r.report(e.at, "%s mentions %s, which is not a step of this template", e.field, wording.Quoted(name))
+			case t.Steps[step].OnFailure && !t.Steps[others[0]].OnFailure: // all of these have ended
 			case !t.Above(step, others[0]):
 				r.report(e.at, "%s mentions %s, which step %s does not depend on", e.field, wording.Quoted(name),
 					wording.Quoted(t.Steps[step].Name))

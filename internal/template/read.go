@@ -78,7 +78,7 @@ func (r *reader) template(root *document.Node) *task.Template {
 	// The order of the getters is that of the problems with equal places only: err sorts them.
 	f, ok := r.open(root, "a template", "name", "namespace_name", "version", "description", "priority",
 		"input_schema", "metadata", "lifecycle", "dispatch_ttl_ms", "sensitive",
-		"concurrency", "rate_limit", "unique", "steps")
+		"concurrency", "rate_limit", "unique", "steps", "on_failure")
 	if !ok {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (r *reader) template(root *document.Node) *task.Template {
 		r.metadata = canonical(v)
 	}
 	if v := f.need("steps"); v != nil {
-		r.steps(t, v, f.list("steps"))
+		r.steps(t, v, f.list("steps"), f.list("on_failure"))
 	}
 	return t
 }

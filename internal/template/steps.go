@@ -12,20 +12,22 @@ import (
 // steps reads the steps into t and links them. Faults of the graph are reported at the step's name or at the faulty
 // dependency.
 // Linking runs even after faults in single steps, so that an author sees faults of both kinds at once.
-func (r *reader) steps(t *task.Template, at *document.Node, items []*document.Node) {
+// Those of on_failure come after the others.
+func (r *reader) steps(t *task.Template, at *document.Node, items, onFailure []*document.Node) {
 	switch {
 	case at.Kind != document.List: // reported
 		return
 	case len(items) == 0:
 		r.report(at.At, "a template needs at least one step")
-	case len(items) > task.MaxSteps:
-		r.report(at.At, "a template has at most %d steps, not %d", task.MaxSteps, len(items))
+	case len(items)+len(onFailure) > task.MaxSteps:
+		r.report(at.At, "a template has at most %d steps, not %d", task.MaxSteps, len(items)+len(onFailure))
 		return
 	}
-	places := make([]places, 0, len(items))
+	places := make([]places, 0, len(items)+len(onFailure))
 	named := true
-	for _, item := range items {
+	for i, item := range slices.Concat(items, onFailure) {
 		s, at := r.step(item)
+		s.OnFailure = i >= len(items)
 		t.Steps, places = append(t.Steps, s), append(places, at)
 		named = named && s.Name != ""
 	}

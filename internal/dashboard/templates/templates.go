@@ -124,6 +124,10 @@ func graph(steps []tasker.TemplateStep, stats []operate.StepStats) template.HTML
 		if i < len(stats) {
 			nodes[i].Sub, nodes[i].Mark = told(&stats[i])
 		}
+		if steps[i].OnFailure {
+			nodes[i].State += ", after a failure"
+			nodes[i].Sub = cmp.Or(nodes[i].Sub, "after a failure")
+		}
 		if when := steps[i].When; when != "" {
 			nodes[i].State += ", if " + when
 			nodes[i].Sub = cmp.Or(nodes[i].Sub, "if "+when)

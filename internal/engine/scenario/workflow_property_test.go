@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,10 +51,27 @@ func workflow(t *rapid.T) drawn {
 		d.fails[i] = rapid.IntRange(0, 60).Draw(t, "fails") == 0
 		d.template.Steps = append(d.template.Steps, s)
 	}
+	d.compensation(t)
 	if faults := d.template.Link(); len(faults) > 0 {
 		t.Fatalf("the template has faults: %v", faults)
 	}
 	return d
+}
+
+// compensation draws up to ten compensation steps, which undo drawn steps, one after the other or side by side.
+func (d *drawn) compensation(t *rapid.T) {
+	n := len(d.fails)
+	for i := range rapid.IntRange(0, 10).Draw(t, "compensation steps") {
+		s := task.StepSpec{Name: fmt.Sprint("c", i), Handler: "h", OnFailure: true}
+		for _, p := range rapid.SliceOfNDistinct(rapid.IntRange(0, n-1), 0, min(n, 2), rapid.ID).Draw(t, "undoes") {
+			s.Dependencies = append(s.Dependencies, fmt.Sprint("s", p))
+		}
+		if i > 0 && rapid.Bool().Draw(t, "after") {
+			s.Dependencies = append(s.Dependencies, fmt.Sprint("c", rapid.IntRange(0, i-1).Draw(t, "before")))
+		}
+		d.template.Steps = append(d.template.Steps, s)
+		d.fails = append(d.fails, rapid.IntRange(0, 9).Draw(t, "fails") == 0)
+	}
 }
 
 // want returns the state in which each step must end: in the order of the template, which is one of dependencies.
@@ -81,11 +99,42 @@ func (d drawn) want() []task.StepState {
 			}
 		}
 	}
+	d.wantCompensation(states)
 	return states
 }
 
-// TestWorkflowsEnd: a task of any acyclic template with conditions and failures ends, complete or in error, with every
-// step accounted for: each is where its condition, its parents and its failure lead, and none runs twice.
+// wantCompensation sets the states of the compensation steps from those of the others.
+func (d drawn) wantCompensation(states []task.StepState) {
+	ended := func(s *task.StepSpec) bool {
+		return !slices.ContainsFunc(s.Undoes, func(p int) bool { return states[p] != task.StepComplete })
+	}
+	failed, applies := false, false
+	for i := range d.template.Steps {
+		s := &d.template.Steps[i]
+		failed = failed || !s.OnFailure && states[i] == task.StepErrored
+		applies = applies || s.OnFailure && ended(s)
+	}
+	for i := range d.template.Steps {
+		s := &d.template.Steps[i]
+		switch {
+		case !s.OnFailure:
+		case !failed:
+			states[i] = task.StepSkipped
+		case !applies || slices.ContainsFunc(s.Parents, func(p int) bool { return !states[p].Satisfies() }):
+			states[i] = task.StepPending
+		case !ended(s):
+			states[i] = task.StepSkipped
+		case d.fails[i]:
+			states[i] = task.StepErrored
+		default:
+			states[i] = task.StepComplete
+		}
+	}
+}
+
+// TestWorkflowsEnd: a task of any acyclic template with conditions, compensation and failures ends, complete or in
+// error, with every step accounted for: each is where its condition, its parents and its failure lead, and none runs
+// twice.
 func TestWorkflowsEnd(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -173,7 +173,7 @@ func (t *tx) checkParents(row *task.Task, steps []*task.Step) error {
 		switch {
 		case waits && step.OpenParents != open:
 			return task.Errorf(task.Internal, "commit: step %s counts %d open parents of %d", step.ID, step.OpenParents, open)
-		case waits && open == 0 && step.Queue == task.NoQueue && !row.Meta.Held:
+		case waits && open == 0 && step.Queue == task.NoQueue && !row.Meta.Held && !specs[i].OnFailure:
 			return task.Errorf(task.Internal, "commit: step %s is pending although nothing holds it back", step.ID)
 		case runs && open > 0:
 			return task.Errorf(task.Internal, "commit: step %s is %s with %d open parents", step.ID, step.State, open)

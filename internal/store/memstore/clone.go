@@ -89,7 +89,7 @@ func cloneTemplate(t *task.Template) *task.Template {
 		s.Dependencies = slices.Clone(s.Dependencies)
 		s.Capabilities = slices.Clone(s.Capabilities)
 		s.Priority = clonePointer(s.Priority)
-		s.Parents, s.Children = slices.Clone(s.Parents), slices.Clone(s.Children)
+		s.Parents, s.Children, s.Undoes = slices.Clone(s.Parents), slices.Clone(s.Children), slices.Clone(s.Undoes)
 		c.Steps[i] = s
 	}
 	return &c

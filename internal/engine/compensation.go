@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Compensation steps (task.StepSpec.OnFailure) are stored with their task and stay pending until its outcome is known:
+// they begin in the transaction that would put it in error, or are skipped in the one that completes it. Other
+// templates pay one comparison for each task of a transaction.
+
+// compensation is the part of a unit for compensation steps.
+type compensation struct{ u *unit }
+
+// look looks at the tasks that changed in the transaction. It comes before ready steps are handed out, since
+// compensation steps may become ready.
+func (c compensation) look() error {
+	u := c.u
+	changed := map[*task.Task]struct{}{}
+	for t := range u.rows.dirtyTasks {
+		def, err := u.rows.template(t.DefID)
+		if err != nil {
+			return err
+		}
+		if _, forced := u.cases.forcedErrors[t]; def.Compensated && !forced {
+			changed[t] = struct{}{}
+		}
+	}
+	for _, t := range sorted(changed, func(t *task.Task) task.ID { return t.ID }) {
+		if _, err := c.decide(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decide lets the compensation steps of a task begin if it has failed, or skips them if it has succeeded. It reports
+// whether they have begun now. A task with compensation steps of which none has anything to undo stays as it
+// is, so that an operator can repair it like any other.
+func (c compensation) decide(t *task.Task) (begun bool, err error) {
+	if n := t.Counts; t.State.Terminal() || n.Active+n.Waiting > 0 || n.Pending == 0 {
+		return false, nil
+	}
+	def, err := c.u.rows.template(t.DefID)
+	if err != nil || !def.Compensated {
+		return false, err
+	}
+	steps, err := c.u.rows.siblings(Family{Task: t.ID})
+	if err != nil || len(steps) != len(def.Steps) || slices.ContainsFunc(steps, (*task.Step).Scheduled) {
+		return false, err
+	}
+	switch now := def.CompensationOf(steps); {
+	case now.Begun:
+		return false, nil
+	case now.Open == 0:
+		return false, c.skip(t, def, steps)
+	case t.Counts.Failed == 0 || !now.Applies:
+		return false, nil
+	}
+	return true, c.begin(t, def, steps)
+}
+
+// skip skips the compensation steps of a task that has succeeded.
+func (c compensation) skip(t *task.Task, def *task.Template, steps []*task.Step) error {
+	for _, s := range steps {
+		if !def.Spec(s).OnFailure {
+			continue
+		}
+		if err := s.Skip(c.u.now); err != nil {
+			return err
+		}
+		c.u.moved(Work{s, t}, task.StepPending)
+	}
+	return nil
+}
+
+// begin lets those compensation steps begin that depend on no other. The time limit of the task ends: it
+// must not cut the repair off.
+func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step) error {
+	u := c.u
+	var failed []string
+	for _, s := range steps {
+		if s.State == task.StepErrored {
+			failed = append(failed, def.Spec(s).Name)
+		}
+	}
+	t.DeadlineAt = 0
+	u.rows.changedTask(t)
+	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: t.ID, Kind: task.ActCompensate, Actor: System,
+		Reason: "failed: " + strings.Join(failed, ", "), From: string(t.State), To: string(task.StepsInProcess)})
+	for _, s := range steps {
+		// a step that is skipped may have let a later one begin
+		if !def.Spec(s).OnFailure || s.OpenParents > 0 || s.State != task.StepPending || s.Queue != task.NoQueue {
+			continue
+		}
+		if err := u.start(Work{s, t}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// templateOf returns the template of a task whose compensation has begun, nil for another.
+func (c compensation) templateOf(t *task.Task) (*task.Template, error) {
+	def, err := c.u.rows.template(t.DefID)
+	if err != nil || !def.Compensated {
+		return nil, err
+	}
+	steps, err := c.u.rows.siblings(Family{Task: t.ID})
+	if err != nil || !def.CompensationOf(steps).Begun {
+		return nil, err
+	}
+	return def, nil
+}
+
+// allows refuses an act on a step that the compensation of its task does not allow. Before it begins, its steps
+// have nothing to do; afterwards, the other steps are undone, or about to be.
+func (c compensation) allows(w Work) error {
+	def, err := c.u.rows.template(w.Task.DefID)
+	if err != nil || !def.Compensated {
+		return err
+	}
+	begun, err := c.templateOf(w.Task)
+	if err != nil {
+		return err
+	}
+	switch spec := def.Spec(w.Step); {
+	case begun == nil && spec.OnFailure:
+		return task.Errorf(task.WrongState, "the step %s runs only after the task has failed", spec.Name)
+	case begun != nil && !spec.OnFailure:
+		return errCompensated(w.Task)
+	}
+	return nil
+}
+
+// errCompensated refuses the repair of a step of a task whose compensation has begun.
+func errCompensated(t *task.Task) error {
+	return &task.Error{Code: task.WrongState,
+		Message: fmt.Sprintf("the compensation of the task %s has begun; its other steps stay as they are", t.ID),
+		Hint:    "repair its compensation steps, or cancel the task and submit it again"}
+}

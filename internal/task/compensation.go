@@ -1,0 +1,49 @@
+package task
+
+import "slices"
+
+// A compensation step runs after its task has failed: a step is in error for good, and no other can run. It undoes what
+// other steps have done, or reports the failure. Its dependencies on other compensation steps are as usual. Those on
+// the other steps say what it undoes: it is skipped unless all of them are complete. (The idea is that of sagas:
+// H. Garcia-Molina and K. Salem, Sagas, 1987.)
+
+// Compensation is how far the compensation of a task has come.
+type Compensation struct {
+	// Begun reports whether its compensation steps have been decided on. From then on the other steps stay as they are.
+	Begun bool
+	// Open counts the steps that are neither compensation steps nor satisfied.
+	Open int
+	// Applies reports whether a compensation step would have something to do.
+	Applies bool
+}
+
+// CompensationOf returns how far the compensation of a task has come. steps are all its steps.
+func (t *Template) CompensationOf(steps []*Step) Compensation {
+	var c Compensation
+	for _, s := range steps {
+		switch spec := t.Spec(s); {
+		case !spec.OnFailure && !s.State.Satisfies():
+			c.Open++
+		case spec.OnFailure:
+			c.Begun = c.Begun || s.State != StepPending
+			c.Applies = c.Applies || Undoable(spec, steps)
+		}
+	}
+	return c
+}
+
+// Undoable reports whether all that a compensation step undoes was done. steps are all steps of its task in their
+// order; a skipped step has done nothing.
+func Undoable(s StepSpec, steps []*Step) bool {
+	return !slices.ContainsFunc(s.Undoes, func(i int) bool {
+		return i >= len(steps) || steps[i].State != StepComplete && steps[i].State != StepResolvedManually
+	})
+}
+
+// Reads are the steps whose results the step gets, as indexes into the steps of its template.
+func (s StepSpec) Reads() []int {
+	if len(s.Undoes) == 0 {
+		return s.Parents
+	}
+	return slices.Concat(s.Parents, s.Undoes)
+}
