@@ -22,6 +22,7 @@ var layers = map[string]struct {
 	"cmd/tasker": {[]string{"internal/cli"}, "main only hands the process over"},
 	"embedded": {[]string{".", "internal/config", "internal/migration", "internal/node", "internal/simulate"},
 		"it is the public door of the engine in process, without a rule of its own"},
+	"examples/order":  {[]string{"."}, "an application has the public API only"},
 	"internal/access": {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
 	"internal/amqp":   {[]string{"internal/brokerurl"}, "it connects, and has no policy; a worker binary carries it"},
 	"internal/app": {[]string{".", "deadletters", "internal/access", "internal/broker/driver", "internal/config",

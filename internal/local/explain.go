@@ -247,7 +247,7 @@ func (x *explainer) pending(s *task.Step) (why, next string) {
 	if x.turn != "" && s.OpenParents == 0 {
 		return "It waits for the turn of its task.", "It becomes ready automatically when that comes."
 	}
-	if spec := x.spec(s); x.tpl.Compensated && s.OpenParents == 0 && spec.OnFailure {
+	if spec := x.spec(s); spec.OnFailure && (s.OpenParents == 0 || x.compensatedAt() == 0) {
 		return x.compensates(spec)
 	}
 	var waits []string
