@@ -26,8 +26,8 @@ type Payment struct {
 // Shop is the outside world: a stock, a bank, a carrier and a mailbox. Its methods are the handlers of the steps.
 //
 // An attempt may be repeated: a worker that dies after the bank has answered leaves no result. So every call outside
-// carries the task's UUID, and the second call for a task has no further effect. Real banks and carriers take such a key
-// too.
+// carries the task's UUID, and the second call for a task has no further effect. Real banks and carriers take such a
+// key, too.
 type Shop struct {
 	mu       sync.Mutex
 	stock    map[string]int

@@ -1,5 +1,5 @@
-// Order is an example of a workflow with a payment, a stock, an approval, shipping and compensation. This program is its
-// worker; see README.md.
+// Command order is an example of a workflow with a payment, a stock, an approval, shipping and compensation. This
+// program is its worker; see README.md.
 package main
 
 import (

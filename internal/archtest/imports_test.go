@@ -484,7 +484,7 @@ var homes = map[string][]string{
 	"github.com/expr-lang/expr": {"internal/expr", "internal/rule"},
 	"github.com/goccy/go-yaml":  {"internal/document"},
 	"github.com/google/go-cmp":  {"internal/dispatch/dispatchtest", "internal/store/storetest"},
-	"github.com/google/uuid": {".", "flow", "internal/httpapi/flowcontrol", "deadletters",
+	"github.com/google/uuid": {".", "examples/order", "flow", "internal/httpapi/flowcontrol", "deadletters",
 		"internal/bench", "internal/cli", "internal/crashtest",
 		"internal/crashtest/load", "internal/dashboard/audit", "internal/dashboard/inbox",
 		"internal/dashboard/page", "internal/dashboard/redrives", "internal/dashboard/tasks",
