@@ -56,6 +56,10 @@ func WithPriority(p Priority) TaskOption { return func(t *TaskRequest) { t.Prior
 // WithRunAt sets the earliest start, on the clock of the server. A time that has passed means now.
 func WithRunAt(at time.Time) TaskOption { return func(t *TaskRequest) { t.RunAt = &at } }
 
+// WithDeadline sets the time by which the task must be over, on the clock of the server. If it is not, it is put in
+// error, with its steps that run or wait. A deadline that has passed, or is not after the start, is refused.
+func WithDeadline(at time.Time) TaskOption { return func(t *TaskRequest) { t.DeadlineAt = &at } }
+
 // WithIdempotencyKey makes the submission safe to repeat: for 24 hours a second one with the same key, in the same
 // namespace, returns the receipt of the first task, with Created false. At most 255 bytes.
 func WithIdempotencyKey(key string) TaskOption {

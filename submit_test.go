@@ -64,7 +64,7 @@ func TestTaskOptions(t *testing.T) {
 	want := tasker.TaskRequest{
 		TaskType: "ship", Namespace: "shop", Version: "1.0", Context: json.RawMessage(`{"a":1}`),
 		Priority: tasker.High, RequiredCapabilities: []string{"gpu", "ssd"}, TimeoutSeconds: 2, MaxRetries: &retries,
-		RunAt: &at, IdempotencyKey: "order-1", OrderingKey: "customer-7",
+		RunAt: &at, DeadlineAt: &at, IdempotencyKey: "order-1", OrderingKey: "customer-7",
 		Unique: &tasker.Unique{By: []string{"/a"}, OnConflict: tasker.UniqueRefuse}, Tags: []string{"x", "y"},
 		CorrelationID: "c", ParentCorrelationID: "p", Initiator: "ann", SourceSystem: "shop", Reason: "because",
 		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -72,7 +72,8 @@ func TestTaskOptions(t *testing.T) {
 	got := tasker.NewHandlerTask("ship", json.RawMessage(`{"a":1}`),
 		tasker.WithNamespace("shop"), tasker.WithVersion("1.0"), tasker.WithPriority(tasker.High),
 		tasker.WithCapabilities("gpu"), tasker.WithCapabilities("ssd"), tasker.WithStepTimeout(1500*time.Millisecond),
-		tasker.WithMaxRetries(3), tasker.WithRunAt(at), tasker.WithIdempotencyKey("order-1"),
+		tasker.WithMaxRetries(3), tasker.WithRunAt(at), tasker.WithDeadline(at),
+		tasker.WithIdempotencyKey("order-1"),
 		tasker.WithOrderingKey("customer-7"),
 		tasker.WithUnique(tasker.Unique{By: []string{"/a"}, OnConflict: tasker.UniqueRefuse}),
 		tasker.WithTags("x"), tasker.WithTags("y"), tasker.WithCorrelationID("c"), tasker.WithParentCorrelationID("p"),

@@ -24,6 +24,8 @@ type TaskRequest struct {
 	TimeoutSeconds       int        `json:"timeout_seconds,omitempty" doc:"Time limit of one attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"604800"`
 	MaxRetries           *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"1000"`
 	RunAt                *time.Time `json:"run_at,omitempty" doc:"Earliest start."`
+	// DeadlineAt bounds the whole task, as max_duration_minutes of its template does. The earlier of both holds.
+	DeadlineAt *time.Time `json:"deadline_at,omitempty" doc:"Time by which the task must be over. If it is not, it is put in error."`
 
 	IdempotencyKey string `json:"idempotency_key,omitempty" doc:"Unique per namespace for 24 hours. A second submission returns the first task." maxLength:"255"`
 
@@ -116,7 +118,7 @@ type Task struct {
 	CreatedAt  time.Time  `json:"created_at"`
 	RunAt      *time.Time `json:"run_at,omitempty"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
-	DeadlineAt *time.Time `json:"deadline_at,omitempty" doc:"Deadline of the whole task (lifecycle.max_duration_minutes)."`
+	DeadlineAt *time.Time `json:"deadline_at,omitempty" doc:"Deadline of the whole task: that of its submission, or the end of lifecycle.max_duration_minutes."`
 
 	TotalSteps           int     `json:"total_steps"`
 	PendingSteps         int     `json:"pending_steps"`

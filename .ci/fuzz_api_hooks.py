@@ -50,7 +50,7 @@ TIES = [
     r"give one of failure and group_id",
     r"must be the etag of an answer",
     r"must be what the header [A-Za-z-]+ says",
-    r"must be later than (after|first_after)|needs header_name|excludes what min_replays|are for (selections of the kind|the operation)",
+    r"must be later than (after|first_after|run_at)|needs header_name|excludes what min_replays|are for (selections of the kind|the operation)",
     r"must not be (shorter than base|smaller than canary)",
     r"goes with the state|is for the operation|for this operation|only letters are restored",
     r"is in drop_headers|in base64, not both|give its type, code or message",

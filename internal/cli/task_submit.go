@@ -20,6 +20,7 @@ type taskSubmit struct {
 	timeout    time.Duration
 	maxRetries int
 	runAt      string
+	deadline   string
 	delay      time.Duration
 	file       string
 	unique     tasker.Unique
@@ -73,6 +74,7 @@ batch of 1,000 lines completely or not at all.`,
 	// When it may start.
 	f.StringVar(&c.runAt, "run-at", "", "earliest start, such as 2026-03-01T08:00:00Z")
 	f.DurationVar(&c.delay, "delay", 0, "earliest start, as a delay from now")
+	f.StringVar(&c.deadline, "deadline", "", "time by which the task must be over, or a duration from now, such as 2h")
 	f.StringVar(
 		&c.req.IdempotencyKey,
 		"idempotency-key",
@@ -147,6 +149,22 @@ func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 		at := c.s.Now().Add(c.delay)
 		c.req.RunAt = &at
 	}
+	return c.prepareDeadline()
+}
+
+// prepareDeadline parses --deadline: a time, or a duration from now on this machine's clock.
+func (c *taskSubmit) prepareDeadline() error {
+	if c.deadline == "" {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, c.deadline)
+	if d, isDuration := time.ParseDuration(c.deadline); isDuration == nil {
+		at, err = c.s.Now().Add(d), nil
+	}
+	if err != nil {
+		return usagef("--deadline must be a time such as 2026-03-01T08:00:00Z or a duration such as 2h, not %q", c.deadline)
+	}
+	c.req.DeadlineAt = &at
 	return nil
 }
 

@@ -254,6 +254,9 @@ func (e *Engine) hashOf(in *Submission) (string, error) {
 	if in.Meta.OrderingKey != "" { // only then: the hashes of all other submissions are stored without it
 		body.Labels = append(body.Labels, in.Meta.OrderingKey)
 	}
+	if in.Meta.Deadline != 0 {
+		body.Labels = append(body.Labels, fmt.Sprintf("deadline %d", in.Meta.Deadline))
+	}
 	if in.Unique != nil {
 		body.Labels = append(body.Labels, fmt.Sprintf("unique %+v", *in.Unique))
 	}

@@ -197,7 +197,8 @@ func (u *unit) change(w Work, a StepAct) error {
 }
 
 // renewDeadline gives a task that leaves error its full duration again, whether or not the former deadline has passed:
-// the remaining time ran while the task could not. Compensation has no limit.
+// the remaining time ran while the task could not. A deadline of the submission that is to come holds. Compensation has
+// no limit.
 func (u *unit) renewDeadline(w Work, was task.State) error {
 	if was != task.Errored {
 		return nil
@@ -206,8 +207,8 @@ func (u *unit) renewDeadline(w Work, was task.State) error {
 	if err != nil {
 		return err
 	}
-	if limit := t.Lifecycle.MaxDuration; limit > 0 && !t.Spec(w.Step).OnFailure {
-		w.Task.DeadlineAt = u.now.Add(limit)
+	if !t.Spec(w.Step).OnFailure {
+		w.Task.RenewDeadline(u.now, t.Lifecycle.MaxDuration)
 		u.rows.changedTask(w.Task)
 	}
 	return nil

@@ -130,9 +130,7 @@ func (ts *turns) release(t *task.Task) error {
 		return err
 	}
 	t.StateAt = u.now
-	if limit := def.Lifecycle.MaxDuration; limit > 0 {
-		t.DeadlineAt = max(u.now, t.RunAt).Add(limit)
-	}
+	t.BeginDeadline(max(u.now, t.RunAt), def.Lifecycle.MaxDuration)
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	if err != nil {
 		return err

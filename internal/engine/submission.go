@@ -287,6 +287,9 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 	if fault := task.InstantFault(in.RunAt); fault != "" {
 		bad("run_at", "%s", fault)
 	}
+	if fault := deadlineFault(in, e.instant()); fault != "" {
+		bad("deadline_at", "%s", fault)
+	}
 	if fault := e.payloadFault(in.Context); fault != "" {
 		bad("context", "%s", fault)
 	}
@@ -294,6 +297,21 @@ func (e *Engine) checkFields(in *Submission, at string) []task.Problem {
 		problems = append(problems, in.Unique.Faults(at+"/unique")...)
 	}
 	return problems
+}
+
+// deadlineFault describes the fault of a deadline, "" for none.
+func deadlineFault(in *Submission, now task.Instant) string {
+	switch at := in.Meta.Deadline; {
+	case at == 0:
+		return ""
+	case task.InstantFault(at) != "":
+		return task.InstantFault(at)
+	case at <= now:
+		return "must be in the future"
+	case at <= in.RunAt:
+		return "must be later than run_at"
+	}
+	return ""
 }
 
 // checkList returns the problems of a list of tags or capabilities: its length, empty entries,

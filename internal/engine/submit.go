@@ -289,8 +289,8 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 	if d.unique != nil {
 		r.Unique = b.holds(d, t)
 	}
-	if limit := d.template.Lifecycle.MaxDuration; limit > 0 && !t.Meta.Held {
-		t.DeadlineAt = max(u.now, t.RunAt).Add(limit)
+	if !t.Meta.Held {
+		t.BeginDeadline(max(u.now, t.RunAt), d.template.Lifecycle.MaxDuration)
 	}
 	for i, ds := range d.steps {
 		s := &task.Step{ID: ids.Step(id, i+1), TaskID: id, Ordinal: i + 1, DefID: t.DefID, RouteID: ds.routeID(),

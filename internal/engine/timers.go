@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
@@ -158,12 +159,21 @@ func (cc *caseChanges) openExpired(tasks []*task.Task) error {
 		if err != nil {
 			return err
 		}
+		message, threshold, _ := exceeded(t, def.Lifecycle)
 		list = append(list, &opening{task: t, state: t.State, since: t.StateAt, reason: task.ReasonStaleness,
-			cause:     task.CauseDeadline,
-			threshold: def.Lifecycle.MaxDuration,
-			detail:    "the task ran longer than its max_duration_minutes"})
+			cause: task.CauseDeadline, threshold: threshold, detail: message})
 	}
 	return cc.open(list)
+}
+
+// exceeded says which deadline a task has passed, and how long it was allowed to take.
+func exceeded(t *task.Task, l task.Lifecycle) (message string, allowed time.Duration, cause string) {
+	if t.SubmittersDeadline() {
+		at := t.DeadlineAt.Time().Format(time.RFC3339)
+		return "the task was not over at the deadline of its submission, " + at,
+			t.DeadlineAt.Sub(max(t.CreatedAt, t.RunAt)), "deadline " + at + " passed"
+	}
+	return "the task ran longer than its max_duration_minutes", l.MaxDuration, "max_duration_minutes exceeded"
 }
 
 // expire puts one task in error, or clears the deadline of a task that has settled meanwhile.
@@ -173,12 +183,13 @@ func (u *unit) expire(t *task.Task) error {
 		t.DeadlineAt = 0
 		return nil
 	}
+	message, _, cause := exceeded(t, task.Lifecycle{})
 	f := &task.Failure{Type: "task_timeout", Code: task.CodeDeadline, Retryable: true, Class: failure.Resource,
-		Message: "the task ran longer than its max_duration_minutes"}
+		Message: message}
 	if u.observed.commit != nil {
 		u.observed.commit.Expired++
 	}
-	return u.giveUp(t, f, "max_duration_minutes exceeded")
+	return u.giveUp(t, f, cause)
 }
 
 // MarkDeadWorkers marks workers dead that have missed their heartbeats. Their leases expire in

@@ -21,7 +21,10 @@ func (x *explainer) limits() []string {
 	if s := x.limitOfState(state); s != "" {
 		out = append(out, s)
 	}
-	if whole.Threshold > 0 {
+	if t.SubmittersDeadline() {
+		out = append(out, fmt.Sprintf("Its submission set a deadline, %s, in %s; then it is in error, whatever it does.",
+			clock(t.DeadlineAt), x.until(t.DeadlineAt)))
+	} else if whole.Threshold > 0 {
 		out = append(out,
 			fmt.Sprintf("Its max_duration_minutes (%s) end at %s, in %s; then it is in error, whatever it does.",
 				whole.Threshold, clock(t.DeadlineAt), x.until(t.DeadlineAt)))

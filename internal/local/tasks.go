@@ -39,7 +39,8 @@ func toSubmission(r *tasker.TaskRequest, s *engine.Submission) {
 		Timeout: times(r.TimeoutSeconds, time.Second), MaxRetries: r.MaxRetries, RunAt: task.FromOptional(r.RunAt),
 		IdempotencyKey: r.IdempotencyKey, CorrelationID: r.CorrelationID,
 		Meta: task.Meta{Tags: r.Tags, ParentCorrelationID: r.ParentCorrelationID, Initiator: r.Initiator,
-			SourceSystem: r.SourceSystem, Reason: r.Reason, TraceParent: r.TraceParent, OrderingKey: r.OrderingKey}}
+			SourceSystem: r.SourceSystem, Reason: r.Reason, TraceParent: r.TraceParent, OrderingKey: r.OrderingKey,
+			Deadline: task.FromOptional(r.DeadlineAt)}}
 	if r.Unique != nil {
 		s.Unique = toUnique(r.Unique)
 	}

@@ -55,7 +55,8 @@ func (t Task) Shown() (*Task, string) {
 	if !slices.Contains(States, t.State) {
 		d.add(fmt.Sprintf("there is no task state %q", t.State))
 	}
-	d.times(&t.CreatedAt, &t.StateAt, &t.RunAt, &t.FinishedAt, &t.DeadlineAt, &t.Meta.ReplayedAt)
+	d.times(&t.CreatedAt, &t.StateAt, &t.RunAt, &t.FinishedAt, &t.DeadlineAt, &t.Meta.ReplayedAt,
+		&t.Meta.Deadline)
 	d.document("context", &t.Context)
 	return &t, d.String()
 }

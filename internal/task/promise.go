@@ -143,19 +143,6 @@ func DurationLimit(k *Task, l Lifecycle, now Instant) Limit {
 	return Limit{Threshold: l.MaxDuration, Used: max(l.MaxDuration-k.DeadlineAt.Sub(now), 0), Source: LimitOfDuration}
 }
 
-// HeldDeadline returns the deadline of a task given the pauses that held its steps back: the maximum duration counts
-// from the end of the last one, or from now while one of them lasts.
-func (t *Task) HeldDeadline(l Lifecycle, steps []*Step, held HeldUntil, now Instant) Instant {
-	if l.MaxDuration <= 0 || t.DeadlineAt == 0 {
-		return t.DeadlineAt
-	}
-	since, paused := heldSince(t.DeadlineAt.Add(-l.MaxDuration), steps, held)
-	if paused != nil {
-		since = now
-	}
-	return since.Add(l.MaxDuration)
-}
-
 // Nearer returns the more urgent of two limits: the one of the worse health, then the one that ends first.
 func (l Limit) Nearer(o Limit) Limit {
 	switch a, b := l.Health(), o.Health(); {

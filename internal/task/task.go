@@ -39,6 +39,8 @@ type Meta struct {
 	Priority string `json:"priority,omitempty"`
 	// Estimate is the submitter's estimate of the duration in seconds; 0 without one.
 	Estimate int `json:"estimated_duration_seconds,omitempty"`
+	// Deadline is the time by which the submitter wants the task to be over; 0 without one.
+	Deadline Instant `json:"deadline,omitempty"`
 	// Case records whether the task has cases, which saves a query.
 	Case CaseMark `json:"case,omitempty"`
 	// Replays counts the replays that took the task out of error; the other fields describe the last one.
@@ -118,7 +120,7 @@ func (m Meta) Changed() bool {
 func (m Meta) Empty() bool {
 	return len(m.Tags) == 0 && m.ParentCorrelationID == "" && m.Initiator == "" && m.SourceSystem == "" &&
 		m.Reason == "" && m.TraceParent == "" && m.Estimate == 0 && m.Priority == "" && m.Intake == nil &&
-		m.Unique == nil && !m.Limited && !m.Changed()
+		m.Unique == nil && !m.Limited && m.Deadline == 0 && !m.Changed()
 }
 
 // Moved counts a step's change of state, while no step is due. It returns the previous state of the task if that

@@ -203,14 +203,17 @@ func (in *interpreter) submit(a *args) ([]string, error) {
 			return nil, err
 		}
 	}
-	var runAt time.Duration
+	var runAt, deadline time.Duration
 	count := 1
-	if err := firstError(a.duration("run_at", &runAt), a.duration("timeout", &sub.Timeout),
-		a.number("count", &count)); err != nil {
+	if err := firstError(a.duration("run_at", &runAt), a.duration("deadline", &deadline),
+		a.duration("timeout", &sub.Timeout), a.number("count", &count)); err != nil {
 		return nil, err
 	}
 	if runAt != 0 {
 		sub.RunAt = task.At(start.Add(runAt))
+	}
+	if deadline != 0 {
+		sub.Meta.Deadline = task.At(start.Add(deadline))
 	}
 	if _, ok := a.get("max_retries"); ok {
 		sub.MaxRetries = new(int)

@@ -11,7 +11,7 @@
 //	config       KEY=VALUE ...          settings of the engine; only as the first command
 //	template     (YAML as body)         registers a template
 //	submit       TASK template=NAME | type=HANDLER [count=N] [context=JSON] [key=K] [priority=P] [run_at=+D]
-//	             [caps=A,B] [timeout=D] [max_retries=N] [tags=A,B] [order=K]
+//	             [deadline=+D] [caps=A,B] [timeout=D] [max_retries=N] [tags=A,B] [order=K]
 //	             [unique=POINTER,... [period=D] [while=PHASE,...] [on=CONFLICT]]
 //	worker       W [handlers=A,B] [caps=A,B] [namespaces=A,B] [transport=amqp]
 //	claim        W [n=N] [start]        start begins the attempts at once

@@ -1,0 +1,50 @@
+package task
+
+import "time"
+
+// A task has up to two deadlines: the end of its template's maximum duration, and the one that its submission gave
+// (Meta.Deadline). DeadlineAt is the nearer one.
+
+// BeginDeadline sets the deadline of a task whose maximum duration (0: none) begins at since.
+func (t *Task) BeginDeadline(since Instant, duration time.Duration) {
+	t.DeadlineAt = t.Meta.Deadline
+	if duration > 0 {
+		t.DeadlineAt = earlier(since.Add(duration), t.Meta.Deadline)
+	}
+}
+
+// RenewDeadline is BeginDeadline for a task that an operator repairs now: a deadline of its submission that has passed
+// does not hold any more.
+func (t *Task) RenewDeadline(now Instant, duration time.Duration) {
+	t.BeginDeadline(now, duration)
+	if t.DeadlineAt != 0 && t.DeadlineAt <= now {
+		t.DeadlineAt = 0
+		if duration > 0 {
+			t.DeadlineAt = now.Add(duration)
+		}
+	}
+}
+
+// SubmittersDeadline reports whether the deadline that holds is the one of the submission.
+func (t *Task) SubmittersDeadline() bool { return t.DeadlineAt != 0 && t.DeadlineAt == t.Meta.Deadline }
+
+// HeldDeadline returns the deadline of a task given the pauses that held its steps back: the maximum duration counts
+// from the end of the last one, or from now while one of them lasts. The deadline of the submission stays.
+func (t *Task) HeldDeadline(l Lifecycle, steps []*Step, held HeldUntil, now Instant) Instant {
+	if l.MaxDuration <= 0 || t.DeadlineAt == 0 || t.SubmittersDeadline() {
+		return t.DeadlineAt
+	}
+	since, paused := heldSince(t.DeadlineAt.Add(-l.MaxDuration), steps, held)
+	if paused != nil {
+		since = now
+	}
+	return earlier(since.Add(l.MaxDuration), t.Meta.Deadline)
+}
+
+// earlier returns the earlier of two times, of which the second may be 0 for never.
+func earlier(a, b Instant) Instant {
+	if b != 0 && b < a {
+		return b
+	}
+	return a
+}
