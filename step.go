@@ -68,6 +68,9 @@ type Step struct {
 	ResultsOmitted  bool            `json:"results_omitted,omitempty" doc:"The step has ended and its result was omitted from the list; request the step to get it."`
 	LastError       *Failure        `json:"last_error,omitempty"`
 
+	// Children is nil for a step that a worker runs, and for one that has not begun.
+	Children *StepChildren `json:"children,omitempty" doc:"Child tasks of the step, counted."`
+
 	ResolvedBy       string `json:"resolved_by,omitempty" doc:"Actor of the last act on the step."`
 	ResolvedByKey    string `json:"resolved_by_key,omitempty" doc:"Name of that actor's API key."`
 	ResolutionReason string `json:"resolution_reason,omitempty"`
@@ -96,6 +99,16 @@ type StepWait struct {
 	Kind     string     `json:"kind" doc:"time or approval."`
 	Approval string     `json:"approval,omitempty" doc:"What a human decides."`
 	Until    *time.Time `json:"until,omitempty" doc:"End of the wait; absent without end."`
+}
+
+// StepChildren counts the child tasks of a step by state.
+type StepChildren struct {
+	Total     int `json:"total" doc:"Number of children; 0 until the list of items has been read."`
+	Submitted int `json:"submitted"`
+	Running   int `json:"running"`
+	Done      int `json:"done" doc:"Children that are complete or resolved manually."`
+	Errors    int `json:"errors" doc:"Children in error, which may be repaired."`
+	GivenUp   int `json:"given_up" doc:"Children that were cancelled, or could not be submitted."`
 }
 
 // Failure describes a failed attempt, as the worker reports it. The SDK cuts fields beyond

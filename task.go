@@ -148,6 +148,9 @@ type Task struct {
 	// Schedule is nil for a task that no schedule submitted.
 	Schedule *TaskSchedule `json:"schedule,omitempty" doc:"Firing of a schedule that submitted the task."`
 
+	// Parent is nil for a task that is no child.
+	Parent *TaskParent `json:"parent,omitempty" doc:"Step of another task that this task carries out, as its child."`
+
 	ContextVersion  int        `json:"context_version,omitempty" doc:"Number of edits of the context since submission."`
 	ContextEditedAt *time.Time `json:"context_edited_at,omitempty"`
 	ContextEditedBy string     `json:"context_edited_by,omitempty"`
@@ -163,6 +166,13 @@ type Task struct {
 	LastReplayedByKey string `json:"last_replayed_by_key,omitempty"`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with the state and progress of the task. An act with If-Match is refused if it has changed."`
+}
+
+// TaskParent is the step that a child task carries out.
+type TaskParent struct {
+	TaskUUID uuid.UUID `json:"task_uuid"`
+	StepUUID uuid.UUID `json:"step_uuid"`
+	Index    int       `json:"index" doc:"Place among the children of the step, counted from 0."`
 }
 
 // TaskIntake is the message that a task was made of, by the intake of a source of the task's namespace.

@@ -13,6 +13,7 @@ import (
 type Backend interface {
 	CaseBackend
 	FailureBackend
+	ChildBackend
 	ChainBackend
 	TemplateBackend
 	// Audit returns the acts of operators, newest first.

@@ -30,6 +30,7 @@ var scopedVerbs = []verb{
 	{"GET", "/v1/tasks/TASK/workflow_steps", ""},
 	{"GET", "/v1/tasks/TASK/workflow_steps?include=results", ""},
 	{"GET", "/v1/tasks/TASK/workflow_steps/STEP", ""},
+	{"GET", "/v1/tasks/TASK/workflow_steps/STEP/children", ""},
 	{"PATCH", "/v1/tasks/TASK/workflow_steps/STEP", `{"action_type":"resolve_manually","reason":"x"}`},
 	{"PATCH", "/v1/tasks/TASK/workflow_steps/STEP",
 		`{"action_type":"resolve_manually","reason":"x","expected_state":"complete"}`},

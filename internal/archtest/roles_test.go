@@ -116,7 +116,7 @@ func TestStoreRolesAreTaken(t *testing.T) {
 		})
 	})
 	// results of Database and Tx: the engine takes the parts of the stores, and calls the handle at once
-	given := map[string]bool{"CaseStore": true, "QueueStore": true, "GateStore": true, "Handle": true}
+	given := map[string]bool{"CaseStore": true, "QueueStore": true, "GateStore": true, "ChildStore": true, "Handle": true}
 	for _, name := range slices.Sorted(maps.Keys(roles)) {
 		if !taken[name] && !given[name] {
 			t.Errorf("nothing takes engine.%s: take it instead of the whole, or give its methods to the wider interface "+

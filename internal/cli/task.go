@@ -22,8 +22,8 @@ func newTask(s *session) *cobra.Command {
 	cmd.AddCommand(
 		newTaskSubmit(s), newTaskList(s), newTaskGet(s), newTaskWait(s), newTaskCancel(s), newTaskEdit(s),
 		newTaskExplain(s), newTaskHistory(s), newTaskLogs(s),
-		newTaskSteps(s), newTaskStep(s), newTaskResetStep(s), newTaskResolveStep(s), newTaskCompleteStep(s),
-		newTaskApproveStep(s), newTaskRejectStep(s),
+		newTaskChildren(s), newTaskSteps(s), newTaskStep(s),
+		newTaskResetStep(s), newTaskResolveStep(s), newTaskCompleteStep(s), newTaskApproveStep(s), newTaskRejectStep(s),
 	)
 	return cmd
 }

@@ -69,6 +69,7 @@ func (s *session) printTask(t *tasker.Task) error {
 	f.add("Tags", strings.Join(t.Tags, ", "))
 	f.add("Correlation ID", t.CorrelationID)
 	f.add("Parent correlation ID", t.ParentCorrelationID)
+	f.add("Child of", parentOf(t.Parent))
 	f.add("Idempotency key", t.IdempotencyKey)
 	f.add("Ordering key", t.OrderingKey)
 	f.add("Unique by", uniqueOf(t.Unique))

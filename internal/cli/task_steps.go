@@ -63,6 +63,9 @@ func (s *session) printStepInList(st *tasker.Step) error {
 	if p := st.ProgressPercent; err == nil && p != nil && (*p > 0 || st.StatusMessage != "") {
 		err = s.printf("    Progress: %s\n", clean(strings.TrimSpace(fmt.Sprintf("%d%% %s", *p, st.StatusMessage))))
 	}
+	if text := childrenOf(st.Children); err == nil && text != "" {
+		err = s.printf("    Children: %s\n", text)
+	}
 	switch {
 	case err != nil:
 		return err

@@ -12,6 +12,9 @@ func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	if len(u.turns.added) > 0 {
 		e.turns.Post(struct{}{})
 	}
+	if u.ready.children.stirred {
+		e.children.Post(struct{}{})
+	}
 	if u.ready.gates.stirred() {
 		e.admits.Post(struct{}{})
 	}

@@ -109,6 +109,8 @@ func (c *control) beginKind(w Work, t *task.Template) error {
 		return c.enqueue(w)
 	case task.KindWait:
 		return c.beginWait(w, t)
+	case task.KindTasks:
+		return c.u.ready.children.begin(w)
 	default:
 		return c.failUnrun(w, t, unknownKind(kind))
 	}

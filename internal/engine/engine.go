@@ -90,6 +90,7 @@ type Engine struct {
 	settles    *coalesce.Group[[]Result, []Answer]
 	heartbeats *coalesce.Group[leaseCall, []LeaseAnswer]
 	turns      *coalesce.Group[struct{}, struct{}]
+	children   *coalesce.Group[struct{}, struct{}]
 	admits     *coalesce.Group[struct{}, struct{}]
 	bursts     *coalesce.Group[struct{}, struct{}]
 }
@@ -113,6 +114,8 @@ type domains struct {
 
 	sessionStore  SessionStore
 	orderingStore OrderingStore
+	childRows     ChildRows
+	childReads    ChildReads
 	pauseStore    PauseStore
 	burstStore    BurstStore
 	outageStore   OutageStore
@@ -132,7 +135,7 @@ type domains struct {
 
 // domainsOf takes the roles from a database once, so that verbs need no calls to reach them.
 func domainsOf(db Database) domains {
-	cases, queues, gates := db.CaseStore(), db.QueueStore(), db.GateStore()
+	cases, queues, gates, children := db.CaseStore(), db.QueueStore(), db.GateStore(), db.ChildStore()
 	return domains{
 		caseRows: cases, caseReader: cases, caseCounter: cases, caseRetention: cases, evidences: cases,
 		queueCounts: queues, queuePlaces: queues,
@@ -147,6 +150,8 @@ func domainsOf(db Database) domains {
 		checkpointStore: db.CheckpointStore(),
 		logStore:        db.LogStore(),
 
+		childRows:      children,
+		childReads:     children,
 		gateRows:       gates,
 		gateReads:      gates,
 		limitStore:     db.OperatorLimitStore(),
@@ -262,6 +267,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.workerChanges = coalesce.New(callers, 1, e.runChanges)
 	e.submits = coalesce.New(callers, 1, e.runSubmits)
 	e.turns = coalesce.New(callers, 1, e.giveTurns)
+	e.children = coalesce.New(callers, 1, e.advanceChildren)
 	e.outages.cfg = cfg.OutageBreaker
 	e.bursts = coalesce.New(callers, 1, e.runBursts)
 	e.admits = coalesce.New(callers, 1, e.admitAll)

@@ -12,8 +12,9 @@ import (
 type readySteps struct {
 	u *unit
 
-	steps   []Work
-	control control // control.go: steps that the engine looks at before they are ready
+	steps    []Work
+	control  control  // control.go: steps that the engine looks at before they are ready
+	children children // children.go: steps with child tasks, and children that have moved
 	// compensation.go: steps that are ready only after their task has failed
 	compensation compensation
 	gates        gates          // steps that limits may hold back

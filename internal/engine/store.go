@@ -27,17 +27,18 @@ type Database interface {
 	GroupRows() GroupRows
 	ExpiryStore() ExpiryStore
 
-	// What operators limit, what is there once, and what fails often.
+	// What operators limit, what is there once, what fails often, and which tasks are children of steps.
 
 	OperatorLimitStore() OperatorLimitStore
 	UniqueStore() UniqueStore
 	BurstStore() BurstStore
 	OutageStore() OutageStore
 
-	// What long work leaves behind.
+	// What long work leaves behind, and the child tasks of steps.
 
 	CheckpointStore() CheckpointStore
 	LogStore() LogStore
+	ChildStore() ChildStore
 }
 
 // Store keeps tasks, steps, templates, routes and workers. Every implementation passes

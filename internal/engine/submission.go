@@ -55,6 +55,9 @@ type draft struct {
 	place    int // position among the submissions of its call
 }
 
+// unrouted is the route of a step that no worker runs.
+const unrouted = 0
+
 // draftStep is a step of the task to be created.
 type draftStep struct {
 	route       *task.Route // nil for a step that no worker runs

@@ -282,7 +282,7 @@ func (b *builder) add(d *draft) (r Receipt, err error) {
 	t := &task.Task{ID: id, DefID: d.template.DefID, State: task.Pending, Priority: d.priority, Context: d.in.Context,
 		CreatedAt: u.now, StateAt: u.now, RunAt: d.in.RunAt, IdempotencyKey: d.in.IdempotencyKey,
 		CorrelationID: d.in.CorrelationID, Meta: d.in.Meta}
-	t.Meta.Limited = d.template.Limited
+	t.Meta.Limited, t.Meta.HasChildren = d.template.Limited, d.template.HasChildren
 	if t.Meta.OrderingKey != "" {
 		u.turns.wait(t, d.template.Namespace)
 	}

@@ -55,7 +55,7 @@ func (d *draft) setUnique(at string) *task.Problem {
 	if rule == nil {
 		rule = d.template.Unique
 	}
-	if rule.Off() {
+	if rule.Off() || d.in.Meta.Child != nil { // another task must not stand for a child: its parent waits for it
 		return nil
 	}
 	k := &uniqueKey{Unique: rule.Resolved()}

@@ -46,6 +46,7 @@ func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
 	u.cases = caseChanges{u: u, forcedErrors: map[*task.Task]struct{}{}, groups: groupChanges{u: u}}
 	u.ready = readySteps{u: u, vacant: map[int64]bool{}}
 	u.leases.u, u.turns.u, u.ready.gates.u, u.ready.control.u, u.ready.compensation.u = u, u, u, u, u
+	u.ready.children.u = u
 	u.wake.queued, u.wake.count = map[int64]int{}, e.occupancy.counts.Load()
 	u.observed = observed{u: u, commit: e.newCommit()}
 	e.queue.attach(u)
@@ -77,6 +78,9 @@ func (u *unit) moved(w Work, from task.StepState) {
 	}
 	u.observed.moved(w, from)
 	u.rows.changedTask(w.Task)
+	if w.Task.Meta.HasChildren {
+		u.ready.children.parentMoved(w, from)
+	}
 	if w.Task.Meta.Limited {
 		u.ready.gates.left(w, from)
 	}
@@ -198,6 +202,9 @@ func (u *unit) save() error {
 	if err := u.ready.gates.save(); err != nil {
 		return err
 	}
+	if err := u.ready.children.save(); err != nil {
+		return err
+	}
 	return u.records.save()
 }
 
@@ -265,6 +272,9 @@ func (u *unit) left(t *task.Task, was task.State, cause string) {
 	}
 	if t.Meta.OrderingKey != "" && t.State.Terminal() {
 		u.turns.ended = append(u.turns.ended, t.ID)
+	}
+	if t.Meta.Child != nil {
+		u.ready.children.moved(t, was)
 	}
 	if recovers(t, was) {
 		u.cases.recovered(t, "")

@@ -8,9 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// unrouted is the route of a step that no worker runs.
-const unrouted = 0
-
 // beginWait lets a pending step wait, or ends its wait at once if its time has passed.
 func (c *control) beginWait(w Work, t *task.Template) error {
 	wait := t.Spec(w.Step).Wait

@@ -41,6 +41,7 @@ func examples() []example {
 		{"explain-task", "GET", task + "/explain", "", 200, `"why":"3 of 3 attempts failed."`},
 		{"cancel-task", "DELETE", task + "?cancelled_by=ann&reason=late", "", 200, `"state":"cancelled"`},
 		{"cancel-tasks", "POST", "/v1/tasks/cancel", `{"task_uuids":["` + taskID.String() + `"]}`, 200, `{"results":[`},
+		{"list-children", "GET", step + "/children", "", 200, `{"children":[{"index":0,`},
 		{"list-steps", "GET", task + "/workflow_steps", "", 200, `[{"step_uuid"`},
 		{"get-step", "GET", step, "", 200, `"current_state":"error"`},
 		{"list-step-logs", "GET", step + "/logs", "", 200, `"text":"no route"`},

@@ -72,6 +72,9 @@ func (x *explainer) origin() string {
 	if of := x.task.Meta.Schedule; of != nil {
 		return scheduled(of)
 	}
+	if of := x.task.Meta.Child; of != nil {
+		return childOrigin(of)
+	}
 	in := x.task.Meta.Intake
 	if in == nil {
 		return ""
@@ -213,8 +216,7 @@ func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, e
 		why, next = x.pending(s)
 		return why, next, nil
 	case task.StepWaiting:
-		why, next = x.outside(s)
-		return why, next, nil
+		return x.outside(ctx, s)
 	case task.StepEnqueued:
 		return x.enqueued(ctx, s)
 	case task.StepAssigned, task.StepInProgress:

@@ -1,14 +1,24 @@
 package local
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // outside explains a step that waits for something that no worker does.
-func (x *explainer) outside(s *task.Step) (why, next string) {
-	wait := x.spec(s).Wait
+func (x *explainer) outside(ctx context.Context, s *task.Step) (why, next string, err error) {
+	spec := x.spec(s)
+	if spec.Tasks != nil {
+		return x.childrenOf(ctx, s, spec.Tasks)
+	}
+	why, next = x.waitOf(s, spec.Wait)
+	return why, next, nil
+}
+
+// waitOf explains a step that waits for a time or an approval.
+func (x *explainer) waitOf(s *task.Step, wait *task.Wait) (why, next string) {
 	end, timed := task.Instant(s.Key), s.Queue == task.Timers
 	switch {
 	case wait == nil:

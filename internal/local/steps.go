@@ -219,7 +219,7 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	}
 	v.failureOf(s, &out)
 	v.actOn(s, &out)
-	return out, nil
+	return out, v.children(ctx, s, &out)
 }
 
 // waitOfStep says what a waiting step waits for; nil where its template says nothing.

@@ -105,6 +105,7 @@ func (b *Backend) fromTask(ctx context.Context, t *task.Task) (*tasker.Task, err
 		IdempotencyKey: t.IdempotencyKey, OrderingKey: t.Meta.OrderingKey, WaitsForTurn: t.Meta.Held,
 		Intake:    fromIntake(t.Meta.Intake),
 		Schedule:  fromSchedule(t.Meta.Schedule),
+		Parent:    fromParent(t.Meta.Child),
 		Unique:    fromUniqueMark(t.Meta.Unique),
 		Initiator: t.Meta.Initiator, SourceSystem: t.Meta.SourceSystem, Reason: t.Meta.Reason,
 		CancelReason: t.Meta.CancelReason, CancelledBy: t.Meta.CancelledBy, CancelledByKey: t.Meta.CancelledKey,

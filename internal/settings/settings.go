@@ -81,6 +81,8 @@ type Limits struct {
 	Routes int
 	// TemplateBytes bounds a template's source. Defaults to 1 MiB.
 	TemplateBytes int
+	// Children bounds the child tasks of one step. Defaults to 10,000; at most 100,000.
+	Children int
 }
 
 // ClaimMode is how a worker receives a step from the queue.
@@ -181,6 +183,7 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Limits.Workers, 20_000)
 	orDefault(&c.Limits.Routes, 10_000)
 	orDefault(&c.Limits.TemplateBytes, 1<<20)
+	orDefault(&c.Limits.Children, 10_000)
 	orDefault(&c.Leases.ClaimMode, TwoPhase)
 	orDefault(&c.Leases.EnforceCapacity, On)
 	orDefault(&c.Leases.StartTimeout, 30*time.Second)
@@ -236,6 +239,8 @@ func (c Config) Validate() error {
 	bad(c.Limits.Workers > 0, "limits.workers must be positive")
 	bad(c.Limits.Routes > 0, "limits.routes must be positive")
 	bad(c.Limits.TemplateBytes > 0, "limits.template_bytes must be positive")
+	bad(c.Limits.Children > 0 && c.Limits.Children <= task.MaxChildren, "limits.children must be 1 to %d",
+		task.MaxChildren)
 	bad(c.Leases.ClaimMode == TwoPhase || c.Leases.ClaimMode == SinglePhase,
 		"leases.claim_mode must be %s or %s, not %q", TwoPhase, SinglePhase, c.Leases.ClaimMode)
 	bad(c.Leases.EnforceCapacity.valid(),

@@ -45,6 +45,7 @@ type stepBody struct {
 	When           string          `json:"when,omitempty"`
 	Wait           *task.Wait      `json:"wait,omitempty"`
 	OnFailure      bool            `json:"on_failure,omitempty"`
+	Tasks          *task.ChildSpec `json:"tasks,omitempty"`
 }
 
 // encodeTemplate returns the body of a template as JSON.
@@ -56,7 +57,7 @@ func encodeTemplate(t *task.Template) (any, error) {
 	for _, s := range t.Steps {
 		b.Steps = append(b.Steps, stepBody{s.Name, s.Description, s.Handler, s.Initialization, s.Dependencies, s.Retry,
 			s.Timeout, s.Capabilities, s.Priority, s.DispatchTTL, s.Concurrency, s.RateLimit, s.When,
-			s.Wait, s.OnFailure})
+			s.Wait, s.OnFailure, s.Tasks})
 	}
 	return jsonText(b)
 }
@@ -77,7 +78,7 @@ func decodeTemplate(t *task.Template, body JSON) error {
 			Initialization: s.Initialization,
 			Dependencies:   s.Dependencies, Retry: s.Retry, Timeout: s.Timeout, Capabilities: s.Capabilities,
 			Priority: s.Priority, DispatchTTL: s.DispatchTTL, Concurrency: s.Concurrency, RateLimit: s.RateLimit,
-			When: s.When, Wait: s.Wait, OnFailure: s.OnFailure})
+			When: s.When, Wait: s.Wait, OnFailure: s.OnFailure, Tasks: s.Tasks})
 	}
 	// steps in a cycle never run, and their tasks get a case; no other fault is accepted
 	if faults := t.Link(); len(faults) > 0 && faults[0].Message != t.Cycle {

@@ -7,16 +7,21 @@ type Kind string
 
 // The kinds of steps.
 const (
-	KindWork Kind = ""     // a worker runs it
-	KindWait Kind = "wait" // it waits for a time or an approval
+	KindWork  Kind = ""      // a worker runs it
+	KindWait  Kind = "wait"  // it waits for a time or an approval
+	KindTasks Kind = "tasks" // its child tasks carry it out
 )
 
 // Kind returns the kind of the step.
 func (s StepSpec) Kind() Kind {
-	if s.Wait != nil {
+	switch {
+	case s.Wait != nil:
 		return KindWait
+	case s.Tasks != nil:
+		return KindTasks
+	default:
+		return KindWork
 	}
-	return KindWork
 }
 
 // Worked reports whether a worker runs the step.

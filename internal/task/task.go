@@ -70,6 +70,10 @@ type Meta struct {
 	Unique *UniqueMark `json:"unique,omitempty"`
 	// Intake is the message that the task was made of; nil for a task that was submitted.
 	Intake *Intake `json:"intake,omitempty"`
+	// Child links a child task to the step that it carries out; nil for any other task.
+	Child *ChildOf `json:"child,omitempty"`
+	// HasChildren: a step of the task has child tasks, or will have.
+	HasChildren bool `json:"has_children,omitempty"`
 	// Schedule is the firing that submitted the task; nil for any other task.
 	Schedule *Scheduled `json:"schedule,omitempty"`
 }
@@ -120,7 +124,7 @@ func (m Meta) Changed() bool {
 func (m Meta) Empty() bool {
 	return len(m.Tags) == 0 && m.ParentCorrelationID == "" && m.Initiator == "" && m.SourceSystem == "" &&
 		m.Reason == "" && m.TraceParent == "" && m.Estimate == 0 && m.Priority == "" && m.Intake == nil &&
-		m.Unique == nil && !m.Limited && m.Deadline == 0 && !m.Changed()
+		m.Unique == nil && !m.Limited && m.Deadline == 0 && m.Child == nil && !m.HasChildren && !m.Changed()
 }
 
 // Moved counts a step's change of state, while no step is due. It returns the previous state of the task if that

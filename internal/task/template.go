@@ -44,6 +44,8 @@ type Template struct {
 	Cycle string
 	// Limited: a step has gates. Link sets it.
 	Limited bool
+	// HasChildren: a step has child tasks. Link sets it.
+	HasChildren bool
 	// Controlled: the engine looks at a step before it is ready; see StepSpec.Special. Link sets it.
 	Controlled bool
 	// Compensated: some steps run only after a failure; see StepSpec.OnFailure. Link sets it.
@@ -81,6 +83,9 @@ type StepSpec struct {
 	When string
 	// OnFailure makes it a compensation step: it runs only after the task has failed; see compensation.go.
 	OnFailure bool
+
+	// Tasks are the child tasks that carry out the step; nil for a step that a worker runs.
+	Tasks *ChildSpec
 
 	// Gates are those of the limits that apply to the step, in the order in which it passes them; Link sets them.
 	Gates []limit.Gate
@@ -144,6 +149,7 @@ func (t *Template) Link() []GraphError {
 		}
 	}
 	t.linkGates()
+	t.HasChildren = slices.ContainsFunc(t.Steps, func(s StepSpec) bool { return s.Tasks != nil })
 	t.linkControl()
 	circles := t.cycles()
 	t.Cycle = ""

@@ -53,6 +53,7 @@ type step struct {
 	When           string          `json:"when,omitempty"`
 	Wait           *task.Wait      `json:"wait,omitempty"`
 	OnFailure      bool            `json:"on_failure,omitempty"`
+	Tasks          *task.ChildSpec `json:"tasks,omitempty"`
 }
 
 // retry is task.Retry in JSON.
@@ -89,7 +90,7 @@ func bodyOf(t *task.Template) body {
 			Name: s.Name, Description: s.Description, Handler: s.Handler, Initialization: s.Initialization,
 			Dependencies: s.Dependencies, Retry: retry(s.Retry), Timeout: s.Timeout, Capabilities: s.Capabilities,
 			Priority: s.Priority, DispatchTTL: s.DispatchTTL, Concurrency: s.Concurrency, RateLimit: s.RateLimit,
-			When: s.When, Wait: s.Wait, OnFailure: s.OnFailure,
+			When: s.When, Wait: s.Wait, OnFailure: s.OnFailure, Tasks: s.Tasks,
 		})
 	}
 	return b

@@ -58,7 +58,7 @@ func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 	at := places{name: item.At}
 	f, ok := r.open(item, "a step", "name", "description", "handler", "wait", "dependencies", "retry",
 		"timeout_seconds", "required_capabilities", "priority", "dispatch_ttl_ms", "concurrency", "rate_limit",
-		"when")
+		"when", "task", "for_each")
 	if !ok {
 		r.priorities = append(r.priorities, "")
 		return task.StepSpec{}, at
@@ -78,9 +78,12 @@ func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 		RateLimit:    r.rateLimit(f.get("rate_limit")),
 	}
 	s.When = r.expression(f, "when", &at)
-	if f.get("wait") != nil {
+	switch {
+	case f.get("wait") != nil:
 		s.Wait = r.wait(f)
-	} else {
+	case f.get("task") != nil || f.get("for_each") != nil:
+		s.Tasks = r.tasks(f, &at)
+	default:
 		s.Handler, s.Initialization = r.handler(f)
 	}
 	for _, v := range f.list("dependencies") {

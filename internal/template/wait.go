@@ -15,7 +15,7 @@ var ofWorkers = []string{"handler", "retry", "timeout_seconds", "required_capabi
 
 // wait reads what a step without a handler waits for.
 func (r *reader) wait(f fields) *task.Wait {
-	for _, key := range ofWorkers {
+	for _, key := range append([]string{"task", "for_each"}, ofWorkers...) {
 		if v := f.get(key); v != nil {
 			f.report(v.At, "a step with wait has no %s: no worker runs it", key)
 		}

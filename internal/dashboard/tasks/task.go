@@ -50,6 +50,8 @@ type stepRow struct {
 	After int
 	// Unlisted: the table leaves it out.
 	Unlisted bool
+	// First are the first child tasks of the step, those in error before others.
+	First []operate.Child
 }
 
 // At returns the address of the row of the step.
@@ -97,6 +99,9 @@ func (p *pages) task(r *page.Request) (out taskPage, err error) {
 	}
 	out.rows(steps, history, r.Query("steps") == "all")
 	out.events(history)
+	if err := p.firstChildren(r, out.Listed); err != nil {
+		return out, err
+	}
 	out.Graph, out.Timeline = graph(out.Steps), timeline(out.Listed, r.Now)
 	live := !out.Task.State.Settled() || out.Task.State == tasker.TaskError
 	out.Operate, out.Cancel = r.Can(operates...), live && r.Can(cancels...)

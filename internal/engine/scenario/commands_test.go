@@ -62,7 +62,8 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		"dispatch": in.dispatch, "letter": in.letter,
 		"pause": in.pause, "unpause": in.unpause, "pauses": in.showPauses,
 		"limit": in.limit, "unlimit": in.unlimit, "limits": in.showLimits,
-		"outages": in.showOutages, "close-outage": in.closeOutage,
+		"children": in.showChildren,
+		"outages":  in.showOutages, "close-outage": in.closeOutage,
 		"start": in.begin, "progress": in.progress, "complete": in.complete, "fail": in.fail, "release": in.release,
 		"snooze": in.snooze,
 		"reset":  in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually),
@@ -83,7 +84,7 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		return nil, badScript("unknown command")
 	}
 	out, err := command(a)
-	return out, firstError(err, a.unknown(), in.admit(), in.engine.CountBursts(in.ctx))
+	return out, firstError(err, a.unknown(), in.admit(), in.engine.CountBursts(in.ctx), in.advanceChildren())
 }
 
 // begun opens the world with the first command that is about it.

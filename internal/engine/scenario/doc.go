@@ -34,6 +34,7 @@
 //	limits                              those in force, with the permits in use
 //	crash        W | server             W says nothing any more; the server starts again on the same store
 //	advance      D
+//	children     TASK.STEP [n=N]        the child tasks of a step; later commands name them STEP0, STEP1 ...
 //	upkeep                              the background loops, until nothing is due
 //	retain                              one batch of retention alone
 //	cancel       TASK [by=WHO] [reason=TEXT]

@@ -35,6 +35,9 @@ type state struct {
 	// checkpoints are by step.
 	checkpoints map[task.ID]task.Checkpoint
 	logs        map[task.ID][]task.AttemptLog // by step, the last lease first
+	fanOuts     map[task.ID]task.FanOut       // by step
+	items       map[childKey][]byte
+	children    map[childKey]engine.Child
 	// operatorLimits are by number.
 	operatorLimits map[int64]task.OperatorLimit
 	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
@@ -81,6 +84,9 @@ func newState() *state {
 		outages:        map[task.ID]task.Outage{},
 		checkpoints:    map[task.ID]task.Checkpoint{},
 		logs:           map[task.ID][]task.AttemptLog{},
+		fanOuts:        map[task.ID]task.FanOut{},
+		items:          map[childKey][]byte{},
+		children:       map[childKey]engine.Child{},
 		operatorLimits: map[int64]task.OperatorLimit{},
 		lastWorker:     map[string]int64{},
 		lastAct:        map[string]int64{},

@@ -135,6 +135,9 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 // deleteTask deletes a task with all its rows except acts.
 // Acts stay: the audit trail outlives what it describes.
 func (t *tx) deleteTask(id task.ID) {
+	if t.s.tasks[id].Meta.HasChildren {
+		t.dropChildren(t.s.stepsOf[id])
+	}
 	for _, step := range slices.Clone(t.s.stepsOf[id]) {
 		if _, ok := t.s.checkpoints[step]; ok {
 			drop(t, checkpointsTable, step)

@@ -173,6 +173,13 @@ func (t *tx) delete(tasks []*task.Task) {
 	t.deleteUnique(tasks)
 	t.deleteMarked("tasker_checkpoints", tasks, func(m *task.Meta) bool { return len(m.Checkpoints) > 0 })
 	t.deleteMarked("tasker_attempt_logs", tasks, func(m *task.Meta) bool { return m.Logged })
+	for _, k := range tasks {
+		if k.Meta.HasChildren {
+			for _, query := range store.DeleteFamilies {
+				t.exec(query, k.ID)
+			}
+		}
+	}
 	for _, id := range ids {
 		delete(t.tasks, id)
 	}

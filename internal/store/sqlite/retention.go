@@ -112,6 +112,13 @@ func (t *tx) delete(ctx context.Context, k *task.Task) error {
 			return err
 		}
 	}
+	if k.Meta.HasChildren {
+		for _, query := range store.DeleteFamilies {
+			if _, err := t.conn.Exec(ctx, query, id); err != nil {
+				return err
+			}
+		}
+	}
 	if k.IdempotencyKey == "" {
 		return nil
 	}

@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Database, without ...strin
 		{"Watches", watchCases()},
 		{"Keys", keyCases()},
 		{"Ordering", orderingCases()},
+		{"Children", childCases()},
 		{"Gates", gateCases()},
 		{"OperatorLimits", operatorLimitCases()},
 		{"Unique", uniqueCases()},

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A step with child tasks is carried out by the engine: it waits while ordinary tasks, its children, do the work. Its
+// fan-out counts them. Nothing is done about children in the transaction in which a step begins or a child ends: that
+// only leaves a mark, so that no transaction of a worker waits for another one. After its commit, or in the loop
+// "children", AdvanceChildren looks at the marks. It submits children as others end, a bounded number at a time, and
+// completes the step or puts it in error. What a crash interrupts, the next run continues from the marks.
+
+// Codes of the failures of steps with child tasks.
+const (
+	CodeChildrenFailed  = "CHILDREN_FAILED"    // more children have failed than may
+	CodeChildrenRefused = "CHILDREN_REFUSED"   // they cannot be submitted: no such template, no such list
+	CodeChildrenDeep    = "CHILDREN_TOO_DEEP"  // children of children beyond the limit
+	CodeChildrenLarge   = "CHILDREN_TOO_LARGE" // too many items, or their joined results are too large
+)
+
+// children are the changes of a unit to steps with child tasks, and to tasks that are children.
+type children struct {
+	u     *unit
+	woken map[task.ID]*task.Step // fan-outs to look at
+	ended map[*task.Task]bool    // children whose state counts differently now
+	// settling are steps whose end follows from their children.
+	settling map[task.ID]bool
+	// stirred: there is something to do after the commit.
+	stirred bool
+}
+
+// begin makes a pending step with child tasks wait for them. They are submitted after the commit.
+func (c *children) begin(w Work) error {
+	c.wake(w.Step)
+	return c.u.ready.control.await(w, 0)
+}
+
+// wake has the fan-out of a step looked at after the commit.
+func (c *children) wake(s *task.Step) {
+	if c.woken == nil {
+		c.woken = map[task.ID]*task.Step{}
+	}
+	c.woken[s.ID] = s
+}
+
+// parentMoved looks at a step of a task that has steps with children. Where somebody else has settled such a step, its
+// children are cancelled.
+func (c *children) parentMoved(w Work, from task.StepState) {
+	if from == task.StepPending || !w.Step.State.Terminal() || c.settling[w.Step.ID] {
+		return
+	}
+	t, err := c.u.rows.template(w.Step.DefID)
+	if err != nil || t.Spec(w.Step).Tasks == nil { // a template that cannot be read has no children to cancel
+		return
+	}
+	c.wake(w.Step)
+}
+
+// moved marks a child whose new state counts differently.
+func (c *children) moved(t *task.Task, was task.State) {
+	if task.ChildStateOf(was) == task.ChildStateOf(t.State) {
+		return
+	}
+	if c.ended == nil {
+		c.ended = map[*task.Task]bool{}
+	}
+	c.ended[t] = true
+}
+
+// save stores the marks.
+func (c *children) save() error {
+	if len(c.woken) > 0 {
+		steps := make([]*task.Step, 0, len(c.woken))
+		for _, s := range sorted(setOfSteps(c.woken), func(s *task.Step) task.ID { return s.ID }) {
+			steps = append(steps, s)
+		}
+		if err := c.u.e.childRows.WakeFanOuts(c.u.ctx, c.u.tx, steps); err != nil {
+			return err
+		}
+		c.stirred, c.woken = true, nil
+	}
+	if len(c.ended) == 0 {
+		return nil
+	}
+	var marks []ChildMark
+	for _, t := range sorted(tasksOfSet(c.ended), func(t *task.Task) task.ID { return t.ID }) {
+		marks = append(marks, ChildMark{Task: t.ID, State: task.ChildStateOf(t.State), Result: c.resultOf(t)})
+	}
+	c.stirred, c.ended = true, nil
+	return c.u.e.childRows.MarkChildren(c.u.ctx, c.u.tx, marks)
+}
+
+// resultOf returns the result of a child with a single step that has just completed it. nil: AdvanceChildren reads it.
+func (c *children) resultOf(t *task.Task) []byte {
+	if t.State != task.Complete || t.Meta.Child.Quiet || t.Counts.Total() != 1 {
+		return nil
+	}
+	if s := c.u.rows.siblingSteps[stepKey{t.ID, 1}]; s != nil {
+		return s.Result
+	}
+	if s := c.u.rows.steps[c.u.e.store.IDs().Step(t.ID, 1)]; s != nil {
+		return s.Result
+	}
+	return nil
+}
+
+func setOfSteps(of map[task.ID]*task.Step) map[*task.Step]struct{} {
+	set := make(map[*task.Step]struct{}, len(of))
+	for _, s := range of {
+		set[s] = struct{}{}
+	}
+	return set
+}
+
+func tasksOfSet(of map[*task.Task]bool) map[*task.Task]struct{} {
+	set := make(map[*task.Task]struct{}, len(of))
+	for t := range of {
+		set[t] = struct{}{}
+	}
+	return set
+}
+
+const (
+	// fanOutsAtOnce bounds the steps in one transaction of AdvanceChildren.
+	fanOutsAtOnce = 50
+	// freshAtOnce bounds the children of one step that it counts there.
+	freshAtOnce = 500
+)
+
+// AdvanceChildren carries on with steps whose child tasks have moved: it submits children, counts those that have
+// ended, and ends the steps. It returns the number of steps that it has looked at, and whether there may be more. It
+// may run in several processes at once: a step that another one has changed meanwhile is left to the next run.
+func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err error) {
+	due, err := e.childReads.DueFanOuts(ctx, fanOutsAtOnce)
+	if err != nil {
+		return 0, false, fmt.Errorf("look for steps with child tasks: %w", err)
+	}
+	if len(due) == 0 {
+		return 0, false, nil
+	}
+	plans, err := e.planChildren(ctx, due)
+	if err != nil || len(plans) == 0 {
+		return 0, false, err
+	}
+	err = e.write(ctx, "children", func(u *unit) error {
+		n = 0
+		var err error
+		a := advance{u: u, b: &builder{u: u}}
+		n, err = a.all(plans)
+		return err
+	})
+	if err != nil {
+		return 0, false, fmt.Errorf("advance steps with child tasks: %w", err)
+	}
+	return n, n > 0, nil
+}
+
+// advanceChildren runs AdvanceChildren until nothing is left to do. An error is left to the loop of package upkeep,
+// which tries again.
+func (e *Engine) advanceChildren(calls []struct{}) ([]struct{}, error) {
+	for more := true; more; {
+		var err error
+		if _, more, err = e.AdvanceChildren(context.Background()); err != nil {
+			return nil, err
+		}
+	}
+	return calls, nil
+}

@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// advance is what one transaction changes about steps and their children.
+type advance struct {
+	u        *unit
+	b        *builder
+	fans     []*task.FanOut
+	children []Child
+}
+
+// all carries out plans, and returns how many of them held. Steps are locked first, in the order of all
+// transactions, then the rows of their children, then, through the end of a step, the row of a task that is itself a
+// child.
+func (a *advance) all(plans []*childPlan) (int, error) {
+	u := a.u
+	ids := make([]task.ID, len(plans))
+	var drafts []*draft
+	for i, p := range plans {
+		ids[i] = p.fan.Step
+		for _, d := range append(p.next, p.again...) {
+			if d.draft != nil {
+				drafts = append(drafts, d.draft)
+			}
+		}
+	}
+	if u.e.cluster != nil && len(drafts) > 0 {
+		if err := u.expectKnown(drafts); err != nil {
+			return 0, err
+		}
+	}
+	works, err := u.rows.load(ids)
+	if err != nil {
+		return 0, err
+	}
+	fans, err := u.e.childRows.FanOutsIn(u.ctx, u.tx, ids)
+	if err != nil {
+		return 0, err
+	}
+	of := make(map[task.ID]*task.FanOut, len(fans))
+	for _, f := range fans {
+		of[f.Step] = f
+	}
+	for i, p := range plans {
+		f := of[p.fan.Step]
+		if f == nil || f.Rev != p.fan.Rev || works[i].Step == nil || works[i].Step.State != p.step.State {
+			continue // another transaction has changed it
+		}
+		if err := a.step(works[i], f, p); err != nil {
+			return 0, err
+		}
+	}
+	return len(a.fans), a.save()
+}
+
+// step carries out the plan of one step.
+func (a *advance) step(w Work, f *task.FanOut, p *childPlan) error {
+	f.Rev++
+	f.Fresh = p.left
+	a.fans = append(a.fans, f)
+	waits := w.Step.State == task.StepWaiting
+	if p.begin != nil {
+		if p.begin.fault != nil {
+			return a.u.ready.control.failUnrun(w, p.tpl, p.begin.fault)
+		}
+		if err := a.u.e.childRows.AddItems(a.u.ctx, a.u.tx, f.Step, p.begin.windows); err != nil {
+			return err
+		}
+		f.Total, f.Version = p.begin.total, p.begin.version
+	}
+	whole, err := a.count(f, p)
+	if err != nil || !waits {
+		f.Fresh = f.Fresh || !whole && err == nil
+		return err
+	}
+	if err := a.repeat(f, p); err != nil {
+		return err
+	}
+	if f.Phase == task.FanOpen {
+		if err := a.submit(f, p); err != nil {
+			return err
+		}
+	}
+	if !whole || f.Phase != task.FanOpen {
+		f.Fresh = true
+		return nil
+	}
+	return a.end(w, f, p)
+}
+
+// count counts the fresh children that are as the plan has seen them. It reports whether there are no others.
+func (a *advance) count(f *task.FanOut, p *childPlan) (whole bool, err error) {
+	list, err := a.u.e.childRows.LockFresh(a.u.ctx, a.u.tx, f.Step, freshAtOnce)
+	if err != nil {
+		return false, err
+	}
+	whole = len(list) == len(p.fresh) && !p.left
+	for _, c := range list {
+		seen, found := p.fresh[c.Index]
+		if !found || seen.State != c.State || seen.Task != c.Task {
+			whole = false
+			continue
+		}
+		f.Count(c.Counted, c.State)
+		f.Bytes += seen.Size
+		c.Counted, c.Fresh, c.Result = c.State, false, seen.Result
+		a.children = append(a.children, c)
+	}
+	return whole, nil
+}
+
+// repeat submits children again that were given up, after the step was reset.
+func (a *advance) repeat(f *task.FanOut, p *childPlan) error {
+	if f.Phase != task.FanFailed {
+		return nil
+	}
+	for _, d := range p.again {
+		f.Count(task.ChildGivenUp, task.ChildNew)
+		if err := a.add(f, d); err != nil {
+			return err
+		}
+	}
+	if f.Repeated = p.until; f.Repeated >= f.Total {
+		f.Phase, f.Repeated = task.FanOpen, 0
+	}
+	return nil
+}
+
+// submit submits the next children, as far as there is room.
+func (a *advance) submit(f *task.FanOut, p *childPlan) error {
+	for i, n := 0, f.Room(p.spec); i < min(n, len(p.next)); i++ {
+		if p.next[i].index != f.Submitted {
+			break
+		}
+		if err := a.add(f, p.next[i]); err != nil {
+			return err
+		}
+		f.Submitted++
+	}
+	f.Fresh = f.Fresh || f.Room(p.spec) > 0
+	return nil
+}
+
+// add submits a child, or records that it was refused.
+func (a *advance) add(f *task.FanOut, d childDraft) error {
+	c := Child{Step: f.Step, Index: d.index, State: task.ChildGivenUp, Note: d.note}
+	if d.draft != nil {
+		r, err := a.b.add(d.draft)
+		if err != nil {
+			return err
+		}
+		c.Task, c.State, c.Note = r.ID, task.ChildStateOf(r.State), ""
+	}
+	c.Counted = c.State
+	f.Count(task.ChildNew, c.State)
+	a.children = append(a.children, c)
+	return nil
+}
+
+// end ends the step, if that follows from its children. The plan has the end, unless its children have moved since.
+func (a *advance) end(w Work, f *task.FanOut, p *childPlan) error {
+	v := f.Verdict(p.spec)
+	if v != task.Joined && v != task.TooMany {
+		return nil
+	}
+	if p.end == nil || f.Done != p.end.of.Done || f.Errored != p.end.of.Errored || f.GivenUp != p.end.of.GivenUp {
+		f.Fresh = true // the next run has it
+		return nil
+	}
+	if a.u.ready.children.settling == nil {
+		a.u.ready.children.settling = map[task.ID]bool{}
+	}
+	a.u.ready.children.settling[f.Step] = true
+	if p.end.failure != nil {
+		f.Phase = task.FanFailed
+		return a.u.ready.control.failUnrun(w, p.tpl, p.end.failure)
+	}
+	f.Phase = task.FanJoined
+	return a.u.ready.control.finish(w, p.end.result)
+}
+
+// save stores everything. New tasks go through the queue.
+func (a *advance) save() error {
+	u := a.u
+	if err := u.ready.leaveQueued(); err != nil {
+		return err
+	}
+	if len(a.b.tasks) > 0 {
+		if err := u.tx.InsertTasks(u.ctx, a.b.tasks, a.b.steps); err != nil {
+			return err
+		}
+	}
+	if len(a.children) > 0 {
+		if err := u.e.childRows.SaveChildren(u.ctx, u.tx, a.children); err != nil {
+			return err
+		}
+	}
+	if len(a.fans) == 0 {
+		return nil
+	}
+	return u.e.childRows.SaveFanOuts(u.ctx, u.tx, a.fans)
+}

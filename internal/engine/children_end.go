@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// planEnd prepares the end of a step whose children will be as sim counts them.
+func (e *Engine) planEnd(ctx context.Context, p *childPlan, sim task.FanOut) (err error) {
+	if p.left || len(p.next) > 0 || len(p.again) > 0 {
+		return nil
+	}
+	switch sim.Verdict(p.spec) {
+	case task.Joined:
+		p.end, err = e.joined(ctx, p, sim)
+	case task.TooMany:
+		p.end, err = e.tooMany(ctx, p, sim)
+	}
+	if p.end != nil {
+		p.end.of = sim
+	}
+	return err
+}
+
+// joined returns the result of a step whose children have ended: the result of the only child, or a list with that of
+// each by index, null for one without.
+func (e *Engine) joined(ctx context.Context, p *childPlan, sim task.FanOut) (*childEnd, error) {
+	if p.spec.CountsOnly {
+		result, err := json.Marshal(struct {
+			Total  int `json:"total"`
+			Done   int `json:"done"`
+			Failed int `json:"failed"`
+		}{sim.Total, sim.Done, sim.Errored + sim.GivenUp})
+		return &childEnd{result: result}, err
+	}
+	most := e.cfg.Limits.PayloadBytes
+	if sim.Bytes > most {
+		return &childEnd{failure: tooLarge(sim.Bytes, most)}, nil
+	}
+	results := make([][]byte, sim.Total)
+	for from := 0; from < sim.Total; {
+		page, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{From: from, Limit: 1000, Results: true})
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, c := range page {
+			if seen, fresh := p.fresh[c.Index]; fresh && c.Result == nil {
+				c.Result = seen.Result
+			}
+			if c.Index < len(results) {
+				results[c.Index] = c.Result
+			}
+			from = c.Index + 1
+		}
+	}
+	if !p.spec.Each() {
+		return &childEnd{result: results[0]}, nil
+	}
+	var out bytes.Buffer
+	for i, r := range results {
+		out.WriteByte("[,"[min(i, 1)])
+		if r == nil {
+			r = []byte("null")
+		}
+		out.Write(r)
+	}
+	if len(results) == 0 {
+		out.WriteByte('[')
+	}
+	out.WriteByte(']')
+	if out.Len() > most {
+		return &childEnd{failure: tooLarge(out.Len(), most)}, nil
+	}
+	return &childEnd{result: out.Bytes()}, nil
+}
+
+// tooLarge is the failure of a step whose result would be larger than a payload may be.
+func tooLarge(size, most int) *task.Failure {
+	return childFault(CodeChildrenLarge, "the results of the children have %d bytes together, and a result may have %d; "+
+		"they stay readable as results of the children: let the template join counts only, or have the children return less",
+		size, most)
+}
+
+// namedChildren is how many children the failure of a step names.
+const namedChildren = 10
+
+// tooMany returns the failure of a step of whose children too many have failed.
+func (e *Engine) tooMany(ctx context.Context, p *childPlan, sim task.FanOut) (*childEnd, error) {
+	list, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{Limit: namedChildren,
+		States: []task.ChildState{task.ChildErrored, task.ChildGivenUp}})
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, c := range list {
+		switch {
+		case c.Task.IsZero():
+			names = append(names, fmt.Sprintf("%d was refused (%s)", c.Index, c.Note))
+		case c.State == task.ChildGivenUp:
+			names = append(names, fmt.Sprintf("%d is cancelled (task %s)", c.Index, c.Task))
+		default:
+			names = append(names, fmt.Sprintf("%d is in error (task %s)", c.Index, c.Task))
+		}
+	}
+	failed := sim.Errored + sim.GivenUp
+	if more := failed - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return &childEnd{failure: childFault(CodeChildrenFailed, "%d of %d children failed, and %d may: %s", failed, sim.Total,
+		p.spec.Tolerated(sim.Total), strings.Join(names, "; "))}, nil
+}
+
+// cancelChildren cancels the children of a step that somebody has settled: its task was cancelled, or an operator
+// supplied the outcome. It takes a bounded number at a time.
+func (e *Engine) cancelChildren(ctx context.Context, p *childPlan) error {
+	list, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{Limit: ItemWindow,
+		States: []task.ChildState{task.ChildRunning, task.ChildErrored}})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	p.left = true
+	c := Cancellation{Actor: System, Reason: fmt.Sprintf("the step %s of its parent is %s", p.tpl.Spec(p.step).Name,
+		p.step.State)}
+	if by := p.parent.Meta.CancelReason; p.parent.State == task.Cancelled && by != "" {
+		c.Reason = "its parent was cancelled: " + by
+	}
+	return e.write(ctx, "cancel", func(u *unit) error {
+		ids := make([]task.ID, 0, len(list))
+		for _, child := range list {
+			ids = append(ids, child.Task)
+		}
+		if err := u.rows.gatherTasks(ids); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if _, err := u.cancel(id, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// repeatChildren runs the failed children of a step again that was reset. Those in error are replayed; for those that
+// were given up, new tasks are prepared, up to room of them.
+func (e *Engine) repeatChildren(ctx context.Context, p *childPlan, room int) error {
+	for from := 0; p.fan.Repeated == 0; {
+		list, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{Limit: ItemWindow, From: from,
+			States: []task.ChildState{task.ChildErrored}})
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			break
+		}
+		from = list[len(list)-1].Index + 1
+		if err := e.replayChildren(ctx, list); err != nil {
+			return err
+		}
+	}
+	p.until = p.fan.Total
+	limit := max(room, 1)
+	list, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{Limit: limit, From: p.fan.Repeated,
+		States: []task.ChildState{task.ChildGivenUp}})
+	if err != nil {
+		return err
+	}
+	if len(list) == limit {
+		p.until, p.left = list[limit-1].Index+1, true
+	}
+	for _, c := range list {
+		if c.Fresh || c.Counted != task.ChildGivenUp { // it was given up after the reset
+			continue
+		}
+		items, err := e.itemsAt(ctx, p, c.Index)
+		if err != nil || len(items) == 0 {
+			return err
+		}
+		d, err := e.draftChild(ctx, p, c.Index, items[0], p.fan.Version)
+		if err != nil {
+			return err
+		}
+		p.again = append(p.again, d)
+	}
+	return nil
+}
+
+// replayChildren replays children in error. One without a failed step stays as it is: an operator decides about it.
+func (e *Engine) replayChildren(ctx context.Context, list []Child) error {
+	r := Replay{Actor: System, Reason: "the step of its parent was reset", ResetAttempts: true}
+	for _, c := range list {
+		err := e.write(ctx, "replay", func(u *unit) error {
+			t, err := u.rows.task(c.Task)
+			if err != nil || t == nil || t.State != task.Errored {
+				return err
+			}
+			_, err = u.replay(t, 0, r)
+			return err
+		})
+		if err != nil && task.CodeOf(err) != task.WrongState {
+			return err
+		}
+	}
+	return nil
+}

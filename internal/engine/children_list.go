@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/expr"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// childList is the list of items of a step that begins, or the reason why it has none.
+type childList struct {
+	windows [][]byte
+	total   int
+	version string
+	fault   *task.Failure
+}
+
+// listChildren fixes the children of a step that begins: their template and their items.
+func (e *Engine) listChildren(ctx context.Context, p *childPlan) (*childList, error) {
+	if depthOf(p.parent) >= task.MaxChildDepth {
+		return &childList{fault: childFault(CodeChildrenDeep,
+			"the task is a child of a child, %d deep; children of it are not allowed", task.MaxChildDepth)}, nil
+	}
+	list := &childList{version: p.spec.Version}
+	if p.spec.Template != "" {
+		in := &Submission{Name: p.spec.Template, Version: p.spec.Version, Namespace: p.tpl.Namespace}
+		t, problem, err := e.findTemplate(ctx, in, "")
+		if err != nil {
+			return nil, err
+		}
+		if problem != nil {
+			list.fault = childFault(CodeChildrenRefused, "%s", problem.Message)
+			return list, nil
+		}
+		list.version = t.Version
+	}
+	items, fault, err := e.itemsOf(ctx, p)
+	if err != nil || fault != nil {
+		list.fault = fault
+		return list, err
+	}
+	for at := 0; at < len(items); at += ItemWindow {
+		window, err := json.Marshal(items[at:min(at+ItemWindow, len(items))])
+		if err != nil {
+			return nil, fmt.Errorf("encode items: %w", err)
+		}
+		list.windows = append(list.windows, window)
+	}
+	list.total = len(items)
+	return list, nil
+}
+
+// itemsOf evaluates the list of a step, or the context of its only child.
+func (e *Engine) itemsOf(ctx context.Context, p *childPlan) ([]json.RawMessage, *task.Failure, error) {
+	if !p.spec.Each() && p.spec.Context == "" {
+		whole := json.RawMessage(p.parent.Context)
+		if whole == nil {
+			whole = json.RawMessage("null")
+		}
+		return []json.RawMessage{whole}, nil, nil
+	}
+	text := p.spec.Items
+	if !p.spec.Each() {
+		text = p.spec.Context
+	}
+	program, err := e.programs.get(text)
+	if err != nil { // it was checked when the template was registered
+		return nil, childFault(CodeChildrenRefused, "%v", err), nil
+	}
+	values, err := e.valuesFor(ctx, p, program)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !p.spec.Each() {
+		v, err := program.Value(values)
+		if err != nil {
+			return nil, childFault(CodeChildrenRefused, "the context of the child: %v", err), nil
+		}
+		item, err := expr.Encode(v, e.cfg.Limits.PayloadBytes)
+		if err != nil {
+			return nil, childFault(CodeChildrenLarge, "the context of the child: %v", err), nil
+		}
+		return []json.RawMessage{item}, nil, nil
+	}
+	list, err := program.List(values)
+	if err != nil {
+		return nil, childFault(CodeChildrenRefused, "the list of items: %v", err), nil
+	}
+	if most := e.cfg.Limits.Children; len(list) > most {
+		return nil, childFault(CodeChildrenLarge, "the list has %d items; limits.children allows %d", len(list), most), nil
+	}
+	items := make([]json.RawMessage, len(list))
+	for i, v := range list {
+		if items[i], err = expr.Encode(v, e.cfg.Limits.PayloadBytes); err != nil {
+			return nil, childFault(CodeChildrenLarge, "item %d: %v", i, err), nil
+		}
+	}
+	return items, nil, nil
+}
+
+// valuesFor reads what an expression sees: the context of the task, and the steps that it names.
+func (e *Engine) valuesFor(ctx context.Context, p *childPlan, program *expr.Program) (expr.Values, error) {
+	whole, err := expr.Decode(p.parent.Context)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := e.store.FindSteps(ctx, p.parent.ID)
+	if err != nil {
+		return nil, err
+	}
+	parents := map[string]any{}
+	for _, name := range program.Steps() {
+		for _, s := range steps {
+			if s.Ordinal > len(p.tpl.Steps) || p.tpl.Steps[s.Ordinal-1].Name != name {
+				continue
+			}
+			result, err := expr.Decode(s.Result)
+			if err != nil {
+				return nil, err
+			}
+			parents[name] = expr.Step(string(s.State), result)
+		}
+	}
+	return expr.Values{expr.Context: whole, expr.Parents: parents}, nil
+}

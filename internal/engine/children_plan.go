@@ -1,0 +1,280 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// childPlan is what AdvanceChildren prepares for a step outside of the transaction: everything that reads much or needs
+// a transaction of its own. The plan holds for one revision of the fan-out.
+type childPlan struct {
+	fan    *task.FanOut
+	parent *task.Task
+	step   *task.Step
+	tpl    *task.Template
+	spec   *task.ChildSpec
+
+	begin *childList    // of a step that begins
+	fresh map[int]Child // what was seen of the fresh children, with the results that had to be read
+	next  []childDraft  // the children to submit next, in the order of their indexes
+	again []childDraft  // children that were given up, and run again because the step was reset
+	until int           // the index up to which they run again then
+	end   *childEnd     // the end of the step, if its children are as the plan sees them
+	left  bool          // there is more to do than the plan has
+}
+
+// childDraft is a child to be submitted. Without a draft it is refused, and note says why.
+type childDraft struct {
+	index int
+	draft *draft
+	note  string
+}
+
+// childEnd is the end of a step: a result, or a failure.
+type childEnd struct {
+	of      task.FanOut // the counts from which it follows
+	result  []byte
+	failure *task.Failure
+}
+
+// childFault is a failure of a step because of its children. An operator may reset the step once its cause is gone.
+func childFault(code, format string, args ...any) *task.Failure {
+	f := &task.Failure{Type: "child_tasks", Code: code, Message: fmt.Sprintf(format, args...), Class: failure.Logic}
+	f.Trim()
+	return f
+}
+
+// planChildren prepares the next transaction. The children to be submitted are shared out among the steps.
+func (e *Engine) planChildren(ctx context.Context, due []*task.FanOut) ([]*childPlan, error) {
+	var plans []*childPlan
+	room := ItemWindow
+	for _, f := range due {
+		p := &childPlan{fan: f}
+		ok, err := e.findParent(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		if err := e.plan(ctx, p, room); err != nil {
+			return nil, err
+		}
+		room -= len(p.next) + len(p.again)
+		plans = append(plans, p)
+	}
+	return plans, nil
+}
+
+// findParent reads the step of a plan with its task and template. It reports false for one that is gone.
+func (e *Engine) findParent(ctx context.Context, p *childPlan) (bool, error) {
+	t, err := e.store.FindTask(ctx, p.fan.Task)
+	if err != nil || t == nil {
+		return false, err
+	}
+	p.parent = t
+	if p.tpl, err = e.TemplateOf(ctx, t.DefID); err != nil {
+		return false, err
+	}
+	steps, err := e.store.FindSteps(ctx, t.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range steps {
+		if s.ID == p.fan.Step {
+			p.step = s
+		}
+	}
+	if p.step == nil || p.step.Ordinal > len(p.tpl.Steps) {
+		return false, nil
+	}
+	p.spec = p.tpl.Steps[p.step.Ordinal-1].Tasks
+	return p.spec != nil, nil
+}
+
+// plan prepares what a step needs next.
+func (e *Engine) plan(ctx context.Context, p *childPlan, room int) (err error) {
+	waits := p.step.State == task.StepWaiting
+	switch {
+	case p.step.State.Terminal() && p.fan.Phase != task.FanJoined:
+		if err := e.cancelChildren(ctx, p); err != nil {
+			return err
+		}
+	case waits && p.fan.Phase == task.FanFailed:
+		if err := e.repeatChildren(ctx, p, room); err != nil {
+			return err
+		}
+	case waits && p.fan.Total == task.Unlisted:
+		if p.begin, err = e.listChildren(ctx, p); err != nil {
+			return err
+		}
+	}
+	sim, err := e.readFresh(ctx, p)
+	if err != nil || !waits {
+		return err
+	}
+	if p.begin != nil {
+		if p.begin.fault != nil {
+			return nil
+		}
+		sim.Total, sim.Version = p.begin.total, p.begin.version
+	}
+	sim.Phase = task.FanOpen
+	if n := min(sim.Room(p.spec), room-len(p.again)); n > 0 {
+		if p.next, err = e.draftNext(ctx, p, sim.Submitted, n, sim.Version); err != nil {
+			return err
+		}
+	}
+	return e.planEnd(ctx, p, sim)
+}
+
+// readFresh reads the fresh children, with those results that their own transactions have left out. It returns the
+// fan-out as it will be once they are counted.
+func (e *Engine) readFresh(ctx context.Context, p *childPlan) (task.FanOut, error) {
+	sim := *p.fan
+	list, err := e.childReads.FreshChildren(ctx, p.fan.Step, freshAtOnce)
+	if err != nil {
+		return sim, err
+	}
+	p.fresh = make(map[int]Child, len(list))
+	for _, c := range list {
+		if c.State == task.ChildDone && c.Size == 0 && !p.spec.CountsOnly && !c.Task.IsZero() {
+			if c.Result, err = e.resultOfTask(ctx, c.Task); err != nil {
+				return sim, err
+			}
+			c.Size = len(c.Result)
+		}
+		sim.Count(c.Counted, c.State)
+		sim.Bytes += c.Size
+		p.fresh[c.Index] = c
+	}
+	p.left = p.left || len(list) == freshAtOnce
+	return sim, nil
+}
+
+// resultOfTask returns the result of a task: that of the only step on which no other depends, or an object with those
+// of all such steps. It is nil for a task without a result, and for one that is gone.
+func (e *Engine) resultOfTask(ctx context.Context, id task.ID) ([]byte, error) {
+	t, err := e.store.FindTask(ctx, id)
+	if err != nil || t == nil {
+		return nil, err
+	}
+	tpl, err := e.TemplateOf(ctx, t.DefID)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := e.store.FindSteps(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var last []*task.Step
+	for _, s := range steps {
+		if s.Ordinal <= len(tpl.Steps) && tpl.Steps[s.Ordinal-1].Sink() {
+			last = append(last, s)
+		}
+	}
+	if len(last) == 1 {
+		return last[0].Result, nil
+	}
+	all := make(map[string]json.RawMessage, len(last))
+	for _, s := range last {
+		if s.Result != nil {
+			all[tpl.Steps[s.Ordinal-1].Name] = s.Result
+		}
+	}
+	return json.Marshal(all)
+}
+
+// draftNext prepares up to n children from an index on: those of one window of items.
+func (e *Engine) draftNext(ctx context.Context, p *childPlan, from, n int, version string) ([]childDraft, error) {
+	items, err := e.itemsAt(ctx, p, from)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]childDraft, 0, min(n, len(items)))
+	for i, item := range items[:min(n, len(items))] {
+		d, err := e.draftChild(ctx, p, from+i, item, version)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// itemsAt returns the items from an index to the end of its window.
+func (e *Engine) itemsAt(ctx context.Context, p *childPlan, from int) ([]json.RawMessage, error) {
+	var window []byte
+	if p.begin != nil {
+		if at := from / ItemWindow; at < len(p.begin.windows) {
+			window = p.begin.windows[at]
+		}
+	} else {
+		var err error
+		if window, err = e.childReads.ItemWindow(ctx, p.fan.Step, from/ItemWindow); err != nil {
+			return nil, err
+		}
+	}
+	var items []json.RawMessage
+	if window != nil {
+		if err := json.Unmarshal(window, &items); err != nil {
+			return nil, fmt.Errorf("read the items of step %s: %w", p.fan.Step, err)
+		}
+	}
+	return items[min(from%ItemWindow, len(items)):], nil
+}
+
+// draftChild prepares the submission of a child. It has the priority, the trace and the initiator of its parent; no
+// unique key and no back-pressure holds it up, because its parent was admitted.
+func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item json.RawMessage, version string,
+) (childDraft, error) {
+	of := p.parent
+	link := &task.ChildOf{Task: of.ID, Step: p.fan.Step, Index: index, Depth: depthOf(of) + 1, Quiet: p.spec.CountsOnly}
+	in := &Submission{Name: p.spec.Template, Version: version, TaskType: p.spec.Handler, Namespace: p.tpl.Namespace,
+		Priority: e.PriorityName(p.step.Priority), CorrelationID: of.CorrelationID,
+		Meta: task.Meta{Child: link, ParentCorrelationID: of.Meta.ParentCorrelationID, Initiator: of.Meta.Initiator,
+			SourceSystem: of.Meta.SourceSystem, TraceParent: of.Meta.TraceParent}}
+	switch {
+	case p.spec.Each():
+		var err error
+		if in.Context, err = json.Marshal(eachContext{item, index}); err != nil {
+			return childDraft{}, err
+		}
+	case string(item) != "null":
+		in.Context = item
+	}
+	d, problems, err := e.draft(ctx, in, "")
+	var refused *task.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code != task.Internal && refused.Code != task.Unavailable:
+		return childDraft{index: index, note: refused.Message}, nil
+	case err != nil:
+		return childDraft{}, err
+	case len(problems) > 0:
+		note := problems[0].Message
+		if problems[0].Location != "" {
+			note = problems[0].Location + ": " + note
+		}
+		return childDraft{index: index, note: note}, nil
+	}
+	return childDraft{index: index, draft: d}, nil
+}
+
+// eachContext is the context of a child of a list.
+type eachContext struct {
+	Item  json.RawMessage `json:"item"`
+	Index int             `json:"index"`
+}
+
+// depthOf is how deep a task is below one that is no child.
+func depthOf(t *task.Task) int {
+	if t.Meta.Child == nil {
+		return 0
+	}
+	return t.Meta.Child.Depth
+}

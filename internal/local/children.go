@@ -1,0 +1,103 @@
+package local
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/operate"
+)
+
+// StepChildren implements operate.ChildBackend.
+func (b *Backend) StepChildren(ctx context.Context, taskID, stepID uuid.UUID, f operate.ChildFilter,
+) (*operate.ChildPage, error) {
+	limit := f.Limit
+	switch most := b.engine.Config().Limits.PageItems; {
+	case limit == 0:
+		limit = min(defaultPage, most)
+	case limit < 0 || limit > most:
+		return nil, tasker.Errorf(tasker.CodeInvalid, "limit must be 1 to %d", most)
+	}
+	filter := engine.ChildFilter{From: f.From, Limit: limit + 1}
+	switch f.State {
+	case "":
+	case operate.ChildRunning, operate.ChildDone, operate.ChildError, operate.ChildGivenUp:
+		filter.States = []task.ChildState{task.ChildState(f.State)}
+	default:
+		return nil, tasker.Errorf(tasker.CodeInvalid,
+			"there is no state %q of children: use running, done, error or given_up", f.State)
+	}
+	if f.From < 0 {
+		return nil, tasker.Errorf(tasker.CodeInvalid, "from must not be negative")
+	}
+	list, err := b.engine.Children(ctx, toID(taskID), toID(stepID), filter)
+	if err != nil {
+		return nil, ToError(err)
+	}
+	page := &operate.ChildPage{Children: []operate.Child{}}
+	for i, c := range list {
+		if i == limit {
+			page.Next = c.Index
+			break
+		}
+		child := operate.Child{Index: c.Index, State: operate.ChildState(c.State), Reason: c.Note}
+		if !c.Task.IsZero() {
+			id := toUUID(c.Task)
+			child.TaskUUID = &id
+		}
+		page.Children = append(page.Children, child)
+	}
+	return page, nil
+}
+
+// fromParent converts the link of a child to its parent; nil for a task that is no child.
+func fromParent(of *task.ChildOf) *tasker.TaskParent {
+	if of == nil {
+		return nil
+	}
+	return &tasker.TaskParent{TaskUUID: toUUID(of.Task), StepUUID: toUUID(of.Step), Index: of.Index}
+}
+
+// children adds the counts of the child tasks of a step that has some.
+func (v *view) children(ctx context.Context, s *task.Step, out *tasker.Step) error {
+	if v.spec(s).Tasks == nil {
+		return nil
+	}
+	f, err := v.b.engine.FanOut(ctx, s.ID)
+	if err != nil || f == nil {
+		return ToError(err)
+	}
+	out.Children = &tasker.StepChildren{Total: max(f.Total, 0), Submitted: f.Submitted, Running: f.Running, Done: f.Done,
+		Errors: f.Errored, GivenUp: f.GivenUp}
+	return nil
+}
+
+// childrenOf explains a step that waits for its child tasks.
+func (x *explainer) childrenOf(ctx context.Context, s *task.Step, spec *task.ChildSpec,
+) (why, next string, err error) {
+	f, err := x.b.engine.FanOut(ctx, s.ID)
+	if err != nil {
+		return "", "", ToError(err)
+	}
+	if f == nil {
+		return "It waits for its child tasks.", "They are submitted at once.", nil
+	}
+	why = fmt.Sprintf("It waits for its child tasks (%s): %s.", spec.Target(), f.Outline())
+	may := spec.Tolerated(max(f.Total, 0))
+	switch f.Verdict(spec) {
+	case task.Stuck:
+		return why, fmt.Sprintf("Repair its children in error, then it continues automatically; or cancel them, then it "+
+			"fails, because %d may fail. tasker task children lists them.", may), nil
+	default:
+		return why, "It continues automatically when they have ended.", nil
+	}
+}
+
+// childOrigin is one sentence on the step that a child carries out.
+func childOrigin(of *task.ChildOf) string {
+	return fmt.Sprintf("It is child %d of the step %s of the task %s.", of.Index, toUUID(of.Step), toUUID(of.Task))
+}
