@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/template"
 	"github.com/taskerhq/tasker/internal/upkeep"
 )
 
@@ -58,6 +59,9 @@ func (w *world) boot() error {
 		Config: w.cfg,
 		Now:    w.clock,
 		Roll:   func() float64 { return w.roll },
+		Schemas: func(schema []byte) (engine.SchemaChecker, error) {
+			return template.CompileSchema(schema)
+		},
 	}
 	if d, ok := w.store.(dispatched); ok {
 		opts.Dispatcher = counting{d.server.Open()}
