@@ -1,6 +1,9 @@
 package tasker
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // TemplateSource is a template in its author's notation.
 type TemplateSource struct {
@@ -53,6 +56,8 @@ type TemplateStep struct {
 	Handler              string         `json:"handler" doc:"Empty for a step that no worker runs."`
 	Wait                 *TemplateWait  `json:"wait,omitempty" doc:"What a step without a handler waits for."`
 	OnFailure            bool           `json:"on_failure,omitempty" doc:"It runs only after the task has failed."`
+	Task                 *TemplateChild `json:"task,omitempty" doc:"Task that carries out the step, as its child."`
+	ForEach              *TemplateEach  `json:"for_each,omitempty" doc:"Tasks that carry out the step, one for each item of a list."`
 	Initialization       map[string]any `json:"initialization,omitempty" doc:"Fixed configuration for the handler."`
 	Dependencies         []string       `json:"dependencies,omitempty"`
 	Retry                RetryPolicy    `json:"retry"`
@@ -65,6 +70,35 @@ type TemplateStep struct {
 	When                 string         `json:"when,omitempty" doc:"Condition of the step, an expression over context and parents: if it does not hold, the step is skipped."`
 }
 
+// Runs is what carries out the step, for people: its handler, its child tasks, or what it waits for.
+func (s *TemplateStep) Runs() string {
+	target := func(template, version, handler string) string {
+		return strings.TrimSpace(template + handler + " " + version)
+	}
+	switch {
+	case s.Task != nil:
+		return "task " + target(s.Task.Template, s.Task.Version, s.Task.Handler)
+	case s.ForEach != nil:
+		return "task " + target(s.ForEach.Template, s.ForEach.Version, s.ForEach.Handler) + " for each of " + s.ForEach.Items
+	case s.Wait != nil:
+		return s.Wait.text()
+	default:
+		return s.Handler
+	}
+}
+
+// text says what the step waits for.
+func (w *TemplateWait) text() string {
+	switch {
+	case w.Approval != "":
+		return "approval: " + w.Approval
+	case w.Until != "":
+		return "wait until " + w.Until
+	default:
+		return "wait for " + (time.Duration(w.ForMS) * time.Millisecond).String()
+	}
+}
+
 // TemplateWait is what a step without a handler waits for: a time, given by For or Until, or an approval.
 type TemplateWait struct {
 	ForMS     int64  `json:"for_ms,omitempty" doc:"Milliseconds of the wait."`
@@ -73,6 +107,27 @@ type TemplateWait struct {
 	TimeoutMS int64  `json:"timeout_ms,omitempty" doc:"Milliseconds after which nobody may decide any more; absent without end."`
 	OnTimeout string `json:"on_timeout,omitempty" doc:"continue: the step completes at the end of that time. Else it fails."`
 	OnReject  string `json:"on_reject,omitempty" doc:"continue: a rejected step completes. Else it fails."`
+}
+
+// TemplateChild is the child task of a step. One of Template and Handler is set.
+type TemplateChild struct {
+	Template string `json:"template,omitempty"`
+	Version  string `json:"version,omitempty" doc:"Absent for the newest one when the step begins."`
+	Handler  string `json:"handler,omitempty" doc:"Of the only step of the child, instead of a template."`
+	Context  string `json:"context,omitempty" doc:"Expression of the context of the child; absent for that of the parent."`
+	OnError  string `json:"on_error" enum:"wait,fail" doc:"wait: while the child is in error, the step waits for its repair. fail: the step fails."`
+}
+
+// TemplateEach are the child tasks of a step, one for each item of a list. One of Template and Handler is set.
+type TemplateEach struct {
+	Items       string `json:"items" doc:"Expression of the list."`
+	Template    string `json:"template,omitempty"`
+	Version     string `json:"version,omitempty" doc:"Absent for the newest one when the step begins."`
+	Handler     string `json:"handler,omitempty" doc:"Of the only step of each child, instead of a template."`
+	Concurrency int    `json:"concurrency" doc:"Children that may run at once."`
+	MaxFailed   string `json:"max_failed" doc:"Children that may fail: a number, or a share such as 10%."`
+	OnError     string `json:"on_error" enum:"wait,fail" doc:"wait: children in error count once they are cancelled. fail: they count at once."`
+	Results     string `json:"results" enum:"list,counts" doc:"list: the result of the step is that of each child. counts: it is their number."`
 }
 
 // StepLimit bounds steps on all nodes together: Limit of them at once, or in each period of PerMS milliseconds, and up

@@ -141,9 +141,9 @@ func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err err
 	if len(due) == 0 {
 		return 0, false, nil
 	}
-	plans, err := e.planChildren(ctx, due)
-	if err != nil || len(plans) == 0 {
-		return 0, false, err
+	plans, failed := e.planChildren(ctx, due)
+	if len(plans) == 0 {
+		return 0, false, failed
 	}
 	err = e.write(ctx, "children", func(u *unit) error {
 		n = 0
@@ -155,7 +155,7 @@ func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err err
 	if err != nil {
 		return 0, false, fmt.Errorf("advance steps with child tasks: %w", err)
 	}
-	return n, n > 0, nil
+	return n, n > 0, failed
 }
 
 // advanceChildren runs AdvanceChildren until nothing is left to do. An error is left to the loop of package upkeep,

@@ -126,13 +126,15 @@ func (e *Engine) cancelChildren(ctx context.Context, p *childPlan) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	p.left = true
 	c := Cancellation{Actor: System, Reason: fmt.Sprintf("the step %s of its parent is %s", p.tpl.Spec(p.step).Name,
 		p.step.State)}
 	if by := p.parent.Meta.CancelReason; p.parent.State == task.Cancelled && by != "" {
 		c.Reason = "its parent was cancelled: " + by
 	}
 	return e.write(ctx, "cancel", func(u *unit) error {
+		if same, err := u.unmoved(p.fan); err != nil || !same {
+			return err
+		}
 		ids := make([]task.ID, 0, len(list))
 		for _, child := range list {
 			ids = append(ids, child.Task)
@@ -141,9 +143,11 @@ func (e *Engine) cancelChildren(ctx context.Context, p *childPlan) error {
 			return err
 		}
 		for _, id := range ids {
-			if _, err := u.cancel(id, c); err != nil {
+			r, err := u.cancel(id, c)
+			if err != nil {
 				return err
 			}
+			p.left = p.left || r.Err == nil // there may be more of them
 		}
 		return nil
 	})
@@ -162,7 +166,7 @@ func (e *Engine) repeatChildren(ctx context.Context, p *childPlan, room int) err
 			break
 		}
 		from = list[len(list)-1].Index + 1
-		if err := e.replayChildren(ctx, list); err != nil {
+		if err := e.replayChildren(ctx, p, list); err != nil {
 			return err
 		}
 	}
@@ -194,10 +198,13 @@ func (e *Engine) repeatChildren(ctx context.Context, p *childPlan, room int) err
 }
 
 // replayChildren replays children in error. One without a failed step stays as it is: an operator decides about it.
-func (e *Engine) replayChildren(ctx context.Context, list []Child) error {
+func (e *Engine) replayChildren(ctx context.Context, p *childPlan, list []Child) error {
 	r := Replay{Actor: System, Reason: "the step of its parent was reset", ResetAttempts: true}
 	for _, c := range list {
 		err := e.write(ctx, "replay", func(u *unit) error {
+			if same, err := u.unmoved(p.fan); err != nil || !same {
+				return err
+			}
 			t, err := u.rows.task(c.Task)
 			if err != nil || t == nil || t.State != task.Errored {
 				return err

@@ -49,29 +49,33 @@ func childFault(code, format string, args ...any) *task.Failure {
 	return f
 }
 
-// planChildren prepares the next transaction. The children to be submitted are shared out among the steps.
+// planChildren prepares the next transaction. The children to be submitted are shared out among the steps. A step
+// whose plan fails is left out, so that it does not hold up others.
 func (e *Engine) planChildren(ctx context.Context, due []*task.FanOut) ([]*childPlan, error) {
 	var plans []*childPlan
+	var failed error
 	room := ItemWindow
 	for _, f := range due {
 		p := &childPlan{fan: f}
 		ok, err := e.findParent(ctx, p)
-		if err != nil {
+		if err == nil && ok {
+			err = e.plan(ctx, p, room)
+		}
+		switch {
+		case ctx.Err() != nil:
 			return nil, err
+		case err != nil:
+			failed = fmt.Errorf("step %s: %w", f.Step, err)
+		case ok:
+			room -= len(p.next) + len(p.again)
+			plans = append(plans, p)
 		}
-		if !ok {
-			continue
-		}
-		if err := e.plan(ctx, p, room); err != nil {
-			return nil, err
-		}
-		room -= len(p.next) + len(p.again)
-		plans = append(plans, p)
 	}
-	return plans, nil
+	return plans, failed
 }
 
-// findParent reads the step of a plan with its task and template. It reports false for one that is gone.
+// findParent reads the step of a plan with its task and template. It reports false for one that is gone, and if the
+// fan-out changed meanwhile: the state of the step may be newer than the phase of the fan-out then.
 func (e *Engine) findParent(ctx context.Context, p *childPlan) (bool, error) {
 	t, err := e.store.FindTask(ctx, p.fan.Task)
 	if err != nil || t == nil {
@@ -94,7 +98,14 @@ func (e *Engine) findParent(ctx context.Context, p *childPlan) (bool, error) {
 		return false, nil
 	}
 	p.spec = p.tpl.Steps[p.step.Ordinal-1].Tasks
-	return p.spec != nil, nil
+	now, err := e.FanOut(ctx, p.fan.Step)
+	return p.spec != nil && now != nil && now.Rev == p.fan.Rev, err
+}
+
+// unmoved locks a fan-out, and reports whether it is as a plan has read it.
+func (u *unit) unmoved(f *task.FanOut) (bool, error) {
+	list, err := u.e.childRows.FanOutsIn(u.ctx, u.tx, []task.ID{f.Step})
+	return len(list) == 1 && list[0].Rev == f.Rev, err
 }
 
 // plan prepares what a step needs next.

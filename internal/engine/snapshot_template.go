@@ -40,6 +40,39 @@ type shownSpec struct {
 	DispatchTTL          int64           `json:"dispatch_ttl_ms,omitempty"`
 	When                 string          `json:"when,omitempty"`
 	OnFailure            bool            `json:"on_failure,omitempty"`
+	Task                 *shownChild     `json:"task,omitempty"`
+	ForEach              *shownEach      `json:"for_each,omitempty"`
+}
+
+// shownChild is the child task of a step.
+type shownChild struct {
+	Template string `json:"template,omitempty"`
+	Version  string `json:"version,omitempty"`
+	Handler  string `json:"handler,omitempty"`
+	Context  string `json:"context,omitempty"`
+	OnError  string `json:"on_error"`
+}
+
+// shownEach are the child tasks of a step, one for each item of a list.
+type shownEach struct {
+	Items string `json:"items"`
+	shownChild
+	Concurrency int    `json:"concurrency"`
+	MaxFailed   string `json:"max_failed"`
+	Results     string `json:"results"`
+}
+
+// shownTasks describes the child tasks of a step, if it has some.
+func shownTasks(c *task.ChildSpec) (only *shownChild, each *shownEach) {
+	if c == nil {
+		return nil, nil
+	}
+	child := shownChild{Template: c.Template, Version: c.Version, Handler: c.Handler, Context: c.Context, OnError: c.OnError()}
+	if c.Each() {
+		return nil, &shownEach{Items: c.Items, shownChild: child, Concurrency: c.Width(), MaxFailed: c.MayFail(),
+			Results: c.Results()}
+	}
+	return &child, nil
 }
 
 // shownRetry is the retry policy of a step, with the names and units of a template document.
@@ -72,10 +105,11 @@ func (c *snapshotter) template(t *task.Template) (json.RawMessage, error) {
 			whole(l.MaxDuration)}}
 	for _, s := range t.Steps {
 		r := s.Retry
+		only, each := shownTasks(s.Tasks)
 		out.Steps = append(out.Steps, shownSpec{Name: s.Name, Handler: s.Handler,
 			Initialization: cutJSON(s.Initialization, snapshotText),
 			Dependencies:   s.Dependencies, TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
-			DispatchTTL: s.DispatchTTL.Milliseconds(), When: s.When, OnFailure: s.OnFailure,
+			DispatchTTL: s.DispatchTTL.Milliseconds(), When: s.When, OnFailure: s.OnFailure, Task: only, ForEach: each,
 			Retry: shownRetry{r.Retryable, r.MaxAttempts, string(r.Backoff), int(r.Base / time.Millisecond),
 				int(r.Max / time.Millisecond), r.Jitter, r.Limits}})
 	}

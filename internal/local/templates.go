@@ -156,6 +156,24 @@ func fromWait(w *task.Wait) *tasker.TemplateWait {
 		TimeoutMS: w.Timeout.Milliseconds(), OnTimeout: string(w.OnTimeout), OnReject: string(w.OnReject)}
 }
 
+// fromChild converts the only child task of a step; nil without one.
+func fromChild(c *task.ChildSpec) *tasker.TemplateChild {
+	if c == nil || c.Each() {
+		return nil
+	}
+	return &tasker.TemplateChild{Template: c.Template, Version: c.Version, Handler: c.Handler, Context: c.Context,
+		OnError: c.OnError()}
+}
+
+// fromEach converts the child tasks for the items of a list; nil without any.
+func fromEach(c *task.ChildSpec) *tasker.TemplateEach {
+	if c == nil || !c.Each() {
+		return nil
+	}
+	return &tasker.TemplateEach{Items: c.Items, Template: c.Template, Version: c.Version, Handler: c.Handler,
+		Concurrency: c.Width(), MaxFailed: c.MayFail(), OnError: c.OnError(), Results: c.Results()}
+}
+
 // fromSpec converts a step of a template, with the back-off that the configuration supplies
 // where the template has none.
 // MaxAttempts stays 0 where the priority of a task decides it.
@@ -167,8 +185,8 @@ func (b *Backend) fromSpec(s task.StepSpec) (tasker.TemplateStep, error) {
 			Jitter: retry.Jitter},
 		TimeoutSeconds: int(s.Timeout / time.Second), RequiredCapabilities: s.Capabilities,
 		DispatchTTLMS: int(s.DispatchTTL / time.Millisecond), Concurrency: fromLimitSpec(s.Concurrency),
-		RateLimit: fromLimitSpec(s.RateLimit), When: s.When, Wait: fromWait(s.Wait),
-		OnFailure: s.OnFailure}
+		RateLimit: fromLimitSpec(s.RateLimit), When: s.When, Wait: fromWait(s.Wait), OnFailure: s.OnFailure,
+		Task: fromChild(s.Tasks), ForEach: fromEach(s.Tasks)}
 	for _, c := range failure.Classes {
 		if n := s.Retry.Limits.Of(c); n != nil {
 			if out.Retry.Limits == nil {

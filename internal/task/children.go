@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 )
 
 // ChildSpec says which tasks carry out a step instead of a worker: its child tasks. One of Template and Handler is set.
@@ -45,8 +46,32 @@ func (c *ChildSpec) Target() string {
 	return c.Template
 }
 
-// width is how many children may run at once.
-func (c *ChildSpec) width() int {
+// MayFail is how many children may fail, in the words of a template.
+func (c *ChildSpec) MayFail() string {
+	if c.Percent {
+		return strconv.Itoa(c.MaxFailed) + "%"
+	}
+	return strconv.Itoa(c.MaxFailed)
+}
+
+// OnError is what a child in error means for the step, in the words of a template.
+func (c *ChildSpec) OnError() string {
+	if c.FailOnError {
+		return "fail"
+	}
+	return "wait"
+}
+
+// Results is what the result of the step is, in the words of a template.
+func (c *ChildSpec) Results() string {
+	if c.CountsOnly {
+		return "counts"
+	}
+	return "list"
+}
+
+// Width is how many children may run at once.
+func (c *ChildSpec) Width() int {
 	if c.Concurrency > 0 {
 		return c.Concurrency
 	}
@@ -193,7 +218,7 @@ func (f *FanOut) Room(c *ChildSpec) int {
 	if f.Total == Unlisted || f.Errored+f.GivenUp > c.Tolerated(f.Total) {
 		return 0
 	}
-	return max(min(f.Total-f.Submitted, c.width()-f.Running), 0)
+	return max(min(f.Total-f.Submitted, c.Width()-f.Running), 0)
 }
 
 // Verdict is what follows from the states of the children for their step.

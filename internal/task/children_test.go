@@ -58,7 +58,7 @@ func checkFanOut(t *rapid.T, f *FanOut, c *ChildSpec, states []ChildState) {
 		t.Fatalf("%+v does not count %v", f, count)
 	}
 	may, failed := c.Tolerated(f.Total), f.Errored+f.GivenUp
-	if n := f.Room(c); n > 0 && (failed > may || f.Running+n > c.width() || f.Submitted+n > f.Total) {
+	if n := f.Room(c); n > 0 && (failed > may || f.Running+n > c.Width() || f.Submitted+n > f.Total) {
 		t.Fatalf("room for %d: %+v", n, f)
 	}
 	switch v := f.Verdict(c); {

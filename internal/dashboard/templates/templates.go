@@ -128,6 +128,10 @@ func graph(steps []tasker.TemplateStep, stats []operate.StepStats) template.HTML
 			nodes[i].State += ", after a failure"
 			nodes[i].Sub = cmp.Or(nodes[i].Sub, "after a failure")
 		}
+		if steps[i].Handler == "" {
+			nodes[i].State += ", " + steps[i].Runs()
+			nodes[i].Sub = cmp.Or(nodes[i].Sub, steps[i].Runs())
+		}
 		if when := steps[i].When; when != "" {
 			nodes[i].State += ", if " + when
 			nodes[i].Sub = cmp.Or(nodes[i].Sub, "if "+when)
