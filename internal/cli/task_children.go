@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
@@ -12,21 +11,17 @@ import (
 )
 
 // newTaskChildren builds `task children`: the child tasks of a step, by index. --json prints an operate.ChildPage. It
-// sends GET /v1/tasks/{uuid}/workflow_steps/{uuid}/children once.
+// sends GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/children, and before that GET .../workflow_steps for a name.
 func newTaskChildren(s *session) *cobra.Command {
 	var f operate.ChildFilter
 	cmd := &cobra.Command{
-		Use:   "children TASK_UUID STEP_UUID",
+		Use:   "children TASK_UUID STEP",
 		Short: "List the child tasks of a step",
 		Args:  cobra.ExactArgs(2),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			task, err := taskArg(args[0])
+			task, step, err := stepArgs(ctx, c, args)
 			if err != nil {
 				return err
-			}
-			step, err := uuid.Parse(args[1])
-			if err != nil {
-				return fmt.Errorf("%q is not the UUID of a step", args[1])
 			}
 			page, err := operate.Of(c).StepChildren(ctx, task, step, f)
 			if err != nil {

@@ -44,6 +44,7 @@ func (s *session) printStep(st *tasker.Step) error {
 	f.add("Ready for execution", fmt.Sprint(st.ReadyForExecution))
 	f.add("Retry eligible", fmt.Sprint(st.RetryEligible))
 	f.add("Attempts", fmt.Sprintf("%d/%d", st.Attempts, st.MaxAttempts))
+	f.add("Children", childrenOf(st.Children))
 	f.add("Last failure", stamp(st.LastFailureAt))
 	f.add("Next retry", s.stampAgo(st.NextRetryAt))
 	if len(st.Dependencies) > 0 {

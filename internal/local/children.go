@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -86,7 +87,11 @@ func (x *explainer) childrenOf(ctx context.Context, s *task.Step, spec *task.Chi
 	if f == nil {
 		return "It waits for its child tasks.", "They are submitted at once.", nil
 	}
-	why = fmt.Sprintf("It waits for its child tasks (%s): %s.", spec.Target(), f.Outline())
+	named, err := x.namedChildren(ctx, s, f)
+	if err != nil {
+		return "", "", err
+	}
+	why = fmt.Sprintf("It waits for its child tasks (%s): %s.%s", spec.Target(), f.Outline(), named)
 	may := spec.Tolerated(max(f.Total, 0))
 	switch f.Verdict(spec) {
 	case task.Stuck:
@@ -95,6 +100,35 @@ func (x *explainer) childrenOf(ctx context.Context, s *task.Step, spec *task.Chi
 	default:
 		return why, "It continues automatically when they have ended.", nil
 	}
+}
+
+// namedChildren is how many child tasks an explanation names.
+const namedChildren = 3
+
+// namedChildren names some of the child tasks that a step waits for: those in error, if there are any, else those that
+// run.
+func (x *explainer) namedChildren(ctx context.Context, s *task.Step, f *task.FanOut) (string, error) {
+	state, n, verb := task.ChildRunning, f.Running, "Running"
+	if f.Errored > 0 {
+		state, n, verb = task.ChildErrored, f.Errored, "In error"
+	}
+	if n == 0 {
+		return "", nil
+	}
+	list, err := x.b.engine.Children(ctx, s.TaskID, s.ID, engine.ChildFilter{States: []task.ChildState{state},
+		Limit: namedChildren})
+	if err != nil || len(list) == 0 { // they have moved on meanwhile
+		return "", ToError(err)
+	}
+	names := make([]string, len(list))
+	for i, c := range list {
+		names[i] = fmt.Sprintf("child %d (task %s)", c.Index, toUUID(c.Task))
+	}
+	text := fmt.Sprintf(" %s: %s", verb, strings.Join(names, ", "))
+	if more := n - len(list); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + ".", nil
 }
 
 // childOrigin is one sentence on the step that a child carries out.
