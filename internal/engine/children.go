@@ -73,10 +73,7 @@ func (c *children) moved(t *task.Task, was task.State) {
 // save stores the marks.
 func (c *children) save() error {
 	if len(c.woken) > 0 {
-		steps := make([]*task.Step, 0, len(c.woken))
-		for _, s := range sorted(setOfSteps(c.woken), func(s *task.Step) task.ID { return s.ID }) {
-			steps = append(steps, s)
-		}
+		steps := sorted(setOfSteps(c.woken), func(s *task.Step) task.ID { return s.ID })
 		if err := c.u.e.childRows.WakeFanOuts(c.u.ctx, c.u.tx, steps); err != nil {
 			return err
 		}
