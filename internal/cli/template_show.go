@@ -67,7 +67,8 @@ func (s *session) printTemplate(t *tasker.Template) error {
 	tbl := newTable(s.Out, columns...)
 	for i := range t.Steps {
 		st := &t.Steps[i]
-		row := []string{st.Name, strings.Join(strings.Fields(st.Runs()), " "), strings.Join(st.Dependencies, ", "), attemptsOf(st.Retry), st.Retry.Backoff,
+		row := []string{st.Name, strings.Join(strings.Fields(st.Runs()), " "), strings.Join(st.Dependencies, ", "),
+			attemptsOf(st.Retry), st.Retry.Backoff,
 			fmt.Sprintf("%ds", st.TimeoutSeconds), strings.Join(st.RequiredCapabilities, ", "),
 			limitsOf(st.Concurrency, st.RateLimit)}
 		if conditions {

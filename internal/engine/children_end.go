@@ -132,7 +132,7 @@ func (e *Engine) cancelChildren(ctx context.Context, p *childPlan) error {
 		c.Reason = "its parent was cancelled: " + by
 	}
 	return e.write(ctx, "cancel", func(u *unit) error {
-		if same, err := u.unmoved(p.fan); err != nil || !same {
+		if same, err := u.ready.children.unmoved(p.fan); err != nil || !same {
 			return err
 		}
 		ids := make([]task.ID, 0, len(list))
@@ -202,7 +202,7 @@ func (e *Engine) replayChildren(ctx context.Context, p *childPlan, list []Child)
 	r := Replay{Actor: System, Reason: "the step of its parent was reset", ResetAttempts: true}
 	for _, c := range list {
 		err := e.write(ctx, "replay", func(u *unit) error {
-			if same, err := u.unmoved(p.fan); err != nil || !same {
+			if same, err := u.ready.children.unmoved(p.fan); err != nil || !same {
 				return err
 			}
 			t, err := u.rows.task(c.Task)

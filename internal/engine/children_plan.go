@@ -103,8 +103,8 @@ func (e *Engine) findParent(ctx context.Context, p *childPlan) (bool, error) {
 }
 
 // unmoved locks a fan-out, and reports whether it is as a plan has read it.
-func (u *unit) unmoved(f *task.FanOut) (bool, error) {
-	list, err := u.e.childRows.FanOutsIn(u.ctx, u.tx, []task.ID{f.Step})
+func (c *children) unmoved(f *task.FanOut) (bool, error) {
+	list, err := c.u.e.childRows.FanOutsIn(c.u.ctx, c.u.tx, []task.ID{f.Step})
 	return len(list) == 1 && list[0].Rev == f.Rev, err
 }
 

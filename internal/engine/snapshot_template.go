@@ -67,7 +67,8 @@ func shownTasks(c *task.ChildSpec) (only *shownChild, each *shownEach) {
 	if c == nil {
 		return nil, nil
 	}
-	child := shownChild{Template: c.Template, Version: c.Version, Handler: c.Handler, Context: c.Context, OnError: c.OnError()}
+	child := shownChild{Template: c.Template, Version: c.Version, Handler: c.Handler, Context: c.Context,
+		OnError: c.OnError()}
 	if c.Each() {
 		return nil, &shownEach{Items: c.Items, shownChild: child, Concurrency: c.Width(), MaxFailed: c.MayFail(),
 			Results: c.Results()}
