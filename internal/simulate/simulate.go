@@ -30,6 +30,8 @@ const (
 	maxRounds = 100_000
 	maxTime   = 10 * 366 * 24 * time.Hour
 	leases    = 100 // in one poll
+	// quietRounds without anything to do end a moment: what one loop of the engine does may be work for an earlier one.
+	quietRounds = 3
 )
 
 // Run simulates a task of the template. Other templates that its steps name must be among others. The error is a
@@ -155,7 +157,7 @@ type run struct {
 
 // toEnd runs the task until it is settled. It returns why it is stuck, "" if it is not.
 func (r *run) toEnd(ctx context.Context) (stuck string, err error) {
-	began := r.now
+	began, quiet, last := r.now, 0, task.Counts{}
 	for range maxRounds {
 		if err := r.settleDue(ctx); err != nil {
 			return "", err
@@ -174,7 +176,13 @@ func (r *run) toEnd(ctx context.Context) (stuck string, err error) {
 			}
 			continue
 		}
-		next, err := r.next(ctx)
+		next, total, err := r.next(ctx)
+		if quiet++; total != last {
+			quiet, last = 0, total
+		}
+		if err == nil && quiet < quietRounds {
+			continue
+		}
 		switch {
 		case err != nil:
 			return "", err
@@ -183,7 +191,7 @@ func (r *run) toEnd(ctx context.Context) (stuck string, err error) {
 		case next.Time().Sub(began) > maxTime:
 			return fmt.Sprintf("it goes on after %s", maxTime), nil
 		}
-		r.now = next.Time()
+		r.now, quiet = next.Time(), 0
 		r.worker = task.ID{} // its heartbeats are missing since
 	}
 	return fmt.Sprintf("it goes on after %d rounds", maxRounds), nil
@@ -255,24 +263,23 @@ func (r *run) decide(ctx context.Context, t *task.Task, steps []*task.Step) (boo
 	return false, nil
 }
 
-// next returns when something is due, 0 for never.
-func (r *run) next(ctx context.Context) (task.Instant, error) {
-	var next task.Instant
+// next returns when something is due, 0 for never, and the sum of the counts of all tasks that are not settled.
+func (r *run) next(ctx context.Context) (next task.Instant, total task.Counts, err error) {
 	earlier := func(at task.Instant) {
 		if at > task.At(r.now) && (next == 0 || at < next) {
 			next = at
 		}
 	}
-	tasks, _, err := r.engine.Tasks(ctx, engine.TaskFilter{Limit: 1000})
+	tasks, err := r.live(ctx)
 	if err != nil {
-		return 0, err
+		return 0, total, err
 	}
-	tasks = slices.DeleteFunc(tasks, func(t *task.Task) bool { return t.State.Settled() })
 	families, err := r.engine.BareSteps(ctx, tasks)
 	if err != nil {
-		return 0, err
+		return 0, total, err
 	}
 	for i, t := range tasks {
+		total = total.Plus(t.Counts)
 		earlier(t.DeadlineAt)
 		for _, s := range families[i] {
 			switch {
@@ -283,7 +290,26 @@ func (r *run) next(ctx context.Context) (task.Instant, error) {
 			}
 		}
 	}
-	return next, nil
+	return next, total, nil
+}
+
+// live returns the tasks that are not settled: the simulated one, and its child tasks.
+func (r *run) live(ctx context.Context) (tasks []*task.Task, err error) {
+	f := engine.TaskFilter{Limit: r.engine.Config().Limits.PageItems}
+	for {
+		page, _, err := r.engine.Tasks(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range page {
+			if f.Below = t.ID; !t.State.Settled() {
+				tasks = append(tasks, t)
+			}
+		}
+		if len(page) < f.Limit {
+			return tasks, nil
+		}
+	}
 }
 
 // waiting says what a task waits for that does not end without somebody.

@@ -3,12 +3,14 @@ package simulate_test
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/simulate"
+	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
 )
 
@@ -129,5 +131,64 @@ func TestReadBadScript(t *testing.T) {
 		if !strings.Contains(strings.Join(all, "\n"), want) {
 			t.Errorf("%s: %q has no %q", script, all, want)
 		}
+	}
+}
+
+// TestChildTasks: steps that are child tasks run like any other. The script names the steps of their templates.
+func TestChildTasks(t *testing.T) {
+	t.Parallel()
+	parse := func(source string) *task.Template {
+		def, err := template.Parse("t.yaml", []byte(source), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return def
+	}
+	parent := parse(`name: parent
+version: "1"
+steps:
+  - {name: all, for_each: {items: context.items, template: child, on_error: fail}}
+  - {name: end, handler: h, dependencies: [all]}
+`)
+	child := parse(`name: child
+version: "1"
+steps:
+  - {name: cool, wait: {for: 1m}}
+  - {name: work, handler: h, dependencies: [cool], retry: {max_attempts: 2, backoff: none}}
+`)
+	for script, want := range map[string]tasker.TaskState{
+		"context: {items: [1, 2, 3]}": tasker.TaskComplete,
+		"context: {items: [1, 2, 3]}\nsteps: {work: {fail: {message: no, times: 1}, result: 5}}": tasker.TaskComplete,
+		"context: {items: [1, 2, 3]}\nsteps: {work: {fail: {message: no}}}":                      tasker.TaskError,
+	} {
+		s, err := simulate.ReadScript("script.yaml", []byte(script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := simulate.Run(t.Context(), parent, []*task.Template{child}, s, simulate.Options{})
+		if err != nil || out.State != want || out.TookMS < 60_000 {
+			t.Errorf("%s: %+v, %v", script, out, err)
+		}
+	}
+}
+
+// TestNestedChildTasks: nine levels of child tasks need no time.
+func TestNestedChildTasks(t *testing.T) {
+	t.Parallel()
+	var list []*task.Template
+	for level := range 10 {
+		step := "{name: s, task: {template: l" + strconv.Itoa(level+1) + "}}"
+		if level == 9 {
+			step = "{name: s, handler: h}"
+		}
+		def, err := template.Parse("t.yaml", []byte("name: l"+strconv.Itoa(level)+"\nversion: \"1\"\nsteps: ["+step+"]"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, def)
+	}
+	out, err := simulate.Run(t.Context(), list[0], list[1:], &simulate.Script{}, simulate.Options{})
+	if err != nil || out.State != tasker.TaskComplete || out.TookMS != 0 {
+		t.Errorf("%+v, %v", out, err)
 	}
 }

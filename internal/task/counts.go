@@ -40,6 +40,12 @@ func (c *Counts) slot(s StepState) *int {
 // Add counts a new step.
 func (c *Counts) Add(s StepState) { *c.slot(s)++ }
 
+// Plus returns the sum of two counts.
+func (c Counts) Plus(o Counts) Counts {
+	return Counts{c.Pending + o.Pending, c.Active + o.Active, c.Waiting + o.Waiting, c.Done + o.Done, c.Failed + o.Failed,
+		c.Cancelled + o.Cancelled, c.ManualEnds + o.ManualEnds}
+}
+
 // Move counts a step's change of state.
 func (c *Counts) Move(from, to StepState) {
 	*c.slot(from)--
