@@ -15,6 +15,9 @@ func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	if u.ready.children.stirred {
 		e.children.Post(struct{}{})
 	}
+	if u.records.awaitsSignal() {
+		e.handOvers.Post(struct{}{})
+	}
 	if u.ready.gates.stirred() {
 		e.admits.Post(struct{}{})
 	}

@@ -93,6 +93,9 @@ type Engine struct {
 	children   *coalesce.Group[struct{}, struct{}]
 	admits     *coalesce.Group[struct{}, struct{}]
 	bursts     *coalesce.Group[struct{}, struct{}]
+	handOvers  *coalesce.Group[struct{}, struct{}]
+
+	signalCounts signalCounts
 }
 
 // domains are the roles for the rows that an Engine keeps next to tasks and steps.
@@ -123,6 +126,9 @@ type domains struct {
 	checkpointStore CheckpointStore
 	logStore        LogStore
 
+	waitStore   WaitStore
+	signalStore SignalStore
+
 	gateRows    GateRows
 	gateReads   GateReads
 	limitStore  OperatorLimitStore
@@ -150,8 +156,11 @@ func domainsOf(db Database) domains {
 		checkpointStore: db.CheckpointStore(),
 		logStore:        db.LogStore(),
 
-		childRows:      children,
-		childReads:     children,
+		childRows:   children,
+		childReads:  children,
+		waitStore:   db.WaitStore(),
+		signalStore: db.SignalStore(),
+
 		gateRows:       gates,
 		gateReads:      gates,
 		limitStore:     db.OperatorLimitStore(),
@@ -268,6 +277,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.submits = coalesce.New(callers, 1, e.runSubmits)
 	e.turns = coalesce.New(callers, 1, e.giveTurns)
 	e.children = coalesce.New(callers, 1, e.advanceChildren)
+	e.handOvers = coalesce.New(callers, 1, e.handOverSignals)
 	e.outages.cfg = cfg.OutageBreaker
 	e.bursts = coalesce.New(callers, 1, e.runBursts)
 	e.admits = coalesce.New(callers, 1, e.admitAll)

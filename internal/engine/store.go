@@ -39,6 +39,11 @@ type Database interface {
 	CheckpointStore() CheckpointStore
 	LogStore() LogStore
 	ChildStore() ChildStore
+
+	// What steps wait for that no worker runs.
+
+	WaitStore() WaitStore
+	SignalStore() SignalStore
 }
 
 // Store keeps tasks, steps, templates, routes and workers. Every implementation passes

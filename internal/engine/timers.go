@@ -266,8 +266,12 @@ func (e *Engine) Retain(ctx context.Context) (int, error) {
 		if err != nil {
 			return fmt.Errorf("drop sessions: %w", err)
 		}
+		signals, err := e.signalStore.DropSignals(ctx, tx, now.Add(-signalSlack), r.BatchItems)
+		if err != nil {
+			return fmt.Errorf("drop signals: %w", err)
+		}
 		forgotten, err := tx.ForgetWorkers(ctx, now.Add(-r.Workers), r.BatchItems)
-		n = max(n, dropped, unique, ended, forgotten)
+		n = max(n, dropped, unique, ended, signals, forgotten)
 		return err
 	})
 	return max(n, cases), err

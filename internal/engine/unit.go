@@ -76,6 +76,9 @@ func (u *unit) moved(w Work, from task.StepState) {
 		u.wake.leaseEnded(w.Step.WorkerNo)
 		u.breakers.outages.leaseEnded(w)
 	}
+	if from == task.StepWaiting {
+		u.records.waitOver(w.Step.ID)
+	}
 	u.observed.moved(w, from)
 	u.rows.changedTask(w.Task)
 	if w.Task.Meta.HasChildren {

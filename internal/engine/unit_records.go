@@ -5,7 +5,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// newRecords holds rows that a unit only adds, and checkpoints, which it replaces.
+// newRecords holds rows that a unit only adds, and checkpoints and waits, which it replaces.
 // Their order is that of the changes, and readers rely on it.
 type newRecords struct {
 	u *unit
@@ -18,6 +18,8 @@ type newRecords struct {
 	logs     []task.AttemptLog
 	// checkpoints are new ones, by step; nil: deleted.
 	checkpoints map[task.ID]*task.Checkpoint
+	// waits are what steps begin to wait for, by step; nil: the wait is over.
+	waits map[task.ID]*task.StepWait
 }
 
 // save stores the records. Acts come last, because signing them may load templates.
@@ -41,6 +43,9 @@ func (nr *newRecords) save() error {
 		if err := nr.saveCheckpoints(); err != nil {
 			return err
 		}
+	}
+	if err := nr.saveWaits(); err != nil {
+		return err
 	}
 	if len(nr.logs) > 0 {
 		if err := nr.saveLogs(); err != nil {

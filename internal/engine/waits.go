@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/limit"
@@ -16,16 +19,82 @@ func (c *control) beginWait(w Work, t *task.Template) error {
 			return err
 		}
 	}
-	until, err := textOf(wait.Until, w.Task.Context)
-	var ends task.Instant
-	if err == nil {
-		ends, err = wait.Ends(c.u.now, until)
-	}
+	row, err := c.u.awaited(w, t)
 	if err != nil {
-		return c.failUnrun(w, t, task.WaitFailure(task.CodeWaitInvalid, fmt.Sprintf("the time of step %s: %v",
+		return c.failUnrun(w, t, task.WaitFailure(task.CodeWaitInvalid, fmt.Sprintf("the wait of step %s: %v",
 			t.Spec(w.Step).Name, err)))
 	}
-	return c.await(w, ends)
+	if err := c.await(w, row.Until); err != nil {
+		return err
+	}
+	c.u.records.waitBegins(row)
+	return nil
+}
+
+// awaited returns what a step with wait begins to wait for. It fails where the context does not say it.
+func (u *unit) awaited(w Work, t *task.Template) (*task.StepWait, error) {
+	spec := t.Spec(w.Step)
+	until, err := textOf(spec.Wait.Until, w.Task.Context)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := spec.Wait.Ends(u.now, until)
+	if err != nil {
+		return nil, err
+	}
+	row := &task.StepWait{Step: w.Step.ID, Task: w.Task.ID, Namespace: t.Namespace, Template: t.Name, StepName: spec.Name,
+		Kind: spec.Wait.Kind(), At: u.now, Until: ends}
+	if row.Kind != task.WaitSignal {
+		return row, nil
+	}
+	row.Name, row.Fresh = spec.Wait.Signal, true
+	if row.Key, err = textOf(spec.Wait.Key, w.Task.Context); err != nil {
+		return nil, err
+	}
+	return row, task.KeyOfWait(row.Key)
+}
+
+// waitBegins records what a step waits for.
+func (nr *newRecords) waitBegins(w *task.StepWait) {
+	if nr.waits == nil {
+		nr.waits = map[task.ID]*task.StepWait{}
+	}
+	nr.waits[w.Step] = w
+}
+
+// waitOver records that a step waits no more.
+func (nr *newRecords) waitOver(step task.ID) {
+	if nr.waits == nil {
+		nr.waits = map[task.ID]*task.StepWait{}
+	}
+	nr.waits[step] = nil
+}
+
+// awaitsSignal reports whether a step begins to wait for a signal.
+func (nr *newRecords) awaitsSignal() bool {
+	for _, w := range nr.waits {
+		if w != nil && w.Fresh {
+			return true
+		}
+	}
+	return false
+}
+
+// saveWaits stores what steps begin to wait for, and deletes what is over.
+func (nr *newRecords) saveWaits() error {
+	if len(nr.waits) == 0 {
+		return nil
+	}
+	var put []task.StepWait
+	var over []task.ID
+	for _, id := range slices.SortedFunc(maps.Keys(nr.waits), compareIDs) {
+		if w := nr.waits[id]; w != nil {
+			put = append(put, *w)
+		} else {
+			over = append(over, id)
+		}
+	}
+	return nr.u.e.waitStore.ChangeWaits(nr.u.ctx, nr.u.tx, put, over)
 }
 
 // expireWait ends a wait at the end of its time.
@@ -79,3 +148,5 @@ func (c *control) decide(w Work, a StepAct) error {
 		Kind: string(a.Kind), Actor: a.Actor, Reason: a.Reason, From: string(from), To: string(w.Step.State)})
 	return nil
 }
+
+func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }

@@ -30,6 +30,8 @@ type Config struct {
 	WorkerBreaker       WorkerBreaker
 	// OutageBreaker sets when outages open.
 	OutageBreaker OutageBreaker
+	// Signals sets how signals are kept.
+	Signals Signals
 	// WorkerHealth are the thresholds of the health of workers, by which those with the transport amqp are chosen. See
 	// HealthRule.
 	WorkerHealth task.HealthRule
@@ -201,6 +203,7 @@ func (c Config) WithDefaults() Config {
 	c.WorkerProbes.setDefaults()
 	c.WorkerBreaker.setDefaults()
 	c.OutageBreaker.setDefaults()
+	c.Signals.setDefaults()
 	c.WorkerHealth = c.WorkerHealth.WithDefaults()
 	c.Delivery.setDefaults()
 	c.Recovery.setDefaults()
@@ -258,6 +261,7 @@ func (c Config) Validate() error {
 	c.WorkerProbes.validate(bad)
 	c.WorkerBreaker.validate(bad)
 	c.OutageBreaker.validate(bad)
+	c.Signals.validate(bad)
 	validateHealth(c.WorkerHealth, bad)
 	c.Delivery.validate(bad)
 	c.Recovery.validate(bad)

@@ -8,7 +8,7 @@ type Kind string
 // The kinds of steps.
 const (
 	KindWork  Kind = ""      // a worker runs it
-	KindWait  Kind = "wait"  // it waits for a time or an approval
+	KindWait  Kind = "wait"  // it waits for a time, an approval or a signal
 	KindTasks Kind = "tasks" // its child tasks carry it out
 )
 

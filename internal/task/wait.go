@@ -16,10 +16,11 @@ type WaitKind string
 const (
 	WaitTime     WaitKind = "time"
 	WaitApproval WaitKind = "approval"
+	WaitSignal   WaitKind = "signal"
 )
 
 // WaitKinds lists the kinds.
-var WaitKinds = []WaitKind{WaitTime, WaitApproval}
+var WaitKinds = []WaitKind{WaitTime, WaitApproval, WaitSignal}
 
 // OnEnd says what becomes of a step whose wait has ended without what it waited for.
 type OnEnd string
@@ -30,13 +31,15 @@ const (
 	EndContinues OnEnd = "continue"
 )
 
-// Wait is what a step without a handler waits for. Exactly one of For, Until and Approval is set.
+// Wait is what a step without a handler waits for. Exactly one of For, Until, Approval and Signal is set.
 // Its JSON is stored with templates, and is part of their fingerprints.
 type Wait struct {
 	For      time.Duration `json:"for,omitempty"`
 	Until    string        `json:"until,omitempty"`    // RFC 3339, or a place in the context that has such a time
 	Approval string        `json:"approval,omitempty"` // what a human decides
-	// Timeout bounds the wait for an approval; 0 without end.
+	Signal   string        `json:"signal,omitempty"`   // the name of a signal
+	Key      string        `json:"key,omitempty"`      // of the signal, with places for values of the context
+	// Timeout bounds the wait for an approval or a signal; 0 without end.
 	Timeout   time.Duration `json:"timeout,omitempty"`
 	OnTimeout OnEnd         `json:"on_timeout,omitempty"`
 	OnReject  OnEnd         `json:"on_reject,omitempty"`
@@ -51,8 +54,11 @@ const (
 
 // Kind is the kind of the wait.
 func (w *Wait) Kind() WaitKind {
-	if w.Approval != "" {
+	switch {
+	case w.Approval != "":
 		return WaitApproval
+	case w.Signal != "":
+		return WaitSignal
 	}
 	return WaitTime
 }
@@ -79,12 +85,12 @@ func (w *Wait) Ends(now Instant, until string) (Instant, error) {
 }
 
 // ReadsContext reports whether the wait needs the context of its task.
-func (w *Wait) ReadsContext() bool { return strings.Contains(w.Until, "{{") }
+func (w *Wait) ReadsContext() bool { return strings.Contains(w.Until+w.Key, "{{") }
 
 // The codes of failures of waits.
 const (
 	CodeWaitTimeout = "WAIT_TIMEOUT" // nothing came in time
-	CodeWaitInvalid = "WAIT_INVALID" // the context gives no time
+	CodeWaitInvalid = "WAIT_INVALID" // the context gives no time, or no key
 	CodeRejected    = "REJECTED"     // an operator has rejected it
 )
 

@@ -20,18 +20,19 @@ func (r *reader) wait(f fields) *task.Wait {
 			f.report(v.At, "a step with wait has no %s: no worker runs it", key)
 		}
 	}
-	w, ok := r.open(f.get("wait"), "wait", "for", "until", "approval", "timeout", "on_timeout", "on_reject")
+	w, ok := r.open(f.get("wait"), "wait", "for", "until", "approval", "signal", "key", "timeout", "on_timeout",
+		"on_reject")
 	if !ok {
 		return nil
 	}
 	kinds := 0
-	for _, key := range []string{"for", "until", "approval"} {
+	for _, key := range []string{"for", "until", "approval", "signal"} {
 		if w.get(key) != nil {
 			kinds++
 		}
 	}
 	if kinds != 1 {
-		w.report(w.n.At, "wait needs exactly one of for, until and approval")
+		w.report(w.n.At, "wait needs exactly one of for, until, approval and signal")
 		return nil
 	}
 	out := &task.Wait{For: w.duration("for"), Until: w.until(), Timeout: w.duration("timeout"),
@@ -44,9 +45,11 @@ func (r *reader) wait(f fields) *task.Wait {
 			w.report(v.At, "approval must say what is to be approved")
 		}
 	}
+	w.signal(out)
 	timed := w.get("for") != nil || w.get("until") != nil
 	for key, goes := range map[string]bool{"timeout": !timed, "on_timeout": w.get("timeout") != nil && !timed,
-		"on_reject": w.get("approval") != nil} {
+		"on_reject": w.get("approval") != nil,
+		"key":       w.get("signal") != nil} {
 		if v := w.get(key); v != nil && !goes {
 			w.report(v.At, "%s has no meaning here: %s", key, meaning[key])
 		}
@@ -55,8 +58,35 @@ func (r *reader) wait(f fields) *task.Wait {
 }
 
 // meaning says what the keys of a wait go with.
-var meaning = map[string]string{"timeout": "it goes with approval", "on_timeout": "it goes with timeout",
-	"on_reject": "it goes with approval"}
+var meaning = map[string]string{"timeout": "it goes with approval and signal", "on_timeout": "it goes with timeout",
+	"on_reject": "it goes with approval", "key": "it goes with signal"}
+
+// signal reads the name and the key of a signal.
+func (f fields) signal(out *task.Wait) {
+	v, k := f.get("signal"), f.get("key")
+	if v == nil {
+		return
+	}
+	out.Signal = f.text("signal", v)
+	if fault := task.SignalFault(out.Signal); fault != "" && v.Kind == document.Text {
+		f.report(v.At, "signal %s", fault)
+	}
+	if k == nil {
+		f.report(f.n.At, "a wait for a signal needs a key, such as {{order_id}}: it tells one task's signal from another's")
+		return
+	}
+	out.Key = f.text("key", k)
+	key, err := limit.ParseKey(out.Key)
+	switch {
+	case k.Kind != document.Text: // reported
+	case err != nil:
+		f.report(k.At, "key %v", err)
+	case key.Constant():
+		if fault := task.SignalFault(out.Key); fault != "" {
+			f.report(k.At, "key %s", fault)
+		}
+	}
+}
 
 // duration reads a positive duration up to the bound of waits, 0 if it is absent.
 func (f fields) duration(key string) time.Duration {

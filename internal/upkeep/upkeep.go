@@ -39,7 +39,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, l := range slices.Concat([]Loop{u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(),
 		u.staleness(),
-		u.unserved(), u.failures(), u.promotion(), u.ordering(), u.children(), u.pauses(), u.pauseEnds(),
+		u.unserved(), u.failures(), u.promotion(), u.ordering(), u.children(), u.signals(), u.pauses(), u.pauseEnds(),
 		u.pauseReleases(), u.limits(), u.permits(), u.outages(), u.outageTidying()}, u.also) {
 		g.Go(func() error { return r.Run(ctx, l) })
 	}
@@ -81,7 +81,7 @@ func (u *Upkeep) retire() {
 // with a clock of their own.
 func (u *Upkeep) RunOnce(ctx context.Context) error {
 	for _, l := range slices.Concat([]Loop{u.pauses(), u.pauseEnds(), u.pauseReleases(), u.ordering(), u.regular(),
-		u.children(), u.limits(),
+		u.children(), u.signals(), u.limits(),
 		u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.outages(),
 		u.leases(), u.outages(),
 		u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures(),

@@ -69,6 +69,7 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		"reset":  in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually),
 		"complete-manually": in.act(engine.CompleteManually),
 		"approve":           in.act(engine.ApproveStep), "reject": in.act(engine.RejectStep),
+		"signal":      in.signal,
 		"reconfigure": in.reconfigure, "rekey": in.rekey, "ready": in.showReady, "recovery": in.showRecovery,
 		"update-cases": in.updateCases, "act-on-cases": in.actOnCases,
 		"replay": in.replay, "edit": in.edit, "failed": in.showFailedTasks, "failures": in.showFailures,
@@ -84,7 +85,8 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		return nil, badScript("unknown command")
 	}
 	out, err := command(a)
-	return out, firstError(err, a.unknown(), in.admit(), in.engine.CountBursts(in.ctx), in.advanceChildren())
+	return out, firstError(err, a.unknown(), in.handOver(), in.admit(), in.engine.CountBursts(in.ctx),
+		in.advanceChildren())
 }
 
 // begun opens the world with the first command that is about it.
@@ -124,7 +126,7 @@ func (in *interpreter) configure(a *args) error {
 	durations := map[string]*time.Duration{"start_timeout": &c.Leases.StartTimeout,
 		"heartbeat": &c.Leases.HeartbeatInterval,
 		"retention": &c.Retention.Finished, "worker_retention": &c.Retention.Workers, "case_retention": &c.Retention.Cases,
-		"idempotency_window": &c.IdempotencyWindow}
+		"idempotency_window": &c.IdempotencyWindow, "keep_signals": &c.Signals.Keep}
 	for key, d := range durations {
 		if err := a.duration(key, d); err != nil {
 			return err
@@ -138,7 +140,7 @@ func (in *interpreter) configure(a *args) error {
 	c.Leases.ClaimMode = settings.ClaimMode(a.text("claim_mode"))
 	c.ResubmitAfterTerminal = a.text("resubmit") == "true"
 	c.IdempotencyMismatch = settings.KeyMismatch(a.text("mismatch"))
-	return a.number("missed", &c.Leases.MissedHeartbeats)
+	return firstError(a.number("missed", &c.Leases.MissedHeartbeats), a.number("max_signals", &c.Signals.MaxKept))
 }
 
 func (a *args) duration(key string, to *time.Duration) error {

@@ -38,6 +38,8 @@
 //	upkeep                              the background loops, until nothing is due
 //	retain                              one batch of retention alone
 //	cancel       TASK [by=WHO] [reason=TEXT]
+//	approve, reject TASK.STEP [by=WHO] [reason=TEXT]
+//	signal       NAME KEY [id=ID] [namespace=N] [payload=JSON]
 //	reset        TASK.STEP [by=WHO] [reason=TEXT]
 //	resolve      TASK.STEP [by=WHO] [reason=TEXT]
 //	complete-manually TASK.STEP result=JSON [by=WHO] [reason=TEXT]

@@ -38,6 +38,9 @@ type state struct {
 	fanOuts     map[task.ID]task.FanOut       // by step
 	items       map[childKey][]byte
 	children    map[childKey]engine.Child
+	stepWaits   map[task.ID]task.StepWait
+	// outsideSignals are those that task.Signal describes; signals are between the gates of limits.
+	outsideSignals map[task.SignalName]task.Signal
 	// operatorLimits are by number.
 	operatorLimits map[int64]task.OperatorLimit
 	// lastWorker and lastAct hold one number each, as tables so that they are rolled back like one.
@@ -87,6 +90,8 @@ func newState() *state {
 		fanOuts:        map[task.ID]task.FanOut{},
 		items:          map[childKey][]byte{},
 		children:       map[childKey]engine.Child{},
+		stepWaits:      map[task.ID]task.StepWait{},
+		outsideSignals: map[task.SignalName]task.Signal{},
 		operatorLimits: map[int64]task.OperatorLimit{},
 		lastWorker:     map[string]int64{},
 		lastAct:        map[string]int64{},

@@ -1,0 +1,329 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A signal is stored first, and handed over in a second transaction: to the steps that wait for its name and key. It is
+// kept for a while, and a step that begins to wait is handed what is kept. A signal and a step that come at the same
+// moment are both looked at after their commit, and whoever looks later sees the other: see WaitStore. What a process
+// that ends leaves undone is fresh, and the loop of package upkeep does it.
+
+const (
+	// signalsAtOnce bounds the steps that take signals in one transaction, freshAtOnce the signals, and
+	// signalBytesAtOnce their payloads.
+	signalsAtOnce     = 500
+	freshAtOnce       = 100
+	signalBytesAtOnce = 8 << 20
+	// signalSlack is how much longer than promised a signal is kept, for a step that began to wait in time and is
+	// looked at late.
+	signalSlack = time.Hour
+	// countedFor is how long a process relies on its count of the signals of a namespace.
+	countedFor = 10 * time.Second
+)
+
+// SignalRequest is a signal that somebody sends. The ID "" gets a new one.
+type SignalRequest struct {
+	task.SignalName
+	Name    string
+	Key     string
+	Payload []byte
+}
+
+// SendSignal stores a signal, and hands it to every step of the namespace that waits for it. It returns the signal
+// without its payload, with the number of steps that have it, and whether it is new: a second signal with an ID that is
+// known changes nothing, but hands over what was not yet.
+//
+// Invalid: every problem with its field. Conflict: the ID is that of a signal with another name or key. Exhausted: the
+// namespace keeps Signals.MaxKept signals already.
+func (e *Engine) SendSignal(ctx context.Context, r SignalRequest) (s *task.Signal, created bool, err error) {
+	r.Namespace = cmp.Or(r.Namespace, DefaultNamespace)
+	if problems := e.checkSignal(&r); len(problems) > 0 {
+		return nil, false, refusal("the signal was not sent", problems)
+	}
+	if r.ID == "" {
+		r.ID = e.store.IDs().Take(e.now(), 1).String()
+	}
+	if err := e.admitSignal(ctx, r.SignalName); err != nil {
+		return nil, false, err
+	}
+	err = e.write(ctx, "send_signal", func(u *unit) error {
+		s = &task.Signal{SignalName: r.SignalName, Name: r.Name, Key: r.Key, Payload: r.Payload, ReceivedAt: u.now,
+			ExpiresAt: u.now.Add(e.cfg.Signals.Keep), Fresh: true}
+		existing, err := e.signalStore.AddSignal(u.ctx, u.tx, s)
+		if created = existing == nil; !created {
+			s = existing
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, false, err
+	case s.Name != r.Name || s.Key != r.Key:
+		return nil, false, &task.Error{Code: task.Conflict, Hint: "give each signal an ID of its own, or none",
+			Message: fmt.Sprintf("the ID %s is that of a signal with another name or key", r.ID)}
+	case s.Fresh:
+		s = e.handOver(ctx, s)
+	}
+	s.Payload = nil
+	return s, created, nil
+}
+
+// handOver hands a stored signal to the steps that wait for it, and returns it as it is then. The signal is safe: what
+// fails here is left to the loop of package upkeep.
+func (e *Engine) handOver(ctx context.Context, s *task.Signal) *task.Signal {
+	for more := true; more; {
+		err := e.write(ctx, "hand_over_signal", func(u *unit) (err error) {
+			more, err = u.handOver([]task.Signal{*s}, nil)
+			return err
+		})
+		if err != nil {
+			return s
+		}
+	}
+	if now, err := e.signalStore.FindSignal(ctx, s.SignalName); err == nil && now != nil {
+		return now
+	}
+	return s
+}
+
+// checkSignal returns every problem of a signal.
+func (e *Engine) checkSignal(r *SignalRequest) (problems []task.Problem) {
+	bad := func(at, fault string) {
+		if fault != "" {
+			problems = append(problems, task.Problem{Location: at, Message: fault})
+		}
+	}
+	bad("/namespace", task.TextFault(r.Namespace, task.MaxName))
+	bad("/name", task.SignalFault(r.Name))
+	bad("/key", task.SignalFault(r.Key))
+	bad("/payload", e.payloadFault(r.Payload))
+	if r.ID != "" {
+		bad("/signal_id", task.SignalFault(r.ID))
+	}
+	return problems
+}
+
+// signalCounts are the numbers of signals that namespaces keep, as they were counted last, with those sent here since.
+type signalCounts struct {
+	mu sync.Mutex
+	of map[string]signalCount
+}
+
+type signalCount struct {
+	n  int
+	at task.Instant
+}
+
+// admitSignal refuses one signal too many. It counts the signals of a namespace now and then, and again before it
+// refuses one; those of other processes may exceed the bound by what they send in between.
+func (e *Engine) admitSignal(ctx context.Context, name task.SignalName) error {
+	c, now, limit := &e.signalCounts, e.instant(), e.cfg.Signals.MaxKept
+	c.mu.Lock()
+	known, ok := c.of[name.Namespace]
+	known.n++
+	if ok = ok && known.n <= limit && now < known.at.Add(countedFor); ok {
+		c.of[name.Namespace] = known
+	}
+	c.mu.Unlock()
+	if ok {
+		return nil
+	}
+	n, err := e.signalStore.CountSignals(ctx, name.Namespace, now, limit)
+	if err != nil {
+		return fmt.Errorf("count signals: %w", err)
+	}
+	c.mu.Lock()
+	if c.of == nil {
+		c.of = map[string]signalCount{}
+	}
+	makeRoom(c.of, 1000)
+	c.of[name.Namespace] = signalCount{n + 1, now}
+	c.mu.Unlock()
+	if n < limit {
+		return nil
+	}
+	if s, err := e.signalStore.FindSignal(ctx, name); err != nil || s != nil {
+		return err // one that is kept already
+	}
+	return &task.Error{Code: task.Exhausted,
+		Message: fmt.Sprintf("the namespace %q keeps %d signals, the most it may", name.Namespace, n),
+		Hint:    "signals are kept for engine.signals.keep; send fewer, or raise engine.signals.max_kept"}
+}
+
+// HandOverSignals hands signals to steps that do not have them yet, because one of both was not to be seen when the
+// other looked for it. It returns the number of steps and signals that it has looked at, and whether there are more. It
+// may run in several processes at once.
+func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err error) {
+	fresh, err := e.waitStore.AnyFresh(ctx)
+	if err != nil || !fresh {
+		return 0, false, err
+	}
+	err = e.write(ctx, "hand_over_signals", func(u *unit) error {
+		signals, err := e.signalStore.FreshSignals(u.ctx, u.tx, freshAtOnce)
+		if err != nil {
+			return err
+		}
+		waits, err := e.waitStore.FreshWaits(u.ctx, u.tx, signalsAtOnce)
+		if err != nil {
+			return err
+		}
+		n = len(signals) + len(waits)
+		more, err = u.handOver(signals, waits)
+		more = more || len(signals) == freshAtOnce || len(waits) == signalsAtOnce
+		return err
+	})
+	return n, err == nil && more, err
+}
+
+// handOverSignals runs HandOverSignals until nothing is left to do. An error is left to the loop of package upkeep.
+func (e *Engine) handOverSignals(calls []struct{}) ([]struct{}, error) {
+	for more := true; more; {
+		var err error
+		if _, more, err = e.HandOverSignals(context.Background()); err != nil {
+			return nil, err
+		}
+	}
+	return calls, nil
+}
+
+// handOver hands signals to the steps that wait for them, and fresh waits what is kept for them. It reports whether
+// there is more to do for these.
+func (u *unit) handOver(signals []task.Signal, waits []SignalMatch) (more bool, err error) {
+	matches, err := u.e.waitStore.Awaited(u.ctx, u.tx, signals, signalsAtOnce)
+	if err != nil {
+		return false, err
+	}
+	full := len(matches) == signalsAtOnce
+	var known []SignalMatch
+	for _, m := range waits {
+		if m.Signal.ID == "" {
+			known = append(known, m)
+		} else {
+			matches = append(matches, m)
+		}
+	}
+	taken, all, err := u.takeSignals(matches)
+	if err != nil {
+		return false, err
+	}
+	more = full || !all
+	marks := map[task.SignalName]SignalMark{}
+	for name, n := range taken {
+		marks[name] = SignalMark{SignalName: name, Taken: n}
+	}
+	for i := range signals {
+		name := signals[i].SignalName
+		marks[name] = SignalMark{SignalName: name, Taken: taken[name], Known: !more}
+	}
+	if err := u.e.waitStore.MarkWaitsKnown(u.ctx, u.tx, known); err != nil {
+		return false, err
+	}
+	return more, u.e.signalStore.MarkSignals(u.ctx, u.tx, slices.SortedFunc(maps.Values(marks), compareMarks))
+}
+
+// compareMarks is the order in which all transactions change signals.
+func compareMarks(a, b SignalMark) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
+}
+
+// takeSignals lets waiting steps take signals: their payloads are the results. It counts the steps by signal, and
+// reports whether it has gone through all of them.
+func (u *unit) takeSignals(matches []SignalMatch) (taken map[task.SignalName]int64, all bool, err error) {
+	if len(matches) == 0 {
+		return nil, true, nil
+	}
+	var ids []task.ID
+	var names []task.SignalName
+	for _, m := range matches {
+		ids, names = append(ids, m.Step), append(names, m.Signal)
+	}
+	slices.SortFunc(ids, compareIDs)
+	signals, err := u.signalsByName(names)
+	if err != nil {
+		return nil, false, err
+	}
+	works, waits, err := u.waiting(slices.Compact(ids))
+	if err != nil {
+		return nil, false, err
+	}
+	taken, size := map[task.SignalName]int64{}, 0
+	for _, m := range matches {
+		w, s, wait := works[m.Step], signals[m.Signal], waits[m.Step]
+		switch {
+		case w.Step == nil || w.Step.State != task.StepWaiting:
+			u.records.waitOver(m.Step)
+			continue
+		case s == nil || wait == nil || !wait.Takes(s):
+			continue // it waits anew, for another one
+		case size > 0 && size+s.Bytes > signalBytesAtOnce:
+			return taken, false, nil
+		}
+		size += s.Bytes
+		taken[m.Signal]++
+		if err := u.ready.control.finish(w, s.Payload); err != nil {
+			return nil, false, err
+		}
+	}
+	return taken, true, nil
+}
+
+// signalsByName reads signals with their payloads.
+func (u *unit) signalsByName(names []task.SignalName) (map[task.SignalName]*task.Signal, error) {
+	slices.SortFunc(names, func(a, b task.SignalName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
+	})
+	list, err := u.e.signalStore.SignalsNamed(u.ctx, u.tx, slices.Compact(names))
+	found := make(map[task.SignalName]*task.Signal, len(list))
+	for i := range list {
+		found[list[i].SignalName] = &list[i]
+	}
+	return found, err
+}
+
+// waiting locks steps, and reads what they wait for then.
+func (u *unit) waiting(ids []task.ID) (map[task.ID]Work, map[task.ID]*task.StepWait, error) {
+	locked, err := u.rows.load(ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := u.e.waitStore.WaitsOf(u.ctx, u.tx, ids)
+	works, waits := make(map[task.ID]Work, len(ids)), make(map[task.ID]*task.StepWait, len(ids))
+	for i, w := range locked {
+		works[ids[i]] = w
+	}
+	for i := range list {
+		waits[list[i].Step] = &list[i]
+	}
+	return works, waits, err
+}
+
+// WaitsOf returns what waiting steps wait for, by step.
+func (e *Engine) WaitsOf(ctx context.Context, steps []*task.Step) (map[task.ID]task.StepWait, error) {
+	var ids []task.ID
+	for _, s := range steps {
+		if s.State == task.StepWaiting {
+			ids = append(ids, s.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	list, err := e.waitStore.FindWaits(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read what steps wait for: %w", err)
+	}
+	waits := make(map[task.ID]task.StepWait, len(list))
+	for _, w := range list {
+		waits[w.Step] = w
+	}
+	return waits, nil
+}

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// WaitStore keeps a row for each waiting step of a kind of task.WaitKinds, which ends with the wait.
+//
+// A signal and a step that begins to wait at the same moment may not see each other: neither locks anything. Both are
+// therefore stored as fresh, and looked at again after the commit. Whoever looks later sees the other.
+type WaitStore interface {
+	// ChangeWaits adds waits, in place of earlier ones of their steps, and deletes those of other steps.
+	ChangeWaits(ctx context.Context, tx Tx, put []task.StepWait, drop []task.ID) error
+	// WaitsOf returns the waits of steps, in no promised order.
+	WaitsOf(ctx context.Context, tx Tx, steps []task.ID) ([]task.StepWait, error)
+	// FreshWaits returns up to limit fresh waits, the earliest first, each with the first kept signal that it takes, if
+	// there is one.
+	FreshWaits(ctx context.Context, tx Tx, limit int) ([]SignalMatch, error)
+	// Awaited returns up to limit steps that wait for the signals, each with its signal, in the order of the signals.
+	Awaited(ctx context.Context, tx Tx, signals []task.Signal, limit int) ([]SignalMatch, error)
+	// MarkWaitsKnown ends that waits are fresh that began at these times.
+	MarkWaitsKnown(ctx context.Context, tx Tx, waits []SignalMatch) error
+
+	WaitReads
+}
+
+// WaitReads are the reads of WaitStore of a committed state.
+type WaitReads interface {
+	// FindWaits is WaitsOf.
+	FindWaits(ctx context.Context, steps []task.ID) ([]task.StepWait, error)
+	// AnyFresh reports whether there is a fresh wait, or a fresh signal.
+	AnyFresh(ctx context.Context) (bool, error)
+}
+
+// SignalMatch is a waiting step, and a signal for it.
+type SignalMatch struct {
+	Step   task.ID
+	At     task.Instant    // when it began to wait; 0 in the answer of Awaited
+	Signal task.SignalName // with the ID "" for none
+}
+
+// SignalStore keeps signals.
+type SignalStore interface {
+	// AddSignal stores a signal, unless the namespace has one with its ID: then it returns that one, without its payload.
+	AddSignal(ctx context.Context, tx Tx, s *task.Signal) (existing *task.Signal, err error)
+	// FreshSignals returns up to limit fresh signals, the first first, without their payloads.
+	FreshSignals(ctx context.Context, tx Tx, limit int) ([]task.Signal, error)
+	// SignalsNamed returns signals with their payloads, in no promised order. Those that do not exist are left out.
+	SignalsNamed(ctx context.Context, tx Tx, names []task.SignalName) ([]task.Signal, error)
+	// MarkSignals changes signals, each named once.
+	MarkSignals(ctx context.Context, tx Tx, marks []SignalMark) error
+	// DropSignals deletes up to limit signals that expired before a time and are not fresh, and returns how many.
+	DropSignals(ctx context.Context, tx Tx, before task.Instant, limit int) (int, error)
+
+	// Reads of a committed state.
+
+	// FindSignal returns a signal without its payload, or nil.
+	FindSignal(ctx context.Context, name task.SignalName) (*task.Signal, error)
+	// CountSignals counts the signals of a namespace that expire after a time, up to limit.
+	CountSignals(ctx context.Context, namespace string, at task.Instant, limit int) (int, error)
+}
+
+// SignalMark is a change of a signal: further steps have taken it, and every step has it that waited when it arrived.
+type SignalMark struct {
+	task.SignalName
+	Taken int64
+	Known bool
+}

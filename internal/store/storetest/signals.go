@@ -1,0 +1,220 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+func signalCases() []testCase {
+	return []testCase{
+		{"OneForEachID", signalOnce},
+		{"Matched", signalMatched},
+		{"FirstKeptOneCounts", signalKept},
+		{"Marked", signalMarked},
+		{"Dropped", signalDropped},
+		{"WaitsChange", waitsChange},
+	}
+}
+
+// message returns a fresh signal that is kept for an hour.
+func (f *fixture) message(namespace, id, key, payload string) task.Signal {
+	s := task.Signal{SignalName: task.SignalName{Namespace: namespace, ID: id}, Name: "paid", Key: key, ReceivedAt: f.now,
+		ExpiresAt: f.now.Add(time.Hour), Fresh: true, Bytes: len(payload)}
+	if payload != "" {
+		s.Payload = []byte(payload)
+	}
+	return s
+}
+
+// addSignals stores signals that are not there yet.
+func (f *fixture) addSignals(list ...task.Signal) {
+	f.Helper()
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		for i := range list {
+			existing, err := f.store.SignalStore().AddSignal(ctx, tx, &list[i])
+			if existing != nil {
+				f.Errorf("%s is there already", list[i].ID)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// wait returns a fresh wait of a new step for a signal with a key.
+func (f *fixture) wait(key string) task.StepWait {
+	f.Helper()
+	j := f.build(f.single, 0)
+	f.insert(j)
+	return task.StepWait{Step: j.steps[0].ID, Task: j.steps[0].TaskID, Namespace: "shop", Template: "order", StepName: "pay",
+		Kind: task.WaitSignal, Name: "paid", Key: key, At: f.now, Until: f.now.Add(time.Minute), Fresh: true}
+}
+
+func (f *fixture) changeWaits(put []task.StepWait, drop ...task.ID) {
+	f.Helper()
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.WaitStore().ChangeWaits(ctx, tx, put, drop)
+	})
+}
+
+func signalOnce(f *fixture) {
+	s := f.message("shop", "1", "a", `{"b": 1,  "ä": "\u0000"}`)
+	f.addSignals(s, f.message("büro", "1", "a", ""))
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		again := f.message("shop", "1", "other", "2")
+		existing, err := f.store.SignalStore().AddSignal(ctx, tx, &again)
+		bare := s
+		bare.Payload = nil
+		f.equal("existing", existing, &bare)
+		return err
+	})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := f.store.SignalStore().SignalsNamed(ctx, tx, []task.SignalName{s.SignalName, {Namespace: "shop", ID: "2"}})
+		f.equal("with its payload", got, []task.Signal{s})
+		return err
+	})
+	found, err := f.store.SignalStore().FindSignal(f.Context(), task.SignalName{Namespace: "shop", ID: "none"})
+	if err != nil || found != nil {
+		f.Errorf("found %+v, %v", found, err)
+	}
+	n, err := f.store.SignalStore().CountSignals(f.Context(), "shop", f.now.Add(time.Hour-1000), 10)
+	if err != nil || n != 1 {
+		f.Errorf("counted %d, %v", n, err)
+	}
+	n, err = f.store.SignalStore().CountSignals(f.Context(), "shop", f.now.Add(time.Hour), 10)
+	if err != nil || n != 0 {
+		f.Errorf("counted %d expired ones, %v", n, err)
+	}
+}
+
+func signalMatched(f *fixture) {
+	long := strings.Repeat("k", task.MaxSignal)
+	a, b, c := f.wait(long), f.wait(long), f.wait("other")
+	approval := f.wait(long)
+	approval.Kind, approval.Fresh = task.WaitApproval, false
+	f.changeWaits([]task.StepWait{c, b, a, approval})
+	s, t := f.message("shop", "1", long, "1"), f.message("elsewhere", "1", long, "")
+	f.addSignals(s, t)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		fresh, err := f.store.SignalStore().FreshSignals(ctx, tx, 10)
+		if err != nil {
+			return err
+		}
+		bare := s
+		bare.Payload = nil
+		slices.SortFunc(fresh, func(a, b task.Signal) int { return -strings.Compare(a.Namespace, b.Namespace) })
+		f.equal("fresh signals", fresh, []task.Signal{bare, t})
+		got, err := f.store.WaitStore().Awaited(ctx, tx, fresh, 10)
+		if err != nil {
+			return err
+		}
+		f.equal("awaited", got, []engine.SignalMatch{{Step: a.Step, Signal: s.SignalName}, {Step: b.Step, Signal: s.SignalName}})
+		got, err = f.store.WaitStore().Awaited(ctx, tx, fresh, 1)
+		f.equal("the first", got, []engine.SignalMatch{{Step: a.Step, Signal: s.SignalName}})
+		return err
+	})
+}
+
+func signalKept(f *fixture) {
+	w, late := f.wait("a"), f.wait("a")
+	late.At = f.now.Add(2 * time.Hour)
+	first, second := f.message("shop", "9", "a", ""), f.message("shop", "1", "a", "")
+	second.ReceivedAt++
+	second.ExpiresAt = f.now.Add(3 * time.Hour)
+	f.addSignals(second, first)
+	f.changeWaits([]task.StepWait{late, w})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := f.store.WaitStore().FreshWaits(ctx, tx, 10)
+		if err != nil {
+			return err
+		}
+		f.equal("fresh waits", got, []engine.SignalMatch{{Step: w.Step, At: w.At, Signal: first.SignalName},
+			{Step: late.Step, At: late.At, Signal: second.SignalName}})
+		got, err = f.store.WaitStore().FreshWaits(ctx, tx, 1)
+		f.equal("the first", got, []engine.SignalMatch{{Step: w.Step, At: w.At, Signal: first.SignalName}})
+		if err != nil {
+			return err
+		}
+		// a wait that began at another time stays fresh
+		return f.store.WaitStore().MarkWaitsKnown(ctx, tx, []engine.SignalMatch{{Step: w.Step, At: w.At},
+			{Step: late.Step, At: w.At}})
+	})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := f.store.WaitStore().FreshWaits(ctx, tx, 10)
+		f.equal("still fresh", got, []engine.SignalMatch{{Step: late.Step, At: late.At, Signal: second.SignalName}})
+		return err
+	})
+}
+
+func signalMarked(f *fixture) {
+	a, b := f.message("shop", "1", "a", ""), f.message("shop", "2", "a", "")
+	f.wantFresh(false)
+	f.addSignals(a, b)
+	f.wantFresh(true)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.SignalStore().MarkSignals(ctx, tx, []engine.SignalMark{{SignalName: a.SignalName, Taken: 3},
+			{SignalName: b.SignalName, Taken: 1, Known: true}})
+	})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.SignalStore().MarkSignals(ctx, tx, []engine.SignalMark{{SignalName: a.SignalName, Taken: 2, Known: true}})
+	})
+	a.Taken, a.Fresh = 5, false
+	got, err := f.store.SignalStore().FindSignal(f.Context(), a.SignalName)
+	f.equal("marked", got, &a)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.wantFresh(false)
+}
+
+func (f *fixture) wantFresh(want bool) {
+	f.Helper()
+	got, err := f.store.WaitStore().AnyFresh(f.Context())
+	if err != nil || got != want {
+		f.Errorf("any fresh: %t, %v; want %t", got, err, want)
+	}
+}
+
+func signalDropped(f *fixture) {
+	a, b, c := f.message("shop", "1", "a", ""), f.message("shop", "2", "a", ""), f.message("shop", "3", "a", "")
+	a.Fresh, b.Fresh, c.ExpiresAt = false, false, c.ExpiresAt.Add(-time.Minute)
+	b.ExpiresAt = b.ExpiresAt.Add(time.Second)
+	f.addSignals(a, b, c)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		n, err := f.store.SignalStore().DropSignals(ctx, tx, f.now.Add(2*time.Hour), 1)
+		f.equal("dropped", n, 1)
+		return err
+	})
+	for id, want := range map[string]bool{"1": false, "2": true, "3": true} { // 3 is fresh
+		s, err := f.store.SignalStore().FindSignal(f.Context(), task.SignalName{Namespace: "shop", ID: id})
+		if err != nil || (s != nil) != want {
+			f.Errorf("signal %s: %+v, %v", id, s, err)
+		}
+	}
+}
+
+func waitsChange(f *fixture) {
+	a, b := f.wait("a"), f.wait("b")
+	f.changeWaits([]task.StepWait{a, b})
+	again := a
+	again.Kind, again.Name, again.Key, again.At, again.Until, again.Fresh = task.WaitApproval, "", "", a.At+5, 0, false
+	f.changeWaits([]task.StepWait{again}, b.Step)
+	f.wantFresh(false)
+	got, err := f.store.WaitStore().FindWaits(f.Context(), []task.ID{b.Step, a.Step})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.equal("waits", got, []task.StepWait{again})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := f.store.WaitStore().WaitsOf(ctx, tx, []task.ID{a.Step})
+		f.equal("in a transaction", got, []task.StepWait{again})
+		return err
+	})
+}

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// waitColumns are the columns that scanWait reads.
+const waitColumns = `step_id, task_id, namespace, template, step_name, kind, name, key, at, until_at, fresh`
+
+// The statements of engine.WaitStore.
+var (
+	insertStepWaits = bulkOf(`INSERT INTO tasker_step_waits (`+waitColumns+`)`, "iittttttnnn", ` ON CONFLICT (step_id)
+ DO UPDATE SET kind = excluded.kind, name = excluded.name, key = excluded.key, at = excluded.at,
+  until_at = excluded.until_at, fresh = excluded.fresh`)
+	deleteStepWaits = bulkOf(`DELETE FROM tasker_step_waits WHERE step_id IN (SELECT v.column1 FROM (`, "i", `) AS v)`)
+	findStepWaits   = bulkOf(`SELECT w.step_id, w.task_id, w.namespace, w.template, w.step_name, w.kind, w.name, w.key, w.at,
+  w.until_at, w.fresh FROM (`, "i", `) AS v JOIN tasker_step_waits w ON w.step_id = v.column1`)
+	markStepWaits = bulkOf(`UPDATE tasker_step_waits SET fresh = 0 FROM (`, "in", `) AS v
+ WHERE step_id = v.column1 AND at = v.column2 AND fresh = 1`)
+)
+
+// WaitStore implements engine.Database.
+func (s SQL) WaitStore() engine.WaitStore { return s }
+
+// ChangeWaits implements engine.WaitStore.
+func (SQL) ChangeWaits(ctx context.Context, tx engine.Tx, put []task.StepWait, drop []task.ID) error {
+	s := In(tx)
+	rows := make([][]any, len(put))
+	for i, w := range put {
+		rows[i] = []any{s.id(w.Step), s.id(w.Task), w.Namespace, w.Template, w.StepName, string(w.Kind), w.Name, w.Key,
+			int64(w.At), int64(w.Until), flag(w.Fresh)}
+	}
+	if err := deleteStepWaits.send(ctx, s, s.idRows(drop)); err != nil {
+		return err
+	}
+	return insertStepWaits.send(ctx, s, rows)
+}
+
+// WaitsOf implements engine.WaitStore.
+func (SQL) WaitsOf(ctx context.Context, tx engine.Tx, steps []task.ID) ([]task.StepWait, error) {
+	return In(tx).FindWaits(ctx, steps)
+}
+
+// FindWaits implements engine.WaitReads.
+func (s SQL) FindWaits(ctx context.Context, steps []task.ID) (list []task.StepWait, err error) {
+	err = findStepWaits.run(s.Dialect, s.idRows(steps), func(query string, args []any) error {
+		found, err := collect(ctx, s, s.scanWait, query, args...)
+		list = append(list, found...)
+		return err
+	})
+	return list, err
+}
+
+// scanWait reads waitColumns.
+func (s SQL) scanWait(row Row) (w task.StepWait, err error) {
+	var fresh int64
+	err = row.Scan(s.ScanID(&w.Step), s.ScanID(&w.Task), (*Text)(&w.Namespace), (*Text)(&w.Template), (*Text)(&w.StepName),
+		(*Text)((*string)(&w.Kind)), (*Text)(&w.Name), (*Text)(&w.Key), (*int64)(&w.At), (*int64)(&w.Until), &fresh)
+	w.Fresh = fresh != 0
+	return w, err
+}
+
+// scanMatch reads step, time, namespace and ID of a signal.
+func (s SQL) scanMatch(row Row) (m engine.SignalMatch, err error) {
+	err = row.Scan(s.ScanID(&m.Step), (*int64)(&m.At), (*Text)(&m.Signal.Namespace), (*Text)(&m.Signal.ID))
+	return m, err
+}
+
+// FreshWaits implements engine.WaitStore. A signal is one for the wait if it had not expired when the wait began.
+func (SQL) FreshWaits(ctx context.Context, tx engine.Tx, limit int) ([]engine.SignalMatch, error) {
+	s := In(tx)
+	return collect(ctx, s, s.scanMatch, `SELECT w.step_id, w.at, w.namespace,
+ (SELECT s.signal_id FROM tasker_signals s WHERE s.namespace = w.namespace AND s.name = w.name AND s.key = w.key
+  AND s.expires_at > w.at ORDER BY s.received_at, s.signal_id LIMIT 1)
+ FROM tasker_step_waits w WHERE w.fresh = 1 ORDER BY w.at, w.step_id LIMIT $1`, limit)
+}
+
+// Awaited implements engine.WaitStore. It asks for one signal after the other: the first of two takes the step.
+func (SQL) Awaited(ctx context.Context, tx engine.Tx, signals []task.Signal, limit int) (list []engine.SignalMatch,
+	err error,
+) {
+	s := In(tx)
+	for i := range signals {
+		sig := &signals[i]
+		scan := func(row Row) (engine.SignalMatch, error) {
+			m := engine.SignalMatch{Signal: sig.SignalName}
+			return m, row.Scan(s.ScanID(&m.Step))
+		}
+		found, err := collect(ctx, s, scan, `SELECT step_id FROM tasker_step_waits WHERE namespace = $1 AND name = $2
+ AND key = $3 AND kind = 'signal' ORDER BY step_id LIMIT $4`, sig.Namespace, sig.Name, sig.Key, limit-len(list))
+		if list = append(list, found...); err != nil || len(list) >= limit {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// MarkWaitsKnown implements engine.WaitStore.
+func (SQL) MarkWaitsKnown(ctx context.Context, tx engine.Tx, waits []engine.SignalMatch) error {
+	s := In(tx)
+	rows := make([][]any, len(waits))
+	for i, w := range waits {
+		rows[i] = []any{s.id(w.Step), int64(w.At)}
+	}
+	return markStepWaits.send(ctx, s, rows)
+}
+
+// AnyFresh implements engine.WaitReads.
+func (s SQL) AnyFresh(ctx context.Context) (bool, error) {
+	n, err := first(ctx, s, scanInt, `SELECT CASE WHEN EXISTS (SELECT 1 FROM tasker_step_waits WHERE fresh = 1)
+ OR EXISTS (SELECT 1 FROM tasker_signals WHERE fresh = 1) THEN 1 ELSE 0 END`)
+	return n == 1, err
+}
