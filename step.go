@@ -96,8 +96,10 @@ type Checkpoint struct {
 
 // StepWait is what a step in state waiting waits for.
 type StepWait struct {
-	Kind     string     `json:"kind" doc:"time or approval."`
+	Kind     string     `json:"kind" doc:"time, approval or signal."`
 	Approval string     `json:"approval,omitempty" doc:"What a human decides."`
+	Signal   string     `json:"signal,omitempty" doc:"Name of the signal."`
+	Key      string     `json:"key,omitempty" doc:"Key of the signal."`
 	Until    *time.Time `json:"until,omitempty" doc:"End of the wait; absent without end."`
 }
 

@@ -92,6 +92,8 @@ func (w *TemplateWait) text() string {
 	switch {
 	case w.Approval != "":
 		return "approval: " + w.Approval
+	case w.Signal != "":
+		return "signal: " + w.Signal + ", key: " + w.Key
 	case w.Until != "":
 		return "wait until " + w.Until
 	default:
@@ -99,12 +101,14 @@ func (w *TemplateWait) text() string {
 	}
 }
 
-// TemplateWait is what a step without a handler waits for: a time, given by For or Until, or an approval.
+// TemplateWait is what a step without a handler waits for: a time, given by For or Until, an approval, or a signal.
 type TemplateWait struct {
 	ForMS     int64  `json:"for_ms,omitempty" doc:"Milliseconds of the wait."`
 	Until     string `json:"until,omitempty" doc:"RFC 3339 time, or the place of one in the context, such as {{deliver_at}}."`
 	Approval  string `json:"approval,omitempty" doc:"What a human decides."`
-	TimeoutMS int64  `json:"timeout_ms,omitempty" doc:"Milliseconds after which nobody may decide any more; absent without end."`
+	Signal    string `json:"signal,omitempty" doc:"Name of a signal."`
+	Key       string `json:"key,omitempty" doc:"Key of the signal, with places for values of the context, such as {{order_id}}."`
+	TimeoutMS int64  `json:"timeout_ms,omitempty" doc:"Milliseconds after which a decision or a signal comes too late; absent without end."`
 	OnTimeout string `json:"on_timeout,omitempty" doc:"continue: the step completes at the end of that time. Else it fails."`
 	OnReject  string `json:"on_reject,omitempty" doc:"continue: a rejected step completes. Else it fails."`
 }

@@ -15,6 +15,7 @@ var flowOf = map[string]base{
 	"post /v1/pauses/resume":               {"", `{"kind":"handler","handler":"idle","reason":"x","resumed_by":"ann"}`},
 	"post /v1/limits":                      {"", `{"kind":"handler","handler":"idle","concurrency":5,"reason":"x","set_by":"ann"}`},
 	"post /v1/limits/delete":               {"", `{"kind":"handler","handler":"idle","reason":"x","deleted_by":"ann"}`},
+	"post /v1/signals":                     {"", `{"name":"paid","key":"7","signal_id":"e","payload":{"a":1}}`},
 	"post /v1/schedules":                   {"", `{"name":"t","cron":"@daily","task_type":"idle"}`},
 	"post /v1/outages/{outage_uuid}/close": {"", `{"reason":"x","closed_by":"ann"}`},
 	"post /v1/schedules/{namespace}/{name}/backfill": {"",

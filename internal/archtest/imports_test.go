@@ -49,7 +49,7 @@ var layers = map[string]struct {
 		"internal/doctor", "internal/document", "internal/migration", "internal/queueapi", "internal/script",
 		"internal/settings", "internal/simulate", "internal/task", "internal/template", "internal/transfer",
 		"internal/wording", "operate",
-		"rabbitmq", "schedules"},
+		"rabbitmq", "schedules", "waits"},
 		"commands speak to a Backend; only template validate and simulate, and what looks after a database, work " +
 			"without one"},
 	"internal/broker": {[]string{"internal/broker/driver", "internal/clock", "internal/task"},
@@ -152,8 +152,9 @@ var layers = map[string]struct {
 		"internal/httpapi/inbox", "internal/httpapi/masking", "internal/httpapi/queue", "internal/httpapi/schedules",
 		"internal/httpapi/stepworker",
 		"internal/httpapi/taskworker",
-		"internal/httpapi/topics", "internal/httpapi/workers", "internal/strictjson", "internal/task", "internal/template",
-		"internal/web", "operate", "schedules"},
+		"internal/httpapi/topics", "internal/httpapi/waiting", "internal/httpapi/workers",
+		"internal/strictjson", "internal/task", "internal/template",
+		"internal/web", "operate", "schedules", "waits"},
 		"it serves a Backend, whichever; it does not know the store"},
 	"internal/httpapi/dlq": {[]string{".", "deadletters", "internal/access", "internal/dlqapi",
 		"internal/httpapi/endpoint", "internal/wording"}, "a family of routes knows no other family"},
@@ -163,6 +164,8 @@ var layers = map[string]struct {
 	"internal/httpapi/executions": {[]string{"internal/access", "internal/executionapi", "internal/httpapi/endpoint",
 		"internal/web"}, "a family of routes knows no other family"},
 	"internal/httpapi/flowcontrol": {[]string{"flow", "internal/access", "internal/httpapi/endpoint"},
+		"a family of routes knows no other family"},
+	"internal/httpapi/waiting": {[]string{"internal/access", "internal/httpapi/endpoint", "waits"},
 		"a family of routes knows no other family"},
 	"internal/httpapi/inbox": {[]string{".", "deadletters", "internal/access", "internal/httpapi/endpoint",
 		"internal/httpapi/masking",
@@ -209,7 +212,8 @@ var layers = map[string]struct {
 		"internal/executionapi", "internal/expr", "internal/failure",
 		"internal/feed",
 		"internal/inbox/news", "internal/limit", "internal/pointer",
-		"internal/queueapi", "internal/sensitive", "internal/task", "internal/template", "internal/wording", "operate"},
+		"internal/queueapi", "internal/sensitive", "internal/task", "internal/template",
+		"internal/wording", "operate", "waits"},
 		"it turns the public types into the engine's and back, and opens nothing"},
 	"internal/migration": {[]string{"internal/task"}, "it migrates whatever list it is given, and knows no store"},
 	"internal/node": {[]string{".", "deadletters", "internal/amqp", "internal/audit",
@@ -282,7 +286,8 @@ var layers = map[string]struct {
 		"it stands before any handler, and knows no route and no backend"},
 	"deadletters": {[]string{".", "internal/query"},
 		"the public API of dead letters is as light as the root package"},
-	"flow": {[]string{".", "internal/query"}, "the public API of operators is as light as the root package"},
+	"flow":  {[]string{".", "internal/query"}, "the public API of operators is as light as the root package"},
+	"waits": {[]string{"."}, "the public API of waiting steps is as light as the root package"},
 	"operate": {[]string{".", "internal/chain", "internal/query"},
 		"the public API of operators is as light as the root package"},
 	"schedules": {[]string{".", "internal/query"},
@@ -373,7 +378,7 @@ var light = []string{"github.com/google/uuid", module + "/internal/chain", modul
 
 func TestPublicPackagesAreLight(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{".", "deadletters", "flow", "operate", "schedules", "tasktest"} {
+	for _, name := range []string{".", "deadletters", "flow", "operate", "schedules", "tasktest", "waits"} {
 		public := find(t, name)
 		if !slices.Contains(public.Deps, light[0]) {
 			t.Errorf("%s does not use %s any more: change the rule", name, light[0])

@@ -40,6 +40,9 @@ func (s *session) waitText(w *tasker.StepWait) string {
 	if w.Approval != "" {
 		text = "approval: " + clean(w.Approval)
 	}
+	if w.Signal != "" {
+		text = "signal: " + clean(w.Signal) + ", key: " + clean(w.Key)
+	}
 	if w.Until != nil {
 		text += ", until " + s.stampAgo(w.Until)
 	}

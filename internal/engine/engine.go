@@ -127,6 +127,7 @@ type domains struct {
 	logStore        LogStore
 
 	waitStore   WaitStore
+	waitReads   WaitReads
 	signalStore SignalStore
 
 	gateRows    GateRows
@@ -141,7 +142,8 @@ type domains struct {
 
 // domainsOf takes the roles from a database once, so that verbs need no calls to reach them.
 func domainsOf(db Database) domains {
-	cases, queues, gates, children := db.CaseStore(), db.QueueStore(), db.GateStore(), db.ChildStore()
+	cases, queues, gates := db.CaseStore(), db.QueueStore(), db.GateStore()
+	children, waits := db.ChildStore(), db.WaitStore()
 	return domains{
 		caseRows: cases, caseReader: cases, caseCounter: cases, caseRetention: cases, evidences: cases,
 		queueCounts: queues, queuePlaces: queues,
@@ -158,7 +160,8 @@ func domainsOf(db Database) domains {
 
 		childRows:   children,
 		childReads:  children,
-		waitStore:   db.WaitStore(),
+		waitStore:   waits,
+		waitReads:   waits,
 		signalStore: db.SignalStore(),
 
 		gateRows:       gates,

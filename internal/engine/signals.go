@@ -82,7 +82,7 @@ func (e *Engine) SendSignal(ctx context.Context, r SignalRequest) (s *task.Signa
 func (e *Engine) handOver(ctx context.Context, s *task.Signal) *task.Signal {
 	for more := true; more; {
 		err := e.write(ctx, "hand_over_signal", func(u *unit) (err error) {
-			more, err = u.handOver([]task.Signal{*s}, nil)
+			more, err = handOver{u}.run([]task.Signal{*s}, nil)
 			return err
 		})
 		if err != nil {
@@ -163,7 +163,7 @@ func (e *Engine) admitSignal(ctx context.Context, name task.SignalName) error {
 // other looked for it. It returns the number of steps and signals that it has looked at, and whether there are more. It
 // may run in several processes at once.
 func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err error) {
-	fresh, err := e.waitStore.AnyFresh(ctx)
+	fresh, err := e.waitReads.AnyFresh(ctx)
 	if err != nil || !fresh {
 		return 0, false, err
 	}
@@ -177,7 +177,7 @@ func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err err
 			return err
 		}
 		n = len(signals) + len(waits)
-		more, err = u.handOver(signals, waits)
+		more, err = handOver{u}.run(signals, waits)
 		more = more || len(signals) == freshAtOnce || len(waits) == signalsAtOnce
 		return err
 	})
@@ -195,9 +195,13 @@ func (e *Engine) handOverSignals(calls []struct{}) ([]struct{}, error) {
 	return calls, nil
 }
 
-// handOver hands signals to the steps that wait for them, and fresh waits what is kept for them. It reports whether
+// handOver is the part of a unit that hands signals over.
+type handOver struct{ u *unit }
+
+// run hands signals to the steps that wait for them, and fresh waits what is kept for them. It reports whether
 // there is more to do for these.
-func (u *unit) handOver(signals []task.Signal, waits []SignalMatch) (more bool, err error) {
+func (h handOver) run(signals []task.Signal, waits []SignalMatch) (more bool, err error) {
+	u := h.u
 	matches, err := u.e.waitStore.Awaited(u.ctx, u.tx, signals, signalsAtOnce)
 	if err != nil {
 		return false, err
@@ -211,7 +215,7 @@ func (u *unit) handOver(signals []task.Signal, waits []SignalMatch) (more bool, 
 			matches = append(matches, m)
 		}
 	}
-	taken, all, err := u.takeSignals(matches)
+	taken, all, err := h.take(matches)
 	if err != nil {
 		return false, err
 	}
@@ -235,9 +239,9 @@ func compareMarks(a, b SignalMark) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
 }
 
-// takeSignals lets waiting steps take signals: their payloads are the results. It counts the steps by signal, and
+// take lets waiting steps take signals: their payloads are the results. It counts the steps by signal, and
 // reports whether it has gone through all of them.
-func (u *unit) takeSignals(matches []SignalMatch) (taken map[task.SignalName]int64, all bool, err error) {
+func (h handOver) take(matches []SignalMatch) (taken map[task.SignalName]int64, all bool, err error) {
 	if len(matches) == 0 {
 		return nil, true, nil
 	}
@@ -247,11 +251,11 @@ func (u *unit) takeSignals(matches []SignalMatch) (taken map[task.SignalName]int
 		ids, names = append(ids, m.Step), append(names, m.Signal)
 	}
 	slices.SortFunc(ids, compareIDs)
-	signals, err := u.signalsByName(names)
+	signals, err := h.signals(names)
 	if err != nil {
 		return nil, false, err
 	}
-	works, waits, err := u.waiting(slices.Compact(ids))
+	works, waits, err := h.waiting(slices.Compact(ids))
 	if err != nil {
 		return nil, false, err
 	}
@@ -260,7 +264,7 @@ func (u *unit) takeSignals(matches []SignalMatch) (taken map[task.SignalName]int
 		w, s, wait := works[m.Step], signals[m.Signal], waits[m.Step]
 		switch {
 		case w.Step == nil || w.Step.State != task.StepWaiting:
-			u.records.waitOver(m.Step)
+			h.u.records.waitOver(m.Step)
 			continue
 		case s == nil || wait == nil || !wait.Takes(s):
 			continue // it waits anew, for another one
@@ -269,19 +273,19 @@ func (u *unit) takeSignals(matches []SignalMatch) (taken map[task.SignalName]int
 		}
 		size += s.Bytes
 		taken[m.Signal]++
-		if err := u.ready.control.finish(w, s.Payload); err != nil {
+		if err := h.u.ready.control.finish(w, s.Payload); err != nil {
 			return nil, false, err
 		}
 	}
 	return taken, true, nil
 }
 
-// signalsByName reads signals with their payloads.
-func (u *unit) signalsByName(names []task.SignalName) (map[task.SignalName]*task.Signal, error) {
+// signals reads signals with their payloads.
+func (h handOver) signals(names []task.SignalName) (map[task.SignalName]*task.Signal, error) {
 	slices.SortFunc(names, func(a, b task.SignalName) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
 	})
-	list, err := u.e.signalStore.SignalsNamed(u.ctx, u.tx, slices.Compact(names))
+	list, err := h.u.e.signalStore.SignalsNamed(h.u.ctx, h.u.tx, slices.Compact(names))
 	found := make(map[task.SignalName]*task.Signal, len(list))
 	for i := range list {
 		found[list[i].SignalName] = &list[i]
@@ -290,12 +294,12 @@ func (u *unit) signalsByName(names []task.SignalName) (map[task.SignalName]*task
 }
 
 // waiting locks steps, and reads what they wait for then.
-func (u *unit) waiting(ids []task.ID) (map[task.ID]Work, map[task.ID]*task.StepWait, error) {
-	locked, err := u.rows.load(ids)
+func (h handOver) waiting(ids []task.ID) (map[task.ID]Work, map[task.ID]*task.StepWait, error) {
+	locked, err := h.u.rows.load(ids)
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := u.e.waitStore.WaitsOf(u.ctx, u.tx, ids)
+	list, err := h.u.e.waitStore.WaitsOf(h.u.ctx, h.u.tx, ids)
 	works, waits := make(map[task.ID]Work, len(ids)), make(map[task.ID]*task.StepWait, len(ids))
 	for i, w := range locked {
 		works[ids[i]] = w
@@ -317,7 +321,7 @@ func (e *Engine) WaitsOf(ctx context.Context, steps []*task.Step) (map[task.ID]t
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	list, err := e.waitStore.FindWaits(ctx, ids)
+	list, err := e.waitReads.FindWaits(ctx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read what steps wait for: %w", err)
 	}

@@ -19,7 +19,7 @@ func (c *control) beginWait(w Work, t *task.Template) error {
 			return err
 		}
 	}
-	row, err := c.u.awaited(w, t)
+	row, err := c.awaited(w, t)
 	if err != nil {
 		return c.failUnrun(w, t, task.WaitFailure(task.CodeWaitInvalid, fmt.Sprintf("the wait of step %s: %v",
 			t.Spec(w.Step).Name, err)))
@@ -32,18 +32,18 @@ func (c *control) beginWait(w Work, t *task.Template) error {
 }
 
 // awaited returns what a step with wait begins to wait for. It fails where the context does not say it.
-func (u *unit) awaited(w Work, t *task.Template) (*task.StepWait, error) {
+func (c *control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 	spec := t.Spec(w.Step)
 	until, err := textOf(spec.Wait.Until, w.Task.Context)
 	if err != nil {
 		return nil, err
 	}
-	ends, err := spec.Wait.Ends(u.now, until)
+	ends, err := spec.Wait.Ends(c.u.now, until)
 	if err != nil {
 		return nil, err
 	}
 	row := &task.StepWait{Step: w.Step.ID, Task: w.Task.ID, Namespace: t.Namespace, Template: t.Name, StepName: spec.Name,
-		Kind: spec.Wait.Kind(), At: u.now, Until: ends}
+		Kind: spec.Wait.Kind(), At: c.u.now, Until: ends}
 	if row.Kind != task.WaitSignal {
 		return row, nil
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/taskerhq/tasker/internal/web"
 	"github.com/taskerhq/tasker/operate"
 	"github.com/taskerhq/tasker/schedules"
+	"github.com/taskerhq/tasker/waits"
 )
 
 // SensitiveRules tells what is sensitive.
@@ -103,6 +104,7 @@ type Backend interface {
 	queue.Backend
 	executionapi.Backend
 	flow.Backend
+	waits.Backend
 }
 
 // CaseBackend is the part for the routes of cases.

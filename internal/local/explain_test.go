@@ -172,6 +172,15 @@ t waiting: It waits for a time, 2026-03-01 14:01:00Z, in 2h0m0s. | It completes 
 a waiting: It has been waiting for an approval since 2026-03-01 12:01:00Z: "Refund?". | Approve or reject it: tasker task approve-step, or reject-step. Without an answer it fails at 2026-03-01 13:01:00Z, in 1h0m0s.
 b waiting: It has been waiting for an approval since 2026-03-01 12:01:00Z: "Sure?". | Approve or reject it: tasker task approve-step, or reject-step. It waits without end.
 c waiting: It has been waiting for an approval since 2026-03-01 12:01:00Z: "Tell?". | Approve or reject it: tasker task approve-step, or reject-step. Without an answer it continues at 2026-03-01 13:01:00Z, in 1h0m0s.`},
+		"WaitingForASignal": {func(t *testing.T, r *rig) uuid.UUID {
+			r.template(t, "name: waits\nversion: \"1\"\nsteps:\n"+
+				"  - {name: a, wait: {signal: paid, key: \"{{id}}\", timeout: 1h}}\n  - {name: b, wait: {signal: seen, key: k}}\n")
+			id := r.submit(t, tasker.TaskRequest{Name: "waits", Context: []byte(`{"id":7}`)})
+			r.wait(t, time.Minute)
+			return id
+		}, `steps_in_process: The task is in progress: 0 of 2 steps done, 2 queued or running.
+a waiting: It has been waiting since 2026-03-01 12:01:00Z for the signal "paid" with the key "7". | It continues when the signal arrives: tasker signal send, or POST /v1/signals. Without it it fails at 2026-03-01 13:01:00Z, in 1h0m0s.
+b waiting: It has been waiting since 2026-03-01 12:01:00Z for the signal "seen" with the key "k". | It continues when the signal arrives: tasker signal send, or POST /v1/signals. It waits without end.`},
 		"WaitingForRetry": {func(t *testing.T, r *rig) uuid.UUID {
 			id := r.submit(t, tasker.TaskRequest{Name: "pair"})
 			r.report(t, r.take(t, true), failed("connection refused\nat line 3", false))

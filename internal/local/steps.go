@@ -25,6 +25,8 @@ type view struct {
 	records engine.Records
 	// checkpoints are by step.
 	checkpoints map[task.ID]task.Checkpoint
+	// waits are what waiting steps wait for, by step.
+	waits map[task.ID]task.StepWait
 	// damage describes unreadable data, which is omitted.
 	damage string
 	// workers are the names that were looked up, by number: each worker is read once per answer.
@@ -63,6 +65,9 @@ func (b *Backend) viewOf(ctx context.Context, t *task.Task, steps []*task.Step, 
 		return nil, ToError(err)
 	}
 	if v.checkpoints, err = b.engine.Checkpoints(ctx, t, steps, payloads); err != nil {
+		return nil, ToError(err)
+	}
+	if v.waits, err = b.engine.WaitsOf(ctx, steps); err != nil {
 		return nil, ToError(err)
 	}
 	for i := range v.records.Attempts {
@@ -204,7 +209,7 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 		Results: s.Result, OnFailure: spec.OnFailure, ETag: s.Seen().Version}
 	switch {
 	case s.State == task.StepWaiting:
-		out.Wait = waitOfStep(s, spec)
+		out.Wait = v.waitOf(s)
 	case s.Queue == task.Timers:
 		out.NextRetryAt = task.Instant(s.Key).Ptr()
 	}
@@ -222,12 +227,14 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 	return out, v.children(ctx, s, &out)
 }
 
-// waitOfStep says what a waiting step waits for; nil where its template says nothing.
-func waitOfStep(s *task.Step, spec task.StepSpec) *tasker.StepWait {
-	if spec.Wait == nil {
+// waitOf says what a waiting step waits for; nil where its template says nothing.
+func (v *view) waitOf(s *task.Step) *tasker.StepWait {
+	wait := v.spec(s).Wait
+	if wait == nil {
 		return nil
 	}
-	out := &tasker.StepWait{Kind: string(spec.Wait.Kind()), Approval: spec.Wait.Approval}
+	out := &tasker.StepWait{Kind: string(wait.Kind()), Approval: wait.Approval, Signal: wait.Signal,
+		Key: v.waits[s.ID].Key}
 	if s.Queue == task.Timers {
 		out.Until = task.Instant(s.Key).Ptr()
 	}

@@ -153,6 +153,7 @@ func fromWait(w *task.Wait) *tasker.TemplateWait {
 		return nil
 	}
 	return &tasker.TemplateWait{ForMS: w.For.Milliseconds(), Until: w.Until, Approval: w.Approval,
+		Signal: w.Signal, Key: w.Key,
 		TimeoutMS: w.Timeout.Milliseconds(), OnTimeout: string(w.OnTimeout), OnReject: string(w.OnReject)}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/waits"
 )
 
 // installation is an engine on a store, with one worker that serves everything.
@@ -159,10 +160,27 @@ func (in *installation) singles(t *testing.T, i int) {
 		ProgressPercent: 40, StatusMessage: "halfway", Checkpoint: json.RawMessage(`{"ä": "\u0000",  "row": 7}`)}); err != nil {
 		t.Fatal(err)
 	}
+	in.signals(t, i)
 	later := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	in.submit(t, tasker.TaskRequest{TaskType: "later", RunAt: &later, IdempotencyKey: fmt.Sprint("key ", i)})
 	in.submit(t, tasker.TaskRequest{TaskType: "elsewhere", RequiredCapabilities: []string{"quantum", "gpu"},
 		Priority: "high"})
+}
+
+// signals leaves a signal, and a step that waits for another one.
+func (in *installation) signals(t *testing.T, i int) {
+	t.Helper()
+	if _, err := in.RegisterTemplate(t.Context(), tasker.TemplateSource{YAML: "name: paid\nversion: '1'\nsteps:\n" +
+		"- {name: go, handler: go}\n" +
+		"- {name: paid, wait: {signal: zahlung, key: '{{id}}'}, dependencies: [go]}\n"}); err != nil {
+		t.Fatal(err)
+	}
+	in.submit(t, tasker.TaskRequest{Name: "paid", Context: json.RawMessage(`{"id":"größe"}`)})
+	in.report(t, in.take(t), tasker.StepResult{Status: tasker.ResultCompleted})
+	if _, err := waits.Of(in.Client).SendSignal(t.Context(), waits.SignalRequest{Name: "größe", Key: "\"<&>",
+		SignalID: fmt.Sprint("id ", i), Payload: json.RawMessage(`{"z": 1.50, "a": "\u0000"}`)}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // bulk leaves n ready tasks.

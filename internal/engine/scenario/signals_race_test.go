@@ -92,7 +92,8 @@ func (r *signalRace) fire(ctx context.Context, e *engine.Engine) {
 }
 
 func (r *signalRace) submit(ctx context.Context, e *engine.Engine, key string) {
-	receipts, err := e.Submit(ctx, []engine.Submission{{Name: "order", Context: []byte(`{"id":"` + key + `"}`)}}, false)
+	sub := engine.Submission{Name: "order", Context: []byte(`{"id":"` + key + `"}`)}
+	receipts, err := e.Submit(ctx, []engine.Submission{sub}, false)
 	if err != nil {
 		r.t.Errorf("submit: %v", err)
 		return
@@ -103,8 +104,8 @@ func (r *signalRace) submit(ctx context.Context, e *engine.Engine, key string) {
 }
 
 func (r *signalRace) send(ctx context.Context, e *engine.Engine, key string) {
-	_, _, err := e.SendSignal(ctx, engine.SignalRequest{SignalName: task.SignalName{ID: "id" + key}, Name: "paid", Key: key,
-		Payload: []byte(key)})
+	_, _, err := e.SendSignal(ctx, engine.SignalRequest{SignalName: task.SignalName{ID: "id" + key}, Name: "paid",
+		Key: key, Payload: []byte(key)})
 	if err != nil {
 		r.t.Errorf("send: %v", err)
 	}

@@ -156,7 +156,8 @@ func (*Store) FreshSignals(_ context.Context, within engine.Tx, limit int) ([]ta
 }
 
 // SignalsNamed implements engine.SignalStore.
-func (*Store) SignalsNamed(_ context.Context, within engine.Tx, names []task.SignalName) (list []task.Signal, err error) {
+func (*Store) SignalsNamed(_ context.Context, within engine.Tx, names []task.SignalName,
+) (list []task.Signal, err error) {
 	for _, name := range names {
 		if sig, ok := in(within).s.outsideSignals[name]; ok {
 			sig.Payload = slices.Clone(sig.Payload)

@@ -53,8 +53,9 @@ func (f *fixture) wait(key string) task.StepWait {
 	f.Helper()
 	j := f.build(f.single, 0)
 	f.insert(j)
-	return task.StepWait{Step: j.steps[0].ID, Task: j.steps[0].TaskID, Namespace: "shop", Template: "order", StepName: "pay",
-		Kind: task.WaitSignal, Name: "paid", Key: key, At: f.now, Until: f.now.Add(time.Minute), Fresh: true}
+	return task.StepWait{Step: j.steps[0].ID, Task: j.steps[0].TaskID, Namespace: "shop", Template: "order",
+		StepName: "pay",
+		Kind:     task.WaitSignal, Name: "paid", Key: key, At: f.now, Until: f.now.Add(time.Minute), Fresh: true}
 }
 
 func (f *fixture) changeWaits(put []task.StepWait, drop ...task.ID) {
@@ -115,7 +116,8 @@ func signalMatched(f *fixture) {
 		if err != nil {
 			return err
 		}
-		f.equal("awaited", got, []engine.SignalMatch{{Step: a.Step, Signal: s.SignalName}, {Step: b.Step, Signal: s.SignalName}})
+		f.equal("awaited", got, []engine.SignalMatch{{Step: a.Step, Signal: s.SignalName},
+			{Step: b.Step, Signal: s.SignalName}})
 		got, err = f.store.WaitStore().Awaited(ctx, tx, fresh, 1)
 		f.equal("the first", got, []engine.SignalMatch{{Step: a.Step, Signal: s.SignalName}})
 		return err
@@ -163,7 +165,8 @@ func signalMarked(f *fixture) {
 			{SignalName: b.SignalName, Taken: 1, Known: true}})
 	})
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		return f.store.SignalStore().MarkSignals(ctx, tx, []engine.SignalMark{{SignalName: a.SignalName, Taken: 2, Known: true}})
+		return f.store.SignalStore().MarkSignals(ctx, tx,
+			[]engine.SignalMark{{SignalName: a.SignalName, Taken: 2, Known: true}})
 	})
 	a.Taken, a.Fresh = 5, false
 	got, err := f.store.SignalStore().FindSignal(f.Context(), a.SignalName)

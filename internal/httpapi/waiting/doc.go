@@ -1,0 +1,2 @@
+// Package waiting is the family of routes /v1/signals: what steps wait for that no worker does, over a waits.Backend.
+package waiting

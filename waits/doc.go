@@ -1,0 +1,8 @@
+// Package waits is the public API of steps that wait for something that no worker does: signals from other systems.
+//
+// Of returns the Backend for a tasker.Client, on a server or on an engine in the same process:
+//
+//	_, err := waits.Of(client).SendSignal(ctx, waits.SignalRequest{
+//		Namespace: "shop", Name: "payment.settled", Key: "order-7", Payload: json.RawMessage(`{"amount": 12}`),
+//	})
+package waits

@@ -1,0 +1,67 @@
+package waits
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/taskerhq/tasker"
+)
+
+// SignalRequest is a signal for the steps of a namespace that wait for its name and key.
+type SignalRequest struct {
+	Namespace string `json:"namespace,omitempty" maxLength:"255" doc:"Defaults to the default namespace."`
+	Name      string `json:"name" minLength:"1" maxLength:"255" doc:"What has happened, such as payment.settled: the signal of a step's wait."`
+	Key       string `json:"key" minLength:"1" maxLength:"255" doc:"What it has happened to, such as the number of an order: the key of a step's wait."`
+	SignalID  string `json:"signal_id,omitempty" maxLength:"255" doc:"Identifies the signal in the namespace, for as long as it is kept: a second one with this ID changes nothing. Defaults to a new ID."`
+	// Payload becomes the result of the steps, up to the limit of a payload.
+	Payload json.RawMessage `json:"payload,omitempty" doc:"Any JSON value: the result of the steps that take the signal."`
+}
+
+// Signal is a signal that was sent.
+type Signal struct {
+	SignalID   string    `json:"signal_id"`
+	Namespace  string    `json:"namespace"`
+	Name       string    `json:"name"`
+	Key        string    `json:"key"`
+	ReceivedAt time.Time `json:"received_at"`
+	KeptUntil  time.Time `json:"kept_until" doc:"Until when a step that begins to wait takes it."`
+	Taken      int64     `json:"taken" doc:"Steps that have taken it so far."`
+	// Created is false for a signal whose ID was known: the answer is 200 instead of 201.
+	Created bool `json:"-"`
+}
+
+// Backend is the waits of steps on a server or an engine. Its methods are safe for concurrent use. They return
+// *tasker.Error for everything that the caller can act on.
+type Backend interface {
+	// SendSignal hands a signal to every step of the namespace that waits for it; its payload becomes the result of the
+	// step. It is kept for a while, and steps that begin to wait within that time take it. Once SendSignal has returned,
+	// no such step misses the signal. After an error that leaves open whether it was sent, send it again with the same
+	// ID. CodeConflict: the ID is that of a signal with another name or key. CodeExhausted: the namespace keeps too many
+	// signals.
+	SendSignal(ctx context.Context, req SignalRequest) (*Signal, error)
+}
+
+// Of returns the Backend of a client: that of the server to which the client is connected, or that of the client's own
+// Backend if it has one. An engine in this process has one.
+func Of(c *tasker.Client) Backend {
+	if b, inProcess := c.Backend.(Backend); inProcess {
+		return b
+	}
+	return server{c}
+}
+
+// server is a Backend over HTTP.
+type server struct{ client *tasker.Client }
+
+// SendSignal implements Backend.
+func (s server) SendSignal(ctx context.Context, req SignalRequest) (*Signal, error) {
+	out := &Signal{}
+	r := tasker.Request{Verb: "send a signal", Method: http.MethodPost, Path: "/v1/signals", Body: req}
+	err := s.client.Call(ctx, r, out)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
