@@ -243,8 +243,17 @@ func (r *run) decide(ctx context.Context, t *task.Task, steps []*task.Step) (boo
 	if err != nil {
 		return false, err
 	}
+	waits, err := r.engine.WaitsOf(ctx, steps)
+	if err != nil {
+		return false, err
+	}
 	for _, s := range steps {
 		act := r.script.Steps[def.Spec(s).Name]
+		if w := waits[s.ID]; w.Kind == task.WaitSignal && act.Result != nil {
+			_, _, err := r.engine.SendSignal(ctx, engine.SignalRequest{SignalName: task.SignalName{Namespace: w.Namespace},
+				Name: w.Name, Key: w.Key, Payload: act.Result})
+			return true, err
+		}
 		if s.State != task.StepWaiting || act.Approve == nil && act.Reject == nil {
 			continue
 		}

@@ -85,6 +85,9 @@ func TestRun(t *testing.T) {
 		"stuck": {endless, "context: {amount: 5000}",
 			"steps_in_process 0s (step approve waits for somebody, and the script says nothing of it) " +
 				"charge=complete/1 approve=waiting/1 cool=pending/0 ship=pending/0 refund=pending/0"},
+		"signal": {"name: s\nversion: \"1\"\nsteps:\n  - {name: paid, wait: {signal: paid, key: \"{{id}}\"}}\n" +
+			"  - {name: ship, handler: h, dependencies: [paid], when: parents.paid.result.ok == true}\n",
+			"context: {id: 7}\nsteps: {paid: {result: {ok: true}}}", "complete 0s paid=complete/1 ship=complete/1"},
 		"schema": {order, "context: {}", `invalid [{/tasks/0/context lacks the property "amount"}]`},
 		"typo":   {order, "context: {amount: 5}\nsteps: {shpi: {}}", `invalid [{/steps there is no step "shpi"}]`},
 		"limited": {strings.Replace(order, "{name: charge,", "{name: charge, rate_limit: {limit: 1, per: 10s},", 1),
