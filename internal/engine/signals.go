@@ -18,10 +18,10 @@ import (
 // that ends leaves undone is fresh, and the loop of package upkeep does it.
 
 const (
-	// signalsAtOnce bounds the steps that take signals in one transaction, freshAtOnce the signals, and
+	// signalsAtOnce bounds the steps that take signals in one transaction, freshSignals the signals, and
 	// signalBytesAtOnce their payloads.
 	signalsAtOnce     = 500
-	freshAtOnce       = 100
+	freshSignals      = 100
 	signalBytesAtOnce = 8 << 20
 	// signalSlack is how much longer than promised a signal is kept, for a step that began to wait in time and is
 	// looked at late.
@@ -168,7 +168,7 @@ func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err err
 		return 0, false, err
 	}
 	err = e.write(ctx, "hand_over_signals", func(u *unit) error {
-		signals, err := e.signalStore.FreshSignals(u.ctx, u.tx, freshAtOnce)
+		signals, err := e.signalStore.FreshSignals(u.ctx, u.tx, freshSignals)
 		if err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err err
 		}
 		n = len(signals) + len(waits)
 		more, err = handOver{u}.run(signals, waits)
-		more = more || len(signals) == freshAtOnce || len(waits) == signalsAtOnce
+		more = more || len(signals) == freshSignals || len(waits) == signalsAtOnce
 		return err
 	})
 	return n, err == nil && more, err

@@ -77,7 +77,7 @@ func (u *unit) moved(w Work, from task.StepState) {
 		u.breakers.outages.leaseEnded(w)
 	}
 	if from == task.StepWaiting {
-		u.records.waitOver(w.Step.ID)
+		u.ready.control.waited(w)
 	}
 	u.observed.moved(w, from)
 	u.rows.changedTask(w.Task)

@@ -54,6 +54,14 @@ func (c *control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 	return row, task.KeyOfWait(row.Key)
 }
 
+// waited records that a step waits no more. Steps of other kinds have no row.
+func (c *control) waited(w Work) {
+	if t, err := c.u.rows.template(w.Step.DefID); err == nil && t.Spec(w.Step).Kind() != task.KindWait {
+		return
+	}
+	c.u.records.waitOver(w.Step.ID)
+}
+
 // waitBegins records what a step waits for.
 func (nr *newRecords) waitBegins(w *task.StepWait) {
 	if nr.waits == nil {
