@@ -47,6 +47,7 @@ type Verdict struct {
 	Violations []Violation
 
 	Tasks, Steps int // found
+	Children     int // found: tasks that carry out steps of others
 	Handouts     int // of steps to workers with a journal
 	Unknown      int // calls that changed something, or not: the answer was lost
 	Duplicates   int // executions that ended well beside another one of the same step; allowed
@@ -99,9 +100,11 @@ type checker struct {
 	found   []Found
 	verdict *Verdict
 
-	byRef map[string][]*Found
-	tasks map[uuid.UUID]*about
-	steps map[uuid.UUID]*stepAbout
+	byRef map[string][]*Found // without children, which have the ref of their parent
+	// children are those of steps.
+	children map[uuid.UUID][]*Found
+	tasks    map[uuid.UUID]*about
+	steps    map[uuid.UUID]*stepAbout
 }
 
 // about is what the journal says about one task as a whole.
@@ -127,11 +130,17 @@ type stepAbout struct {
 // first: no rule needs to know of them.
 func newChecker(j *Journal, found []Found) *checker {
 	c := &checker{j: j, found: found, verdict: &Verdict{Tasks: len(found), Handouts: len(j.Handouts)},
-		byRef: map[string][]*Found{}, tasks: map[uuid.UUID]*about{}, steps: map[uuid.UUID]*stepAbout{}}
+		byRef: map[string][]*Found{}, children: map[uuid.UUID][]*Found{},
+		tasks: map[uuid.UUID]*about{}, steps: map[uuid.UUID]*stepAbout{}}
 	c.j = c.gaps(j, found)
 	for i := range found {
 		f := &found[i]
-		c.byRef[f.Task.CorrelationID] = append(c.byRef[f.Task.CorrelationID], f)
+		if p := f.Task.Parent; p != nil {
+			c.children[p.StepUUID] = append(c.children[p.StepUUID], f)
+			c.verdict.Children++
+		} else {
+			c.byRef[f.Task.CorrelationID] = append(c.byRef[f.Task.CorrelationID], f)
+		}
 		t := &about{found: f}
 		c.tasks[f.Task.TaskUUID] = t
 		for k := range f.Steps {

@@ -41,8 +41,10 @@ func (c *checker) stepHistory(s *stepAbout) {
 				r.Lease)
 		}
 	}
-	c.attempts(s)
-	c.accounted(s)
+	if !s.unworked() { // their attempts are no leases
+		c.attempts(s)
+		c.accounted(s)
+	}
 	c.chain("step "+s.step.StepUUID.String(), &s.step.StepUUID, s.task.found, string(s.step.State),
 		func(from, to string) bool {
 			return task.StepState(from).Can(task.StepState(to))

@@ -13,9 +13,14 @@ func unmarshal(raw []byte, out any) bool { return json.Unmarshal(raw, out) == ni
 // that somebody asked for what it holds.
 func (c *checker) outcome(s *stepAbout) {
 	c.promised(s)
+	if s.unworked() {
+		c.ofItself(s)
+	}
 	switch s.step.State {
 	case tasker.StepComplete:
-		c.explained(s)
+		if !s.unworked() {
+			c.explained(s)
+		}
 	case tasker.StepResolvedManually:
 		if !s.mayBeActed(tasker.ResolveManually, nil) {
 			c.report(Phantom, "step %s is resolved, and no operator did it", s.step.StepUUID)
@@ -139,7 +144,7 @@ func (c *checker) sibling(s *stepAbout, name string) *stepAbout {
 // settledBy reports whether somebody had begun to settle the step before the
 // hand-out h was answered.
 func (c *checker) settledBy(s *stepAbout, h *Handout) bool {
-	if c.j.Foreign[s.step.Handler] {
+	if c.j.Foreign[s.step.Handler] || s.unworked() {
 		return true // nobody kept a journal of it
 	}
 	for _, r := range s.reports {

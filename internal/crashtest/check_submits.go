@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -112,6 +113,10 @@ func (c *checker) batch(tasks []*Submit) {
 // for.
 func (c *checker) ends(f *Found) {
 	t, a := &f.Task, c.tasks[f.Task.TaskUUID]
+	if t.Parent != nil {
+		c.childEnds(f)
+		return
+	}
 	if !t.State.Settled() {
 		c.report(Unsettled, "task %s (%s) is %s for ever", t.TaskUUID, t.CorrelationID, t.State)
 		return
@@ -130,6 +135,17 @@ func (c *checker) ends(f *Found) {
 		c.report(Lost, "task %s (%s) is %s; its cancellation was accepted", t.TaskUUID, t.CorrelationID, t.State)
 	case t.State == tasker.TaskCancelled && mayBeCancelled:
 	case !slices.Contains(ends, t.State):
-		c.report(Unsettled, "task %s (%s) ended %s, not in any of %v", t.TaskUUID, t.CorrelationID, t.State, ends)
+		c.report(Unsettled, "task %s (%s) ended %s, not in any of %v%s", t.TaskUUID, t.CorrelationID, t.State, ends,
+			failures(f))
 	}
+}
+
+// failures lists why steps of a task are in error.
+func failures(f *Found) (text string) {
+	for _, s := range f.Steps {
+		if s.State == tasker.StepError {
+			text += fmt.Sprintf("; step %s: %v", s.Name, s.LastError)
+		}
+	}
+	return text
 }

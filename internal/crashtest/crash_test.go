@@ -145,9 +145,10 @@ func (r *run) load(ctx context.Context, kills int) error {
 		return fmt.Errorf("after the kills at birth: %w", err)
 	}
 	client := tasker.NewClient(r.backend)
-	if _, err := client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: load.Diamond,
-		Filename: "diamond.yaml"}); err != nil {
-		return err
+	for _, yaml := range append([]string{load.Diamond}, load.Flows...) {
+		if _, err := client.RegisterTemplate(ctx, tasker.TemplateSource{YAML: yaml}); err != nil {
+			return err
+		}
 	}
 	quiet, done := make(chan struct{}), make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
@@ -156,7 +157,7 @@ func (r *run) load(ctx context.Context, kills int) error {
 	join := load.Join(cancel)
 	for i := range producers {
 		p := &load.Producer{Name: fmt.Sprintf("p%d", i), Rand: r.rand(100 + uint64(i)), Client: client, Retry: r.retry,
-			Journal: r.journal, Handlers: r.handlers}
+			Journal: r.journal, Handlers: r.handlers, Flows: true}
 		join(&callers, func() error { return p.Run(ctx, quiet) })
 	}
 	for i := range zombies {
@@ -236,10 +237,10 @@ func integrity(ctx context.Context, path string) error {
 func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	t.Helper()
 	p50, longest := r.killer.recovery()
-	t.Logf("kills=%d early_kills=%d worker_kills=%d tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d "+
-		"duplicate_executions=%d stale_refused=%d "+
+	t.Logf("kills=%d early_kills=%d worker_kills=%d tasks=%d children=%d steps=%d handouts=%d "+
+		"unknown_answers=%d orphans=%d duplicate_executions=%d stale_refused=%d "+
 		"lost=%d settled_twice=%d violations=%d recovery_p50=%s recovery_max=%s seed=%d", r.killer.kills, r.killer.early,
-		r.program.Kills(), v.Tasks, v.Steps, v.Handouts,
+		r.program.Kills(), v.Tasks, v.Children, v.Steps, v.Handouts,
 		v.Unknown, v.Orphans, v.Duplicates, v.StaleRefused, v.Count(crashtest.Lost), v.Count(crashtest.SettledTwice),
 		len(v.Violations),
 		p50.Round(time.Millisecond), longest.Round(time.Millisecond), r.seed)
@@ -256,7 +257,7 @@ func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	for _, crash := range r.server.Crashes() {
 		t.Error(crash)
 	}
-	if v.Tasks < 10*r.killer.kills || v.StaleRefused < r.killer.kills || v.Unknown == 0 {
+	if v.Tasks < 10*r.killer.kills || v.StaleRefused < r.killer.kills || v.Unknown == 0 || v.Children < r.killer.kills {
 		t.Error("the load was too small to prove anything")
 	}
 	if t.Failed() {

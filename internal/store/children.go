@@ -204,6 +204,12 @@ func (s SQL) scanChild(row Row) (engine.Child, error) {
 	return c, err
 }
 
+// NoParentLives is the condition that a task t is no child of a task that has not ended. Retention leaves such a child
+// to its parent, whose step may still be reset.
+const NoParentLives = `NOT EXISTS (SELECT 1 FROM tasker_children c JOIN tasker_fan_outs f ON f.step_id = c.step_id
+ JOIN tasker_tasks p ON p.id = f.task_id
+ WHERE c.task_id = t.id AND p.state NOT IN ('complete', 'cancelled', 'resolved_manually'))`
+
 // DeleteFamilies are the statements that delete what is stored about the children of the steps of a task, in this
 // order. The children themselves are tasks of their own.
 var DeleteFamilies = []string{

@@ -17,6 +17,19 @@ type order struct {
 	Step string `json:"step,omitempty"` // the step that Work is about; every step when empty
 	Work string `json:"work,omitempty"`
 	MS   int    `json:"ms,omitempty"` // how long it takes
+	// Special is what conditions ask for, and Items are the orders of child tasks.
+	Special bool    `json:"special,omitempty"`
+	Items   []order `json:"items,omitempty"`
+	// Item is the order of a child task, for which the others have no value.
+	Item *order `json:"item,omitempty"`
+}
+
+// own returns what a task has to do: the order itself, or that of the child.
+func (o order) own() order {
+	if o.Item != nil {
+		return *o.Item
+	}
+	return o
 }
 
 // What an order may ask for.
@@ -25,6 +38,8 @@ const (
 	workDoomed = "doomed" // fail for good until an operator has put it right
 	workSnooze = "snooze" // ask to be called again, once
 	workPanic  = "panic"  // panic once, then succeed
+	// workCheckpoints stores checkpoints, and fails once between them.
+	workCheckpoints = "checkpoints"
 )
 
 // output is what a handler returns; no two leases return the same.
@@ -42,6 +57,7 @@ type Handlers struct {
 	fixed   sync.Map // refs that an operator has put right
 	snoozed sync.Map // refs that have been asleep
 	broken  sync.Map // refs that have panicked
+	saved   sync.Map // refs to their *saves
 }
 
 // Names returns the handlers that carry out what producers order.
@@ -66,6 +82,7 @@ func (h *Handlers) run(ctx context.Context, job *tasker.Job, by string) (any, er
 	if err := job.Decode(&o); err != nil {
 		return nil, err
 	}
+	o = o.own()
 	if o.Step == "" || o.Step == job.StepName {
 		if err := take(ctx, job, o.MS); err != nil {
 			return nil, err
@@ -123,6 +140,8 @@ func (h *Handlers) misbehave(o *order, job *tasker.Job) error {
 		if _, again := h.broken.LoadOrStore(o.Ref, true); !again {
 			panic("this is what the order asks for")
 		}
+	case workCheckpoints:
+		return h.checkpoints(o, job)
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ type Producer struct {
 	Retry    Retry
 	Journal  *crashtest.Journal
 	Handlers *Handlers // those of all workers
+	Flows    bool      // Flows are registered
 
 	n int
 }
@@ -49,6 +50,12 @@ func (p *Producer) Run(ctx context.Context, stop <-chan struct{}) error {
 	}{
 		{8, p.burst}, {6, p.keyed}, {3, p.twins}, {4, p.batch}, {6, p.workflow}, {3, p.scheduled}, {4, p.cancel},
 		{3, p.repair}, {1, p.lostCause}, {2, p.foreign}, {3, p.odd}, {2, p.flood}, {3, p.overtake},
+	}
+	if p.Flows {
+		kinds = append(kinds, struct {
+			weight int
+			do     func(context.Context) error
+		}{6, p.flow})
 	}
 	total := 0
 	for _, k := range kinds {
@@ -81,13 +88,9 @@ func (p *Producer) ref() string {
 // request is a task of one step; with the name of the diamond, of four. Its Ref is new, and it has so many retries that
 // only an order to fail makes it fail.
 func (p *Producer) request(handler string, o order) tasker.TaskRequest {
-	o.Ref = p.ref()
-	body, err := json.Marshal(o)
-	if err != nil {
-		panic(err) // an order can be marshalled
-	}
-	req := tasker.TaskRequest{Namespace: "crash", Context: body, CorrelationID: o.Ref, Initiator: p.Name}
-	if handler == "diamond" {
+	req := tasker.TaskRequest{Namespace: "crash", CorrelationID: p.ref(), Initiator: p.Name}
+	p.fill(&req, o)
+	if handler == "diamond" || handler == "flow" {
 		req.Name = handler
 		return req
 	}
@@ -95,6 +98,16 @@ func (p *Producer) request(handler string, o order) tasker.TaskRequest {
 	req.TaskType, req.MaxRetries, req.TimeoutSeconds = handler, &retries, 10
 	req.Priority = []tasker.Priority{"", "high", "medium", "low"}[p.Rand.IntN(4)]
 	return req
+}
+
+// fill puts an order into a request.
+func (p *Producer) fill(req *tasker.TaskRequest, o order) {
+	o.Ref = req.CorrelationID
+	body, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // an order can be marshalled
+	}
+	req.Context = body
 }
 
 // try submits once. The task is uuid.Nil when the answer was lost; then it has waited as Retry says.

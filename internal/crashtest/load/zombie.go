@@ -115,7 +115,7 @@ func Result(a tasker.Assignment, by string) (tasker.StepResult, error) {
 	if err := json.Unmarshal(a.Parameters, &o); err != nil {
 		return result, fmt.Errorf("read the order of step %s: %w", a.StepUUID, err)
 	}
-	if o.Work == workDoomed {
+	if o = o.own(); o.Work == workDoomed {
 		return result, nil
 	}
 	body, err := json.Marshal(output{Ref: o.Ref, Step: a.StepName, Token: a.Token, By: by, Parents: a.ParentResults})

@@ -186,6 +186,16 @@ func (s *state) childrenOf(step task.ID, limit int, results bool, wanted func(en
 	return out[:min(limit, len(out))]
 }
 
+// parentLives reports whether a task is a child of a task that has not ended.
+func (s *state) parentLives(t *task.Task) bool {
+	of := t.Meta.Child
+	if of == nil || s.children[childKey{of.Step, of.Index}].Task != t.ID {
+		return false
+	}
+	f, known := s.fanOuts[of.Step]
+	return known && s.tasks[f.Task] != nil && !s.tasks[f.Task].State.Terminal()
+}
+
 // dropChildren deletes what is stored about the children of steps.
 func (t *tx) dropChildren(steps []task.ID) {
 	for _, id := range steps {

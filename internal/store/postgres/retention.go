@@ -94,7 +94,8 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 }
 
 // lockUnchanged locks the tasks that are unchanged since the read, and returns them. The search locks nothing, so
-// another transaction may have opened a case of one since, or may be about to: such a task stays for the next sweep.
+// another transaction may have opened a case of one since, or may be about to: such a task stays for the next sweep. So
+// does a child whose parent lives.
 func (t *tx) lockUnchanged(ctx context.Context, rows []taskRow) ([]*task.Task, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -106,7 +107,7 @@ func (t *tx) lockUnchanged(ctx context.Context, rows []taskRow) ([]*task.Task, e
 		tasks[rows[i].ID] = &rows[i].Task
 	}
 	const query = `SELECT t.id FROM unnest($1::uuid[], $2::xid[]) AS u(id, seen) JOIN tasker_tasks t ON t.id = u.id
-  AND t.xmin = u.seen
+  AND t.xmin = u.seen AND ` + store.NoParentLives + `
  ORDER BY t.id FOR UPDATE OF t SKIP LOCKED`
 	var locked []*task.Task
 	err := t.ask(ctx, query, []any{seen.ids, seen.versions}, func(r store.Row) error {

@@ -41,15 +41,15 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 	return len(tasks), nil
 }
 
-// finished finds terminal tasks without cases. It searches by template and state, whose index
-// exists, in the order of creation, and only tasks created before the limit: a task cannot
-// finish before it is created. An index by the time of finishing would be a cost for every
-// task.
+// finished finds terminal tasks without cases and without a parent that lives. It searches by template and state, whose
+// index exists, in the order of creation, and only tasks created before the limit: a task cannot finish before it is
+// created. An index by the time of finishing would be a cost for every task.
 func (t *tx) finished(ctx context.Context, before task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns +
 		` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
  WHERE t.id < $2 AND t.finished_at < $3
- AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.task_uuid = t.id) LIMIT $4`
+ AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.task_uuid = t.id)
+ AND ` + store.NoParentLives + ` LIMIT $4`
 	var tasks []*task.Task
 	for _, state := range task.States {
 		if !state.Terminal() || len(tasks) >= limit {

@@ -32,6 +32,7 @@ func (f *fixture) fanOut(children int) (*task.Step, []engine.Child) {
 		}
 		for i := range list {
 			k := f.build(f.single, 0)
+			k.task.Meta.Child = &task.ChildOf{Task: j.task.ID, Step: j.steps[0].ID, Index: i, Depth: 1}
 			if err := insert(ctx, tx, k); err != nil {
 				return err
 			}
@@ -169,15 +170,40 @@ func childrenItems(f *fixture) {
 	}
 }
 
-// Retention deletes what is stored about children with their parent.
+// Retention deletes children once their parent has ended, and what is stored about them with their parent.
 func childrenGo(f *fixture) {
 	s := f.store.ChildStore()
-	step, _ := f.fanOut(2)
+	step, list := f.fanOut(2)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		if err := s.AddItems(ctx, tx, step.ID, [][]byte{[]byte(`[]`)}); err != nil {
-			return err
-		}
-		t, err := tx.Task(ctx, step.TaskID)
+		return s.AddItems(ctx, tx, step.ID, [][]byte{[]byte(`[]`)})
+	})
+	f.cancelSingle(list[0].Task)
+	f.equal("deleted while the parent lives", deleteFinished(f, f.now.Add(time.Hour), 9), 0)
+	f.cancelSingle(step.TaskID)
+	n := deleteFinished(f, f.now.Add(time.Hour), 9)
+	f.equal("deleted with the parent", n+deleteFinished(f, f.now.Add(time.Hour), 9), 2)
+	f.equal("the child that has ended", f.find(list[0].Task), (*task.Task)(nil))
+	if f.find(list[1].Task) == nil {
+		f.Error("a child that has not ended is deleted")
+	}
+	fans, err := s.FanOuts(f.Context(), []task.ID{step.ID})
+	if err != nil || len(fans) != 0 {
+		f.Errorf("%d fan-outs are left, error %v", len(fans), err)
+	}
+	left, err := s.ListChildren(f.Context(), step.ID, engine.ChildFilter{Limit: 9})
+	if err != nil || len(left) != 0 {
+		f.Errorf("%d children are left, error %v", len(left), err)
+	}
+	if got, err := s.ItemWindow(f.Context(), step.ID, 0); err != nil || got != nil {
+		f.Errorf("items %s are left, error %v", got, err)
+	}
+}
+
+// cancelSingle cancels a task with one step.
+func (f *fixture) cancelSingle(id task.ID) {
+	f.Helper()
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		t, err := tx.Task(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -196,22 +222,4 @@ func childrenGo(f *fixture) {
 		}
 		return tx.SaveSteps(ctx, steps[0])
 	})
-	f.write(func(ctx context.Context, tx engine.Tx) error {
-		n, err := tx.DeleteFinished(ctx, f.now.Add(time.Hour), 9)
-		if err == nil && n != 1 {
-			f.Errorf("deleted %d tasks", n)
-		}
-		return err
-	})
-	fans, err := s.FanOuts(f.Context(), []task.ID{step.ID})
-	if err != nil || len(fans) != 0 {
-		f.Errorf("%d fan-outs are left, error %v", len(fans), err)
-	}
-	list, err := s.ListChildren(f.Context(), step.ID, engine.ChildFilter{Limit: 9})
-	if err != nil || len(list) != 0 {
-		f.Errorf("%d children are left, error %v", len(list), err)
-	}
-	if got, err := s.ItemWindow(f.Context(), step.ID, 0); err != nil || got != nil {
-		f.Errorf("items %s are left, error %v", got, err)
-	}
 }
