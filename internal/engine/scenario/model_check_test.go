@@ -103,7 +103,8 @@ func (m *model) compare() error {
 		}
 	}
 	found := map[task.ID]bool{}
-	if err := errors.Join(checkTurns(pictures[0].Tasks, m.tasks), m.checkLimits(pictures[0].Tasks)); err != nil {
+	if err := errors.Join(checkTurns(pictures[0].Tasks, m.tasks), m.checkLimits(pictures[0].Tasks),
+		m.checkCompensation(pictures[0].Tasks)); err != nil {
 		return err
 	}
 	for _, p := range pictures[0].Tasks {
@@ -282,11 +283,7 @@ func (m *model) repair() (int, error) {
 			if r.State != task.StepErrored {
 				continue
 			}
-			_, err := both(m, func(w *world) (*task.Step, error) {
-				return w.engine.Operate(w.ctx, id, r.ID, engine.StepAct{Kind: engine.ResetForRetry, Actor: "ada",
-					Reason: "at the end"})
-			})
-			if err != nil {
+			if err := m.repairStep(id, r.ID); err != nil {
 				return 0, err
 			}
 		}

@@ -73,6 +73,7 @@ func modelTemplates() []*task.Template {
 			Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick, Concurrency: &limit.Spec{Permits: modelPermits}},
 				{Name: "b", Handler: "i", Dependencies: []string{"a"}, Retry: none,
 					RateLimit: &limit.Spec{Rate: limit.Rate{Count: 3, Per: 10 * time.Second, Burst: 2}}}}},
+		compensated(quick, never),
 	}
 	for _, t := range list {
 		t.Namespace, t.Version, t.Fingerprint = engine.DefaultNamespace, "1", t.Name
@@ -177,7 +178,7 @@ func (m *model) submit(o op) error {
 	for i := range subs {
 		pick := o.n[1] >> (4 * i)
 		s := engine.Submission{Context: []byte(fmt.Sprint(pick))}
-		switch name := []string{"chain", "diamond", "wide", "limited", ""}[pick%5]; name {
+		switch name := []string{"chain", "diamond", "wide", "limited", "undone", ""}[pick%6]; name {
 		case "":
 			s.TaskType, s.Timeout = "h", 90*time.Second
 		default:
@@ -294,10 +295,10 @@ func (m *model) checkParents(l engine.Lease) error {
 		return err
 	}
 	spec := l.Template.Steps[l.Step.Ordinal-1]
-	if len(l.ParentResults) != len(spec.Parents) {
-		return fmt.Errorf("step %s got %d results of %d parents", spec.Name, len(l.ParentResults), len(spec.Parents))
+	if len(l.ParentResults) != len(spec.Reads()) {
+		return fmt.Errorf("step %s got %d results of %d parents", spec.Name, len(l.ParentResults), len(spec.Reads()))
 	}
-	for _, p := range spec.Parents {
+	for _, p := range spec.Reads() {
 		if !rows[p].State.Satisfies() {
 			return fmt.Errorf("step %s was handed out while its parent %s is %s", spec.Name, rows[p].name, rows[p].State)
 		}
