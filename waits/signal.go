@@ -41,6 +41,8 @@ type Backend interface {
 	// ID. CodeConflict: the ID is that of a signal with another name or key. CodeExhausted: the namespace keeps too many
 	// signals.
 	SendSignal(ctx context.Context, req SignalRequest) (*Signal, error)
+	// Approvals returns a page of the steps that wait for an approval.
+	Approvals(ctx context.Context, filter ApprovalFilter) (*ApprovalPage, error)
 }
 
 // Of returns the Backend of a client: that of the server to which the client is connected, or that of the client's own

@@ -265,6 +265,7 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 			`{"current_tasks":["` + receipt.TaskUUID.String() + `"]}`},
 		"GET /v1/pauses":                               {"/v1/pauses", ""},
 		"POST /v1/pauses":                              {"/v1/pauses", `{"kind":"handler","handler":"none","reason":"down","paused_by":"ann"}`},
+		"GET /v1/approvals":                            {"/v1/approvals", ""},
 		"POST /v1/signals":                             {"/v1/signals", `{"name":"paid","key":"7"}`},
 		"GET /v1/limits":                               {"/v1/limits", ""},
 		"POST /v1/limits":                              {"/v1/limits", `{"kind":"handler","handler":"none","concurrency":3}`},

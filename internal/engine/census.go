@@ -29,6 +29,8 @@ type Census struct {
 	Investigations Investigations
 	// Closed counts the routes that a pause closes, and Outages those with an open outage.
 	Closed, Outages int
+	// Waits counts the steps that wait for what no worker does, by kind, up to CensusLimit each.
+	Waits map[task.WaitKind]int
 	// Limits counts the limits of operators in force, and FullLimits those that let nothing begin for the moment.
 	Limits, FullLimits int
 	// Dispatch describes how steps reach workers in this process.
@@ -90,6 +92,9 @@ func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	}
 	if next != nil {
 		c.NextDue = task.Instant(next.Key)
+	}
+	if c.Waits, err = e.waitReads.CountWaits(ctx, CensusLimit); err != nil {
+		return nil, err
 	}
 	if err := e.countWorkers(ctx, c); err != nil {
 		return nil, err

@@ -129,7 +129,13 @@ func actorField(k ActKind) string {
 
 // operateOpen is Operate for a step that is as expected, of a task that is not terminal.
 func (u *unit) operateOpen(w Work, a StepAct) error {
-	if err := a.Expect.Check(w.Step.Seen()); err != nil {
+	seen := w.Step.Seen()
+	if a.Kind == ApproveStep || a.Kind == RejectStep {
+		if err := u.ready.control.beginDue(w); err != nil {
+			return err
+		}
+	}
+	if err := a.Expect.Check(w.Step.Seen()); err != nil && a.Expect.Check(seen) != nil {
 		return err
 	}
 	if w.Task.State.Terminal() {

@@ -30,6 +30,10 @@ type WaitStore interface {
 type WaitReads interface {
 	// FindWaits is WaitsOf.
 	FindWaits(ctx context.Context, steps []task.ID) ([]task.StepWait, error)
+	// ListWaits returns a page of the waits of a kind, the earliest first.
+	ListWaits(ctx context.Context, f WaitFilter) ([]task.StepWait, error)
+	// CountWaits counts the waits of each kind, up to limit each.
+	CountWaits(ctx context.Context, limit int) (map[task.WaitKind]int, error)
 	// AnyFresh reports whether there is a fresh wait, or a fresh signal.
 	AnyFresh(ctx context.Context) (bool, error)
 }
@@ -67,4 +71,23 @@ type SignalMark struct {
 	task.SignalName
 	Taken int64
 	Known bool
+}
+
+// WaitFilter selects waits of one kind. Zero fields do not restrict.
+type WaitFilter struct {
+	Kind       task.WaitKind
+	Namespaces []string
+	Template   string
+	StepName   string
+	Task       task.ID
+	Since      task.Instant // began at that time or later
+	Until      task.Instant // began before that time
+	After      WaitPosition // exclusive
+	Limit      int
+}
+
+// WaitPosition is a place in the list of waits.
+type WaitPosition struct {
+	At   task.Instant
+	Step task.ID
 }

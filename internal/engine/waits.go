@@ -126,6 +126,16 @@ func textOf(text string, context []byte) (string, error) {
 	return key.Text(context)
 }
 
+// beginDue lets a first step of a submission begin that the timers have not looked at yet, so that a decision about it
+// need not wait for them.
+func (c *control) beginDue(w Work) error {
+	s := w.Step
+	if s.State != task.StepPending || s.Queue != task.Timers || task.Instant(s.Key) > c.u.now || w.Task.State.Terminal() {
+		return nil
+	}
+	return c.due(w)
+}
+
 // decide approves or rejects a step that waits for an approval.
 func (c *control) decide(w Work, a StepAct) error {
 	t, err := c.u.rows.template(w.Step.DefID)

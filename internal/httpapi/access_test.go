@@ -35,7 +35,7 @@ var needs = map[string]string{
 	"register-worker":    "work", "list-workers": "read", "poll": "work", "start": "work", "progress": "work",
 	"result": "work", "heartbeat": "work", "drain": "work operate", "get-worker": "read", "resume-worker": "operate",
 	"cordon-worker": "operate", "uncordon-worker": "operate",
-	"send-signal": "submit",
+	"send-signal": "submit", "list-approvals": "read",
 	"list-limits": "read", "set-limit": "operate", "delete-limit": "operate",
 	"list-pauses": "read", "pause": "operate", "resume": "operate",
 	"list-outages": "read", "get-outage": "read", "close-outage": "operate",

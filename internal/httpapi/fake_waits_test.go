@@ -6,6 +6,14 @@ import (
 	"github.com/taskerhq/tasker/waits"
 )
 
+func (f *fake) Approvals(_ context.Context, filter waits.ApprovalFilter) (*waits.ApprovalPage, error) {
+	if err := f.note(filter); err != nil || filter.Cursor == "end" {
+		return &waits.ApprovalPage{}, err
+	}
+	return &waits.ApprovalPage{NextCursor: "end", Approvals: []waits.Approval{{TaskUUID: taskID, StepUUID: taskID,
+		Namespace: "default", Template: "refund", Step: "ask", Approval: "Refund?", Since: noon, Until: &noon}}}, nil
+}
+
 // SendSignal makes the fake a waits.Backend.
 func (f *fake) SendSignal(_ context.Context, req waits.SignalRequest) (*waits.Signal, error) {
 	if err := f.note(req); err != nil {

@@ -120,7 +120,7 @@ func (s *server) routes() {
 	workers.Routes(api, steps, tasks)            // /internal/workers
 	queue.Routes(api, s.backend, tasks)          // /api/v1
 	flowcontrol.Routes(api, s.backend)           // /v1/pauses, /v1/limits, /v1/outages
-	waiting.Routes(api, s.backend)               // /v1/signals
+	waiting.Routes(api, s.backend)               // /v1/signals, /v1/approvals
 	executions.Routes(api, s.backend)            // /api/v1/executions
 	dlq.Routes(api, s.jobs, s.dlq)               // /api/dlq
 	topics.Routes(api, s.messages)               // /api/v1/dlq/stats, messages, topics, retry, retry-policy

@@ -104,12 +104,21 @@ func (x *explainer) summary() string {
 		return "No step of the task can run now: the remaining steps wait for a time or for their dependencies."
 	}
 	c := t.Counts
+	outside := 0
+	for _, s := range x.steps {
+		if s.State == task.StepWaiting {
+			outside++
+		}
+	}
 	s := fmt.Sprintf(
 		"The task is in progress: %d of %s done, %d queued or running",
 		c.Done,
 		wording.Count(c.Total(), "step"),
-		c.Active,
+		max(c.Active-outside, 0),
 	)
+	if outside > 0 {
+		s += fmt.Sprintf(", %d waiting for what no worker does", outside)
+	}
 	if c.Waiting > 0 {
 		s += fmt.Sprintf(", %d waiting for a time", c.Waiting)
 	}

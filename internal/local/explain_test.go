@@ -167,7 +167,7 @@ h in_progress: Worker w holds its lease until 2026-03-01 12:01:40Z; attempt 1 of
 			id := r.submit(t, tasker.TaskRequest{Name: "waits"})
 			r.wait(t, time.Minute)
 			return id
-		}, `steps_in_process: The task is in progress: 0 of 4 steps done, 4 queued or running.
+		}, `steps_in_process: The task is in progress: 0 of 4 steps done, 0 queued or running, 4 waiting for what no worker does.
 t waiting: It waits for a time, 2026-03-01 14:01:00Z, in 2h0m0s. | It completes automatically at that time; resolve it to continue now.
 a waiting: It has been waiting for an approval since 2026-03-01 12:01:00Z: "Refund?". | Approve or reject it: tasker task approve-step, or reject-step. Without an answer it fails at 2026-03-01 13:01:00Z, in 1h0m0s.
 b waiting: It has been waiting for an approval since 2026-03-01 12:01:00Z: "Sure?". | Approve or reject it: tasker task approve-step, or reject-step. It waits without end.
@@ -178,7 +178,7 @@ c waiting: It has been waiting for an approval since 2026-03-01 12:01:00Z: "Tell
 			id := r.submit(t, tasker.TaskRequest{Name: "waits", Context: []byte(`{"id":7}`)})
 			r.wait(t, time.Minute)
 			return id
-		}, `steps_in_process: The task is in progress: 0 of 2 steps done, 2 queued or running.
+		}, `steps_in_process: The task is in progress: 0 of 2 steps done, 0 queued or running, 2 waiting for what no worker does.
 a waiting: It has been waiting since 2026-03-01 12:01:00Z for the signal "paid" with the key "7". | It continues when the signal arrives: tasker signal send, or POST /v1/signals. Without it it fails at 2026-03-01 13:01:00Z, in 1h0m0s.
 b waiting: It has been waiting since 2026-03-01 12:01:00Z for the signal "seen" with the key "k". | It continues when the signal arrives: tasker signal send, or POST /v1/signals. It waits without end.`},
 		"WaitingForRetry": {func(t *testing.T, r *rig) uuid.UUID {

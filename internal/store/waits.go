@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -106,6 +107,41 @@ func (SQL) MarkWaitsKnown(ctx context.Context, tx engine.Tx, waits []engine.Sign
 		rows[i] = []any{s.id(w.Step), int64(w.At)}
 	}
 	return markStepWaits.send(ctx, s, rows)
+}
+
+// ListWaits implements engine.WaitReads.
+func (s SQL) ListWaits(ctx context.Context, f engine.WaitFilter) ([]task.StepWait, error) {
+	var w where
+	w.add("kind = ?", string(f.Kind))
+	if len(f.Namespaces) > 0 {
+		var marks []string
+		for _, n := range f.Namespaces {
+			marks = append(marks, w.arg(n))
+		}
+		w.add("namespace IN (" + strings.Join(marks, ", ") + ")")
+	}
+	w.addIf(f.Template != "", "template = ?", f.Template)
+	w.addIf(f.StepName != "", "step_name = ?", f.StepName)
+	w.addIf(!f.Task.IsZero(), "task_id = ?", s.id(f.Task))
+	w.addIf(f.Since != 0, "at >= ?", int64(f.Since))
+	w.addIf(f.Until != 0, "at < ?", int64(f.Until))
+	w.addIf(f.After.At != 0, "(at, step_id) > (?, ?)", int64(f.After.At), s.id(f.After.Step))
+	return collect(ctx, s, s.scanWait, `SELECT `+waitColumns+` FROM tasker_step_waits`+w.text()+
+		` ORDER BY at, step_id LIMIT `+w.arg(f.Limit), w.args...)
+}
+
+// CountWaits implements engine.WaitReads.
+func (s SQL) CountWaits(ctx context.Context, limit int) (map[task.WaitKind]int, error) {
+	counts := map[task.WaitKind]int{}
+	for _, kind := range task.WaitKinds {
+		n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 AS one FROM tasker_step_waits WHERE kind = $1
+ LIMIT $2) AS q`, string(kind), limit)
+		if err != nil {
+			return nil, err
+		}
+		counts[kind] = int(n)
+	}
+	return counts, nil
 }
 
 // AnyFresh implements engine.WaitReads.

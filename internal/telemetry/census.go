@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -34,7 +35,7 @@ type censusCache struct {
 // docs/metrics.md describes each under its Prometheus name.
 type gauges struct {
 	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load, paused,
-	outages, limits metric.Float64ObservableGauge
+	outages, limits, waits metric.Float64ObservableGauge
 	pending, health, dispatch                           metric.Float64ObservableGauge
 	depth, age, score, risk, late, longest, used, clock metric.Float64ObservableGauge
 }
@@ -76,6 +77,8 @@ func (c *censusCache) register(m metric.Meter) error {
 	g.paused = b.gauge("tasker.paused.routes", "{route}", "Routes that a pause closes.")
 	g.limits = b.gauge("tasker.operator_limits", "{limit}",
 		"Limits that operators have set, by state: full lets no step begin for the moment, open does.")
+	g.waits = b.gauge("tasker.waiting.steps", "{step}",
+		"Steps that wait for a time, an approval or a signal, by kind, counted up to 100,000 each.")
 	g.outages = b.gauge("tasker.outages.open", "{outage}", "Routes that are held back because of an outage.")
 	if b.err != nil {
 		return b.err
@@ -83,7 +86,8 @@ func (c *censusCache) register(m metric.Meter) error {
 	c.gauges = g
 	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers,
 		g.capacity, g.load, g.pending, g.health,
-		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch, g.clock, g.paused, g.outages, g.limits)
+		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch, g.clock, g.paused, g.outages, g.limits,
+		g.waits)
 	return err
 }
 
@@ -122,6 +126,9 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 	o.ObserveFloat64(g.limits, float64(c.Limits-c.FullLimits), metric.WithAttributes(stateKey.String("open")))
 	o.ObserveFloat64(g.limits, float64(c.FullLimits), metric.WithAttributes(stateKey.String("full")))
 	o.ObserveFloat64(g.waiting, float64(c.Waiting))
+	for _, kind := range task.WaitKinds {
+		o.ObserveFloat64(g.waits, float64(c.Waits[kind]), metric.WithAttributes(attribute.String("kind", string(kind))))
+	}
 	lag := time.Duration(0)
 	if c.NextDue != 0 {
 		lag = max(c.At.Sub(c.NextDue), 0)

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dashboard/page"
 	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/operate"
+	"github.com/taskerhq/tasker/waits"
 )
 
 //go:embed *.html
@@ -27,6 +28,7 @@ type pages struct {
 	cases   operate.Backend
 	queue   queueapi.Backend
 	flow    flow.Backend
+	waits   waits.Backend
 	history *History
 }
 
@@ -34,6 +36,7 @@ type pages struct {
 func Add(site *page.Site, api *tasker.Client, history *History) {
 	p := &pages{api: api, letters: deadletters.Of(api), cases: operate.Of(api), queue: queueapi.Of(api),
 		flow:    flow.Of(api),
+		waits:   waits.Of(api),
 		history: history}
 	f := site.Family(templates)
 	f.Act("/outages/{outage}/close", []access.Permission{access.Operate}, p.closeOutage)
@@ -81,7 +84,7 @@ func (p *pages) now(r *page.Request) (out first, err error) {
 		look func(*page.Request, *first) error
 	}{{"outages", p.outages}, {"groups", p.groups}, {"redrives", p.redrives}, {"sources", p.sources},
 		{"the queue", p.queues},
-		{"stale tasks", p.stale}, {"cases", p.investigations}}
+		{"approvals", p.approvals}, {"stale tasks", p.stale}, {"cases", p.investigations}}
 	for _, l := range looks {
 		switch err := l.look(r, &out); tasker.ErrorCode(err) {
 		case "":

@@ -1,2 +1,2 @@
-// Package waiting is the family of routes /v1/signals: what steps wait for that no worker does, over a waits.Backend.
+// Package waiting is the family of routes /v1/signals and /v1/approvals: what steps wait for that no worker does, over a waits.Backend.
 package waiting

@@ -119,6 +119,36 @@ func (*Store) MarkWaitsKnown(_ context.Context, within engine.Tx, waits []engine
 	return nil
 }
 
+// ListWaits implements engine.WaitReads.
+func (s *Store) ListWaits(ctx context.Context, f engine.WaitFilter) ([]task.StepWait, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	list := st.waitsWhere(func(w task.StepWait) bool {
+		return w.Kind == f.Kind && (len(f.Namespaces) == 0 || slices.Contains(f.Namespaces, w.Namespace)) &&
+			(f.Template == "" || w.Template == f.Template) && (f.StepName == "" || w.StepName == f.StepName) &&
+			(f.Task.IsZero() || w.Task == f.Task) && w.At >= f.Since && (f.Until == 0 || w.At < f.Until) &&
+			(f.After.At == 0 || cmp.Or(cmp.Compare(w.At, f.After.At), compareIDs(w.Step, f.After.Step)) > 0)
+	})
+	return list[:min(f.Limit, len(list))], nil
+}
+
+// CountWaits implements engine.WaitReads.
+func (s *Store) CountWaits(ctx context.Context, limit int) (map[task.WaitKind]int, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	counts := map[task.WaitKind]int{}
+	for _, kind := range task.WaitKinds {
+		counts[kind] = min(len(st.waitsWhere(func(w task.StepWait) bool { return w.Kind == kind })), limit)
+	}
+	return counts, nil
+}
+
 // AnyFresh implements engine.WaitReads.
 func (s *Store) AnyFresh(ctx context.Context) (bool, error) {
 	st, done, err := s.read(ctx)

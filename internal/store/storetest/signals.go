@@ -18,6 +18,7 @@ func signalCases() []testCase {
 		{"Marked", signalMarked},
 		{"Dropped", signalDropped},
 		{"WaitsChange", waitsChange},
+		{"WaitsListed", waitsListed},
 	}
 }
 
@@ -220,4 +221,46 @@ func waitsChange(f *fixture) {
 		f.equal("in a transaction", got, []task.StepWait{again})
 		return err
 	})
+}
+
+func waitsListed(f *fixture) {
+	a, b, c := f.wait("a"), f.wait("b"), f.wait("c")
+	for _, w := range []*task.StepWait{&a, &b, &c} {
+		w.Kind, w.Name, w.Key, w.Fresh = task.WaitApproval, "", "", false
+	}
+	c.At, c.Namespace, c.Template, c.StepName = c.At-1, "büro", "brief", "sign"
+	signal := f.wait("d")
+	f.changeWaits([]task.StepWait{b, a, c, signal})
+	for name, want := range map[string]struct {
+		filter engine.WaitFilter
+		list   []task.StepWait
+	}{
+		"All":       {engine.WaitFilter{}, []task.StepWait{c, a, b}},
+		"First":     {engine.WaitFilter{Limit: 1}, []task.StepWait{c}},
+		"After":     {engine.WaitFilter{After: engine.WaitPosition{At: a.At, Step: a.Step}}, []task.StepWait{b}},
+		"Namespace": {engine.WaitFilter{Namespaces: []string{"none", "büro"}}, []task.StepWait{c}},
+		"Template":  {engine.WaitFilter{Template: "order"}, []task.StepWait{a, b}},
+		"Step":      {engine.WaitFilter{StepName: "sign"}, []task.StepWait{c}},
+		"Task":      {engine.WaitFilter{Task: b.Task}, []task.StepWait{b}},
+		"Since":     {engine.WaitFilter{Since: a.At}, []task.StepWait{a, b}},
+		"Until":     {engine.WaitFilter{Until: a.At}, []task.StepWait{c}},
+		"Signals":   {engine.WaitFilter{Kind: task.WaitSignal}, []task.StepWait{signal}},
+	} {
+		if want.filter.Kind == "" {
+			want.filter.Kind = task.WaitApproval
+		}
+		if want.filter.Limit == 0 {
+			want.filter.Limit = 10
+		}
+		got, err := f.store.WaitStore().ListWaits(f.Context(), want.filter)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.equal(name, got, want.list)
+	}
+	counts, err := f.store.WaitStore().CountWaits(f.Context(), 2)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.equal("counts", counts, map[task.WaitKind]int{task.WaitApproval: 2, task.WaitSignal: 1, task.WaitTime: 0})
 }
