@@ -1,2 +1,3 @@
-// Package waiting is the family of routes /v1/signals and /v1/approvals: what steps wait for that no worker does, over a waits.Backend.
+// Package waiting is the families of routes /v1/signals and /v1/approvals: what steps wait for that no worker does, over
+// a waits.Backend.
 package waiting
