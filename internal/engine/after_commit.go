@@ -12,7 +12,7 @@ func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	if len(u.turns.added) > 0 {
 		e.turns.Post(struct{}{})
 	}
-	if u.ready.children.stirred {
+	if u.ready.children.stirred && !e.childrenByHand {
 		e.children.Post(struct{}{})
 	}
 	if u.records.awaitsSignal() {

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -138,6 +140,7 @@ func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err err
 	if len(due) == 0 {
 		return 0, false, nil
 	}
+	slices.SortFunc(due, func(a, b *task.FanOut) int { return bytes.Compare(a.Step[:], b.Step[:]) }) // the same everywhere
 	plans, failed := e.planChildren(ctx, due)
 	if len(plans) == 0 {
 		return 0, false, failed

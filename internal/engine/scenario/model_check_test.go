@@ -28,6 +28,9 @@ type taskPicture struct {
 	Task    *task.Task
 	Steps   []*task.Step
 	Records engine.Records
+	Fans    []*task.FanOut
+	Kids    []engine.Child
+	Logs    [][]task.AttemptLog // by step
 }
 
 func (w *world) picture() (*picture, error) {
@@ -76,6 +79,19 @@ func (w *world) pictureOf(t *task.Task) (one taskPicture, err error) {
 	if one.Records, err = w.engine.Records(w.ctx, t.ID); err != nil {
 		return one, err
 	}
+	if err := w.addChildren(&one); err != nil {
+		return one, err
+	}
+	for _, s := range one.Steps {
+		if !t.Meta.Logged {
+			break
+		}
+		logs, err := w.engine.Logs(w.ctx, t.ID, s.ID)
+		if err != nil {
+			return one, err
+		}
+		one.Logs = append(one.Logs, logs)
+	}
 	// the order within one transaction is nobody's promise
 	slices.SortStableFunc(one.Records.Attempts, func(a, b task.Attempt) int {
 		return cmp.Or(cmp.Compare(a.FinishedAt, b.FinishedAt), slices.Compare(a.StepID[:], b.StepID[:]),
@@ -109,7 +125,7 @@ func (m *model) compare() error {
 	}
 	for _, p := range pictures[0].Tasks {
 		found[p.Task.ID] = true
-		if err := errors.Join(p.check(), p.checkCases(pictures[0].Cases)); err != nil {
+		if err := errors.Join(p.check(), p.checkCases(pictures[0].Cases), m.checkFamily(p, pictures[0])); err != nil {
 			return fmt.Errorf("task %s: %w", p.Task.ID, err)
 		}
 	}
@@ -280,10 +296,14 @@ func (m *model) repair() (int, error) {
 		}
 		open++
 		for _, r := range rows {
-			if r.State != task.StepErrored {
+			kind := engine.ResetForRetry
+			switch {
+			case r.State == task.StepWaiting && r.name == "approval":
+				kind = engine.ApproveStep
+			case r.State != task.StepErrored:
 				continue
 			}
-			if err := m.repairStep(id, r.ID); err != nil {
+			if err := m.repairStep(id, r.ID, kind); err != nil {
 				return 0, err
 			}
 		}

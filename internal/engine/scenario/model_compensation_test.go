@@ -44,10 +44,10 @@ func (m *model) checkCompensation(tasks []taskPicture) error {
 	return nil
 }
 
-// repairStep resets a step in error, or cancels its task if the compensation of that has begun.
-func (m *model) repairStep(id task.ID, step task.ID) error {
+// repairStep acts on a step that is in error or waits, or cancels its task if the compensation of that has begun.
+func (m *model) repairStep(id, step task.ID, kind engine.ActKind) error {
 	repaired, err := both(m, func(w *world) (*task.Step, error) {
-		return w.engine.Operate(w.ctx, id, step, engine.StepAct{Kind: engine.ResetForRetry, Actor: "ada",
+		return w.engine.Operate(w.ctx, id, step, engine.StepAct{Kind: kind, Actor: "ada",
 			Reason: "at the end"})
 	}, task.WrongState)
 	if err != nil || repaired != nil {

@@ -20,7 +20,7 @@ import (
 type model struct {
 	worlds [2]*world
 
-	tasks   []task.ID // accepted
+	tasks   []task.ID // accepted, and their children
 	workers []task.ID
 	leases  []engine.LeaseRef   // ever handed out
 	taskOf  map[task.ID]task.ID // of the steps of leases
@@ -56,7 +56,7 @@ func modelTemplates() []*task.Template {
 	quick := task.Retry{Retryable: true, MaxAttempts: 2, Backoff: task.BackoffFixed, Base: time.Second}
 	none := task.Retry{Retryable: true, MaxAttempts: 3, Backoff: task.BackoffNone}
 	never := task.Retry{}
-	list := []*task.Template{
+	list := append(childTemplates(quick, none), []*task.Template{
 		{Name: "chain", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick},
 			{Name: "b", Handler: "h", Dependencies: []string{"a"}, Retry: never},
 			{Name: "c", Handler: "i", Dependencies: []string{"b"}, Retry: none}}},
@@ -74,7 +74,7 @@ func modelTemplates() []*task.Template {
 				{Name: "b", Handler: "i", Dependencies: []string{"a"}, Retry: none,
 					RateLimit: &limit.Spec{Rate: limit.Rate{Count: 3, Per: 10 * time.Second, Burst: 2}}}}},
 		compensated(quick, never),
-	}
+	}...)
 	for _, t := range list {
 		t.Namespace, t.Version, t.Fingerprint = engine.DefaultNamespace, "1", t.Name
 		t.Link()
@@ -113,7 +113,7 @@ func (m *model) do(o op) error {
 	_, err := both(m, func(w *world) (any, error) {
 		return nil, errors.Join(w.engine.CountBursts(w.ctx), w.admit())
 	})
-	return err
+	return errors.Join(err, m.advanceChildren(o.kind == "upkeep"))
 }
 
 // verb carries out one verb. One that finds nothing to work on is skipped.
@@ -178,11 +178,16 @@ func (m *model) submit(o op) error {
 	for i := range subs {
 		pick := o.n[1] >> (4 * i)
 		s := engine.Submission{Context: []byte(fmt.Sprint(pick))}
-		switch name := []string{"chain", "diamond", "wide", "limited", "undone", ""}[pick%6]; name {
+		switch name := []string{"chain", "diamond", "wide", "limited", "undone", "", "family", "each", "gate"}[pick%9]; name {
 		case "":
 			s.TaskType, s.Timeout = "h", 90*time.Second
 		default:
 			s.Name = name
+		}
+		items := fmt.Sprint([]int{1, 2, 3, 4, 5}[:pick>>3%6])
+		items = strings.ReplaceAll(items, " ", ",")
+		if s.Name == "each" {
+			s.Context = fmt.Appendf(nil, `{"items":%s}`, items)
 		}
 		s.Priority = []string{"", "high", "low", "0", "100"}[o.n[2]>>(4*i)%5]
 		if key := o.n[3] >> (4 * i) % 12; key < 4 {
@@ -195,7 +200,7 @@ func (m *model) submit(o op) error {
 			s.Meta.OrderingKey = fmt.Sprint("o", key)
 		}
 		if key := o.n[2] >> (4 * i) % 7; key < 2 {
-			s.Context = []byte(fmt.Sprintf(`{"key":%d,"pick":%d}`, key, pick))
+			s.Context = fmt.Appendf(nil, `{"key":%d,"pick":%d,"items":%s}`, key, pick, items)
 			s.Unique = &task.Unique{By: []string{"/key"}, OnConflict: task.UniqueConflicts[o.n[1]>>(4*i)%3]}
 			if o.n[4]>>(4*i)%3 == 0 {
 				s.Unique.Period = 10 * time.Minute
@@ -339,6 +344,10 @@ func (m *model) leaseVerb(o op) error {
 	results := make([]engine.Result, len(refs))
 	for i, ref := range refs {
 		r := engine.Result{Step: ref.Step, Token: ref.Token}
+		if o.n[2]%4 == 0 {
+			r.Log = fmt.Sprintf("line %d\n", o.n[2])
+			r.LogBytes = int64(len(r.Log))
+		}
 		switch o.n[0] >> (4 * i) % 10 {
 		case 0, 1:
 			r.Status = engine.ResultFailed
@@ -448,6 +457,9 @@ func (m *model) act(o op) error {
 	if act.Kind == engine.CompleteManually {
 		act.Result = []byte("1")
 	}
+	if r.State == task.StepWaiting && o.n[5]%2 == 0 { // a decision, or the refusal of one
+		act.Kind, act.Result = []engine.ActKind{engine.ApproveStep, engine.RejectStep}[o.n[5]>>1%2], nil
+	}
 	act.DiscardCheckpoint = act.Kind == engine.ResetForRetry && o.n[4]%2 == 0
 	var accepted bool
 	_, err = both(m, func(w *world) (*task.Step, error) {
@@ -458,7 +470,7 @@ func (m *model) act(o op) error {
 	if accepted && act.DiscardCheckpoint {
 		delete(m.checkpoints, r.ID)
 	}
-	if accepted && act.Kind != engine.ResetForRetry {
+	if accepted && act.Kind != engine.ResetForRetry && act.Kind != engine.RejectStep {
 		m.done[r.ID]++
 		if m.done[r.ID] > 1 {
 			return errors.Join(err, fmt.Errorf("step %s was settled twice", r.ID))

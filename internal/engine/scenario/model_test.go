@@ -159,7 +159,9 @@ func openBoth(t *testing.T, other kind) ([2]*world, error) {
 		{store, reopen},
 	} {
 		var err error
-		if worlds[i], err = newWorld(t, open.store, open.reopen, modelConfig); err != nil {
+		worlds[i] = &world{ctx: t.Context(), store: open.store, reopen: open.reopen, cfg: modelConfig, now: start, roll: 0.5,
+			byHand: true}
+		if err = worlds[i].boot(); err != nil {
 			return worlds, err
 		}
 	}

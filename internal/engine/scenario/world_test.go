@@ -28,6 +28,7 @@ type world struct {
 	cfg    settings.Config
 	now    time.Time // read by engines through clock, and changed by set
 	moving sync.Mutex
+	byHand bool    // nothing runs AdvanceChildren beside the test
 	roll   float64 // places jitter; the middle of the range is delays without
 
 	engine *engine.Engine
@@ -56,9 +57,10 @@ func (w *world) set(now time.Time) {
 // boot starts an engine on the store, as a server does.
 func (w *world) boot() error {
 	opts := engine.Options{
-		Config: w.cfg,
-		Now:    w.clock,
-		Roll:   func() float64 { return w.roll },
+		Config:         w.cfg,
+		Now:            w.clock,
+		Roll:           func() float64 { return w.roll },
+		ChildrenByHand: w.byHand,
 		Schemas: func(schema []byte) (engine.SchemaChecker, error) {
 			return template.CompileSchema(schema)
 		},
