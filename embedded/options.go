@@ -86,9 +86,14 @@ func (o *Options) nodeOptions() (node.Options, error) {
 	if o.Dispatch != "" {
 		dispatch = o.Dispatch
 	}
+	ring, err := cfg.Encryption.Ring()
+	if err != nil {
+		return node.Options{}, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error()}
+	}
 	return node.Options{Logger: o.Logger, Engine: cfg.Engine, Dispatch: dispatch,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),
 		RabbitMQ: rabbit(&cfg.MessageQueue.Rabbitmq), Sources: cfg.DeadLetterSources(), Policies: cfg.DeadLetterPolicies(),
+		Encryption:    node.Encryption{Ring: ring, Reload: cfg.Encryption.Ring, Lost: cfg.Encryption.LostKeys},
 		DefaultPolicy: cfg.DefaultPolicy(), ReadBatch: cfg.DLQ.BatchSize}, nil
 }
 

@@ -23,7 +23,8 @@ func TestEveryKeyIsDecided(t *testing.T) {
 	cfg := config.Default()
 	used := map[string]bool{}
 	for _, s := range cfg.Settings() {
-		ours := strings.HasPrefix(s.Key, "engine.") || strings.HasPrefix(s.Key, "message_queue.rabbitmq.") ||
+		ours := strings.HasPrefix(s.Key, "engine.") || strings.HasPrefix(s.Key, "encryption.") ||
+			strings.HasPrefix(s.Key, "message_queue.rabbitmq.") ||
 			slices.Contains(taken, s.Key)
 		reason := serverKey(s.Key)
 		if ours == (reason != "") {

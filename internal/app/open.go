@@ -48,10 +48,15 @@ type backend interface {
 func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers driver.Registry, log *slog.Logger,
 	tel *telemetry.Telemetry,
 ) (backend, error) {
+	ring, err := cfg.Encryption.Ring()
+	if err != nil {
+		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/encryption.md"}
+	}
 	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),
 		Dispatch: cfg.Dispatch, Observer: tel,
 		Drivers:       drivers,
+		Encryption:    node.Encryption{Ring: ring, Reload: cfg.Encryption.Ring, Lost: cfg.Encryption.LostKeys},
 		RabbitMQ:      rabbit(cfg, tel),
 		Sources:       cfg.DeadLetterSources(),
 		Policies:      cfg.DeadLetterPolicies(),

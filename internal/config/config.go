@@ -31,9 +31,11 @@ type Config struct {
 	// MessageQueue configures the dispatch of steps to workers over a message broker.
 	MessageQueue MessageQueue
 	// DLQ configures the compatibility family /api/dlq.
-	DLQ       DLQ
-	Log       Log
-	Telemetry Telemetry
+	DLQ DLQ
+	// Encryption has the keys for sensitive values.
+	Encryption Encryption
+	Log        Log
+	Telemetry  Telemetry
 
 	origins map[string]Origin
 }

@@ -44,6 +44,8 @@ func plain(path string, v reflect.Value) any {
 		return Redacted
 	case path == "url": // of a broker
 		return redactURL(v.String())
+	case path == "encryption.keys" && v.String() != "":
+		return Redacted
 	case path == "webhook.secrets":
 		return Redacted
 	case path == "webhook.url":

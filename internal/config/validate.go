@@ -50,6 +50,7 @@ func (l *loader) validate() {
 	if c.DLQ.APIKeyEnabled && len(c.Keys) == 0 {
 		check("dlq.api_key_enabled", errors.New("needs at least one entry in keys"))
 	}
+	check(checkEncryption(&c.Encryption))
 	check("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
 	check("log.format", oneOf(c.Log.Format, "text", "json"))
 	check("telemetry.otlp_endpoint", checkEndpoint(c.Telemetry.OTLPEndpoint))

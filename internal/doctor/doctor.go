@@ -58,6 +58,8 @@ type Options struct {
 	PoolSize int
 	// RabbitMQ is the configured RabbitMQ of the dispatch; without a URL it is not looked at.
 	RabbitMQ config.Rabbitmq
+	// Keys looks at what needs the encryption keys, and at nothing else: it reads every row.
+	Keys bool
 	// Limits are where warnings begin. Zero fields take their defaults.
 	Limits Limits
 }

@@ -53,6 +53,10 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 			exam{"dead_rows", s.deadRows}, exam{"autovacuum", s.autovacuum}, exam{"turns", s.turns})
 		exams = append(exams, s.workExams("a server runs on this database")...)
 	}
+	if there && opts.Keys {
+		found, err := s.examine(ctx, []exam{{"encryption", s.keys}})
+		return report(at.String(), found), err
+	}
 	more, err := s.examine(ctx, exams)
 	if there && err == nil {
 		var found []Check

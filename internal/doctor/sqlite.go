@@ -76,6 +76,10 @@ func examineFile(ctx context.Context, path string, calm bool, opts Options) (*Re
 		exams = append(exams, exam{"indexes", f.indexes})
 		exams = append(exams, f.workExams("a server runs on this file")...)
 	}
+	if there && opts.Keys {
+		found, err := f.examine(ctx, []exam{{"encryption", f.keys}})
+		return report(path, found), err
+	}
 	more, err := f.examine(ctx, exams)
 	if there && err == nil {
 		var found []Check

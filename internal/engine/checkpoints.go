@@ -25,8 +25,8 @@ func (nr *newRecords) progress(w Work, p *Progress) {
 		if w.Task.Meta.NoteCheckpoint(w.Step.Ordinal) {
 			nr.u.rows.changedTask(w.Task)
 		}
-		nr.checkpoint(w.Step.ID, &task.Checkpoint{Step: w.Step.ID, Task: w.Task.ID, Token: w.Step.Token, At: nr.u.now,
-			Bytes: len(p.Checkpoint), Body: p.Checkpoint})
+		nr.checkpoint(w.Step.ID, &task.Checkpoint{Step: w.Step.ID, Task: w.Task.ID, DefID: w.Step.DefID,
+			Token: w.Step.Token, At: nr.u.now, Bytes: len(p.Checkpoint), Body: p.Checkpoint})
 	}
 }
 

@@ -457,6 +457,9 @@ func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 	if err != nil {
 		return Lease{}, false, err
 	}
+	if reason, _, is := task.WhyUnopened(w.Task.Context); is {
+		return Lease{}, false, u.ready.unopened(w, "the context of the task", reason)
+	}
 	if fault := faultOf(w, t); fault != "" {
 		return Lease{}, false, u.failDamaged(w, fault)
 	}
@@ -466,6 +469,9 @@ func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 	l = Lease{Step: *w.Step, Task: *w.Task, Template: t, TraceParent: u.observed.attemptTrace(w)}
 	if l.Checkpoint, err = u.rows.checkpointOf(w); err != nil {
 		return Lease{}, false, err
+	}
+	if reason, _, is := task.WhyUnopened(l.Checkpoint); is {
+		return Lease{}, false, u.ready.unopened(w, "its checkpoint", reason)
 	}
 	spec := t.Spec(w.Step)
 	reads := spec.Reads()
@@ -479,6 +485,9 @@ func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 	l.ParentResults = make(map[string][]byte, len(parents))
 	for _, p := range parents {
 		name := t.Spec(p).Name
+		if reason, _, is := task.WhyUnopened(p.Result); is {
+			return Lease{}, false, u.ready.unopened(w, "the result of step "+name, reason)
+		}
 		if fault := task.JSONFault(p.Result, math.MaxInt); p.Result != nil && fault != "" {
 			return Lease{}, false, u.failDamaged(w, "the result of step "+name+" "+fault)
 		}

@@ -268,6 +268,9 @@ func (c *control) decode(id task.ID, document []byte) (any, error) {
 	if v, known := c.decoded[id]; known {
 		return v, nil
 	}
+	if reason, _, is := task.WhyUnopened(document); is {
+		return nil, fmt.Errorf("it cannot be decrypted: %s", reason)
+	}
 	v, err := expr.Decode(document)
 	if err == nil {
 		if c.decoded == nil {

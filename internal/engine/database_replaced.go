@@ -17,6 +17,9 @@ func (e *Engine) forget() {
 	e.catalog.forget()
 	e.pauses.forget()
 	e.limits.forget()
+	if e.seals != nil {
+		e.seals.Forget()
+	}
 	e.workers.forget()
 	e.lifecycles.forget()
 	e.occupancy.doubt()

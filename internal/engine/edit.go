@@ -141,6 +141,10 @@ func (e *Engine) newContext(ctx context.Context, t *task.Task, edit *ContextEdit
 		return nil, err
 	}
 	next, at := edit.Context, ""
+	if reason, _, is := task.WhyUnopened(t.Context); is && edit.Merge != nil {
+		return nil, &task.Error{Code: task.Conflict, Message: "the context of the task cannot be decrypted here: " + reason,
+			Hint: "add the key to this node, or give the whole context"}
+	}
 	if edit.Merge != nil {
 		var err error
 		if next, err = task.MergePatch(t.Context, edit.Merge); err != nil {
@@ -194,7 +198,7 @@ func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*Ed
 	if err := editable(t, edit); err != nil {
 		return nil, err
 	}
-	out := &EditedContext{Task: t, Old: seen.Context, Changed: !sameJSON(seen.Context, next)}
+	out := &EditedContext{Task: t, Old: task.Readable(seen.Context), Changed: !sameJSON(seen.Context, next)}
 	if out.Ended, err = u.endedSteps(t); err != nil {
 		return nil, err
 	}

@@ -34,6 +34,7 @@ type Engine struct {
 	schemas SchemaCompiler
 	grouper Grouper
 	hooks   EventHooks
+	seals   Seals // nil: nothing is encrypted
 
 	observer    Observer     // the meter, followed by the observer of Options
 	transitions *transitions // nil: the observer does not want single transitions
@@ -195,6 +196,8 @@ type Options struct {
 	Hooks EventHooks
 	// ChildrenByHand leaves AdvanceChildren to its callers: nothing runs it after a commit. For tests that compare runs.
 	ChildrenByHand bool
+	// Seals encrypts what is sensitive in the store. Defaults to none: it is stored in clear text.
+	Seals Seals
 	// Observer receives the effects of transactions. Defaults to none.
 	Observer Observer
 	// Transitions reports each single transition of a task or step to the Observer.
@@ -225,8 +228,12 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 		return nil, &task.Error{Code: task.Invalid, Message: "the engine's configuration is not valid: " + err.Error(),
 			Err: err}
 	}
+	cluster, _ := db.(Cluster)
+	if opts.Seals != nil {
+		db = opts.Seals.Database(db)
+	}
 	e := &Engine{store: db, domains: domainsOf(db), cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll,
-		schemas: opts.Schemas, grouper: opts.Grouper, hooks: opts.Hooks}
+		schemas: opts.Schemas, grouper: opts.Grouper, hooks: opts.Hooks, seals: opts.Seals}
 	if e.queue = (storeQueue{e}); opts.Dispatcher != nil {
 		e.dispatch = newDispatchQueue(e, opts.Dispatcher)
 		e.queue = e.dispatch
@@ -235,7 +242,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.transitions = newTransitions(opts.Transitions)
 	e.meter = newMeter(opts.Observer, e.pressure.moved)
 	e.observer = e.meter
-	e.cluster, _ = db.(Cluster)
+	e.cluster = cluster
 	e.peerEvents = newPeerMailbox()
 	if e.now == nil && e.cluster != nil {
 		e.now = e.cluster.Now

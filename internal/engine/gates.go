@@ -117,7 +117,7 @@ func (g *gates) path(w Work) ([]Gate, error) {
 			return nil, err
 		}
 		for _, l := range def.Spec(w.Step).Gates {
-			key := l.Key.Of(w.Task.Context)
+			key := l.Key.Of(task.Readable(w.Task.Context)) // no key has a sensitive value
 			path = append(path, Gate{No: limit.Number(def.Namespace, l.Name, key), Namespace: def.Namespace, Name: l.Name,
 				Key: key, Permits: l.Permits, Rate: l.Rate, Rev: def.DefID})
 		}

@@ -40,6 +40,9 @@ type unit struct {
 // newUnit returns an empty unit. tx is nil for a unit that only reports, such as that of a
 // claim from the cache of submitted steps.
 func newUnit(ctx context.Context, e *Engine, tx Tx) *unit {
+	if e.seals != nil && tx != nil {
+		tx = e.seals.Tx(tx)
+	}
 	u := &unit{e: e, ctx: ctx, tx: tx, now: e.instant(), order: e.Order()}
 	u.rows = newLoadedRows(u)
 	u.records.u, u.breakers.u, u.breakers.outages.u = u, u, u

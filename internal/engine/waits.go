@@ -34,7 +34,7 @@ func (c *control) beginWait(w Work, t *task.Template) error {
 // awaited returns what a step with wait begins to wait for. It fails where the context does not say it.
 func (c *control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 	spec := t.Spec(w.Step)
-	until, err := textOf(spec.Wait.Until, w.Task.Context)
+	until, err := textOf(spec.Wait.Until, task.Readable(w.Task.Context))
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (c *control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 		return row, nil
 	}
 	row.Name, row.Fresh = spec.Wait.Signal, true
-	if row.Key, err = textOf(spec.Wait.Key, w.Task.Context); err != nil {
+	if row.Key, err = textOf(spec.Wait.Key, task.Readable(w.Task.Context)); err != nil {
 		return nil, err
 	}
 	return row, task.KeyOfWait(row.Key)

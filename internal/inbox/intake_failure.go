@@ -101,6 +101,9 @@ func (in *Inbox) failureWrite(ctx context.Context, f deadletter.IntakeFailure) (
 	if err != nil {
 		return nil, err
 	}
+	if reason, _, is := task.WhyUnopened(t.Context); is {
+		return nil, task.Errorf(task.Unavailable, "the context of the task %s cannot be decrypted here: %s", t.ID, reason)
+	}
 	payload, err := intake.Payload(t.Meta.Intake, t.Context)
 	if err != nil { // the context was edited into something else: it is the job now
 		payload = t.Context

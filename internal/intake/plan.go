@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/sensitive"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -49,8 +50,9 @@ const (
 
 // Plan is the intake of a source, parsed. It is immutable.
 type Plan struct {
-	source string
-	in     deadletter.Intake
+	source    string
+	sensitive []string // pointers into contexts
+	in        deadletter.Intake
 
 	taskType, template, priority, key, ordering, correlation, delay deadletter.Value
 }
@@ -58,6 +60,9 @@ type Plan struct {
 // NewPlan returns the plan of a source that is valid and has an intake.
 func NewPlan(s *deadletter.Source) *Plan {
 	p := &Plan{source: s.Name, in: *s.Intake}
+	if len(s.Sensitive)+len(s.SensitiveHeaders) > 0 {
+		p.sensitive = sensitive.Rule{Pointers: s.Sensitive, Headers: s.SensitiveHeaders}.InTask()
+	}
 	for of, text := range map[*deadletter.Value]string{&p.taskType: p.in.TaskType, &p.template: p.in.Template,
 		&p.priority: p.in.Priority, &p.key: p.in.IdempotencyKey, &p.ordering: p.in.OrderingKey,
 		&p.correlation: p.in.CorrelationID, &p.delay: p.in.Delay} {
@@ -90,7 +95,7 @@ func (p *Plan) Task(m *Message) (*Task, error) {
 		t.Context = m.Payload
 	}
 	t.Origin = &task.Intake{Source: p.source, Queue: text(m.Queue), Position: position(m), SentAt: m.SentAt,
-		Wrapped: wrapped}
+		Wrapped: wrapped, Sensitive: p.sensitive}
 	if t.Key == "" {
 		t.Key = p.identity(m)
 	}

@@ -59,7 +59,7 @@ func toRecord(stored *task.Act) operate.AuditRecord {
 		Authenticated: cmp.Or(operate.Authentication(a.Auth), operate.AuthenticationLost), KeyName: a.Key,
 		Reason: a.Reason, TaskUUID: toUUID(a.TaskID), StepUUID: optionalUUID(a.StepID), CaseUUID: optionalUUID(a.CaseID),
 		WorkerID: optionalUUID(a.WorkerID), Namespace: a.Namespace, Template: a.Template, Before: a.From, After: a.To,
-		Data: a.Data, DataOmitted: a.DataOmitted}
+		Data: a.Data, DataOmitted: a.DataOmitted, DataMasked: a.Opened}
 }
 
 // NoteKeyUse records the use of the request's key on this machine. It is not part of tasker.Backend: the HTTP API calls

@@ -51,6 +51,8 @@ type Options struct {
 	// Dispatch is the URL of a Redis through which ready steps reach workers; "" or "native" dispatches
 	// through the store.
 	Dispatch string
+	// Encryption has the keys with which sensitive values are stored.
+	Encryption Encryption
 	// RabbitMQ dispatches steps to workers with the transport amqp. Engine.Delivery must offer it.
 	RabbitMQ RabbitMQ
 	// Drivers connect to brokers of dead letters, by their names, in addition to those that a node has.
@@ -137,9 +139,13 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	now, stepped := timeOf(s, opts.Now)
 	ruler, grouper := openRuler(s)
 	hooks := &eventHooks{}
+	seals, err := openSeals(ctx, s, clockOf(s, now), opts.Encryption, opts.Logger)
+	if err != nil {
+		return nil, local.ToError(err)
+	}
 	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema,
 		Observer:    opts.Observer,
-		Transitions: opts.Transitions, Dispatcher: d, Grouper: grouper, Hooks: hooks})
+		Transitions: opts.Transitions, Dispatcher: d, Grouper: grouper, Hooks: hooks, Seals: seals})
 	if err != nil {
 		return nil, local.ToError(err)
 	}
@@ -151,7 +157,7 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	hooks.inbox = in
 	loops = append(loops, sealing(s, e)...)
 	loops = append(loops, rebuilding(s, opts.Logger)...)
-	plans, firing := openSchedules(s, e, hooks, opts)
+	plans, firing := openSchedules(s, e, seals, hooks, opts)
 	loops = append(loops, firing...)
 	rabbit, removal, err := openRabbitMQ(e, b, in, opts)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/scheduler"
 	"github.com/taskerhq/tasker/internal/scheduler/public"
+	"github.com/taskerhq/tasker/internal/store/sealed"
 	"github.com/taskerhq/tasker/internal/upkeep"
 	"github.com/taskerhq/tasker/schedules"
 )
@@ -21,12 +22,14 @@ const (
 )
 
 // openSchedules returns the use cases of schedules and their loops; nil for a store without rows for them.
-func openSchedules(s engine.Database, e *engine.Engine, hooks *eventHooks, opts Options) (*scheduler.Scheduler,
-	[]upkeep.Loop,
-) {
+func openSchedules(s engine.Database, e *engine.Engine, seals engine.Seals, hooks *eventHooks, opts Options,
+) (*scheduler.Scheduler, []upkeep.Loop) {
 	db, ok := s.(scheduler.Database)
 	if !ok {
 		return nil, nil
+	}
+	if of, is := seals.(*sealed.Seals); is {
+		db = of.Schedules(db)
 	}
 	of := scheduler.New(db, e, scheduler.Options{Parse: cron.Parse, Observer: opts.Firings,
 		Tell: func(ctx context.Context, tx engine.Tx, events ...deadletter.Event) error {

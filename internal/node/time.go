@@ -17,3 +17,11 @@ func timeOf(s engine.Store, given func() time.Time) (now func() time.Time, stepp
 	steady := wall.NewSteady(wall.Machine())
 	return steady.Now, steady.Stepped
 }
+
+// clockOf returns the clock that an engine with the result of timeOf takes.
+func clockOf(s engine.Store, now func() time.Time) func() time.Time {
+	if c, shared := s.(engine.Cluster); shared && now == nil {
+		return c.Now
+	}
+	return now
+}

@@ -50,6 +50,11 @@ type masker struct {
 	out     []byte
 	copied  int // bytes of doc that are in out
 	changed bool
+
+	with    Replacer // nil: the mask
+	literal []byte   // texts that begin with these bytes are replaced wherever they are; nil: none
+	pointer []byte   // to the next value; kept for with only
+	err     error    // of with
 }
 
 // value reads one value, and masks what the places select in it.
@@ -59,9 +64,11 @@ func (m *masker) value(p places, depth int) {
 		p = append(slices.Clip(p), m.set.root)
 	}
 	switch {
-	case len(p) == 0:
+	case m.literal != nil && bytes.HasPrefix(m.doc[m.at:], m.literal):
+		m.replace()
+	case len(p) == 0 && m.literal == nil:
 		m.skip()
-	case m.selects(p, depth):
+	case len(p) > 0 && m.selects(p, depth):
 		m.replace()
 	case m.doc[m.at] == '{' && m.anywhere && m.patch(p, depth):
 	case m.doc[m.at] == '{':
@@ -114,7 +121,7 @@ func (m *masker) members(value func(name string)) {
 		name := m.text()
 		m.space()
 		m.at++ // :
-		value(name)
+		m.within(name, func() { value(name) })
 	}
 	m.at++
 }
@@ -131,9 +138,22 @@ func (m *masker) array(p places, depth int) {
 			m.at++
 			i++
 		default:
-			m.value(p.step(strconv.Itoa(i)), depth+1)
+			index := strconv.Itoa(i)
+			m.within(index, func() { m.value(p.step(index), depth+1) })
 		}
 	}
+}
+
+// within runs read at the pointer of a member or an element.
+func (m *masker) within(segment string, read func()) {
+	if m.with == nil {
+		read()
+		return
+	}
+	before := len(m.pointer)
+	m.pointer = append(append(m.pointer, '/'), escape.Replace(segment)...)
+	read()
+	m.pointer = m.pointer[:before]
 }
 
 // patch masks the value of an operation of a JSON patch, and reports whether the object is one whose value the pointers
@@ -193,12 +213,16 @@ func (s *Set) follow(path string) (at places, inside bool) {
 	return at, at.ends()
 }
 
-// replace writes the mask in place of the next value.
+// replace writes the mask, or what with returns, in place of the next value.
 func (m *masker) replace() {
 	end := m.end()
-	if !bytes.Equal(m.doc[m.at:end], maskedJSON) {
+	value, by := m.doc[m.at:end], maskedJSON
+	if m.with != nil && m.err == nil {
+		by, m.err = m.with(string(m.pointer), value)
+	}
+	if !bytes.Equal(value, by) {
 		m.out = append(m.out, m.doc[m.copied:m.at]...)
-		m.out = append(m.out, maskedJSON...)
+		m.out = append(m.out, by...)
 		m.copied = end
 		m.changed = true
 	}

@@ -17,3 +17,16 @@ type Look struct {
 	CaseUUID  [16]byte
 	Namespace string // of the object, "" if the answer is not about one
 }
+
+// InTask returns the pointers by which the rule of a source holds for the context of a task that was made of one of its
+// messages: the context is the payload, or an object with the message in it.
+func (r Rule) InTask() []string {
+	pointers := append([]string{}, r.Pointers...)
+	for _, pointer := range r.Pointers {
+		pointers = append(pointers, "/payload"+pointer)
+	}
+	for _, name := range r.Headers {
+		pointers = append(pointers, "/headers/"+escape.Replace(name))
+	}
+	return pointers
+}

@@ -175,3 +175,44 @@ func (s *Set) Touches(pointer string) bool {
 	at, inside := s.follow(pointer)
 	return inside || len(at) > 0
 }
+
+// With returns a Set that selects what pointers select, which are read as Lenient reads them, besides what s does.
+func (s *Set) With(pointers []string) *Set {
+	if len(pointers) == 0 {
+		return s
+	}
+	also := Lenient(pointers)
+	if s.Empty() {
+		return also
+	}
+	both := &Set{root: &node{}, count: s.count + also.count}
+	both.root.take(s.root)
+	both.root.take(also.root)
+	return both
+}
+
+// take adds the pointers of another tree.
+func (n *node) take(of *node) {
+	n.end = n.end || of.end
+	if of.any != nil {
+		n.child("*").take(of.any)
+	}
+	for segment, child := range of.next {
+		if n.next == nil {
+			n.next = map[string]*node{}
+		}
+		if n.next[segment] == nil {
+			n.next[segment] = &node{}
+		}
+		n.next[segment].take(child)
+	}
+}
+
+// TouchesPath is Touches for the segments of a pointer.
+func (s *Set) TouchesPath(path []string) bool {
+	pointer := ""
+	for _, segment := range path {
+		pointer += "/" + escape.Replace(segment)
+	}
+	return s.Touches(pointer)
+}

@@ -23,6 +23,8 @@ type Act struct {
 	Data      []byte // JSON: the operator's input
 	// DataOmitted reports that a list omits Data, to keep the page short.
 	DataOmitted bool
+	// Opened reports that Data is not as it is stored: some of it is encrypted there.
+	Opened bool
 	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
 }

@@ -36,6 +36,8 @@ type Attempt struct {
 	Failure    *Failure
 	// Unread explains which part of the row is unreadable, "" for a whole row.
 	Unread string
+	// DefID is that of its step; set in a new attempt only.
+	DefID int64
 }
 
 // Failure is the context of a failed attempt, as the worker reported it.
@@ -57,7 +59,7 @@ type Failure struct {
 func (s *Step) EndAttempt(now Instant, outcome Outcome, f *Failure) Attempt {
 	return Attempt{StepID: s.ID, TaskID: s.TaskID, Token: s.Token, Number: s.Attempts, WorkerNo: s.WorkerNo,
 		Outcome: outcome,
-		ReadyAt: s.ReadyAt, AssignedAt: s.AssignedAt, StartedAt: s.StartedAt, FinishedAt: now, Failure: f}
+		ReadyAt: s.ReadyAt, AssignedAt: s.AssignedAt, StartedAt: s.StartedAt, FinishedAt: now, Failure: f, DefID: s.DefID}
 }
 
 // Limits of a stored failure, in bytes.

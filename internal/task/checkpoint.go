@@ -6,6 +6,7 @@ import "slices"
 type Checkpoint struct {
 	Step  ID
 	Task  ID
+	DefID int64 // of its step; set in a new checkpoint only
 	Token int64 // of the lease under which it was stored
 	At    Instant
 	Bytes int    // size of Body

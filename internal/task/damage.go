@@ -1,6 +1,7 @@
 package task
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,6 +36,9 @@ func (d *damage) document(name string, p *[]byte) {
 	switch {
 	case *p == nil:
 		return
+	case bytes.HasPrefix(*p, unopened):
+		reason, _, _ := WhyUnopened(*p)
+		d.add(name + " cannot be decrypted: " + reason)
 	case tooDeep(*p): // checked first: the parser has its own bound
 		d.add(fmt.Sprintf("%s nests deeper than %d levels", name, MaxDepth))
 	case !json.Valid(*p):

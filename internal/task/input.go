@@ -102,6 +102,9 @@ func JSONFault(p []byte, limit int) string {
 			limit)
 	case p == nil:
 		return ""
+	case bytes.HasPrefix(p, unopened):
+		reason, _, _ := WhyUnopened(p)
+		return "cannot be decrypted: " + reason
 	case !utf8.Valid(p):
 		return "is not valid UTF-8"
 	case tooDeep(p):

@@ -93,6 +93,8 @@ type Intake struct {
 	SentAt   Instant `json:"sent_at,omitempty"`
 	// Wrapped: the context is an object around the payload.
 	Wrapped bool `json:"wrapped,omitempty"`
+	// Sensitive are the pointers into the context of what the source marked when the message came in.
+	Sensitive []string `json:"sensitive,omitempty"`
 }
 
 // Same reports whether two tasks were made of one message: it was delivered twice.

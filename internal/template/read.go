@@ -108,6 +108,7 @@ func (r *reader) template(root *document.Node) *task.Template {
 	if v := f.need("steps"); v != nil {
 		r.steps(t, v, f.list("steps"), f.list("on_failure"))
 	}
+	r.keysAreShown(t, f.get("sensitive"))
 	return t
 }
 

@@ -8,6 +8,23 @@ import (
 	"github.com/taskerhq/tasker/internal/template"
 )
 
+// TestSensitiveKeys: the key of a limit is shown, so that it has no sensitive value.
+func TestSensitiveKeys(t *testing.T) {
+	t.Parallel()
+	for text, bad := range map[string]bool{
+		`concurrency: {key: "{{card.number}}", limit: 1}`:           true,
+		`concurrency: {key: "{{card}}", limit: 1}`:                  true,
+		`rate_limit: {key: "{{card.number.x}}", limit: 1, per: 1s}`: true,
+		`concurrency: {key: "{{card.bank}}", limit: 1}`:             false,
+	} {
+		_, err := template.Parse("a.yaml", []byte("name: a\nversion: \"1\"\nsensitive: [/card/number]\n"+text+
+			"\nsteps: [{name: s, handler: h}]\n"), nil)
+		if (err != nil) != bad {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // TestSensitive: pointers are kept sorted, whatever their order in the document, and a wrong one is at its place.
 func TestSensitive(t *testing.T) {
 	t.Parallel()

@@ -135,8 +135,13 @@ func (p *pass) failedTask(t *operate.FailedTask) (*subject, error) {
 // act is the subject of an act: the task that it is on. Acts outlive tasks; then the rule is that of the newest version
 // of the template.
 func (p *pass) act(a *operate.AuditRecord) (*subject, error) {
-	if len(a.Data) == 0 || a.TaskUUID == uuid.Nil {
+	switch {
+	case len(a.Data) == 0:
 		return nil, nil
+	case a.TaskUUID == uuid.Nil && a.Template == "":
+		return nil, nil
+	case a.TaskUUID == uuid.Nil: // on a schedule, or on a template
+		return p.template(a.Namespace, a.Template, "")
 	}
 	return p.once(a.TaskUUID, func() (sensitive.Rule, error) {
 		rule, err := p.rules.OfTask(p.ctx, a.TaskUUID)
@@ -155,7 +160,7 @@ func (p *pass) act(a *operate.AuditRecord) (*subject, error) {
 func maskAct(about *subject, v any) {
 	a := v.(*operate.AuditRecord)
 	data, masked := about.set.Anywhere(a.Data)
-	a.Data, a.DataMasked = data, masked
+	a.Data, a.DataMasked = data, masked || a.DataMasked
 }
 
 // once looks a rule up, once for an answer. What does not exist hides everything.
@@ -187,13 +192,7 @@ func (p *pass) subject(rule sensitive.Rule) (*subject, error) {
 		if err != nil {
 			return nil, err
 		}
-		pointers = append(pointers[:len(pointers):len(pointers)], of.Pointers...)
-		for _, pointer := range of.Pointers {
-			pointers = append(pointers, "/payload"+pointer)
-		}
-		for _, name := range of.Headers {
-			pointers = append(pointers, "/headers/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
-		}
+		pointers = append(pointers[:len(pointers):len(pointers)], of.InTask()...)
 	}
 	about := &subject{set: sensitive.Lenient(pointers)}
 	for _, name := range rule.Headers {

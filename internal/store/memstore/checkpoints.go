@@ -16,7 +16,7 @@ func (s *Store) CheckpointStore() engine.CheckpointStore { return s }
 // SaveCheckpoint implements engine.CheckpointStore.
 func (*Store) SaveCheckpoint(_ context.Context, within engine.Tx, c *task.Checkpoint) error {
 	row := *c
-	row.Body = slices.Clone(c.Body)
+	row.Body, row.DefID = slices.Clone(c.Body), 0
 	put(in(within), checkpointsTable, c.Step, row)
 	return nil
 }

@@ -19,6 +19,7 @@ func (t *tx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {
 		}) {
 			return task.Errorf(task.Internal, "add attempt of step %s: its lease %d has ended before", a.StepID, a.Token)
 		}
+		a.DefID = 0 // not stored
 		// Clip makes append copy: readers and the journal still refer to the old list.
 		put(t, attemptsTable, a.TaskID, append(slices.Clip(old), cloneAttempt(a)))
 		t.touched[a.TaskID] = true

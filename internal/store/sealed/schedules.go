@@ -1,0 +1,97 @@
+package sealed
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/schedule"
+	"github.com/taskerhq/tasker/internal/scheduler"
+	"github.com/taskerhq/tasker/internal/sensitive"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/vault"
+)
+
+// Schedules returns a database of schedules whose contexts are in clear text. They are encrypted whole, for which
+// template they ever are: a schedule may name the newest version, which says later what is sensitive.
+func (s *Seals) Schedules(db scheduler.Database) scheduler.Database { return &schedulesDB{db, s} }
+
+type schedulesDB struct {
+	scheduler.Database
+	seals *Seals
+}
+
+// ActStore implements scheduler.Database.
+func (d *schedulesDB) ActStore() engine.ActStore { return &acts{d.Database.ActStore(), d.seals} }
+
+// Schedules implements scheduler.Database.
+func (d *schedulesDB) Schedules() scheduler.Store { return &schedules{d.Database.Schedules(), d.seals} }
+
+type schedules struct {
+	scheduler.Store
+	seals *Seals
+}
+
+// store encrypts a schedule for a call. What is stored is a copy: its settings may be shared.
+func (s *schedules) store(ctx context.Context, tx engine.Tx, of *schedule.Schedule,
+	call func(context.Context, engine.Tx, *schedule.Schedule) error,
+) error {
+	if of.Spec == nil || len(of.Spec.Context) == 0 {
+		return call(ctx, tx, of)
+	}
+	doc, err := s.seals.sealed(sensitive.All(), of.Spec.Context, place(vault.Schedule, of.ID))
+	if err != nil {
+		return err
+	}
+	clear, spec := of.Spec, *of.Spec
+	spec.Context, of.Spec = doc, &spec
+	defer func() { of.Spec = clear }()
+	return call(ctx, tx, of)
+}
+
+// AddSchedule implements scheduler.Rows.
+func (s *schedules) AddSchedule(ctx context.Context, tx engine.Tx, of *schedule.Schedule) error {
+	return s.store(ctx, tx, of, s.Store.AddSchedule)
+}
+
+// SaveSchedule implements scheduler.Rows.
+func (s *schedules) SaveSchedule(ctx context.Context, tx engine.Tx, of *schedule.Schedule) error {
+	return s.store(ctx, tx, of, s.Store.SaveSchedule)
+}
+
+func (s *schedules) open(of *schedule.Schedule) {
+	if of != nil && of.Spec != nil && vault.Sealed(of.Spec.Context) {
+		of.Spec.Context = s.seals.opened(of.Spec.Context, place(vault.Schedule, of.ID))
+	}
+}
+
+func (s *schedules) opened(list []*schedule.Schedule, err error) ([]*schedule.Schedule, error) {
+	for _, of := range list {
+		s.open(of)
+	}
+	return list, err
+}
+
+// Schedules implements scheduler.Rows.
+func (s *schedules) Schedules(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*schedule.Schedule, error) {
+	return s.opened(s.Store.Schedules(ctx, tx, ids))
+}
+
+// ScheduleNamed implements scheduler.Rows.
+func (s *schedules) ScheduleNamed(ctx context.Context, tx engine.Tx, namespace, name string,
+) (*schedule.Schedule, error) {
+	of, err := s.Store.ScheduleNamed(ctx, tx, namespace, name)
+	s.open(of)
+	return of, err
+}
+
+// FindSchedule implements scheduler.Reader.
+func (s *schedules) FindSchedule(ctx context.Context, namespace, name string) (*schedule.Schedule, error) {
+	of, err := s.Store.FindSchedule(ctx, namespace, name)
+	s.open(of)
+	return of, err
+}
+
+// ListSchedules implements scheduler.Reader.
+func (s *schedules) ListSchedules(ctx context.Context, f scheduler.Filter) ([]*schedule.Schedule, error) {
+	return s.opened(s.Store.ListSchedules(ctx, f))
+}
