@@ -84,7 +84,7 @@ func (j *Job) ParentResult(name string, out any) error {
 // Progress reports a progress of 0 to 100 percent and renews the step's lease. It sends one
 // request, so report from time to time, not in every turn of a tight loop. After ErrCancelled
 // or ErrLeaseLost the handler's context has ended too; any other error is no reason to stop.
-// percent is cut to 0 to 100 and message to 1 KiB.
+// percent is cut to 0 to 100 and message to 1 KiB; control characters in it are replaced.
 func (j *Job) Progress(percent int, message string) error {
 	if j.session == nil {
 		return nil

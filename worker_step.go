@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // accept takes over assigned steps and starts their handlers, or gives the steps back when fetching ended
@@ -191,10 +194,32 @@ func (s *session) progress(job *Job, percent int, message string) error {
 		return cause
 	}
 	if err := s.report(job.ctx, job, ProgressReport{ProgressPercent: min(max(percent, 0), 100),
-		StatusMessage: cut(message, 1024)}); err != nil {
+		StatusMessage: statusOf(message)}); err != nil {
 		return err
 	}
 	return context.Cause(job.ctx)
+}
+
+// maxStatus bounds the message of a progress report, in bytes.
+const maxStatus = 1024
+
+// statusOf makes a message one that the server takes: valid UTF-8, at most 1 KiB, and without control characters other
+// than line feeds and tabs. A report must not fail because of what a handler passes on from elsewhere.
+func statusOf(message string) string {
+	clean := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(message, "\uFFFD"))
+	if len(clean) <= maxStatus {
+		return clean
+	}
+	end := maxStatus
+	for !utf8.RuneStart(clean[end]) {
+		end--
+	}
+	return clean[:end]
 }
 
 // report sends what a handler reports before its end, which renews the lease.
