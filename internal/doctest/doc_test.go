@@ -58,7 +58,7 @@ func TestOutagesPage(t *testing.T) {
 // TestWorkflowsPage runs docs/workflows.md.
 func TestWorkflowsPage(t *testing.T) {
 	t.Parallel()
-	if ran, _ := (script{page: "docs/workflows.md"}).run(t, serve(t)); ran != 5 {
+	if ran, _ := (script{page: "docs/workflows.md"}).run(t, serve(t)); ran != 6 {
 		t.Errorf("the page has %d blocks to run", ran)
 	}
 }
