@@ -93,6 +93,8 @@ type Node struct {
 	schedules  *scheduler.Scheduler // nil: the store has no rows for schedules
 	closers    []io.Closer          // connections to brokers and webhooks
 	hooked     bool                 // webhooks are configured
+	encryption Encryption
+	notes      engine.NoteStore
 	upkeep     *upkeep.Upkeep
 	name       string // of this process among those that share the store
 	log        *slog.Logger
@@ -167,9 +169,9 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	if err := declareSources(ctx, in, opts.Sources, opts.Policies); err != nil {
 		return nil, err
 	}
-	return &Node{Backend: b, engine: e, store: s, dispatcher: d, rabbit: rabbit, inbox: in, schedules: plans,
-		closers: closers,
-		hooked:  len(opts.Webhooks) > 0, name: uuid.NewString(), log: opts.Logger,
+	return &Node{Backend: b, engine: e, store: s, encryption: opts.Encryption, notes: s.NoteStore(),
+		dispatcher: d, rabbit: rabbit, inbox: in, schedules: plans, closers: closers,
+		hooked: len(opts.Webhooks) > 0, name: uuid.NewString(), log: opts.Logger,
 		upkeep: upkeep.New(e, opts.Logger, loops...)}, nil
 }
 
@@ -230,8 +232,13 @@ func (n *Node) Run(ctx context.Context) error {
 // in place of Run.
 func (n *Node) RunOnce(ctx context.Context) error { return local.ToError(n.upkeep.RunOnce(ctx)) }
 
-// Ready reports whether the store answers and accepts writes.
-func (n *Node) Ready(ctx context.Context) error { return local.ToError(n.engine.Ready(ctx)) }
+// Ready reports whether the store answers and accepts writes, and the encryption keys are those that it needs.
+func (n *Node) Ready(ctx context.Context) error {
+	if err := n.engine.Ready(ctx); err != nil {
+		return local.ToError(err)
+	}
+	return n.hasKeys(ctx)
+}
 
 // Census counts the stored objects, for metrics.
 func (n *Node) Census(ctx context.Context) (*engine.Census, error) {

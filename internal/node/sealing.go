@@ -11,6 +11,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/local"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/store/sealed"
 	"github.com/taskerhq/tasker/internal/task"
@@ -122,6 +123,34 @@ func fitting(ctx context.Context, s engine.Database, noted map[string]notedKey, 
 		}
 		delete(noted, id)
 		log.Info("no value needs an encryption key any more", "key", id)
+	}
+	return nil
+}
+
+// hasKeys reports a key with which another node has begun to encrypt since this one was started, and which this one
+// does not have: its workers would get encrypted values, or none.
+func (n *Node) hasKeys(ctx context.Context) error {
+	notes, err := n.notes.Notes(ctx, keyNote)
+	if err != nil || len(notes) == 0 {
+		return local.ToError(err)
+	}
+	checks := n.encryption.Ring.Checks()
+	for note := range notes {
+		id := strings.TrimPrefix(note, keyNote)
+		if checks[id] == "" && n.encryption.Reload != nil {
+			ring, err := n.encryption.Reload()
+			if err != nil {
+				return &tasker.Error{Code: tasker.CodeUnavailable, Message: err.Error()}
+			}
+			if n.encryption.Ring != nil { // else nothing here decrypts until a restart
+				checks = ring.Checks()
+			}
+		}
+		if checks[id] == "" && !slices.Contains(n.encryption.Lost, id) {
+			return &tasker.Error{Code: tasker.CodeUnavailable,
+				Message: fmt.Sprintf("another node encrypts with the key %q, which this node does not have", id),
+				Hint:    "add it to encryption.keys_file of this node, and restart it if it had no keys"}
+		}
 	}
 	return nil
 }

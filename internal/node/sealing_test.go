@@ -169,7 +169,7 @@ func TestKeyGoes(t *testing.T) {
 }
 
 // TestRollingRotation: a node that was started before a key was added reads its keys again when it meets a value of the
-// new one.
+// new one. Until it has that key, it is not ready; nor is a node without keys.
 func TestRollingRotation(t *testing.T) {
 	t.Parallel()
 	k, dsn := keys{}, pgtest.DSN(t)
@@ -188,16 +188,31 @@ func TestRollingRotation(t *testing.T) {
 	}
 	defer old.Close()
 	k.ring(t, "a", "b")
-	added.Store(true)
+	bare, err := node.Open(t.Context(), dsn, node.Options{Encryption: node.Encryption{Lost: []string{"a"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bare.Close()
 	newer, err := node.Open(t.Context(), dsn, node.Options{Encryption: node.Encryption{Ring: k.ring(t, "b", "a")}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer newer.Close()
+	for _, b := range []*node.Node{old, bare} {
+		if err := b.Ready(t.Context()); err == nil ||
+			!strings.Contains(err.Error(), `another node encrypts with the key "b"`) {
+			t.Errorf("without the key a node says it is ready: %v", err)
+		}
+	}
+	added.Store(true)
+	before := reads.Load()
 	(sealedNode{newer, t}).submit("1111")
 	(sealedNode{old, t}).submit("2222")
-	if got := (sealedNode{old, t}).cards(); got != `{"card":"1111"} {"card":"2222"}` || reads.Load() != 1 {
-		t.Errorf("the old node hands out %s after %d readings of its keys", got, reads.Load())
+	if got := (sealedNode{old, t}).cards(); got != `{"card":"1111"} {"card":"2222"}` || reads.Load() != before+1 {
+		t.Errorf("the old node hands out %s after %d readings of its keys", got, reads.Load()-before)
+	}
+	if err := old.Ready(t.Context()); err != nil {
+		t.Errorf("with the key it is not ready: %v", err)
 	}
 }
 
