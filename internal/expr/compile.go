@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -45,6 +46,7 @@ type Program struct {
 	code  *vm.Program
 	steps []string
 	names []string
+	paths []string
 }
 
 // Compile compiles an expression over context, parents and further names. The error is an *Error.
@@ -78,7 +80,7 @@ func Compile(text string, names ...string) (*Program, error) {
 		return nil, errorOf(err)
 	}
 	slices.Sort(c.steps)
-	return &Program{text: text, code: code, steps: slices.Compact(c.steps), names: names}, nil
+	return &Program{text: text, code: code, steps: slices.Compact(c.steps), names: names, paths: longest(c.paths)}, nil
 }
 
 // String returns the text of the expression.
@@ -86,6 +88,49 @@ func (p *Program) String() string { return p.text }
 
 // Steps returns the names of the steps that the expression mentions, sorted.
 func (p *Program) Steps() []string { return p.steps }
+
+// Paths returns the paths that the expression reads, such as context.customer.tier, each once. A path with a place that
+// is known only when the expression runs ends before that.
+func (p *Program) Paths() []string { return p.paths }
+
+// longest returns paths sorted, each once, without those that lead to another one.
+func longest(paths []string) []string {
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
+		return slices.ContainsFunc(paths, func(q string) bool {
+			return strings.HasPrefix(q, p+".") || strings.HasPrefix(q, p+"[")
+		})
+	})
+}
+
+// pathOf returns the text of a path; "" for what is none.
+func pathOf(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return n.Value
+	case *ast.ChainNode:
+		return pathOf(n.Node)
+	case *ast.MemberNode:
+		of := pathOf(n.Node)
+		if of == "" {
+			return ""
+		}
+		switch p := n.Property.(type) {
+		case *ast.StringNode:
+			if plain.MatchString(p.Value) {
+				return of + "." + p.Value
+			}
+			return of + "[" + strconv.Quote(p.Value) + "]"
+		case *ast.IntegerNode:
+			return of + "[" + strconv.Itoa(p.Value) + "]"
+		}
+	}
+	return ""
+}
+
+// plain matches a name that needs no quotes in a path.
+var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // parsing is how an expression is read before it is checked: with the builtins, so that a refused one is named.
 func parsing() *conf.Config {
@@ -127,6 +172,7 @@ func ownWords(message string) string {
 
 // checker refuses what an expression must not contain, and finds the steps that it mentions.
 type checker struct {
+	paths  []string
 	source file.Source
 	names  []string
 	steps  []string
@@ -186,6 +232,9 @@ func (c *checker) identifier(n *ast.IdentifierNode) {
 
 // member notes the name of a step that is mentioned, and refuses one that is known only when the expression runs.
 func (c *checker) member(n *ast.MemberNode) {
+	if path := pathOf(n); path != "" {
+		c.paths = append(c.paths, path)
+	}
 	if of, ok := n.Node.(*ast.IdentifierNode); ok && of.Value == Parents {
 		name, ok := n.Property.(*ast.StringNode)
 		if !ok {

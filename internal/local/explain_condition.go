@@ -1,15 +1,19 @@
 package local
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/expr"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/sensitive"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// skipped explains a step whose condition did not hold: the condition, and the states of the steps that it mentions.
-// The values that it compared are not shown: parts of them may be sensitive.
+// skipped explains a step whose condition did not hold: the condition, the states of the steps that it mentions,
+// and the values that it read, as they are now. Sensitive values are masked, for every key: this is a text.
 func (x *explainer) skipped(s *task.Step) (why, next string) {
 	when := x.spec(s).When
 	if x.spec(s).OnFailure && when == "" {
@@ -26,9 +30,51 @@ func (x *explainer) skipped(s *task.Step) (why, next string) {
 				}
 			}
 		}
+		states = append(states, x.valuesRead(p)...)
 		if len(states) > 0 {
 			why += " (" + strings.Join(states, ", ") + ")"
 		}
 	}
 	return why + ".", "Nothing: the steps that depend on it go on."
+}
+
+// maxShown bounds a value in an explanation, in bytes.
+const maxShown = 60
+
+// valuesRead says what the paths of an expression lead to. It is silent about a task that was made of a message,
+// because its source may mark further values as sensitive.
+func (x *explainer) valuesRead(p *expr.Program) (list []string) {
+	if x.task.Meta.Intake != nil {
+		return nil
+	}
+	rule := sensitive.Lenient(ruleOf(x.tpl).Pointers)
+	document, _ := rule.Document(x.task.Context)
+	context, err := expr.Decode(document)
+	if err != nil {
+		return nil
+	}
+	parents := map[string]any{}
+	for _, s := range x.steps {
+		document, _ := rule.Anywhere(s.Result)
+		if result, err := expr.Decode(document); err == nil && slices.Contains(p.Steps(), x.spec(s).Name) {
+			parents[x.spec(s).Name] = expr.Step(string(s.State), result)
+		}
+	}
+	for _, path := range p.Paths() {
+		if strings.HasPrefix(path, expr.Parents+".") && strings.HasSuffix(path, ".state") {
+			continue // it is said of the step
+		}
+		one, err := expr.Compile(path)
+		if err != nil {
+			continue
+		}
+		v, err := one.Value(expr.Values{expr.Context: context, expr.Parents: parents})
+		if err != nil {
+			continue
+		}
+		if text, err := json.Marshal(v); err == nil {
+			list = append(list, path+" is "+failure.Cut(string(text), maxShown))
+		}
+	}
+	return list
 }
