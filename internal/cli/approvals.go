@@ -37,7 +37,7 @@ Decide with "tasker task approve-step" and "tasker task reject-step".`,
 	s.connectFlags(cmd)
 	f := cmd.Flags()
 	f.StringSliceVar(&filter.Namespaces, "namespace", nil, "filter by namespace; repeatable")
-	f.StringVar(&filter.Template, "template", "", "filter by the name of the template")
+	f.StringVar(&filter.Template, "name", "", "filter by the name of the template")
 	f.StringVar(&filter.Step, "step", "", "filter by the name of the step")
 	f.StringVar(&id, "task", "", "filter by task")
 	f.StringVar(&filter.Cursor, "cursor", "", "continue at this cursor of the previous page")
