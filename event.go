@@ -44,6 +44,9 @@ const (
 	EventScheduleFired  EventType = "schedule.fired"  // tasks were submitted
 	EventScheduleMissed EventType = "schedule.missed" // times for which there is no task
 
+	EventApprovalRequested EventType = "approval.requested" // a step begins to wait for an approval
+	EventApprovalDecided   EventType = "approval.decided"   // it was approved or rejected, or its time is over
+
 	// EventStreamOpen is the first event of a stream that does not resume another. The stream contains every
 	// later event.
 	EventStreamOpen EventType = "stream.open"
@@ -61,7 +64,7 @@ const (
 // depends on Type.
 type Event struct {
 	ID   string    `json:"id" doc:"ID to resume after this event, as Last-Event-ID."`
-	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,replay.state,source.lost,source.found,letter.retrying,letter.retried,letter.discarded,outage.opened,outage.closed,pause.begun,pause.ended,schedule.fired,schedule.missed,stream.open,stream.gap,stream.alive,stream.end"`
+	Type EventType `json:"type" enum:"task.submitted,task.state,case.opened,case.resolved,queue.stats,group.new,group.regression,group.burst,group.state,redrive.state,replay.state,source.lost,source.found,letter.retrying,letter.retried,letter.discarded,outage.opened,outage.closed,pause.begun,pause.ended,schedule.fired,schedule.missed,approval.requested,approval.decided,stream.open,stream.gap,stream.alive,stream.end"`
 	At   time.Time `json:"at"`
 
 	TaskUUID      *uuid.UUID `json:"task_uuid,omitempty"`
@@ -89,6 +92,7 @@ type Event struct {
 
 	Pause    *PauseEvent    `json:"pause,omitempty" doc:"Present in events of pauses."`
 	Schedule *ScheduleEvent `json:"schedule,omitempty" doc:"Present in events of schedules."`
+	Approval *ApprovalEvent `json:"approval,omitempty" doc:"Present in events of approvals."`
 }
 
 // QueueDepth counts the ready steps that wait for a worker. Counting stops at a bound, so that

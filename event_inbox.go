@@ -93,6 +93,20 @@ type PauseEvent struct {
 	EndedBy      string     `json:"ended_by,omitempty" doc:"Who ended it; system when its time was over."`
 }
 
+// ApprovalEvent is an approval that a step begins to wait for, or its end. Cancelling the task, and completing or
+// resolving the step, end a wait without such an event.
+type ApprovalEvent struct {
+	TaskUUID  uuid.UUID  `json:"task_uuid"`
+	Template  string     `json:"template"`
+	StepUUID  uuid.UUID  `json:"step_uuid"`
+	Step      string     `json:"step"`
+	Approval  string     `json:"approval" doc:"What is to be approved, the first 300 bytes."`
+	Until     *time.Time `json:"until,omitempty" doc:"Of approval.requested: when its time is over; missing without an end."`
+	Result    string     `json:"result,omitempty" enum:"approved,rejected,timed_out" doc:"Of approval.decided."`
+	DecidedBy string     `json:"decided_by,omitempty" doc:"Of approval.decided; system when its time was over."`
+	Reason    string     `json:"reason,omitempty" doc:"Of approval.decided."`
+}
+
 // ScheduleEvent is what happened to times of a schedule in one transaction. Cause of the event says why a task was
 // refused.
 type ScheduleEvent struct {

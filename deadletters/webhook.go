@@ -26,7 +26,10 @@ const (
 	WebhookPauseEnded      WebhookType = "pause.ended"
 	WebhookScheduleFired   WebhookType = "schedule.fired"
 	WebhookScheduleMissed  WebhookType = "schedule.missed"
-	WebhookTest            WebhookType = "webhook.test" // of TestWebhook; it has no data
+	// WebhookApprovalRequested is one that a webhook without types receives, WebhookApprovalDecided is not.
+	WebhookApprovalRequested WebhookType = "approval.requested"
+	WebhookApprovalDecided   WebhookType = "approval.decided"
+	WebhookTest              WebhookType = "webhook.test" // of TestWebhook; it has no data
 )
 
 // WebhookEvent is the body of a request to a webhook. The request is signed as the Standard Webhooks specification
@@ -50,6 +53,7 @@ type WebhookData struct {
 
 	Pause    *tasker.PauseEvent    `json:"pause,omitempty"`
 	Schedule *tasker.ScheduleEvent `json:"schedule,omitempty"`
+	Approval *tasker.ApprovalEvent `json:"approval,omitempty"`
 }
 
 // Webhook is a configured receiver of events.

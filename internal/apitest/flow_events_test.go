@@ -156,6 +156,8 @@ func newHook(t *testing.T, types ...tasker.EventType) *hook {
 		switch {
 		case e.Data.Pause != nil:
 			h.got <- fmt.Sprint(e.Type, " ", e.Data.Pause.Kind, " ", e.Data.Pause.PausedBy)
+		case e.Data.Approval != nil:
+			h.got <- fmt.Sprint(e.Type, " ", e.Data.Approval.Step, " ", e.Data.Approval.Result)
 		case e.Data.Schedule != nil:
 			h.got <- fmt.Sprint(e.Type, " ", e.Data.Schedule.Name, " ", e.Data.Schedule.Kind)
 		}

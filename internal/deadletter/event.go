@@ -33,12 +33,16 @@ const (
 	// Times of a schedule for which tasks were submitted, and those for which there is no task.
 	EventFired  EventKind = "schedule.fired"
 	EventMissed EventKind = "schedule.missed"
+	// A step begins to wait for an approval, and there is a decision, or its time is over.
+	EventApprovalRequested EventKind = "approval.requested"
+	EventApprovalDecided   EventKind = "approval.decided"
 )
 
 // EventKinds lists the kinds.
 var EventKinds = []EventKind{EventGroupNew, EventRegression, EventBurst, EventGroupState, EventRedrive,
 	EventReplay, EventLost, EventFound, EventRetrying, EventRetried, EventDiscarded, EventOutageOpened,
-	EventOutageClosed, EventPauseBegun, EventPauseEnded, EventFired, EventMissed}
+	EventOutageClosed, EventPauseBegun, EventPauseEnded, EventFired, EventMissed, EventApprovalRequested,
+	EventApprovalDecided}
 
 // The results of EventRetried, its To.
 const (
@@ -94,6 +98,11 @@ type Event struct {
 
 	Pause *PauseNews `json:"pause,omitempty"` // of a pause: Object is its target in words, Cause the reason
 
+	// of an approval: Object is the UUID of its step, Where the step's name, Title what is to be approved, Cause the reason
+	// of the decision, and To how it ended, such as task.DecisionApproved
+
+	Approval *ApprovalNews `json:"approval,omitempty"`
+
 	// of a schedule: Object is its name, Total the number of times, and Cause why they are missed
 
 	Schedule *ScheduleNews `json:"schedule,omitempty"`
@@ -123,6 +132,14 @@ type PauseNews struct {
 	At           task.Instant `json:"at"` // when it began
 	Until        task.Instant `json:"until,omitempty"`
 	EndedBy      string       `json:"ended_by,omitempty"`
+}
+
+// ApprovalNews is the approval that an event is about.
+type ApprovalNews struct {
+	Task     string       `json:"task"`
+	Template string       `json:"template"`
+	Until    task.Instant `json:"until,omitempty"`
+	By       string       `json:"by,omitempty"`
 }
 
 // ScheduleNews is what an event of a schedule is about: times for which there are tasks, or for which there are none.
@@ -200,6 +217,19 @@ func PauseHappened(kind EventKind, p *task.Pause, now task.Instant) Event {
 			Capabilities: task.SplitCapabilities(p.Capabilities), By: p.Actor, At: p.At, Until: p.Until, EndedBy: p.EndedBy}}
 }
 
+// ApprovalHappened returns the event of an approval that a step begins to wait for, or of its end.
+func ApprovalHappened(w *task.StepWait, text string, now task.Instant) Event {
+	return Event{Kind: EventApprovalRequested, Namespace: w.Namespace, At: now, Object: w.Step.String(), Where: w.StepName,
+		Title: failure.Cut(text, maxEventTitle), Approval: &ApprovalNews{Task: w.Task.String(), Template: w.Template,
+			Until: w.Until}}
+}
+
+// Answered turns the event of an approval into that of its end.
+func (e Event) Answered(result, by, reason string) Event {
+	e.Kind, e.To, e.Cause, e.Approval.By = EventApprovalDecided, result, failure.Cut(reason, MaxCause), by
+	return e
+}
+
 // ScheduleHappened returns the event of times of a schedule.
 func ScheduleHappened(kind EventKind, namespace, name, cause string, times int, news ScheduleNews,
 	now task.Instant,
@@ -275,12 +305,14 @@ const SystemNamespace = "tasker-system"
 
 // HookTypes are the types of events that webhooks may receive.
 var HookTypes = append(slices.Clone(DefaultHookTypes), string(EventRetrying), string(EventRetried),
-	string(EventDiscarded), string(EventPauseBegun), string(EventPauseEnded), string(EventFired), string(EventMissed))
+	string(EventDiscarded), string(EventPauseBegun), string(EventPauseEnded), string(EventFired), string(EventMissed),
+	string(EventApprovalDecided))
 
 // DefaultHookTypes are those of a webhook that names none: what a person wants to know. Events of letters and schedules
 // are many, and those of pauses tell what an operator does; they are received by those that name them.
 var DefaultHookTypes = []string{string(EventGroupNew), string(EventRegression), string(EventBurst), hookHalted,
-	hookReplayFailed, string(EventLost), string(EventOutageOpened), string(EventOutageClosed)}
+	hookReplayFailed, string(EventLost), string(EventOutageOpened), string(EventOutageClosed),
+	string(EventApprovalRequested)}
 
 const hookHalted, hookReplayFailed = "redrive.halted", "replay.failed"
 
@@ -297,7 +329,7 @@ func (e *Event) Hook() string {
 	case e.Kind == EventGroupNew, e.Kind == EventRegression, e.Kind == EventBurst, e.Kind == EventLost,
 		e.Kind == EventRetrying, e.Kind == EventRetried, e.Kind == EventDiscarded, e.Kind == EventOutageOpened,
 		e.Kind == EventOutageClosed, e.Kind == EventPauseBegun, e.Kind == EventPauseEnded, e.Kind == EventFired,
-		e.Kind == EventMissed:
+		e.Kind == EventMissed, e.Kind == EventApprovalRequested, e.Kind == EventApprovalDecided:
 		return string(e.Kind)
 	}
 	return ""

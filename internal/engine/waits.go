@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/limit"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -28,7 +29,17 @@ func (c *control) beginWait(w Work, t *task.Template) error {
 		return err
 	}
 	c.u.records.waitBegins(row)
+	if row.Kind == task.WaitApproval {
+		return tellEvent(c.u, deadletter.ApprovalHappened(row, wait.Approval, c.u.now))
+	}
 	return nil
+}
+
+// approvalEnds tells of the end of an approval.
+func (c *control) approvalEnds(w Work, t *task.Template, result, by, reason string) error {
+	spec := t.Spec(w.Step)
+	row := &task.StepWait{Step: w.Step.ID, Task: w.Task.ID, Namespace: t.Namespace, Template: t.Name, StepName: spec.Name}
+	return tellEvent(c.u, deadletter.ApprovalHappened(row, spec.Wait.Approval, c.u.now).Answered(result, by, reason))
 }
 
 // awaited returns what a step with wait begins to wait for. It fails where the context does not say it.
@@ -107,7 +118,13 @@ func (nr *newRecords) saveWaits() error {
 
 // expireWait ends a wait at the end of its time.
 func (c *control) expireWait(w Work, t *task.Template) error {
-	result, f := t.Spec(w.Step).Wait.Expired()
+	wait := t.Spec(w.Step).Wait
+	if wait.Kind() == task.WaitApproval {
+		if err := c.approvalEnds(w, t, task.DecisionTimedOut, System, "its time is over"); err != nil {
+			return err
+		}
+	}
+	result, f := wait.Expired()
 	if f != nil {
 		return c.failUnrun(w, t, f)
 	}
@@ -164,7 +181,11 @@ func (c *control) decide(w Work, a StepAct) error {
 	}
 	c.u.records.acts = append(c.u.records.acts, task.Act{At: c.u.now, TaskID: w.Task.ID, StepID: w.Step.ID,
 		Kind: string(a.Kind), Actor: a.Actor, Reason: a.Reason, From: string(from), To: string(w.Step.State)})
-	return nil
+	decision := task.DecisionRejected
+	if a.Kind == ApproveStep {
+		decision = task.DecisionApproved
+	}
+	return c.approvalEnds(w, t, decision, a.Actor, a.Reason)
 }
 
 func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }

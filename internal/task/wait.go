@@ -110,6 +110,13 @@ func (w *Wait) Expired() (result []byte, f *Failure) {
 	return nil, WaitFailure(CodeWaitTimeout, fmt.Sprintf("no %s came within %s", w.Kind(), w.Timeout))
 }
 
+// How an approval ends, for events.
+const (
+	DecisionApproved = "approved"
+	DecisionRejected = "rejected"
+	DecisionTimedOut = "timed_out"
+)
+
 // Decision is an operator's answer to a step that waits for an approval.
 type Decision struct {
 	Approved bool      `json:"approved"`

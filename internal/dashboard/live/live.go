@@ -47,6 +47,8 @@ func topicsOf(e *tasker.Event) []Topic {
 		return []Topic{Inbox, Clock}
 	case tasker.EventPauseBegun, tasker.EventPauseEnded, tasker.EventScheduleFired, tasker.EventScheduleMissed:
 		return []Topic{Clock}
+	case tasker.EventApprovalRequested, tasker.EventApprovalDecided:
+		return []Topic{Clock}
 	case tasker.EventSourceLost, tasker.EventSourceFound:
 		return []Topic{Sources}
 	case tasker.EventLetterRetrying, tasker.EventLetterRetried, tasker.EventLetterDiscarded:

@@ -30,6 +30,8 @@ func Event(e *deadletter.Event) tasker.Event {
 		out.Outage = outage(e)
 	case deadletter.EventPauseBegun, deadletter.EventPauseEnded:
 		out.Pause = pause(e)
+	case deadletter.EventApprovalRequested, deadletter.EventApprovalDecided:
+		out.Cause, out.Approval = "", approval(e)
 	case deadletter.EventFired, deadletter.EventMissed:
 		out.Schedule = schedule(e)
 	default:
@@ -72,6 +74,16 @@ func pause(e *deadletter.Event) *tasker.PauseEvent {
 	return out
 }
 
+func approval(e *deadletter.Event) *tasker.ApprovalEvent {
+	step, _ := uuid.Parse(e.Object) // it was made from one
+	out := &tasker.ApprovalEvent{StepUUID: step, Step: e.Where, Approval: e.Title, Result: e.To, Reason: e.Cause}
+	if a := e.Approval; a != nil {
+		out.TaskUUID, _ = uuid.Parse(a.Task)
+		out.Template, out.Until, out.DecidedBy = a.Template, a.Until.Ptr(), a.By
+	}
+	return out
+}
+
 func schedule(e *deadletter.Event) *tasker.ScheduleEvent {
 	s := e.Schedule
 	out := &tasker.ScheduleEvent{Name: e.Object, Kind: s.Kind, Reason: s.Reason, Count: e.Total, First: s.First.Time(),
@@ -110,7 +122,7 @@ func Payload(e *deadletter.Event) ([]byte, error) {
 	return encode(deadletters.WebhookEvent{Type: deadletters.WebhookType(e.Hook()), Timestamp: shown.At,
 		Data: deadletters.WebhookData{Namespace: shown.Namespace, Cause: shown.Cause, Group: shown.Group,
 			Redrive: shown.Redrive, Replay: shown.Replay, Source: shown.Source, Letters: shown.Letters, Outage: shown.Outage,
-			Pause: shown.Pause, Schedule: shown.Schedule}})
+			Pause: shown.Pause, Schedule: shown.Schedule, Approval: shown.Approval}})
 }
 
 // Test returns the payload of a test.
