@@ -195,7 +195,7 @@ func TestPollsBeyondOneLook(t *testing.T) {
 // a whole poll another.
 func TestFamiliesAreOneQuestion(t *testing.T) {
 	inAskedBubble(t, func(b *bubble, s *asked) {
-		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplates()[0], engine.Registration{})
+		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplate("chain"), engine.Registration{})
 		b.must(err)
 		b.submitMany(engine.Submission{Name: "chain"}, 20)
 		w := b.register(task.Worker{})
@@ -230,7 +230,7 @@ func TestFamiliesAreOneQuestion(t *testing.T) {
 // So it is when the dependants go straight to polls that wait.
 func TestHandedOffFamiliesAreOneQuestion(t *testing.T) {
 	inAskedBubble(t, func(b *bubble, s *asked) {
-		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplates()[0], engine.Registration{})
+		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplate("chain"), engine.Registration{})
 		b.must(err)
 		b.submitMany(engine.Submission{Name: "chain"}, 20)
 		first, _, err := b.engine.Poll(b.ctx, b.register(task.Worker{}), 20, 0, true)

@@ -51,6 +51,12 @@ func newModel(t *testing.T, other kind) (*model, error) {
 // modelPermits is how many steps of the template "limited" may be held at once.
 const modelPermits = 2
 
+// modelTemplate returns one of modelTemplates.
+func modelTemplate(name string) *task.Template {
+	list := modelTemplates()
+	return list[slices.IndexFunc(list, func(t *task.Template) bool { return t.Name == name })]
+}
+
 // modelTemplates are workflows of different shapes and policies.
 func modelTemplates() []*task.Template {
 	quick := task.Retry{Retryable: true, MaxAttempts: 2, Backoff: task.BackoffFixed, Base: time.Second}

@@ -67,7 +67,7 @@ func (w *world) stampede(t *testing.T) {
 	const total = producers * batches * 2
 	h := &herd{world: w, t: t, settled: map[task.ID]int{}}
 	h.left.Store(total * steps)
-	diamond := modelTemplates()[1]
+	diamond := modelTemplate("diamond")
 	diamond.Lifecycle = task.Lifecycle{}
 	h.try("register template", func() error {
 		_, _, err := w.engine.RegisterTemplate(w.ctx, diamond, engine.Registration{})

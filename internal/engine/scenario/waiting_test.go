@@ -271,7 +271,7 @@ func TestPollIsLeftAloneByForeignWork(t *testing.T) {
 // Dependants go to a waiting worker with the results of their parents.
 func TestPollWakesOnDependants(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplates()[0], engine.Registration{})
+		_, _, err := b.engine.RegisterTemplate(b.ctx, modelTemplate("chain"), engine.Registration{})
 		b.must(err)
 		b.submit(engine.Submission{Name: "chain", Context: []byte("7")})
 		a := <-b.poll(b.ctx, b.register(task.Worker{}), 1, 0)
