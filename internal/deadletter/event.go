@@ -98,8 +98,8 @@ type Event struct {
 
 	Pause *PauseNews `json:"pause,omitempty"` // of a pause: Object is its target in words, Cause the reason
 
-	// of an approval: Object is the UUID of its step, Where the step's name, Title what is to be approved, Cause the reason
-	// of the decision, and To how it ended, such as task.DecisionApproved
+	// of an approval: Object is the UUID of its step, Where the step's name, Title what is to be approved, Cause the
+	// reason of the decision, and To how it ended, such as task.DecisionApproved
 
 	Approval *ApprovalNews `json:"approval,omitempty"`
 
