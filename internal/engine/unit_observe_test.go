@@ -109,6 +109,10 @@ func poll(t *testing.T, e *engine.Engine, w *task.Worker, start bool) engine.Lea
 func settle(t *testing.T, e *engine.Engine, l engine.Lease, r engine.Result) {
 	t.Helper()
 	r.Step, r.Token = l.Step.ID, l.Step.Token
+	if r.Failure != nil { // the engine changes it, and tests share theirs
+		own := *r.Failure
+		r.Failure = &own
+	}
 	if _, err := e.Settle(t.Context(), []engine.Result{r}); err != nil {
 		t.Fatal(err)
 	}
