@@ -76,7 +76,7 @@ func checkHeld(t *testing.T, nodes [2]*node.Node, f *inFlight) {
 		return func() bool { total, _ := f.of(handler); return total == held }
 	}
 	patiently(t, "all limited steps have begun", begun("few"))
-	if _, most := f.of("few"); most != 2 {
+	if _, most := f.of("few"); most > 2 { // on a busy machine one may always be done before the next begins
 		t.Errorf("%d limited steps ran at once; the limit is 2", most)
 	}
 	if total, _ := f.of("still"); total != 0 {

@@ -95,7 +95,7 @@ func (in *interpreter) begun() error {
 		return nil
 	}
 	var err error
-	in.world, err = newWorld(in.t, in.store, in.restore, in.config)
+	in.world, err = newScripted(in.t, in.store, in.restore, in.config)
 	if in.world != nil {
 		in.world.roll = in.dice
 	}

@@ -40,6 +40,13 @@ func newWorld(t *testing.T, s engine.Database, reopen func() engine.Database, cf
 	return w, w.boot()
 }
 
+// newScripted is newWorld for a script, which moves child tasks on after each command itself: so that the next command
+// sees all of what that does.
+func newScripted(t *testing.T, s engine.Database, reopen func() engine.Database, cfg settings.Config) (*world, error) {
+	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start, roll: 0.5, byHand: true}
+	return w, w.boot()
+}
+
 // clock is the time for an engine, which may ask for it beside the test.
 func (w *world) clock() time.Time {
 	w.moving.Lock()
