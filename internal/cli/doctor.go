@@ -33,33 +33,39 @@ Exit code 0: all checks pass. 9: there are warnings. 1: a check fails.`,
 	flags := s.databaseFlags(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "time limit of one check")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := flags.load(cmd)
-		if err != nil {
-			return err
-		}
-		if timeout <= 0 {
-			return usagef("--timeout must be positive")
-		}
-		at, err := config.ParseDSN(cfg.DB.DSN)
-		if err != nil {
-			return usagef("db.dsn: %w", err)
-		}
-		report, err := doctor.Examine(
-			cmd.Context(),
-			at,
-			doctor.Options{Now: s.Now, Timeout: timeout, PoolSize: cfg.DB.PoolSize,
-				RabbitMQ: cfg.MessageQueue.Rabbitmq},
-		)
-		if err != nil {
-			return databaseError(err)
-		}
-		// The report is printed before the verdict, since the exit code alone tells no operator what to do.
-		if err := s.printReport(report); err != nil {
-			return err
-		}
-		return verdict(report.Status)
+		return s.examine(cmd, flags, timeout, func(cfg *config.Config) doctor.Options {
+			return doctor.Options{RabbitMQ: cfg.MessageQueue.Rabbitmq}
+		})
 	}
 	return cmd
+}
+
+// examine examines the configured database, prints the report, and ends with its verdict. what are the checks to run.
+func (s *session) examine(cmd *cobra.Command, flags *configFlags, timeout time.Duration,
+	what func(*config.Config) doctor.Options,
+) error {
+	cfg, err := flags.load(cmd)
+	if err != nil {
+		return err
+	}
+	if timeout <= 0 {
+		return usagef("--timeout must be positive")
+	}
+	at, err := config.ParseDSN(cfg.DB.DSN)
+	if err != nil {
+		return usagef("db.dsn: %w", err)
+	}
+	opts := what(cfg)
+	opts.Now, opts.Timeout, opts.PoolSize = s.Now, timeout, cfg.DB.PoolSize
+	report, err := doctor.Examine(cmd.Context(), at, opts)
+	if err != nil {
+		return databaseError(err)
+	}
+	// The report is printed before the verdict, since the exit code alone tells no operator what to do.
+	if err := s.printReport(report); err != nil {
+		return err
+	}
+	return verdict(report.Status)
 }
 
 // verdict converts the worst status of a report into an exit code: 0, 9 for warnings, 1 for a

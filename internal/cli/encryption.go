@@ -56,26 +56,7 @@ The command reads every row, changes nothing and can run beside servers.`,
 	flags := s.databaseFlags(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "time limit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := flags.load(cmd)
-		if err != nil {
-			return err
-		}
-		if timeout <= 0 {
-			return usagef("--timeout must be positive")
-		}
-		at, err := config.ParseDSN(cfg.DB.DSN)
-		if err != nil {
-			return usagef("db.dsn: %w", err)
-		}
-		report, err := doctor.Examine(cmd.Context(), at, doctor.Options{Now: s.Now, Timeout: timeout, Keys: true,
-			PoolSize: cfg.DB.PoolSize})
-		if err != nil {
-			return databaseError(err)
-		}
-		if err := s.printReport(report); err != nil {
-			return err
-		}
-		return verdict(report.Status)
+		return s.examine(cmd, flags, timeout, func(*config.Config) doctor.Options { return doctor.Options{Keys: true} })
 	}
 	return cmd
 }
