@@ -1,0 +1,115 @@
+"""The outcome of an attempt, as the worker protocol has it."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from ._http import dumps
+from .errors import Snooze, StepError, StepTimedOut, TaskerError, WorkerStopping
+
+# Limits of a stored failure; the server cuts at the same sizes.
+_MAX_WORD = 255
+_MAX_MESSAGE = 8 << 10
+_MAX_STACK = 32 << 10
+_MAX_BODY = 8 << 10
+
+_CLASSES = ("transient", "resource", "logic", "worker")
+
+
+def completed(value: Any, limit: int) -> dict[str, Any]:
+    """The outcome of a handler that returned a value. One that cannot be sent fails the step for good."""
+    if value is None:
+        return {"status": "completed"}
+    try:
+        size = len(dumps(value))
+    except (TypeError, ValueError, RecursionError) as e:
+        return refusal("invalid_result", f"the result has no JSON form: {e}")
+    if 0 < limit < size:
+        return refusal("result_too_large", f"the result has {size} bytes, the server takes {limit}")
+    return {"status": "completed", "result": value}
+
+
+def refusal(kind: str, message: str) -> dict[str, Any]:
+    """Fail a step for good because of its result: it would come to the same end again."""
+    failure = {"error_type": kind, "message": _cut(message, _MAX_MESSAGE), "retryable": False}
+    return {"status": "failed", "error": failure}
+
+
+def failed(
+    error: BaseException, cause: object, *, attempt: int, max_attempts: int | None, timeout: float
+) -> dict[str, Any]:
+    """The outcome of a handler that raised an exception; cause is why it had to stop, if it had to."""
+    if isinstance(error, Snooze):
+        return {"status": "snoozed", "snooze_seconds": error.seconds}
+    if isinstance(cause, WorkerStopping):
+        return {"status": "released"}
+    failure = failure_of(error)
+    if isinstance(cause, StepTimedOut):
+        # The exception only shows how the handler noticed it, and nothing about the use of another attempt.
+        failure.pop("retryable", None)
+        failure.update(
+            error_type="timeout",
+            **{"class": "resource"},
+            message=_cut(f"timed out after {timeout:g} s: {failure['message']}", _MAX_MESSAGE),
+        )
+    if max_attempts is not None and attempt >= max_attempts and failure.get("retryable") is not False:
+        failure["retryable"] = False
+        failure.setdefault("class", "transient")  # it is the number of attempts that is final
+    return {"status": "failed", "error": failure}
+
+
+def failure_of(error: BaseException) -> dict[str, Any]:
+    """Describe an exception for operators.
+
+    >>> failure_of(ValueError("no amount"))["error_type"]
+    'ValueError'
+    """
+    failure: dict[str, Any] = {
+        "error_type": _cut(_name(type(error)), _MAX_WORD),
+        "message": _cut(str(error) or repr(error), _MAX_MESSAGE),
+    }
+    if error.__traceback__ is not None:
+        stack = "".join(traceback.format_exception(error))
+        failure["stack_trace"] = stack.encode(errors="replace")[-_MAX_STACK:].decode(errors="ignore")
+    if isinstance(error, TaskerError):
+        failure["code"] = error.code
+    if isinstance(error, StepError):
+        _tell(failure, error)
+    return failure
+
+
+def _tell(failure: dict[str, Any], error: StepError) -> None:
+    if error.code:
+        failure["code"] = _cut(error.code, _MAX_WORD)
+    if error.error_type:
+        failure["error_type"] = _cut(error.error_type, _MAX_WORD)
+    if error.failure_class in _CLASSES:
+        failure["class"] = error.failure_class
+    if error.http_status is not None:
+        failure["http_status"] = error.http_status
+    if error.response_body is not None:
+        failure["response_body"] = _cut(error.response_body, _MAX_BODY)
+    if error.retry_after is not None:
+        failure["retry_after_seconds"] = max(float(error.retry_after), 0.0)
+    if error.retryable is not None:
+        failure["retryable"] = error.retryable
+    if error.details is not None:
+        try:
+            dumps(error.details)
+            failure["details"] = error.details
+        except (TypeError, ValueError, RecursionError):
+            failure["details"] = repr(error.details)
+
+
+def _name(kind: type[BaseException]) -> str:
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _cut(text: str, limit: int) -> str:
+    """Cut a text to bytes of UTF-8, at a whole character.
+
+    >>> _cut("äöü", 5)
+    'äö'
+    """
+    return text.encode(errors="replace")[:limit].decode(errors="ignore")

@@ -1,0 +1,179 @@
+package clientmodels
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A schema is what the document says of a value. The document of Tasker uses a small part of JSON Schema.
+type schema struct {
+	Type        words             `json:"type"`
+	Format      string            `json:"format"`
+	Ref         string            `json:"$ref"`
+	Enum        []any             `json:"enum"`
+	OneOf       []schema          `json:"oneOf"`
+	Items       *schema           `json:"items"`
+	Properties  map[string]schema `json:"properties"`
+	Required    []string          `json:"required"`
+	Others      json.RawMessage   `json:"additionalProperties"`
+	Description string            `json:"description"`
+}
+
+// words are one word or a list of them.
+type words []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (w *words) UnmarshalJSON(raw []byte) error {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		*w = words{one}
+		return nil
+	}
+	var many []string
+	if err := json.Unmarshal(raw, &many); err != nil {
+		return fmt.Errorf("decode a type: %w", err)
+	}
+	*w = many
+	return nil
+}
+
+// model is a schema with a name.
+type model struct {
+	name   string
+	doc    string
+	fields []field
+}
+
+// field is a property of a model.
+type field struct {
+	name     string
+	doc      string
+	required bool
+	of       schema
+}
+
+// models are the schemas of objects in a document, by name.
+func models(document []byte) ([]model, error) {
+	var doc struct {
+		Components struct {
+			Schemas map[string]schema `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(document, &doc); err != nil {
+		return nil, fmt.Errorf("decode the OpenAPI document: %w", err)
+	}
+	var all []model
+	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
+		s := doc.Components.Schemas[name]
+		if !slices.Contains(s.Type, "object") {
+			return nil, fmt.Errorf("schema %s is no object: the generator does not know such a one", name)
+		}
+		m := model{name: name, doc: s.Description}
+		for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
+			of := s.Properties[key]
+			m.fields = append(m.fields, field{key, of.Description, slices.Contains(s.Required, key), of})
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// language is how a language writes types.
+type language struct {
+	any, text, time, integer, number, boolean, null string
+
+	literal func(values []string) string // of the quoted values
+	list    func(of string) string
+	object  func(of string) string // any keys, all with one type
+}
+
+// write returns the type of s.
+func (l *language) write(s *schema) string {
+	var union []string
+	add := func(t string) {
+		if !slices.Contains(union, t) {
+			union = append(union, t)
+		}
+	}
+	switch {
+	case s.Ref != "":
+		return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
+	case len(s.OneOf) > 0:
+		for i := range s.OneOf {
+			add(l.write(&s.OneOf[i]))
+		}
+	case len(s.Enum) > 0:
+		var values []string
+		for _, v := range s.Enum {
+			if text, ok := v.(string); ok {
+				values = append(values, fmt.Sprintf("%q", text))
+			}
+		}
+		add(l.literal(values))
+		if len(values) < len(s.Enum) {
+			add(l.null)
+		}
+	}
+	if len(union) == 0 {
+		for _, t := range s.Type {
+			add(l.plain(t, s))
+		}
+	}
+	if len(union) == 0 {
+		return l.any
+	}
+	return strings.Join(union, " | ")
+}
+
+// plain writes a type that the schema names.
+func (l *language) plain(name string, s *schema) string {
+	switch name {
+	case "string":
+		if s.Format == "date-time" {
+			return l.time
+		}
+		return l.text
+	case "integer":
+		return l.integer
+	case "number":
+		return l.number
+	case "boolean":
+		return l.boolean
+	case "null":
+		return l.null
+	case "array":
+		if s.Items == nil {
+			return l.list(l.any)
+		}
+		return l.list(l.write(s.Items))
+	case "object":
+		var of schema
+		if json.Unmarshal(s.Others, &of) != nil { // true, or left out
+			return l.object(l.any)
+		}
+		return l.object(l.write(&of))
+	}
+	return l.any
+}
+
+// wrap breaks a text into lines of up to limit bytes.
+func wrap(text string, limit int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > limit {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
