@@ -6,13 +6,22 @@ import asyncio
 import json
 import logging
 import os
-import time
 from typing import Any
 
 import tasker
 
 options = json.loads(os.environ["TASKER_TEST_WORKER"])
-worker = tasker.Worker(
+
+
+class Worker(tasker.Worker):
+    """Says that it has got the signal."""
+
+    def stop(self) -> None:
+        super().stop()
+        say("stopping")
+
+
+worker = Worker(
     name=options["name"],
     namespaces=options.get("namespaces", []),
     concurrency=options["concurrency"],
@@ -109,9 +118,8 @@ def main() -> None:
         worker.handler("act")(act)
         worker.handler("narrow", concurrency=1)(act)
         worker.handler("short", timeout=1)(act)
-    began = time.monotonic()
     worker.run()
-    say("ended", round(time.monotonic() - began, 1))
+    say("ended")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from types import TracebackType
 from typing import Any
 
 from ._http import dumps
@@ -69,8 +70,8 @@ def failure_of(error: BaseException) -> dict[str, Any]:
         "error_type": _cut(_name(type(error)), _MAX_WORD),
         "message": _cut(str(error) or repr(error), _MAX_MESSAGE),
     }
-    if error.__traceback__ is not None:
-        stack = "".join(traceback.format_exception(error))
+    if (frames := _own(error.__traceback__)) is not None:
+        stack = "".join(traceback.format_exception(type(error), error, frames))
         failure["stack_trace"] = stack.encode(errors="replace")[-_MAX_STACK:].decode(errors="ignore")
     if isinstance(error, TaskerError):
         failure["code"] = error.code
@@ -103,7 +104,17 @@ def _tell(failure: dict[str, Any], error: StepError) -> None:
 
 
 def _name(kind: type[BaseException]) -> str:
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    if kind.__module__ in ("builtins", StepError.__module__):
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _own(frames: TracebackType | None) -> TracebackType | None:
+    """The frames of the handler, without those of the worker that called it."""
+    rest = frames
+    while rest is not None and rest.tb_frame.f_globals.get("__package__") == __package__:
+        rest = rest.tb_next
+    return rest or frames
 
 
 def _cut(text: str, limit: int) -> str:

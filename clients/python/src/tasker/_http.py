@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import dataclasses
 import email.utils
@@ -73,11 +74,9 @@ class Flight:
         with self._lock:
             self._aborted.set()
             if self._socket is not None:
-                try:
+                with contextlib.suppress(OSError):  # it is closed already
                     # Not the method of an SSLSocket, which is not to be called while another thread reads.
                     socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
-                except OSError:
-                    pass  # it is closed already
 
     def carries(self, sock: socket.socket | None) -> None:
         """Name the connection of the call; None: it has ended."""
@@ -148,11 +147,7 @@ class Transport:
         timeout: float | None = None,
     ) -> Any:
         """Send a request and return the decoded answer. Bytes are sent as they are, other bodies as JSON."""
-        payload: bytes | None
-        if body is None or isinstance(body, bytes):
-            payload = body
-        else:
-            payload = dumps(body)
+        payload = body if body is None or isinstance(body, bytes) else dumps(body)
         headers = dict(self._headers)
         if payload is not None:
             headers["Content-Type"] = content_type
@@ -211,7 +206,8 @@ class Transport:
                     f"the answer is longer than {self._limit} bytes",
                     hint="ask for a smaller page, or raise max_response_bytes",
                 )
-            sock.settimeout(_left(deadline))
+            if not response.isclosed():  # else the socket may be closed, too
+                sock.settimeout(_left(deadline))
         return b"".join(parts)
 
     def _connect(self, deadline: float) -> http.client.HTTPConnection:

@@ -595,9 +595,7 @@ class Session:
                 self._log.info("result of step %s was not taken: %s", job.step_uuid, error["message"])
         return again, wait
 
-    def _refused(
-        self, one: tuple[Job, dict[str, Any]], error: TaskerError
-    ) -> list[tuple[Job, dict[str, Any]]]:
+    def _refused(self, one: tuple[Job, dict[str, Any]], error: TaskerError) -> list[tuple[Job, dict[str, Any]]]:
         """Replace a result that the server will never take: the step must not run again to the same end."""
         job, _ = one
         if job.refused:

@@ -178,7 +178,7 @@ class Client:
         timeout = self.transport.timeout + max(wait, 0.0)
         return cast(Task, self.transport.call("GET", _path("v1", "tasks", task_uuid), query=query, timeout=timeout))
 
-    def tasks(self, **filters: QueryValue) -> Iterator[Task]:
+    def tasks(self, /, **filters: QueryValue) -> Iterator[Task]:
         """Iterate over tasks, newest first; the filters are those of GET /v1/tasks. It reads page by page."""
         while True:
             page = cast(TaskPage, self.call("GET", "/v1/tasks", query=filters))
@@ -188,7 +188,7 @@ class Client:
             filters["cursor"] = page["next_cursor"]
 
     def steps(self, task_uuid: str) -> list[Step]:
-        """Return the steps of a task, in the order of its template."""
+        """Return the steps of a task, in the order of its template, without their results."""
         return cast(list[Step], self.call("GET", _path("v1", "tasks", task_uuid, "workflow_steps")))
 
     def step(self, task_uuid: str, step: str) -> Step:
@@ -209,7 +209,7 @@ class Client:
         path = _path("v1", "tasks", task_uuid, "workflow_steps", self._step_uuid(task_uuid, step), "logs")
         return cast(list[AttemptLog], self.call("GET", path))
 
-    def approvals(self, **filters: QueryValue) -> Iterator[Approval]:
+    def approvals(self, /, **filters: QueryValue) -> Iterator[Approval]:
         """Iterate over the steps that wait for an approval, the longest wait first."""
         while True:
             page = cast(ApprovalPage, self.call("GET", "/v1/approvals", query=filters))
@@ -264,9 +264,7 @@ class Client:
             if step is None:
                 raise NotFound(f"task {task_uuid} has {len(steps)} steps", hint="name the one whose result you want")
             raise NotFound(f"task {task_uuid} has no step {step!r}")
-        one = found[0]
-        if one.get("results_omitted"):
-            one = self.step(task_uuid, one["step_uuid"])
+        one = self.step(task_uuid, found[0]["step_uuid"])
         if "results" not in one:
             raise NotFound(f"step {one['name']} of task {task_uuid} is {one['current_state']} and has no result")
         return one["results"]
@@ -290,9 +288,7 @@ class Client:
         """Reject a step that waits for an approval."""
         return self._decide("reject", task_uuid, step, by, reason)
 
-    def reset_step(
-        self, task_uuid: str, step: str, *, by: str, reason: str, discard_checkpoint: bool = False
-    ) -> Step:
+    def reset_step(self, task_uuid: str, step: str, *, by: str, reason: str, discard_checkpoint: bool = False) -> Step:
         """Run a failed step again, with all of its attempts."""
         body: dict[str, Any] = {"action_type": "reset_for_retry", "reset_by": by, "reason": reason}
         if discard_checkpoint:
@@ -350,8 +346,8 @@ def _asynchronous(
 
 def _listed(iterate: Callable[Concatenate[Client, P], Iterator[R]]) -> Callable[Concatenate[Client, P], list[R]]:
     @wraps(iterate)
-    def run(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> list[R]:
-        return list(iterate(self, *args, **kwargs))
+    def run(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> list[R]:
+        return list(iterate(client, *args, **kwargs))
 
     return run
 
@@ -414,7 +410,7 @@ class AsyncClient:
 
 def pause(failures: int) -> float:
     """How long to wait after so many failures in a row: from a tenth of a second to 15 s, half of it at random."""
-    longest = min(0.1 * 2 ** min(max(failures - 1, 0), 10), 15.0)
+    longest = min(0.1 * (1 << min(max(failures - 1, 0), 10)), 15.0)
     return longest / 2 + random.random() * longest
 
 
