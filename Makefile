@@ -24,7 +24,7 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard clean
+.PHONY: help build test test-of race-of check race lint models python fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,7 +47,7 @@ check: ## Check formatting, vet, lint and test; run it before a commit
 # Not for the race detector: packages whose tests start programs or read the tree, one thing
 # at a time. SQLite itself, in Go from C, is not instrumented: it is guarded by one lock, has its own tests, and would
 # take half of the time.
-NOT_RACED := archtest|bench|browsertest|cli|crashtest|crashtest/fleet|crashtest/letters|crashtest/process|demo|deploytest|doctest|doctor|kafkatest|migration|mutation|rabbittest|transfer
+NOT_RACED := archtest|bench|browsertest|cli|clienttest|crashtest|crashtest/fleet|crashtest/letters|crashtest/process|demo|deploytest|doctest|doctor|kafkatest|migration|mutation|rabbittest|transfer
 # Nothing can race in tests that send thousands of requests one after another, or compare what SQL and Go say of the
 # same rows. Under the detector they take minutes.
 ONE_BY_ONE := ^Test(HostileValues|HostileLetters|BadBodies|BadSubmissions|DetectionAgrees|ViewsAgree)$$
@@ -65,6 +65,12 @@ lint: ## Check go.mod and run golangci-lint in every module
 		echo "== $$module"; \
 		(cd $$module && $(GO) mod tidy -diff && $(GO) run $(LINTER) run ./...); \
 	done
+
+models: ## Write the OpenAPI document and the types of clients in other languages anew
+	$(GO) test -count=1 ./internal/httpapi -run OpenAPI -update
+
+python: ## Check the Python client: types, style, unit tests, doctests, package; needs Python
+	clients/python/check
 
 fuzz: ## Fuzz every target with FUZZTIME (20000x) inputs each
 	@set -e; for package in $$($(GO) list ./...); do \

@@ -55,8 +55,8 @@ func TestWorkers(t *testing.T) {
 
 // workflow: results of parents and logs arrive, also in another worker's step.
 func workflow(w *world) {
-	_, err := w.server.client.RegisterTemplate(w.ctx, tasker.TemplateSource{YAML: "name: two\nversion: '1'\nnamespace_name: " +
-		w.namespace + "\nsteps:\n  - {name: first, handler: act}\n" +
+	_, err := w.server.client.RegisterTemplate(w.ctx, tasker.TemplateSource{YAML: "name: two\nversion: '1'\n" +
+		"namespace_name: " + w.namespace + "\nsteps:\n  - {name: first, handler: act}\n" +
 		"  - {name: second, handler: narrow, dependencies: [first]}\n"})
 	if err != nil {
 		w.Fatal(err)

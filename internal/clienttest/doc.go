@@ -6,9 +6,9 @@
 //
 // It makes a worker with the client of its language, which finds TASKER_SERVER and TASKER_API_KEY by itself. The
 // variable TASKER_TEST_WORKER is a JSON object: name, namespaces, concurrency, shutdown_seconds, and threads for
-// languages with two kinds of handlers. The program has three handlers that do the same: act; narrow, which has one slot
-// of its own; and short, with a timeout of a second. The context of the task is an order, whose parts are obeyed in this
-// order, ref always:
+// languages with two kinds of handlers. The program has three handlers that do the same: act; narrow, which has one
+// slot of its own; and short, with a timeout of a second. The context of the task is an order, whose parts are obeyed
+// in this order, ref always:
 //
 //	ref         names the order
 //	log         a line that goes to the log of the step

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/clientmodels"
+	"github.com/taskerhq/tasker/internal/typegen"
 	"github.com/taskerhq/tasker/internal/httpapi"
 )
 
@@ -18,7 +18,7 @@ func TestOpenAPIModels(t *testing.T) {
 	w := httptest.NewRecorder()
 	httpapi.New(&fake{}, httpapi.Options{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	for file, write := range map[string]func([]byte) ([]byte, error){
-		"python/src/tasker/models.py": clientmodels.Python,
+		"python/src/tasker/models.py": typegen.Python,
 	} {
 		got, err := write(w.Body.Bytes())
 		if err != nil {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import ssl
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -43,6 +44,8 @@ _WAIT_ROUND = 30.0
 _WAIT_PATIENCE = 60.0
 #: The states in which a task stays, unless an operator repairs it.
 _SETTLED = ("complete", "error", "cancelled", "resolved_manually")
+
+_UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
 class TaskOptions(TypedDict, total=False):
@@ -324,7 +327,7 @@ class Client:
         return cast(Step, self.call("PATCH", path, body=body))
 
     def _step_uuid(self, task_uuid: str, step: str) -> str:
-        if len(step) == 36 and step.count("-") == 4:
+        if _UUID.fullmatch(step):
             return step
         for s in self.steps(task_uuid):
             if s["name"] == step:

@@ -1,4 +1,4 @@
-package clientmodels
+package typegen
 
 import (
 	"encoding/json"

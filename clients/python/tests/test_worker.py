@@ -1,0 +1,117 @@
+"""Tests of what needs no server: the outcomes of handlers, and their registration."""
+
+from __future__ import annotations
+
+import asyncio
+import typing
+import unittest
+from dataclasses import dataclass
+from typing import Any
+
+import tasker
+from tasker import models
+from tasker._failure import completed, failed
+from tasker.step import DEFAULT_LOG_BYTES, StepLog
+
+
+def outcome(error: BaseException, cause: object = None, **options: Any) -> dict[str, Any]:
+    return failed(error, cause, **{"attempt": 1, "max_attempts": None, "timeout": 0.0} | options)
+
+
+@dataclass
+class Receipt:
+    number: int
+
+
+class TestOutcomes(unittest.TestCase):
+    def test_results(self) -> None:
+        self.assertEqual(completed(None, 0), {"status": "completed"})
+        self.assertEqual(completed(Receipt(1), 100)["status"], "completed")
+        for value, kind in (
+            (object(), "invalid_result"),
+            (float("nan"), "invalid_result"),
+            ("\ud800", "invalid_result"),
+        ):
+            error = completed(value, 100)["error"]
+            self.assertEqual((error["error_type"], error["retryable"]), (kind, False))
+        self.assertEqual(completed("x" * 99, 100)["error"]["error_type"], "result_too_large")
+        self.assertEqual(completed("ü" * 49, 100)["status"], "completed")
+
+    def test_failures(self) -> None:
+        declined = tasker.FinalError("no", code="card", http_status=402, details={"a": 1}, failure_class="logic")
+        error = outcome(declined)["error"]
+        self.assertEqual(error["retryable"], False)
+        self.assertEqual((error["code"], error["http_status"], error["class"]), ("card", 402, "logic"))
+        error = outcome(tasker.RetryableError("busy", retry_after=3, details=object(), failure_class="?"))["error"]
+        self.assertEqual(error["retry_after_seconds"], 3)
+        self.assertNotIn("retryable", error)
+        self.assertNotIn("class", error)
+        self.assertTrue(error["details"].startswith("<object"))
+
+    def test_long_texts_are_cut(self) -> None:
+        error = outcome(ValueError("ä" * 10000 + "\ud800"))["error"]
+        self.assertLessEqual(len(error["message"].encode()), 8 << 10)
+
+    def test_stack_begins_at_the_handler(self) -> None:
+        try:
+            raise ValueError("oops")
+        except ValueError as e:
+            self.assertIn("test_stack_begins", outcome(e)["error"]["stack_trace"])
+
+    def test_reasons_to_stop(self) -> None:
+        self.assertEqual(outcome(ValueError("x"), tasker.WorkerStopping())["status"], "released")
+        error = outcome(tasker.FinalError("x"), tasker.StepTimedOut(), timeout=2.0)["error"]
+        self.assertEqual((error["error_type"], error["class"]), ("timeout", "resource"))
+        self.assertNotIn("retryable", error)
+        self.assertEqual(outcome(tasker.Snooze(2), tasker.StepTimedOut())["status"], "snoozed")
+
+    def test_max_attempts(self) -> None:
+        self.assertNotIn("retryable", outcome(ValueError("x"), attempt=1, max_attempts=2)["error"])
+        error = outcome(ValueError("x"), attempt=2, max_attempts=2)["error"]
+        self.assertEqual((error["retryable"], error["class"]), (False, "transient"))
+
+    def test_log_keeps_the_end(self) -> None:
+        log = StepLog(5)
+        print("one", "zwölf", file=log, end="")
+        self.assertEqual(log.ending(), ("wölf", 10))  # the limit cuts no character in two
+
+
+class TestRegistration(unittest.TestCase):
+    def setUp(self) -> None:
+        self.worker = tasker.Worker(tasker.Client("http://127.0.0.1:1"))
+
+    def test_functions_stay_as_they_are(self) -> None:
+        @self.worker.handler
+        async def charge(step: tasker.Step) -> str:
+            return f"R-{step.context}"
+
+        @self.worker.handler("resize", concurrency=2)
+        def resize(step: tasker.SyncStep) -> int:
+            step.progress(50)
+            return step.attempt
+
+        self.assertEqual(self.worker.handlers, ["charge", "resize"])
+        assignment = typing.cast(models.Assignment, {"parameters": 17, "attempt": 2})
+        self.assertEqual(asyncio.run(charge(tasker.Step(assignment, None, DEFAULT_LOG_BYTES))), "R-17")
+        self.assertEqual(resize(tasker.SyncStep(assignment, None, DEFAULT_LOG_BYTES)), 2)
+
+    def test_mistakes(self) -> None:
+        self.worker.handler("a")(lambda step: None)
+        for mistake in (
+            lambda: self.worker.handler("a"),
+            lambda: self.worker.handler(""),
+            lambda: self.worker.handler("b", concurrency=0),
+            lambda: self.worker.handler("b", timeout=-1),
+            lambda: tasker.Worker(concurrency=0),
+            lambda: tasker.Worker().run(),
+        ):
+            with self.assertRaises(ValueError):
+                mistake()
+
+    def test_options_are_those_of_the_api(self) -> None:
+        known = set(models.TaskRequest.__annotations__) - {"name", "task_type", "context"}
+        self.assertEqual(set(tasker.TaskOptions.__annotations__), known)
+
+
+if __name__ == "__main__":
+    unittest.main()

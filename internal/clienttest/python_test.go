@@ -1,0 +1,28 @@
+//go:build unix
+
+package clienttest_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/testserver"
+)
+
+// TestPython runs the unit tests of the Python client, and the examples in its docstrings.
+func TestPython(t *testing.T) {
+	t.Parallel()
+	program, env, err := pythonProgram()
+	testserver.OrSkip(t, err)
+	dir, err := client("python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program[0], "-m", "unittest", "discover", "-s", filepath.Join(dir, "tests"))
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
