@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/typegen"
 	"github.com/taskerhq/tasker/internal/httpapi"
+	"github.com/taskerhq/tasker/internal/typegen"
 )
 
 // TestOpenAPIModels: the clients in other languages know the objects of the API as they are.
