@@ -16,6 +16,7 @@ var outages = []struct {
 }{
 	{"Restart", process.ShortLeases(), restart},
 	{"Forgotten", process.ShortLeases(), forgotten},
+	{"StopMeanwhile", process.ShortLeases(), stopMeanwhile},
 	{"StaleToken", nil, staleToken},
 }
 
@@ -63,6 +64,16 @@ func restart(w *world) {
 	w.wantOutcomes(goesOn, "completed")
 	w.works("w")
 	p.stop()
+}
+
+// stopMeanwhile: a worker can be stopped while its server is away. It ends well if it holds nothing.
+func stopMeanwhile(w *world) {
+	p := w.work("w", workerOptions{})
+	w.works("w")
+	w.server.Kill()
+	w.server.Gone()
+	p.stop()
+	p.says("ended")
 }
 
 // forgotten: the database was replaced by one that does not know the worker. It registers again.

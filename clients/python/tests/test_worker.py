@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
 import typing
 import unittest
 from dataclasses import dataclass
@@ -74,6 +76,18 @@ class TestOutcomes(unittest.TestCase):
         log = StepLog(5)
         print("one", "zwölf", file=log, end="")
         self.assertEqual(log.ending(), ("wölf", 10))  # the limit cuts no character in two
+
+
+class TestStop(unittest.TestCase):
+    def test_without_a_server(self) -> None:
+        worker = tasker.Worker(tasker.Client("http://127.0.0.1:1"), logger=logging.getLogger("tasker.test"))
+        worker.handler("a")(lambda step: None)
+        with self.assertLogs("tasker.test", "WARNING"):
+            thread = threading.Thread(target=worker.run)
+            thread.start()
+            while thread.is_alive():  # it may not have begun
+                worker.stop()
+                thread.join(0.01)
 
 
 class TestRegistration(unittest.TestCase):

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .errors import LeaseLost, StepTimedOut, TaskCancelled, TaskerError, Unavailable
+from .errors import LeaseLost, StepInterrupted, StepTimedOut, TaskCancelled, TaskerError, Unavailable
 from .models import Assignment, LeaseAnswer
 from .step import BaseStep
 
@@ -41,7 +41,7 @@ class Job:
         self.timer: asyncio.TimerHandle | None = None
         self.reference = {"step_uuid": self.step_uuid, "token": self.token}
 
-    def interrupt(self, cause: LeaseLost | StepTimedOut | TaskCancelled | Any) -> None:
+    def interrupt(self, cause: StepInterrupted) -> None:
         """Tell the handler to stop."""
         if self.step._interrupt(cause) and self.task is not None:
             self.task.cancel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -133,7 +133,7 @@ class Session:
 
     async def run(self) -> None:
         """Work until `stop` and the end that follows it."""
-        if not await self._register():
+        if not await self._register(until_stop=True):
             return
         parts = [asyncio.create_task(self._settle_loop()), asyncio.create_task(self._beat_loop())]
         for part in parts:
@@ -154,8 +154,8 @@ class Session:
             self._broken = error
             self.stop(now=True)
 
-    async def _register(self) -> bool:
-        """Register. It tries again while no server answers, until `stop`; a refusal is an error."""
+    async def _register(self, until_stop: bool = False) -> bool:
+        """Register. It tries again while no server answers; a refusal is an error."""
         body = {
             "name": self._name,
             "namespaces": self._settings.namespaces,
@@ -166,16 +166,21 @@ class Session:
             "version": f"python {__version__}",
         }
         failures = 0
-        while not (self._stopping.is_set() and not self._leases.held):
+        while not (until_stop and self._stopping.is_set()):
+            flight = Flight()
+            if until_stop:
+                self._flights.add(flight)
             try:
-                self._self = cast(RegisteredWorker, await self._call("/internal/workers/register", body))
+                self._self = cast(RegisteredWorker, await self._call("/internal/workers/register", body, flight=flight))
             except TaskerError as e:
                 if not _comes_back(e):
                     raise
                 failures += 1
                 self._log.warning("worker %s cannot register: %s", self._name, e)
-                await _sleep(_delay(failures, e), self._stopping if not self._leases.held else None)
+                await _sleep(_delay(failures, e), self._stopping if until_stop else None)
                 continue
+            finally:
+                self._flights.discard(flight)
             self._leases.length = float(self._self["lease_seconds"])
             self._leases.note(None)
             return True
@@ -192,6 +197,15 @@ class Session:
             except TaskerError as e:
                 # The next try of the caller fails too, and leads here again after a pause.
                 self._log.error("server refuses worker %s: %s", self._name, e)
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that may take long, but give it up when the worker stops."""
+        task, stop = asyncio.create_task(work), asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait([task, stop], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            task.cancel()
+            stop.cancel()
 
     async def _drain(self) -> None:
         """End: wait for handlers, stop them, abandon them; then see that the results arrive, and say good-bye."""
@@ -316,7 +330,7 @@ class Session:
             return None
         mine.failures += 1
         if isinstance(error, NotFound):
-            await self._register_again(me)
+            await self._unless_stopped(self._register_again(me))
             if mine.failures == 1:
                 return mine  # try the new ID at once
         else:
@@ -380,7 +394,7 @@ class Session:
         except asyncio.CancelledError as e:
             error = job.step.interruption or RuntimeError("the handler cancelled itself")
             error.__traceback__ = e.__traceback__
-        except (Exception, SystemExit) as e:
+        except BaseException as e:
             error = e
         return failed(
             error,
