@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/httpapi"
 	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/sqlitetest"
 	"github.com/taskerhq/tasker/operate"
@@ -60,7 +60,7 @@ func onEveryDatabase(t *testing.T, test func(t *testing.T, dsn string)) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		test(t, pgtest.DSN(t))
+		test(t, postgrestest.DSN(t))
 	})
 }
 

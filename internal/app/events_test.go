@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 )
 
 // listen receives the events of a node until the test ends.
@@ -69,7 +69,7 @@ func carryOut(t *testing.T, n *node, handler string) {
 // TestEventsAcrossNodes: who listens at one node hears what is committed at another.
 func TestEventsAcrossNodes(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := postgrestest.DSN(t)
 	a, b := runNode(t, dsn), runNode(t, dsn)
 	heard := listen(t, a, tasker.EventFilter{Name: "job"})
 	opened := next(t, heard, tasker.EventStreamOpen)
@@ -104,7 +104,7 @@ func TestWaitAcrossNodes(t *testing.T) {
 	for name, more := range map[string]string{"News": "", "NoNews": "&pgbouncer=true"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dsn := pgtest.DSN(t) + more
+			dsn := postgrestest.DSN(t) + more
 			a, b := runNode(t, dsn), runNode(t, dsn)
 			receipt, err := a.Submit(t.Context(), tasker.TaskRequest{TaskType: "job"})
 			if err != nil {

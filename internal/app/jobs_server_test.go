@@ -15,7 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/app"
 	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/redistest"
 )
 
@@ -27,7 +27,7 @@ func onJobStores(t *testing.T, test func(t *testing.T, dsn string)) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		test(t, pgtest.DSN(t))
+		test(t, postgrestest.DSN(t))
 	})
 }
 

@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 )
 
 // TestNewestVersion: a submission without a version means the version registered last, on whatever node, also where an
 // older one was just used.
 func TestNewestVersion(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := postgrestest.DSN(t)
 	a, b := runNode(t, dsn), runNode(t, dsn)
 	for i, at := range []*node{a, a, b, a, b} {
 		version := fmt.Sprint(10 - i)

@@ -22,7 +22,7 @@ import (
 	"github.com/taskerhq/tasker/internal/app"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/kafkatest"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/kafka"
 )
 
@@ -71,7 +71,7 @@ func newTopicStory(t *testing.T) *topicStory {
 	}))
 	t.Cleanup(hook.Close)
 	secret := "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 32))
-	s.environ = []string{"TASKER_DB=" + pgtest.DSN(t), "TASKER_SERVER_LISTEN=127.0.0.1:0",
+	s.environ = []string{"TASKER_DB=" + postgrestest.DSN(t), "TASKER_SERVER_LISTEN=127.0.0.1:0",
 		fmt.Sprintf("TASKER_SOURCES=[{name: platform, driver: kafka, url: '%s?session=2', queue: %s}]", s.kafka,
 			s.prefix+"dead"),
 		fmt.Sprintf("TASKER_WEBHOOKS=[{name: hooks, url: '%s', secrets: [%s], events: [%s, %s, %s]}]", hook.URL, secret,

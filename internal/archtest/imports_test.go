@@ -334,6 +334,7 @@ var testOnly = map[string][]string{
 	"internal/rabbittest":            {"internal/testserver"},
 	"internal/redistest":             {"internal/testserver"},
 	"internal/sqlitetest":            {"internal/store/sqlite"},
+	"internal/postgrestest":          {"internal/pgtest", "internal/store/postgres"},
 	"internal/store/storetest": {"internal/deadletter", "internal/engine", "internal/failure", "internal/feed",
 		"internal/inbox", "internal/limit", "internal/schedule", "internal/scheduler", "internal/settings",
 		"internal/store/nesting", "internal/task"},
@@ -512,7 +513,7 @@ var homes = map[string][]string{
 		"operate", "rabbitmq", "tasktest"},
 	// embedded and node: SubmitTx is given a transaction of pgx
 	"github.com/jackc/pgx/v5": {"embedded", "internal/bench", "internal/doctor", "internal/node",
-		"internal/pgtest", "internal/store/postgres", "internal/transfer"},
+		"internal/pgtest", "internal/postgrestest", "internal/store/postgres", "internal/transfer"},
 	"github.com/netresearch/go-cron": {"internal/cron"},
 	"github.com/pressly/goose/v3":    {"internal/migration"},
 	"github.com/prometheus/":         {"internal/telemetry"},

@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker/internal/audit"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/local"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/sqlitetest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
@@ -57,7 +57,7 @@ func onEveryDatabase(t *testing.T, script func(r *rig)) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		dsn := pgtest.DSN(t)
+		dsn := postgrestest.DSN(t)
 		script(newRig(&rig{t: t, open: func() database {
 			s, err := postgres.Open(context.Background(), dsn, nil)
 			return must(t, s, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -34,7 +34,7 @@ func (s *refusing) Write(ctx context.Context, fn func(context.Context, engine.Tx
 // refusingRig is a rig on PostgreSQL, and its store.
 func refusingRig(t *testing.T) (*rig, *refusing) {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), pgtest.DSN(t), nil)
+	s, err := postgres.Open(t.Context(), postgrestest.DSN(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
 
@@ -19,7 +19,7 @@ import (
 // ever if all others do, too.
 func pooledRig(t *testing.T, connections int) *rig {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), postgres.WithPoolSize(pgtest.DSN(t), connections),
+	s, err := postgres.Open(t.Context(), postgres.WithPoolSize(postgrestest.DSN(t), connections),
 		&postgres.Options{Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)

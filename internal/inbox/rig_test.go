@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/sqlitetest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/sqlite"
@@ -57,7 +57,7 @@ func onEveryDatabase(t *testing.T, script func(t *testing.T, r *rig), options ..
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		s, err := postgres.Open(t.Context(), pgtest.DSN(t), nil)
+		s, err := postgres.Open(t.Context(), postgrestest.DSN(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/redistest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 )
@@ -97,7 +97,7 @@ func (n *redisNode) poll(worker uuid.UUID, capacity int, wait time.Duration) []t
 // through the one that has the old one in its memory.
 func TestEditedElsewhere(t *testing.T) {
 	t.Parallel()
-	nodes := redisNodes(t, pgtest.DSN(t), 2)
+	nodes := redisNodes(t, postgrestest.DSN(t), 2)
 	a, b := nodes[0], nodes[1]
 	for name, to := range map[string]*redisNode{"TheSameNode": a, "TheOther": b} {
 		id := a.submit(tasker.TaskRequest{TaskType: "h", Context: json.RawMessage(`{"v":1}`)})
@@ -129,7 +129,7 @@ func TestEditedElsewhere(t *testing.T) {
 // Steps whose rows nobody can work on keep no poll from the others, and end in error.
 func TestDamagedRowsInRedis(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := postgrestest.DSN(t)
 	nodes := redisNodes(t, dsn, 2)
 	a, b := nodes[0], nodes[1]
 	ids := map[string]uuid.UUID{}

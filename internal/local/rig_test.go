@@ -13,7 +13,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/queueapi"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/sqlitetest"
@@ -37,7 +37,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		s, err := postgres.Open(t.Context(), pgtest.DSN(t), nil)
+		s, err := postgres.Open(t.Context(), postgrestest.DSN(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
@@ -36,7 +36,7 @@ func handDetected() settings.Config {
 // newPSQL opens a rig on PostgreSQL, and a connection beside it.
 func newPSQL(t *testing.T, cfg settings.Config) *psql {
 	t.Helper()
-	dsn := pgtest.DSN(t)
+	dsn := postgrestest.DSN(t)
 	d, err := postgres.ParseDSN(dsn)
 	if err != nil {
 		t.Fatal(err)

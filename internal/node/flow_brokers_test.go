@@ -11,7 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/flow"
 	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/redistest"
 	"github.com/taskerhq/tasker/internal/settings"
@@ -105,7 +105,7 @@ func checkHeld(t *testing.T, nodes [2]*node.Node, f *inFlight) {
 // TestHeldThroughRedis: limits and pauses hold while Redis hands out the steps, to ten workers of two nodes.
 func TestHeldThroughRedis(t *testing.T) {
 	t.Parallel()
-	dsn, url := pgtest.DSN(t), redistest.Start(t).URL()
+	dsn, url := postgrestest.DSN(t), redistest.Start(t).URL()
 	var nodes [2]*node.Node
 	for i := range nodes {
 		nodes[i] = redisNode(t, dsn, url)
@@ -167,7 +167,7 @@ func background(t *testing.T, run func(context.Context) error) {
 // nodes.
 func TestHeldOverRabbitMQ(t *testing.T) {
 	t.Parallel()
-	dsn, url := pgtest.DSN(t), rabbittest.Shared(t)
+	dsn, url := postgrestest.DSN(t), rabbittest.Shared(t)
 	cfg := settings.Config{Delivery: settings.Delivery{TTL: time.Minute}}
 	var nodes [2]*node.Node
 	for i := range nodes {

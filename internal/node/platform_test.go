@@ -20,7 +20,7 @@ import (
 	broker "github.com/taskerhq/tasker/internal/broker/kafka"
 	"github.com/taskerhq/tasker/internal/kafkatest"
 	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/kafka"
 )
 
@@ -60,7 +60,7 @@ func newPlatform(t *testing.T) *platform {
 	p.client = kafkatest.Client(t, p.url)
 	p.consume(p.prefix+"group", topics)
 
-	n, err := node.Open(t.Context(), pgtest.DSN(t), node.Options{Now: p.now,
+	n, err := node.Open(t.Context(), postgrestest.DSN(t), node.Options{Now: p.now,
 		Drivers: driver.Registry{"kafka": broker.Open}})
 	if err != nil {
 		t.Fatal(err)

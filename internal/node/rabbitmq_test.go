@@ -16,7 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dispatch/rabbitmq"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/settings"
 )
@@ -64,7 +64,7 @@ func patiently(t testing.TB, what string, done func() bool) {
 func TestRabbitMQ(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
-	dsn := pgtest.DSN(t)
+	dsn := postgrestest.DSN(t)
 	cfg := settings.Config{Delivery: settings.Delivery{TTL: 2 * time.Second, ExpiryLimit: 2}}
 	n := rabbitNode(t, dsn, url, cfg, nil)
 	rabbitNode(t, dsn, url, cfg, nil)
@@ -105,7 +105,7 @@ func TestRabbitMQ(t *testing.T) {
 func TestEqualForeignMessages(t *testing.T) {
 	t.Parallel()
 	url := rabbittest.Shared(t)
-	n := rabbitNode(t, pgtest.DSN(t), url, settings.Config{Delivery: settings.Delivery{TTL: time.Minute}}, nil)
+	n := rabbitNode(t, postgrestest.DSN(t), url, settings.Config{Delivery: settings.Delivery{TTL: time.Minute}}, nil)
 	conn := dial(t, url, "another application")
 	defer conn.Shutdown(time.Second)
 	ch := channel(t, conn)

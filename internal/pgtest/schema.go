@@ -24,13 +24,18 @@ const Variable = "TASKER_TEST_POSTGRES"
 // schema is dropped when t ends; nobody may hold a transaction in it any more.
 func DSN(t testing.TB) string {
 	t.Helper()
-	dsn := os.Getenv(Variable)
-	if dsn == "" {
-		s, err := shared()
-		testserver.OrSkip(t, err)
-		dsn = s.DSN()
+	return Schema(t, Shared(t))
+}
+
+// Shared returns a DSN of the server that tests share. It names no schema.
+func Shared(t testing.TB) string {
+	t.Helper()
+	if dsn := os.Getenv(Variable); dsn != "" {
+		return dsn
 	}
-	return Schema(t, dsn)
+	s, err := shared()
+	testserver.OrSkip(t, err)
+	return s.DSN()
 }
 
 // Schema returns a DSN of a fresh, empty schema on the server of a DSN, which
@@ -47,8 +52,11 @@ func Schema(t testing.TB, dsn string) string {
 			t.Errorf("%v (does somebody still use it?)", err)
 		}
 	})
-	return with(dsn, "schema", name)
+	return WithSchema(dsn, name)
 }
+
+// WithSchema returns the DSN of a schema on the server of a DSN.
+func WithSchema(dsn, name string) string { return with(dsn, "schema", name) }
 
 // shared is the server of this process, started when the first test asks for
 // it. It is stopped when the process is gone, so it is nobody's to close.

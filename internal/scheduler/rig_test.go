@@ -12,7 +12,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/schedule"
 	"github.com/taskerhq/tasker/internal/scheduler"
 	"github.com/taskerhq/tasker/internal/settings"
@@ -74,7 +74,7 @@ func onEveryDatabaseWith(t *testing.T, c settings.Config, script func(t *testing
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		dsn := pgtest.DSN(t)
+		dsn := postgrestest.DSN(t)
 		open := func() engine.Database {
 			s, err := postgres.Open(t.Context(), dsn, nil)
 			if err != nil {

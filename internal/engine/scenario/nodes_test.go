@@ -8,6 +8,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
@@ -79,7 +80,7 @@ func pollElsewhere(t *testing.T, here, elsewhere *engine.Engine) engine.Lease {
 // Steps of one node reach a poll on another through news alone.
 func TestNodesTellEachOther(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := postgrestest.DSN(t)
 	a, b := startNode(t, dsn, time.Hour), startNode(t, dsn, time.Hour)
 	pollElsewhere(t, a, b)
 	pollElsewhere(t, b, a)
@@ -89,7 +90,7 @@ func TestNodesTellEachOther(t *testing.T) {
 // and so does the settlement of a task those who wait for it.
 func TestNodesFollowWithoutNews(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Schema(t, pgtest.PgBouncer(t, pgtest.DSN(t)))
+	dsn := pgtest.Schema(t, pgtest.PgBouncer(t, pgtest.Shared(t)))
 	a, b := startNode(t, dsn, 100*time.Millisecond), startNode(t, dsn, 100*time.Millisecond)
 	l := pollElsewhere(t, a, b)
 	done := make(chan *task.Task, 1)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 )
 
 // TestNodeScripts carries out the scripts of two nodes on one PostgreSQL.
@@ -58,7 +58,7 @@ func runOnNodes(t *testing.T, src string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dsn := pgtest.DSN(t)
+	dsn := postgrestest.DSN(t)
 	n := &twoNodes{sides: map[string]*side{}}
 	for i, name := range []string{"A", "B"} {
 		s, err := openPausing(t.Context(), dsn, uint64(i)+1)

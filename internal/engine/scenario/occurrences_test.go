@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -79,7 +79,7 @@ func (s *stalled) failNext(code string) {
 // added at both. Nothing of it is lost.
 func TestNodesShareACase(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := postgrestest.DSN(t)
 	nodes := []*engine.Engine{startNode(t, dsn, time.Second), startNode(t, dsn, time.Second)}
 	ctx := t.Context()
 	must := func(err error) {

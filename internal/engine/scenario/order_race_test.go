@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
@@ -67,7 +67,7 @@ func nodesOf(t *testing.T, k kind) (nodes []*engine.Engine, store engine.Databas
 		store, _ = k.open(t)
 		return []*engine.Engine{engineOn(t, store)}, store
 	}
-	dsn := pgtest.DSN(t)
+	dsn := postgrestest.DSN(t)
 	for range 2 {
 		s, err := postgres.Open(t.Context(), dsn, nil)
 		if err != nil {

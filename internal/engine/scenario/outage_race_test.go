@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/store/postgres"
@@ -32,7 +32,7 @@ func (c *stepClock) pass(d time.Duration) { c.ahead.Add(int64(d)) }
 func outageNodes(t *testing.T, k kind, c *stepClock) (nodes []*engine.Engine, stores []engine.Database) {
 	t.Helper()
 	if k.name == "postgres" {
-		dsn := pgtest.DSN(t)
+		dsn := postgrestest.DSN(t)
 		for range 2 {
 			s, err := postgres.Open(t.Context(), dsn, nil)
 			if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/dispatch/memory"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/sqlitetest"
 	"github.com/taskerhq/tasker/internal/store/memstore"
 	"github.com/taskerhq/tasker/internal/store/postgres"
@@ -46,7 +46,7 @@ var bare = []kind{
 		})
 	}},
 	{"postgres", func(t *testing.T) (engine.Database, func() engine.Database) {
-		dsn, ids := pgtest.DSN(t), task.NewSource(seedOfIDs, 0)
+		dsn, ids := postgrestest.DSN(t), task.NewSource(seedOfIDs, 0)
 		return durable(t, func() (engine.Database, error) {
 			s, err := postgres.Open(t.Context(), dsn, nil)
 			return sameIDs{s, ids}, err

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -76,7 +76,7 @@ var duoConfig = settings.Config{
 }
 
 func newDuo(t *testing.T) (*duo, error) {
-	d := &duo{t: t, dsn: pgtest.DSN(t), now: start, handed: map[engine.LeaseRef]bool{}, settled: map[task.ID]int{},
+	d := &duo{t: t, dsn: postgrestest.DSN(t), now: start, handed: map[engine.LeaseRef]bool{}, settled: map[task.ID]int{},
 		heard: map[task.ID]time.Time{}, serves: map[task.ID]int{}, keys: map[string]bound{}, pending: map[task.ID]task.ID{},
 		known: map[task.ID]*task.Task{}, repaired: map[task.ID]bool{}, duoPauses: newDuoPauses(),
 		deliveries: deliveries{started: map[engine.LeaseRef]bool{}, expired: map[engine.LeaseRef]bool{},

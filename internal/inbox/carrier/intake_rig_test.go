@@ -23,7 +23,7 @@ import (
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/kafkatest"
 	"github.com/taskerhq/tasker/internal/node"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/redistest"
 	"github.com/taskerhq/tasker/internal/settings"
@@ -186,7 +186,7 @@ func (r *intakeRig) useDatabase(name string) {
 		}
 		return
 	}
-	dsn := pgtest.DSN(r.t)
+	dsn := postgrestest.DSN(r.t)
 	r.db = func() faulty {
 		s, err := postgres.Open(r.t.Context(), dsn, nil)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/store/storetest"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -25,7 +26,7 @@ func job(s engine.Database, route int64) (*task.Task, *task.Step) {
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	storetest.RunCluster(t, false, func(t *testing.T) (a, b storetest.Node) {
-		dsn := pgtest.DSN(t)
+		dsn := postgrestest.DSN(t)
 		return open(t, dsn), open(t, dsn)
 	})
 }
@@ -33,7 +34,7 @@ func TestCluster(t *testing.T) {
 func TestRaces(t *testing.T) {
 	t.Parallel()
 	storetest.RunRaces(t, func(t *testing.T) (a, b storetest.Node) {
-		dsn := pgtest.DSN(t)
+		dsn := postgrestest.DSN(t)
 		return open(t, dsn), open(t, dsn)
 	})
 }
@@ -41,9 +42,9 @@ func TestRaces(t *testing.T) {
 func TestClusterPgBouncer(t *testing.T) {
 	t.Parallel()
 	notWhenShort(t)
-	pooled := pgtest.PgBouncer(t, pgtest.DSN(t))
+	pooled := pgtest.PgBouncer(t, pgtest.Shared(t))
 	pair := func(t *testing.T) (a, b storetest.Node) {
-		dsn := pgtest.Schema(t, pooled)
+		dsn := postgrestest.Through(t, pooled)
 		return open(t, dsn), open(t, dsn)
 	}
 	storetest.RunCluster(t, true, pair)
@@ -53,7 +54,7 @@ func TestClusterPgBouncer(t *testing.T) {
 // A process that found a route empty asks about it again once it hears of it.
 func TestOccupiedByAnother(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := postgrestest.DSN(t)
 	here, there := open(t, dsn), open(t, dsn)
 	ready := func() (n int) {
 		t.Helper()

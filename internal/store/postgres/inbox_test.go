@@ -3,13 +3,13 @@ package postgres_test
 import (
 	"testing"
 
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/storetest"
 )
 
 func BenchmarkLetters(b *testing.B) {
-	s, err := postgres.Open(b.Context(), pgtest.DSN(b), nil)
+	s, err := postgres.Open(b.Context(), postgrestest.DSN(b), nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func BenchmarkLetters(b *testing.B) {
 func TestInboxRaces(t *testing.T) {
 	t.Parallel()
 	storetest.RunInboxRaces(t, func(t *testing.T) (a, b storetest.InboxStore) {
-		dsn := pgtest.DSN(t)
+		dsn := postgrestest.DSN(t)
 		return open(t, dsn), open(t, dsn)
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -16,7 +16,7 @@ import (
 // tasks is locked while a transaction that has taken its key prepares its first insert: the insert waits.
 func TestOnlyKeysAreImpatient(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := postgrestest.DSN(t)
 	s := open(t, dsn)
 	parsed := parse(t, dsn)
 	other, err := pgx.ConnectConfig(t.Context(), parsed.Pool.ConnConfig)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/store/storetest"
 )
@@ -27,7 +28,7 @@ func open(t *testing.T, dsn string) *postgres.Store {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	notWhenShort(t)
-	storetest.Run(t, func(t *testing.T) engine.Database { return open(t, pgtest.DSN(t)) })
+	storetest.Run(t, func(t *testing.T) engine.Database { return open(t, postgrestest.DSN(t)) })
 }
 
 // notWhenShort skips a suite that takes minutes with the race detector. It calls the store from one goroutine; what is
@@ -42,27 +43,27 @@ func notWhenShort(t *testing.T) {
 func TestConformancePgBouncer(t *testing.T) {
 	t.Parallel()
 	notWhenShort(t)
-	pooled := pgtest.PgBouncer(t, pgtest.DSN(t))
-	storetest.Run(t, func(t *testing.T) engine.Database { return open(t, pgtest.Schema(t, pooled)) })
+	pooled := pgtest.PgBouncer(t, pgtest.Shared(t))
+	storetest.Run(t, func(t *testing.T) engine.Database { return open(t, postgrestest.Through(t, pooled)) })
 }
 
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	notWhenShort(t)
-	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore { return open(t, pgtest.DSN(t)) })
+	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore { return open(t, postgrestest.DSN(t)) })
 }
 
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	notWhenShort(t)
-	storetest.RunSchedules(t, func(t *testing.T) storetest.ScheduleStore { return open(t, pgtest.DSN(t)) })
+	storetest.RunSchedules(t, func(t *testing.T) storetest.ScheduleStore { return open(t, postgrestest.DSN(t)) })
 }
 
 func TestInboxPgBouncer(t *testing.T) {
 	t.Parallel()
 	notWhenShort(t)
-	pooled := pgtest.PgBouncer(t, pgtest.DSN(t))
-	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore { return open(t, pgtest.Schema(t, pooled)) })
+	pooled := pgtest.PgBouncer(t, pgtest.Shared(t))
+	storetest.RunInbox(t, func(t *testing.T) storetest.InboxStore { return open(t, postgrestest.Through(t, pooled)) })
 }
 
 func TestDurability(t *testing.T) {
@@ -73,7 +74,7 @@ func TestDurability(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if dsns[dir] == "" {
-			dsns[dir] = pgtest.DSN(t)
+			dsns[dir] = postgrestest.DSN(t)
 		}
 		return open(t, dsns[dir])
 	})

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -62,7 +62,7 @@ func TestRefusedOnWhatWasRemembered(t *testing.T) {
 	t.Parallel()
 	t.Run("Changed", func(t *testing.T) {
 		t.Parallel()
-		dsn := pgtest.DSN(t)
+		dsn := postgrestest.DSN(t)
 		here, there := open(t, dsn), open(t, dsn)
 		id := handedOut(t, here)
 		err := there.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
@@ -85,7 +85,7 @@ func TestRefusedOnWhatWasRemembered(t *testing.T) {
 	})
 	t.Run("Unchanged", func(t *testing.T) {
 		t.Parallel()
-		here := open(t, pgtest.DSN(t))
+		here := open(t, postgrestest.DSN(t))
 		id := handedOut(t, here)
 		for _, want := range []int{2, 1} { // the second time nothing is remembered
 			runs := 0
