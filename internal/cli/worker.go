@@ -41,9 +41,10 @@ func newWorker(s *session) *cobra.Command {
 document from standard input, with "parameters", "parent_results" and "step", and
 writes the step's result as JSON to standard output. Empty output means no result.
 
-Exit code 0 completes the step. Exit code 75 fails the attempt and allows a retry.
-Any other exit code, or output that is not JSON, fails the step permanently. The
-failure contains the standard error of the program.
+Exit code 0 completes the step. Exit codes 64 (usage), 65 (bad data), 66 (no input),
+77 (no permission) and 78 (configuration), and output that is not JSON, fail the
+step permanently. Any other exit code fails the attempt, and the template decides
+how often the step is attempted. The failure contains the program's standard error.
 
 The document has the last "checkpoint" of an earlier attempt, if there is one. To
 store one, the program writes JSON to the file $TASKER_CHECKPOINT_FILE, under another

@@ -14,10 +14,13 @@
 // and writes the step's result, one JSON document, on its standard output.
 // Nothing on standard output is no result. How it ends decides about the step:
 //
-//	exit 0               the step is complete, if the output is JSON; other output fails it for good
-//	exit 75 (EX_TEMPFAIL) the attempt failed and may be repeated
-//	any other exit       the step failed for good
-//	killed by a signal   the attempt failed and may be repeated
+//	exit 0                   the step is complete, if the output is JSON; other output fails it for good
+//	exit 64, 65, 66, 77, 78  the step failed for good
+//	any other exit           the attempt failed; the template says how often it is repeated
+//	killed by a signal       the attempt failed; the template says how often it is repeated
+//
+// The final codes are those of sysexits.h that blame what the program was given: EX_USAGE, EX_DATAERR, EX_NOINPUT,
+// EX_NOPERM and EX_CONFIG.
 //
 // Both outputs are the log of the attempt, whose end the server keeps. The end of standard error becomes part of the
 // failure. When the step times out,
@@ -43,8 +46,8 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// tempFail is EX_TEMPFAIL of sysexits.h: "try again later".
-const tempFail = 75
+// final lists the exit codes with which a program says that another attempt would end in the same way.
+var final = []int{64, 65, 66, 77, 78}
 
 // Options tune New. The zero value of each field, and nil for the whole, mean
 // the default.
@@ -208,7 +211,7 @@ func result(cmd *exec.Cmd, err error, stdout []byte, stderr *tail) (any, error) 
 	state := cmd.ProcessState
 	switch code := state.ExitCode(); {
 	case code > 0:
-		return nil, failure(cmd, stderr, "exit", fmt.Sprintf("exit status %d", code), code != tempFail)
+		return nil, failure(cmd, stderr, "exit", fmt.Sprintf("exit status %d", code), slices.Contains(final, code))
 	case code < 0:
 		return nil, failure(cmd, stderr, "signal", state.String(), false)
 	}
