@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/rabbittest"
 	"github.com/taskerhq/tasker/internal/redistest"
+	"github.com/taskerhq/tasker/internal/s3test"
 )
 
 // service is something that tests need. A service without a port is a program
@@ -142,6 +143,22 @@ var services = []service{
 		},
 		port: 9092,
 		dsn:  func(address, _ string) string { return "kafka://" + address },
+	},
+	{
+		name:     "s3",
+		variable: s3test.Variable,
+		installed: func() error {
+			_, err := s3test.Program()
+			return err
+		},
+		fetch: s3test.Fetch,
+		start: func() (string, func() error, error) {
+			s, err := s3test.Launch()
+			if err != nil {
+				return "", nil, err
+			}
+			return s.DSN(), s.Close, nil
+		},
 	},
 	{
 		name:     "pgbouncer",
