@@ -66,6 +66,8 @@ type call struct {
 	path   string
 	query  url.Values
 	body   any           // marshalled; nil sends none
+	raw    []byte        // JSON to send as it is, in place of body
+	token  string        // of the lease that the call is about, "" for none
 	wait   time.Duration // how long the request asks the server to wait
 }
 
@@ -90,7 +92,7 @@ func (c *Client) Call(ctx context.Context, r Request, out any) error {
 
 // do sends c and decodes the response into out.
 func (b *httpBackend) do(ctx context.Context, c call, out any) error {
-	var body []byte
+	body := c.raw
 	if c.body != nil {
 		var err error
 		if body, err = json.Marshal(c.body); err != nil {
@@ -174,6 +176,9 @@ func (b *httpBackend) newRequest(ctx context.Context, c call, body []byte) (*htt
 	}
 	if b.opts.APIKey != "" {
 		req.Header.Set("X-API-Key", b.opts.APIKey)
+	}
+	if c.token != "" {
+		req.Header.Set(leaseHeader, c.token)
 	}
 	return req, nil
 }

@@ -2,7 +2,9 @@ package tasker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,10 +39,13 @@ type Job struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	maxResult int // bytes; 0 means unlimited
+	maxLarge  int // bytes of a result that is kept apart; 0: the server keeps none
 	maxLog    int // bytes of the log that the server keeps
 	log       atomic.Pointer[jobLog]
-	batch     int           // number of the batch that brought it
-	timeout   time.Duration // of the attempt; 0: none
+	largeMu   sync.Mutex
+	large     map[string]json.RawMessage // results of parents that were read from the server; guarded by largeMu
+	batch     int                        // number of the batch that brought it
+	timeout   time.Duration              // of the attempt; 0: none
 
 	// The fields below are guarded by session.mu.
 
@@ -74,7 +79,10 @@ func (j *Job) Decode(out any) error {
 // ParentResult unmarshals the result of the direct dependency called name into out. Errors are those of the function
 // ParentResult.
 func (j *Job) ParentResult(name string, out any) error {
-	raw, ok := j.ParentResults[name]
+	raw, ok, err := j.Parent(name)
+	if err != nil {
+		return err
+	}
 	if !ok || len(raw) == 0 || string(raw) == "null" {
 		return NonRetryable(Errorf(CodeNotFound, "step %s has no result of a parent %q", j.StepName, name))
 	}

@@ -40,6 +40,7 @@ type RegisteredWorker struct {
 	StartTimeoutSeconds   int       `json:"start_timeout_seconds" doc:"Time within which an assigned step must be started."`
 	MaxLongPollSeconds    int       `json:"max_long_poll_seconds"`
 	MaxResultPayloadBytes int       `json:"max_payload_bytes"`
+	MaxLargeResultBytes   int       `json:"max_large_result_bytes,omitempty" doc:"Maximum size of a result that is sent apart before the step is settled; absent if the server keeps none above max_payload_bytes."`
 	MaxLogBytes           int       `json:"max_log_bytes" doc:"How much of the end of an attempt's log the server keeps; 0: nothing."`
 	Queue                 string    `json:"queue,omitempty" doc:"Queue in RabbitMQ from which a worker with the transport amqp consumes its steps."`
 }
@@ -144,6 +145,7 @@ type Assignment struct {
 	Priority       int                        `json:"priority_level"`
 	Parameters     json.RawMessage            `json:"parameters,omitempty" doc:"The task's context."`
 	ParentResults  map[string]json.RawMessage `json:"parent_results,omitempty" doc:"Results of the direct dependencies, by step name."`
+	LargeResults   map[string]LargeResult     `json:"large_results,omitempty" doc:"Those of them that are kept apart, by step name: read them one by one. They are not in parent_results."`
 	Checkpoint     json.RawMessage            `json:"checkpoint,omitempty" doc:"The last checkpoint that an earlier attempt of the step has stored."`
 	Initialization map[string]any             `json:"initialization,omitempty"`
 	CorrelationID  string                     `json:"correlation_id,omitempty"`
@@ -195,13 +197,14 @@ type ProgressReport struct {
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty" doc:"Any JSON value. It replaces the last checkpoint of the step, and the next attempt receives it; null deletes the last one. Left out, it changes nothing."`
 }
 
-// StepResult settles one step. Result is read with ResultCompleted only, Error with
+// StepResult settles one step. Result, or LargeResult in its place, is read with ResultCompleted only, Error with
 // ResultFailed, and SnoozeSeconds with ResultSnoozed; another combination is refused.
 type StepResult struct {
 	StepUUID      uuid.UUID       `json:"step_uuid"`
 	Token         string          `json:"token" maxLength:"255" doc:"Token of the step's lease."`
 	Status        string          `json:"status" enum:"completed,failed,released,snoozed" doc:"released: returned to the queue, no attempt charged. snoozed: ready again after snooze_seconds, no attempt charged."`
 	Result        json.RawMessage `json:"result,omitempty"`
+	LargeResult   string          `json:"large_result,omitempty" maxLength:"200" doc:"In place of result: the reference of a large result that was sent before."`
 	Error         *Failure        `json:"error,omitempty" doc:"Required by failed."`
 	SnoozeSeconds float64         `json:"snooze_seconds,omitempty" minimum:"0" maximum:"2592000"`
 	Log           string          `json:"log,omitempty" doc:"End of what the attempt has logged. The server keeps at most max_log_bytes of its end."`

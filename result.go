@@ -107,6 +107,11 @@ func (c *Client) Result(ctx context.Context, id uuid.UUID, step string, out any)
 			return err
 		}
 	}
+	if s.LargeResult != nil {
+		if s.Results, err = c.largeResult(ctx, id, s); err != nil {
+			return err
+		}
+	}
 	if len(s.Results) == 0 {
 		return Errorf(CodeNotFound, "step %s of task %s is %s and has no result", s.Name, id, s.State)
 	}

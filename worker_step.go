@@ -60,8 +60,8 @@ func (s *session) accept(steps []Assignment, open bool) {
 // newJob returns the Job of a. Its times are on the worker's clock, because the server's may differ. The
 // caller holds mu.
 func (s *session) newJob(a *Assignment, now time.Time) *Job {
-	job := &Job{Assignment: *a, session: s, maxResult: s.self.MaxResultPayloadBytes, maxLog: s.self.MaxLogBytes,
-		batch: s.lastBatch.no}
+	job := &Job{Assignment: *a, session: s, maxResult: s.self.MaxResultPayloadBytes,
+		maxLarge: s.self.MaxLargeResultBytes, maxLog: s.self.MaxLogBytes, batch: s.lastBatch.no}
 	job.timeout = time.Duration(a.TimeoutSeconds) * time.Second
 	if h := s.handlers[a.Handler]; h != nil && h.timeout > 0 && (job.timeout <= 0 || h.timeout < job.timeout) {
 		job.timeout = h.timeout
@@ -108,7 +108,7 @@ func (s *session) execute(job *Job) {
 func (s *session) finish(job *Job, raw json.RawMessage, err error) {
 	var result StepResult
 	if err == nil {
-		result = completed(job, raw)
+		result = s.completed(job, raw)
 	} else {
 		result = failed(job, err)
 		if result.Error != nil {
@@ -141,12 +141,11 @@ func (s *session) end(job *Job, result *StepResult) {
 	}
 }
 
-// completed is the result of a handler that succeeded. A result over the server's limit fails
-// the step here, so that it does not travel only to be refused.
-func completed(job *Job, raw json.RawMessage) StepResult {
+// completed is the result of a handler that succeeded. A result over the server's limit is sent apart where the server
+// keeps such; else it fails the step here, so that it does not travel only to be refused.
+func (s *session) completed(job *Job, raw json.RawMessage) StepResult {
 	if job.maxResult > 0 && len(raw) > job.maxResult {
-		return refusal("result_too_large", fmt.Sprintf(
-			"the result of step %s has %d bytes, the server takes %d", job.StepName, len(raw), job.maxResult))
+		return s.sendLarge(job, raw)
 	}
 	return StepResult{Status: ResultCompleted, Result: raw}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/blob"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/migration"
 	"github.com/taskerhq/tasker/internal/node"
@@ -21,6 +22,9 @@ type Options struct {
 	// "", which means that of Config, or else no Redis. Every node of one database that has workers must use
 	// the same Redis: while one does not, none uses it.
 	Dispatch string
+	// Blobs keeps results above engine.limits.payload_bytes, in place of the store that blobs.url of Config names.
+	// Defaults to none: such results are refused.
+	Blobs blob.Store
 	// Config is YAML with the keys of a server's configuration file, such as "engine: {poll_interval: 200ms}":
 	// limits, retention, scheduling, back-pressure, sources of dead letters, webhooks and everything else that
 	// docs/configuration.md lists, with the same defaults and checks. Programs that compute settings can marshal
@@ -90,7 +94,13 @@ func (o *Options) nodeOptions() (node.Options, error) {
 	if err != nil {
 		return node.Options{}, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error()}
 	}
-	return node.Options{Logger: o.Logger, Engine: cfg.Engine, Dispatch: dispatch,
+	blobs := o.Blobs
+	if blobs == nil {
+		if blobs, err = cfg.Blobs.Open(); err != nil {
+			return node.Options{}, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error()}
+		}
+	}
+	return node.Options{Logger: o.Logger, Blobs: blobs, Engine: cfg.Engine, Dispatch: dispatch,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),
 		RabbitMQ: rabbit(&cfg.MessageQueue.Rabbitmq), Sources: cfg.DeadLetterSources(), Policies: cfg.DeadLetterPolicies(),
 		Encryption:    node.Encryption{Ring: ring, Reload: cfg.Encryption.Ring, Lost: cfg.Encryption.LostKeys},

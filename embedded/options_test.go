@@ -24,6 +24,7 @@ func TestEveryKeyIsDecided(t *testing.T) {
 	used := map[string]bool{}
 	for _, s := range cfg.Settings() {
 		ours := strings.HasPrefix(s.Key, "engine.") || strings.HasPrefix(s.Key, "encryption.") ||
+			strings.HasPrefix(s.Key, "blobs.") ||
 			strings.HasPrefix(s.Key, "message_queue.rabbitmq.") ||
 			slices.Contains(taken, s.Key)
 		reason := serverKey(s.Key)

@@ -33,7 +33,8 @@ func TestHostileValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
-		testHostileValues(t, serve(t, dsn, node.Options{Engine: settings.Config{OutageBreaker: downAfter},
+		testHostileValues(t, serve(t, dsn, node.Options{Blobs: directory(t, t.TempDir()),
+			Engine: settings.Config{OutageBreaker: downAfter},
 			Webhooks: []webhook.Endpoint{
 				{Name: "t", URL: receiver.URL, Secrets: []webhook.Secret{secret}}}}))
 	})

@@ -52,11 +52,16 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 	if err != nil {
 		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/encryption.md"}
 	}
+	blobs, err := cfg.Blobs.Open()
+	if err != nil {
+		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/large-results.md"}
+	}
 	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),
 		Dispatch: cfg.Dispatch, Observer: tel,
 		Drivers:       drivers,
 		Encryption:    node.Encryption{Ring: ring, Reload: cfg.Encryption.Ring, Lost: cfg.Encryption.LostKeys},
+		Blobs:         blobs,
 		RabbitMQ:      rabbit(cfg, tel),
 		Sources:       cfg.DeadLetterSources(),
 		Policies:      cfg.DeadLetterPolicies(),

@@ -21,7 +21,7 @@ func newTask(s *session) *cobra.Command {
 	s.connectFlags(cmd)
 	cmd.AddCommand(
 		newTaskSubmit(s), newTaskList(s), newTaskGet(s), newTaskWait(s), newTaskCancel(s), newTaskEdit(s),
-		newTaskExplain(s), newTaskHistory(s), newTaskLogs(s),
+		newTaskExplain(s), newTaskHistory(s), newTaskLogs(s), newTaskResult(s),
 		newTaskChildren(s), newTaskSteps(s), newTaskStep(s),
 		newTaskResetStep(s), newTaskResolveStep(s), newTaskCompleteStep(s), newTaskApproveStep(s), newTaskRejectStep(s),
 	)

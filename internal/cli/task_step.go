@@ -66,6 +66,9 @@ func (s *session) printStep(st *tasker.Step) error {
 	}
 	f.add("Completed", s.stampAgo(st.CompletedAt))
 	f.add("Results", compact(st.Results))
+	if l := st.LargeResult; l != nil {
+		f.add("Large result", fmt.Sprintf("%d bytes, SHA-256 %s; see tasker task result", l.Bytes, l.SHA256))
+	}
 	f.add("Resolved by", byWhom(st.ResolvedBy, st.ResolvedByKey))
 	f.add("Resolution reason", st.ResolutionReason)
 	addFailure(&f, st.LastError)

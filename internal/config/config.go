@@ -34,8 +34,10 @@ type Config struct {
 	DLQ DLQ
 	// Encryption has the keys for sensitive values.
 	Encryption Encryption
-	Log        Log
-	Telemetry  Telemetry
+	// Blobs names the store of large results.
+	Blobs     Blobs
+	Log       Log
+	Telemetry Telemetry
 
 	origins map[string]Origin
 }

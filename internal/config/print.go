@@ -44,7 +44,7 @@ func plain(path string, v reflect.Value) any {
 		return Redacted
 	case path == "url": // of a broker
 		return redactURL(v.String())
-	case path == "encryption.keys" && v.String() != "":
+	case (path == "encryption.keys" || path == "blobs.secret_access_key") && v.String() != "":
 		return Redacted
 	case path == "webhook.secrets":
 		return Redacted

@@ -51,6 +51,7 @@ func (l *loader) validate() {
 		check("dlq.api_key_enabled", errors.New("needs at least one entry in keys"))
 	}
 	check(checkEncryption(&c.Encryption))
+	check(checkBlobs(&c.Blobs))
 	check("log.level", oneOf(c.Log.Level, "debug", "info", "warn", "error"))
 	check("log.format", oneOf(c.Log.Format, "text", "json"))
 	check("telemetry.otlp_endpoint", checkEndpoint(c.Telemetry.OTLPEndpoint))

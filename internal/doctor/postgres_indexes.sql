@@ -46,6 +46,7 @@ CREATE UNIQUE INDEX tasker_inbox_events_pkey ON tasker_inbox_events USING btree 
 CREATE INDEX tasker_inbox_events_waiting ON tasker_inbox_events USING btree (event_id) WHERE (submitted = 0)
 CREATE INDEX tasker_intake_failures_due ON tasker_intake_failures USING btree (next_at, failure_id)
 CREATE UNIQUE INDEX tasker_intake_failures_pkey ON tasker_intake_failures USING btree (failure_id)
+CREATE UNIQUE INDEX tasker_large_results_pkey ON tasker_large_results USING btree (key)
 CREATE INDEX tasker_letter_aliases_by_letter ON tasker_letter_aliases USING btree (letter_id)
 CREATE UNIQUE INDEX tasker_letter_aliases_pkey ON tasker_letter_aliases USING btree (namespace, source, identity)
 CREATE UNIQUE INDEX tasker_letter_bodies_pkey ON tasker_letter_bodies USING btree (letter_id)

@@ -98,10 +98,10 @@ func (c *children) resultOf(t *task.Task) []byte {
 		return nil
 	}
 	if s := c.u.rows.siblingSteps[stepKey{t.ID, 1}]; s != nil {
-		return s.Result
+		return resultSeen(s)
 	}
 	if s := c.u.rows.steps[c.u.e.store.IDs().Step(t.ID, 1)]; s != nil {
-		return s.Result
+		return resultSeen(s)
 	}
 	return nil
 }

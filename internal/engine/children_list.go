@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/taskerhq/tasker/internal/expr"
@@ -70,6 +71,9 @@ func (e *Engine) itemsOf(ctx context.Context, p *childPlan) ([]json.RawMessage, 
 		return nil, childFault(CodeChildrenRefused, "%v", err), nil
 	}
 	values, err := e.valuesFor(ctx, p, program)
+	if large := (*largeError)(nil); errors.As(err, &large) {
+		return nil, childFault(CodeChildrenLarge, "%v", large), nil
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,7 +120,10 @@ func (e *Engine) valuesFor(ctx context.Context, p *childPlan, program *expr.Prog
 			if s.Ordinal > len(p.tpl.Steps) || p.tpl.Steps[s.Ordinal-1].Name != name {
 				continue
 			}
-			result, err := expr.Decode(s.Result)
+			if err := largeRead(program, name, s); err != nil {
+				return nil, err
+			}
+			result, err := expr.Decode(resultSeen(s))
 			if err != nil {
 				return nil, err
 			}

@@ -155,10 +155,9 @@ func (e *Engine) readFresh(ctx context.Context, p *childPlan) (task.FanOut, erro
 	p.fresh = make(map[int]Child, len(list))
 	for _, c := range list {
 		if c.State == task.ChildDone && c.Size == 0 && !p.spec.CountsOnly && !c.Task.IsZero() {
-			if c.Result, err = e.resultOfTask(ctx, c.Task); err != nil {
+			if c.Result, c.Size, err = e.resultOfTask(ctx, c.Task); err != nil {
 				return sim, err
 			}
-			c.Size = len(c.Result)
 		}
 		sim.Count(c.Counted, c.State)
 		sim.Bytes += c.Size
@@ -169,28 +168,35 @@ func (e *Engine) readFresh(ctx context.Context, p *childPlan) (task.FanOut, erro
 }
 
 // resultOfTask returns the result of a task: that of the only step on which no other depends, or an object with those
-// of all such steps. It is nil for a task without a result, and for one that is gone.
-func (e *Engine) resultOfTask(ctx context.Context, id task.ID) ([]byte, error) {
+// of all such steps. It is nil for a task without a result, and for one that is gone. A large result is nil too, with
+// its size: it does not fit into a result of children.
+func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, size int, err error) {
 	t, err := e.store.FindTask(ctx, id)
 	if err != nil || t == nil {
-		return nil, err
+		return nil, 0, err
 	}
 	tpl, err := e.TemplateOf(ctx, t.DefID)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	steps, err := e.store.FindSteps(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var last []*task.Step
 	for _, s := range steps {
 		if s.Ordinal <= len(tpl.Steps) && tpl.Steps[s.Ordinal-1].Sink() {
 			last = append(last, s)
+			if l := task.LargeResultOf(s.ID, s.Result); l != nil {
+				size += int(l.Bytes)
+			}
 		}
 	}
+	if size > 0 {
+		return nil, max(size, e.cfg.Limits.PayloadBytes+1), nil
+	}
 	if len(last) == 1 {
-		return last[0].Result, nil
+		return last[0].Result, len(last[0].Result), nil
 	}
 	all := make(map[string]json.RawMessage, len(last))
 	for _, s := range last {
@@ -198,7 +204,8 @@ func (e *Engine) resultOfTask(ctx context.Context, id task.ID) ([]byte, error) {
 			all[tpl.Steps[s.Ordinal-1].Name] = s.Result
 		}
 	}
-	return json.Marshal(all)
+	result, err = json.Marshal(all)
+	return result, len(result), err
 }
 
 // draftNext prepares up to n children from an index on: those of one window of items.

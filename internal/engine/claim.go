@@ -20,6 +20,8 @@ type Lease struct {
 	Template *task.Template
 	// ParentResults are the results of the direct dependencies, by step name.
 	ParentResults map[string][]byte
+	// LargeParents are those of them that are kept in the blob store, by step name; nil for none.
+	LargeParents map[string]*task.LargeResult
 	// Checkpoint is the last one that an earlier attempt has stored, nil for none.
 	Checkpoint []byte
 	// TraceParent is the W3C trace context for the worker, "" for none.
@@ -490,6 +492,13 @@ func (u *unit) lease(w Work) (l Lease, whole bool, err error) {
 		}
 		if fault := task.JSONFault(p.Result, math.MaxInt); p.Result != nil && fault != "" {
 			return Lease{}, false, u.failDamaged(w, "the result of step "+name+" "+fault)
+		}
+		if large := task.LargeResultOf(p.ID, p.Result); large != nil {
+			if l.LargeParents == nil {
+				l.LargeParents = map[string]*task.LargeResult{}
+			}
+			l.LargeParents[name] = large
+			continue
 		}
 		l.ParentResults[name] = p.Result
 	}

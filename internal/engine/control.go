@@ -251,7 +251,10 @@ func (c *control) values(w Work, t *task.Template, p *expr.Program) (expr.Values
 	}
 	parents := make(map[string]any, len(steps))
 	for _, s := range steps {
-		result, err := c.decode(s.ID, s.Result)
+		if err := largeRead(p, t.Spec(s).Name, s); err != nil {
+			return nil, err
+		}
+		result, err := c.decode(s.ID, resultSeen(s))
 		if err != nil {
 			return nil, fmt.Errorf("the result of step %s: %w", t.Spec(s).Name, err)
 		}

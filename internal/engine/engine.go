@@ -35,6 +35,7 @@ type Engine struct {
 	grouper Grouper
 	hooks   EventHooks
 	seals   Seals // nil: nothing is encrypted
+	blobs   Blobs // nil: results above the limit are refused
 
 	observer    Observer     // the meter, followed by the observer of Options
 	transitions *transitions // nil: the observer does not want single transitions
@@ -128,6 +129,7 @@ type domains struct {
 
 	checkpointStore CheckpointStore
 	logStore        LogStore
+	largeResults    LargeResultStore
 
 	waitStore   WaitStore
 	waitReads   WaitReads
@@ -160,6 +162,7 @@ func domainsOf(db Database) domains {
 
 		checkpointStore: db.CheckpointStore(),
 		logStore:        db.LogStore(),
+		largeResults:    db.LargeResultStore(),
 
 		childRows:   children,
 		childReads:  children,
@@ -202,6 +205,8 @@ type Options struct {
 	Observer Observer
 	// Transitions reports each single transition of a task or step to the Observer.
 	Transitions bool
+	// Blobs keeps results above Limits.PayloadBytes. Defaults to none: they are refused.
+	Blobs Blobs
 	// Dispatcher keeps the order of ready steps and their leases. Without it the store keeps both.
 	Dispatcher Dispatcher
 }
@@ -233,7 +238,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 		db = opts.Seals.Database(db)
 	}
 	e := &Engine{store: db, domains: domainsOf(db), cfg: cfg, now: opts.Now, stepped: opts.Stepped, roll: opts.Roll,
-		schemas: opts.Schemas, grouper: opts.Grouper, hooks: opts.Hooks, seals: opts.Seals}
+		schemas: opts.Schemas, grouper: opts.Grouper, hooks: opts.Hooks, seals: opts.Seals, blobs: opts.Blobs}
 	if e.queue = (storeQueue{e}); opts.Dispatcher != nil {
 		e.dispatch = newDispatchQueue(e, opts.Dispatcher)
 		e.queue = e.dispatch

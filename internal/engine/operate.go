@@ -194,6 +194,9 @@ func (u *unit) change(w Work, a StepAct) error {
 		}
 		return nil
 	case CompleteManually:
+		if task.LargeResultOf(s.ID, a.Result) != nil {
+			return task.Errorf(task.Invalid, "the result is the reference to a large result of the step")
+		}
 		u.endLease(s, task.StepComplete)
 		return hinted(s.Succeed(u.now, a.Result), "the step is settled already")
 	default:

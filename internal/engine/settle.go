@@ -21,10 +21,12 @@ const (
 
 // Result settles one step. Fields of other statuses are ignored.
 type Result struct {
-	Step    task.ID
-	Token   int64 // of the lease, as in LeaseRef
-	Status  ResultStatus
-	Result  []byte        // JSON; for completed
+	Step   task.ID
+	Token  int64 // of the lease, as in LeaseRef
+	Status ResultStatus
+	Result []byte // JSON; for completed
+	// Large is the key of a large result in place of Result, "" for none: see Engine.SendLargeResult.
+	Large   string
 	Failure *task.Failure // for failed
 	Snooze  time.Duration // for snoozed
 	// Log is the end of what the attempt has logged, "" for nothing, and LogBytes the size of all of it.
@@ -81,6 +83,13 @@ func (e *Engine) checkResult(r *Result, at string) []task.Problem {
 	switch r.Status {
 	case ResultCompleted:
 		bad("result", e.payloadFault(r.Result))
+		if task.LargeResultOf(r.Step, r.Result) != nil {
+			bad("result", "is the reference to a large result of the step: name it in large_result")
+		}
+		if r.Large != "" && r.Result != nil {
+			bad("large_result", "must not be combined with result")
+		}
+		bad("large_result", task.TextFault(r.Large, maxLargeKey))
 	case ResultFailed:
 		if r.Failure == nil {
 			bad("error", "a failed step needs its error")
@@ -160,13 +169,22 @@ func (u *unit) settle(w Work, r *Result) (Answer, error) {
 		u.observed.refused()
 		return a, nil
 	}
+	result := r.Result
+	if r.Large != "" && r.Status == ResultCompleted {
+		large, err := takeLarge(u, r)
+		if err != nil || large == nil {
+			a.State, a.Err = w.Step.State, noLargeResult(r)
+			return a, err
+		}
+		result = large.Reference()
+	}
 	if err := u.beginIfAssigned(w, r.Status); err != nil {
 		return a, err
 	}
 	if r.Log != "" {
 		u.records.log(w, r)
 	}
-	err := u.apply(w, r)
+	err := u.apply(w, r, result)
 	a.State = w.Step.State
 	if w.Step.Queue == task.Timers {
 		a.NextRetryAt = task.Instant(w.Step.Key)
@@ -174,11 +192,11 @@ func (u *unit) settle(w Work, r *Result) (Answer, error) {
 	return a, err
 }
 
-// apply ends the lease as the status says.
-func (u *unit) apply(w Work, r *Result) error {
+// apply ends the lease as the status says, with the result to store.
+func (u *unit) apply(w Work, r *Result, result []byte) error {
 	switch r.Status {
 	case ResultCompleted:
-		return u.complete(w, r.Result)
+		return u.complete(w, result)
 	case ResultFailed:
 		return u.fail(w, task.Failed, r.Failure)
 	case ResultSnoozed:

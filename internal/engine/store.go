@@ -38,6 +38,7 @@ type Database interface {
 
 	CheckpointStore() CheckpointStore
 	LogStore() LogStore
+	LargeResultStore() LargeResultStore
 	ChildStore() ChildStore
 
 	// What steps wait for that no worker runs.

@@ -33,6 +33,7 @@ var needs = map[string]string{
 	"register-template": "operate", "list-templates": "read", "get-template": "read", "get-template-version": "read",
 	"get-template-stats": "read",
 	"register-worker":    "work", "list-workers": "read", "poll": "work", "start": "work", "progress": "work",
+	"send-large-result": "work", "get-large-parent-result": "work", "get-large-result": "read",
 	"result": "work", "heartbeat": "work", "drain": "work operate", "get-worker": "read", "resume-worker": "operate",
 	"cordon-worker": "operate", "uncordon-worker": "operate",
 	"send-signal": "submit", "list-approvals": "read",

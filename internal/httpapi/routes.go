@@ -55,6 +55,8 @@ func (s *server) routes() {
 		0), s.getStep)
 	endpoint.Add(api, get("/v1/tasks/{uuid}/workflow_steps/{step_uuid}/logs", "list-step-logs",
 		"List the logs of the last attempts of a step", read, 0), s.listLogs)
+	endpoint.AddDownload(api, get("/v1/tasks/{uuid}/workflow_steps/{step_uuid}/large_result", "get-large-result",
+		"Get the large result of a step", read, 0), "The result: a JSON document.", s.openLarge)
 	endpoint.Add(api, get("/v1/tasks/{uuid}/workflow_steps/{step_uuid}/children", "list-children",
 		"List the child tasks of a step", read, 0), s.listChildren)
 	endpoint.Add(api, patch("/v1/tasks/{uuid}/workflow_steps/{step_uuid}", "act-on-step",

@@ -44,6 +44,7 @@ func examples() []example {
 		{"list-children", "GET", step + "/children", "", 200, `{"children":[{"index":0,`},
 		{"list-steps", "GET", task + "/workflow_steps", "", 200, `[{"step_uuid"`},
 		{"get-step", "GET", step, "", 200, `"current_state":"error"`},
+		{"get-large-result", "GET", step + "/large_result", "", 200, `"large"`},
 		{"list-step-logs", "GET", step + "/logs", "", 200, `"text":"no route"`},
 		{"act-on-step", "PATCH", step, `{"action_type":"reset_for_retry","reset_by":"ann","reason":"fixed"}`, 200,
 			`"step_uuid"`},
@@ -92,6 +93,9 @@ func examples() []example {
 			`","token":"7","progress_percent":10}`, 200, `"status":"held"`},
 		{"result", "POST", worker + "/result", `{"results":[{"step_uuid":"` + stepID.String() +
 			`","token":"7","status":"completed"}]}`, 200, `{"results":[`},
+		{"send-large-result", "POST", worker + "/steps/" + stepID.String() + "/large_result", `"large"`, 200,
+			`"large_result":"7 bytes"`},
+		{"get-large-parent-result", "GET", worker + "/steps/" + stepID.String() + "/parent_results/make", "", 200, `"large"`},
 		{"heartbeat", "POST", worker + "/heartbeat", `{"current_load":1,"steps":[` + lease + `]}`, 200,
 			`"acknowledged":true`},
 		{"get-worker", "GET", worker, "", 200, `"circuit_breaker"`},

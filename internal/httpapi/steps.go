@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"io"
 
 	"github.com/google/uuid"
 
@@ -51,6 +52,16 @@ func (s *server) getStep(ctx context.Context, params *stepPath,
 ) (endpoint.Answer[*tasker.Step], error) {
 	step, err := s.backend.Step(ctx, params.UUID, params.StepUUID)
 	return endpoint.OK(step), err
+}
+
+// openLarge serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/large_result. There is nothing to mask: a task with
+// sensitive fields has no large results.
+func (s *server) openLarge(ctx context.Context, params *stepPath) (io.ReadCloser, error) {
+	b, can := s.backend.(tasker.LargeResultBackend)
+	if !can {
+		return nil, tasker.Errorf(tasker.CodeNotFound, "the server keeps no large results")
+	}
+	return b.LargeResult(ctx, params.UUID, params.StepUUID)
 }
 
 // listLogs serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/logs. Texts are not masked: see docs/sensitive.md.

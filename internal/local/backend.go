@@ -16,6 +16,8 @@ type Backend struct {
 
 	engine *engine.Engine
 	rows   Rows
+
+	sending chan struct{} // one for each large result that is being received
 }
 
 // Rows are the reads that bypass the engine, because none of its rules applies to them.
@@ -28,7 +30,7 @@ type Rows interface {
 
 // New returns a Backend on an engine whose store has the rows.
 func New(e *engine.Engine, rows Rows) *Backend {
-	return &Backend{Chain: chainOf(e, rows), engine: e, rows: rows}
+	return &Backend{Chain: chainOf(e, rows), engine: e, rows: rows, sending: make(chan struct{}, maxSending)}
 }
 
 // SubmitIn is SubmitTasks inside a caller's transaction: within calls its argument with the

@@ -305,6 +305,9 @@ func (x *explainer) waiting(s *task.Step) (why, next string) {
 // attempt, although some are left.
 func (x *explainer) failed(s *task.Step) (why, next string) {
 	next = "Fix the cause and reset the step; or resolve it, or complete it with a result."
+	if a := x.lastFailure(s); a != nil && a.Failure.Type == "result_too_large" {
+		next = x.tooLarge()
+	}
 	if !x.spec(s).OnFailure && x.compensatedAt() != 0 {
 		next = noRepair
 	}

@@ -55,6 +55,9 @@ func (x *explainer) valuesRead(p *expr.Program) (list []string) {
 	}
 	parents := map[string]any{}
 	for _, s := range x.steps {
+		if task.LargeResultOf(s.ID, s.Result) != nil {
+			continue
+		}
 		document, _ := rule.Anywhere(s.Result)
 		if result, err := expr.Decode(document); err == nil && slices.Contains(p.Steps(), x.spec(s).Name) {
 			parents[x.spec(s).Name] = expr.Step(string(s.State), result)

@@ -179,12 +179,12 @@ func (v *view) foremost() *task.Step {
 // It is nil while there is no result at all.
 func (v *view) results() (json.RawMessage, error) {
 	if len(v.steps) == 1 {
-		return v.steps[0].Result, nil
+		return shownResult(v.steps[0]), nil
 	}
 	all := map[string]json.RawMessage{}
 	for _, s := range v.steps {
 		if s.Result != nil {
-			all[v.spec(s).Name] = s.Result
+			all[v.spec(s).Name] = shownResult(s)
 		}
 	}
 	if len(all) == 0 {

@@ -207,6 +207,9 @@ func (v *view) step(ctx context.Context, s *task.Step) (tasker.Step, error) {
 		TimeoutSeconds:       int(s.Timeout / time.Second), CreatedAt: v.task.CreatedAt.Time(), ReadyAt: s.ReadyAt.Ptr(),
 		LastAttemptedAt: s.StartedAt.Ptr(), Worker: worker, LeaseExpiresAt: s.LeaseUntil.Ptr(), StatusMessage: s.Note,
 		Results: s.Result, OnFailure: spec.OnFailure, ETag: s.Seen().Version}
+	if large := task.LargeResultOf(s.ID, s.Result); large != nil {
+		out.Results, out.LargeResult = nil, fromLarge(large)
+	}
 	switch {
 	case s.State == task.StepWaiting:
 		out.Wait = v.waitOf(s)

@@ -37,6 +37,7 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 		StartTimeoutSeconds:   int(cfg.Leases.StartTimeout.Seconds()),
 		MaxLongPollSeconds:    int(cfg.Leases.MaxLongPoll.Seconds()),
 		MaxResultPayloadBytes: cfg.Limits.PayloadBytes,
+		MaxLargeResultBytes:   b.engine.MaxLargeResult(),
 		MaxLogBytes:           max(cfg.Limits.LogBytes, 0)}, nil
 }
 
@@ -258,6 +259,12 @@ func (b *Backend) fromLease(l *engine.Lease) (tasker.Assignment, error) {
 			a.ParentResults[name] = result
 		}
 	}
+	for name, large := range l.LargeParents {
+		if a.LargeResults == nil {
+			a.LargeResults = make(map[string]tasker.LargeResult, len(l.LargeParents))
+		}
+		a.LargeResults[name] = *fromLarge(large)
+	}
 	var err error
 	a.Initialization, err = initialization(spec)
 	return a, err
@@ -333,7 +340,8 @@ func (b *Backend) Settle(ctx context.Context, req tasker.SettleRequest) ([]taske
 		// refuses a snooze that exceeds it.
 		snooze := time.Duration(min(r.SnoozeSeconds, 2*task.MaxDelay.Seconds()) * float64(time.Second))
 		results[i] = engine.Result{Step: lease.Step, Token: lease.Token, Worker: worker, At: lease.At,
-			Status: engine.ResultStatus(r.Status), Result: r.Result, Failure: toFailure(r.Error), Snooze: snooze,
+			Status: engine.ResultStatus(r.Status), Result: r.Result, Large: r.LargeResult,
+			Failure: toFailure(r.Error), Snooze: snooze,
 			Log: r.Log, LogBytes: r.LogBytes}
 	}
 	answers, err := b.engine.Settle(ctx, results)

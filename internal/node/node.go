@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/blob"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -53,6 +54,8 @@ type Options struct {
 	Dispatch string
 	// Encryption has the keys with which sensitive values are stored.
 	Encryption Encryption
+	// Blobs keeps results above Engine.Limits.PayloadBytes. Defaults to none: they are refused.
+	Blobs blob.Store
 	// RabbitMQ dispatches steps to workers with the transport amqp. Engine.Delivery must offer it.
 	RabbitMQ RabbitMQ
 	// Drivers connect to brokers of dead letters, by their names, in addition to those that a node has.
@@ -147,7 +150,8 @@ func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts 
 	}
 	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema,
 		Observer:    opts.Observer,
-		Transitions: opts.Transitions, Dispatcher: d, Grouper: grouper, Hooks: hooks, Seals: seals})
+		Transitions: opts.Transitions, Dispatcher: d, Grouper: grouper, Hooks: hooks, Seals: seals,
+		Blobs: blobsOf(opts.Blobs, opts.Logger)})
 	if err != nil {
 		return nil, local.ToError(err)
 	}

@@ -35,6 +35,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -142,7 +143,8 @@ type stepInput struct {
 	Initialization map[string]any `json:"initialization,omitempty"`
 }
 
-func inputOf(job *tasker.Job) input {
+// inputOf returns what a program reads. It reads results of parents that are kept apart.
+func inputOf(job *tasker.Job) (input, error) {
 	in := input{
 		Parameters: job.Parameters, ParentResults: job.ParentResults, Checkpoint: job.Assignment.Checkpoint,
 		Step: stepInput{
@@ -154,12 +156,26 @@ func inputOf(job *tasker.Job) input {
 	if in.ParentResults == nil {
 		in.ParentResults = map[string]json.RawMessage{} // {} spares every program the case of null
 	}
-	return in
+	if len(job.LargeResults) > 0 {
+		in.ParentResults = maps.Clone(in.ParentResults)
+	}
+	for name := range job.LargeResults {
+		raw, _, err := job.Parent(name)
+		if err != nil {
+			return in, err
+		}
+		in.ParentResults[name] = raw
+	}
+	return in, nil
 }
 
 // handle is the Handler.
 func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
-	stdin, err := json.Marshal(inputOf(job))
+	in, err := inputOf(job)
+	if err != nil {
+		return nil, err
+	}
+	stdin, err := json.Marshal(in)
 	if err != nil {
 		return nil, tasker.NonRetryable(fmt.Errorf("marshal input of step %s: %w", job.StepName, err))
 	}

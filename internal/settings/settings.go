@@ -62,6 +62,9 @@ type Config struct {
 type Limits struct {
 	// PayloadBytes bounds a task's context and a step's result. Defaults to 256 KiB.
 	PayloadBytes int
+	// LargeResultBytes bounds a step's result where there is a blob store for results above PayloadBytes. Defaults to
+	// 64 MiB; at most 1 GiB.
+	LargeResultBytes int
 	// CheckpointBytes bounds the checkpoint of a step. Defaults to 64 KiB.
 	CheckpointBytes int
 	// LogBytes bounds the log of an attempt: its end is kept. Defaults to 64 KiB; with -1 no logs are kept.
@@ -177,6 +180,7 @@ func orDefault[T comparable](v *T, d T) {
 // Priorities come back sorted, highest first.
 func (c Config) WithDefaults() Config {
 	orDefault(&c.Limits.PayloadBytes, 256<<10)
+	orDefault(&c.Limits.LargeResultBytes, 64<<20)
 	orDefault(&c.Limits.CheckpointBytes, 64<<10)
 	orDefault(&c.Limits.LogBytes, 64<<10)
 	orDefault(&c.Limits.BatchItems, 1000)
@@ -234,6 +238,8 @@ func (c Config) Validate() error {
 		}
 	}
 	bad(c.Limits.PayloadBytes > 0, "limits.payload_bytes must be positive")
+	bad(c.Limits.LargeResultBytes > 0 && c.Limits.LargeResultBytes <= 1<<30,
+		"limits.large_result_bytes must be 1 to 1073741824")
 	bad(c.Limits.CheckpointBytes > 0, "limits.checkpoint_bytes must be positive")
 	bad(c.Limits.LogBytes >= -1 && c.Limits.LogBytes <= 1<<20, "limits.log_bytes must be -1 (no logs) to 1048576")
 	bad(c.Limits.BatchItems > 0, "limits.batch_items must be positive")

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/blobstore"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/node"
 	"github.com/taskerhq/tasker/internal/store/postgres"
@@ -45,7 +46,11 @@ func openPostgres(t *testing.T, dsn string) engine.Database {
 
 func install(t *testing.T, s engine.Database) *installation {
 	t.Helper()
-	b, err := node.New(t.Context(), s, node.Options{})
+	blobs, err := blobstore.OpenDirectory(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := node.New(t.Context(), s, node.Options{Blobs: blobs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,10 +166,24 @@ func (in *installation) singles(t *testing.T, i int) {
 		t.Fatal(err)
 	}
 	in.signals(t, i)
+	in.large(t)
 	later := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
 	in.submit(t, tasker.TaskRequest{TaskType: "later", RunAt: &later, IdempotencyKey: fmt.Sprint("key ", i)})
 	in.submit(t, tasker.TaskRequest{TaskType: "elsewhere", RequiredCapabilities: []string{"quantum", "gpu"},
 		Priority: "high"})
+}
+
+// large leaves a task with a large result.
+func (in *installation) large(t *testing.T) {
+	t.Helper()
+	in.submit(t, tasker.TaskRequest{TaskType: "large"})
+	a := in.take(t)
+	sent, err := in.Client.Backend.(tasker.LargeResultBackend).SendLargeResult(t.Context(), in.worker,
+		tasker.LeaseRef{StepUUID: a.StepUUID, Token: a.Token}, []byte(`{"größe": 1.50}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.report(t, a, tasker.StepResult{Status: tasker.ResultCompleted, LargeResult: sent.Reference})
 }
 
 // signals leaves a signal, and a step that waits for another one.

@@ -40,7 +40,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	for _, l := range slices.Concat([]Loop{u.leases(), u.workers(), u.probes(), u.deadlines(), u.retention(),
 		u.staleness(),
 		u.unserved(), u.failures(), u.promotion(), u.ordering(), u.children(), u.signals(), u.pauses(), u.pauseEnds(),
-		u.pauseReleases(), u.limits(), u.permits(), u.outages(), u.outageTidying()}, u.also) {
+		u.pauseReleases(), u.limits(), u.permits(), u.outages(), u.outageTidying(), u.largeResults()}, u.also) {
 		g.Go(func() error { return r.Run(ctx, l) })
 	}
 	g.Go(func() error { return u.timers(ctx, r) })
@@ -85,7 +85,7 @@ func (u *Upkeep) RunOnce(ctx context.Context) error {
 		u.rekeying(), u.promotion(), u.dispatch(), u.sweep(), u.held(), u.outages(),
 		u.leases(), u.outages(),
 		u.workers(), u.probes(), u.deadlines(), u.retention(), u.staleness(), u.unserved(), u.failures(),
-		u.permits(), u.outages(), u.outageTidying()}, u.also) {
+		u.permits(), u.outages(), u.outageTidying(), u.largeResults()}, u.also) {
 		for more := true; more; {
 			var err error
 			if _, more, err = l.Once(ctx); err != nil {

@@ -24,7 +24,7 @@ const (
 type timedBody struct {
 	io.Reader
 	w     http.ResponseWriter
-	held  *bodyBudget
+	held  *bodyBudget // nil: the body does not stay in memory
 	end   time.Time
 	taken int64
 }
@@ -42,7 +42,7 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	_ = http.NewResponseController(b.w).SetReadDeadline(deadline) // not supported by test recorders
 	n, err := b.Reader.Read(p)
 	b.taken += int64(n)
-	if !b.held.take(int64(n)) {
+	if b.held != nil && !b.held.take(int64(n)) {
 		return n, errBodiesFull
 	}
 	return n, err
@@ -52,7 +52,9 @@ func (b *timedBody) Read(p []byte) (int, error) {
 // disconnected client.
 func (b *timedBody) done() {
 	_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
-	b.held.give(b.taken)
+	if b.held != nil {
+		b.held.give(b.taken)
+	}
 }
 
 // bodyBudget bounds the memory of the bodies being received: many slow clients with large bodies could fill

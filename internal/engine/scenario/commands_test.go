@@ -69,7 +69,8 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		"reset":  in.act(engine.ResetForRetry), "resolve": in.act(engine.ResolveManually),
 		"complete-manually": in.act(engine.CompleteManually),
 		"approve":           in.act(engine.ApproveStep), "reject": in.act(engine.RejectStep),
-		"signal":      in.signal,
+		"signal": in.signal,
+		"send":   in.send, "read": in.read, "blobs": in.showBlobs,
 		"reconfigure": in.reconfigure, "rekey": in.rekey, "ready": in.showReady, "recovery": in.showRecovery,
 		"update-cases": in.updateCases, "act-on-cases": in.actOnCases,
 		"replay": in.replay, "edit": in.edit, "failed": in.showFailedTasks, "failures": in.showFailures,
@@ -140,7 +141,8 @@ func (in *interpreter) configure(a *args) error {
 	c.Leases.ClaimMode = settings.ClaimMode(a.text("claim_mode"))
 	c.ResubmitAfterTerminal = a.text("resubmit") == "true"
 	c.IdempotencyMismatch = settings.KeyMismatch(a.text("mismatch"))
-	return firstError(a.number("missed", &c.Leases.MissedHeartbeats), a.number("max_signals", &c.Signals.MaxKept))
+	return firstError(a.number("missed", &c.Leases.MissedHeartbeats), a.number("max_signals", &c.Signals.MaxKept),
+		a.number("payload_bytes", &c.Limits.PayloadBytes), a.number("large_result_bytes", &c.Limits.LargeResultBytes))
 }
 
 func (a *args) duration(key string, to *time.Duration) error {

@@ -19,13 +19,16 @@
 //	letter       W TASK.STEP ...        tells that the messages of these leases have expired
 //	start        W TASK.STEP            all lease commands take token=N
 //	progress     W TASK.STEP percent=N [note=TEXT]
-//	complete     W TASK.STEP [result=JSON]
+//	complete     W TASK.STEP [result=JSON | large=BYTES]
+//	send         W TASK.STEP bytes=N    stores a large result, as complete with large= does before it settles
 //	fail         W TASK.STEP [type=T] [message=TEXT] [fatal] [retry_after=D]
 //	release      W TASK.STEP
 //	snooze       W TASK.STEP for=D
 //	heartbeat    W [only=TASK.STEP,...] [draining]
 //	drain        W [final]
 //	cordon, uncordon W [by=WHO] [reason=TEXT]
+//	read         TASK.STEP              the large result of a step
+//	blobs        [down | up | lost]     the objects in the blob store, which stops and starts working, or is emptied
 //	pause        [route=H | handler=H | task=T] [caps=A,B] [ns=N] [by=WHO] [reason=TEXT] [until=+D]
 //	unpause      likewise               ends a pause; without route, handler or task it is one of the namespace
 //	pauses                              those in force

@@ -50,11 +50,15 @@ func (in *interpreter) stepFields(r row) []field {
 	if r.Progress > 0 {
 		progress = strconv.Itoa(r.Progress) + "%"
 	}
+	result := string(r.Result)
+	if l := task.LargeResultOf(r.ID, r.Result); l != nil {
+		result = fmt.Sprintf("<%d bytes>", l.Bytes)
+	}
 	return []field{
 		{"state", string(r.State)}, {"attempts", fmt.Sprintf("%d/%d", r.Attempts, r.MaxAttempts)},
 		{"open_parents", strconv.Itoa(r.OpenParents)},
 		{"worker", worker}, {"until", in.sinceStart(r.LeaseUntil)}, {"due", in.sinceStart(due)},
-		{"progress", progress}, {"note", r.Note}, {"result", string(r.Result)},
+		{"progress", progress}, {"note", r.Note}, {"result", result},
 	}
 }
 

@@ -74,6 +74,9 @@ func (in *interpreter) leases(h *hand, leases []engine.Lease, drain bool) []stri
 		for _, parent := range sortedNames(l.ParentResults) {
 			line += fmt.Sprintf(" %s=%s", parent, l.ParentResults[parent])
 		}
+		for _, parent := range sortedNames(l.LargeParents) {
+			line += fmt.Sprintf(" %s=<%d bytes>", parent, l.LargeParents[parent].Bytes)
+		}
 		if l.Checkpoint != nil {
 			line += fmt.Sprintf(" checkpoint=%s", l.Checkpoint)
 		}
@@ -177,6 +180,13 @@ func (in *interpreter) complete(a *args) ([]string, error) {
 	r := engine.Result{Status: engine.ResultCompleted}
 	if v, ok := a.get("result"); ok {
 		r.Result = []byte(v)
+	}
+	if _, ok := a.get("large"); ok {
+		l, err := in.sendLarge(a, "large")
+		if err != nil {
+			return nil, err
+		}
+		r.Large = l.Key
 	}
 	return in.settle(a, r)
 }

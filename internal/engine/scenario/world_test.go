@@ -28,6 +28,7 @@ type world struct {
 	cfg    settings.Config
 	now    time.Time // read by engines through clock, and changed by set
 	moving sync.Mutex
+	blobs  blobs   // used if the settings have large_result_bytes
 	byHand bool    // nothing runs AdvanceChildren beside the test
 	roll   float64 // places jitter; the middle of the range is delays without
 
@@ -71,6 +72,9 @@ func (w *world) boot() error {
 		Schemas: func(schema []byte) (engine.SchemaChecker, error) {
 			return template.CompileSchema(schema)
 		},
+	}
+	if w.cfg.Limits.LargeResultBytes > 0 {
+		opts.Blobs = &w.blobs
 	}
 	if d, ok := w.store.(dispatched); ok {
 		opts.Dispatcher = counting{d.server.Open()}

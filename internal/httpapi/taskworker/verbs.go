@@ -116,7 +116,8 @@ func (v *Verbs) sameCapabilities(ctx context.Context, id uuid.UUID, named []stri
 func toQueueAssignment(a *tasker.Assignment) QueueAssignment {
 	out := QueueAssignment{TaskID: a.TaskUUID, StepUUID: a.StepUUID, Token: a.Token, TaskType: a.Handler,
 		Namespace: a.Namespace, Parameters: a.Parameters,
-		ParentResults: a.ParentResults, Status: queueapi.QueueAssigned, Attempt: a.Attempt, MaxAttempts: a.MaxAttempts,
+		ParentResults: a.ParentResults, LargeResults: a.LargeResults,
+		Status: queueapi.QueueAssigned, Attempt: a.Attempt, MaxAttempts: a.MaxAttempts,
 		PriorityLevel:  a.Priority,
 		TimeoutSeconds: a.TimeoutSeconds, VisibilityTimeoutUntil: a.LeaseExpiresAt, DeadlineAt: a.DeadlineAt,
 		TraceParent: a.TraceParent, CorrelationID: a.CorrelationID}

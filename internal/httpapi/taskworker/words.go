@@ -70,23 +70,24 @@ type QueuePolled struct {
 // QueueAssignment is a task leased to a worker. Token proves the lease; a worker that omits it in later calls is
 // recognised by its own ID, as long as it holds only one lease on the task.
 type QueueAssignment struct {
-	TaskID                 uuid.UUID                  `json:"task_id"`
-	StepUUID               uuid.UUID                  `json:"step_uuid" doc:"Name of the step; tasks of this API have only one."`
-	Token                  string                     `json:"token" doc:"Token of the lease. Send it back, so that a report for a lost attempt does not apply to a later one."`
-	TaskType               string                     `json:"task_type"`
-	Namespace              string                     `json:"namespace"`
-	Parameters             json.RawMessage            `json:"parameters,omitempty"`
-	ParentResults          map[string]json.RawMessage `json:"parent_results,omitempty" doc:"Results of the direct dependencies, by step name."`
-	Status                 queueapi.QueueStatus       `json:"status" doc:"assigned or executing."`
-	Attempt                int                        `json:"attempt" doc:"Counted from 1."`
-	MaxAttempts            int                        `json:"max_attempts"`
-	PriorityLevel          int                        `json:"priority_level"`
-	TimeoutSeconds         int                        `json:"timeout_seconds"`
-	VisibilityTimeoutUntil time.Time                  `json:"visibility_timeout_until" doc:"End of the lease, unless the task is started or renewed."`
-	DeadlineAt             *time.Time                 `json:"deadline_at,omitempty" doc:"When the attempt times out, once started."`
-	TraceID                string                     `json:"trace_id,omitempty"`
-	TraceParent            string                     `json:"traceparent,omitempty" doc:"W3C trace context of the task."`
-	CorrelationID          string                     `json:"correlation_id,omitempty"`
+	TaskID                 uuid.UUID                     `json:"task_id"`
+	StepUUID               uuid.UUID                     `json:"step_uuid" doc:"Name of the step; tasks of this API have only one."`
+	Token                  string                        `json:"token" doc:"Token of the lease. Send it back, so that a report for a lost attempt does not apply to a later one."`
+	TaskType               string                        `json:"task_type"`
+	Namespace              string                        `json:"namespace"`
+	Parameters             json.RawMessage               `json:"parameters,omitempty"`
+	ParentResults          map[string]json.RawMessage    `json:"parent_results,omitempty" doc:"Results of the direct dependencies, by step name."`
+	LargeResults           map[string]tasker.LargeResult `json:"large_results,omitempty" doc:"Those of them that are kept apart, by step name; see /internal/workers."`
+	Status                 queueapi.QueueStatus          `json:"status" doc:"assigned or executing."`
+	Attempt                int                           `json:"attempt" doc:"Counted from 1."`
+	MaxAttempts            int                           `json:"max_attempts"`
+	PriorityLevel          int                           `json:"priority_level"`
+	TimeoutSeconds         int                           `json:"timeout_seconds"`
+	VisibilityTimeoutUntil time.Time                     `json:"visibility_timeout_until" doc:"End of the lease, unless the task is started or renewed."`
+	DeadlineAt             *time.Time                    `json:"deadline_at,omitempty" doc:"When the attempt times out, once started."`
+	TraceID                string                        `json:"trace_id,omitempty"`
+	TraceParent            string                        `json:"traceparent,omitempty" doc:"W3C trace context of the task."`
+	CorrelationID          string                        `json:"correlation_id,omitempty"`
 }
 
 // QueueLeaseRef names a task that a worker holds. Step and token may be left out as long as they are unambiguous. It is

@@ -40,6 +40,13 @@ func Routes(api *endpoint.API, steps *stepworker.Verbs, tasks *taskworker.Verbs)
 		hot|conflicts), f.progress)
 	endpoint.Add(api, post("/internal/workers/{id}/result", "result", "Settle steps", work, hot|batch|conflicts),
 		f.result)
+	// Large results are neither in the body of a poll nor in that of a result.
+	endpoint.AddUpload(api, post("/internal/workers/{id}/steps/{step_uuid}/large_result", "send-large-result",
+		"Send a result above max_payload_bytes, before the step is settled with its reference", work,
+		conflicts|limited), "The result: a JSON document of up to max_large_result_bytes.", steps.SendLarge)
+	endpoint.AddDownload(api, get("/internal/workers/{id}/steps/{step_uuid}/parent_results/{name}",
+		"get-large-parent-result", "Get the large result of a dependency of a step", work, conflicts),
+		"The result: a JSON document.", steps.LargeParent)
 	endpoint.Add(api, post("/internal/workers/{id}/heartbeat", "heartbeat", "Send a heartbeat and renew leases", work,
 		hot|batch|optional), steps.Heartbeat)
 	endpoint.Add(api, post("/internal/workers/{id}/drain", "drain", "Drain a worker: assign it no more steps", leave,

@@ -34,11 +34,13 @@ type state struct {
 	outages   map[task.ID]task.Outage
 	// checkpoints are by step.
 	checkpoints map[task.ID]task.Checkpoint
-	logs        map[task.ID][]task.AttemptLog // by step, the last lease first
-	fanOuts     map[task.ID]task.FanOut       // by step
-	items       map[childKey][]byte
-	children    map[childKey]engine.Child
-	stepWaits   map[task.ID]task.StepWait
+	// largeResults are by key.
+	largeResults map[string]task.LargeResult
+	logs         map[task.ID][]task.AttemptLog // by step, the last lease first
+	fanOuts      map[task.ID]task.FanOut       // by step
+	items        map[childKey][]byte
+	children     map[childKey]engine.Child
+	stepWaits    map[task.ID]task.StepWait
 	// outsideSignals are those that task.Signal describes; signals are between the gates of limits.
 	outsideSignals map[task.SignalName]task.Signal
 	// operatorLimits are by number.
@@ -86,6 +88,7 @@ func newState() *state {
 		bursts:         map[burstName]task.Burst{},
 		outages:        map[task.ID]task.Outage{},
 		checkpoints:    map[task.ID]task.Checkpoint{},
+		largeResults:   map[string]task.LargeResult{},
 		logs:           map[task.ID][]task.AttemptLog{},
 		fanOuts:        map[task.ID]task.FanOut{},
 		items:          map[childKey][]byte{},

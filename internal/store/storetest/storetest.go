@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) engine.Database, without ...strin
 		{"Outages", outageCases()},
 		{"Checkpoints", checkpointCases()},
 		{"Logs", logCases()},
+		{"LargeResults", largeResultCases()},
 		{"Signals", signalCases()},
 		{"Templates", templateCases()},
 		{"Registry", registryCases()},

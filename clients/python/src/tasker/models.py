@@ -68,6 +68,8 @@ class Assignment(TypedDict):
     deadline_at: NotRequired[Timestamp]
     handler: str
     initialization: NotRequired[dict[str, Any]]
+    #: Those of them that are kept apart, by step name: read them one by one. They are not in parent_results.
+    large_results: NotRequired[dict[str, LargeResult]]
     lease_expires_at: Timestamp
     max_attempts: int
     namespace: str
@@ -1576,6 +1578,22 @@ class Job(TypedDict):
     state: Literal["open", "scheduled"]
 
 
+class LargeResult(TypedDict):
+    #: Size of the JSON document.
+    bytes: int
+    #: SHA-256 of the document, in hexadecimal.
+    sha256: str
+
+
+class LargeResultReceipt(TypedDict):
+    #: Size of the JSON document.
+    bytes: int
+    #: Name of the result in the call that settles the step, as large_result.
+    large_result: str
+    #: SHA-256 of the document, in hexadecimal.
+    sha256: str
+
+
 class LeaseAnswer(TypedDict):
     deadline_at: NotRequired[Timestamp]
     error: NotRequired[Error]
@@ -2375,6 +2393,8 @@ class QueueAssignment(TypedDict):
     correlation_id: NotRequired[str]
     #: When the attempt times out, once started.
     deadline_at: NotRequired[Timestamp]
+    #: Those of them that are kept apart, by step name; see /internal/workers.
+    large_results: NotRequired[dict[str, LargeResult]]
     max_attempts: int
     namespace: str
     parameters: NotRequired[Any]
@@ -3000,6 +3020,9 @@ class RegisteredWorker(TypedDict):
     heartbeat_interval_ms: int
     #: A started step is lost without a heartbeat for this long.
     lease_seconds: int
+    #: Maximum size of a result that is sent apart before the step is settled; absent if the server keeps none above
+    #: max_payload_bytes.
+    max_large_result_bytes: NotRequired[int]
     #: How much of the end of an attempt's log the server keeps; 0: nothing.
     max_log_bytes: int
     max_long_poll_seconds: int
@@ -4001,6 +4024,8 @@ class Step(TypedDict):
     #: Changes with the state and each lease of the step. An act with If-Match is refused if it has changed.
     etag: NotRequired[str]
     handler: str
+    #: A result that is kept apart because of its size, in place of results; get it from /large_result of the step.
+    large_result: NotRequired[LargeResult]
     last_attempted_at: NotRequired[Timestamp]
     last_error: NotRequired[Failure]
     last_failure_at: NotRequired[Timestamp]
@@ -4094,6 +4119,8 @@ class StepLimit(TypedDict):
 class StepResult(TypedDict):
     #: Required by failed.
     error: NotRequired[Failure | None]
+    #: In place of result: the reference of a large result that was sent before.
+    large_result: NotRequired[str | None]
     #: End of what the attempt has logged. The server keeps at most max_log_bytes of its end.
     log: NotRequired[str | None]
     #: Size of all that the attempt has logged. Defaults to the size of log.

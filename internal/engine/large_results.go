@@ -1,0 +1,295 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/expr"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Large results: those above Limits.PayloadBytes, kept in the blob store. A worker sends one under its lease, and then
+// settles the step with its key. See docs/design/0055-large-results.md.
+
+const (
+	// maxLargeKey bounds the key of a large result.
+	maxLargeKey = 200
+	// maxLargeSent bounds the large results of a step that were sent and are not deleted yet.
+	maxLargeSent = 20
+	// largeGrace is how long a large result is kept at least that was sent and never settled with; longer, while its
+	// lease may be in force.
+	largeGrace = 24 * time.Hour
+	// largeRetry is the pause asked of workers while the blob store does not work.
+	largeRetry = time.Second
+)
+
+// LargeContent is a large result that a worker sends: checked JSON.
+type LargeContent struct {
+	Content io.ReadSeeker
+	Bytes   int64
+	Sum     [32]byte // SHA-256
+}
+
+// MaxLargeResult is the size of the largest result that is taken, in bytes; 0 without a blob store.
+func (e *Engine) MaxLargeResult() int {
+	if e.blobs == nil {
+		return 0
+	}
+	return max(e.cfg.Limits.LargeResultBytes, e.cfg.Limits.PayloadBytes)
+}
+
+// SendLargeResult stores a large result of a step whose lease is in force, and renews the lease. The step then settles
+// with its key; until then nothing refers to it. Sending the same content again is harmless. The object is noted in the
+// database before it is stored, so that it is found if nothing ever refers to it. TooLarge: there is no blob store, the
+// result is larger than it takes, or the template has sensitive fields. Unavailable: the blob store does not work.
+// StaleToken: the lease is over.
+func (e *Engine) SendLargeResult(ctx context.Context, ref LeaseRef, c LargeContent) (*task.LargeResult, error) {
+	if most := e.MaxLargeResult(); most == 0 {
+		return nil, task.Errorf(task.TooLarge, "the result has %d bytes, and the server takes %d: it has no store for "+
+			"larger ones", c.Bytes, e.cfg.Limits.PayloadBytes)
+	} else if c.Bytes > int64(most) {
+		return nil, task.Errorf(task.TooLarge, "the result has %d bytes, and the server takes %d", c.Bytes, most)
+	}
+	if err := e.holds(ctx, ref); err != nil {
+		return nil, err
+	}
+	l := task.NewLargeResult(ref.Step, ref.Token, c.Bytes, c.Sum, e.instant())
+	err := e.write(ctx, "send_large_result", func(u *unit) error { return noteLarge(u, l) })
+	if err != nil {
+		return nil, err
+	}
+	if err := e.blobs.Put(ctx, l.Key, c.Content, c.Bytes, c.Sum); err != nil {
+		return nil, blobsDown("store", err)
+	}
+	return l, nil
+}
+
+// holds returns why a lease is not in force. It renews one that is.
+func (e *Engine) holds(ctx context.Context, ref LeaseRef) error {
+	answers, err := e.renew(ctx, ref.Worker, []LeaseRef{ref})
+	switch {
+	case err != nil:
+		return err
+	case answers[0].Status == Cancelled:
+		return task.Errorf(task.WrongState, "the task of step %s was cancelled", ref.Step)
+	case answers[0].Status == Lost:
+		return answers[0].Err
+	}
+	return nil
+}
+
+// noteLarge adds a large result to the list of those that are sent.
+func noteLarge(u *unit, l *task.LargeResult) error {
+	works, err := u.rows.load([]task.ID{l.Step})
+	if err != nil {
+		return err
+	}
+	if works[0].Step == nil {
+		return task.Errorf(task.NotFound, "there is no step %s any more", l.Step)
+	}
+	t, err := u.rows.template(works[0].Step.DefID)
+	if err != nil {
+		return err
+	}
+	if in := works[0].Task.Meta.Intake; len(t.Sensitive) > 0 || in != nil && len(in.Sensitive) > 0 {
+		return &task.Error{Code: task.TooLarge, Message: fmt.Sprintf("the result has %d bytes, and a result of a task with "+
+			"sensitive fields may have %d", l.Bytes, u.e.cfg.Limits.PayloadBytes),
+			Hint: "larger results are kept in a store where fields can be neither masked nor encrypted"}
+	}
+	added, err := u.e.largeResults.AddLargeResult(u.ctx, u.tx, l, maxLargeSent)
+	if err != nil || added {
+		return err
+	}
+	return &task.Error{Code: task.Exhausted, RetryAfter: time.Minute, Message: fmt.Sprintf("%d results of step %s were "+
+		"sent already, or this one is about to be deleted", maxLargeSent, l.Step)}
+}
+
+// blobsDown is the error for a blob store that does not work. Its cause stays behind: it may name hosts and files.
+func blobsDown(verb string, err error) error {
+	return &task.Error{Code: task.Unavailable, RetryAfter: largeRetry, Err: err,
+		Message: "cannot " + verb + " a large result: the blob store does not work",
+		Hint: "the log of the server says why. Nothing is lost: a worker sends its result again as long as it holds the " +
+			"step"}
+}
+
+// takeLarge takes the large result that settles a step; nil if none was sent under this lease.
+func takeLarge(u *unit, r *Result) (*task.LargeResult, error) {
+	if !strings.HasPrefix(r.Large, task.LargeResultsOf(r.Step)+strconv.FormatInt(r.Token, 10)+"-") {
+		return nil, nil
+	}
+	return u.e.largeResults.TakeLargeResult(u.ctx, u.tx, r.Large)
+}
+
+// noLargeResult refuses a reference that leads nowhere.
+func noLargeResult(r *Result) error {
+	return &task.Error{Code: task.Invalid, Message: "no large result of this reference was sent under the lease of step " +
+		r.Step.String(), Hint: "send the result, and settle with the reference in the answer"}
+}
+
+// LargeResult opens the large result of a step of a task, and returns what is known of it. NotFound: there is no such
+// step, its result is none, or the object is gone. Unavailable: the blob store does not work.
+func (e *Engine) LargeResult(ctx context.Context, taskID, stepID task.ID) (io.ReadCloser, *task.LargeResult, error) {
+	_, steps, err := e.Steps(ctx, taskID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range steps {
+		if s.ID == stepID {
+			return e.openLarge(ctx, s)
+		}
+	}
+	return nil, nil, task.Errorf(task.NotFound, "the task %s has no step %s", taskID, stepID)
+}
+
+// LargeParentResult opens the large result of a direct dependency of a step whose lease is in force; it renews the
+// lease.
+func (e *Engine) LargeParentResult(ctx context.Context, ref LeaseRef, parent string,
+) (io.ReadCloser, *task.LargeResult, error) {
+	if err := e.holds(ctx, ref); err != nil {
+		return nil, nil, err
+	}
+	var from *task.Step
+	err := e.write(ctx, "read_large_result", func(u *unit) error {
+		from = nil
+		works, err := u.rows.load([]task.ID{ref.Step})
+		if err != nil || works[0].Step == nil {
+			return err
+		}
+		t, err := u.rows.template(works[0].Step.DefID)
+		if err != nil {
+			return err
+		}
+		reads := t.Spec(works[0].Step).Reads()
+		if len(reads) == 0 {
+			return nil
+		}
+		parents, err := u.rows.siblings(family(works[0].Step, reads))
+		for _, p := range parents {
+			if t.Spec(p).Name == parent {
+				from = p
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if from == nil {
+		return nil, nil, task.Errorf(task.NotFound, "step %s has no dependency %q", ref.Step, parent)
+	}
+	return e.openLarge(ctx, from)
+}
+
+// openLarge opens the large result of a step.
+func (e *Engine) openLarge(ctx context.Context, s *task.Step) (io.ReadCloser, *task.LargeResult, error) {
+	l := task.LargeResultOf(s.ID, s.Result)
+	if l == nil {
+		return nil, nil, task.Errorf(task.NotFound, "step %s has no large result", s.ID)
+	}
+	if e.blobs == nil {
+		return nil, nil, blobsDown("read", errors.New("none is configured"))
+	}
+	content, err := e.blobs.Get(ctx, l.Key)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, &task.Error{Code: task.NotFound, Err: err, Message: "the large result of step " + s.ID.String() +
+			" is missing in the blob store", Hint: "the database may be restored from a backup that is older or newer than " +
+			"the store; run the step again"}
+	case err != nil:
+		return nil, nil, blobsDown("read", err)
+	}
+	return content, l, nil
+}
+
+// sweepBatch bounds the large results that are deleted in one round.
+const sweepBatch = 100
+
+// SweepLargeResults deletes large results that nothing refers to: those of deleted tasks and of steps that ran again,
+// and those that were sent a day ago, under a lease that is over, and never settled with. It returns how many, and
+// whether there may be more. An object is deleted after the list says so, so that no result can refer to it any more;
+// if that fails, it is tried again.
+func (e *Engine) SweepLargeResults(ctx context.Context) (n int, more bool, err error) {
+	if e.blobs == nil {
+		return 0, false, nil
+	}
+	unused, err := e.largeResults.FindUnusedLargeResults(ctx, e.instant().Add(-largeGrace), sweepBatch)
+	if err != nil || len(unused) == 0 {
+		return 0, false, err
+	}
+	var doomed []string
+	err = e.write(ctx, "doom_large_results", func(u *unit) error {
+		doomed = nil
+		for _, l := range unused {
+			moved := l.State == task.LargeDoomed
+			if !moved {
+				var err error
+				if moved, err = u.e.largeResults.DoomLargeResult(u.ctx, u.tx, l.Key, l.State); err != nil {
+					return err
+				}
+			}
+			if moved {
+				doomed = append(doomed, l.Key)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	var gone []string
+	var failed error
+	for _, key := range doomed {
+		if failed = e.blobs.Delete(ctx, key); failed != nil {
+			failed = fmt.Errorf("delete a large result: %w", failed)
+			break // the others would fail as well
+		}
+		gone = append(gone, key)
+	}
+	if len(gone) > 0 {
+		err = e.write(ctx, "drop_large_results", func(u *unit) error {
+			return u.e.largeResults.DropLargeResults(u.ctx, u.tx, gone)
+		})
+	}
+	return len(gone), len(unused) == sweepBatch && failed == nil && err == nil, errors.Join(failed, err)
+}
+
+// largeError says that an expression reads a large result.
+type largeError struct {
+	step  string
+	bytes int64
+}
+
+// Error implements error.
+func (l *largeError) Error() string {
+	return fmt.Sprintf("the result of step %s has %d bytes and is kept in the blob store; expressions read results of up "+
+		"to limits.payload_bytes: let the step return what they need, and a further step the rest", l.step, l.bytes)
+}
+
+// largeRead returns an error if an expression reads the result of a step, and not only its state, and that is a large
+// one.
+func largeRead(p *expr.Program, name string, s *task.Step) error {
+	l := task.LargeResultOf(s.ID, s.Result)
+	if l == nil {
+		return nil
+	}
+	for _, path := range p.Paths() {
+		if strings.HasPrefix(path, expr.Parents) && !strings.HasSuffix(path, ".state") && strings.Contains(path, name) {
+			return &largeError{name, l.Bytes}
+		}
+	}
+	return nil
+}
+
+// resultSeen is what an expression sees as the result of a step: nothing in place of a large one.
+func resultSeen(s *task.Step) []byte {
+	if task.LargeResultOf(s.ID, s.Result) != nil {
+		return nil
+	}
+	return s.Result
+}
