@@ -33,6 +33,7 @@ RULES = [
     r"is not a W3C trace",
     r"query.state must be (one of|draft)|there is no status",  # one value may hold several states, with commas
     r"query\.(letter|task)_uuid must be a UUID",  # one value may hold several, with commas
+    r"the server takes results of up to|must not be combined with result",  # large results, without a blob store
     r"is not a priority",  # names of levels are configuration
     r"^ and \d+ more problems",
 ]

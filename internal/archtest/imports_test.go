@@ -135,7 +135,7 @@ var layers = map[string]struct {
 	"internal/doctest": {nil, "it runs the documents; its tests start what they need"},
 	"internal/document": {[]string{"internal/pointer", "internal/wording"},
 		"it reads a document, whatever that says"},
-	"internal/doctor": {[]string{"internal/amqp", "internal/dispatch/rabbitmq",
+	"internal/doctor": {[]string{"blob", "internal/amqp", "internal/dispatch/rabbitmq",
 		"internal/broker/driver", "internal/broker/format", "internal/broker/kafka", "internal/broker/redis",
 		"internal/config", "internal/migration", "internal/store", "internal/store/postgres",
 		"internal/store/sqlite", "internal/task", "internal/vault"},

@@ -19,9 +19,10 @@ func newDoctor(s *session) *cobra.Command {
 		Short: "Check a database and suggest fixes",
 		Long: `Check the database and suggest fixes. The checks cover the schema and its indexes,
 settings that can lose data, obstacles to vacuum, unattended work, the Redis of
-sources of dead letters, and the RabbitMQ of the dispatch.
+sources of dead letters, the RabbitMQ of the dispatch, and the blob store, where one
+small object is written, read and deleted.
 
-The command changes nothing, and can run beside servers and through PgBouncer. Its
+The command changes nothing else, and can run beside servers and through PgBouncer. Its
 role only needs read access; with pg_read_all_stats it also sees the sessions of
 other roles.
 
@@ -34,7 +35,7 @@ Exit code 0: all checks pass. 9: there are warnings. 1: a check fails.`,
 	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "time limit of one check")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return s.examine(cmd, flags, timeout, func(cfg *config.Config) doctor.Options {
-			return doctor.Options{RabbitMQ: cfg.MessageQueue.Rabbitmq}
+			return doctor.Options{RabbitMQ: cfg.MessageQueue.Rabbitmq, Blobs: cfg.Blobs}
 		})
 	}
 	return cmd

@@ -79,6 +79,17 @@ func TestLongWorkPage(t *testing.T) {
 	}
 }
 
+// TestLargeResultsPage runs docs/large-results.md.
+func TestLargeResultsPage(t *testing.T) {
+	t.Parallel()
+	to := serveOn(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), func(c *config.Config) {
+		c.Blobs.URL = "file:" + t.TempDir()
+	})
+	if ran, shown := (script{page: "docs/large-results.md"}).run(t, to); ran != 1 || shown != 1 {
+		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
+	}
+}
+
 // TestSchedulesPage runs docs/schedules.md.
 func TestSchedulesPage(t *testing.T) {
 	t.Parallel()

@@ -58,6 +58,8 @@ type Options struct {
 	PoolSize int
 	// RabbitMQ is the configured RabbitMQ of the dispatch; without a URL it is not looked at.
 	RabbitMQ config.Rabbitmq
+	// Blobs is the configured store of large results.
+	Blobs config.Blobs
 	// Keys looks at what needs the encryption keys, and at nothing else: it reads every row.
 	Keys bool
 	// Limits are where warnings begin. Zero fields take their defaults.
@@ -141,7 +143,7 @@ type patient struct {
 
 // brokers looks at the brokers that sources read, and at that of the dispatch.
 func (p *patient) brokers(ctx context.Context) (checks []Check, err error) {
-	for _, look := range []func(context.Context) ([]Check, error){p.redis, p.kafka, p.rabbit} {
+	for _, look := range []func(context.Context) ([]Check, error){p.redis, p.kafka, p.rabbit, p.blobStore} {
 		found, err := look(ctx)
 		checks = append(checks, found...)
 		if err != nil {
