@@ -40,6 +40,22 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
+// TestWanted: before anything is installed, everybody is told what, and why.
+func TestWanted(t *testing.T) {
+	t.Parallel()
+	gone := func(name string, packages ...string) service {
+		return service{name: name, packages: packages, installed: func() error { return errors.New(name + " is not installed") }}
+	}
+	here := fake(new(int))
+	here.packages = []string{"here"}
+	packages, why := wanted([]service{gone("kafka", "java", "maven"), here, gone("s3"), gone("jq", "jq")}, io.Discard)
+	const want = "  java maven                     for tests of kafka: kafka is not installed\n" +
+		"  jq                             for tests of jq: jq is not installed\n"
+	if got := strings.Join(packages, " "); got != "java maven jq" || why != want {
+		t.Errorf("it wants %q, because\n%s\nwant java maven jq, because\n%s", got, why, want)
+	}
+}
+
 func TestNamedByTheVariable(t *testing.T) {
 	t.Setenv("TESTENV_FAKE", "fake://yours")
 	stopped := 0

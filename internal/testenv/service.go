@@ -281,19 +281,26 @@ func (s *serialWriter) Write(p []byte) (int, error) {
 // installMissing installs what is missing with the package manager, where that
 // is to be expected: in CI, and when root runs the tests, as in a container.
 func installMissing(all []service, log io.Writer) error {
-	var packages []string
-	for _, s := range all {
-		if s.missing(log) != nil && !s.named() {
-			packages = append(packages, s.packages...)
-		}
-	}
+	packages, why := wanted(all, log)
 	root := os.Geteuid() == 0
 	apt, err := exec.LookPath("apt-get")
 	if len(packages) == 0 || err != nil || !root && os.Getenv("CI") != "true" {
 		return nil
 	}
-	fmt.Fprintf(log, "testenv: installing %v\n", packages)
+	fmt.Fprintf(log, "testenv: about to install these packages with %s:\n%s"+
+		"testenv: to do without, stop this and run go test ./..., which skips the tests that need them\n", apt, why)
 	return install(root, apt, packages, log)
+}
+
+// wanted returns the packages of what is missing, and a line for each service that says why.
+func wanted(all []service, log io.Writer) (packages []string, why string) {
+	for _, s := range all {
+		if err := s.missing(log); err != nil && !s.named() && len(s.packages) > 0 {
+			packages = append(packages, s.packages...)
+			why += fmt.Sprintf("  %-30s for tests of %s: %v\n", strings.Join(s.packages, " "), s.name, err)
+		}
+	}
+	return packages, why
 }
 
 // advice says how to get what is missing.
