@@ -30,14 +30,18 @@ func (s *session) serverURL() string {
 	return defaultServer
 }
 
+// key returns the API key: the flag, else $TASKER_API_KEY, else "".
+func (s *session) key() string {
+	if s.apiKey != "" {
+		return s.apiKey
+	}
+	return s.getenv("TASKER_API_KEY")
+}
+
 // connect returns a client for the server of the command line. It sends no request: an
 // unreachable server shows with the first call. An invalid URL is a usage error.
 func (s *session) connect() (*tasker.Client, error) {
-	key := s.apiKey
-	if key == "" {
-		key = s.getenv("TASKER_API_KEY")
-	}
-	client, err := tasker.Dial(s.serverURL(), &tasker.DialOptions{APIKey: key, UserAgent: "tasker-cli/" + s.Version})
+	client, err := tasker.Dial(s.serverURL(), &tasker.DialOptions{APIKey: s.key(), UserAgent: "tasker-cli/" + s.Version})
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -62,6 +62,9 @@ func (s *session) finish(ctx context.Context, err error) int {
 		return code
 	}
 	fmt.Fprintf(s.Err, "%s: %s\n", s.name, cleanLines(err.Error()))
+	if tasker.ErrorCode(err) == tasker.CodeUnauthenticated && s.key() == "" {
+		fmt.Fprintln(s.Err, "No API key was sent: set TASKER_API_KEY, or give --api-key.")
+	}
 	if code == exitUsage && !s.begun {
 		fmt.Fprintf(s.Err, "Run '%s --help' for usage.\n", s.usedCommand())
 	}

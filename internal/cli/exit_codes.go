@@ -12,7 +12,8 @@ func newExitCodes() *cobra.Command {
 
     0  success
     1  failure. task wait: the task is in error or cancelled; doctor: a check fails;
-       copy: the databases differ; dlq detect: a task could not be set to error
+       copy: the databases differ; dlq detect: a task could not be set to error;
+       migrate status: migrations are pending
     2  the command line or the configuration is invalid; nothing was done
     3  the task, step, case, template or worker does not exist
     4  conflict: it exists with different content, or its state does not allow the act

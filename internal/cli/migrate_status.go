@@ -9,15 +9,16 @@ import (
 	"github.com/taskerhq/tasker/internal/migration"
 )
 
-// newMigrateStatus builds `migrate status`, which a deployment can run before it replaces a binary. Pending migrations
-// are no error; conflicts are. It only reads, and can run beside servers.
+// newMigrateStatus builds `migrate status`, which a deployment can run before it replaces a binary: the exit code says
+// whether there is something to do. It only reads, and can run beside servers.
 func newMigrateStatus(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Compare the schema of a database with this binary",
 		Long: `Compare the schema of a database with this binary, and change nothing.
 
-A migration is applied or pending. There are three conflicts: the binary does not
+A migration is applied or pending; if any is pending, the command exits with 1. There
+are three conflicts: the binary does not
 have an applied migration (unknown), its file has changed since (changed), or an
 earlier migration was not applied (skipped). A conflict exits with 4, and servers
 refuse to start on such a database.`,
@@ -34,7 +35,13 @@ refuse to start on such a database.`,
 				return err
 			}
 			// Check comes after the table, which shows what conflicts.
-			return schema.Check(list)
+			if err := schema.Check(list); err != nil {
+				return err
+			}
+			if len(migration.PendingFiles(list)) > 0 {
+				return exitError(exitFailure)
+			}
+			return nil
 		})
 	}
 	return cmd

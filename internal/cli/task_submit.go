@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,12 +35,13 @@ type taskSubmit struct {
 func newTaskSubmit(s *session) *cobra.Command {
 	c := &taskSubmit{s: s}
 	cmd := &cobra.Command{
-		Use:   "submit [TEMPLATE]",
+		Use:   "submit [[NAMESPACE/]TEMPLATE[@VERSION]]",
 		Short: "Submit one task, or many from a file",
 		Long: `Submit a task: a run of a template or, with --type, a single step. With --file each
 line of the file is one task, in the JSON of the HTTP API. The server stores each
 batch of 1,000 lines completely or not at all.`,
 		Example: `  tasker task submit order_fulfilment --context '{"order_id": 42}'
+  tasker task submit shop/invoice@1.0.0 --wait
   tasker task submit --type send_email --context @mail.json --priority high --delay 10m
   tasker task submit --file tasks.jsonl`,
 		Args: cobra.MaximumNArgs(1),
@@ -116,7 +118,9 @@ func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 	case named == (c.req.TaskType != ""):
 		return usagef("give either a template or, with --type, a handler")
 	case named:
-		c.req.Name = args[0]
+		if err := c.name(args[0]); err != nil {
+			return err
+		}
 	}
 	var err error
 	if c.req.Context, err = c.s.jsonFlag("--context", c.context); err != nil {
@@ -150,6 +154,25 @@ func (c *taskSubmit) prepare(cmd *cobra.Command, args []string) error {
 		c.req.RunAt = &at
 	}
 	return c.prepareDeadline()
+}
+
+// name reads the template from the argument. Its namespace and version may be flags, but not both and different.
+func (c *taskSubmit) name(arg string) error {
+	namespace, name, version := templateName(arg)
+	if strings.Contains(arg, "/") {
+		if c.req.Namespace != "" && c.req.Namespace != namespace {
+			return usagef("%s is in namespace %s, but --namespace is %s", arg, namespace, c.req.Namespace)
+		}
+		c.req.Namespace = namespace
+	}
+	if version != "" {
+		if c.req.Version != "" && c.req.Version != version {
+			return usagef("%s is version %s, but --version is %s", arg, version, c.req.Version)
+		}
+		c.req.Version = version
+	}
+	c.req.Name = name
+	return nil
 }
 
 // prepareDeadline parses --deadline: a time, or a duration from now on this machine's clock.
