@@ -44,7 +44,8 @@ func TestInstalled(t *testing.T) {
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	gone := func(name string, packages ...string) service {
-		return service{name: name, packages: packages, installed: func() error { return errors.New(name + " is not installed") }}
+		missing := errors.New(name + " is not installed")
+		return service{name: name, packages: packages, installed: func() error { return missing }}
 	}
 	here := fake(new(int))
 	here.packages = []string{"here"}
