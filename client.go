@@ -16,6 +16,7 @@ type Client struct {
 	Backend
 
 	server *httpBackend // nil unless Dial made the Client
+	coder  *coder       // nil without a codec
 }
 
 // NewClient returns a Client of b. Dial and embedded.Open call it.

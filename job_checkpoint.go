@@ -26,6 +26,9 @@ func (j *Job) Checkpoint(v any) error {
 	if j.session == nil {
 		return nil
 	}
+	if raw, err = j.session.coder.checkpointOf(context.WithoutCancel(j.ctx), raw); err != nil {
+		return fmt.Errorf("encode the checkpoint of step %s: %w", j.StepName, err)
+	}
 	return j.session.checkpoint(j, raw)
 }
 

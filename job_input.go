@@ -36,6 +36,9 @@ func ParentResult[T any](job *Job, name string) (T, error) {
 
 // decodeInput unmarshals raw, which is at the pointer /root in the input of a step, into out.
 func decodeInput(raw json.RawMessage, out any, root, what string) error {
+	if err := undecodedIn(raw); err != nil { // else fields of out would stay empty
+		return undecoded(err, "/"+root, what)
+	}
 	err := json.Unmarshal(raw, out)
 	if err == nil {
 		return nil

@@ -41,7 +41,8 @@ type LargeResultBackend interface {
 
 // LargeResult opens the result of a step that has one above the inline limit (Step.LargeResult), to read it as a
 // stream; Client.Result reads results of any size into memory. The caller closes it. A result that is not the one that
-// was stored ends with an error in place of io.EOF. CodeNotFound: the step has no large result.
+// was stored ends with an error in place of io.EOF. A codec of the Client does not decode it. CodeNotFound: the step
+// has no large result.
 func (c *Client) LargeResult(ctx context.Context, task uuid.UUID, step *Step) (io.ReadCloser, error) {
 	b, can := c.Backend.(LargeResultBackend)
 	if !can || step.LargeResult == nil {
@@ -109,5 +110,9 @@ func (c *Client) largeResult(ctx context.Context, task uuid.UUID, step *Step) (j
 	if err != nil {
 		return nil, err
 	}
-	return readLarge(content, step.LargeResult)
+	raw, err := readLarge(content, step.LargeResult)
+	if c.coder != nil && err == nil {
+		c.coder.show(ctx, &raw)
+	}
+	return raw, err
 }

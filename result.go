@@ -115,6 +115,11 @@ func (c *Client) Result(ctx context.Context, id uuid.UUID, step string, out any)
 	if len(s.Results) == 0 {
 		return Errorf(CodeNotFound, "step %s of task %s is %s and has no result", s.Name, id, s.State)
 	}
+	if err := undecodedIn(s.Results); err != nil {
+		e := Errorf(CodeInvalid, "the result of step %s of task %s: %v", s.Name, id, err)
+		e.Err = err
+		return e
+	}
 	if err := json.Unmarshal(s.Results, out); err != nil {
 		e := Errorf(CodeInvalid, "decode the result of step %s of task %s: %v", s.Name, id, err)
 		e.Err = err

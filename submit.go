@@ -143,6 +143,12 @@ func (c *Client) SubmitTasks(ctx context.Context, req SubmitRequest) ([]TaskRece
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
+	if c.coder != nil {
+		var err error
+		if req.Tasks, err = c.EncodeTasks(ctx, req.Tasks); err != nil {
+			return nil, err
+		}
+	}
 	return c.Backend.SubmitTasks(ctx, req)
 }
 

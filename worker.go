@@ -54,6 +54,7 @@ type WorkerOptions struct {
 // Transport it does not poll; the rest is the same.
 type Worker struct {
 	backend Backend
+	coder   *coder // of the Client; nil without a codec
 	opts    WorkerOptions
 	vitals  *vitals.Monitor
 	current atomic.Pointer[[]*session] // of the latest Run; nil: none runs
@@ -65,10 +66,10 @@ type Worker struct {
 	misuse     []error // of Handle and Use; Run returns them
 }
 
-// NewWorker returns a Worker that takes its steps from client. Register handlers with Handle or
+// NewWorker returns a Worker that takes its steps from client, and has its codec. Register handlers with Handle or
 // HandleFunc, then call Run. It copies the options, does not connect and starts nothing.
 func NewWorker(client *Client, opts *WorkerOptions) *Worker {
-	w := &Worker{backend: client.Backend, handlers: make(map[string]*registered)}
+	w := &Worker{backend: client.Backend, coder: client.coder, handlers: make(map[string]*registered)}
 	if opts != nil {
 		w.opts = *opts
 	}

@@ -71,8 +71,12 @@ func (s *session) mayTryAgain(job *Job) bool {
 
 // tooLarge fails a step for good because of the size of its result.
 func tooLarge(job *Job, size, limit int) StepResult {
-	return refusal("result_too_large", fmt.Sprintf("the result of step %s has %d bytes, the server takes %d",
-		job.StepName, size, limit))
+	with := ""
+	if job.session != nil && job.session.coder != nil {
+		with = " with what its codec adds"
+	}
+	return refusal("result_too_large", fmt.Sprintf("the result of step %s has %d bytes%s, the server takes %d",
+		job.StepName, size, with, limit))
 }
 
 // Parent returns the result of the direct dependency called name as it is, and false if there is none. It reads one
@@ -99,6 +103,9 @@ func (j *Job) Parent(name string) (json.RawMessage, bool, error) {
 	raw, err := j.readParent(b, name, &of)
 	if err != nil {
 		return nil, false, fmt.Errorf("read the result of step %s: %w", name, err)
+	}
+	if raw, err = j.session.decodeParent(j, name, raw); err != nil {
+		return nil, false, err
 	}
 	if j.large == nil {
 		j.large = map[string]json.RawMessage{}

@@ -25,6 +25,7 @@ const (
 // handler runs with mu held. The fields above mu are set once, before the parts start.
 type session struct {
 	backend      Backend
+	coder        *coder // nil without a codec
 	opts         WorkerOptions
 	log          *slog.Logger
 	handlers     map[string]*registered
@@ -103,7 +104,7 @@ func newSession(ctx context.Context, w *Worker, g handlerGroup) *session {
 	opts := w.opts
 	opts.Name, opts.Concurrency = g.name, g.concurrency
 	return &session{
-		backend: w.backend, opts: opts, log: opts.Logger.With("worker", opts.Name),
+		backend: w.backend, coder: w.coder, opts: opts, log: opts.Logger.With("worker", opts.Name),
 		handlers: g.handlers, registration: opts.registration(g.handlers),
 		values:    context.WithoutCancel(ctx),
 		fetchWake: newSignal(), settleWake: newSignal(), settleAgain: newSignal(),

@@ -95,10 +95,10 @@ func (s *session) execute(job *Job) {
 	handler := s.handlers[job.Handler]
 	if handler == nil {
 		err = &Failure{Type: "unknown_handler", Message: fmt.Sprintf("the worker has no handler %q", job.Handler)}
-	} else {
+	} else if err = s.decodeInput(job); err == nil {
 		var out any
 		if out, err = handler.run(job.ctx, job); err == nil {
-			result, err = encodeResult(out) // in here, because the user's marshaller may panic
+			result, err = s.encodeResult(job, out) // in here, because the user's marshaller may panic
 		}
 	}
 	returned = true

@@ -18,7 +18,7 @@ import (
 func SubmitConn(ctx context.Context, conn *sql.Conn, client *tasker.Client,
 	tasks ...tasker.TaskRequest,
 ) ([]tasker.TaskReceipt, error) {
-	r, err := inProcess(client, tasks)
+	r, tasks, err := inProcess(ctx, client, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -54,20 +54,26 @@ func SubmitConn(ctx context.Context, conn *sql.Conn, client *tasker.Client,
 func SubmitSQLite(ctx context.Context, client *tasker.Client, write func(tx *sql.Tx) error,
 	tasks ...tasker.TaskRequest,
 ) ([]tasker.TaskReceipt, error) {
-	r, err := inProcess(client, tasks)
+	r, tasks, err := inProcess(ctx, client, tasks)
 	if err != nil {
 		return nil, err
 	}
 	return r.SubmitBeside(ctx, write, tasks)
 }
 
-// inProcess returns the engine of a client from Open, and refuses tasks whose input has no JSON form.
-func inProcess(client *tasker.Client, tasks []tasker.TaskRequest) (*running, error) {
+// inProcess returns the engine of a client from Open, and the tasks as the codec of the client encodes them. It refuses
+// tasks whose input has no JSON form.
+func inProcess(ctx context.Context, client *tasker.Client, tasks []tasker.TaskRequest,
+) (*running, []tasker.TaskRequest, error) {
 	r, ok := client.Backend.(*running)
 	if !ok {
-		return nil, tasker.Errorf(tasker.CodeInvalid,
+		return nil, nil, tasker.Errorf(tasker.CodeInvalid,
 			"the client is that of a server: a transaction wants one from embedded.Open")
 	}
 	req := tasker.SubmitRequest{Tasks: tasks}
-	return r, req.Check()
+	if err := req.Check(); err != nil {
+		return nil, nil, err
+	}
+	tasks, err := client.EncodeTasks(ctx, tasks)
+	return r, tasks, err
 }

@@ -21,7 +21,7 @@ import (
 func SubmitTx(ctx context.Context, tx pgx.Tx, client *tasker.Client,
 	tasks ...tasker.TaskRequest,
 ) ([]tasker.TaskReceipt, error) {
-	r, err := inProcess(client, tasks)
+	r, tasks, err := inProcess(ctx, client, tasks)
 	if err != nil {
 		return nil, err
 	}

@@ -17,13 +17,14 @@ var layers = map[string]struct {
 	may []string
 	why string
 }{
-	".": {[]string{"internal/pointer", "internal/query", "internal/vitals"},
+	".": {[]string{"internal/envelope", "internal/pointer", "internal/query", "internal/sensitive", "internal/vitals"},
 		"a worker binary imports it, and must not carry a server or a database along"},
 	"cmd/tasker": {[]string{"internal/cli"}, "main only hands the process over"},
 	"blob":       {nil, "an embedder implements it, and needs nothing for that"},
 	"embedded": {[]string{".", "blob", "internal/config", "internal/migration", "internal/node", "internal/simulate"},
 		"it is the public door of the engine in process, without a rule of its own"},
 	"examples/order":  {[]string{"."}, "an application has the public API only"},
+	"codec":           {[]string{".", "internal/vault"}, "an application imports it, and gets no more than ciphers"},
 	"internal/access": {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
 	"internal/amqp":   {[]string{"internal/brokerurl"}, "it connects, and has no policy; a worker binary carries it"},
 	"internal/app": {[]string{".", "deadletters", "internal/access", "internal/broker/driver", "internal/config",
@@ -47,7 +48,8 @@ var layers = map[string]struct {
 	"internal/cli": {[]string{"flow", ".", "deadletters", "internal/access", "internal/app",
 		"internal/bench", "internal/config",
 		"internal/broker/driver", "internal/demo", "internal/demo/incident",
-		"internal/doctor", "internal/document", "internal/migration", "internal/queueapi", "internal/script",
+		"internal/doctor", "internal/document", "internal/envelope", "internal/migration", "internal/queueapi",
+		"internal/script",
 		"internal/settings", "internal/simulate", "internal/task", "internal/template", "internal/transfer",
 		"internal/vault",
 		"internal/wording", "operate",
@@ -88,7 +90,8 @@ var layers = map[string]struct {
 		"internal/dashboard/tasks", "internal/dashboard/templates",
 		"internal/web"},
 		"it puts pages together; what they show and do comes from the API"},
-	"internal/dashboard/page": {[]string{".", "internal/access", "internal/dashboard/diff", "internal/web"},
+	"internal/dashboard/page": {[]string{".", "internal/access", "internal/dashboard/diff", "internal/envelope",
+		"internal/web"},
 		"the kit knows viewers and HTML, and nothing of what pages are about"},
 	"internal/dashboard/chart": {[]string{"."}, "drawings are pure, and know the states of steps only"},
 	"internal/dashboard/diff":  {nil, "it compares texts"},
@@ -140,16 +143,17 @@ var layers = map[string]struct {
 		"internal/config", "internal/migration", "internal/store", "internal/store/postgres",
 		"internal/store/sqlite", "internal/task", "internal/vault"},
 		"it looks at a database and its brokers from outside, and opens no store"},
-	"internal/deadletter": {[]string{"internal/failure", "internal/sensitive", "internal/task"},
+	"internal/deadletter": {[]string{"internal/envelope", "internal/failure", "internal/sensitive", "internal/task"},
 		"the domain is pure: the standard library only"},
 	"internal/engine": {[]string{"internal/access", "internal/clock", "internal/coalesce", "internal/deadletter",
-		"internal/expr", "internal/failure", "internal/feed", "internal/limit", "internal/rate",
-		"internal/sensitive", "internal/settings", "internal/task"},
+		"internal/envelope", "internal/expr", "internal/failure", "internal/feed", "internal/limit", "internal/pointer",
+		"internal/rate", "internal/sensitive", "internal/settings", "internal/task"},
 		"the engine declares the store that it needs, and does not know " +
 			"how it is reached; the name of the key that a request carries it stores with what is done"},
 	"internal/executionapi": {[]string{".", "internal/queueapi", "operate"},
 		"a compatibility family is a view of the public API; it knows no engine"},
-	"internal/expr": {nil, "it evaluates an expression over JSON values, whatever those are of"},
+	"internal/envelope": {nil, "a form of values is the same in a server and in a client"},
+	"internal/expr":     {[]string{"internal/envelope"}, "it evaluates an expression over JSON values, whatever those are of"},
 	"internal/feed": {[]string{"internal/deadletter", "internal/task"},
 		"it passes on what transactions did, and asks its Source for the rest"},
 	"internal/failure": {nil, "what kind of failure something is does not depend on what failed"},
@@ -216,7 +220,7 @@ var layers = map[string]struct {
 	"internal/scheduler/public": {[]string{".", "internal/schedule", "internal/scheduler", "internal/task", "schedules"},
 		"it turns the public types into the domain's and back, and opens nothing"},
 	"internal/local": {[]string{"flow", ".", "internal/access", "internal/audit", "internal/deadletter", "internal/engine",
-		"internal/executionapi", "internal/expr", "internal/failure",
+		"internal/envelope", "internal/executionapi", "internal/expr", "internal/failure",
 		"internal/feed",
 		"internal/inbox/news", "internal/jsonstream", "internal/limit", "internal/pointer",
 		"internal/queueapi", "internal/sensitive", "internal/task", "internal/template",
@@ -277,7 +281,8 @@ var layers = map[string]struct {
 	"internal/strictjson": {[]string{".", "internal/pointer", "internal/task", "internal/wording"},
 		"it reads a document into whatever value, and knows no route"},
 	"internal/limit": {nil, "how many may pass at a time is arithmetic"},
-	"internal/task":  {[]string{"internal/failure", "internal/limit"}, "the domain is pure: the standard library only"},
+	"internal/task": {[]string{"internal/envelope", "internal/failure", "internal/limit"},
+		"the domain is pure: the standard library only"},
 	"internal/telemetry": {[]string{"internal/clock", "internal/engine", "internal/failure", "internal/outbound",
 		"internal/task"},
 		"it observes the engine, which knows no library for that"},
@@ -387,8 +392,8 @@ func TestLayersAreNoWider(t *testing.T) {
 }
 
 // light is all that a worker binary gets with the public packages.
-var light = []string{"github.com/google/uuid", module + "/internal/chain", module + "/internal/pointer",
-	module + "/internal/query", module + "/internal/vitals"}
+var light = []string{"github.com/google/uuid", module + "/internal/chain", module + "/internal/envelope",
+	module + "/internal/pointer", module + "/internal/query", module + "/internal/sensitive", module + "/internal/vitals"}
 
 func TestPublicPackagesAreLight(t *testing.T) {
 	t.Parallel()

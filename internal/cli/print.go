@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/envelope"
 )
 
 // printJSON writes v, indented, as the result of a command. It encodes everything before it
@@ -178,7 +180,7 @@ func brief(d time.Duration) string {
 // must be visible.
 func compact(raw json.RawMessage) string {
 	var buf bytes.Buffer
-	if json.Compact(&buf, raw) != nil {
+	if json.Compact(&buf, envelope.Shown(raw)) != nil {
 		return string(raw)
 	}
 	return buf.String()

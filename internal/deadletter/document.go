@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/taskerhq/tasker/internal/envelope"
 )
 
 // A patch works on the bytes of a document: values that it does not name stay as they are, with every digit, and
@@ -103,7 +105,7 @@ func equalJSON(a, b []byte) bool { return bytes.Equal(canonicalJSON(a), canonica
 // mergePatch applies a merge patch (RFC 7396) to a valid document. null in the patch removes a member; anything but an
 // object replaces the whole value.
 func mergePatch(doc, patch []byte) json.RawMessage {
-	if kindOf(patch) != '{' {
+	if kindOf(patch) != '{' || envelope.Is(patch) { // an encoded value has no members
 		return bytes.TrimSpace(patch)
 	}
 	var list []member

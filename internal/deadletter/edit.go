@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/envelope"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -93,6 +94,9 @@ func (e *Edit) patched(payload []byte) ([]byte, *task.Problem) {
 	}
 	if fault := task.JSONFault(out, MaxPayload); fault != "" {
 		return fail("the edited payload " + fault)
+	}
+	if _, broken := envelope.Damaged(out); broken && envelope.Within(payload) {
+		return fail("changes a part of a value that is encoded by the client: give the whole value, encoded")
 	}
 	return out, nil
 }

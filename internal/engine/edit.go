@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/taskerhq/tasker/internal/envelope"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -156,11 +157,15 @@ func (e *Engine) newContext(ctx context.Context, t *task.Task, edit *ContextEdit
 			return nil, refusal("the context was not edited", []task.Problem{merged})
 		}
 	}
+	if where, broken := envelope.Damaged(next); broken && envelope.Within(t.Context) {
+		return nil, refusal("the context was not edited", []task.Problem{{Location: at + "/context" + where,
+			Message: "is only a part of a value that is encoded by the client: give the whole value, encoded"}})
+	}
 	def, err := e.TemplateOf(ctx, t.DefID)
 	if err != nil {
 		return nil, err
 	}
-	problems, err := e.checkSchema(def, next, at)
+	problems, err := e.checkContext(def, next, at)
 	if err == nil && len(problems) > 0 {
 		err = refusal("the context was not edited", problems)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/envelope"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -263,8 +264,14 @@ func (e *Engine) hashOf(in *Submission) (string, error) {
 	if level, ok := e.Level(in.Priority); ok && in.Priority != "" {
 		body.Priority = e.PriorityName(level)
 	}
-	var err error
-	if body.Context, err = canonicalJSON(in.Context); err != nil {
+	// An encoded value has other bytes each time: what the server cannot read is not compared.
+	readable, err := envelope.Rewrite(in.Context, func(_ string, e envelope.Envelope) ([]byte, error) {
+		return json.Marshal("codec " + e.Codec)
+	})
+	if err != nil {
+		return "", fmt.Errorf("hash a submission: %w", err)
+	}
+	if body.Context, err = canonicalJSON(readable); err != nil {
 		return "", fmt.Errorf("hash a submission: %w", err)
 	}
 	text, err := json.Marshal(body)

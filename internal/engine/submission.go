@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/envelope"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -98,7 +99,7 @@ func (e *Engine) draft(ctx context.Context, in *Submission, at string) (*draft, 
 	if in.Priority != "" && in.Priority != e.PriorityName(level) {
 		in.Meta.Priority = in.Priority
 	}
-	if problems, err := e.checkSchema(t, in.Context, at); err != nil || len(problems) > 0 {
+	if problems, err := e.checkContext(t, in.Context, at); err != nil || len(problems) > 0 {
 		return nil, problems, err
 	}
 	d := &draft{in: in, template: t, priority: level, steps: make([]draftStep, len(t.Steps))}
@@ -213,6 +214,18 @@ func (e *Engine) levelOf(in *Submission, t *task.Template, at string) (int, *tas
 				task.MaxPriority)}
 	}
 	return level, nil
+}
+
+// checkContext checks a context against what its template needs of it.
+func (e *Engine) checkContext(t *task.Template, document []byte, at string) ([]task.Problem, error) {
+	if problems := e.checkEncoded(t, document, at); len(problems) > 0 {
+		return problems, nil
+	}
+	problems, err := e.checkSchema(t, document, at)
+	if len(problems) > 0 {
+		explainEncoded(problems, document, at)
+	}
+	return problems, err
 }
 
 // checkSchema checks a context against the template's input schema, if it has one. A missing
@@ -337,7 +350,13 @@ func checkList(at string, list []string) []task.Problem {
 }
 
 // payloadFault describes the error in a JSON payload, or returns "".
-func (e *Engine) payloadFault(p []byte) string { return task.JSONFault(p, e.cfg.Limits.PayloadBytes) }
+func (e *Engine) payloadFault(p []byte) string {
+	fault := task.JSONFault(p, e.cfg.Limits.PayloadBytes)
+	if fault != "" && len(p) > e.cfg.Limits.PayloadBytes && envelope.Within(p) {
+		fault += " (it has values encoded by the client, which is a third longer than what they stand for)"
+	}
+	return fault
+}
 
 // one is a list of a problem, nil for none.
 func one(p *task.Problem) []task.Problem {

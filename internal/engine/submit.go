@@ -167,7 +167,7 @@ func (e *Engine) checkSubmission(ctx context.Context, in *Submission, at string)
 	if in.TaskType != "" {
 		return nil, nil
 	}
-	return e.checkSchema(t, in.Context, at)
+	return e.checkContext(t, in.Context, at)
 }
 
 // maxProblems bounds how many problems one answer lists.

@@ -47,6 +47,7 @@ type Program struct {
 	steps []string
 	names []string
 	paths []string
+	reads [][]string
 }
 
 // Compile compiles an expression over context, parents and further names. The error is an *Error.
@@ -80,7 +81,9 @@ func Compile(text string, names ...string) (*Program, error) {
 		return nil, errorOf(err)
 	}
 	slices.Sort(c.steps)
-	return &Program{text: text, code: code, steps: slices.Compact(c.steps), names: names, paths: longest(c.paths)}, nil
+	reads := c.reads()
+	return &Program{text: text, code: code, steps: slices.Compact(c.steps), names: names, paths: longest(c.paths),
+		reads: reads}, nil
 }
 
 // String returns the text of the expression.
@@ -92,6 +95,39 @@ func (p *Program) Steps() []string { return p.steps }
 // Paths returns the paths that the expression reads, such as context.customer.tier, each once. A path with a place that
 // is known only when the expression runs ends before that.
 func (p *Program) Paths() []string { return p.paths }
+
+// Reads returns the paths below context at which the expression needs to read a value, as names of members and indexes
+// of elements; the path of the whole context is empty. Where the expression asks only whether there is a value, with
+// has, there is no path.
+func (p *Program) Reads() [][]string { return p.reads }
+
+// reads returns what Reads does.
+func (c *checker) reads() [][]string {
+	var out [][]string
+	used := slices.Clone(c.paths)
+	for range c.whole {
+		used = append(used, Context)
+	}
+	for _, path := range longest(slices.Clone(used)) {
+		of, is := c.segments[path]
+		if path == Context {
+			is = true
+		}
+		if is && c.asked[path] < count(used, path) {
+			out = append(out, of)
+		}
+	}
+	return out
+}
+
+func count(paths []string, path string) (n int) {
+	for _, p := range paths {
+		if p == path {
+			n++
+		}
+	}
+	return n
+}
 
 // longest returns paths sorted, each once, without those that lead to another one.
 func longest(paths []string) []string {
@@ -129,6 +165,27 @@ func pathOf(n ast.Node) string {
 	return ""
 }
 
+// segmentsOf returns the names and indexes of a path below context.
+func segmentsOf(n ast.Node) (of []string, below bool) {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return nil, n.Value == Context
+	case *ast.ChainNode:
+		return segmentsOf(n.Node)
+	case *ast.MemberNode:
+		if of, below = segmentsOf(n.Node); !below {
+			return nil, false
+		}
+		switch p := n.Property.(type) {
+		case *ast.StringNode:
+			return append(of, p.Value), true
+		case *ast.IntegerNode:
+			return append(of, strconv.Itoa(p.Value)), true
+		}
+	}
+	return nil, false
+}
+
 // plain matches a name that needs no quotes in a path.
 var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -149,7 +206,7 @@ func errorOf(err error) *Error {
 }
 
 // kinds are the kinds of values in errors of the language.
-var kinds = regexp.MustCompile(`<nil>|map\[string\]interface \{\}|\[\]interface \{\}|interface \{\}|\b(?:float64|int|bool)\b`)
+var kinds = regexp.MustCompile(`<nil>|expr\.Encoded|map\[string\]interface \{\}|\[\]interface \{\}|interface \{\}|\b(?:float64|int|bool)\b`)
 
 // ownWords gives the kinds of values in a message the names that they have here.
 func ownWords(message string) string {
@@ -165,6 +222,8 @@ func ownWords(message string) string {
 			return "any value"
 		case "bool":
 			return "true or false"
+		case "expr.Encoded":
+			return "value encoded by the client"
 		}
 		return "number"
 	})
@@ -172,11 +231,15 @@ func ownWords(message string) string {
 
 // checker refuses what an expression must not contain, and finds the steps that it mentions.
 type checker struct {
-	paths  []string
-	source file.Source
-	names  []string
-	steps  []string
-	fault  *Error // the first one
+	paths []string
+	// The segments of paths below context; how often has asks for one; how often context stands for itself.
+	segments map[string][]string
+	asked    map[string]int
+	whole    int
+	source   file.Source
+	names    []string
+	steps    []string
+	fault    *Error // the first one
 	// What is used, and what of it is used properly: a step of parents is named, a function is called.
 	used, named   int
 	funcs, called int
@@ -223,6 +286,8 @@ func (c *checker) identifier(n *ast.IdentifierNode) {
 		c.used++
 	case n.Value == fnHas || n.Value == fnLen:
 		c.funcs++
+	case n.Value == Context:
+		c.whole++
 	case n.Value == "null" || slices.Contains(c.names, n.Value):
 	default:
 		c.refuse(n, fmt.Sprintf("unknown name %q; an expression begins a path with %s", n.Value,
@@ -234,6 +299,15 @@ func (c *checker) identifier(n *ast.IdentifierNode) {
 func (c *checker) member(n *ast.MemberNode) {
 	if path := pathOf(n); path != "" {
 		c.paths = append(c.paths, path)
+		if of, below := segmentsOf(n); below {
+			if c.segments == nil {
+				c.segments = map[string][]string{}
+			}
+			c.segments[path] = of
+		}
+	}
+	if pathOf(n.Node) == Context {
+		c.whole--
 	}
 	if of, ok := n.Node.(*ast.IdentifierNode); ok && of.Value == Parents {
 		name, ok := n.Property.(*ast.StringNode)
@@ -264,6 +338,13 @@ func (c *checker) function(n ast.Node, name string, args []ast.Node) {
 	}
 	if len(args) != 1 {
 		c.refuse(n, name+" takes one value")
+		return
+	}
+	if path := pathOf(args[0]); name == fnHas && path != "" {
+		if c.asked == nil {
+			c.asked = map[string]int{}
+		}
+		c.asked[path]++
 	}
 }
 

@@ -81,7 +81,7 @@ func functions() []expr.Option {
 	return []expr.Option{
 		expr.Function(fnMember, member, new(func(any, any) any)),
 		expr.Function(fnIn, in, new(func(any, any) bool)),
-		expr.Function(fnEqual, func(args ...any) (any, error) { return equal(args[0], args[1]), nil },
+		expr.Function(fnEqual, func(args ...any) (any, error) { return same(args[0], args[1]) },
 			new(func(any, any) bool)),
 		expr.Function(fnBool, toBoolean, new(func(any) bool)),
 		expr.Function(fnLen, length, new(func(any) int)),
@@ -100,6 +100,8 @@ func member(args ...any) (any, error) {
 		if i, ok := args[1].(int); ok && i >= 0 && i < len(of) {
 			return of[i], nil
 		}
+	case Encoded:
+		return nil, unreadable(of)
 	}
 	return nil, nil
 }
@@ -140,8 +142,8 @@ func in(args ...any) (any, error) {
 		return found, nil
 	case []any:
 		for _, e := range v {
-			if equal(args[0], e) {
-				return true, nil
+			if is, err := same(args[0], e); is || err != nil {
+				return is, err
 			}
 		}
 		return false, nil
@@ -151,9 +153,11 @@ func in(args ...any) (any, error) {
 
 // kindOf names the kind of a value, for errors. It shows nothing of the value.
 func kindOf(v any) string {
-	switch v.(type) {
+	switch v := v.(type) {
 	case nil:
 		return "null"
+	case Encoded:
+		return "a value " + v.String()
 	case bool:
 		return "true or false"
 	case string:

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/expr-lang/expr/vm"
+
+	"github.com/taskerhq/tasker/internal/envelope"
 )
 
 // Values are what the names of an expression stand for, in the form that [Decode] returns. A name without a value is
@@ -31,7 +34,11 @@ func Decode(document []byte) (any, error) {
 	return numbered(v), nil
 }
 
-// numbered replaces the numbers of a decoded value by values that can be calculated with.
+// Encoded is a value that a client has encoded. An expression can hand it on, and ask whether there is a value, but not
+// read it.
+type Encoded struct{ envelope.Envelope }
+
+// numbered replaces the numbers of a decoded value by values that can be calculated with, and envelopes by Encoded.
 func numbered(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -45,6 +52,9 @@ func numbered(v any) any {
 			v[i] = numbered(e)
 		}
 	case map[string]any:
+		if e, is := envelope.Of(v); is {
+			return Encoded{e}
+		}
 		for name, e := range v {
 			v[name] = numbered(e)
 		}
@@ -107,6 +117,39 @@ func Encode(v any, limit int) ([]byte, error) {
 	return out, nil
 }
 
+// same is equal for an expression: it fails for a value that a client has encoded, in either of them.
+func same(a, b any) (bool, error) {
+	for _, v := range []any{a, b} {
+		if e, found := encodedIn(v); found && a != nil && b != nil {
+			return false, unreadable(e)
+		}
+	}
+	return equal(a, b), nil
+}
+
+// encodedIn returns an encoded value that v is or has.
+func encodedIn(v any) (e Encoded, found bool) {
+	switch v := v.(type) {
+	case Encoded:
+		return v, true
+	case []any:
+		for _, element := range v {
+			if e, found = encodedIn(element); found {
+				return e, true
+			}
+		}
+	case map[string]any:
+		for _, element := range v {
+			if e, found = encodedIn(element); found {
+				return e, true
+			}
+		}
+	}
+	return e, false
+}
+
+func unreadable(e Encoded) error { return fmt.Errorf("a value is %s, so no expression can read it", e) }
+
 // equal compares two values: numbers by value, lists and objects member by member.
 func equal(a, b any) bool {
 	switch a := a.(type) {
@@ -149,5 +192,21 @@ func equal(a, b any) bool {
 		}
 		return true
 	}
+	if _, encoded := a.(Encoded); encoded { // it is not null; others do not come here
+		return false
+	}
 	return a == b // null, true and false, strings
+}
+
+// Member returns a member of an object, or the element of a list at an index; null where there is none.
+func Member(v any, name string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return v[name]
+	case []any:
+		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(v) {
+			return v[i]
+		}
+	}
+	return nil
 }

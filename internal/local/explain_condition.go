@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/envelope"
 	"github.com/taskerhq/tasker/internal/expr"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/sensitive"
@@ -76,7 +77,7 @@ func (x *explainer) valuesRead(p *expr.Program) (list []string) {
 			continue
 		}
 		if text, err := json.Marshal(v); err == nil {
-			list = append(list, path+" is "+failure.Cut(string(text), maxShown))
+			list = append(list, path+" is "+failure.Cut(string(envelope.Shown(text)), maxShown))
 		}
 	}
 	return list

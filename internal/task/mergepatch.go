@@ -3,15 +3,22 @@ package task
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/taskerhq/tasker/internal/envelope"
 )
 
 // MergePatch applies a JSON merge patch (RFC 7396) to a document: members of an object in the patch replace those of
 // the document, null removes one, and a patch that is not an object replaces the whole document. A nil document stands
-// for null. Values that the patch does not name stay byte for byte; both must be valid JSON.
+// for null. A value that a client has encoded is replaced whole, or not at all. Values that the patch does not name
+// stay byte for byte; both must be valid JSON.
 func MergePatch(document, patch []byte) ([]byte, error) {
 	changes, ok := objectOf(patch)
-	if !ok {
+	if !ok || envelope.Is(patch) { // an encoded value has no members
 		return bytes.TrimSpace(patch), nil
+	}
+	if envelope.Is(document) {
+		return nil, &Error{Code: Conflict, Message: "the patch changes a part of a value that is encoded by the client",
+			Hint: "give the whole value, encoded, or the whole context"}
 	}
 	merged, ok := objectOf(document)
 	if !ok {

@@ -7,11 +7,14 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/taskerhq/tasker/internal/envelope"
 )
 
 // Key returns the unique key of a context under a resolved rule: a hash of the scope, the fields and their values. The
@@ -46,9 +49,18 @@ func (q *Unique) Key(scope []string, context []byte) (string, error) {
 		switch field {
 		case ByTemplate:
 		case ByAll:
+			if envelope.Within(context) {
+				if _, at, found := envelope.Find(context); found {
+					return "", errEncoded(at)
+				}
+			}
 			put(canonical(nil, document))
 		default:
-			if v, found := lookUp(document, field); found {
+			v, found, err := lookUp(document, field)
+			if err != nil {
+				return "", err
+			}
+			if found {
 				put(canonical(nil, v))
 			} else {
 				put(nil) // no JSON is empty
@@ -61,27 +73,59 @@ func (q *Unique) Key(scope []string, context []byte) (string, error) {
 // unescaper turns a part of a pointer into a name.
 var unescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
-// lookUp returns the value at a JSON pointer, and whether there is one.
-func lookUp(v any, pointer string) (any, bool) {
+// errEncoded is why a context with an encoded value at a pointer has no key: the same value is encoded differently each
+// time.
+func errEncoded(pointer string) error {
+	return fmt.Errorf("has no unique key: the value at %q is encoded by the client, so it cannot be compared; name other "+
+		"fields in the rule, or send this one in clear text", pointer)
+}
+
+// lookUp returns the value at a JSON pointer, and whether there is one. It fails for one that is encoded, as a whole or
+// in part.
+func lookUp(v any, pointer string) (any, bool, error) {
 	for part := range strings.SplitSeq(pointer[1:], "/") {
 		switch in := v.(type) {
 		case map[string]any:
+			if _, encoded := envelope.Of(in); encoded {
+				return nil, false, errEncoded(pointer)
+			}
 			member, found := in[unescaper.Replace(part)]
 			if !found {
-				return nil, false
+				return nil, false, nil
 			}
 			v = member
 		case []any:
 			i, err := strconv.Atoi(part)
 			if err != nil || strconv.Itoa(i) != part || i < 0 || i >= len(in) {
-				return nil, false
+				return nil, false, nil
 			}
 			v = in[i]
 		default:
-			return nil, false
+			return nil, false, nil
 		}
 	}
-	return v, true
+	if encodedIn(v) {
+		return nil, false, errEncoded(pointer)
+	}
+	return v, true, nil
+}
+
+// encodedIn reports whether a decoded value is encoded, or a part of it is.
+func encodedIn(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, encoded := envelope.Of(v); encoded {
+			return true
+		}
+		for _, member := range v {
+			if encodedIn(member) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, encodedIn)
+	}
+	return false
 }
 
 // canonical appends the one form of a JSON value: members sorted, no white space, numbers as canonicalNumber writes

@@ -132,11 +132,16 @@ func (r *Ring) value(ciphers map[string]cipher.AEAD, pointer string, value []byt
 	return k.open(ciphers[id], pointer, data)
 }
 
-// cipher returns the cipher of a place. Its key is derived, so that random nonces do not repeat however many values one
-// key of the ring encrypts.
+// cipher returns the cipher of a place.
 func (k *key) cipher(at Place) (cipher.AEAD, error) {
+	return k.derived(fmt.Sprintf("tasker sealed 1\x00%s\x00%s", at.Kind, at.ID))
+}
+
+// derived returns the cipher of one use of a key. Its key is derived, so that random nonces do not repeat however many
+// values one key of the ring encrypts.
+func (k *key) derived(use string) (cipher.AEAD, error) {
 	mac := hmac.New(sha256.New, k.secret)
-	fmt.Fprintf(mac, "tasker sealed 1\x00%s\x00%s", at.Kind, at.ID)
+	mac.Write([]byte(use))
 	block, err := aes.NewCipher(mac.Sum(nil))
 	if err != nil {
 		return nil, err

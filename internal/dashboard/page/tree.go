@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/taskerhq/tasker/internal/envelope"
 )
 
 // Branch is a JSON value as a tree. Its template is "tree".
@@ -33,12 +35,12 @@ const (
 
 // Tree returns JSON as a tree: members in their order, repeated names repeated, numbers as they are written. It stops
 // after 2,000 nodes and at 64 levels. It returns nil for what is not one JSON value, or not an object or array: those
-// need no tree.
+// need no tree. Values that a client has encoded are words that say so.
 func Tree(raw []byte) *Branch {
 	if !utf8.Valid(raw) || len(bytes.TrimSpace(raw)) == 0 {
 		return nil
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
+	d := json.NewDecoder(bytes.NewReader(envelope.Shown(raw)))
 	d.UseNumber()
 	p := &treeParser{d: d}
 	root, err := p.value("", 0)

@@ -1,0 +1,138 @@
+package tasker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/envelope"
+	"github.com/taskerhq/tasker/internal/sensitive"
+)
+
+// Codec encodes values in the application, so that servers, databases and brokers never see them in clear text. Package
+// codec has one that encrypts. Its methods are safe for concurrent use, and may call other systems: ctx is that of the
+// call, or of the handler.
+type Codec interface {
+	// Name is the name of the codec, which values carry and servers show: at most 64 of a to z, 0 to 9, ".", "_" and "-".
+	// Values are decoded by the codec of their name.
+	Name() string
+	// Encode encodes a JSON value. The same value may be encoded differently each time.
+	Encode(ctx context.Context, plain []byte) (Encoded, error)
+	// Decode returns what Encode was given. An error of a worker's codec fails the attempt: with the class
+	// ClassWorker, unless WithClass or NonRetryable say otherwise.
+	Decode(ctx context.Context, value Encoded) ([]byte, error)
+}
+
+// Encoded is an encoded value.
+type Encoded struct {
+	// Key is the name of the key, "" without one: at most 255 printable ASCII characters. Servers show it.
+	Key  string
+	Data []byte
+}
+
+// CodecOptions says what a Client encodes. Fields are JSON pointers, such as "/card", in which the segment * stands for
+// every member and element: /lines/*/pin. A value that they do not select stays in clear text, so that expressions of
+// templates can read it. null is never encoded, and a value that is text where a pointer leads on is encoded whole.
+type CodecOptions struct {
+	// Codec encodes, and decodes values of its name.
+	Codec Codec
+	// Older decode values of other codecs.
+	Older []Codec
+	// ContextFields select what is encoded in contexts of tasks. nil selects contexts whole; an empty list that is not
+	// nil selects nothing.
+	ContextFields []string
+	// ResultFields are the same for results of steps. Checkpoints are encoded whole.
+	ResultFields []string
+}
+
+// WithCodec returns a Client of the same Backend that encodes the contexts of the tasks that it submits or edits, and
+// decodes contexts, results and checkpoints that it reads. A Worker of it decodes the input of its handlers, and
+// encodes their results and checkpoints. Values that are not encoded are read as they are, so that a codec can be
+// added while tasks are there.
+//
+// A value that cannot be decoded stays encoded where a task or its steps are looked at; Result and handlers get an
+// error, in which errors.As finds a *DecodeError. Not encoded are error messages, logs, progress messages, keys, tags
+// and all else that is no context, result or checkpoint. Signals, schedules and messages of brokers are up to the
+// caller: see EncodeValue. The methods of the worker protocol (Poll, Settle and so on) are those of the Backend.
+//
+// CodeInvalid: there is no codec, or a name or a field is not valid.
+func (c *Client) WithCodec(opts CodecOptions) (*Client, error) {
+	k := &coder{by: opts.Codec, known: map[string]Codec{}}
+	if opts.Codec == nil {
+		return nil, Errorf(CodeInvalid, "CodecOptions has no Codec")
+	}
+	for _, one := range append([]Codec{opts.Codec}, opts.Older...) {
+		if one == nil || !envelope.ValidName(one.Name()) {
+			return nil, Errorf(CodeInvalid, "a codec is nil or has no valid name: a to z, 0 to 9, '.', '_' and '-'")
+		}
+		if k.known[one.Name()] == nil {
+			k.known[one.Name()] = one
+		}
+	}
+	var err error
+	if k.contexts, err = fieldsOf(opts.ContextFields); err == nil {
+		k.results, err = fieldsOf(opts.ResultFields)
+	}
+	if err != nil {
+		return nil, Errorf(CodeInvalid, "the fields of a codec: %v", err)
+	}
+	return &Client{Backend: c.Backend, server: c.server, coder: k}, nil
+}
+
+// fieldsOf returns what a list of fields selects.
+func fieldsOf(pointers []string) (*sensitive.Set, error) {
+	if pointers == nil {
+		return sensitive.All(), nil
+	}
+	return sensitive.Parse(pointers)
+}
+
+// EncodeValue returns v as JSON, encoded whole, for where the Client does not encode by itself: the payload of a
+// signal, the context of a schedule, a message of a broker. A Client without a codec returns it in clear text.
+func (c *Client) EncodeValue(ctx context.Context, v any) (json.RawMessage, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode a value: %w", err)
+	}
+	if c.coder == nil {
+		return raw, nil
+	}
+	return c.coder.encode(ctx, raw, sensitive.All())
+}
+
+// DecodeValue unmarshals a JSON document that has encoded values at any depth, or none, into out.
+func (c *Client) DecodeValue(ctx context.Context, raw json.RawMessage, out any) error {
+	plain, err := c.coder.decode(ctx, raw)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(plain, out)
+}
+
+// EncodeTasks returns the requests with encoded contexts. The calls that submit do it; it is for other ways of
+// submission. A Client without a codec returns tasks itself.
+func (c *Client) EncodeTasks(ctx context.Context, tasks []TaskRequest) ([]TaskRequest, error) {
+	if c.coder == nil {
+		return tasks, nil
+	}
+	out := make([]TaskRequest, len(tasks))
+	for i, t := range tasks {
+		var err error
+		if t.Context, err = c.coder.encode(ctx, t.Context, c.coder.contexts); err != nil {
+			return nil, located(err, fmt.Sprintf("/tasks/%d/context", i))
+		}
+		out[i] = t
+	}
+	return out, nil
+}
+
+// located puts the place of a value before that of its error.
+func located(err error, at string) error {
+	e := Errorf(CodeInvalid, "a value cannot be encoded: %v", err)
+	e.Err = err
+	if own, is := err.(*reservedError); is { //nolint:errorlint // encode returns it bare
+		at += own.pointer
+	}
+	e.Details = []Detail{{Location: at, Message: err.Error()}}
+	return e
+}

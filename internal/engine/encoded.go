@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/taskerhq/tasker/internal/envelope"
+	"github.com/taskerhq/tasker/internal/expr"
+	"github.com/taskerhq/tasker/internal/limit"
+	"github.com/taskerhq/tasker/internal/pointer"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A client may encode values of a context so that the server cannot read them. What a template has to read must be in
+// clear text: a submission where it is not is refused, instead of conditions that find nothing. Results of steps may be
+// encoded too; an expression that reads one fails when it is evaluated.
+
+// checkEncoded returns the problems of a context with encoded values where its template has to read them. at is the
+// pointer of the submission.
+func (e *Engine) checkEncoded(t *task.Template, context []byte, at string) []task.Problem {
+	if t.InputSchema == nil && !t.Controlled && !t.Limited || !envelope.Within(context) {
+		return nil
+	}
+	c := encodedCheck{at: at + "/context"}
+	var err error
+	if c.document, err = expr.Decode(context); err != nil {
+		return nil // refused elsewhere
+	}
+	if whole, is := c.document.(expr.Encoded); is && t.InputSchema != nil {
+		c.report("", whole, "the input schema of the template")
+	}
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		c.expression(e, s.When, "the condition (when) of step "+s.Name, false)
+		if s.Tasks != nil {
+			c.expression(e, s.Tasks.Items, "the list (for_each) of step "+s.Name, false)
+			c.expression(e, s.Tasks.Context, "the context of the child of step "+s.Name, true)
+		}
+		if s.Wait != nil {
+			c.text(s.Wait.Until, "the time (until) of step "+s.Name)
+			c.text(s.Wait.Key, "the key of the signal of step "+s.Name)
+		}
+		for _, g := range s.Gates {
+			c.key(g.Key, "the key of the "+g.Name)
+		}
+	}
+	return c.problems
+}
+
+// encodedCheck looks for encoded values at the places of a context that a template reads.
+type encodedCheck struct {
+	at       string
+	document any
+	problems []task.Problem
+}
+
+// expression checks what an expression reads. passes says that it may hand an encoded value on.
+func (c *encodedCheck) expression(e *Engine, text, what string, passes bool) {
+	if text == "" {
+		return
+	}
+	p, err := e.programs.get(text)
+	if err != nil {
+		return // the template was checked when it was registered
+	}
+	for _, path := range p.Reads() {
+		c.path(path, what, passes)
+	}
+}
+
+// text checks the places in a text.
+func (c *encodedCheck) text(text, what string) {
+	if !strings.Contains(text, "{{") {
+		return
+	}
+	if key, err := limit.ParseKey(text); err == nil {
+		c.key(key, what)
+	}
+}
+
+func (c *encodedCheck) key(key limit.Key, what string) {
+	for _, path := range key.Paths {
+		c.path(path, what, false)
+	}
+}
+
+// path reports an encoded value on the way to a place, or at the place itself unless it may be handed on.
+func (c *encodedCheck) path(path []string, what string, passes bool) {
+	v, at := c.document, ""
+	for i := 0; ; i++ {
+		if encoded, is := v.(expr.Encoded); is {
+			if i < len(path) || !passes {
+				c.report(at, encoded, what)
+			}
+			return
+		}
+		if i == len(path) {
+			return
+		}
+		v = expr.Member(v, path[i])
+		at += "/" + pointer.Escape(path[i])
+	}
+}
+
+func (c *encodedCheck) report(at string, encoded expr.Encoded, what string) {
+	if len(c.problems) > maxProblems {
+		return
+	}
+	c.problems = append(c.problems, task.Problem{Location: c.at + at,
+		Message: fmt.Sprintf("is %s, and %s reads it: send it in clear text, and encode other fields", encoded, what)})
+}
+
+// explainEncoded completes what an input schema says about values that it cannot see.
+func explainEncoded(problems []task.Problem, context []byte, at string) {
+	_, _ = envelope.Rewrite(context, func(where string, e envelope.Envelope) ([]byte, error) {
+		for i := range problems {
+			p := &problems[i]
+			if of := at + "/context" + where; p.Location == of || strings.HasPrefix(p.Location, of+"/") {
+				p.Message += fmt.Sprintf(" (the value is %s: the schema sees an object with %s)", e, envelope.Member)
+			}
+		}
+		return e.MarshalJSON()
+	})
+}
