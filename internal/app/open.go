@@ -61,7 +61,7 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 		Dispatch: cfg.Dispatch, Observer: tel,
 		Drivers:       drivers,
 		Encryption:    node.Encryption{Ring: ring, Reload: cfg.Encryption.Ring, Lost: cfg.Encryption.LostKeys},
-		Blobs:         blobs,
+		Blobs:         counted(blobs, tel.Blobs()),
 		RabbitMQ:      rabbit(cfg, tel),
 		Sources:       cfg.DeadLetterSources(),
 		Policies:      cfg.DeadLetterPolicies(),

@@ -68,6 +68,7 @@ type Telemetry struct {
 	deliveries *Deliveries
 	letters    *Letters
 	schedules  *Schedules
+	blobs      *Blobs
 }
 
 var _ engine.Observer = (*Telemetry)(nil)
@@ -151,6 +152,9 @@ func (t *Telemetry) startMetrics(opts Options, res *resource.Resource) error {
 	}
 	if err == nil {
 		t.schedules, err = newSchedules(meter)
+	}
+	if err == nil {
+		t.blobs, err = newBlobs(meter)
 	}
 	if err == nil {
 		err = recordBuild(meter, opts.Version)

@@ -1,0 +1,39 @@
+package telemetry
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Blobs are the metrics of the blob store. Its methods may be called concurrently, and do not block.
+type Blobs struct{ requests metric.Int64Counter }
+
+// Blobs returns the metrics of the blob store.
+func (t *Telemetry) Blobs() *Blobs { return t.blobs }
+
+// newBlobs creates the instrument.
+func newBlobs(m metric.Meter) (*Blobs, error) {
+	b := &builder{meter: m}
+	s := &Blobs{requests: b.counter("tasker.blobs.requests", "{request}",
+		"Requests to the store of large results, by verb (put, get, delete) and outcome: ok, missing, failed.")}
+	if b.err != nil {
+		return nil, b.err
+	}
+	for _, verb := range []string{"put", "get", "delete"} { // so that their rates begin with the first one
+		for _, outcome := range []string{"ok", "failed"} {
+			s.add(verb, outcome, 0)
+		}
+	}
+	s.add("get", "missing", 0)
+	return s, nil
+}
+
+// Requested counts a request.
+func (b *Blobs) Requested(verb, outcome string) { b.add(verb, outcome, 1) }
+
+func (b *Blobs) add(verb, outcome string, n int64) {
+	b.requests.Add(context.Background(), n,
+		metric.WithAttributes(attribute.String("verb", verb), attribute.String("outcome", outcome)))
+}
