@@ -27,7 +27,7 @@ var layers = map[string]struct {
 	"codec":           {[]string{".", "internal/vault"}, "an application imports it, and gets no more than ciphers"},
 	"internal/access": {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},
 	"internal/amqp":   {[]string{"internal/brokerurl"}, "it connects, and has no policy; a worker binary carries it"},
-	"internal/app": {[]string{".", "deadletters", "internal/access", "internal/broker/driver", "internal/config",
+	"internal/app": {[]string{".", "blob", "deadletters", "internal/access", "internal/broker/driver", "internal/config",
 		"internal/dashboard", "internal/dashboard/now", "internal/dashboard/session",
 		"internal/dashboard/system",
 		"internal/dlqapi", "internal/doctor", "internal/httpapi", "internal/inbox", "internal/queueapi",

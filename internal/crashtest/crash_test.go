@@ -114,7 +114,8 @@ func newRun(t *testing.T, seed uint64) *run {
 		r.logs = append(r.logs, f.Name())
 		return f
 	}
-	r.server = &process.Server{Program: binary, DSN: "sqlite:" + r.db, Address: addresses[0], Env: process.ShortLeases(),
+	r.server = &process.Server{Program: binary, DSN: "sqlite:" + r.db, Address: addresses[0],
+		Env: append(process.ShortLeases(), "TASKER_BLOBS_URL=file:"+filepath.Join(dir, "blobs")),
 		Log: open("server.log"), Group: group}
 	r.program = &process.Worker{Program: binary, URL: r.server.URL(), Name: "program", Log: open("worker.log"),
 		Group: group}
@@ -157,7 +158,7 @@ func (r *run) load(ctx context.Context, kills int) error {
 	join := load.Join(cancel)
 	for i := range producers {
 		p := &load.Producer{Name: fmt.Sprintf("p%d", i), Rand: r.rand(100 + uint64(i)), Client: client, Retry: r.retry,
-			Journal: r.journal, Handlers: r.handlers, Flows: true}
+			Journal: r.journal, Handlers: r.handlers, Flows: true, Large: true}
 		join(&callers, func() error { return p.Run(ctx, quiet) })
 	}
 	for i := range zombies {
@@ -238,9 +239,10 @@ func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	t.Helper()
 	p50, longest := r.killer.recovery()
 	t.Logf("kills=%d early_kills=%d worker_kills=%d tasks=%d children=%d steps=%d handouts=%d "+
-		"unknown_answers=%d orphans=%d duplicate_executions=%d stale_refused=%d "+
+		"large_results=%d unknown_answers=%d orphans=%d duplicate_executions=%d stale_refused=%d "+
 		"lost=%d settled_twice=%d violations=%d recovery_p50=%s recovery_max=%s seed=%d", r.killer.kills, r.killer.early,
 		r.program.Kills(), v.Tasks, v.Children, v.Steps, v.Handouts,
+		r.journal.LargeResults(),
 		v.Unknown, v.Orphans, v.Duplicates, v.StaleRefused, v.Count(crashtest.Lost), v.Count(crashtest.SettledTwice),
 		len(v.Violations),
 		p50.Round(time.Millisecond), longest.Round(time.Millisecond), r.seed)
@@ -257,7 +259,8 @@ func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	for _, crash := range r.server.Crashes() {
 		t.Error(crash)
 	}
-	if v.Tasks < 10*r.killer.kills || v.StaleRefused < r.killer.kills || v.Unknown == 0 || v.Children < r.killer.kills {
+	if v.Tasks < 10*r.killer.kills || v.StaleRefused < r.killer.kills || v.Unknown == 0 || v.Children < r.killer.kills ||
+		r.journal.LargeResults() < r.killer.kills/8 {
 		t.Error("the load was too small to prove anything")
 	}
 	if t.Failed() {

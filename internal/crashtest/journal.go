@@ -125,16 +125,17 @@ type Journal struct {
 	mu      sync.Mutex
 	counter int64
 	batches int64
-	latest  map[uuid.UUID]Handout    // the last one of each step
-	ended   map[tasker.LeaseRef]bool // leases whose result was accepted
-	taken   []Report                 // accepted results, for those who replay them
+	latest  map[uuid.UUID]Handout      // the last one of each step
+	ended   map[tasker.LeaseRef]bool   // leases whose result was accepted
+	taken   []Report                   // accepted results, for those who replay them
+	large   map[string]json.RawMessage // by reference, and by checksum
 }
 
 // NewJournal returns an empty Journal.
 func NewJournal() *Journal {
 	return &Journal{
 		Ends: map[string][]tasker.TaskState{}, Foreign: map[string]bool{},
-		latest: map[uuid.UUID]Handout{}, ended: map[tasker.LeaseRef]bool{},
+		latest: map[uuid.UUID]Handout{}, ended: map[tasker.LeaseRef]bool{}, large: map[string]json.RawMessage{},
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 var moments = []crashtest.Moment{
 	crashtest.SubmitSent, crashtest.BatchSent, crashtest.SubmitAcked, crashtest.HandedOut,
 	crashtest.ResultSent, crashtest.ResultAcked, crashtest.CancelSent, crashtest.ActSent,
+	crashtest.LargeSent, crashtest.LargeAcked,
 }
 
 // killer kills the server: after a random time, at a chosen moment, or while it

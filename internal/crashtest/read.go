@@ -59,5 +59,5 @@ func (f *Found) read(ctx context.Context, b tasker.Backend) error {
 		return fmt.Errorf("get history of task %s: %w", id, err)
 	}
 	f.Task, f.History = *t, *h
-	return nil
+	return f.readLarge(ctx, b)
 }

@@ -22,6 +22,8 @@ const (
 	ResultAcked Moment = "result acknowledged"
 	CancelSent  Moment = "cancel sent"
 	ActSent     Moment = "act sent"
+	LargeSent   Moment = "large result sent"
+	LargeAcked  Moment = "large result acknowledged"
 )
 
 // Recorder is a Backend that writes a Journal of the calls it passes on, and changes neither calls nor answers. It is

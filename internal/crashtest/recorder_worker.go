@@ -21,7 +21,7 @@ func (r *Recorder) Poll(ctx context.Context, req tasker.PollRequest) (*tasker.Po
 		}
 		for _, s := range resp.Steps {
 			h := Handout{Span: span, Worker: req.WorkerID, Step: s.StepUUID, Task: s.TaskUUID,
-				Token: s.Token, Lease: LeaseNo(s.Token), Parents: s.ParentResults}
+				Token: s.Token, Lease: LeaseNo(s.Token), Parents: j.parents(&s)}
 			j.Handouts = append(j.Handouts, h)
 			if j.latest[s.StepUUID].Lease < h.Lease {
 				j.latest[s.StepUUID] = h
@@ -52,6 +52,9 @@ func (r *Recorder) Settle(ctx context.Context, req tasker.SettleRequest) ([]task
 			report := Report{Span: span, Answer: j.item("settle", err, own), Verb: VerbResult, Worker: req.WorkerID,
 				Step: s.StepUUID, Token: s.Token, Lease: LeaseNo(s.Token),
 				Status: s.Status, Result: s.Result}
+			if s.LargeResult != "" {
+				report.Result = j.large[s.LargeResult]
+			}
 			j.Reports = append(j.Reports, report)
 			if report.Accepted() {
 				j.ended[tasker.LeaseRef{StepUUID: s.StepUUID, Token: s.Token}] = true

@@ -92,6 +92,7 @@ func newReceived(most int64) (*received, error) {
 	if err != nil {
 		return nil, noRoom(err)
 	}
+	_ = os.Remove(file.Name()) // so that nothing is left of a process that is killed, where a system can do that
 	return &received{file: file, check: jsonstream.New(task.MaxDepth), sum: sha256.New(), most: most}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,6 +41,7 @@ const (
 	workPanic  = "panic"  // panic once, then succeed
 	// workCheckpoints stores checkpoints, and fails once between them.
 	workCheckpoints = "checkpoints"
+	workLarge       = "large" // return more than a result may have
 )
 
 // output is what a handler returns; no two leases return the same.
@@ -49,7 +51,11 @@ type output struct {
 	Token   string                     `json:"token"`
 	By      string                     `json:"by"`
 	Parents map[string]json.RawMessage `json:"parents,omitempty"`
+	Filler  string                     `json:"filler,omitempty"`
 }
+
+// filler makes a result a large one.
+var filler = strings.Repeat("x", 300_000)
 
 // Handlers carry out what producers order, for all workers of a run, so that a step which moves to another worker goes
 // on where it was. The zero value is ready to use, by any number of workers.
@@ -83,7 +89,11 @@ func (h *Handlers) run(ctx context.Context, job *tasker.Job, by string) (any, er
 		return nil, err
 	}
 	o = o.own()
+	out := output{Ref: o.Ref, Step: job.StepName, Token: job.Token, By: by, Parents: job.ParentResults}
 	if o.Step == "" || o.Step == job.StepName {
+		if o.Work == workLarge {
+			out.Filler = filler
+		}
 		if err := take(ctx, job, o.MS); err != nil {
 			return nil, err
 		}
@@ -91,7 +101,17 @@ func (h *Handlers) run(ctx context.Context, job *tasker.Job, by string) (any, er
 			return nil, err
 		}
 	}
-	return output{Ref: o.Ref, Step: job.StepName, Token: job.Token, By: by, Parents: job.ParentResults}, nil
+	return out, readLarge(job)
+}
+
+// readLarge reads large results of parents: the SDK compares them with what was stored.
+func readLarge(job *tasker.Job) error {
+	for name := range job.LargeResults {
+		if _, _, err := job.Parent(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // take lets the work take its time, in milliseconds, and reports progress half-way when there is time for it. It

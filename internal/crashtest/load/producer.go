@@ -37,6 +37,7 @@ type Producer struct {
 	Journal  *crashtest.Journal
 	Handlers *Handlers // those of all workers
 	Flows    bool      // Flows are registered
+	Large    bool      // the server has a blob store
 
 	n int
 }
@@ -264,6 +265,8 @@ func (p *Producer) workflow(ctx context.Context) error {
 	o := order{Step: "left", MS: p.Rand.IntN(20)}
 	if p.Rand.IntN(3) == 0 {
 		o.Work = workFlaky
+	} else if p.Large && p.Rand.IntN(2) == 0 {
+		o.Work = workLarge
 	}
 	id, err := p.try(ctx, p.request("diamond", o))
 	if err != nil {

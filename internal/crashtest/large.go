@@ -1,0 +1,102 @@
+package crashtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/google/uuid"
+
+	"github.com/taskerhq/tasker"
+)
+
+// A journal knows the content of large results. So the rules about results hold for them too: each is compared, byte by
+// byte, with what its worker sent.
+
+var _ tasker.LargeResultBackend = (*Recorder)(nil)
+
+// largeBackend returns the part of the Backend that moves large results.
+func (r *Recorder) largeBackend() (tasker.LargeResultBackend, error) {
+	b, can := r.Backend.(tasker.LargeResultBackend)
+	if !can {
+		return nil, errors.New("the Backend has no large results")
+	}
+	return b, nil
+}
+
+// SendLargeResult implements tasker.LargeResultBackend. Who settles with a reference has its answer.
+func (r *Recorder) SendLargeResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, result []byte,
+) (*tasker.LargeResultReceipt, error) {
+	b, err := r.largeBackend()
+	if err != nil {
+		return nil, err
+	}
+	r.tell(LargeSent)
+	receipt, err := b.SendLargeResult(ctx, worker, lease, result)
+	if err != nil {
+		return nil, err
+	}
+	r.tell(LargeAcked)
+	r.journal.mu.Lock()
+	defer r.journal.mu.Unlock()
+	r.journal.large[receipt.Reference], r.journal.large[receipt.SHA256] = result, result
+	return receipt, nil
+}
+
+// LargeParentResult implements tasker.LargeResultBackend.
+func (r *Recorder) LargeParentResult(ctx context.Context, worker uuid.UUID, lease tasker.LeaseRef, parent string,
+) (io.ReadCloser, error) {
+	b, err := r.largeBackend()
+	if err != nil {
+		return nil, err
+	}
+	return b.LargeParentResult(ctx, worker, lease, parent)
+}
+
+// LargeResult implements tasker.LargeResultBackend.
+func (r *Recorder) LargeResult(ctx context.Context, task, step uuid.UUID) (io.ReadCloser, error) {
+	b, err := r.largeBackend()
+	if err != nil {
+		return nil, err
+	}
+	return b.LargeResult(ctx, task, step)
+}
+
+// parents are the results of the dependencies of a step, with those that come apart. The caller holds j.mu.
+func (j *Journal) parents(a *tasker.Assignment) map[string]json.RawMessage {
+	if len(a.LargeResults) == 0 {
+		return a.ParentResults
+	}
+	all := map[string]json.RawMessage{}
+	for name, raw := range a.ParentResults {
+		all[name] = raw
+	}
+	for name, l := range a.LargeResults {
+		all[name] = j.large[l.SHA256]
+	}
+	return all
+}
+
+// LargeResults counts the large results that were acknowledged.
+func (j *Journal) LargeResults() int { return len(j.large) / 2 }
+
+// readLarge reads the large results of a task.
+func (f *Found) readLarge(ctx context.Context, b tasker.Backend) error {
+	for i := range f.Steps {
+		s := &f.Steps[i]
+		if s.LargeResult == nil {
+			continue
+		}
+		content, err := tasker.NewClient(b).LargeResult(ctx, s.TaskUUID, s)
+		if err != nil {
+			return fmt.Errorf("read the large result of step %s: %w", s.StepUUID, err)
+		}
+		s.Results, err = io.ReadAll(content)
+		if err := errors.Join(err, content.Close()); err != nil {
+			return fmt.Errorf("read the large result of step %s: %w", s.StepUUID, err)
+		}
+	}
+	return nil
+}
