@@ -18,8 +18,11 @@ type WaitStore interface {
 	// FreshWaits returns up to limit fresh waits, the earliest first, each with the first kept signal that it takes, if
 	// there is one.
 	FreshWaits(ctx context.Context, tx Tx, limit int) ([]SignalMatch, error)
-	// Awaited returns up to limit steps that wait for the signals, each with its signal, in the order of the signals.
+	// Awaited returns up to limit steps that wait for the names and keys of signals, in the order of the signals. Each
+	// comes with the first kept signal that it takes: a step that has just begun to wait may not have an earlier one yet.
 	Awaited(ctx context.Context, tx Tx, signals []task.Signal, limit int) ([]SignalMatch, error)
+	// SignalFor returns a step that waits for a signal with the first kept one that it takes; without an ID for none.
+	SignalFor(ctx context.Context, tx Tx, step task.ID) (SignalMatch, error)
 	// MarkWaitsKnown ends that waits are fresh that began at these times.
 	MarkWaitsKnown(ctx context.Context, tx Tx, waits []SignalMatch) error
 
@@ -41,7 +44,7 @@ type WaitReads interface {
 // SignalMatch is a waiting step, and a signal for it.
 type SignalMatch struct {
 	Step   task.ID
-	At     task.Instant    // when it began to wait; 0 in the answer of Awaited
+	At     task.Instant    // when it began to wait
 	Signal task.SignalName // with the ID "" for none
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/limit"
@@ -119,7 +120,12 @@ func (nr *newRecords) saveWaits() error {
 // expireWait ends a wait at the end of its time.
 func (c *control) expireWait(w Work, t *task.Template) error {
 	wait := t.Spec(w.Step).Wait
-	if wait.Kind() == task.WaitApproval {
+	switch wait.Kind() {
+	case task.WaitSignal:
+		if arrived, err := c.awaitHandOver(w); err != nil || arrived {
+			return err
+		}
+	case task.WaitApproval:
 		if err := c.approvalEnds(w, t, task.DecisionTimedOut, System, "its time is over"); err != nil {
 			return err
 		}
@@ -129,6 +135,29 @@ func (c *control) expireWait(w Work, t *task.Template) error {
 		return c.failUnrun(w, t, f)
 	}
 	return c.finish(w, result)
+}
+
+// handOverSlack is how long the time-out of a step is put off whose signal has arrived.
+const handOverSlack = time.Second
+
+// awaitHandOver puts off the time-out of a step whose signal has arrived and is not handed over yet: the process that
+// would have done it may have ended.
+func (c *control) awaitHandOver(w Work) (arrived bool, err error) {
+	m, err := c.u.e.waitStore.SignalFor(c.u.ctx, c.u.tx, w.Step.ID)
+	if err != nil || m.Signal.ID == "" {
+		return false, err
+	}
+	waits, err := c.u.e.waitStore.WaitsOf(c.u.ctx, c.u.tx, []task.ID{w.Step.ID})
+	if err != nil || len(waits) == 0 {
+		return false, err
+	}
+	waits[0].Fresh = true
+	c.u.records.waitBegins(&waits[0])
+	later := c.u.now.Add(handOverSlack)
+	w.Step.Key = int64(later)
+	c.u.rows.changedStep(w.Step)
+	c.u.wake.dueAt(later)
+	return true, nil
 }
 
 // textOf returns a text with the values of a context in its places.

@@ -70,33 +70,40 @@ func (s SQL) scanMatch(row Row) (m engine.SignalMatch, err error) {
 	return m, err
 }
 
-// FreshWaits implements engine.WaitStore. A signal is one for the wait if it had not expired when the wait began.
+// waitMatch selects a wait with the first signal for it, or NULL. A signal is one for the wait if it had not expired
+// when the wait began.
+const waitMatch = `SELECT w.step_id, w.at, w.namespace,
+ (SELECT s.signal_id FROM tasker_signals s WHERE s.namespace = w.namespace AND s.name = w.name AND s.key = w.key
+  AND s.expires_at > w.at ORDER BY s.received_at, s.signal_id LIMIT 1) AS signal_id
+ FROM tasker_step_waits w`
+
+// FreshWaits implements engine.WaitStore.
 func (SQL) FreshWaits(ctx context.Context, tx engine.Tx, limit int) ([]engine.SignalMatch, error) {
 	s := In(tx)
-	return collect(ctx, s, s.scanMatch, `SELECT w.step_id, w.at, w.namespace,
- (SELECT s.signal_id FROM tasker_signals s WHERE s.namespace = w.namespace AND s.name = w.name AND s.key = w.key
-  AND s.expires_at > w.at ORDER BY s.received_at, s.signal_id LIMIT 1)
- FROM tasker_step_waits w WHERE w.fresh = 1 ORDER BY w.at, w.step_id LIMIT $1`, limit)
+	return collect(ctx, s, s.scanMatch, waitMatch+` WHERE w.fresh = 1 ORDER BY w.at, w.step_id LIMIT $1`, limit)
 }
 
-// Awaited implements engine.WaitStore. It asks for one signal after the other: the first of two takes the step.
+// Awaited implements engine.WaitStore. It asks for one signal after the other.
 func (SQL) Awaited(ctx context.Context, tx engine.Tx, signals []task.Signal, limit int) (list []engine.SignalMatch,
 	err error,
 ) {
 	s := In(tx)
 	for i := range signals {
 		sig := &signals[i]
-		scan := func(row Row) (engine.SignalMatch, error) {
-			m := engine.SignalMatch{Signal: sig.SignalName}
-			return m, row.Scan(s.ScanID(&m.Step))
-		}
-		found, err := collect(ctx, s, scan, `SELECT step_id FROM tasker_step_waits WHERE namespace = $1 AND name = $2
- AND key = $3 AND kind = 'signal' ORDER BY step_id LIMIT $4`, sig.Namespace, sig.Name, sig.Key, limit-len(list))
+		found, err := collect(ctx, s, s.scanMatch, `SELECT step_id, at, namespace, signal_id FROM (`+waitMatch+`
+ WHERE w.namespace = $1 AND w.name = $2 AND w.key = $3 AND w.kind = 'signal') AS m WHERE signal_id IS NOT NULL
+ ORDER BY step_id LIMIT $4`, sig.Namespace, sig.Name, sig.Key, limit-len(list))
 		if list = append(list, found...); err != nil || len(list) >= limit {
 			return list, err
 		}
 	}
 	return list, nil
+}
+
+// SignalFor implements engine.WaitStore.
+func (SQL) SignalFor(ctx context.Context, tx engine.Tx, step task.ID) (engine.SignalMatch, error) {
+	s := In(tx)
+	return first(ctx, s, s.scanMatch, waitMatch+` WHERE w.step_id = $1 AND w.kind = 'signal'`, s.id(step))
 }
 
 // MarkWaitsKnown implements engine.WaitStore.

@@ -34,7 +34,7 @@ type signalRace struct {
 	tasks []task.ID
 }
 
-const signalYAML = `{name: order, version: "1", steps: [{name: paid, wait: {signal: paid, key: "{{id}}"}}]}`
+const signalYAML = `{name: order, version: "1", steps: [{name: paid, wait: {signal: paid, key: "{{id}}", timeout: 1h}}]}`
 
 // tasksOfKey is how many tasks wait for each signal.
 const tasksOfKey = 3

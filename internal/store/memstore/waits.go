@@ -83,14 +83,19 @@ func (*Store) FreshWaits(_ context.Context, within engine.Tx, limit int) (list [
 	s := in(within).s
 	fresh := s.waitsWhere(func(w task.StepWait) bool { return w.Fresh })
 	for _, w := range fresh[:min(limit, len(fresh))] {
-		m := engine.SignalMatch{Step: w.Step, At: w.At, Signal: task.SignalName{Namespace: w.Namespace}}
-		found := s.signalsWhere(func(sig task.Signal) bool { return w.Takes(&sig) && sig.ExpiresAt > w.At })
-		if len(found) > 0 {
-			m.Signal = found[0].SignalName
-		}
-		list = append(list, m)
+		list = append(list, s.matchOf(w))
 	}
 	return list, nil
+}
+
+// matchOf is a wait with the first signal for it.
+func (s *state) matchOf(w task.StepWait) engine.SignalMatch {
+	m := engine.SignalMatch{Step: w.Step, At: w.At, Signal: task.SignalName{Namespace: w.Namespace}}
+	found := s.signalsWhere(func(sig task.Signal) bool { return w.Takes(&sig) && sig.ExpiresAt > w.At })
+	if len(found) > 0 {
+		m.Signal = found[0].SignalName
+	}
+	return m
 }
 
 // Awaited implements engine.WaitStore.
@@ -100,12 +105,20 @@ func (*Store) Awaited(_ context.Context, within engine.Tx, signals []task.Signal
 		waits := in(within).s.waitsWhere(func(w task.StepWait) bool { return w.Takes(&signals[i]) })
 		slices.SortFunc(waits, func(a, b task.StepWait) int { return compareIDs(a.Step, b.Step) })
 		for _, w := range waits {
-			if len(list) < limit {
-				list = append(list, engine.SignalMatch{Step: w.Step, Signal: signals[i].SignalName})
+			if m := in(within).s.matchOf(w); m.Signal.ID != "" && len(list) < limit {
+				list = append(list, m)
 			}
 		}
 	}
 	return list, nil
+}
+
+// SignalFor implements engine.WaitStore.
+func (*Store) SignalFor(_ context.Context, within engine.Tx, step task.ID) (m engine.SignalMatch, err error) {
+	if w, ok := in(within).s.stepWaits[step]; ok && w.Kind == task.WaitSignal {
+		m = in(within).s.matchOf(w)
+	}
+	return m, nil
 }
 
 // MarkWaitsKnown implements engine.WaitStore.

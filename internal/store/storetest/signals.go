@@ -117,10 +117,10 @@ func signalMatched(f *fixture) {
 		if err != nil {
 			return err
 		}
-		f.equal("awaited", got, []engine.SignalMatch{{Step: a.Step, Signal: s.SignalName},
-			{Step: b.Step, Signal: s.SignalName}})
+		f.equal("awaited", got, []engine.SignalMatch{{Step: a.Step, At: a.At, Signal: s.SignalName},
+			{Step: b.Step, At: b.At, Signal: s.SignalName}})
 		got, err = f.store.WaitStore().Awaited(ctx, tx, fresh, 1)
-		f.equal("the first", got, []engine.SignalMatch{{Step: a.Step, Signal: s.SignalName}})
+		f.equal("the first", got, []engine.SignalMatch{{Step: a.Step, At: a.At, Signal: s.SignalName}})
 		return err
 	})
 }
@@ -132,7 +132,9 @@ func signalKept(f *fixture) {
 	second.ReceivedAt++
 	second.ExpiresAt = f.now.Add(3 * time.Hour)
 	f.addSignals(second, first)
-	f.changeWaits([]task.StepWait{late, w})
+	approval := f.wait("a")
+	approval.Kind, approval.Fresh = task.WaitApproval, false
+	f.changeWaits([]task.StepWait{late, w, approval})
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		got, err := f.store.WaitStore().FreshWaits(ctx, tx, 10)
 		if err != nil {
@@ -145,6 +147,22 @@ func signalKept(f *fixture) {
 		if err != nil {
 			return err
 		}
+		// another signal is no way round what was there before, nor to what has expired
+		got, err = f.store.WaitStore().Awaited(ctx, tx, []task.Signal{second}, 10)
+		f.equal("awaited", got, []engine.SignalMatch{{Step: w.Step, At: w.At, Signal: first.SignalName},
+			{Step: late.Step, At: late.At, Signal: second.SignalName}})
+		if err != nil {
+			return err
+		}
+		got = nil
+		for _, step := range []task.ID{late.Step, approval.Step} {
+			m, err := f.store.WaitStore().SignalFor(ctx, tx, step)
+			if err != nil {
+				return err
+			}
+			got = append(got, m)
+		}
+		f.equal("signals of steps", got, []engine.SignalMatch{{Step: late.Step, At: late.At, Signal: second.SignalName}, {}})
 		// a wait that began at another time stays fresh
 		return f.store.WaitStore().MarkWaitsKnown(ctx, tx, []engine.SignalMatch{{Step: w.Step, At: w.At},
 			{Step: late.Step, At: w.At}})
