@@ -12,10 +12,10 @@ func (e *Engine) committed(verb string, began time.Time, u *unit, repeats int) {
 	if len(u.turns.added) > 0 {
 		e.turns.Post(struct{}{})
 	}
-	if u.ready.children.stirred && !e.childrenByHand {
+	if u.ready.children.stirred && !e.byHand {
 		e.children.Post(struct{}{})
 	}
-	if u.records.awaitsSignal() {
+	if u.records.awaitsSignal() && !e.byHand {
 		e.handOvers.Post(struct{}{})
 	}
 	if u.ready.gates.stirred() {

@@ -93,11 +93,11 @@ type Engine struct {
 	heartbeats *coalesce.Group[leaseCall, []LeaseAnswer]
 	turns      *coalesce.Group[struct{}, struct{}]
 	children   *coalesce.Group[struct{}, struct{}]
+	handOvers  *coalesce.Group[struct{}, struct{}]
+	admits     *coalesce.Group[struct{}, struct{}]
+	bursts     *coalesce.Group[struct{}, struct{}]
 
-	childrenByHand bool
-	admits         *coalesce.Group[struct{}, struct{}]
-	bursts         *coalesce.Group[struct{}, struct{}]
-	handOvers      *coalesce.Group[struct{}, struct{}]
+	byHand bool // nothing runs children and handOvers; see Options
 
 	signalCounts signalCounts
 }
@@ -197,8 +197,9 @@ type Options struct {
 	Grouper Grouper
 	// Hooks store events for webhooks, in the transaction in which they happen. Defaults to none.
 	Hooks EventHooks
-	// ChildrenByHand leaves AdvanceChildren to its callers: nothing runs it after a commit. For tests that compare runs.
-	ChildrenByHand bool
+	// ByHand leaves AdvanceChildren and HandOverSignals to their callers: nothing runs them after a commit. For tests
+	// that compare runs.
+	ByHand bool
 	// Seals encrypts what is sensitive in the store. Defaults to none: it is stored in clear text.
 	Seals Seals
 	// Observer receives the effects of transactions. Defaults to none.
@@ -296,7 +297,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.submits = coalesce.New(callers, 1, e.runSubmits)
 	e.turns = coalesce.New(callers, 1, e.giveTurns)
 	e.children = coalesce.New(callers, 1, e.advanceChildren)
-	e.childrenByHand = opts.ChildrenByHand
+	e.byHand = opts.ByHand
 	e.handOvers = coalesce.New(callers, 1, e.handOverSignals)
 	e.outages.cfg = cfg.OutageBreaker
 	e.bursts = coalesce.New(callers, 1, e.runBursts)

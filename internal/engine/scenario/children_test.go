@@ -1,29 +1,11 @@
 package scenario_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
 )
-
-// advanceChildren does at once what the engine does after a commit: steps with child tasks move on.
-func (w *world) advanceChildren() error {
-	for deadline := time.Now().Add(patient); ; {
-		if _, _, err := w.engine.AdvanceChildren(w.ctx); err != nil {
-			return err
-		}
-		due, err := w.store.ChildStore().DueFanOuts(w.ctx, 1)
-		if err != nil || len(due) == 0 {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return errors.New("steps with child tasks do not come to rest")
-		}
-	}
-}
 
 // showChildren prints the fan-out of a step and its children, and gives them names.
 func (in *interpreter) showChildren(a *args) ([]string, error) {

@@ -86,8 +86,8 @@ func (in *interpreter) do(s statement) ([]string, error) {
 		return nil, badScript("unknown command")
 	}
 	out, err := command(a)
-	return out, firstError(err, a.unknown(), in.handOver(), in.admit(), in.engine.CountBursts(in.ctx),
-		in.advanceChildren())
+	return out, firstError(err, a.unknown(), in.moveOn(), in.admit(), in.engine.CountBursts(in.ctx),
+		in.moveOn())
 }
 
 // begun opens the world with the first command that is about it.

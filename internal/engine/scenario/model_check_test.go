@@ -22,6 +22,7 @@ type picture struct {
 	Workers []*task.Worker
 	Limits  []engine.OperatorLimitView
 	Outages []*task.Outage
+	Signals []*task.Signal
 }
 
 type taskPicture struct {
@@ -31,6 +32,7 @@ type taskPicture struct {
 	Fans    []*task.FanOut
 	Kids    []engine.Child
 	Logs    [][]task.AttemptLog // by step
+	Waits   []task.StepWait
 }
 
 func (w *world) picture() (*picture, error) {
@@ -82,6 +84,9 @@ func (w *world) pictureOf(t *task.Task) (one taskPicture, err error) {
 	if err := w.addChildren(&one); err != nil {
 		return one, err
 	}
+	if err := w.addWaits(&one); err != nil {
+		return one, err
+	}
 	for _, s := range one.Steps {
 		if !t.Meta.Logged {
 			break
@@ -111,6 +116,9 @@ func (m *model) compare() error {
 		if pictures[i], err = w.picture(); err != nil {
 			return err
 		}
+		if pictures[i].Signals, err = m.signalsStored(w); err != nil {
+			return err
+		}
 	}
 	// Diff tells the difference, but takes its time to find that there is none
 	if !reflect.DeepEqual(pictures[0], pictures[1]) {
@@ -138,6 +146,10 @@ func (m *model) compare() error {
 		if !found[id] {
 			return fmt.Errorf("the task %s was accepted and is gone", id)
 		}
+	}
+	m.deleted = m.deleted || len(found) < len(m.tasks)
+	if err := m.checkSignals(pictures[0]); err != nil {
+		return err
 	}
 	if len(found) > len(m.tasks) {
 		return fmt.Errorf("%d tasks are stored, %d were accepted", len(found), len(m.tasks))
@@ -256,6 +268,9 @@ func (m *model) finish() error {
 		if err := m.do(op{kind: "upkeep"}); err != nil { // what was reset is due at once
 			return err
 		}
+		if err := m.sendAwaited(); err != nil {
+			return err
+		}
 		leases, err := m.claim(worker, 100, true)
 		if err != nil {
 			return err
@@ -296,12 +311,15 @@ func (m *model) repair() (int, error) {
 		}
 		open++
 		for _, r := range rows {
-			kind := engine.ResetForRetry
+			kind := engine.ApproveStep
 			switch {
 			case r.State == task.StepWaiting && r.name == "approval":
-				kind = engine.ApproveStep
 			case r.State != task.StepErrored:
 				continue
+			default:
+				if kind, err = m.repairOf(t, r.Step); err != nil {
+					return 0, err
+				}
 			}
 			if err := m.repairStep(id, r.ID, kind); err != nil {
 				return 0, err

@@ -29,19 +29,8 @@ func childTemplates(quick, none task.Retry) []*task.Template {
 	}
 }
 
-// advanceChildren does what follows a commit, and takes down the children that are new.
-func (m *model) advanceChildren(look bool) error {
-	moved, err := both(m, func(w *world) (total int, err error) {
-		for more := true; more && err == nil; {
-			var n int
-			n, more, err = w.engine.AdvanceChildren(w.ctx)
-			total += n
-		}
-		return total, err
-	})
-	if err != nil || moved == 0 && !look {
-		return err
-	}
+// noteChildren takes down the children that are new.
+func (m *model) noteChildren() error {
 	w := m.worlds[0]
 	tasks, _, err := w.engine.Tasks(w.ctx, engine.TaskFilter{Limit: 100}) // the newest; there are not that many new ones
 	slices.Reverse(tasks)

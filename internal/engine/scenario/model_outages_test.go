@@ -11,9 +11,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// modelConfig opens outages soon, and probes them as often as the clock of the model test moves.
-var modelConfig = settings.Config{OutageBreaker: settings.OutageBreaker{Enabled: settings.On, Failures: 4,
-	Within: 5 * time.Minute, ProbeInterval: 5 * time.Second, MaxProbeInterval: 40 * time.Second}}
+// modelConfig opens outages soon, and probes them as often as the clock of the model test moves. Signals are kept for
+// so short that some have expired. The steps of a lost worker return at once: how they are staggered depends on which
+// leases the dispatcher has.
+var modelConfig = settings.Config{Signals: settings.Signals{Keep: 20 * time.Minute},
+	Recovery: settings.Recovery{Stagger: -1}, OutageBreaker: settings.OutageBreaker{Enabled: settings.On, Failures: 4,
+		Within: 5 * time.Minute, ProbeInterval: 5 * time.Second, MaxProbeInterval: 40 * time.Second}}
 
 // down is the failure of bursts.
 var down = task.Failure{Message: "down", Retryable: true}

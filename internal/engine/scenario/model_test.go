@@ -63,7 +63,7 @@ var weights = []struct {
 	{"submit", 14}, {"worker", 3}, {"claim", 22}, {"start", 8}, {"settle", 22}, {"heartbeat", 6}, {"progress", 3},
 	{"drain", 2},
 	{"cancel", 2}, {"act", 6}, {"replay", 4}, {"case", 8}, {"advance", 14}, {"upkeep", 12}, {"restart", 2},
-	{"pause", 5}, {"limit", 6}, {"outage", 6},
+	{"pause", 5}, {"limit", 6}, {"outage", 6}, {"signal", 10},
 }
 
 func generate(seed uint64, n int) []op {

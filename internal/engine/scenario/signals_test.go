@@ -1,9 +1,7 @@
 package scenario_test
 
 import (
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
 )
@@ -32,20 +30,4 @@ func (in *interpreter) signal(a *args) ([]string, error) {
 		out += " known"
 	}
 	return []string{out}, nil
-}
-
-// handOver does at once what the engine does after the commit of a step that waits for a signal.
-func (w *world) handOver() error {
-	for deadline := time.Now().Add(patient); ; {
-		if _, _, err := w.engine.HandOverSignals(w.ctx); err != nil {
-			return err
-		}
-		fresh, err := w.store.WaitStore().AnyFresh(w.ctx)
-		if err != nil || !fresh {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return errors.New("signals or waits stay fresh")
-		}
-	}
 }

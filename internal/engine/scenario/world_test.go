@@ -29,7 +29,7 @@ type world struct {
 	now    time.Time // read by engines through clock, and changed by set
 	moving sync.Mutex
 	blobs  blobs   // used if the settings have large_result_bytes
-	byHand bool    // nothing runs AdvanceChildren beside the test
+	byHand bool    // nothing runs AdvanceChildren and HandOverSignals beside the test
 	roll   float64 // places jitter; the middle of the range is delays without
 
 	engine *engine.Engine
@@ -41,8 +41,8 @@ func newWorld(t *testing.T, s engine.Database, reopen func() engine.Database, cf
 	return w, w.boot()
 }
 
-// newScripted is newWorld for a script, which moves child tasks on after each command itself: so that the next command
-// sees all of what that does.
+// newScripted is newWorld for a script, which moves child tasks on and hands signals over after each command itself: so
+// that the next command sees all of what that does.
 func newScripted(t *testing.T, s engine.Database, reopen func() engine.Database, cfg settings.Config) (*world, error) {
 	w := &world{ctx: t.Context(), store: s, reopen: reopen, cfg: cfg, now: start, roll: 0.5, byHand: true}
 	return w, w.boot()
@@ -65,10 +65,10 @@ func (w *world) set(now time.Time) {
 // boot starts an engine on the store, as a server does.
 func (w *world) boot() error {
 	opts := engine.Options{
-		Config:         w.cfg,
-		Now:            w.clock,
-		Roll:           func() float64 { return w.roll },
-		ChildrenByHand: w.byHand,
+		Config: w.cfg,
+		Now:    w.clock,
+		Roll:   func() float64 { return w.roll },
+		ByHand: w.byHand,
 		Schemas: func(schema []byte) (engine.SchemaChecker, error) {
 			return template.CompileSchema(schema)
 		},

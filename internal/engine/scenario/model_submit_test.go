@@ -1,0 +1,115 @@
+package scenario_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/limit"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// modelPermits is how many steps of the template "limited" may be held at once.
+const modelPermits = 2
+
+// modelTemplate returns one of modelTemplates.
+func modelTemplate(name string) *task.Template {
+	list := modelTemplates()
+	return list[slices.IndexFunc(list, func(t *task.Template) bool { return t.Name == name })]
+}
+
+// modelTemplates are workflows of different shapes and policies.
+func modelTemplates() []*task.Template {
+	quick := task.Retry{Retryable: true, MaxAttempts: 2, Backoff: task.BackoffFixed, Base: time.Second}
+	none := task.Retry{Retryable: true, MaxAttempts: 3, Backoff: task.BackoffNone}
+	never := task.Retry{}
+	list := slices.Concat(childTemplates(quick, none), signalTemplates(none), []*task.Template{
+		{Name: "chain", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick},
+			{Name: "b", Handler: "h", Dependencies: []string{"a"}, Retry: never},
+			{Name: "c", Handler: "i", Dependencies: []string{"b"}, Retry: none}}},
+		{Name: "diamond", Lifecycle: task.Lifecycle{MaxDuration: 20 * time.Minute},
+			Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: none},
+				{Name: "b", Handler: "h", Dependencies: []string{"a"}, Retry: quick, Capabilities: []string{"gpu"}},
+				{Name: "c", Handler: "i", Dependencies: []string{"a"}, Retry: never},
+				{Name: "d", Handler: "h", Dependencies: []string{"b", "c"}, Retry: quick, Timeout: time.Minute}}},
+		{Name: "wide", Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick}, {Name: "b", Handler: "h", Retry: none},
+			{Name: "c", Handler: "i", Retry: never},
+			{Name: "end", Handler: "h", Dependencies: []string{"a", "b", "c"}, Retry: quick},
+			{Name: "aside", Handler: "i", Dependencies: []string{"a"}, Retry: none}}},
+		{Name: "limited",
+			Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick, Concurrency: &limit.Spec{Permits: modelPermits}},
+				{Name: "b", Handler: "i", Dependencies: []string{"a"}, Retry: none,
+					RateLimit: &limit.Spec{Rate: limit.Rate{Count: 3, Per: 10 * time.Second, Burst: 2}}}}},
+		compensated(quick, never),
+	})
+	for _, t := range list {
+		t.Namespace, t.Version, t.Fingerprint = engine.DefaultNamespace, "1", t.Name
+		t.Link()
+	}
+	return list
+}
+
+// modelSubmits are the templates that are submitted, and "" for a single step.
+var modelSubmits = []string{"chain", "diamond", "wide", "limited", "undone", "", "family", "each", "gate", "called",
+	"calls", "called"}
+
+func (m *model) submit(o op) error {
+	subs := make([]engine.Submission, 1+o.n[0]%3)
+	for i := range subs {
+		pick := o.n[1] >> (4 * i)
+		s := engine.Submission{Context: []byte(fmt.Sprint(pick))}
+		switch name := modelSubmits[pick%uint32(len(modelSubmits))]; name {
+		case "":
+			s.TaskType, s.Timeout = "h", 90*time.Second
+		default:
+			s.Name = name
+		}
+		items := fmt.Sprint([]int{1, 2, 3, 4, 5}[:pick>>3%6])
+		items = strings.ReplaceAll(items, " ", ",")
+		switch s.Name {
+		case "each", "calls":
+			s.Context = fmt.Appendf(nil, `{"items":%s}`, items)
+		case "called":
+			s.Context = fmt.Appendf(nil, `{"key":%d}`, pick>>3%4)
+			if pick>>5%8 == 0 {
+				s.Context = []byte(`{}`) // no key
+			}
+		}
+		s.Priority = []string{"", "high", "low", "0", "100"}[o.n[2]>>(4*i)%5]
+		if key := o.n[3] >> (4 * i) % 12; key < 4 {
+			s.IdempotencyKey = fmt.Sprint("k", key)
+		}
+		if o.n[4]>>(4*i)%5 == 0 {
+			s.RunAt = task.At(m.worlds[0].now.Add(time.Duration(o.n[5]%600) * time.Second))
+		}
+		if key := o.n[5] >> (4 * i) % 6; key < 2 {
+			s.Meta.OrderingKey = fmt.Sprint("o", key)
+		}
+		if key := o.n[2] >> (4 * i) % 7; key < 2 {
+			s.Context = fmt.Appendf(nil, `{"key":%d,"pick":%d,"items":%s}`, key, pick, items)
+			s.Unique = &task.Unique{By: []string{"/key"}, OnConflict: task.UniqueConflicts[o.n[1]>>(4*i)%3]}
+			if o.n[4]>>(4*i)%3 == 0 {
+				s.Unique.Period = 10 * time.Minute
+			}
+			if o.n[5]>>(4*i)%3 == 0 {
+				s.Unique.While = []string{task.PhaseUnsettled}
+			}
+		}
+		subs[i] = s
+	}
+	receipts, err := both(m, func(w *world) ([]engine.Receipt, error) {
+		return w.engine.Submit(w.ctx, slices.Clone(subs), false)
+	})
+	for _, r := range receipts {
+		if r.Created {
+			m.tasks = append(m.tasks, r.ID)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = both(m, func(w *world) (any, error) { return nil, w.giveTurns() })
+	return err
+}
