@@ -54,6 +54,9 @@ type Verdict struct {
 	StaleRefused int // reports under a token that was surely over, all refused
 	Unrecorded   int // hand-outs of which the history does not know; allowed where leases are kept by a dispatcher
 	Late         int // hand-outs of steps that had been settled; allowed there too
+	Signals      int // that were accepted
+	Taken        int // steps that have taken one of them
+	Compensated  int // tasks whose compensation has begun
 	Undone       int // tasks that were accepted in a gap and are gone; allowed
 	Orphans      int // tasks that are there though the answer to their submission was lost
 }
@@ -79,8 +82,10 @@ func Check(j *Journal, found []Found) *Verdict {
 		c.report(ServerFault, "%s: %s", f.Verb, f.Message)
 	}
 	c.submissions()
+	c.signals()
 	for i := range found {
 		c.ends(&found[i])
+		c.compensation(&found[i])
 		c.counts(&found[i])
 		c.taskHistory(&found[i])
 	}

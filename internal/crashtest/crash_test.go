@@ -24,6 +24,7 @@ import (
 	"github.com/taskerhq/tasker/internal/crashtest"
 	"github.com/taskerhq/tasker/internal/crashtest/load"
 	"github.com/taskerhq/tasker/internal/crashtest/process"
+	"github.com/taskerhq/tasker/waits"
 )
 
 // limits of one run
@@ -126,6 +127,7 @@ func newRun(t *testing.T, seed uint64) *run {
 	t.Cleanup(func() { client.Close() })
 	r.killer = newKiller(r.server, client, r.rand(1))
 	r.backend = crashtest.Record(client.Backend, r.journal, r.killer.tell)
+	r.backend.Waits = waits.Of(client)
 	r.journal.Foreign["foreign"] = true
 	return r
 }
@@ -207,6 +209,9 @@ func (r *run) end(ctx context.Context) ([]crashtest.Found, error) {
 			return nil, err
 		}
 	}
+	if err := r.backend.ResendSignals(ctx, "crash"); err != nil {
+		return nil, err
+	}
 	found, err := crashtest.Read(ctx, r.backend)
 	if err != nil {
 		return nil, err
@@ -239,10 +244,11 @@ func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 	t.Helper()
 	p50, longest := r.killer.recovery()
 	t.Logf("kills=%d early_kills=%d worker_kills=%d tasks=%d children=%d steps=%d handouts=%d "+
-		"large_results=%d unknown_answers=%d orphans=%d duplicate_executions=%d stale_refused=%d "+
+		"large_results=%d signals=%d taken=%d compensated=%d "+
+		"unknown_answers=%d orphans=%d duplicate_executions=%d stale_refused=%d "+
 		"lost=%d settled_twice=%d violations=%d recovery_p50=%s recovery_max=%s seed=%d", r.killer.kills, r.killer.early,
 		r.program.Kills(), v.Tasks, v.Children, v.Steps, v.Handouts,
-		r.journal.LargeResults(),
+		r.journal.LargeResults(), v.Signals, v.Taken, v.Compensated,
 		v.Unknown, v.Orphans, v.Duplicates, v.StaleRefused, v.Count(crashtest.Lost), v.Count(crashtest.SettledTwice),
 		len(v.Violations),
 		p50.Round(time.Millisecond), longest.Round(time.Millisecond), r.seed)
@@ -260,7 +266,7 @@ func (r *run) judge(t *testing.T, v *crashtest.Verdict) {
 		t.Error(crash)
 	}
 	if v.Tasks < 10*r.killer.kills || v.StaleRefused < r.killer.kills || v.Unknown == 0 || v.Children < r.killer.kills ||
-		r.journal.LargeResults() < r.killer.kills/8 {
+		r.journal.LargeResults() < r.killer.kills/8 || v.Taken == 0 || v.Compensated == 0 {
 		t.Error("the load was too small to prove anything")
 	}
 	if t.Failed() {

@@ -47,7 +47,8 @@ func (c *checker) gaps(j *Journal, found []Found) *Journal {
 	for i := range found {
 		there[found[i].Task.TaskUUID] = true
 	}
-	known := &Journal{Faults: j.Faults, Ends: j.Ends, Foreign: j.Foreign, Dispatched: j.Dispatched}
+	known := &Journal{Faults: j.Faults, Ends: j.Ends, Foreign: j.Foreign, Dispatched: j.Dispatched, Gaps: j.Gaps,
+		SignalEnds: j.SignalEnds}
 	for _, s := range j.Submits {
 		if j.inGap(s.Span) && s.Accepted() {
 			if s.Created && !there[s.Task] {
@@ -79,6 +80,12 @@ func (c *checker) gaps(j *Journal, found []Found) *Journal {
 			a.Answer = Answer{}
 		}
 		known.Acts = append(known.Acts, a)
+	}
+	for _, s := range j.Signals {
+		if j.inGap(s.Span) && s.Accepted() {
+			s.Answer = Answer{}
+		}
+		known.Signals = append(known.Signals, s)
 	}
 	return known
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -98,6 +99,15 @@ type Act struct {
 	Result     json.RawMessage
 }
 
+// Signal is one sending of a signal.
+type Signal struct {
+	Span
+	Answer
+	ID, Name, Key string
+	Payload       json.RawMessage
+	ReceivedAt    time.Time // as answered
+}
+
 // Fault is an answer that no crash explains: the server says that it has a bug.
 type Fault struct{ Verb, Message string }
 
@@ -109,7 +119,10 @@ type Journal struct {
 	Reports  []Report
 	Cancels  []Cancel
 	Acts     []Act
+	Signals  []Signal
 	Faults   []Fault
+	// SignalEnds say what became of each accepted signal; see Recorder.ResendSignals.
+	SignalEnds map[string]SignalEnd
 	// Ends are the states in which the task of a Ref may end; complete, when it
 	// has no entry.
 	Ends map[string][]tasker.TaskState

@@ -21,6 +21,7 @@ var moments = []crashtest.Moment{
 	crashtest.SubmitSent, crashtest.BatchSent, crashtest.SubmitAcked, crashtest.HandedOut,
 	crashtest.ResultSent, crashtest.ResultAcked, crashtest.CancelSent, crashtest.ActSent,
 	crashtest.LargeSent, crashtest.LargeAcked,
+	crashtest.SignalSent, crashtest.SignalAcked,
 }
 
 // killer kills the server: after a random time, at a chosen moment, or while it

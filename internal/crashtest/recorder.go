@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/waits"
 )
 
 // Moment is a point in the life of a call.
@@ -24,12 +25,15 @@ const (
 	ActSent     Moment = "act sent"
 	LargeSent   Moment = "large result sent"
 	LargeAcked  Moment = "large result acknowledged"
+	SignalSent  Moment = "signal sent"
+	SignalAcked Moment = "signal acknowledged"
 )
 
 // Recorder is a Backend that writes a Journal of the calls it passes on, and changes neither calls nor answers. It is
 // safe for concurrent use if the Backend is.
 type Recorder struct {
 	tasker.Backend
+	Waits   waits.Backend // of the same server, for those who send signals
 	journal *Journal
 	tell    func(Moment)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/crashtest"
 	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/waits"
 )
 
 // story is a short run without any crash, with a bit of everything that Check
@@ -20,6 +21,8 @@ type story struct {
 	found  []crashtest.Found
 	client *tasker.Client
 	worker uuid.UUID
+
+	recorder *crashtest.Recorder
 }
 
 // chain is a workflow of two steps.
@@ -43,7 +46,8 @@ func tell(t *testing.T) *story {
 	t.Cleanup(func() { b.Close() })
 	s := &story{Journal: crashtest.NewJournal()}
 	rec := crashtest.Record(b, s.Journal, nil)
-	s.client = tasker.NewClient(rec)
+	rec.Waits = waits.Of(tasker.NewClient(b))
+	s.client, s.recorder = tasker.NewClient(rec), rec
 	check(t, s.play(ctx))
 	if s.found, err = crashtest.Read(ctx, rec); err != nil {
 		t.Fatal(err)
@@ -100,6 +104,10 @@ func (s *story) workAll(ctx context.Context) error {
 			r := tasker.StepResult{StepUUID: a.StepUUID, Token: a.Token, Status: tasker.ResultCompleted,
 				Result: json.RawMessage(`{"of":"` + a.StepUUID.String() + `"}`)}
 			switch final := false; a.CorrelationID {
+			case "sunk": // its shipping fails
+				if a.StepName == "ship" {
+					r.Status, r.Result, r.Error = tasker.ResultFailed, nil, &tasker.Failure{Message: "no", Retryable: &final}
+				}
 			case "retried": // handed out twice
 				if crashtest.LeaseNo(a.Token) == 1 {
 					r.Status, r.Result = tasker.ResultReleased, nil

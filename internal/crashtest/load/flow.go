@@ -26,7 +26,8 @@ name: flow
 namespace_name: crash
 version: 1.0.0
 steps:
-  - {name: begin, handler: split, timeout_seconds: 20, retry: &r {max_attempts: 50, backoff: fixed, backoff_base_ms: 20}}
+  - {name: begin, handler: split, timeout_seconds: 20,
+     retry: &r {max_attempts: 50, backoff: fixed, backoff_base_ms: 20}}
   - {name: special, handler: left, dependencies: [begin], when: context.special == true, timeout_seconds: 20, retry: *r}
   - {name: pause, wait: {for: 1s}, dependencies: [begin]}
   - {name: approve, wait: {approval: May it go on?, timeout: 1h}, dependencies: [special]}
@@ -35,6 +36,21 @@ steps:
     dependencies: [begin]
     for_each: {items: 'context.items ?? []', handler: ok, concurrency: 3, max_failed: 1}
   - {name: end, handler: join, dependencies: [approve, parcel, each], timeout_seconds: 20, retry: *r}
+`, `
+name: deal
+namespace_name: crash
+version: 1.0.0
+steps:
+  - {name: charge, handler: left, timeout_seconds: 20,
+     retry: &r {max_attempts: 50, backoff: fixed, backoff_base_ms: 20}}
+  - {name: await_paid, wait: {signal: paid, key: "{{ref}}", timeout: 1h}, dependencies: [charge]}
+  - {name: await_more, wait: {signal: more, key: "{{ref}}", timeout: 1s, on_timeout: continue}}
+  - {name: ship, handler: right, dependencies: [await_paid], timeout_seconds: 20, retry: *r}
+  - {name: close, handler: join, dependencies: [ship, await_more], timeout_seconds: 20, retry: *r}
+on_failure:
+  - {name: recall, handler: right, dependencies: [ship], timeout_seconds: 20, retry: *r}
+  - {name: refund, handler: left, dependencies: [charge, recall], timeout_seconds: 20, retry: *r}
+  - {name: tell, handler: ok, dependencies: [refund], when: context.special == true, timeout_seconds: 20, retry: *r}
 `}
 
 // decisionWait is how long a producer looks away while a step is not yet where it can decide about it.

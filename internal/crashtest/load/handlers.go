@@ -18,6 +18,8 @@ type order struct {
 	Step string `json:"step,omitempty"` // the step that Work is about; every step when empty
 	Work string `json:"work,omitempty"`
 	MS   int    `json:"ms,omitempty"` // how long it takes
+	// Undo is Work for the compensation step "refund".
+	Undo string `json:"undo,omitempty"`
 	// Special is what conditions ask for, and Items are the orders of child tasks.
 	Special bool    `json:"special,omitempty"`
 	Items   []order `json:"items,omitempty"`
@@ -88,7 +90,9 @@ func (h *Handlers) run(ctx context.Context, job *tasker.Job, by string) (any, er
 	if err := job.Decode(&o); err != nil {
 		return nil, err
 	}
-	o = o.own()
+	if o = o.own(); job.StepName == "refund" {
+		o.Step, o.Work = job.StepName, o.Undo
+	}
 	out := output{Ref: o.Ref, Step: job.StepName, Token: job.Token, By: by, Parents: job.ParentResults}
 	if o.Step == "" || o.Step == job.StepName {
 		if o.Work == workLarge {

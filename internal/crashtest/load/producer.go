@@ -49,14 +49,12 @@ func (p *Producer) Run(ctx context.Context, stop <-chan struct{}) error {
 		weight int
 		do     func(context.Context) error
 	}{
+		{6, p.flow}, {6, p.deal}, // with Flows
 		{8, p.burst}, {6, p.keyed}, {3, p.twins}, {4, p.batch}, {6, p.workflow}, {3, p.scheduled}, {4, p.cancel},
 		{3, p.repair}, {1, p.lostCause}, {2, p.foreign}, {3, p.odd}, {2, p.flood}, {3, p.overtake},
 	}
-	if p.Flows {
-		kinds = append(kinds, struct {
-			weight int
-			do     func(context.Context) error
-		}{6, p.flow})
+	if !p.Flows {
+		kinds = kinds[2:]
 	}
 	total := 0
 	for _, k := range kinds {
@@ -91,7 +89,7 @@ func (p *Producer) ref() string {
 func (p *Producer) request(handler string, o order) tasker.TaskRequest {
 	req := tasker.TaskRequest{Namespace: "crash", CorrelationID: p.ref(), Initiator: p.Name}
 	p.fill(&req, o)
-	if handler == "diamond" || handler == "flow" {
+	if handler == "diamond" || handler == "flow" || handler == "deal" {
 		req.Name = handler
 		return req
 	}
