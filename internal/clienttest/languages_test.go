@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/testserver"
@@ -26,6 +28,7 @@ var languages = []language{
 	{"Go", false, goProgram},
 	{"Python", false, pythonProgram},
 	{"PythonThreads", true, pythonProgram},
+	{"TypeScript", false, typescriptProgram},
 }
 
 // goProgram is this test, which TestMain makes a worker of.
@@ -56,6 +59,36 @@ func pythonProgram() ([]string, []string, error) {
 	env := []string{"PYTHONPATH=" + filepath.Join(dir, "src"), "PYTHONDONTWRITEBYTECODE=1"}
 	return []string{python, filepath.Join(dir, "tests/behaviour_worker.py")}, env, nil
 }
+
+// typescriptProgram is compiled by the compiler of package-lock.json, which takes a package registry the first time.
+func typescriptProgram() ([]string, []string, error) {
+	made, err := typescriptPackage()
+	if err != nil {
+		return nil, nil, err
+	}
+	return []string{"node", filepath.Join(made, "dist/test/behaviour_worker.js")}, nil, nil
+}
+
+// typescriptPackage compiles the TypeScript client once, and returns its directory.
+var typescriptPackage = sync.OnceValues(func() (string, error) {
+	for _, tool := range []string{"node", "npm", "bash", "flock"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return "", fmt.Errorf("%s: %w", tool, testserver.ErrMissing)
+		}
+	}
+	dir, err := client("typescript")
+	if err != nil {
+		return "", err
+	}
+	var log strings.Builder
+	cmd := exec.Command(filepath.Join(dir, "build"))
+	cmd.Stderr = &log
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("compile the TypeScript client: %w\n%s", err, log.String())
+	}
+	return strings.TrimSpace(string(out)), nil
+})
 
 // ready returns the program of a language, or ends the test.
 func (l *language) ready(t *testing.T) (program, env []string) {

@@ -19,6 +19,7 @@ func TestOpenAPIModels(t *testing.T) {
 	httpapi.New(&fake{}, httpapi.Options{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	for file, write := range map[string]func([]byte) ([]byte, error){
 		"python/src/tasker/models.py": typegen.Python,
+		"typescript/src/models.ts":    typegen.TypeScript,
 	} {
 		got, err := write(w.Body.Bytes())
 		if err != nil {

@@ -42,8 +42,8 @@ Timestamp = str
 	return []byte(b.String()), nil
 }
 
-// pythonName is a key that can be an attribute.
-var pythonName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+// plainName is a key that needs no quotes.
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // pythonKeywords are those that occur as keys, or may.
 var pythonKeywords = []string{"class", "from", "import", "in", "is", "not", "or", "and", "if", "for", "while", "with",
@@ -52,7 +52,7 @@ var pythonKeywords = []string{"class", "from", "import", "in", "is", "not", "or"
 // python writes one class; one whose keys cannot be attributes is written as a call.
 func (m *model) python(b *strings.Builder) {
 	call := slices.ContainsFunc(m.fields, func(f field) bool {
-		return !pythonName.MatchString(f.name) || slices.Contains(pythonKeywords, f.name)
+		return !plainName.MatchString(f.name) || slices.Contains(pythonKeywords, f.name)
 	})
 	if call {
 		fmt.Fprintf(b, "\n\n%s = TypedDict(\n    %q,\n    {\n", m.name, m.name)

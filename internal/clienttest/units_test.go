@@ -26,3 +26,18 @@ func TestPython(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestTypeScript runs the unit tests of the TypeScript client.
+func TestTypeScript(t *testing.T) {
+	t.Parallel()
+	made, err := typescriptPackage()
+	testserver.OrSkip(t, err)
+	tests, err := filepath.Glob(filepath.Join(made, "dist/test/*.test.js"))
+	if err != nil || len(tests) < 2 {
+		t.Fatalf("tests: %v, %v", tests, err)
+	}
+	out, err := exec.CommandContext(t.Context(), "node", append([]string{"--test"}, tests...)...).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

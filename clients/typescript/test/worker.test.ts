@@ -1,0 +1,111 @@
+// Tests of what needs no server: the outcomes of handlers, and their registration.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { completed, failed } from "../src/failure.js";
+import {
+  Client,
+  FinalError,
+  RetryableError,
+  Snooze,
+  Step,
+  StepInterrupted,
+  Worker,
+  type Logger,
+  type models,
+} from "../src/index.js";
+
+const assignment = { parameters: { order: 17 }, attempt: 2, step_name: "charge" } as models.Assignment;
+const quiet: Logger = { info() {}, warn() {}, error() {} };
+
+test("results", () => {
+  assert.deepEqual(completed(undefined, 0), { status: "completed" });
+  assert.deepEqual(completed({ a: 1 }, 100), { status: "completed", result: { a: 1 } });
+  const cycle: Record<string, unknown> = {};
+  cycle["self"] = cycle;
+  for (const value of [cycle, 1n, () => 1, Symbol("x")]) {
+    const { error } = completed(value, 100);
+    assert.equal(error?.error_type, "invalid_result");
+    assert.equal(error?.retryable, false);
+  }
+  assert.equal(completed("x".repeat(99), 100).error?.error_type, "result_too_large");
+  assert.equal(completed("ü".repeat(49), 100).status, "completed");
+});
+
+test("failures", () => {
+  const declined = new FinalError("no", { code: "card", httpStatus: 402, details: { a: 1 }, failureClass: "logic" });
+  const { error } = failed(declined, undefined, 1, undefined, 0);
+  assert.equal(error?.retryable, false);
+  assert.equal(error?.code, "card");
+  assert.equal(error?.http_status, 402);
+  assert.equal(error?.class, "logic");
+  assert.deepEqual(error?.details, { a: 1 });
+  assert.match(error?.stack_trace ?? "", /worker\.test/);
+  const busy = failed(new RetryableError("busy", { retryAfterMs: 3000, details: 1n }), undefined, 1, undefined, 0);
+  assert.equal(busy.error?.retry_after_seconds, 3);
+  assert.equal(busy.error?.retryable, undefined);
+  assert.equal(busy.error?.details, "1");
+  assert.equal(failed("a text", undefined, 1, undefined, 0).error?.message, "a text");
+  const long = failed(new Error("ä".repeat(10_000)), undefined, 1, undefined, 0).error?.message ?? "";
+  assert.ok(Buffer.byteLength(long) <= 8 << 10 && !long.includes("\ufffd"));
+});
+
+test("reasons to stop", () => {
+  assert.equal(failed(new Error("x"), new StepInterrupted("draining"), 1, undefined, 0).status, "released");
+  const late = failed(new FinalError("x"), new StepInterrupted("timeout"), 1, undefined, 2000);
+  assert.equal(late.error?.error_type, "timeout");
+  assert.equal(late.error?.class, "resource");
+  assert.equal(late.error?.retryable, undefined);
+  assert.match(late.error?.message ?? "", /after 2 s/);
+  assert.deepEqual(failed(new Snooze(1500), undefined, 1, undefined, 0), { status: "snoozed", snooze_seconds: 1.5 });
+});
+
+test("the last attempt is final", () => {
+  assert.equal(failed(new Error("x"), undefined, 1, 2, 0).error?.retryable, undefined);
+  const { error } = failed(new Error("x"), undefined, 2, 2, 0);
+  assert.equal(error?.retryable, false);
+  assert.equal(error?.class, "transient");
+});
+
+test("a step that reports to nobody", async () => {
+  const step = new Step<{ order: number }>(assignment, undefined, 6);
+  assert.equal(step.context.order, 17);
+  assert.throws(() => step.parentResult("x"), FinalError);
+  await step.progress(50);
+  await step.checkpoint({ row: 1 });
+  step.log("one", { two: 2 });
+  step.log("zwölf");
+  assert.deepEqual(step.logged, { log: "wölf\n", log_bytes: 21 });
+  step.interrupt(new StepInterrupted("cancelled"));
+  step.interrupt(new StepInterrupted("lost"));
+  assert.equal(step.interruption?.reason, "cancelled");
+});
+
+test("reports are what the server takes", async () => {
+  const reports: unknown[] = [];
+  const step = new Step(assignment, async (_, report) => void reports.push(report));
+  await step.progress(140, "half\0way" + "ä".repeat(1000));
+  await step.checkpoint(undefined);
+  const [first, second] = reports as [{ progress_percent: number; status_message: string }, unknown];
+  assert.equal(first.progress_percent, 100);
+  assert.ok(first.status_message.startsWith("half\ufffdway") && Buffer.byteLength(first.status_message) <= 1024);
+  assert.deepEqual(second, { checkpoint: null });
+});
+
+test("mistakes in the registration", async () => {
+  const worker = new Worker().handler("a", () => 1);
+  assert.throws(() => worker.handler("a", () => 1), RangeError);
+  assert.throws(() => worker.handler("", () => 1), RangeError);
+  assert.throws(() => worker.handler("b", () => 1, { concurrency: 0 }), RangeError);
+  assert.throws(() => new Worker({ concurrency: 0 }), RangeError);
+  await assert.rejects(new Worker().run(), RangeError);
+});
+
+test("a worker without a server can be stopped", async () => {
+  const worker = new Worker({ client: new Client({ server: "http://127.0.0.1:1" }), logger: quiet });
+  worker.handler("a", () => 1);
+  const run = worker.run({ handleSignals: false });
+  setTimeout(() => worker.stop(), 20);
+  await run;
+});
