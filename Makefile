@@ -24,7 +24,7 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint models python fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard clean
+.PHONY: help build test test-of race-of check race lint models python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ models: ## Write the OpenAPI document and the types of clients in other language
 
 python: ## Check the Python client: types, style, unit tests, doctests, package; needs Python
 	clients/python/check
+
+typescript: ## Check the TypeScript client: types, style, unit tests, package; needs Node.js and npm
+	clients/typescript/check
 
 fuzz: ## Fuzz every target with FUZZTIME (20000x) inputs each
 	@set -e; for package in $$($(GO) list ./...); do \

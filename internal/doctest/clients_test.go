@@ -3,6 +3,7 @@ package doctest_test
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -19,6 +20,23 @@ func TestPythonPage(t *testing.T) {
 	}
 	before := "export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" + source + "'\n"
 	if ran, shown := (script{page: "docs/python.md", before: before}).run(t, serve(t)); ran != 2 || shown != 1 {
+		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
+	}
+}
+
+// TestTypeScriptPage runs docs/typescript.md, with the package as npm would install it.
+func TestTypeScriptPage(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"node", "npm", "flock"} {
+		need(t, tool)
+	}
+	made, err := exec.Command("../../clients/typescript/build").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := "mkdir node_modules && ln -s '" + strings.TrimSpace(string(made)) + "' node_modules/tasker-client\n"
+	page := script{page: "docs/typescript.md", before: before}
+	if ran, shown := page.run(t, serve(t)); ran != 2 || shown != 1 {
 		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}
 }

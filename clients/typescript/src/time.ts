@@ -21,8 +21,8 @@ export class Wake {
     this.#set = false;
   }
 
-  /** Wait until it is set, or some time is over. */
-  async wait(ms = longest): Promise<void> {
+  /** Wait until it is set, or some time is over. Without a time, nothing keeps the process alive that waits in vain. */
+  async wait(ms = Infinity): Promise<void> {
     if (this.#set || ms <= 0) return;
     await new Promise<void>((resolve) => {
       const done = () => {
@@ -30,7 +30,7 @@ export class Wake {
         this.#waiters.delete(done);
         resolve();
       };
-      const timer = setTimeout(done, Math.min(ms, longest));
+      const timer = ms === Infinity ? undefined : setTimeout(done, Math.min(ms, longest));
       this.#waiters.add(done);
     });
   }
