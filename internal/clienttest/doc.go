@@ -1,6 +1,6 @@
 // Package clienttest tests the workers of all languages alike. The same scenarios run against a real server with a
-// small program in each language: Go, TypeScript, Python with asynchronous handlers, and Python with handlers in threads.
-// The package has no code of its own outside its tests.
+// small program in each language: Go, TypeScript, Python with asynchronous handlers, and Python with handlers in
+// threads. The package has no code of its own outside its tests.
 //
 // # The program
 //
