@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/crashtest/process"
 )
 
 // scenarios are what every worker has to do.
@@ -38,7 +37,7 @@ var scenarios = []struct {
 // TestWorkers: workers in all languages behave alike.
 func TestWorkers(t *testing.T) {
 	t.Parallel()
-	s := serve(t, process.ShortLeases()...)
+	s := serve(t, leases()...)
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,11 +2,7 @@
 
 package clienttest_test
 
-import (
-	"testing"
-
-	"github.com/taskerhq/tasker/internal/crashtest/process"
-)
+import "testing"
 
 // outages are what every worker has to do when its server fails.
 var outages = []struct {
@@ -14,9 +10,9 @@ var outages = []struct {
 	env  []string
 	run  func(w *world)
 }{
-	{"Restart", process.ShortLeases(), restart},
-	{"Forgotten", process.ShortLeases(), forgotten},
-	{"StopMeanwhile", process.ShortLeases(), stopMeanwhile},
+	{"Restart", leases(), restart},
+	{"Forgotten", leases(), forgotten},
+	{"StopMeanwhile", leases(), stopMeanwhile},
 	{"StaleToken", nil, staleToken},
 }
 

@@ -38,6 +38,11 @@ const (
 	shopKey = "shop-key-"
 )
 
+// leases make leases short, but not so short that a busy machine loses one that nobody has meant to lose: 5 s.
+func leases() []string {
+	return append(process.ShortLeases(), "TASKER_ENGINE_LEASES_MISSED_HEARTBEATS=10")
+}
+
 // binary builds the server once for all tests.
 var binary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "tasker-clienttest-")
