@@ -61,6 +61,8 @@ export interface Assignment {
   deadline_at?: Timestamp;
   handler: string;
   initialization?: Record<string, unknown>;
+  /** Those of them that are kept apart, by step name: read them one by one. They are not in parent_results. */
+  large_results?: Record<string, LargeResult>;
   lease_expires_at: Timestamp;
   max_attempts: number;
   namespace: string;
@@ -1587,6 +1589,22 @@ export interface Job {
   state: "open" | "scheduled";
 }
 
+export interface LargeResult {
+  /** Size of the JSON document. */
+  bytes: number;
+  /** SHA-256 of the document, in hexadecimal. */
+  sha256: string;
+}
+
+export interface LargeResultReceipt {
+  /** Size of the JSON document. */
+  bytes: number;
+  /** Name of the result in the call that settles the step, as large_result. */
+  large_result: string;
+  /** SHA-256 of the document, in hexadecimal. */
+  sha256: string;
+}
+
 export interface LeaseAnswer {
   deadline_at?: Timestamp;
   error?: Error;
@@ -2391,6 +2409,8 @@ export interface QueueAssignment {
   correlation_id?: string;
   /** When the attempt times out, once started. */
   deadline_at?: Timestamp;
+  /** Those of them that are kept apart, by step name; see /internal/workers. */
+  large_results?: Record<string, LargeResult>;
   max_attempts: number;
   namespace: string;
   parameters?: unknown;
@@ -3035,6 +3055,11 @@ export interface RegisteredWorker {
   heartbeat_interval_ms: number;
   /** A started step is lost without a heartbeat for this long. */
   lease_seconds: number;
+  /**
+   * Maximum size of a result that is sent apart before the step is settled; absent if the server keeps none above
+   * max_payload_bytes.
+   */
+  max_large_result_bytes?: number;
   /** How much of the end of an attempt's log the server keeps; 0: nothing. */
   max_log_bytes: number;
   max_long_poll_seconds: number;
@@ -4058,6 +4083,8 @@ export interface Step {
   /** Changes with the state and each lease of the step. An act with If-Match is refused if it has changed. */
   etag?: string;
   handler: string;
+  /** A result that is kept apart because of its size, in place of results; get it from /large_result of the step. */
+  large_result?: LargeResult;
   last_attempted_at?: Timestamp;
   last_error?: Failure;
   last_failure_at?: Timestamp;
@@ -4153,6 +4180,8 @@ export interface StepLimit {
 export interface StepResult {
   /** Required by failed. */
   error?: Failure | null;
+  /** In place of result: the reference of a large result that was sent before. */
+  large_result?: string | null;
   /** End of what the attempt has logged. The server keeps at most max_log_bytes of its end. */
   log?: string | null;
   /** Size of all that the attempt has logged. Defaults to the size of log. */
