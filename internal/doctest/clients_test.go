@@ -1,6 +1,7 @@
 package doctest_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,9 @@ func TestPythonPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := exec.Command("python3", "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("python3 is older than 3.11; CI has to run this test")
+		}
 		t.Skip("python3 is older than 3.11, so THE PAGE IS NOT TESTED")
 	}
 	before := "export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" + source + "'\n"
