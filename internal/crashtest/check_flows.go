@@ -11,9 +11,6 @@ import (
 // correlation ID of the task.
 const AwaitPrefix = "await_"
 
-// inFlight is how long a signal may be on its way into the database: who looks meanwhile does not see it.
-const inFlight = 500 * time.Millisecond
-
 // signals checks that each step that has waited for a signal has taken one that was sent to it, that none has missed
 // one, and that each signal is kept and counts the steps that have taken it.
 func (c *checker) signals() {
@@ -51,9 +48,9 @@ func (c *checker) signalled(s *stepAbout, sent []*Signal, taken map[string]int64
 	if unmarshal(s.step.Results, &late) && late.TimedOut {
 		for _, sig := range sent {
 			if sig.Accepted() && len(c.j.Gaps) == 0 && s.step.CompletedAt != nil &&
-				sig.ReceivedAt.Add(inFlight).Before(*s.step.CompletedAt) {
-				c.report(Lost, "step %s waited in vain until %s; the signal %s had arrived at %s", s.step.StepUUID,
-					clock(s.step.CompletedAt), sig.ID, clock(&sig.ReceivedAt))
+				sig.ConfirmedAt.Before(*s.step.CompletedAt) {
+				c.report(Lost, "step %s waited in vain until %s; the signal %s was confirmed at %s", s.step.StepUUID,
+					clock(s.step.CompletedAt), sig.ID, clock(&sig.ConfirmedAt))
 			}
 		}
 		return

@@ -94,7 +94,7 @@ func TestFlowViolations(t *testing.T) {
 			s.of("sold", "await_paid").Results = s.of("sunk", "await_paid").Results
 		}},
 		"InVain": {crashtest.Lost, func(s *story) {
-			late := s.Signals[0].ReceivedAt.Add(time.Minute)
+			late := s.Signals[0].ConfirmedAt.Add(time.Minute)
 			step := s.of("sold", "await_paid")
 			step.Results, step.CompletedAt = json.RawMessage(`{"timed_out":true}`), &late
 		}},

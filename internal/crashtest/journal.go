@@ -105,7 +105,7 @@ type Signal struct {
 	Answer
 	ID, Name, Key string
 	Payload       json.RawMessage
-	ReceivedAt    time.Time // as answered
+	ConfirmedAt   time.Time // when the answer came
 }
 
 // Fault is an answer that no crash explains: the server says that it has a bug.

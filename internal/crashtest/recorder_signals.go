@@ -3,6 +3,7 @@ package crashtest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/waits"
@@ -26,7 +27,7 @@ func (r *Recorder) SendSignal(ctx context.Context, req waits.SignalRequest) (*wa
 		s := Signal{Span: span, Answer: r.journal.answer("signal", err), ID: req.SignalID, Name: req.Name, Key: req.Key,
 			Payload: req.Payload}
 		if err == nil {
-			s.ReceivedAt = sent.ReceivedAt
+			s.ConfirmedAt = time.Now()
 		}
 		r.journal.Signals = append(r.journal.Signals, s)
 	})

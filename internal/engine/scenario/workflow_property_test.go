@@ -22,7 +22,8 @@ type drawn struct {
 	fails    []bool
 }
 
-// workflow draws an acyclic template of up to 200 steps, of which some have conditions and some fail.
+// workflow draws an acyclic template of up to 200 steps. Some have conditions, some wait, some have child tasks, and
+// some fail.
 func workflow(t *rapid.T) drawn {
 	n := rapid.IntRange(1, 200).Draw(t, "steps")
 	d := drawn{&task.Template{Namespace: "default", Name: "drawn", Version: "1", Fingerprint: "x"}, make([]bool, n)}
@@ -49,6 +50,7 @@ func workflow(t *rapid.T) drawn {
 				rapid.SampledFrom([]string{"complete", "skipped"}).Draw(t, "state"))
 		}
 		d.fails[i] = rapid.IntRange(0, 60).Draw(t, "fails") == 0
+		d.kind(t, &s)
 		d.template.Steps = append(d.template.Steps, s)
 	}
 	d.compensation(t)
@@ -56,6 +58,32 @@ func workflow(t *rapid.T) drawn {
 		t.Fatalf("the template has faults: %v", faults)
 	}
 	return d
+}
+
+// kind draws what carries out a step: mostly a worker.
+func (d *drawn) kind(t *rapid.T, s *task.StepSpec) {
+	i := len(d.template.Steps)
+	switch rapid.IntRange(0, 15).Draw(t, "kind") {
+	case 0:
+		s.Wait = &task.Wait{For: time.Minute}
+	case 1:
+		s.Wait = &task.Wait{Signal: "sent", Key: "{{key}}", Timeout: time.Minute}
+	case 2:
+		s.Wait = &task.Wait{Signal: "never", Key: "{{key}}", Timeout: time.Minute, OnTimeout: task.EndContinues}
+		if d.fails[i] {
+			s.Wait.OnTimeout = task.EndFails
+		}
+		s.Handler = ""
+		return
+	case 3: // with children that fail, if it does
+		s.Tasks = &task.ChildSpec{Items: "context.items", Handler: "h", FailOnError: true,
+			Concurrency: rapid.IntRange(1, 3).Draw(t, "width")}
+		s.Handler = ""
+		return
+	default:
+		return
+	}
+	s.Handler, d.fails[i] = "", false
 }
 
 // compensation draws up to ten compensation steps, which undo drawn steps, one after the other or side by side.
@@ -132,9 +160,9 @@ func (d drawn) wantCompensation(states []task.StepState) {
 	}
 }
 
-// TestWorkflowsEnd: a task of any acyclic template with conditions, compensation and failures ends, complete or in
-// error, with every step accounted for: each is where its condition, its parents and its failure lead, and none runs
-// twice.
+// TestWorkflowsEnd: a task of any acyclic template with conditions, waits, signals, fan-outs, compensation and failures
+// ends, complete or in error, with every step accounted for: each is where its condition, its parents and its failure
+// lead, and none runs twice.
 func TestWorkflowsEnd(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -142,7 +170,7 @@ func TestWorkflowsEnd(t *testing.T) {
 		store := memstore.New(&memstore.Options{Seed: 1})
 		defer store.Close()
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		e, err := engine.New(t.Context(), store, engine.Options{Now: func() time.Time { return now }})
+		e, err := engine.New(t.Context(), store, engine.Options{Now: func() time.Time { return now }, ByHand: true})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -150,11 +178,17 @@ func TestWorkflowsEnd(t *testing.T) {
 			rt.Fatal(err)
 		}
 		receipts, err := e.Submit(t.Context(), []engine.Submission{{Name: "drawn",
-			Context: []byte(`{"yes": true, "no": false}`)}}, false)
+			Context: []byte(`{"yes": true, "no": false, "key": 7, "items": [1, 2, 3]}`)}}, false)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		ran := d.run(t.Context(), rt, e)
+		if _, _, err := e.SendSignal(t.Context(), engine.SignalRequest{Name: "sent", Key: "7"}); err != nil {
+			rt.Fatal(err)
+		}
+		r := workflowRun{d: d, e: e, task: receipts[0].ID, ran: map[task.ID]int{},
+			later: func() { now = now.Add(2 * time.Minute) }}
+		r.run(t.Context(), rt)
+		ran := r.ran
 		k, steps, err := e.Steps(t.Context(), receipts[0].ID)
 		if err != nil {
 			rt.Fatal(err)
@@ -165,7 +199,7 @@ func TestWorkflowsEnd(t *testing.T) {
 			if s.State != want {
 				rt.Errorf("step %d (%s) is %s and must be %s", i, d.template.Steps[i].When, s.State, want)
 			}
-			if began := s.Attempts > 0; began != (ran[s.ID] == 1) || ran[s.ID] > 1 {
+			if began := s.Attempts > 0 && d.template.Steps[i].Worked(); began != (ran[s.ID] == 1) || ran[s.ID] > 1 {
 				rt.Errorf("step %d is %s and ran %d times", i, s.State, ran[s.ID])
 			}
 			if want == task.StepErrored {
@@ -178,36 +212,83 @@ func TestWorkflowsEnd(t *testing.T) {
 	})
 }
 
-// run runs steps until none is left, and returns how often each ran. A step fails as drawn.
-func (d drawn) run(ctx context.Context, rt *rapid.T, e *engine.Engine) map[task.ID]int {
-	w, err := e.Register(ctx, task.Worker{Name: "w", Capacity: 1000})
+// workflowRun is a task of a drawn template that runs.
+type workflowRun struct {
+	d     drawn
+	e     *engine.Engine
+	task  task.ID
+	ran   map[task.ID]int // how often each step ran
+	later func()
+}
+
+// run runs steps until none is left, later and later. A step fails as drawn.
+func (r *workflowRun) run(ctx context.Context, rt *rapid.T) {
+	w, err := r.e.Register(ctx, task.Worker{Name: "w", Capacity: 1000})
 	if err != nil {
 		rt.Fatal(err)
 	}
-	ran := map[task.ID]int{}
-	for {
-		fired, err := e.FireTimers(ctx, 1000)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		leases, _, err := e.Poll(ctx, w.ID, 100, 0, true)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		if fired == 0 && len(leases) == 0 {
-			return ran
-		}
-		for _, l := range leases {
-			ran[l.Step.ID]++
-			r := engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted, Result: []byte("1")}
-			if d.fails[l.Step.Ordinal-1] {
-				r.Status, r.Failure = engine.ResultFailed, &task.Failure{Message: "as drawn"}
-			}
-			if _, err := e.Settle(ctx, []engine.Result{r}); err != nil {
+	for idle := 0; idle < 2; idle++ {
+		for {
+			n, err := r.round(ctx, w.ID)
+			if err != nil {
 				rt.Fatal(err)
 			}
+			if n == 0 {
+				break
+			}
+			idle = 0
+		}
+		r.later()
+		if _, _, err := r.e.Heartbeat(ctx, engine.Beat{Worker: w.ID}); err != nil {
+			rt.Fatal(err)
 		}
 	}
+}
+
+// round does all that can be done now, and returns how much that was.
+func (r *workflowRun) round(ctx context.Context, worker task.ID) (int, error) {
+	fired, err := r.e.FireTimers(ctx, 1000)
+	if err != nil {
+		return 0, err
+	}
+	signals, _, err := r.e.HandOverSignals(ctx)
+	if err != nil {
+		return 0, err
+	}
+	families, _, err := r.e.AdvanceChildren(ctx)
+	if err != nil {
+		return 0, err
+	}
+	leases, _, err := r.e.Poll(ctx, worker, 100, 0, true)
+	if err != nil {
+		return 0, err
+	}
+	for _, l := range leases {
+		r.ran[l.Step.ID]++
+		result := engine.Result{Step: l.Step.ID, Token: l.Step.Token, Status: engine.ResultCompleted, Result: []byte("1")}
+		if fails, err := r.fails(ctx, l); err != nil {
+			return 0, err
+		} else if fails {
+			result.Status, result.Failure = engine.ResultFailed, &task.Failure{Message: "as drawn"}
+		}
+		if _, err := r.e.Settle(ctx, []engine.Result{result}); err != nil {
+			return 0, err
+		}
+	}
+	return fired + signals + families + len(leases), nil
+}
+
+// fails reports whether a step fails: as drawn, or as the step whose child its task is.
+func (r *workflowRun) fails(ctx context.Context, l engine.Lease) (bool, error) {
+	if l.Task.ID == r.task {
+		return r.d.fails[l.Step.Ordinal-1], nil
+	}
+	_, steps, err := r.e.Steps(ctx, r.task)
+	if err != nil {
+		return false, err
+	}
+	parent := slices.IndexFunc(steps, func(s *task.Step) bool { return s.ID == l.Task.Meta.Child.Step })
+	return r.d.fails[parent], nil
 }
 
 // TestLongChainIsSkipped: a thousand steps that are skipped one after the other are one act, without deep recursion.
