@@ -113,7 +113,7 @@ func (r *run) hireGhosts(ctx context.Context, stop context.CancelCauseFunc) erro
 // producer returns a producer with random numbers of its own: part must differ between the producers of a run.
 func (r *run) producer(name string, part uint64, client *tasker.Client) *load.Producer {
 	return &load.Producer{Name: name, Rand: r.rand(part), Client: client, Retry: r.retry, Journal: r.journal,
-		Handlers: r.handlers}
+		Handlers: r.handlers, Flows: true}
 }
 
 // crowd lets n more producers loose on a node. The function that it returns sends

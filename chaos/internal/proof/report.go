@@ -68,6 +68,7 @@ func (r *run) weaknesses(v *crashtest.Verdict) []string {
 	expect(v.Tasks >= 10*faults, "fewer than ten tasks for each fault")
 	expect(v.StaleRefused >= faults, "hardly a report under an old token")
 	expect(v.Unknown > 0, "no answer was ever lost")
+	expect(v.Children > 0 && v.Taken > 0 && v.Compensated > 0, "no child task, no signal or no compensation")
 	expect(r.inquiry.asked > 0 && r.witness.refusals.Load() > 0, "nobody asked during an outage")
 	for _, g := range r.crew.ghosts {
 		expect(g.refused.Load() > 0, g.name+" was never late")
@@ -115,6 +116,7 @@ func (r *run) text(v *crashtest.Verdict) string {
 		workerKills, refusals, r.log.took.Round(time.Second), round(r.log.settling))
 	line("tasks=%d steps=%d handouts=%d unknown_answers=%d orphans=%d duplicate_executions=%d unrecorded=%d late=%d",
 		v.Tasks, v.Steps, v.Handouts, v.Unknown, v.Orphans, v.Duplicates, v.Unrecorded, v.Late)
+	line("children=%d signals=%d taken=%d compensated=%d", v.Children, v.Signals, v.Taken, v.Compensated)
 	line("requests=%d refused_503=%d asked_in_outages=%d answered_p50=%s answered_max=%s looks=%d",
 		r.witness.requests.Load(), r.witness.refusals.Load(),
 		r.inquiry.asked, half(r.inquiry.took), longest(r.inquiry.took), looks)

@@ -15,6 +15,7 @@ import (
 	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/crashtest"
 	"github.com/taskerhq/tasker/internal/crashtest/load"
+	"github.com/taskerhq/tasker/waits"
 )
 
 // run is one cluster with all who work on it.
@@ -105,7 +106,9 @@ func (r *run) dial(url string) (*tasker.Client, error) {
 		return nil, err
 	}
 	r.closers = append(r.closers, func() { _ = client.Close() }) // there is nothing that could fail
-	return tasker.NewClient(crashtest.Record(client.Backend, r.journal, nil)), nil
+	recorder := crashtest.Record(client.Backend, r.journal, nil)
+	recorder.Waits = waits.Of(client)
+	return tasker.NewClient(recorder), nil
 }
 
 // retry is how long callers wait when an answer was lost. It is shorter than what
@@ -142,9 +145,10 @@ func (r *run) birth(ctx context.Context) error {
 
 // load lets everybody work while faults strike, until all tasks are settled.
 func (r *run) load(ctx context.Context) error {
-	if _, err := r.balanced.RegisterTemplate(ctx,
-		tasker.TemplateSource{YAML: load.Diamond, Filename: "diamond.yaml"}); err != nil {
-		return err
+	for _, yaml := range append([]string{load.Diamond}, load.Flows...) {
+		if _, err := r.balanced.RegisterTemplate(ctx, tasker.TemplateSource{YAML: yaml}); err != nil {
+			return err
+		}
 	}
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -191,6 +195,9 @@ func (r *run) end(ctx context.Context) ([]crashtest.Found, error) {
 		if err := z.Last(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.balanced.Backend.(*crashtest.Recorder).ResendSignals(ctx, "crash"); err != nil {
+		return nil, err
 	}
 	found, err := crashtest.Read(ctx, r.balanced)
 	if err != nil {
