@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/query"
 )
 
 // SignalRequest is a signal for the steps of a namespace that wait for its name and key.
@@ -32,6 +34,24 @@ type Signal struct {
 	Created bool `json:"-"`
 }
 
+// SignalFilter selects signals that are kept. Zero fields do not restrict.
+type SignalFilter struct {
+	Namespaces   []string
+	Name         string
+	Key          string
+	After        time.Time // received at that time or later
+	Before       time.Time // received before that time
+	IncludeTaken bool      // also those that a step has taken; by default only the others
+	Limit        int       // 0: 50
+	Cursor       string    // NextCursor of the page before
+}
+
+// SignalPage is a page of signals.
+type SignalPage struct {
+	Signals    []Signal `json:"signals" doc:"The one that is kept for the shortest time comes first. Payloads are left out."`
+	NextCursor string   `json:"next_cursor,omitempty" doc:"Present if there are more."`
+}
+
 // Backend is the waits of steps on a server or an engine. Its methods are safe for concurrent use. They return
 // *tasker.Error for everything that the caller can act on.
 type Backend interface {
@@ -41,6 +61,8 @@ type Backend interface {
 	// ID. CodeConflict: the ID is that of a signal with another name or key. CodeExhausted: the namespace keeps too many
 	// signals.
 	SendSignal(ctx context.Context, req SignalRequest) (*Signal, error)
+	// Signals returns a page of the signals that are kept, without their payloads.
+	Signals(ctx context.Context, filter SignalFilter) (*SignalPage, error)
 	// Approvals returns a page of the steps that wait for an approval.
 	Approvals(ctx context.Context, filter ApprovalFilter) (*ApprovalPage, error)
 }
@@ -63,6 +85,26 @@ func (s server) SendSignal(ctx context.Context, req SignalRequest) (*Signal, err
 	r := tasker.Request{Verb: "send a signal", Method: http.MethodPost, Path: "/v1/signals", Body: req}
 	err := s.client.Call(ctx, r, out)
 	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Signals implements Backend.
+func (s server) Signals(ctx context.Context, f SignalFilter) (*SignalPage, error) {
+	q := query.Values{"namespace": f.Namespaces}
+	q.Set("name", f.Name)
+	q.Set("key", f.Key)
+	q.SetTime("after", f.After)
+	q.SetTime("before", f.Before)
+	if f.IncludeTaken {
+		q.Set("include_taken", "true")
+	}
+	q.SetInt("limit", f.Limit)
+	q.Set("cursor", f.Cursor)
+	out := &SignalPage{}
+	r := tasker.Request{Verb: "list signals", Method: http.MethodGet, Path: "/v1/signals", Query: url.Values(q)}
+	if err := s.client.Call(ctx, r, out); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -60,7 +60,8 @@ func testHostileValues(t *testing.T, s *server) {
 	for _, list := range []string{"/v1/tasks?limit=1000&include=context", "/api/v1/tasks?limit=1000", "/v1/dlq?limit=1000",
 		"/api/v1/dlq", "/v1/dlq/investigation-queue",
 		"/v1/dlq/staleness", "/v1/dlq/stats", "/v1/audit?limit=1000", "/v1/templates?limit=1000", "/internal/workers",
-		"/v1/routes?limit=1000", "/v1/pauses", "/v1/approvals", "/v1/limits", "/v1/schedules", "/v1/outages"} {
+		"/v1/routes?limit=1000", "/v1/pauses", "/v1/approvals", "/v1/signals",
+		"/v1/limits", "/v1/schedules", "/v1/outages"} {
 		h.get(list, nil)
 	}
 }

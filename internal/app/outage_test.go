@@ -272,6 +272,7 @@ func (n *node) operations(t *testing.T) map[string][2]string {
 		"GET /v1/pauses":                               {"/v1/pauses", ""},
 		"POST /v1/pauses":                              {"/v1/pauses", `{"kind":"handler","handler":"none","reason":"down","paused_by":"ann"}`},
 		"GET /v1/approvals":                            {"/v1/approvals", ""},
+		"GET /v1/signals":                              {"/v1/signals", ""},
 		"POST /v1/signals":                             {"/v1/signals", `{"name":"paid","key":"7"}`},
 		"GET /v1/limits":                               {"/v1/limits", ""},
 		"POST /v1/limits":                              {"/v1/limits", `{"kind":"handler","handler":"none","concurrency":3}`},

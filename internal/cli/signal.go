@@ -14,10 +14,10 @@ import (
 func newSignal(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "signal",
-		Short: "Tell waiting steps what has happened elsewhere",
+		Short: "Tell waiting steps what has happened elsewhere, and list what was told",
 	}
 	s.connectFlags(cmd)
-	cmd.AddCommand(newSignalSend(s))
+	cmd.AddCommand(newSignalSend(s), newSignalList(s))
 	return cmd
 }
 
@@ -55,4 +55,52 @@ complete with the payload as their result. The signal is kept for a while
 	f.StringVar(&req.SignalID, "id", "", "ID of the signal: a second one with this ID changes nothing (default: a new ID)")
 	f.StringVar(&payload, "payload", "", "result of the steps: JSON, @FILE, or - for standard input")
 	return cmd
+}
+
+// newSignalList builds `signal list`. --json prints a waits.SignalPage. It sends GET /v1/signals.
+func newSignalList(s *session) *cobra.Command {
+	var filter waits.SignalFilter
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the signals that are kept and that no step has taken",
+		Long: `List the signals that are kept (engine.signals.keep) and that no step has taken yet; the
+one that is kept for the shortest time comes first. A signal that should have been taken
+often has another name or key than the step waits for: compare with "tasker task explain".`,
+		Args: cobra.NoArgs,
+		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+			page, err := waits.Of(c).Signals(ctx, filter)
+			if err != nil {
+				return err
+			}
+			return s.printSignals(page)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&filter.Namespaces, "namespace", nil, "filter by namespace; repeatable")
+	f.StringVar(&filter.Name, "name", "", "filter by the name of the signal")
+	f.StringVar(&filter.Key, "key", "", "filter by the key of the signal")
+	f.BoolVar(&filter.IncludeTaken, "include-taken", false, "also signals that a step has taken")
+	f.StringVar(&filter.Cursor, "cursor", "", "continue at this cursor of the previous page")
+	pageFlag(cmd, &filter.Limit, 50, "number of signals")
+	return cmd
+}
+
+// printSignals prints a table.
+func (s *session) printSignals(page *waits.SignalPage) error {
+	if s.json {
+		return s.printJSON(page)
+	}
+	if len(page.Signals) == 0 {
+		return s.printf("No such signal is kept.\n")
+	}
+	t := newTable(s.Out, "SIGNAL", "NAMESPACE", "NAME", "KEY", "RECEIVED", "KEPT UNTIL", "TAKEN")
+	for i := range page.Signals {
+		one := &page.Signals[i]
+		t.row(one.SignalID, one.Namespace, one.Name, one.Key, stamp(&one.ReceivedAt), stamp(&one.KeptUntil),
+			wording.Count(int(one.Taken), "step"))
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return s.nextCursor(page.NextCursor)
 }

@@ -77,6 +77,24 @@ func (e *Engine) SendSignal(ctx context.Context, r SignalRequest) (s *task.Signa
 	return s, created, nil
 }
 
+// Signals returns a page of the signals that are kept, without their payloads, the one that expires first comes first,
+// and whether there are more. The caller restricts the namespaces to those of the request's key. Invalid: a limit
+// outside of 1 to Limits.PageItems.
+func (e *Engine) Signals(ctx context.Context, f SignalFilter) (list []task.Signal, more bool, err error) {
+	if err := e.checkPage(f.Limit, 0); err != nil {
+		return nil, false, err
+	}
+	limit := f.Limit
+	f.Kept, f.Limit = e.instant(), limit+1
+	if list, err = e.signalStore.ListSignals(ctx, f); err != nil {
+		return nil, false, fmt.Errorf("list signals: %w", err)
+	}
+	if more = len(list) > limit; more {
+		list = list[:limit]
+	}
+	return list, more, nil
+}
+
 // handOver hands a stored signal to the steps that wait for it, and returns it as it is then. The signal is safe: what
 // fails here is left to the loop of package upkeep.
 func (e *Engine) handOver(ctx context.Context, s *task.Signal) *task.Signal {

@@ -67,6 +67,27 @@ type SignalStore interface {
 	FindSignal(ctx context.Context, name task.SignalName) (*task.Signal, error)
 	// CountSignals counts the signals of a namespace that expire after a time, up to limit.
 	CountSignals(ctx context.Context, namespace string, at task.Instant, limit int) (int, error)
+	// ListSignals returns a page of signals without their payloads, the one that expires first comes first.
+	ListSignals(ctx context.Context, f SignalFilter) ([]task.Signal, error)
+}
+
+// SignalFilter selects signals. Zero fields do not restrict.
+type SignalFilter struct {
+	Namespaces []string
+	Name       string
+	Key        string
+	Kept       task.Instant   // they expire after that time
+	Since      task.Instant   // received at that time or later
+	Until      task.Instant   // received before that time
+	Untaken    bool           // no step has taken them
+	After      SignalPosition // exclusive
+	Limit      int
+}
+
+// SignalPosition is a place in the list of signals.
+type SignalPosition struct {
+	ExpiresAt task.Instant
+	task.SignalName
 }
 
 // SignalMark is a change of a signal: further steps have taken it, and every step has it that waited when it arrived.

@@ -36,7 +36,7 @@ var needs = map[string]string{
 	"send-large-result": "work", "get-large-parent-result": "work", "get-large-result": "read",
 	"result": "work", "heartbeat": "work", "drain": "work operate", "get-worker": "read", "resume-worker": "operate",
 	"cordon-worker": "operate", "uncordon-worker": "operate",
-	"send-signal": "submit", "list-approvals": "read",
+	"send-signal": "submit", "list-signals": "read", "list-approvals": "read",
 	"list-limits": "read", "set-limit": "operate", "delete-limit": "operate",
 	"list-pauses": "read", "pause": "operate", "resume": "operate",
 	"list-outages": "read", "get-outage": "read", "close-outage": "operate",

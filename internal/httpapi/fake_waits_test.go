@@ -14,6 +14,14 @@ func (f *fake) Approvals(_ context.Context, filter waits.ApprovalFilter) (*waits
 		Namespace: "default", Template: "refund", Step: "ask", Approval: "Refund?", Since: noon, Until: &noon}}}, nil
 }
 
+func (f *fake) Signals(_ context.Context, filter waits.SignalFilter) (*waits.SignalPage, error) {
+	if err := f.note(filter); err != nil || filter.Cursor == "end" {
+		return &waits.SignalPage{}, err
+	}
+	return &waits.SignalPage{NextCursor: "end", Signals: []waits.Signal{{SignalID: "e", Namespace: "default",
+		Name: "paid", Key: "7", ReceivedAt: noon, KeptUntil: noon}}}, nil
+}
+
 // SendSignal makes the fake a waits.Backend.
 func (f *fake) SendSignal(_ context.Context, req waits.SignalRequest) (*waits.Signal, error) {
 	if err := f.note(req); err != nil {

@@ -130,6 +130,8 @@ func examples() []example {
 			`"paused_by":"ann"`},
 		{"list-approvals", "GET", "/v1/approvals?namespace=default&template=refund&step=ask&after=2026-01-31T12:00:00Z", "", 200,
 			`"approval":"Refund?","since":`},
+		{"list-signals", "GET", "/v1/signals?namespace=default&name=paid&key=7&include_taken=true&before=2026-01-31T12:00:00Z",
+			"", 200, `"key":"7","received_at":`},
 		{"send-signal", "POST", "/v1/signals", `{"name":"paid","key":"7","payload":{"a":1}}`, 201, `"taken":2`},
 		{"list-limits", "GET", "/v1/limits?kind=route&handler=charge", "", 200, `"concurrency":5,"running":3,`},
 		{"set-limit", "POST", "/v1/limits", `{"kind":"handler","handler":"charge","concurrency":5,"reason":"slow"}`, 201,

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -88,6 +89,30 @@ func (s SQL) CountSignals(ctx context.Context, namespace string, at task.Instant
 	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM (SELECT 1 AS one FROM tasker_signals WHERE namespace = $1
  AND expires_at > $2 LIMIT $3) AS q`, namespace, int64(at), limit)
 	return int(n), err
+}
+
+// ListSignals implements engine.SignalStore.
+func (s SQL) ListSignals(ctx context.Context, f engine.SignalFilter) ([]task.Signal, error) {
+	var w where
+	w.addIf(f.Kept != 0, "expires_at > ?", int64(f.Kept))
+	if len(f.Namespaces) > 0 {
+		var marks []string
+		for _, n := range f.Namespaces {
+			marks = append(marks, w.arg(n))
+		}
+		w.add("namespace IN (" + strings.Join(marks, ", ") + ")")
+	}
+	w.addIf(f.Name != "", "name = ?", f.Name)
+	w.addIf(f.Key != "", "key = ?", f.Key)
+	w.addIf(f.Since != 0, "received_at >= ?", int64(f.Since))
+	w.addIf(f.Until != 0, "received_at < ?", int64(f.Until))
+	if f.Untaken {
+		w.add("taken = 0")
+	}
+	w.addIf(f.After.ExpiresAt != 0, "(expires_at, namespace, signal_id) > (?, ?, ?)", int64(f.After.ExpiresAt),
+		f.After.Namespace, f.After.ID)
+	return collect(ctx, s, scanBareSignal, `SELECT `+signalColumns+` FROM tasker_signals`+w.text()+
+		` ORDER BY expires_at, namespace, signal_id LIMIT `+w.arg(f.Limit), w.args...)
 }
 
 // scanBareSignal reads signalColumns.

@@ -258,3 +258,30 @@ func (s *Store) CountSignals(ctx context.Context, namespace string, at task.Inst
 	kept := st.signalsWhere(func(sig task.Signal) bool { return sig.Namespace == namespace && sig.ExpiresAt > at })
 	return min(len(kept), limit), nil
 }
+
+// ListSignals implements engine.SignalStore.
+func (s *Store) ListSignals(ctx context.Context, f engine.SignalFilter) ([]task.Signal, error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	order := func(expires task.Instant, name task.SignalName, than engine.SignalPosition) int {
+		return cmp.Or(cmp.Compare(expires, than.ExpiresAt), cmp.Compare(name.Namespace, than.Namespace),
+			cmp.Compare(name.ID, than.ID))
+	}
+	list := st.signalsWhere(func(sig task.Signal) bool {
+		return sig.ExpiresAt > f.Kept && (len(f.Namespaces) == 0 || slices.Contains(f.Namespaces, sig.Namespace)) &&
+			(f.Name == "" || sig.Name == f.Name) && (f.Key == "" || sig.Key == f.Key) && sig.ReceivedAt >= f.Since &&
+			(f.Until == 0 || sig.ReceivedAt < f.Until) && (!f.Untaken || sig.Taken == 0) &&
+			(f.After.ExpiresAt == 0 || order(sig.ExpiresAt, sig.SignalName, f.After) > 0)
+	})
+	slices.SortFunc(list, func(a, b task.Signal) int {
+		return order(a.ExpiresAt, a.SignalName, engine.SignalPosition{ExpiresAt: b.ExpiresAt, SignalName: b.SignalName})
+	})
+	list = list[:min(f.Limit, len(list))]
+	for i := range list {
+		list[i].Payload = nil
+	}
+	return list, nil
+}

@@ -19,6 +19,7 @@ func signalCases() []testCase {
 		{"Dropped", signalDropped},
 		{"WaitsChange", waitsChange},
 		{"WaitsListed", waitsListed},
+		{"Listed", signalsListed},
 	}
 }
 
@@ -281,4 +282,44 @@ func waitsListed(f *fixture) {
 		f.Fatal(err)
 	}
 	f.equal("counts", counts, map[task.WaitKind]int{task.WaitApproval: 2, task.WaitSignal: 1, task.WaitTime: 0})
+}
+
+func signalsListed(f *fixture) {
+	a, b, c, gone := f.message("shop", "1", "a", "1"), f.message("shop", "2", "b", ""), f.message("büro", "1", "a", ""),
+		f.message("shop", "3", "a", "")
+	c.ExpiresAt, c.Name, c.Taken, c.ReceivedAt = c.ExpiresAt-1, "signed", 2, c.ReceivedAt-1
+	gone.ExpiresAt = f.now
+	f.addSignals(b, a, c, gone)
+	a.Payload = nil
+	after := func(s task.Signal) engine.SignalPosition {
+		return engine.SignalPosition{ExpiresAt: s.ExpiresAt, SignalName: s.SignalName}
+	}
+	for name, want := range map[string]struct {
+		filter engine.SignalFilter
+		list   []task.Signal
+	}{
+		"All":       {engine.SignalFilter{}, []task.Signal{c, a, b}},
+		"First":     {engine.SignalFilter{Limit: 1}, []task.Signal{c}},
+		"After":     {engine.SignalFilter{After: after(a)}, []task.Signal{b}},
+		"AfterTime": {engine.SignalFilter{After: after(c)}, []task.Signal{a, b}},
+		"Namespace": {engine.SignalFilter{Namespaces: []string{"none", "büro"}}, []task.Signal{c}},
+		"Name":      {engine.SignalFilter{Name: "paid"}, []task.Signal{a, b}},
+		"Key":       {engine.SignalFilter{Key: "a"}, []task.Signal{c, a}},
+		"Since":     {engine.SignalFilter{Since: a.ReceivedAt}, []task.Signal{a, b}},
+		"Until":     {engine.SignalFilter{Until: a.ReceivedAt}, []task.Signal{c}},
+		"Untaken":   {engine.SignalFilter{Untaken: true}, []task.Signal{a, b}},
+		"Kept":      {engine.SignalFilter{Kept: c.ExpiresAt}, []task.Signal{a, b}},
+	} {
+		if want.filter.Kept == 0 {
+			want.filter.Kept = f.now
+		}
+		if want.filter.Limit == 0 {
+			want.filter.Limit = 10
+		}
+		got, err := f.store.SignalStore().ListSignals(f.Context(), want.filter)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.equal(name, got, want.list)
+	}
 }

@@ -3769,6 +3769,13 @@ class Signal(TypedDict):
     taken: int
 
 
+class SignalPage(TypedDict):
+    #: Present if there are more.
+    next_cursor: NotRequired[str]
+    #: The one that is kept for the shortest time comes first. Payloads are left out.
+    signals: list[Signal]
+
+
 class SignalRequest(TypedDict):
     #: What it has happened to, such as the number of an order: the key of a step's wait.
     key: str
