@@ -39,6 +39,11 @@ func (r *Recorder) Approvals(ctx context.Context, f waits.ApprovalFilter) (*wait
 	return r.Waits.Approvals(ctx, f)
 }
 
+// Signals implements waits.Backend.
+func (r *Recorder) Signals(ctx context.Context, f waits.SignalFilter) (*waits.SignalPage, error) {
+	return r.Waits.Signals(ctx, f)
+}
+
 // ResendSignals sends every signal that was accepted once more, on a server on which nothing moves any more, and notes
 // what became of it: a second signal with an ID changes nothing. Check needs it.
 func (r *Recorder) ResendSignals(ctx context.Context, namespace string) error {
