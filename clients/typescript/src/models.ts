@@ -3810,6 +3810,13 @@ export interface Signal {
   taken: number;
 }
 
+export interface SignalPage {
+  /** Present if there are more. */
+  next_cursor?: string;
+  /** The one that is kept for the shortest time comes first. Payloads are left out. */
+  signals: Array<Signal>;
+}
+
 export interface SignalRequest {
   /** What it has happened to, such as the number of an order: the key of a step's wait. */
   key: string;
