@@ -7,12 +7,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// WorkerRegistration registers a worker process. Empty lists mean "all" for namespaces and
-// handlers, and "none" for capabilities. An API key that is limited to namespaces limits the
-// worker to them too.
+// AllNamespaces is the only entry of the namespaces of a worker that serves all that its key reaches.
+const AllNamespaces = "*"
+
+// WorkerRegistration registers a worker process. Empty lists mean "all" for handlers and "none" for capabilities. A
+// handler belongs to its namespace: without namespaces a worker serves those of an API key that is limited to some, and
+// else the default namespace alone.
 type WorkerRegistration struct {
 	Name         string   `json:"name,omitempty" doc:"Name for operators. Defaults to the host; the SDK sends host and process ID." maxLength:"255"`
-	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to all." maxItems:"100"`
+	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to those of the key, if it is limited, and else to default. * alone: all." maxItems:"100"`
 	Handlers     []string `json:"handlers,omitempty" doc:"Served handlers. Defaults to all." maxItems:"1000"`
 	Capabilities []string `json:"capabilities,omitempty" doc:"Capabilities of the worker." maxItems:"100"`
 	Capacity     int      `json:"capacity,omitempty" doc:"Maximum number of concurrent steps. Defaults to no limit." minimum:"0" maximum:"10000"`

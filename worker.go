@@ -21,7 +21,8 @@ import (
 type WorkerOptions struct {
 	// Name is the name that operators see. Defaults to host name and process ID.
 	Name string
-	// Namespaces are the namespaces that the worker serves. Defaults to all.
+	// Namespaces are those that the worker serves: a handler belongs to its namespace. Defaults to those of the API key,
+	// if it is limited to some, and else to "default". AllNamespaces alone is all that the key reaches.
 	Namespaces []string
 	// Capabilities are the abilities of the worker; it gets no step that requires another. Defaults to none.
 	Capabilities []string

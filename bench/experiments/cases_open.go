@@ -60,7 +60,8 @@ func (s *stage) exhaust(ctx context.Context, n int) (*bench.Phase, error) {
 	if _, err := s.submit(ctx, failing, n, time.Minute); err != nil {
 		return nil, err
 	}
-	w, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: []string{string(failing)},
+	w, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench",
+		Namespaces: []string{tasker.AllNamespaces}, Handlers: []string{string(failing)},
 		Capacity: n})
 	if err != nil {
 		return nil, err
@@ -147,7 +148,8 @@ func (s *stage) leaveUnserved(ctx context.Context, n int) (*bench.Phase, error) 
 	s.pass(10 * time.Minute)
 	// the others are served
 	others := []string{string(living), string(dying), string(failing), string(ringed)}
-	if _, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench", Handlers: others,
+	if _, err := s.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "bench",
+		Namespaces: []string{tasker.AllNamespaces}, Handlers: others,
 		Capacity: 1}); err != nil {
 		return nil, err
 	}

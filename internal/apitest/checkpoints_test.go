@@ -27,7 +27,8 @@ func testCheckpoints(t *testing.T, s *server) {
 	}
 	begins, large := make(chan rowPosition, 9), make(chan error, 9)
 	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "w", PollWait: time.Second,
-		Logger: slog.New(slog.DiscardHandler)})
+		Namespaces: []string{tasker.AllNamespaces},
+		Logger:     slog.New(slog.DiscardHandler)})
 	w.Handle("charge", func(_ context.Context, job *tasker.Job) (any, error) {
 		at := rowPosition{Card: cardSecret}
 		if _, err := job.LastCheckpoint(&at); err != nil {

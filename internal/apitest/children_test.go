@@ -136,7 +136,8 @@ func testOwnTemplates(t *testing.T, s *server) {
 // testChildrenEnd: workers of the SDK carry out children, whose counts the step has as its result.
 func testChildrenEnd(t *testing.T, s *server) {
 	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "w", PollWait: time.Second,
-		Logger: slog.New(slog.DiscardHandler)})
+		Namespaces: []string{tasker.AllNamespaces},
+		Logger:     slog.New(slog.DiscardHandler)})
 	w.Handle("resize", func(_ context.Context, job *tasker.Job) (any, error) {
 		var in struct{ Item, Index int }
 		if err := job.Decode(&in); err != nil || in.Item != in.Index {

@@ -18,7 +18,8 @@ func testHandlerSlots(t *testing.T, s *server) {
 	release := make(chan struct{})
 	var slow, most atomic.Int64
 	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "w", PollWait: time.Second,
-		Logger: slog.New(slog.DiscardHandler)})
+		Namespaces: []string{tasker.AllNamespaces},
+		Logger:     slog.New(slog.DiscardHandler)})
 	w.Handle("slow", func(context.Context, *tasker.Job) (any, error) {
 		for now := slow.Add(1); ; {
 			if high := most.Load(); now <= high || most.CompareAndSwap(high, now) {

@@ -17,7 +17,8 @@ func TestLogs(t *testing.T) { onEveryStore(t, testLogs) }
 
 func testLogs(t *testing.T, s *server) {
 	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "w", PollWait: time.Second,
-		Logger: slog.New(slog.DiscardHandler)})
+		Namespaces: []string{tasker.AllNamespaces},
+		Logger:     slog.New(slog.DiscardHandler)})
 	w.Handle("load", func(_ context.Context, job *tasker.Job) (any, error) {
 		job.Logger().Info("begins", "attempt", job.Attempt)
 		if job.Attempt == 1 {

@@ -123,7 +123,7 @@ func testWorkersOfAnotherNamespace(t *testing.T, s *server) {
 	step := s.step(t, receipt, "nobody")
 	send := s.senderOf(t, "video")
 	for name, namespaces := range map[string][]string{"of another": {"audio"}, "of both": {"video", "audio"},
-		"of all": nil} {
+		"of all": {tasker.AllNamespaces}, "of none": nil} {
 		w, err := s.RegisterWorker(s.ctx, tasker.WorkerRegistration{Name: name, Namespaces: namespaces})
 		if err != nil {
 			t.Fatal(err)

@@ -103,7 +103,8 @@ func serve(t *testing.T, dsn string, opts node.Options) *server {
 func (s *server) work(t *testing.T, handlers map[string]tasker.Handler) {
 	t.Helper()
 	w := tasker.NewWorker(s.Client, &tasker.WorkerOptions{Name: "tester", PollWait: time.Second,
-		Logger: slog.New(slog.DiscardHandler)})
+		Namespaces: []string{tasker.AllNamespaces},
+		Logger:     slog.New(slog.DiscardHandler)})
 	for name, h := range handlers {
 		w.Handle(name, h)
 	}

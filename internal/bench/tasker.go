@@ -164,7 +164,8 @@ func (t *Tasker) WorkOn(ctx context.Context, handler string, n int, handle func(
 		if i < n%len(t.nodes) {
 			share++
 		}
-		opts := &tasker.WorkerOptions{Name: fmt.Sprintf("bench-%d", i), Concurrency: share}
+		opts := &tasker.WorkerOptions{Name: fmt.Sprintf("bench-%d", i), Namespaces: []string{tasker.AllNamespaces},
+			Concurrency: share}
 		if t.opts.Transport != "" {
 			opts.Transport = rabbitmq.NewTransport(t.opts.Transport, rabbitmq.Options{})
 		}

@@ -77,7 +77,8 @@ within --drain-timeout; the worker then releases the rest without charging an at
 	f.IntVar(&c.concurrency, "concurrency", 10, "maximum number of concurrent programs")
 	// What it gets: a server assigns only steps of these namespaces, and steps whose required capabilities the worker
 	// has.
-	f.StringSliceVar(&c.opts.Namespaces, "namespace", nil, "namespace to serve; repeatable (default all)")
+	f.StringSliceVar(&c.opts.Namespaces, "namespace", nil,
+		"namespace to serve, * for all; repeatable (default those of the key, else default)")
 	f.StringSliceVar(&c.opts.Capabilities, "capability", nil, "capability of the worker; repeatable")
 	// How it gets them. The URL has a password, so it may come from the environment, which other users cannot see.
 	f.StringVar(&c.transport, "transport", "",

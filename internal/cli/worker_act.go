@@ -233,7 +233,7 @@ func (s *session) printWorker(w *tasker.WorkerInfo) error {
 	f.add("Reported load", fmt.Sprintf("%d steps", w.ReportedLoad))
 	f.add("Handlers", orAll(w.Handlers))
 	f.add("Capabilities", joined(w.Capabilities))
-	f.add("Namespaces", orAll(w.Namespaces))
+	f.add("Namespaces", joined(w.Namespaces))
 	f.add("Host", w.Host)
 	f.add("Version", w.Version)
 	f.add("Started", s.stampAgo(&w.StartedAt))

@@ -50,7 +50,7 @@ func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 		w := &workers[i]
 		t.damaged(w.WorkerID.String(), w.Damage)
 		t.row(w.WorkerID.String(), w.Name, workerStatus(w), loadText(w, "/"),
-			orAll(w.Handlers), joined(w.Capabilities), orAll(w.Namespaces), s.ago(w.LastHeartbeat))
+			orAll(w.Handlers), joined(w.Capabilities), joined(w.Namespaces), s.ago(w.LastHeartbeat))
 	}
 	return t.flush()
 }

@@ -153,7 +153,8 @@ func (in *incident) submit(namespace, name, input string) uuid.UUID {
 func (in *incident) fail() {
 	in.t.Helper()
 	w := tasker.NewWorker(in.client, &tasker.WorkerOptions{Name: "worker-1", Concurrency: 1, PollWait: time.Second,
-		Logger: slog.New(slog.DiscardHandler)})
+		Namespaces: []string{tasker.AllNamespaces},
+		Logger:     slog.New(slog.DiscardHandler)})
 	w.Handle("validate", func(context.Context, *tasker.Job) (any, error) { return map[string]bool{"valid": true}, nil })
 	w.Handle("charge", func(context.Context, *tasker.Job) (any, error) {
 		return nil, &tasker.Failure{Type: "ConnectionError", Code: "DB_UNAVAILABLE",

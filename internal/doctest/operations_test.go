@@ -143,7 +143,8 @@ func laptop(t *testing.T) string {
 func morning(t *testing.T, client *tasker.Client) {
 	t.Helper()
 	w := tasker.NewWorker(client, &tasker.WorkerOptions{Name: "worker-2", PollWait: time.Second,
-		Logger: slog.New(slog.DiscardHandler)})
+		Namespaces: []string{tasker.AllNamespaces},
+		Logger:     slog.New(slog.DiscardHandler)})
 	for handler, result := range map[string]any{
 		"validate": map[string]bool{"valid": true}, "charge": map[string]string{"receipt": "R-17"},
 		"ship":   map[string]string{"parcel": "P-5"},

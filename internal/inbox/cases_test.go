@@ -54,7 +54,8 @@ func (*commits) AttemptTrace(string, task.ID, int64) (none string) { return none
 // worker registers a worker: each time a new one, because the breaker of one whose steps failed is open.
 func (r *rig) worker() uuid.UUID {
 	r.t.Helper()
-	w, err := r.client.RegisterWorker(r.t.Context(), tasker.WorkerRegistration{Name: uuid.NewString(), Capacity: 1000})
+	w, err := r.client.RegisterWorker(r.t.Context(), tasker.WorkerRegistration{Name: uuid.NewString(),
+		Namespaces: []string{tasker.AllNamespaces}, Capacity: 1000})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -54,7 +54,8 @@ func TestFreezeWithinNamespace(t *testing.T) {
 func (r *rig) fail(cause string) {
 	r.t.Helper()
 	ctx, none := r.t.Context(), 0
-	w, err := r.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w"})
+	w, err := r.client.RegisterWorker(ctx, tasker.WorkerRegistration{Name: "w",
+		Namespaces: []string{tasker.AllNamespaces}})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -143,7 +143,8 @@ func (r *rig) redrive(s deadletter.Selection) *deadletter.Redrive {
 func TestTasksInTheInbox(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		w, err := r.client.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w"})
+		w, err := r.client.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w",
+			Namespaces: []string{tasker.AllNamespaces}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,8 @@ func TestTasksInTheInbox(t *testing.T) {
 
 		redrive := r.redrive(deadletter.Selection{Namespace: "default"})
 		r.want("frozen", redrive.Total, 4)
-		if w, err = r.client.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w2"}); err != nil {
+		if w, err = r.client.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w2",
+			Namespaces: []string{tasker.AllNamespaces}}); err != nil {
 			t.Fatal(err) // the breaker of the first one is open
 		}
 		r.pass(time.Second) // the timers of the replayed steps

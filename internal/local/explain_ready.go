@@ -60,12 +60,15 @@ func (x *explainer) enqueued(ctx context.Context, s *task.Step) (why, next strin
 // serving counts the workers that take steps of a route, and names those that match it but take none.
 // A worker that matches and takes none is the usual answer to "my workers run, why does the step wait?".
 func (b *Backend) serving(workers []*task.Worker, route *task.Route) (serving int, idle string) {
-	var draining, cordoned, unhealthy, broken int
+	var draining, cordoned, unhealthy, broken, elsewhere int
 	for _, w := range workers {
 		switch {
 		// The order of the cases matters: a draining worker may have an open breaker too, and its drain is what an operator
 		// must know.
 		case !w.Serves(*route):
+			if w.State == task.WorkerActive && servesElsewhere(w, route) {
+				elsewhere++
+			}
 		case w.State == task.WorkerDraining:
 			draining++
 		case w.Cordoned():
@@ -94,7 +97,14 @@ func (b *Backend) serving(workers []*task.Worker, route *task.Route) (serving in
 		"are unhealthy and get no steps until a probe succeeds")
 	add(broken, "has an open circuit breaker because all its recent attempts failed",
 		"have an open circuit breaker because all their recent attempts failed")
+	add(elsewhere, "serves this handler in other namespaces only", "serve this handler in other namespaces only")
 	return serving, strings.Join(why, "; ")
+}
+
+// servesElsewhere reports whether a worker would serve a route if its namespaces were others.
+func servesElsewhere(w *task.Worker, route *task.Route) bool {
+	everywhere := task.Worker{Handlers: w.Handlers, Capabilities: w.Capabilities}
+	return len(w.Handlers) > 0 && everywhere.Serves(*route)
 }
 
 // routeText describes a route for operators.

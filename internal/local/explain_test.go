@@ -132,6 +132,14 @@ h enqueued: It has been ready since 2026-03-01 12:00:00Z, but no live worker ser
 			return r.submit(t, tasker.TaskRequest{TaskType: "h"})
 		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
 h enqueued: It has been ready since 2026-03-01 12:01:30Z, but no live worker serves handler "h" in namespace "default". | Start a worker for handler "h" in namespace "default"; it then gets the step at once.`},
+		"OtherNamespaceOnly": {func(t *testing.T, r *rig) uuid.UUID {
+			if _, err := r.Drain(t.Context(), tasker.DrainRequest{WorkerID: r.worker}); err != nil {
+				t.Fatal(err)
+			}
+			r.join(t, tasker.WorkerRegistration{Name: "second", Handlers: []string{"h"}})
+			return r.submit(t, tasker.TaskRequest{TaskType: "h", Namespace: "scans"})
+		}, `steps_in_process: The task is in progress: 0 of 1 step done, 1 queued or running.
+h enqueued: It has been ready since 2026-03-01 12:00:00Z, but no live worker serves handler "h" in namespace "scans" (1 worker is draining and claims no more steps; 1 worker serves this handler in other namespaces only). | Start a worker for handler "h" in namespace "scans"; it then gets the step at once.`},
 		"Queued": {func(t *testing.T, r *rig) uuid.UUID {
 			r.submit(t, tasker.TaskRequest{TaskType: "h"})
 			r.submit(t, tasker.TaskRequest{TaskType: "h", Priority: tasker.Low}) // comes later

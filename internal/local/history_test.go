@@ -139,7 +139,7 @@ func begin(t *testing.T) *life {
 	if _, err := l.b.SubmitTasks(l.ctx, tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{Name: "minute"}}}); err != nil {
 		t.Fatal(err)
 	}
-	w, err := l.b.RegisterWorker(l.ctx, tasker.WorkerRegistration{Name: "w"})
+	w, err := l.b.RegisterWorker(l.ctx, tasker.WorkerRegistration{Name: "w", Namespaces: []string{tasker.AllNamespaces}})
 	if err != nil {
 		t.Fatal(err)
 	}

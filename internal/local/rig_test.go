@@ -96,7 +96,7 @@ func newRig(t *testing.T, s engine.Database, cfg settings.Config) *rig {
 	})
 	r.b, r.Client = b, tasker.NewClient(b)
 	r.Backend, r.queueClient = operate.Of(r.Client), queueapi.Of(r.Client)
-	r.worker = r.join(t, tasker.WorkerRegistration{Name: "w"})
+	r.worker = r.join(t, tasker.WorkerRegistration{Name: "w", Namespaces: []string{tasker.AllNamespaces}})
 	return r
 }
 

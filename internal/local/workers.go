@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,7 +23,11 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 	if !ok {
 		transport = task.Transport(reg.Transport) // the engine refuses it, with all other problems
 	}
-	w, err := b.engine.Register(ctx, task.Worker{Name: reg.Name, Namespaces: reg.Namespaces, Handlers: reg.Handlers,
+	served, err := servedNamespaces(reg.Namespaces)
+	if err != nil {
+		return nil, err
+	}
+	w, err := b.engine.Register(ctx, task.Worker{Name: reg.Name, Namespaces: served, Handlers: reg.Handlers,
 		Capabilities: reg.Capabilities, Capacity: reg.Capacity, Host: reg.Host, Version: reg.Version,
 		HealthURL: reg.HealthURL, Transport: transport})
 	if err != nil {
@@ -39,6 +44,29 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 		MaxResultPayloadBytes: cfg.Limits.PayloadBytes,
 		MaxLargeResultBytes:   b.engine.MaxLargeResult(),
 		MaxLogBytes:           max(cfg.Limits.LogBytes, 0)}, nil
+}
+
+// servedNamespaces returns the namespaces of a registration as the engine knows them, where none is all. A worker that
+// names none serves the default namespace alone: a handler of the same name elsewhere is another one.
+func servedNamespaces(named []string) ([]string, error) {
+	switch {
+	case len(named) == 0:
+		return []string{engine.DefaultNamespace}, nil
+	case !slices.Contains(named, tasker.AllNamespaces):
+		return named, nil
+	case len(named) == 1:
+		return nil, nil
+	}
+	return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: "the registration is invalid",
+		Details: []tasker.Detail{{Location: "/namespaces", Message: `"*" stands alone: it is all namespaces`}}}
+}
+
+// shownNamespaces is the reverse of servedNamespaces.
+func shownNamespaces(served []string) []string {
+	if len(served) == 0 {
+		return []string{tasker.AllNamespaces}
+	}
+	return served
 }
 
 // deadShown is the time for which lists show dead workers.
@@ -184,7 +212,7 @@ func (b *Backend) UncordonWorker(ctx context.Context, req tasker.UncordonRequest
 func (b *Backend) fromWorker(w *task.Worker) tasker.WorkerInfo {
 	w, damage := w.Shown()
 	info := tasker.WorkerInfo{Damage: damage, WorkerID: toUUID(w.ID), Name: w.Name, State: string(w.State),
-		Namespaces: w.Namespaces, Handlers: w.Handlers,
+		Namespaces: shownNamespaces(w.Namespaces), Handlers: w.Handlers,
 		Capabilities: w.Capabilities, Capacity: w.Capacity, ReportedLoad: w.Load, Host: w.Host, Version: w.Version,
 		StartedAt: w.StartedAt.Time(), LastHeartbeat: w.LastHeartbeat.Time(),
 		HealthURL: w.HealthURL, HealthFailures: w.ProbeFailures, HealthError: w.ProbeError,

@@ -233,7 +233,8 @@ func (r *rig) wantTasks(n int) {
 // work completes, or fails, the tasks that are ready.
 func (r *rig) work(fails bool) {
 	r.t.Helper()
-	w, err := r.client.RegisterWorker(r.t.Context(), tasker.WorkerRegistration{Name: uuid.NewString(), Capacity: 1000})
+	w, err := r.client.RegisterWorker(r.t.Context(), tasker.WorkerRegistration{Name: uuid.NewString(),
+		Namespaces: []string{tasker.AllNamespaces}, Capacity: 1000})
 	if err != nil {
 		r.t.Fatal(err)
 	}

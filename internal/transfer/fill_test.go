@@ -56,7 +56,8 @@ func install(t *testing.T, s engine.Database) *installation {
 	}
 	c := tasker.NewClient(b)
 	w, err := c.RegisterWorker(t.Context(), tasker.WorkerRegistration{Name: "w", Capabilities: []string{"gpu"},
-		Capacity: 100})
+		Namespaces: []string{tasker.AllNamespaces},
+		Capacity:   100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,8 @@ func (g *ghost) run(ctx context.Context, stop <-chan struct{}) error {
 // turn stalls one answer (a third of the turns) or one report. It registers the ghost first, until that succeeds.
 func (g *ghost) turn(ctx context.Context, stop <-chan struct{}) error {
 	if g.me == uuid.Nil {
-		w, err := g.backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: g.name, Handlers: load.Names()})
+		w, err := g.backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: g.name,
+			Namespaces: []string{tasker.AllNamespaces}, Handlers: load.Names()})
 		if err != nil {
 			return err
 		}

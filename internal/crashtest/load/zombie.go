@@ -54,7 +54,8 @@ func (z *Zombie) Run(ctx context.Context, stop <-chan struct{}) error {
 // turn polls once, does some of the steps, hoards others, and reports what is over.
 func (z *Zombie) turn(ctx context.Context) error {
 	if z.me == uuid.Nil {
-		w, err := z.Backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: z.Name, Handlers: Names()})
+		w, err := z.Backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: z.Name,
+			Namespaces: []string{tasker.AllNamespaces}, Handlers: Names()})
 		if err != nil {
 			return err
 		}

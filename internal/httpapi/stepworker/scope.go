@@ -10,14 +10,14 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// narrowWorker limits the namespaces of a registration to the key's reach: none means all, which for a limited key is
-// all of its own.
+// narrowWorker limits the namespaces of a registration to the key's reach: for a limited key, none and all mean all of
+// its own.
 func narrowWorker(ctx context.Context, reg *tasker.WorkerRegistration) error {
 	p := access.From(ctx)
 	if !p.Limited() {
 		return nil
 	}
-	if len(reg.Namespaces) == 0 {
+	if len(reg.Namespaces) == 0 || len(reg.Namespaces) == 1 && reg.Namespaces[0] == tasker.AllNamespaces {
 		reg.Namespaces = p.Namespaces()
 	}
 	for i, namespace := range reg.Namespaces {
@@ -28,14 +28,13 @@ func narrowWorker(ctx context.Context, reg *tasker.WorkerRegistration) error {
 	return nil
 }
 
-// reachedWorkers removes the workers that serve no namespace of the key. A worker without namespaces serves all, so it
-// is kept.
+// reachedWorkers removes the workers that serve no namespace of the key. One that serves all is kept.
 func reachedWorkers(ctx context.Context, workers []tasker.WorkerInfo) []tasker.WorkerInfo {
 	p := access.From(ctx)
 	if !p.Limited() {
 		return workers
 	}
 	return slices.DeleteFunc(slices.Clone(workers), func(w tasker.WorkerInfo) bool {
-		return len(w.Namespaces) > 0 && !slices.ContainsFunc(w.Namespaces, p.Reaches)
+		return !slices.Contains(w.Namespaces, tasker.AllNamespaces) && !slices.ContainsFunc(w.Namespaces, p.Reaches)
 	})
 }

@@ -21,7 +21,7 @@ type FleetWorker struct {
 	Reasons      []string  `json:"health_reasons,omitempty" doc:"Why it is not healthy."`
 	Capabilities []string  `json:"capabilities,omitempty"`
 	TaskTypes    []string  `json:"task_types,omitempty" doc:"Task types that it runs; all if absent."`
-	Namespaces   []string  `json:"namespaces,omitempty" doc:"Namespaces that it serves; all if absent."`
+	Namespaces   []string  `json:"namespaces,omitempty" doc:"Namespaces that it serves; *: all."`
 	Transport    string    `json:"transport" doc:"http: it polls. amqp: it gets its tasks from a queue of its own."`
 	Capacity     int       `json:"capacity" doc:"Most tasks at a time; 0: no limit."`
 	CurrentLoad  int       `json:"current_load" doc:"Tasks at its last heartbeat."`

@@ -16,7 +16,7 @@ import (
 // QueueWorker registers a worker. It is a tasker.WorkerRegistration in other words: task types are its handlers.
 type QueueWorker struct {
 	Name         string   `json:"name,omitempty" doc:"Name for operators. Defaults to the host." maxLength:"255"`
-	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to all." maxItems:"100"`
+	Namespaces   []string `json:"namespaces,omitempty" doc:"Served namespaces. Defaults to those of the key, if it is limited, and else to default. * alone: all." maxItems:"100"`
 	TaskTypes    []string `json:"task_types,omitempty" doc:"Served task types. Defaults to all." maxItems:"1000"`
 	Capabilities []string `json:"capabilities,omitempty" doc:"Capabilities of the worker." maxItems:"100"`
 	Capacity     int      `json:"capacity,omitempty" doc:"Maximum number of concurrent tasks. Defaults to no limit." minimum:"0" maximum:"10000"`

@@ -1201,7 +1201,7 @@ class FleetWorker(TypedDict):
     id: str
     last_heartbeat: Timestamp
     name: str
-    #: Namespaces that it serves; all if absent.
+    #: Namespaces that it serves; *: all.
     namespaces: NotRequired[list[str]]
     #: Always action: a worker that runs tasks.
     role: str
@@ -2815,7 +2815,7 @@ class QueueWorker(TypedDict):
     host: NotRequired[str | None]
     #: Name for operators. Defaults to the host.
     name: NotRequired[str | None]
-    #: Served namespaces. Defaults to all.
+    #: Served namespaces. Defaults to those of the key, if it is limited, and else to default. * alone: all.
     namespaces: NotRequired[list[str] | None]
     #: Served task types. Defaults to all.
     task_types: NotRequired[list[str] | None]
@@ -4817,7 +4817,7 @@ class WorkerRegistration(TypedDict):
     host: NotRequired[str | None]
     #: Name for operators. Defaults to the host; the SDK sends host and process ID.
     name: NotRequired[str | None]
-    #: Served namespaces. Defaults to all.
+    #: Served namespaces. Defaults to those of the key, if it is limited, and else to default. * alone: all.
     namespaces: NotRequired[list[str] | None]
     #: http: the worker polls. amqp: the server sends steps to a queue of the worker in RabbitMQ; it may poll too.
     #: Defaults to http.

@@ -58,7 +58,8 @@ class Worker:
         """
         client: whose server it works for. Defaults to that of the environment.
         name: what operators see. Defaults to host name and process ID.
-        namespaces: which it serves. Defaults to all.
+        namespaces: which it serves. Defaults to those of the key, if it is limited, and else to
+            ``default``. ``*`` alone: all.
         capabilities: it gets no step that requires another.
         concurrency: how many steps run at once.
         shutdown_timeout: how long running handlers may go on after the worker was told to stop, in seconds.
