@@ -1197,7 +1197,7 @@ export interface FleetWorker {
   id: string;
   last_heartbeat: Timestamp;
   name: string;
-  /** Namespaces that it serves; all if absent. */
+  /** Namespaces that it serves; *: all. */
   namespaces?: Array<string>;
   /** Always action: a worker that runs tasks. */
   role: string;
@@ -2847,7 +2847,7 @@ export interface QueueWorker {
   host?: string | null;
   /** Name for operators. Defaults to the host. */
   name?: string | null;
-  /** Served namespaces. Defaults to all. */
+  /** Served namespaces. Defaults to those of the key, if it is limited, and else to default. * alone: all. */
   namespaces?: Array<string> | null;
   /** Served task types. Defaults to all. */
   task_types?: Array<string> | null;
@@ -4904,7 +4904,7 @@ export interface WorkerRegistration {
   host?: string | null;
   /** Name for operators. Defaults to the host; the SDK sends host and process ID. */
   name?: string | null;
-  /** Served namespaces. Defaults to all. */
+  /** Served namespaces. Defaults to those of the key, if it is limited, and else to default. * alone: all. */
   namespaces?: Array<string> | null;
   /**
    * http: the worker polls. amqp: the server sends steps to a queue of the worker in RabbitMQ; it may poll too.
