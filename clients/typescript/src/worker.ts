@@ -31,7 +31,7 @@ export interface WorkerOptions {
   client?: Client;
   /** What operators see. Defaults to host name and process ID. */
   name?: string;
-  /** Which it serves. Defaults to all. */
+  /** Which it serves. Defaults to those of the key, if it is limited, and else to default. "*" alone: all. */
   namespaces?: readonly string[];
   /** It gets no step that requires another. */
   capabilities?: readonly string[];
