@@ -83,7 +83,8 @@ func (r *run) startPrograms(ctx context.Context) error {
 		}
 		r.nodes.logs = append(r.nodes.logs, log)
 		args := []string{"worker", "--server", r.nodes.servers[i%len(r.nodes.servers)].URL(),
-			"--name", fmt.Sprintf("program%d", i), "--concurrency", "4", "--handler", "foreign=sleep 0.05; cat"}
+			"--name", fmt.Sprintf("program%d", i), "--concurrency", "4",
+			"--namespace", "*", "--handler", "foreign=sleep 0.05; cat"}
 		if i < 2 {
 			args = append(args, "--transport", r.brokers.through(parametersOfRabbit()))
 		}
