@@ -66,6 +66,7 @@ func restart(w *world) {
 func stopMeanwhile(w *world) {
 	p := w.work("w", workerOptions{})
 	w.works("w")
+	w.idle() // a result whose answer the kill cuts off would be one that it holds
 	w.server.Kill()
 	w.server.Gone()
 	p.stop()

@@ -248,6 +248,23 @@ func (w *world) works(name string) {
 	}
 }
 
+// idle waits until every worker has said after now that it holds nothing.
+func (w *world) idle() {
+	w.Helper()
+	for now := time.Now(); w.ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		workers, err := w.server.client.Workers(w.ctx)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if !slices.ContainsFunc(workers, func(info tasker.WorkerInfo) bool {
+			return info.ReportedLoad > 0 || info.LastHeartbeat.Before(now)
+		}) {
+			return
+		}
+	}
+	w.Fatal("the workers do not become idle")
+}
+
 // worker is a running program.
 type worker struct {
 	w     *world
