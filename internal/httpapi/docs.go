@@ -2,31 +2,44 @@ package httpapi
 
 import (
 	"embed"
+	"encoding/json"
 	"net/http"
 	"strconv"
 )
 
-// docsFiles is the page that shows the OpenAPI document. It loads nothing from
-// elsewhere, so it works on a machine without a network.
+// docsFiles is the page that shows the OpenAPI document, with Swagger UI. It loads nothing from elsewhere, so it works
+// on a machine without a network.
 //
 //go:embed docs
 var docsFiles embed.FS
 
-// docsPolicy allows the page its own files and the document, nothing else.
-const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// examples are bodies of requests, by the ID of their operation: what a reader of the page sends first.
+//
+//go:embed examples.json
+var examples []byte
+
+// docsPolicy allows the page its own files, and requests to this server, nothing else. Swagger UI has its pictures in
+// the style sheet and sets styles of elements.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // serveDocument serves the OpenAPI document and the page that shows it. Both are open: they contain nothing beyond the
 // public source.
 func (s *server) serveDocument() {
-	asJSON, asYAML := s.api.Document()
+	var shown map[string]any
+	if err := json.Unmarshal(examples, &shown); err != nil {
+		panic("httpapi: examples.json: " + err.Error())
+	}
+	asJSON, asYAML := s.api.Document(shown)
 	s.serveBytes("/openapi.json", "application/openapi+json", asJSON)
 	s.serveBytes("/openapi.yaml", "application/openapi+yaml", asYAML)
 	// A list and not a file server: nothing else of the directory can be reached.
 	for path, file := range map[string][2]string{
-		"/docs":           {"docs/index.html", "text/html; charset=utf-8"},
-		"/docs/docs.js":   {"docs/docs.js", "text/javascript; charset=utf-8"},
-		"/docs/style.css": {"docs/style.css", "text/css; charset=utf-8"},
+		"/docs":                      {"docs/index.html", "text/html; charset=utf-8"},
+		"/docs/page.js":              {"docs/page.js", "text/javascript; charset=utf-8"},
+		"/docs/page.css":             {"docs/page.css", "text/css; charset=utf-8"},
+		"/docs/swagger-ui-bundle.js": {"docs/swagger-ui/swagger-ui-bundle.js", "text/javascript; charset=utf-8"},
+		"/docs/swagger-ui.css":       {"docs/swagger-ui/swagger-ui.css", "text/css; charset=utf-8"},
 	} {
 		content, err := docsFiles.ReadFile(file[0])
 		if err != nil {

@@ -172,20 +172,6 @@ func operationOf(item *huma.PathItem, method string) *huma.Operation {
 	panic("httpapi: no operation has method " + method)
 }
 
-// tagOf groups the operations in the document by the noun of their path.
-func tagOf(path string) string {
-	if strings.HasPrefix(path, "/api/v1/") && !strings.Contains(path, "/dlq") {
-		return "queue"
-	}
-	for _, noun := range []string{"audit", "dlq", "workflow_steps", "templates", "workers", "tasks", "events", "health",
-		"groups", "dead-letters", "redrives", "sources", "policies"} {
-		if strings.Contains(path, "/"+noun) {
-			return noun
-		}
-	}
-	return "server"
-}
-
 // joinWords lists words for a message or a description.
 func joinWords[T ~string](list []T) string {
 	out := make([]string, len(list))

@@ -42,22 +42,7 @@ func apiConfig(a *API) huma.Config {
 					bearerScheme: {Type: "http", Scheme: "bearer", Description: "The same key as a bearer token."},
 				},
 			},
-			Tags: []*huma.Tag{
-				{Name: "tasks", Description: "Submit and list tasks."},
-				{Name: "workflow_steps", Description: "Steps of a task and their repair."},
-				{Name: "events", Description: "Server-sent events, so that clients need not poll."},
-				{Name: "dlq", Description: "Cases: investigations of stuck tasks."},
-				{Name: "dead-letters", Description: "Messages that their consumers could not process."},
-				{Name: "groups", Description: "Dead letters and cases of one cause: the inbox."},
-				{Name: "redrives", Description: "Operations on many letters and cases, in waves."},
-				{Name: "sources", Description: "Where dead letters come from."},
-				{Name: "policies", Description: "Which letters are sent back without an operator."},
-				{Name: "audit", Description: "Acts of operators. The audit trail is append-only."},
-				{Name: "templates", Description: "Workflows. A registered version is immutable."},
-				{Name: "workers", Description: "The worker protocol: register, poll, start, result, heartbeat."},
-				{Name: "health", Description: "Health probes."},
-				{Name: "server", Description: "The server itself."},
-			},
+			Tags:       tagList(),
 			Extensions: map[string]any{"x-problems": web.ProblemKinds()},
 		},
 		Formats:       map[string]huma.Format{jsonType: huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
@@ -74,11 +59,26 @@ func securityOf(needs []access.Permission) []map[string][]string {
 	return []map[string][]string{{keyScheme: {}}, {bearerScheme: {}}}
 }
 
+// showExamples adds examples to the bodies of operations.
+func showExamples(document *huma.OpenAPI, examples map[string]any) {
+	for _, path := range document.Paths {
+		for _, op := range []*huma.Operation{path.Post, path.Patch} {
+			if op == nil || op.RequestBody == nil || examples[op.OperationID] == nil {
+				continue
+			}
+			for _, content := range op.RequestBody.Content {
+				content.Example = examples[op.OperationID]
+			}
+		}
+	}
+}
+
 // Document completes the OpenAPI document and returns functions that encode it in both notations. Call it once, after
 // all operations are added: the steps build on each other, and the shapes of bodies are compiled before null is allowed
 // in the document. The functions encode at their first call, which takes some ten milliseconds: most processes never
-// serve the document. They are safe for concurrent use. Their errors mean that a type cannot be described.
-func (a *API) Document() (asJSON, asYAML func() ([]byte, error)) {
+// serve the document. They are safe for concurrent use. Their errors mean that a type cannot be described. examples are
+// bodies, by the ID of their operation.
+func (a *API) Document(examples map[string]any) (asJSON, asYAML func() ([]byte, error)) {
 	// settle removes what huma added; openUp and allowNull differ for requests and answers, so they come after all
 	// schemas are known.
 	settle(a.registry)
@@ -86,6 +86,7 @@ func (a *API) Document() (asJSON, asYAML func() ([]byte, error)) {
 	narrowMetadata(a.registry)
 	allowNull(a.registry, a.requests)
 	document := a.huma.OpenAPI()
+	showExamples(document, examples)
 	asJSON = sync.OnceValues(func() ([]byte, error) {
 		text, err := json.MarshalIndent(document, "", "  ")
 		if err != nil {
