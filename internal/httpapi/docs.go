@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"embed"
-	"encoding/json"
 	"net/http"
 	"strconv"
 )
@@ -26,11 +25,7 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 // serveDocument serves the OpenAPI document and the page that shows it. Both are open: they contain nothing beyond the
 // public source.
 func (s *server) serveDocument() {
-	var shown map[string]any
-	if err := json.Unmarshal(examples, &shown); err != nil {
-		panic("httpapi: examples.json: " + err.Error())
-	}
-	asJSON, asYAML := s.api.Document(shown)
+	asJSON, asYAML := s.api.Document(examples)
 	s.serveBytes("/openapi.json", "application/openapi+json", asJSON)
 	s.serveBytes("/openapi.yaml", "application/openapi+yaml", asYAML)
 	// A list and not a file server: nothing else of the directory can be reached.
@@ -55,7 +50,7 @@ func (s *server) serveBytes(path, contentType string, file func() ([]byte, error
 	s.api.Handle("GET "+path, false, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		content, err := file()
 		if err != nil {
-			panic("httpapi: " + err.Error()) // the types cannot be described
+			panic("httpapi: " + err.Error()) // the types cannot be described, or examples.json is no JSON
 		}
 		header := w.Header()
 		header.Set("Content-Type", contentType)

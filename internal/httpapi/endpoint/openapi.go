@@ -60,7 +60,11 @@ func securityOf(needs []access.Permission) []map[string][]string {
 }
 
 // showExamples adds examples to the bodies of operations.
-func showExamples(document *huma.OpenAPI, examples map[string]any) {
+func showExamples(document *huma.OpenAPI, text []byte) error {
+	var examples map[string]any
+	if err := json.Unmarshal(text, &examples); err != nil {
+		return fmt.Errorf("decode examples: %w", err)
+	}
 	for _, path := range document.Paths {
 		for _, op := range []*huma.Operation{path.Post, path.Patch} {
 			if op == nil || op.RequestBody == nil || examples[op.OperationID] == nil {
@@ -71,23 +75,29 @@ func showExamples(document *huma.OpenAPI, examples map[string]any) {
 			}
 		}
 	}
+	return nil
 }
 
 // Document completes the OpenAPI document and returns functions that encode it in both notations. Call it once, after
 // all operations are added: the steps build on each other, and the shapes of bodies are compiled before null is allowed
 // in the document. The functions encode at their first call, which takes some ten milliseconds: most processes never
-// serve the document. They are safe for concurrent use. Their errors mean that a type cannot be described. examples are
-// bodies, by the ID of their operation.
-func (a *API) Document(examples map[string]any) (asJSON, asYAML func() ([]byte, error)) {
+// serve the document. They are safe for concurrent use. Their errors mean that a type cannot be described, or that
+// examples is not a JSON object of bodies by the ID of their operation.
+func (a *API) Document(examples []byte) (asJSON, asYAML func() ([]byte, error)) {
 	// settle removes what huma added; openUp and allowNull differ for requests and answers, so they come after all
 	// schemas are known.
 	settle(a.registry)
 	openUp(a.registry, a.requests)
 	narrowMetadata(a.registry)
 	allowNull(a.registry, a.requests)
-	document := a.huma.OpenAPI()
-	showExamples(document, examples)
+	complete := sync.OnceValues(func() (*huma.OpenAPI, error) {
+		return a.huma.OpenAPI(), showExamples(a.huma.OpenAPI(), examples)
+	})
 	asJSON = sync.OnceValues(func() ([]byte, error) {
+		document, err := complete()
+		if err != nil {
+			return nil, err
+		}
 		text, err := json.MarshalIndent(document, "", "  ")
 		if err != nil {
 			return nil, fmt.Errorf("encode OpenAPI document: %w", err)
@@ -95,6 +105,10 @@ func (a *API) Document(examples map[string]any) (asJSON, asYAML func() ([]byte, 
 		return append(text, '\n'), nil
 	})
 	asYAML = sync.OnceValues(func() ([]byte, error) {
+		document, err := complete()
+		if err != nil {
+			return nil, err
+		}
 		text, err := document.YAML()
 		if err != nil {
 			return nil, fmt.Errorf("encode OpenAPI document as YAML: %w", err)

@@ -6,14 +6,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// tags groups the operations of the document, in the order in which it shows them. An operation belongs to the first
-// tag with a beginning of its path.
+// tags groups the operations of the document, in the order in which it shows them. An operation belongs to the tag with
+// the longest beginning of its path.
 var tags = []struct {
 	name, description string
 	paths             []string
 }{
 	{"tasks", "Submit tasks; read, change and cancel them, and learn why they are where they are.", []string{"/v1/tasks"}},
-	{"steps", "Steps of a task and their repair.", []string{"/v1/workflow_steps"}},
+	{"steps", "Steps of a task and their repair.", []string{"/v1/tasks/{uuid}/workflow_steps"}},
 	{"templates", "Workflows. A registered version is immutable.", []string{"/v1/templates"}},
 	{"schedules", "Tasks at times.", []string{"/v1/schedules"}},
 	{"approvals and signals", "What steps wait for.", []string{"/v1/approvals", "/v1/signals"}},
@@ -47,12 +47,13 @@ func tagList() []*huma.Tag {
 
 // tagOf returns the tag of a path.
 func tagOf(path string) string {
+	var name, longest string
 	for _, t := range tags {
 		for _, begin := range t.paths {
-			if strings.HasPrefix(path, begin) {
-				return t.name
+			if len(begin) > len(longest) && strings.HasPrefix(path, begin) {
+				name, longest = t.name, begin
 			}
 		}
 	}
-	panic("httpapi: no tag for " + path)
+	return name
 }
