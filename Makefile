@@ -55,7 +55,7 @@ RACEFLAGS := -race -short -timeout 30m -gcflags=modernc.org/...=-race=false -ski
 
 race: ## Run shortened tests with the race detector; needs a C compiler
 	$(WITH_SERVERS) env CGO_ENABLED=1 $(GO) test $(RACEFLAGS) $(TESTFLAGS) \
-		$$($(GO) list ./... | grep -vE '/internal/($(NOT_RACED))$$')
+		$$($(GO) list ./... | grep -vE '/(internal/($(NOT_RACED))|examples/.*)$$')
 
 race-of:
 	$(WITH_SERVERS) env CGO_ENABLED=1 $(GO) test $(RACEFLAGS) $(TESTFLAGS) -run '$(RUN)' $(OF)

@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/taskerhq/tasker/internal/pagetest"
 )
 
 // TestPythonPage runs docs/python.md.
 func TestPythonPage(t *testing.T) {
 	t.Parallel()
-	need(t, "python3")
+	pagetest.Need(t, "python3")
 	source, err := filepath.Abs("../../clients/python/src")
 	if err != nil {
 		t.Fatal(err)
@@ -31,9 +33,7 @@ func TestPythonPage(t *testing.T) {
 // TestTypeScriptPage runs docs/typescript.md, with the package as npm would install it.
 func TestTypeScriptPage(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"node", "npm", "flock"} {
-		need(t, tool)
-	}
+	pagetest.Need(t, "node", "npm", "flock")
 	made, err := exec.Command("../../clients/typescript/build").Output()
 	if err != nil {
 		t.Fatal(err)

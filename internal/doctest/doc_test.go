@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/app"
 	"github.com/taskerhq/tasker/internal/cli"
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/pagetest"
 )
 
 // TestMain puts the program under its names on the path.
@@ -101,11 +101,11 @@ func TestSchedulesPage(t *testing.T) {
 // TestCurlWorker runs the worker of docs/worker-protocol.md and gives it work.
 func TestCurlWorker(t *testing.T) {
 	t.Parallel()
-	need(t, "curl")
+	pagetest.Need(t, "curl")
 	var worker string
 	for _, b := range blocks(t, "docs/worker-protocol.md") {
-		if b.language == "bash" {
-			worker = b.text
+		if b.Language == "bash" {
+			worker = b.Text
 		}
 	}
 	if n := strings.Count(worker, "\n"); n < 5 || n > 11 {
@@ -130,17 +130,9 @@ func TestCurlWorker(t *testing.T) {
 	}
 }
 
-// block is a fenced block of a page.
-type block struct{ language, text string }
-
-var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
-
-func blocks(t *testing.T, page string) []block {
+func blocks(t *testing.T, page string) []pagetest.Block {
 	t.Helper()
-	var found []block
-	for _, m := range fence.FindAllStringSubmatch(read(t, page), -1) {
-		found = append(found, block{m[1], m[2]})
-	}
+	found := pagetest.Blocks(read(t, page))
 	if len(found) == 0 {
 		t.Fatalf("%s has no blocks", page)
 	}
@@ -201,18 +193,6 @@ func serveOn(t *testing.T, dsn string, configure func(*config.Config)) server {
 	}
 }
 
-// need skips the test where a program is missing, and fails it in CI.
-func need(t *testing.T, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err == nil {
-		return
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("there is no %s; CI has to run this test", program)
-	}
-	t.Skipf("there is no %s, so THE PAGE IS NOT TESTED", program)
-}
-
 // session is a bash that runs what a page says.
 type session struct {
 	cmd *exec.Cmd
@@ -221,7 +201,7 @@ type session struct {
 
 func start(t *testing.T, to server, script string) *session {
 	t.Helper()
-	need(t, "bash")
+	pagetest.Need(t, "bash")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	s := &session{cmd: exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c",
 		strings.ReplaceAll(script, pageURL, to.url))}
@@ -256,8 +236,8 @@ func (s *session) stop() string {
 // TestQueueAPI runs docs/queue-api.md.
 func TestQueueAPI(t *testing.T) {
 	t.Parallel()
-	need(t, "curl")
-	need(t, "jq")
+	pagetest.Need(t, "curl")
+	pagetest.Need(t, "jq")
 	if ran, shown := (script{page: "docs/queue-api.md"}).run(t, serve(t)); ran != 4 || shown != 4 {
 		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}
@@ -266,8 +246,8 @@ func TestQueueAPI(t *testing.T) {
 // TestUniquePage runs docs/unique.md.
 func TestUniquePage(t *testing.T) {
 	t.Parallel()
-	need(t, "curl")
-	need(t, "jq")
+	pagetest.Need(t, "curl")
+	pagetest.Need(t, "jq")
 	if ran, shown := (script{page: "docs/unique.md"}).run(t, serve(t)); ran != 4 || shown != 4 {
 		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}

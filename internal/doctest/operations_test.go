@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/pagetest"
 	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/operate"
@@ -29,9 +30,7 @@ const pageDSN = "postgres://tasker@db.example.com:5432/tasker"
 // text block shows has to be what the block before it has printed.
 func TestOperationsPage(t *testing.T) {
 	t.Parallel()
-	for _, program := range []string{"curl", "jq", "psql", "sqlite3"} {
-		need(t, program)
-	}
+	pagetest.Need(t, "curl", "jq", "psql", "sqlite3")
 	dsn := pgtest.DSN(t)
 	haveIncident(t, dsn)
 	server := serveOn(t, dsn, func(cfg *config.Config) {
@@ -40,8 +39,8 @@ func TestOperationsPage(t *testing.T) {
 	morning(t, server.client)
 
 	for _, b := range blocks(t, "docs/operations.md") {
-		if b.language != "bash" && b.language != "text" {
-			t.Errorf("nobody runs a block in %q:\n%s", b.language, b.text)
+		if b.Language != "bash" && b.Language != "text" {
+			t.Errorf("nobody runs a block in %q:\n%s", b.Language, b.Text)
 		}
 	}
 	plain, path := asPSQL(t, dsn)
@@ -80,7 +79,7 @@ func TestCommandsInProse(t *testing.T) {
 	t.Parallel()
 	named := map[string]bool{}
 	for _, page := range []string{"README.md", "docs/operations.md", "docs/postgres.md", "docs/configuration.md"} {
-		for _, m := range inProse.FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), ""), -1) {
+		for _, m := range inProse.FindAllStringSubmatch(pagetest.Prose(read(t, page)), -1) {
 			named[strings.TrimSpace(m[1])] = true
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/embedded"
+	"github.com/taskerhq/tasker/internal/pagetest"
 	"github.com/taskerhq/tasker/internal/pgtest"
 )
 
@@ -39,14 +40,14 @@ func TestPostgresPage(t *testing.T) {
 		pageListen: freeAddress(t), pageSecond: freeAddress(t)}}
 	ran := map[string]int{}
 	for _, b := range blocks(t, "docs/postgres.md") {
-		ran[b.language]++
-		switch b.language {
+		ran[b.Language]++
+		switch b.Language {
 		case "sql":
-			page.sql(b.text)
+			page.sql(b.Text)
 		case "bash":
-			page.bash(b.text)
+			page.bash(b.Text)
 		case "text":
-			page.shown(b.text)
+			page.shown(b.Text)
 		}
 	}
 	if ran["sql"] < 3 || ran["bash"] < 5 || ran["text"] < 3 {
@@ -130,16 +131,13 @@ func (p *postgresPage) bash(text string) {
 // shown wants every line of a text block to have been printed.
 func (p *postgresPage) shown(text string) {
 	p.t.Helper()
-	printed := squeeze(p.printed)
+	printed := pagetest.Squeeze(p.printed)
 	for line := range strings.Lines(text) {
-		if !strings.Contains(printed, squeeze(line)) {
+		if !strings.Contains(printed, pagetest.Squeeze(line)) {
 			p.t.Errorf("the page shows\n%s\nbut this is what is printed:\n%s", line, p.printed)
 		}
 	}
 }
-
-// squeeze makes the width of columns not matter.
-func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // file makes a directory with a tasker.db in which there is a task.
 func (p *postgresPage) file() string {

@@ -2,9 +2,10 @@ package doctest_test
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/taskerhq/tasker/internal/pagetest"
 )
 
 // script is a page that is run from top to bottom, as one session of bash.
@@ -41,7 +42,9 @@ func (s script) run(t *testing.T, to server) (ran, shown int) {
 	for i, b := range list[:min(len(printed), len(list))] {
 		if b.text != "" {
 			shown++
-			b.check(t, s.page, printed[i])
+			if err := pagetest.Compare(b.text, printed[i]); err != nil {
+				t.Errorf("%s, after\n%s\n%v", s.page, b.commands, err)
+			}
 		}
 	}
 	return len(list), shown
@@ -54,48 +57,15 @@ func shownBlocks(t *testing.T, page string) []shownBlock {
 	t.Helper()
 	var shown []shownBlock
 	for _, b := range blocks(t, page) {
-		switch b.language {
+		switch b.Language {
 		case "bash":
-			shown = append(shown, shownBlock{commands: b.text})
+			shown = append(shown, shownBlock{commands: b.Text})
 		case "text":
 			if len(shown) == 0 {
 				t.Fatalf("%s shows what is printed before anything is run", page)
 			}
-			shown[len(shown)-1].text = b.text
+			shown[len(shown)-1].text = b.Text
 		}
 	}
 	return shown
-}
-
-// check wants the lines of the text one below the other in what was printed,
-// without a line between two of them but where the page has a line of dots.
-func (b shownBlock) check(t *testing.T, page, printed string) {
-	t.Helper()
-	rest := "\n" + even(printed)
-	for part := range strings.SplitSeq("\n"+even(b.text), "\n...\n") {
-		part = "\n" + strings.Trim(part, "\n") + "\n"
-		_, after, ok := strings.Cut(rest, part)
-		if !ok {
-			t.Errorf("%s shows of\n%s\n%s\nbut this is what is printed:\n%s", page, b.commands, b.text, printed)
-			return
-		}
-		rest = "\n" + after
-	}
-}
-
-var (
-	anUUID   = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-	unsteady = regexp.MustCompile(
-		`\b\d+\.\d+\b|\b\d+ %|\b(\d+h)?(\d+m)?\d+(h|m|ms|s)( ago)?\b|\bnow\b|-{2,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC|\+00)`)
-)
-
-// even replaces what differs from run to run, and makes the width of columns not
-// matter.
-func even(s string) string {
-	s = unsteady.ReplaceAllString(anUUID.ReplaceAllString(s, "UUID"), "X")
-	var lines []string
-	for line := range strings.Lines(s) {
-		lines = append(lines, squeeze(line))
-	}
-	return strings.Join(lines, "\n") + "\n"
 }
