@@ -47,7 +47,7 @@ check: ## Check formatting, vet, lint and test; run it before a commit
 # Not for the race detector: packages whose tests start programs or read the tree, one thing
 # at a time. SQLite itself, in Go from C, is not instrumented: it is guarded by one lock, has its own tests, and would
 # take half of the time.
-NOT_RACED := archtest|bench|browsertest|cli|clienttest|crashtest|crashtest/fleet|crashtest/letters|crashtest/process|demo|deploytest|doctest|doctor|kafkatest|migration|mutation|rabbittest|transfer
+NOT_RACED := archtest|bench|browsertest|cli|clienttest|crashtest|crashtest/fleet|crashtest/letters|crashtest/process|crashtest/upgrade|demo|deploytest|doctest|doctor|kafkatest|migration|mutation|rabbittest|transfer
 # Nothing can race in tests that send thousands of requests one after another, or compare what SQL and Go say of the
 # same rows. Under the detector they take minutes.
 ONE_BY_ONE := ^Test(HostileValues|HostileLetters|BadBodies|BadSubmissions|DetectionAgrees|ViewsAgree)$$

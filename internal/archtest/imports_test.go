@@ -335,6 +335,7 @@ var testOnly = map[string][]string{
 	"internal/crashtest/fleet":       {},
 	"internal/crashtest/letters":     {},
 	"internal/crashtest/process":     {},
+	"internal/crashtest/upgrade":     {},
 	"internal/deploytest":            {},
 	"internal/dispatch/dispatchtest": {"internal/dispatch/memory", "internal/engine", "internal/task"},
 	"internal/dispatch/memory":       {"internal/engine", "internal/task"},

@@ -62,7 +62,7 @@ func (p *Producer) deal(ctx context.Context) error {
 // or one of its own.
 func (p *Producer) signal(ctx context.Context, name, ref string) error {
 	p.n++
-	first := waits.SignalRequest{Namespace: "crash", Name: name, Key: ref,
+	first := waits.SignalRequest{Namespace: namespace, Name: name, Key: ref,
 		SignalID: fmt.Sprintf("%s/%s/%d", name, ref, p.n)}
 	first.Payload = json.RawMessage(fmt.Sprintf(`{"signal":%q}`, first.SignalID))
 	list := []waits.SignalRequest{first}

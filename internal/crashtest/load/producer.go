@@ -15,6 +15,9 @@ import (
 	"github.com/taskerhq/tasker/internal/crashtest"
 )
 
+// namespace is that of every task. Workers name it, because servers of older versions know no word for all of them.
+const namespace = "crash"
+
 // Diamond is the workflow that producers submit. It has to be registered first.
 const Diamond = `
 name: diamond
@@ -87,7 +90,7 @@ func (p *Producer) ref() string {
 // request is a task of one step; with the name of the diamond, of four. Its Ref is new, and it has so many retries that
 // only an order to fail makes it fail.
 func (p *Producer) request(handler string, o order) tasker.TaskRequest {
-	req := tasker.TaskRequest{Namespace: "crash", CorrelationID: p.ref(), Initiator: p.Name}
+	req := tasker.TaskRequest{Namespace: namespace, CorrelationID: p.ref(), Initiator: p.Name}
 	p.fill(&req, o)
 	if handler == "diamond" || handler == "flow" || handler == "deal" {
 		req.Name = handler

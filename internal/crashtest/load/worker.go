@@ -25,7 +25,7 @@ func WorkOver(ctx context.Context, by tasker.Transport, stop <-chan struct{}, cl
 	for round := 0; ; round++ {
 		life, end := context.WithTimeout(ctx, 5*time.Second+time.Duration(rng.Int64N(int64(10*time.Second))))
 		w := tasker.NewWorker(client, &tasker.WorkerOptions{
-			Name: fmt.Sprintf("%s-%d", name, round), Namespaces: []string{tasker.AllNamespaces},
+			Name: fmt.Sprintf("%s-%d", name, round), Namespaces: []string{namespace},
 			Concurrency: 4 + rng.IntN(20), PollWait: 2 * time.Second,
 			DrainTimeout: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler), Transport: by,
 		})

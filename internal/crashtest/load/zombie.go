@@ -55,7 +55,7 @@ func (z *Zombie) Run(ctx context.Context, stop <-chan struct{}) error {
 func (z *Zombie) turn(ctx context.Context) error {
 	if z.me == uuid.Nil {
 		w, err := z.Backend.RegisterWorker(ctx, tasker.WorkerRegistration{Name: z.Name,
-			Namespaces: []string{tasker.AllNamespaces}, Handlers: Names()})
+			Namespaces: []string{namespace}, Handlers: Names()})
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (w *Worker) Kills() int {
 // start starts a process. Its handler takes 50 ms, long enough to be killed in between.
 func (w *Worker) start() error {
 	cmd := w.Group.Command(w.Program, "worker", "--server", w.URL, "--name", w.Name, "--concurrency", "2",
-		"--namespace", "*", "--handler", "foreign=sleep 0.05; cat")
+		"--namespace", "crash", "--handler", "foreign=sleep 0.05; cat")
 	cmd.Stderr = w.Log
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)

@@ -1,0 +1,102 @@
+//go:build unix
+
+package upgrade_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// version is one to upgrade from.
+type version struct {
+	commit string
+	flows  bool // it knows all that the workflows of load.Flows use
+}
+
+// untagged are the old versions while none has been tagged, all of 2026-11-26: before checkpoints, logs and child tasks
+// (PostgreSQL is at migration 0038), and before results were kept in a blob store (0042).
+var untagged = map[string]version{
+	"BeforeChildren":     {"75c14e350849", false},
+	"BeforeLargeResults": {"74a0dc34c2b9", true},
+}
+
+// git asks git about the repository and returns its answer, which is empty if it fails.
+func git(ctx context.Context, root string, args ...string) string {
+	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// versions returns those to upgrade from, by name: the one that UPGRADE_FROM names, else the last tag, else untagged.
+func versions(ctx context.Context, root string) map[string]version {
+	tag := os.Getenv("UPGRADE_FROM")
+	if tag == "" {
+		// not the tag of this very version
+		tag = git(ctx, root, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD~1")
+	}
+	if tag == "" {
+		return untagged
+	}
+	return map[string]version{tag: {tag, true}}
+}
+
+// build builds the version in dir and returns the path of the binary. A clone without its history, as many CI systems
+// make, has only newer commits: then the oldest of them is built, and the test says so. Without any history it is the
+// current binary, so that the replacement of nodes at least is tested.
+func (v version) build(t *testing.T, root, dir, current string) string {
+	t.Helper()
+	ctx := t.Context()
+	commit := git(ctx, root, "rev-parse", "--verify", "--quiet", v.commit+"^{commit}")
+	if commit == "" {
+		commit, _, _ = strings.Cut(git(ctx, root, "rev-list", "--max-parents=0", "HEAD"), "\n")
+		if commit == "" {
+			t.Logf("NOT TESTED: the upgrade from %s. There is no history of git here; nodes of this version are replaced "+
+				"by nodes of the same version", v.commit)
+			return current
+		}
+		t.Logf("NOT TESTED: the upgrade from %s, which is not in this shallow clone. The old version is %s, the oldest "+
+			"that is", v.commit, commit)
+	}
+	source := filepath.Join(dir, "old")
+	if err := extract(ctx, root, commit, source); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "tasker-old")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, "./cmd/tasker")
+	build.Dir = source
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v\n%s", commit, err, out)
+	}
+	return program
+}
+
+// extract writes the files of a commit into a new directory.
+func extract(ctx context.Context, root, commit, dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	archive := exec.CommandContext(ctx, "git", "-C", root, "archive", commit)
+	unpack := exec.CommandContext(ctx, "tar", "-x", "-C", dir)
+	reader, writer := io.Pipe()
+	archive.Stdout, unpack.Stdin = writer, reader
+	if err := unpack.Start(); err != nil {
+		return fmt.Errorf("unpack %s: %w", commit, err)
+	}
+	err := archive.Run()
+	writer.Close()
+	if werr := unpack.Wait(); err == nil {
+		err = werr
+	}
+	if err != nil {
+		return fmt.Errorf("unpack %s: %w", commit, err)
+	}
+	return nil
+}
