@@ -19,8 +19,8 @@ type version struct {
 	flows  bool // it knows all that the workflows of load.Flows use
 }
 
-// untagged are the old versions while none has been tagged, all of 2026-11-26: before checkpoints, logs and child tasks
-// (PostgreSQL is at migration 0038), and before results were kept in a blob store (0042).
+// untagged are the old versions while none has been tagged: before results were kept in a blob store (PostgreSQL is at
+// migration 0042), and, with UPGRADE_FROM=all, before checkpoints, logs and child tasks (0038).
 var untagged = map[string]version{
 	"BeforeChildren":     {"75c14e350849", false},
 	"BeforeLargeResults": {"74a0dc34c2b9", true},
@@ -35,15 +35,19 @@ func git(ctx context.Context, root string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// versions returns those to upgrade from, by name: the one that UPGRADE_FROM names, else the last tag, else untagged.
+// versions returns those to upgrade from, by name: what UPGRADE_FROM names, else the last tag, else one of untagged.
 func versions(ctx context.Context, root string) map[string]version {
 	tag := os.Getenv("UPGRADE_FROM")
+	if tag == "all" {
+		return untagged
+	}
 	if tag == "" {
 		// not the tag of this very version
 		tag = git(ctx, root, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD~1")
 	}
 	if tag == "" {
-		return untagged
+		const newest = "BeforeLargeResults"
+		return map[string]version{newest: untagged[newest]}
 	}
 	return map[string]version{tag: {tag, true}}
 }
