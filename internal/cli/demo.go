@@ -22,7 +22,9 @@ type demoCommand struct {
 	db      string
 	listen  string
 	records int
+	stay    bool
 	exit    bool
+	quiet   bool // open no browser
 }
 
 // newDemo builds `demo`: it needs neither a database nor a configuration file, so that it is
@@ -36,8 +38,13 @@ func newDemo(s *session) *cobra.Command {
 bird-strike reports through a workflow of six steps. Reports fail because their
 data is dirty.
 
-On a terminal the demo keeps running until Ctrl-C, so that you can inspect and
-repair failed reports. The database is temporary unless --db names one.`,
+On a terminal the demo opens the dashboard, and keeps its server and its workers
+running until Ctrl-C, so that you can inspect and repair failed reports.
+Elsewhere it ends after the summary; --stay keeps it running there, too. The
+database is temporary unless --db names one.`,
+		Example: `  tasker demo
+  tasker demo --stay --no-browser --listen 127.0.0.1:8080
+  tasker demo --json --records 1000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
@@ -45,14 +52,17 @@ repair failed reports. The database is temporary unless --db names one.`,
 	f.StringVar(&c.db, "db", "", "database to use and keep, such as sqlite:demo.db (default: a temporary one)")
 	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "HOST:PORT of the server; port 0 picks a free one")
 	f.IntVar(&c.records, "records", 0, "reports to process (default all)")
+	f.BoolVar(&c.stay, "stay", false, "keep running after the summary, even without a terminal")
 	f.BoolVar(&c.exit, "exit", false, "exit after the summary, even on a terminal")
+	f.BoolVar(&c.quiet, "no-browser", false, "do not open the dashboard in a browser")
+	cmd.MarkFlagsMutuallyExclusive("stay", "exit")
 	cmd.AddCommand(newDemoIncident(s))
 	return cmd
 }
 
-// stays reports whether the demo keeps running after the summary. Without a terminal it ends,
+// stays reports whether the demo keeps running after the summary. Without a terminal it ends unless it is told to stay,
 // so that scripts and CI do not hang.
-func (c *demoCommand) stays() bool { return c.s.Terminal && !c.exit && !c.s.json }
+func (c *demoCommand) stays() bool { return c.stay || c.s.Terminal && !c.exit && !c.s.json }
 
 // run starts a server on a temporary or named database and plays the demo on it. It ignores the
 // environment and the configuration file on purpose: the demo must never run on a production
@@ -149,6 +159,9 @@ func (c *demoCommand) play(ctx context.Context, node app.Node) error {
 	}
 	if c.stays() {
 		opts.ServerURL = node.URL
+		if err := c.s.welcome(node.URL, !c.quiet); err != nil {
+			return err
+		}
 	}
 	sum, err := demo.Run(ctx, node.Client, opts)
 	if err != nil {
@@ -175,6 +188,17 @@ func (c *demoCommand) play(ctx context.Context, node app.Node) error {
 	return nil
 }
 
+// welcome says where the dashboard is, and opens it, before the first report runs: it is live.
+func (s *session) welcome(url string, open bool) error {
+	if s.json {
+		return nil
+	}
+	if open && s.openBrowser(url+"/") {
+		return s.printf("The dashboard opens in your browser: %s/\n\n", url)
+	}
+	return s.printf("The dashboard shows what happens: %s/\n\n", url)
+}
+
 // show prints the summary and how to continue with this database.
 func (c *demoCommand) show(sum demo.Summary, command string, node app.Node) error {
 	if c.s.json {
@@ -187,14 +211,16 @@ func (c *demoCommand) show(sum demo.Summary, command string, node app.Node) erro
 	if err := sum.WriteText(c.s.Out); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
+	again := command + " demo --stay"
 	switch {
 	case c.stays():
-		return c.s.printf("\nThe dashboard shows it: %s/ (API: %s/docs). Press Ctrl-C to stop the server.\n", node.URL,
-			node.URL)
-	case c.db == "":
-		return c.s.printf("\nThe temporary database is deleted. To keep it: %s demo --db demo.db\n", command)
+		return c.s.printf("\nServer and workers run until you press Ctrl-C. Dashboard: %s/, API: %s/docs\n", node.URL, node.URL)
+	case c.db != "":
+		return c.s.printf("\nThe tasks are kept. To work with them, start server and workers: %s --db %s\n", again, node.DSN)
+	case sum.Failed == 0:
+		return nil
 	}
-	return c.s.printf("\nThe tasks are kept. To work with them, start the server: %s serve --db %s\n", command, node.DSN)
+	return c.s.printf("\nServer, workers and the temporary database are gone. To inspect and repair failed reports: %s\n", again)
 }
 
 // spelling returns how the user must type the program again: the path it was called by, or `go

@@ -18,6 +18,7 @@ type incidentCommand struct {
 	listen  string
 	letters int
 	exit    bool
+	quiet   bool            // open no browser
 	lines   <-chan struct{} // one for each line of the input; nil before it is read
 }
 
@@ -34,8 +35,9 @@ inbox, sends the letters back in waves, is stopped because one fix is wrong, cor
 it and finishes. It compares what the program received with the inbox, letter by
 letter.
 
-On a terminal the demo waits for Enter after each step, and shows commands that you
-can type in a second terminal meanwhile. The database is temporary.`,
+On a terminal the demo opens the dashboard, waits for Enter after each step, and
+shows commands that you can type in a second terminal meanwhile. The database is
+temporary.`,
 		Example: `  tasker demo incident
   tasker demo incident --json`,
 		Args: cobra.NoArgs,
@@ -45,6 +47,7 @@ can type in a second terminal meanwhile. The database is temporary.`,
 	f.StringVar(&c.listen, "listen", "127.0.0.1:0", "HOST:PORT of the server; port 0 picks a free one")
 	f.IntVar(&c.letters, "letters", 10_000, fmt.Sprintf("reports that arrive, %d to 10000", incident.MinLetters))
 	f.BoolVar(&c.exit, "exit", false, "do not wait for Enter, and exit at the end, even on a terminal")
+	f.BoolVar(&c.quiet, "no-browser", false, "do not open the dashboard in a browser")
 	return cmd
 }
 
@@ -83,7 +86,7 @@ func (c *incidentCommand) play(ctx context.Context, played *incident.Incident, n
 	// Only then is there time to type commands in another terminal, so only then do they name the server.
 	if c.stays() {
 		opts.ServerURL, opts.Next = node.URL, c.enter
-		if err := c.s.printf("The dashboard shows what happens: %s/\n\n", node.URL); err != nil {
+		if err := c.s.welcome(node.URL, !c.quiet); err != nil {
 			return err
 		}
 	}

@@ -3,8 +3,10 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
-	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -39,39 +41,125 @@ func (w *watcher) String() string {
 	return w.buf.String()
 }
 
-func TestDemoStaysUpOnATerminalUntilInterrupted(t *testing.T) {
+// TestDemoStays: on a terminal, or if it is told to, the demo keeps its server and workers until it is interrupted, and
+// the repair that it suggests completes the task.
+func TestDemoStays(t *testing.T) {
 	t.Parallel()
+	for name, c := range map[string]struct {
+		args     []string
+		terminal bool
+	}{
+		"Terminal": {[]string{"/usr/local/bin/tasker", "demo", "--records", "60"}, true},
+		"Stay":     {[]string{"/usr/local/bin/tasker", "demo", "--records", "60", "--stay"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			var out *watcher
+			repaired := make(chan string, 1)
+			out = &watcher{re: regexp.MustCompile(`run until you press Ctrl-C`), then: func([]string) {
+				repaired <- repairAsSuggested(ctx, out.String())
+				cancel() // as Ctrl-C does
+			}}
+			code := cli.Run(ctx, cli.Process{
+				Args: c.args, Version: "test",
+				In: strings.NewReader(""), Out: out, Err: io.Discard, Terminal: c.terminal, Now: time.Now,
+			})
+			if code != 0 {
+				t.Errorf("the demo ended with %d", code)
+			}
+			select {
+			case said := <-repaired:
+				if !strings.Contains(said, "State: complete\n") || !strings.Contains(said, "Steps: 6 of 6 done") {
+					t.Errorf("after the repair that is suggested:\n%s", said)
+				}
+			default:
+				t.Fatalf("the demo did not stay up:\n%s", out)
+			}
+		})
+	}
+}
+
+// repairAsSuggested runs the last two commands that a demo shows, the repair and the wait, and returns what they print.
+func repairAsSuggested(ctx context.Context, text string) string {
+	var said bytes.Buffer
+	text = strings.ReplaceAll(text[strings.Index(text, "Repair it"):], "\\\n", "")
+	for _, line := range strings.Split(text, "\n") {
+		if !strings.HasPrefix(line, "  /usr/local/bin/tasker ") {
+			continue
+		}
+		var args []string
+		for _, word := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(line, -1) {
+			args = append(args, strings.Trim(word, "'"))
+		}
+		if code := cli.Run(ctx, cli.Process{
+			Args: args, Version: "test", In: strings.NewReader(""), Out: &said, Err: &said, Now: time.Now,
+		}); code != 0 {
+			fmt.Fprintf(&said, "exit code %d of %q\n", code, args)
+		}
+	}
+	return said.String()
+}
+
+// TestDemoOpensTheDashboard: on a terminal, the browser of the viewer is called with the address, once.
+func TestDemoOpensTheDashboard(t *testing.T) {
+	t.Parallel()
+	browser := filepath.Join(t.TempDir(), "browser")
+	if err := os.WriteFile(browser, []byte("#!/bin/sh\necho \"$1\" >> \"$0.called\"\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args     []string
+		terminal bool
+		want     int
+	}{
+		{[]string{"--exit"}, false, 0},
+		{[]string{"--exit", "--no-browser"}, true, 0},
+		{[]string{"--exit"}, true, 0}, // the server is gone before anybody could look
+	} {
+		if n := opened(t, browser, c.terminal, c.args...); n != c.want {
+			t.Errorf("%v on a terminal (%v): the browser was called %d times, want %d", c.args, c.terminal, n, c.want)
+		}
+	}
+	if n := opened(t, browser, true); n != 1 {
+		t.Errorf("the browser was called %d times", n)
+	}
+	if n := opened(t, browser, true, "--no-browser"); n != 0 {
+		t.Errorf("--no-browser: the browser was called %d times", n)
+	}
+}
+
+// opened runs a small demo until it stays up or ends, and returns how often the browser was called.
+func opened(t *testing.T, browser string, terminal bool, args ...string) int {
+	t.Helper()
+	_ = os.Remove(browser + ".called")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	ready := make(chan int, 1)
-	out := &watcher{re: regexp.MustCompile(`dashboard shows it: (http://\S+)/`), then: func(m []string) {
-		resp, err := http.Get(m[1] + "/health/ready") //nolint:noctx // the server ends with the test
+	calls := func() int {
+		text, err := os.ReadFile(browser + ".called")
 		if err != nil {
-			ready <- 0
-		} else {
-			_ = resp.Body.Close()
-			ready <- resp.StatusCode
+			return 0
 		}
-		cancel() // as Ctrl-C does
+		return strings.Count(string(text), "http://127.0.0.1:")
+	}
+	out := &watcher{re: regexp.MustCompile(`run until you press Ctrl-C`), then: func([]string) {
+		cancel()
 	}}
-	code := cli.Run(ctx, cli.Process{
-		Args: []string{"/usr/local/bin/tasker", "demo", "--records", "60"}, Version: "test",
-		In: strings.NewReader(""), Out: out, Err: io.Discard, Terminal: true, Now: time.Now,
+	cli.Run(ctx, cli.Process{
+		Args: append([]string{"tasker", "demo", "--records", "60"}, args...), Version: "test",
+		Environ: []string{"BROWSER=" + browser}, In: strings.NewReader(""), Out: out, Err: io.Discard,
+		Terminal: terminal, Now: time.Now,
 	})
-	if code != 0 {
-		t.Errorf("the demo ended with %d", code)
-	}
-	select {
-	case status := <-ready:
-		if status != http.StatusOK {
-			t.Errorf("the server answered %d while the demo was up", status)
+	if strings.Contains(out.String(), "opens in your browser") {
+		for range 100 { // a program that was started
+			if calls() > 0 {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
 		}
-	default:
-		t.Fatalf("the demo did not stay up:\n%s", out)
 	}
-	if !strings.Contains(out.String(), "--server http://") {
-		t.Errorf("what to type next does not name the server:\n%s", out)
-	}
+	return calls()
 }
 
 // TestIncidentWaitsForItsReader: on a terminal the story waits for Enter after each step, and its commands name the

@@ -31,7 +31,7 @@ type Options struct {
 	// Command is how the summary spells the program in what to type next.
 	// Defaults to "tasker".
 	Command string
-	// ServerURL is where those commands find the work; empty leaves the flag out.
+	// ServerURL is where those commands find the work; empty leaves them out, because nothing is left to work with.
 	ServerURL string
 }
 

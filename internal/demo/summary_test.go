@@ -85,8 +85,16 @@ func TestWriteText(t *testing.T) {
 		t.Parallel()
 		s := canned(t)
 		s.Failures = s.Failures[1:]
-		s.serverURL = ""
 		golden(t, "reset.txt", text(t, s))
+	})
+
+	t.Run("NothingIsLeft", func(t *testing.T) {
+		t.Parallel()
+		s := canned(t)
+		s.serverURL = ""
+		if got := text(t, s); strings.Contains(got, "tasker task") {
+			t.Errorf("without a server, commands are shown that cannot work:\n%s", got)
+		}
 	})
 
 	t.Run("AllWell", func(t *testing.T) {

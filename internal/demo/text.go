@@ -89,28 +89,28 @@ func (s Summary) writeFailures(b *strings.Builder) {
 	}
 }
 
-// writeNext writes the commands that show one failure and repair it, with the identifiers of the most frequent cause,
-// so that they can be copied as they are.
+// writeNext writes how to inspect and repair one failure, with the identifiers of the most frequent cause, so that it
+// can be copied as it is. Without a server, nothing of that would work.
 func (s Summary) writeNext(b *strings.Builder) {
-	if len(s.Failures) == 0 {
+	if len(s.Failures) == 0 || s.serverURL == "" {
 		return
 	}
 	g := s.Failures[0]
 	task, step := g.Example.TaskUUID.String(), g.Example.StepUUID.String()
-	b.WriteString("\nInspect one of them:\n\n")
-	for _, args := range []string{"get " + task, "steps " + task, "step " + task + " " + step, "explain " + task} {
+	fmt.Fprintf(b, "\nInspect one of them, in the dashboard or in a second terminal:\n\n  %s/tasks/%s\n", s.serverURL, task)
+	for _, args := range []string{"explain " + task, "step " + task + " " + step} {
 		fmt.Fprintf(b, "  %s\n", s.spell(args))
 	}
 	fix, ok := s.repair(g)
 	if !ok {
 		b.WriteString("\nWhen the cause is fixed, run the step again:\n\n")
-		fmt.Fprintf(b, "  %s --reason 'cause fixed' --actor \"$USER\"\n", s.spell("reset-step "+task+" "+step))
+		fmt.Fprintf(b, "  %s \\\n    --reason 'cause fixed' --actor \"$USER\"\n", s.spell("reset-step "+task+" "+step))
 		return
 	}
-	b.WriteString("\nRepair it by supplying the missing result; the task then continues automatically:\n\n")
+	b.WriteString("\nRepair it by supplying the missing result; the task then completes by itself:\n\n")
 	fmt.Fprintf(b, "  %s \\\n    --result %s \\\n    --reason %s --actor \"$USER\"\n",
 		s.spell("complete-step "+task+" "+step), quote(fix.Result), quote(fix.Reason))
-	fmt.Fprintf(b, "  %s\n", s.spell("steps "+task))
+	fmt.Fprintf(b, "  %s\n", s.spell("wait "+task))
 }
 
 // repair proposes a result for the example of g.
@@ -121,10 +121,7 @@ func (s Summary) repair(g FailureGroup) (repair, bool) {
 	return proposeRepair(g.Step, s.rows[g.Example.Record-1])
 }
 
-// spell writes one command of the noun task, with the server if the demo keeps it running.
+// spell writes one command of the noun task.
 func (s Summary) spell(args string) string {
-	if s.serverURL == "" {
-		return s.command + " task " + args
-	}
 	return s.command + " task " + args + " --server " + s.serverURL
 }
