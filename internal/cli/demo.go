@@ -214,13 +214,16 @@ func (c *demoCommand) show(sum demo.Summary, command string, node app.Node) erro
 	again := command + " demo --stay"
 	switch {
 	case c.stays():
-		return c.s.printf("\nServer and workers run until you press Ctrl-C. Dashboard: %s/, API: %s/docs\n", node.URL, node.URL)
+		return c.s.printf("\nServer and workers run until you press Ctrl-C. Dashboard: %s/, API: %s/docs\n",
+			node.URL, node.URL)
 	case c.db != "":
-		return c.s.printf("\nThe tasks are kept. To work with them, start server and workers: %s --db %s\n", again, node.DSN)
+		return c.s.printf("\nThe tasks are kept. To work with them, start server and workers: %s --db %s\n",
+			again, node.DSN)
 	case sum.Failed == 0:
 		return nil
 	}
-	return c.s.printf("\nServer, workers and the temporary database are gone. To inspect and repair failed reports: %s\n", again)
+	return c.s.printf("\nServer, workers and the temporary database are gone. To inspect and repair reports: %s\n",
+		again)
 }
 
 // spelling returns how the user must type the program again: the path it was called by, or `go
