@@ -1,0 +1,6 @@
+//go:build !unix
+
+package sqlite
+
+// syncFile does nothing here: Windows syncs no file that is open for reading only, and no directory.
+func syncFile(string) error { return nil }
