@@ -135,7 +135,7 @@ chaos-kafka: build ## Kill nodes and Kafka, freeze them and cut them off, under 
 	@cd chaos && $(GO) build -o ../bin/chaos-letters ./letters
 	bin/chaos-letters -node bin/tasker -kills $(KILLS) -only $(KAFKA_RUNS) $(LETTERSFLAGS)
 
-bench: build ## Run the benchmarks of docs/benchmarks.md
+bench: build ## Run the benchmarks of docs/concepts/benchmarks.md
 	bin/tasker bench --tasks 40000 --workers 1000 --producers 16
 	bin/tasker bench --tasks 100000 --workers 1000 --producers 256
 	bin/tasker bench --via http --tasks 20000 --producers 16
@@ -195,7 +195,7 @@ bench-dashboard: ## Measure the pages of the dashboard with a million tasks and 
 	$(WITH_SERVERS) -without redis,rabbitmq,kafka $(GO) test -run '^$$' -bench Pages -benchtime 20x ./internal/dashboard \
 		-objects 1000000 -postgres -timeout 1h
 
-screenshots: ## Take the pictures of docs/dashboard.md from the demos
+screenshots: ## Take the pictures of docs/guides/dashboard.md from the demos
 	$(WITH_SERVERS) -without postgres,redis,rabbitmq,kafka $(GO) test -count=1 -run TestScreenshots ./internal/dashboard \
 		-screenshots $(CURDIR)/docs/img
 

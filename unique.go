@@ -8,7 +8,7 @@ import (
 
 // Unique is a rule by which at most one of the tasks that do the same work is stored: tasks of one namespace and one
 // template, or task type, whose chosen fields are equal. One of them guards their key; what becomes of a submission
-// meanwhile is its own choice. See docs/unique.md.
+// meanwhile is its own choice. See docs/guides/unique.md.
 type Unique struct {
 	// By are JSON pointers such as "/customer/id", or one of UniqueByAll, UniqueByTemplate and UniqueByNothing.
 	By []string `json:"by,omitempty" doc:"JSON pointers to the fields of the context that make tasks equal; or alone all (the whole context, the default), template (nothing: one task of the template or type), none (no rule, although the template has one)." maxItems:"16"`

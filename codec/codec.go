@@ -4,8 +4,8 @@
 //	keys, err := codec.Parse(os.Getenv("PAYLOAD_KEYS"))
 //	client, err = client.WithCodec(tasker.CodecOptions{Codec: keys, ContextFields: []string{"/card"}})
 //
-// See [tasker.Client.WithCodec], and docs/encryption.md for the format, which other languages can read and write. A
-// codec of your own, such as one that asks a key service, implements [tasker.Codec].
+// See [tasker.Client.WithCodec], and docs/guides/encryption.md for the format, which other languages can read and
+// write. A codec of your own, such as one that asks a key service, implements [tasker.Codec].
 package codec
 
 import (

@@ -88,7 +88,7 @@ func TestCodecKeys(t *testing.T) {
 	}
 }
 
-// vector is that of docs/encryption.md.
+// vector is that of docs/guides/encryption.md.
 const (
 	vectorKey   = "2026-01 AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	vectorPlain = `{"number":"4111 1111 1111 1111"}`
@@ -97,8 +97,8 @@ const (
 		`ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3kPfVOJ836R6MrAaVJtidVX0l6Z2z03CzjdUh1kSYI9dDXluEWhm/fpjZpDI0iuTY"}`
 )
 
-// TestCodecFormat: the format is the one that docs/encryption.md describes, written here in the few lines that another
-// language needs.
+// TestCodecFormat: the format is the one that docs/guides/encryption.md describes, written here in the few lines that
+// another language needs.
 func TestCodecFormat(t *testing.T) {
 	t.Parallel()
 	id, secret, _ := strings.Cut(vectorKey, " ")

@@ -27,7 +27,7 @@ type Options struct {
 	Blobs blob.Store
 	// Config is YAML with the keys of a server's configuration file, such as "engine: {poll_interval: 200ms}":
 	// limits, retention, scheduling, back-pressure, sources of dead letters, webhooks and everything else that
-	// docs/configuration.md lists, with the same defaults and checks. Programs that compute settings can marshal
+	// docs/reference/configuration.md lists, with the same defaults and checks. Programs that compute settings can marshal
 	// JSON, which is YAML. It is the only source: neither a file nor the environment is read. Defaults to "".
 	//
 	// Keys of what only a server has are refused: see ServerKeys. All nodes of one database should have the same

@@ -19,10 +19,10 @@ type SimulateOptions struct {
 // Simulate runs a task of a template without workers, in memory: with the semantics of a server, on a clock that jumps
 // to the next time at which something is due. So templates can be tested like code, in milliseconds.
 //
-// script is YAML: the context of the task, and what its steps do; docs/workflows.md has its keys. A step that it does
-// not mention completes without a result. The error is a *tasker.Error: CodeInvalid, with the places of the problems,
-// for a template or a script that is not valid, and for a context that does not match the input schema. A task that
-// fails is no error.
+// script is YAML: the context of the task, and what its steps do; docs/guides/workflows.md has its keys. A step that
+// it does not mention completes without a result. The error is a *tasker.Error: CodeInvalid, with the places of the
+// problems, for a template or a script that is not valid, and for a context that does not match the input schema. A
+// task that fails is no error.
 func Simulate(ctx context.Context, templateYAML, script string, o SimulateOptions) (*tasker.Simulation, error) {
 	cfg, err := config.Load(config.Sources{Text: o.Config, TextName: "SimulateOptions.Config"})
 	if err != nil {

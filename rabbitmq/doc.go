@@ -23,5 +23,5 @@
 // started. No error and no log entry contains the password.
 //
 // Begin with transport.go, then consumer.go; answers.go acknowledges, message.go decodes.
-// docs/rabbitmq-workers.md describes the protocol for other languages.
+// docs/guides/rabbitmq-workers.md describes the protocol for other languages.
 package rabbitmq

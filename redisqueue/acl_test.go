@@ -13,10 +13,11 @@ import (
 	"github.com/taskerhq/tasker/redisqueue"
 )
 
-// TestPermissions: a user with the permissions that docs/redis-queues.md lists, and no others, can do everything.
+// TestPermissions: a user with the permissions that docs/guides/redis-queues.md lists, and no others, can do
+// everything.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../docs/redis-queues.md")
+	doc, err := os.ReadFile("../docs/guides/redis-queues.md")
 	if err != nil {
 		t.Fatal(err)
 	}

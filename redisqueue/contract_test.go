@@ -28,7 +28,7 @@ type contract struct {
 
 // TestContract goes through what an application of such queues relies on: names, formats, defaults, limits and states,
 // each in a subtest of its name. A name with Differs is where we do not do what applications had to live with before;
-// docs/dlq-api.md and docs/redis-queues.md say so.
+// docs/reference/dlq-api.md and docs/guides/redis-queues.md say so.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	own := redistest.Start(t)

@@ -27,7 +27,7 @@
 //
 // The dead letters of a queue Q are in the list dlq:Q, and jobs for which there was no room in dlq:overflow:Q. In a
 // Redis Cluster all of these must be in one slot, so Q needs a hash tag: {detections} instead of detections. Keys that
-// begin with tasker: belong to the consumers; see docs/redis-queues.md.
+// begin with tasker: belong to the consumers; see docs/guides/redis-queues.md.
 //
 // # Reading
 //

@@ -152,7 +152,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 		names = append(names, v.Name)
 	}
 	name := regexp.MustCompile(`\b(?:hsi|redisqueue)_\w+\b[^.]`)
-	for path, all := range map[string]bool{"../docs/redis-queues.md": true, "../deploy/prometheus/redisqueue.yml": false} {
+	for path, all := range map[string]bool{"../docs/guides/redis-queues.md": true,
+		"../deploy/prometheus/redisqueue.yml": false} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

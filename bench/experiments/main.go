@@ -1,5 +1,5 @@
 // Command experiments measures what is not asked every day: long queues and histories, old
-// snapshots, many cases, many workers, and how long low priorities wait. docs/benchmarks.md
+// snapshots, many cases, many workers, and how long low priorities wait. docs/concepts/benchmarks.md
 // shows the commands and the numbers. "tasker bench" measures throughput and latency.
 package main
 

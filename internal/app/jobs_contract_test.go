@@ -61,7 +61,7 @@ func (s jobStory) add(list, entry string) {
 
 // TestJobsContract goes through what an application that manages its failed jobs over /api/dlq relies on: operations,
 // parameters, answers, the patterns of reprocessing and what is monitored, each in a subtest of its name. A name with
-// Differs is where we do not do what applications had to live with before; docs/dlq-api.md says so.
+// Differs is where we do not do what applications had to live with before; docs/reference/dlq-api.md says so.
 func TestJobsContract(t *testing.T) {
 	t.Parallel()
 	onJobStores(t, func(t *testing.T, dsn string) {

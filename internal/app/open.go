@@ -50,11 +50,11 @@ func open(ctx context.Context, dsn config.DSN, cfg *config.Config, drivers drive
 ) (backend, error) {
 	ring, err := cfg.Encryption.Ring()
 	if err != nil {
-		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/encryption.md"}
+		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/guides/encryption.md"}
 	}
 	blobs, err := cfg.Blobs.Open()
 	if err != nil {
-		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/large-results.md"}
+		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/guides/large-results.md"}
 	}
 	b, err := node.Open(ctx, dsn.Source(), node.Options{Logger: log, Engine: cfg.Engine,
 		Migrate: migration.Mode(cfg.DB.Migrate), PoolSize: cfg.DB.PoolSize, Webhooks: cfg.Endpoints(),

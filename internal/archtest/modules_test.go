@@ -58,22 +58,22 @@ func direct(t *testing.T, all []required) map[string]bool {
 	return used
 }
 
-// TestDependenciesAreExplained wants a line in docs/architecture.md for every
+// TestDependenciesAreExplained wants a line in docs/concepts/architecture.md for every
 // module that we import: who adds one says why.
 func TestDependenciesAreExplained(t *testing.T) {
 	t.Parallel()
-	doc := read(t, "docs/architecture.md")
+	doc := read(t, "docs/concepts/architecture.md")
 	used := direct(t, requirements(t))
 	for _, path := range slices.Sorted(maps.Keys(used)) {
 		if !strings.Contains(doc, "| `"+path+"` |") {
-			t.Errorf("docs/architecture.md does not say why %s is there", path)
+			t.Errorf("docs/concepts/architecture.md does not say why %s is there", path)
 		}
 	}
 	for line := range strings.Lines(doc) {
 		path, ok := strings.CutPrefix(line, "| `")
 		path, _, _ = strings.Cut(path, "`")
 		if first, _, deep := strings.Cut(path, "/"); ok && deep && strings.Contains(first, ".") && !used[path] {
-			t.Errorf("docs/architecture.md explains %s, which nobody imports", path)
+			t.Errorf("docs/concepts/architecture.md explains %s, which nobody imports", path)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // newQueue groups the commands about the queue as a whole. They use the queue API
-// (docs/queue-api.md), whose statuses differ from the states of `task list`.
+// (docs/reference/queue-api.md), whose statuses differ from the states of `task list`.
 func newQueue(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",

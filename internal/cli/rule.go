@@ -26,7 +26,7 @@ what comes; what is in groups stays there.
 Conditions and keys are expressions over kind, error_type, code, message, class,
 retryable, frame, handler, source, origin, template, step, reason and header("name").
 normalize(message) replaces what varies, extract(message, "customer (\\w+)") takes a
-part out. docs/dead-letters.md describes the language.`,
+part out. docs/guides/dead-letters.md describes the language.`,
 	}
 	s.connectFlags(cmd)
 	cmd.AddCommand(newRuleAdd(s), newRuleList(s), newRuleShow(s), newRuleTest(s), newRuleRemove(s))

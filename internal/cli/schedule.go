@@ -18,7 +18,7 @@ func newSchedule(s *session) *cobra.Command {
 		Use:   "schedule",
 		Short: "Manage schedules, which submit a task at each of their times",
 		Long: `A schedule submits a task at each of its times: exactly one for each, on any number of
-nodes. docs/schedules.md describes its file.`,
+nodes. docs/guides/schedules.md describes its file.`,
 	}
 	s.connectFlags(cmd)
 	cmd.AddCommand(newScheduleApply(s), newScheduleList(s), newScheduleShow(s), newSchedulePause(s), newScheduleResume(s),

@@ -19,7 +19,7 @@ func newWebhook(s *session) *cobra.Command {
 		Use:   "webhook",
 		Short: "List and test the webhooks that receive events of the inbox",
 		Long: `A webhook receives events of the inbox: new groups, regressions, bursts, halted redrives
-and lost sources. Webhooks are configuration of the server; see docs/configuration.md.`,
+and lost sources. Webhooks are configuration of the server; see docs/reference/configuration.md.`,
 	}
 	s.connectFlags(cmd)
 	cmd.AddCommand(newWebhookList(s), newWebhookTest(s))

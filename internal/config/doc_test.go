@@ -9,11 +9,11 @@ import (
 	"github.com/taskerhq/tasker/internal/config"
 )
 
-// TestDocumentation holds docs/configuration.md to the truth: every key is
+// TestDocumentation holds docs/reference/configuration.md to the truth: every key is
 // there with its default, no other key is, and the example is valid.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../../docs/configuration.md")
+	raw, err := os.ReadFile("../../docs/reference/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func (c *checker) accounted(s *stepAbout) {
 	}
 }
 
-// charged reports whether an attempt counts against the maximum. docs/guarantees.md has the rules.
+// charged reports whether an attempt counts against the maximum. docs/concepts/guarantees.md has the rules.
 func charged(a *tasker.Attempt) bool {
 	switch a.Outcome {
 	case "completed", "failed", "timed_out", "dispatch_expired":

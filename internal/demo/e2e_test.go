@@ -49,7 +49,7 @@ func expect(t *testing.T, rows []Row) expected {
 	return e
 }
 
-// TestWholeRun pins what a run of the whole file comes to; docs/demo.md quotes it.
+// TestWholeRun pins what a run of the whole file comes to; docs/start/demo.md quotes it.
 func TestWholeRun(t *testing.T) {
 	t.Parallel()
 	e := expect(t, rowsOf(t))

@@ -53,7 +53,7 @@ type cause struct {
 }
 
 // TestDirtOfTheWholeFile pins what the rules find in all 10,000 rows.
-// docs/demo.md quotes these numbers.
+// docs/start/demo.md quotes these numbers.
 func TestDirtOfTheWholeFile(t *testing.T) {
 	t.Parallel()
 	got, severities, refused := map[cause]int{}, map[Severity]int{}, map[int]int{}

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestDocumentation holds docs/metrics.md to what /metrics answers: every metric
+// TestDocumentation holds docs/reference/metrics.md to what /metrics answers: every metric
 // is there with its labels, and no other.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../../docs/metrics.md")
+	raw, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,16 +44,16 @@ func TestDocumentation(t *testing.T) {
 		base := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(name, "")
 		ours := strings.HasPrefix(name, "tasker_") || strings.HasPrefix(name, "hsi_") || strings.HasPrefix(name, "http_")
 		if ours && !documented[name] && !documented[base] {
-			t.Errorf("docs/metrics.md does not have %s", name)
+			t.Errorf("docs/reference/metrics.md does not have %s", name)
 		}
 	}
 }
 
-// TestDocumentedNames: what docs/metrics.md says of OpenTelemetry's names, and of
+// TestDocumentedNames: what docs/reference/metrics.md says of OpenTelemetry's names, and of
 // what Prometheus makes of them.
 func TestDocumentedNames(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../../docs/metrics.md")
+	raw, err := os.ReadFile("../../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestDocumentedNames(t *testing.T) {
 		"(?m)^\\| `(tasker[.][\\w.]+)` \\| (counter|gauge|histogram)[^|]*\\| `(\\w+)` \\|$").FindAllStringSubmatch(
 		string(raw), -1)
 	if len(rows) != 8 {
-		t.Errorf("docs/metrics.md has %d names of OpenTelemetry, want 8", len(rows))
+		t.Errorf("docs/reference/metrics.md has %d names of OpenTelemetry, want 8", len(rows))
 	}
 	for _, m := range rows {
 		name, kind, exported := m[1], m[2], m[3]
@@ -81,7 +81,7 @@ func TestDocumentedNames(t *testing.T) {
 // TestAlertsHaveRunbooks: whoever is woken up finds what to do.
 func TestAlertsHaveRunbooks(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../../docs/operations.md")
+	raw, err := os.ReadFile("../../docs/guides/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 	}
 	for _, r := range rules(t) {
 		if !named[r.Alert] {
-			t.Errorf("docs/operations.md does not say what to do about %s", r.Alert)
+			t.Errorf("docs/guides/operations.md does not say what to do about %s", r.Alert)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/pagetest"
 )
 
-// TestPythonPage runs docs/python.md.
+// TestPythonPage runs docs/guides/python.md.
 func TestPythonPage(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "python3")
@@ -25,12 +25,12 @@ func TestPythonPage(t *testing.T) {
 		t.Skip("python3 is older than 3.11, so THE PAGE IS NOT TESTED")
 	}
 	before := "export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" + source + "'\n"
-	if ran, shown := (script{page: "docs/python.md", before: before}).run(t, serve(t)); ran != 2 || shown != 1 {
+	if ran, shown := (script{page: "docs/guides/python.md", before: before}).run(t, serve(t)); ran != 2 || shown != 1 {
 		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}
 }
 
-// TestTypeScriptPage runs docs/typescript.md, with the package as npm would install it.
+// TestTypeScriptPage runs docs/guides/typescript.md, with the package as npm would install it.
 func TestTypeScriptPage(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "node", "npm", "flock")
@@ -39,7 +39,7 @@ func TestTypeScriptPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := "mkdir node_modules && ln -s '" + strings.TrimSpace(string(made)) + "' node_modules/tasker-client\n"
-	page := script{page: "docs/typescript.md", before: before}
+	page := script{page: "docs/guides/typescript.md", before: before}
 	if ran, shown := page.run(t, serve(t)); ran != 2 || shown != 1 {
 		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}

@@ -39,71 +39,71 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestPausesPage runs docs/pauses.md.
+// TestPausesPage runs docs/guides/pauses.md.
 func TestPausesPage(t *testing.T) {
 	t.Parallel()
-	if ran, shown := (script{page: "docs/pauses.md"}).run(t, serve(t)); ran != 2 || shown != 1 {
+	if ran, shown := (script{page: "docs/guides/pauses.md"}).run(t, serve(t)); ran != 2 || shown != 1 {
 		t.Errorf("the page has %d blocks to run", ran)
 	}
 }
 
-// TestOutagesPage runs docs/outages.md.
+// TestOutagesPage runs docs/guides/outages.md.
 func TestOutagesPage(t *testing.T) {
 	t.Parallel()
-	if ran, _ := (script{page: "docs/outages.md"}).run(t, serve(t)); ran != 1 {
+	if ran, _ := (script{page: "docs/guides/outages.md"}).run(t, serve(t)); ran != 1 {
 		t.Errorf("the page has %d blocks to run", ran)
 	}
 }
 
-// TestWorkflowsPage runs docs/workflows.md.
+// TestWorkflowsPage runs docs/guides/workflows.md.
 func TestWorkflowsPage(t *testing.T) {
 	t.Parallel()
-	if ran, _ := (script{page: "docs/workflows.md"}).run(t, serve(t)); ran != 6 {
+	if ran, _ := (script{page: "docs/guides/workflows.md"}).run(t, serve(t)); ran != 6 {
 		t.Errorf("the page has %d blocks to run", ran)
 	}
 }
 
-// TestLimitsPage runs docs/limits.md.
+// TestLimitsPage runs docs/guides/limits.md.
 func TestLimitsPage(t *testing.T) {
 	t.Parallel()
-	if ran, _ := (script{page: "docs/limits.md"}).run(t, serve(t)); ran != 2 {
+	if ran, _ := (script{page: "docs/guides/limits.md"}).run(t, serve(t)); ran != 2 {
 		t.Errorf("the page has %d blocks to run", ran)
 	}
 }
 
-// TestLongWorkPage runs docs/long-work.md.
+// TestLongWorkPage runs docs/guides/long-work.md.
 func TestLongWorkPage(t *testing.T) {
 	t.Parallel()
-	if ran, _ := (script{page: "docs/long-work.md"}).run(t, serve(t)); ran != 1 {
+	if ran, _ := (script{page: "docs/guides/long-work.md"}).run(t, serve(t)); ran != 1 {
 		t.Errorf("the page has %d blocks to run", ran)
 	}
 }
 
-// TestLargeResultsPage runs docs/large-results.md.
+// TestLargeResultsPage runs docs/guides/large-results.md.
 func TestLargeResultsPage(t *testing.T) {
 	t.Parallel()
 	to := serveOn(t, "sqlite:"+filepath.Join(t.TempDir(), "tasker.db"), func(c *config.Config) {
 		c.Blobs.URL = "file:" + t.TempDir()
 	})
-	if ran, shown := (script{page: "docs/large-results.md"}).run(t, to); ran != 1 || shown != 1 {
+	if ran, shown := (script{page: "docs/guides/large-results.md"}).run(t, to); ran != 1 || shown != 1 {
 		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}
 }
 
-// TestSchedulesPage runs docs/schedules.md.
+// TestSchedulesPage runs docs/guides/schedules.md.
 func TestSchedulesPage(t *testing.T) {
 	t.Parallel()
-	if ran, shown := (script{page: "docs/schedules.md"}).run(t, serve(t)); ran != 2 || shown != 1 {
+	if ran, shown := (script{page: "docs/guides/schedules.md"}).run(t, serve(t)); ran != 2 || shown != 1 {
 		t.Errorf("the page has %d blocks to run", ran)
 	}
 }
 
-// TestCurlWorker runs the worker of docs/worker-protocol.md and gives it work.
+// TestCurlWorker runs the worker of docs/reference/worker-protocol.md and gives it work.
 func TestCurlWorker(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "curl")
 	var worker string
-	for _, b := range blocks(t, "docs/worker-protocol.md") {
+	for _, b := range blocks(t, "docs/reference/worker-protocol.md") {
 		if b.Language == "bash" {
 			worker = b.Text
 		}
@@ -233,22 +233,22 @@ func (s *session) stop() string {
 	return s.out.String()
 }
 
-// TestQueueAPI runs docs/queue-api.md.
+// TestQueueAPI runs docs/reference/queue-api.md.
 func TestQueueAPI(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "curl")
 	pagetest.Need(t, "jq")
-	if ran, shown := (script{page: "docs/queue-api.md"}).run(t, serve(t)); ran != 4 || shown != 4 {
+	if ran, shown := (script{page: "docs/reference/queue-api.md"}).run(t, serve(t)); ran != 4 || shown != 4 {
 		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}
 }
 
-// TestUniquePage runs docs/unique.md.
+// TestUniquePage runs docs/guides/unique.md.
 func TestUniquePage(t *testing.T) {
 	t.Parallel()
 	pagetest.Need(t, "curl")
 	pagetest.Need(t, "jq")
-	if ran, shown := (script{page: "docs/unique.md"}).run(t, serve(t)); ran != 4 || shown != 4 {
+	if ran, shown := (script{page: "docs/guides/unique.md"}).run(t, serve(t)); ran != 4 || shown != 4 {
 		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// incident is the night before docs/operations.md: what happened on a database
+// incident is the night before docs/guides/operations.md: what happened on a database
 // before somebody looks. It is lived through by a clock of its own, which begins
 // hours ago and comes to the present.
 type incident struct {

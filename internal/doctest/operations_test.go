@@ -22,10 +22,10 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
-// pageDSN is what docs/operations.md calls the database.
+// pageDSN is what docs/guides/operations.md calls the database.
 const pageDSN = "postgres://tasker@db.example.com:5432/tasker"
 
-// TestOperationsPage runs docs/operations.md from top to bottom, as one session, on
+// TestOperationsPage runs docs/guides/operations.md from top to bottom, as one session, on
 // a server whose night was bad, and whose troubles are over in the morning. What a
 // text block shows has to be what the block before it has printed.
 func TestOperationsPage(t *testing.T) {
@@ -38,13 +38,13 @@ func TestOperationsPage(t *testing.T) {
 	})
 	morning(t, server.client)
 
-	for _, b := range blocks(t, "docs/operations.md") {
+	for _, b := range blocks(t, "docs/guides/operations.md") {
 		if b.Language != "bash" && b.Language != "text" {
 			t.Errorf("nobody runs a block in %q:\n%s", b.Language, b.Text)
 		}
 	}
 	plain, path := asPSQL(t, dsn)
-	page := script{page: "docs/operations.md", replace: strings.NewReplacer(pageDSN, "'"+plain+"'"),
+	page := script{page: "docs/guides/operations.md", replace: strings.NewReplacer(pageDSN, "'"+plain+"'"),
 		before: fmt.Sprintf("export PGOPTIONS=%s\ncd %s\n", path, laptop(t))}
 	if ran, shown := page.run(t, server); ran < 20 || shown < 15 {
 		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
@@ -68,7 +68,7 @@ func TestAlertsHaveARunbook(t *testing.T) {
 	rules := names(regexp.MustCompile(`(?m)^ +- alert: (\w+)$`), "deploy/prometheus/alerts.yml",
 		"deploy/prometheus/queue.yml", "deploy/prometheus/letters.yml", "deploy/prometheus/dispatch.yml",
 		"deploy/prometheus/redisqueue.yml")
-	rows := names(regexp.MustCompile("(?m)^\\| `([A-Z][A-Za-z]+)` \\|"), "docs/operations.md")
+	rows := names(regexp.MustCompile("(?m)^\\| `([A-Z][A-Za-z]+)` \\|"), "docs/guides/operations.md")
 	if len(rules) < 5 || !slices.Equal(rules, rows) {
 		t.Errorf("the alerts are %q\ndocs/operations.md is about %q", rules, rows)
 	}
@@ -78,7 +78,8 @@ func TestAlertsHaveARunbook(t *testing.T) {
 func TestCommandsInProse(t *testing.T) {
 	t.Parallel()
 	named := map[string]bool{}
-	for _, page := range []string{"README.md", "docs/operations.md", "docs/postgres.md", "docs/configuration.md"} {
+	for _, page := range []string{"README.md", "docs/guides/operations.md", "docs/guides/postgres.md",
+		"docs/reference/configuration.md"} {
 		for _, m := range inProse.FindAllStringSubmatch(pagetest.Prose(read(t, page)), -1) {
 			named[strings.TrimSpace(m[1])] = true
 		}

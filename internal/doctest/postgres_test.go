@@ -18,7 +18,7 @@ import (
 	"github.com/taskerhq/tasker/internal/pgtest"
 )
 
-// What docs/postgres.md calls the machines that it speaks of.
+// What docs/guides/postgres.md calls the machines that it speaks of.
 const (
 	pageDatabase = "db.example.com:5432"
 	pageBouncer  = "pgbouncer.example.com:6432"
@@ -26,7 +26,7 @@ const (
 	pageSecond   = "127.0.0.1:8081"
 )
 
-// TestPostgresPage runs docs/postgres.md from top to bottom against a server of
+// TestPostgresPage runs docs/guides/postgres.md from top to bottom against a server of
 // its own: SQL blocks as the superuser, bash blocks as one session. Every line of
 // a text block has to be in what the session has printed.
 func TestPostgresPage(t *testing.T) {
@@ -39,7 +39,7 @@ func TestPostgresPage(t *testing.T) {
 	page := &postgresPage{t: t, admin: admin, hosts: map[string]string{pageDatabase: admin.Host,
 		pageListen: freeAddress(t), pageSecond: freeAddress(t)}}
 	ran := map[string]int{}
-	for _, b := range blocks(t, "docs/postgres.md") {
+	for _, b := range blocks(t, "docs/guides/postgres.md") {
 		ran[b.Language]++
 		switch b.Language {
 		case "sql":

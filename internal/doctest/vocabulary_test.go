@@ -37,7 +37,7 @@ func TestNewNames(t *testing.T) {
 	known := strings.Fields(string(raw))
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			t.Errorf("the API has a new name %s. If docs/glossary.md has a word for the concept, use that word. "+
+			t.Errorf("the API has a new name %s. If docs/concepts/glossary.md has a word for the concept, use that word. "+
 				"Otherwise run go test ./internal/doctest -run NewNames -update", name)
 		}
 	}
@@ -55,16 +55,16 @@ func TestSynonymsStayWhereTheyAre(t *testing.T) {
 	used := apiNames(t)
 	rows := synonyms(t)
 	if len(rows) < 30 {
-		t.Fatalf("docs/glossary.md has only %d other names", len(rows))
+		t.Fatalf("docs/concepts/glossary.md has only %d other names", len(rows))
 	}
 	for name, places := range rows {
 		paths := used[name]
 		if len(paths) == 0 {
-			t.Errorf("docs/glossary.md has the other name %s, but the API does not", name)
+			t.Errorf("docs/concepts/glossary.md has the other name %s, but the API does not", name)
 		}
 		for _, path := range paths {
 			if !slices.ContainsFunc(places, func(place string) bool { return strings.HasPrefix(path, place) }) {
-				t.Errorf("%s has the name %s; docs/glossary.md allows it only at %v", path, name, places)
+				t.Errorf("%s has the name %s; docs/concepts/glossary.md allows it only at %v", path, name, places)
 			}
 		}
 	}
@@ -75,9 +75,9 @@ var code = regexp.MustCompile("`([^`]+)`")
 // synonyms reads the table of the glossary: the places of each other name.
 func synonyms(t *testing.T) map[string][]string {
 	t.Helper()
-	_, chapter, ok := strings.Cut(read(t, "docs/glossary.md"), "## One concept, one word\n")
+	_, chapter, ok := strings.Cut(read(t, "docs/concepts/glossary.md"), "## One concept, one word\n")
 	if !ok {
-		t.Fatal("docs/glossary.md has no chapter One concept, one word")
+		t.Fatal("docs/concepts/glossary.md has no chapter One concept, one word")
 	}
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
 	rows := map[string][]string{}

@@ -30,12 +30,12 @@ func (p *patient) blobStore(ctx context.Context) ([]Check, error) {
 		case p.Blobs.URL == "":
 			return []Check{{"", Warn, fmt.Sprintf("there are %d large results, and no blob store is configured here", results),
 				"Run doctor with the configuration of the servers; if they have no blobs.url either, set it: see " +
-					"docs/large-results.md."}}, nil
+					"docs/guides/large-results.md."}}, nil
 		}
 		if err := p.tryBlobs(ctx); err != nil {
 			return []Check{{"", Fail, "the blob store cannot be used: " + reason(err),
-				"Check that it runs, and the URL, credentials and permissions in the section blobs: see docs/large-results.md. " +
-					"Workers keep large results and try again meanwhile."}}, nil
+				"Check that it runs, and the URL, credentials and permissions in the section blobs: see " +
+					"docs/guides/large-results.md. Workers keep large results and try again meanwhile."}}, nil
 		}
 		return []Check{{"", OK, fmt.Sprintf("an object was written, read and deleted; there are %d large results, of which "+
 			"%d wait for their deletion", results, deleting), ""}}, nil

@@ -104,7 +104,7 @@ func (s source) grants(f *kafka.Finding) []Check {
 		text += fmt.Sprintf(" and %d more", len(missing)-most)
 	}
 	return []Check{{name, Fail, fmt.Sprintf("the user of %s lacks %s", s, text),
-		"Grant these with kafka-acls.sh --add; docs/kafka.md lists all that a user needs."}}
+		"Grant these with kafka-acls.sh --add; docs/guides/kafka.md lists all that a user needs."}}
 }
 
 // destinations names the topics to which letters would go and that do not exist.

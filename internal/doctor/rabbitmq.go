@@ -44,7 +44,7 @@ func (p *patient) rabbit(ctx context.Context) ([]Check, error) {
 	if err != nil {
 		return append(checks, Check{"rabbitmq", Fail, "the RabbitMQ of the dispatch cannot be used: " +
 			reason(driver.Hide(err, p.RabbitMQ.URL)),
-			"Check that it runs, its address, virtual host, user and permissions: see docs/rabbitmq-dispatch.md."}), nil
+			"Check that it runs, its address, virtual host, user and permissions: see docs/guides/rabbitmq-dispatch.md."}), nil
 	}
 	checks = append(checks, exchangeChecks(&topology, found)...)
 	return append(checks, workerQueueChecks(&topology, found)...), nil
@@ -143,7 +143,7 @@ func exchangeChecks(t *rabbitmq.Topology, f *rabbitmq.Finding) []Check {
 // hidden is the check of a queue whose arguments this user may not see.
 func hidden(name, queue string) Check {
 	return Check{name, Warn, "the user may not see the arguments of " + queue,
-		"Give it the permission to configure: see docs/rabbitmq-dispatch.md."}
+		"Give it the permission to configure: see docs/guides/rabbitmq-dispatch.md."}
 }
 
 // workerQueueChecks are about the queues of workers.

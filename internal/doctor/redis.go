@@ -156,7 +156,7 @@ func (s source) permissions(ctx context.Context, i *redis.Inspector) []Check {
 		text += fmt.Sprintf(" and %d more", len(missing)-most)
 	}
 	return []Check{{name, Fail, fmt.Sprintf("the user of %s may not run %s", s, text),
-		"Grant these with ACL SETUSER; docs/redis.md lists all that a user needs."}}
+		"Grant these with ACL SETUSER; docs/guides/redis.md lists all that a user needs."}}
 }
 
 // sendsTo returns the queues to which letters go: the targets that name one, or else that from which they came.

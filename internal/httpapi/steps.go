@@ -64,7 +64,8 @@ func (s *server) openLarge(ctx context.Context, params *stepPath) (io.ReadCloser
 	return b.LargeResult(ctx, params.UUID, params.StepUUID)
 }
 
-// listLogs serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/logs. Texts are not masked: see docs/sensitive.md.
+// listLogs serves GET /v1/tasks/{uuid}/workflow_steps/{step_uuid}/logs. Texts are not masked: see
+// docs/guides/sensitive.md.
 func (s *server) listLogs(ctx context.Context, params *stepPath,
 	_ *endpoint.None,
 ) (endpoint.Answer[[]tasker.AttemptLog], error) {

@@ -3,8 +3,8 @@
 //	go run ./internal/mutation internal/task internal/failure
 //
 // A mutant is the package with one operator changed. The command runs the tests of each package on every mutant of it,
-// with gremlins, and fails if they pass on one that docs/mutation.md does not explain, or if that page explains one
-// that is gone.
+// with gremlins, and fails if they pass on one that docs/concepts/mutation.md does not explain, or if that page
+// explains one that is gone.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 // The version is fixed, since another one may make other mutants.
 const (
 	tool = "github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0"
-	list = "docs/mutation.md"
+	list = "docs/concepts/mutation.md"
 )
 
 func main() {

@@ -190,7 +190,8 @@ func openDispatcher(ctx context.Context, s engine.Database, opts Options) (engin
 	}
 	d, err := redis.Open(ctx, opts.Dispatch, &redis.Options{Prefix: "tasker-" + name, Logger: opts.Logger})
 	if err != nil {
-		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(), Hint: "see docs/configuration.md, dispatch"}
+		return nil, &tasker.Error{Code: tasker.CodeInvalid, Message: err.Error(),
+			Hint: "see docs/reference/configuration.md, dispatch"}
 	}
 	return d, nil
 }

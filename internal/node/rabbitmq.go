@@ -65,7 +65,7 @@ func openRabbitMQ(e *engine.Engine, b *local.Backend, in *inbox.Inbox, opts Opti
 	target, err := amqp.Parse(o.URL)
 	if err != nil {
 		return nil, nil, &tasker.Error{Code: tasker.CodeInvalid, Message: "message_queue.rabbitmq.url: " + err.Error(),
-			Hint: "see docs/rabbitmq-dispatch.md"}
+			Hint: "see docs/guides/rabbitmq-dispatch.md"}
 	}
 	dial := func(ctx context.Context, name string) (*amqp.Conn, error) {
 		c, err := target.Dial(ctx, name)

@@ -2,7 +2,7 @@
 // priority queue of tasks, its interface to an engine (Backend), and a Backend over HTTP.
 //
 // The family keeps the words of the queue that it is compatible with (status, user_id, dlq),
-// and docs/queue-api.md says what they are called elsewhere. A task enqueued here has one step;
+// and docs/reference/queue-api.md says what they are called elsewhere. A task enqueued here has one step;
 // of a workflow the most advanced step is shown.
 //
 // Package httpapi/queue serves it, package local implements it, and the command line uses it. Users

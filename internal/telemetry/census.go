@@ -32,7 +32,7 @@ type censusCache struct {
 
 // gauges show a census. All but up are absent when the store does not answer: an
 // outage must not look like an empty queue.
-// docs/metrics.md describes each under its Prometheus name.
+// docs/reference/metrics.md describes each under its Prometheus name.
 type gauges struct {
 	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load, paused,
 	outages, limits, waits metric.Float64ObservableGauge

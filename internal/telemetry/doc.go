@@ -14,5 +14,6 @@
 // Begin with telemetry.go (New, and the methods that the engine calls), then tally.go (numbers per transaction) and
 // produce.go (how a reader gets them); labels.go bounds the names, levels.go holds what is counted by priority. Other
 // files hold one subject each: cases.go, workers.go, requests.go, streams.go, census.go, sources.go, traces.go with
-// otlp.go, and log.go. A new metric needs a line in docs/metrics.md, which a test compares with a running server.
+// otlp.go, and log.go. A new metric needs a line in docs/reference/metrics.md, which a test compares with a running
+// server.
 package telemetry

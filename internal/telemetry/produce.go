@@ -121,7 +121,7 @@ type family struct {
 }
 
 // counter starts a family of counters. description is the help text at /metrics;
-// docs/metrics.md describes the same metric.
+// docs/reference/metrics.md describes the same metric.
 func (p *producer) counter(name, unit, description string) *family {
 	return &family{p: p, name: name, unit: unit, description: description}
 }

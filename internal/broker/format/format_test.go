@@ -257,7 +257,7 @@ func FuzzDecode(f *testing.F) {
 // Every format has its rows in the documentation.
 func TestFormatsAreDocumented(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/dead-letter-formats.md")
+	page, err := os.ReadFile("../../../docs/reference/dead-letter-formats.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestFormatsAreDocumented(t *testing.T) {
 	for _, name := range format.Names() {
 		at := strings.Index(string(page), "\n| `"+name+"` |")
 		if at < after {
-			t.Errorf("docs/dead-letter-formats.md has no row for %s, or in another order", name)
+			t.Errorf("docs/reference/dead-letter-formats.md has no row for %s, or in another order", name)
 		}
 		after = max(after, at)
 	}

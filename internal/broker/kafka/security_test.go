@@ -113,7 +113,7 @@ func logins(t *testing.T, s *kafkatest.Secured) {
 	}
 }
 
-// permissions: the ACLs of docs/kafka.md are enough, and what they do not allow is refused, message by message.
+// permissions: the ACLs of docs/guides/kafka.md are enough, and what they do not allow is refused, message by message.
 func permissions(t *testing.T, s *kafkatest.Secured) {
 	dead, work, other := kafkatest.NewTopic(t, s.URL(), 1), kafkatest.NewTopic(t, s.URL(), 1),
 		kafkatest.NewTopic(t, s.URL(), 1)

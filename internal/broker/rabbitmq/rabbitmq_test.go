@@ -33,7 +33,7 @@ func cut(t testing.TB, amqpURL string, s *rabbittest.Server) {
 	}
 }
 
-// TestConformance runs the suite with the least permissions of docs/rabbitmq.md.
+// TestConformance runs the suite with the least permissions of docs/guides/rabbitmq.md.
 func TestConformance(t *testing.T) {
 	s := rabbittest.Start(t, "{max_message_size, 12582912}")
 	for name, arguments := range map[string]map[string]any{

@@ -40,8 +40,8 @@ func on(key string, texts ...string) []command {
 	return out
 }
 
-// needed returns the commands that reading a queue and sending to targets take. docs/redis.md lists them too, and a
-// test compares.
+// needed returns the commands that reading a queue and sending to targets take. docs/guides/redis.md lists them too,
+// and a test compares.
 func (i *Inspector) needed(queue string, targets []string) []command {
 	out := on("", "PING", "EVAL script 0", "EVALSHA 0123456789012345678901234567890123456789 0", "TIME")
 	if i.list {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
 }
 
-// listACL and streamACL are what docs/redis.md says that a user needs, for queues whose names begin with q:.
+// listACL and streamACL are what docs/guides/redis.md says that a user needs, for queues whose names begin with q:.
 const (
 	listACL = "on >secret resetkeys ~q:* ~tasker:{q:*}:* resetchannels -@all +ping +eval +evalsha +llen +lrange " +
 		"+blmove +time +lpop +rpop +lpush +rpush +hset +hget +hkeys +hdel +exists +zadd +zrem +zscore " +

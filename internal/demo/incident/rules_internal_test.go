@@ -43,8 +43,8 @@ func rows(t *testing.T) []demo.Row {
 	return list
 }
 
-// TestCauses: each report fails with release 2.0, for the causes and in the numbers that docs/demo.md shows; releases
-// 2.1 and 2.2 fail as the story says.
+// TestCauses: each report fails with release 2.0, for the causes and in the numbers that docs/start/demo.md shows;
+// releases 2.1 and 2.2 fail as the story says.
 func TestCauses(t *testing.T) {
 	t.Parallel()
 	all := rows(t)
@@ -66,13 +66,13 @@ func TestCauses(t *testing.T) {
 	if got := causes(t, release22, false, all); got["imported"] != len(all) {
 		t.Errorf("release 2.2: %v, want all imported", got)
 	}
-	page, err := os.ReadFile("../../../docs/demo.md")
+	page, err := os.ReadFile("../../../docs/start/demo.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []string{"4,635", "2,523", "1,084", "745", "580", "380", "39", "14"} {
 		if !strings.Contains(string(page), "| "+n+" |") {
-			t.Errorf("docs/demo.md shows no row with %s reports", n)
+			t.Errorf("docs/start/demo.md shows no row with %s reports", n)
 		}
 	}
 }

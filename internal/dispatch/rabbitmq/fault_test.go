@@ -172,8 +172,8 @@ func TestQuorum(t *testing.T) {
 	wait(t, "all have failed", func() bool { return r.seen.get("failed") == 5 })
 }
 
-// TestLeastPermissions: the permissions that docs/rabbitmq-dispatch.md names are enough, and without those to configure
-// the queues that exist are used.
+// TestLeastPermissions: the permissions that docs/guides/rabbitmq-dispatch.md names are enough, and without those to
+// configure the queues that exist are used.
 func TestLeastPermissions(t *testing.T) {
 	t.Parallel()
 	for name, configure := range map[string]string{"Documented": `^(worker\..*|tasker\.dlx.*)$`, "NoConfigure": `^$`} {

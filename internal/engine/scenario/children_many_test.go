@@ -17,8 +17,8 @@ import (
 
 var childrenFlag = flag.Int("children", 300, "run the test of one step with many children with this many")
 
-// TestManyChildren: one step has many children, whose results it joins in order. It logs what docs/benchmarks.md shows;
-// no transaction about children takes as long as a lease.
+// TestManyChildren: one step has many children, whose results it joins in order. It logs what
+// docs/concepts/benchmarks.md shows; no transaction about children takes as long as a lease.
 func TestManyChildren(t *testing.T) {
 	t.Parallel()
 	for _, k := range bare[1:] {
