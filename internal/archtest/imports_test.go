@@ -24,6 +24,7 @@ var layers = map[string]struct {
 	"embedded": {[]string{".", "blob", "internal/config", "internal/migration", "internal/node", "internal/simulate"},
 		"it is the public door of the engine in process, without a rule of its own"},
 	"examples/order":          {[]string{"."}, "an application has the public API only"},
+	"examples/pipeline":       {nil, "it has no Go code outside its test"},
 	"examples/priority-queue": {[]string{"."}, "as examples/order"},
 	"codec":                   {[]string{".", "internal/vault"}, "an application imports it, and gets no more than ciphers"},
 	"internal/access":         {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},

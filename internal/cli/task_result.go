@@ -15,15 +15,18 @@ import (
 func newTaskResult(s *session) *cobra.Command {
 	var step string
 	cmd := &cobra.Command{
-		Use:   "result TASK_UUID",
+		Use:   "result TASK_UUID [STEP]",
 		Short: "Print the result of a step",
 		Long: `Print the result of a step as JSON, of whatever size: large results, which other
 commands only describe, come as a stream.`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.RangeArgs(1, 2),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {
 				return err
+			}
+			if len(args) == 2 {
+				step = args[1]
 			}
 			steps, err := c.Steps(ctx, id)
 			if err != nil {
@@ -31,7 +34,7 @@ commands only describe, come as a stream.`,
 			}
 			if step == "" && len(steps) != 1 {
 				e := tasker.Errorf(tasker.CodeInvalid, "task %s has %d steps", id, len(steps))
-				e.Hint = "name one with --step"
+				e.Hint = "name one after the task"
 				return e
 			}
 			if step == "" {

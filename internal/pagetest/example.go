@@ -68,18 +68,20 @@ func (e Example) Run(t *testing.T) {
 	}
 	out, err := e.bash(t, dir, script.String(), "TASKER_SERVER=http://"+listen, "TASKER_SERVER_LISTEN="+listen)
 	printed := strings.Split(out, endOfBlock+"\n")
-	if err != nil {
-		at := min(len(printed), len(list)) - 1
-		t.Fatalf("the session: %v, in\n%s\n%s\n%s", err, list[at].commands, printed[at], logs(dir))
-	}
-	for i, b := range list {
+	for i, b := range list[:min(len(printed), len(list))] {
 		t.Logf("%s\n%s", b.commands, printed[i])
+		if i == len(printed)-1 && err != nil {
+			break
+		}
 		if b.text == "" {
 			continue
 		}
 		if err := Compare(b.text, printed[i]); err != nil {
 			t.Errorf("after\n%s\n%v\n%s", b.commands, err, logs(dir))
 		}
+	}
+	if err != nil {
+		t.Fatalf("the session: %v\n%s", err, logs(dir))
 	}
 }
 

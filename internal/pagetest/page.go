@@ -75,3 +75,16 @@ func Need(t *testing.T, programs ...string) {
 		t.Skipf("there is no %s, so THE PAGE IS NOT TESTED", program)
 	}
 }
+
+// NeedPython is Need for a Python that is recent enough for the client.
+func NeedPython(t *testing.T) {
+	t.Helper()
+	Need(t, "python3")
+	if err := exec.Command("python3", "-c", "import sys; sys.exit(sys.version_info < (3, 11))").Run(); err == nil {
+		return
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal("python3 is older than 3.11; CI has to run this test")
+	}
+	t.Skip("python3 is older than 3.11, so THE PAGE IS NOT TESTED")
+}
