@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,7 @@ func (e Example) Run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	depend(t, ".", "../../clients")
 	listen, dir := e.arrange(t)
 	list := e.blocks(t, string(page), listen)
 	var script strings.Builder
@@ -82,6 +84,23 @@ func (e Example) Run(t *testing.T) {
 	}
 	if err != nil {
 		t.Fatalf("the session: %v\n%s", err, logs(dir))
+	}
+}
+
+// depend reads the files of directories, which the programs of the page read: a change runs the test again, and is not
+// answered from the cache.
+func depend(t *testing.T, dirs ...string) {
+	t.Helper()
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.Type().IsRegular() {
+				_, err = os.ReadFile(path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -138,7 +157,7 @@ func (e Example) blocks(t *testing.T, page, listen string) []ran {
 			if len(list) == 0 {
 				t.Fatal("the page shows what is printed before anything is run")
 			}
-			list[len(list)-1].text = b.Text
+			list[len(list)-1].text = text
 		}
 	}
 	if len(list) < 3 {

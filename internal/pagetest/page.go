@@ -33,7 +33,10 @@ func Prose(page string) string { return fence.ReplaceAllString(page, "") }
 func Compare(shown, printed string) error {
 	rest := "\n" + even(printed)
 	for part := range strings.SplitSeq("\n"+even(shown), "\n...\n") {
-		part = "\n" + strings.Trim(part, "\n") + "\n"
+		if part = strings.Trim(part, "\n"); part == "" {
+			continue // before leading dots
+		}
+		part = "\n" + part + "\n"
 		_, after, ok := strings.Cut(rest, part)
 		if !ok {
 			return fmt.Errorf("the page shows\n%s\nbut this is what is printed:\n%s", shown, printed)
