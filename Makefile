@@ -11,6 +11,10 @@ TESTFLAGS ?=
 # and the same findings everywhere. The first build takes some minutes.
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
+# Those who make releases and judge the chart of Kubernetes, built by Go as well. The first build of each takes minutes.
+RELEASER := github.com/goreleaser/goreleaser/v2@v2.15.1
+HELM     := helm.sh/helm/v3/cmd/helm@v3.22.0
+
 # What "make mutate" changes.
 PACKAGES ?= internal/cron internal/deadletter internal/failure internal/limit internal/task internal/template
 
@@ -24,7 +28,7 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint models python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard clean
+.PHONY: help build test test-of race-of check race lint models python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard platforms release-snapshot helm clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +69,25 @@ lint: ## Check go.mod and run golangci-lint in every module
 		echo "== $$module"; \
 		(cd $$module && $(GO) mod tidy -diff && $(GO) run $(LINTER) run ./...); \
 	done
+
+platforms: ## Build for the systems and processors of releases
+	@set -e; for on in $(or $(PLATFORMS),linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64); do \
+		echo "== $$on"; \
+		CGO_ENABLED=0 GOOS=$${on%/*} GOARCH=$${on#*/} $(GO) build -trimpath -o /dev/null ./cmd/tasker; \
+	done
+
+# Without syft there are no SBOMs.
+release-snapshot: ## Build the archives of a release in dist/, and publish nothing
+	$(GO) run $(RELEASER) check
+	$(GO) run $(RELEASER) release --snapshot --clean --skip=publish$$(command -v syft > /dev/null || echo ,sbom)
+
+# UPDATE=1 writes the golden file anew.
+CHART := $(GO) run $(HELM)
+helm: ## Lint the chart of Kubernetes, and compare what it renders with deploy/helm/testdata
+	$(CHART) lint --strict deploy/helm/tasker --values deploy/helm/testdata/values.yaml
+	@set -e; rendered=$$(mktemp); trap 'rm -f "$$rendered"' EXIT; golden=deploy/helm/testdata/rendered.yaml; \
+	$(CHART) template prod deploy/helm/tasker --namespace work --kube-version 1.31.0 --values deploy/helm/testdata/values.yaml > "$$rendered" && \
+	if test -n '$(UPDATE)'; then cp "$$rendered" "$$golden"; else diff -u "$$golden" "$$rendered"; fi
 
 models: ## Write the OpenAPI document and the types of clients in other languages anew
 	$(GO) test -count=1 ./internal/httpapi -run OpenAPI -update
