@@ -38,7 +38,7 @@ func Main(m *testing.M, programs map[string]func()) {
 //
 //	sh    a program in a terminal of its own: it is started, and goes on until the end. A server is waited for. "go
 //	      build -o bin/ PACKAGES" must name what the page uses, and is not run; nor are lines that begin with export
-//	bash  commands that are run one after the other, in one session
+//	bash  commands that are run one after the other, in one session of bash with "set -euo pipefail"
 //	text  what the block before it has printed
 //
 // Blocks of other languages are for the reader. The session is in an empty directory with links to examples and
