@@ -27,6 +27,7 @@ var layers = map[string]struct {
 	"examples/pipeline":       {nil, "it has no Go code outside its test"},
 	"examples/priority-queue": {[]string{"."}, "as examples/order"},
 	"examples/report":         {nil, "it has no Go code outside its test"},
+	"examples/thumbnails":     {[]string{"."}, "as examples/order"},
 	"examples/webhooks":       {nil, "it has no Go code outside its test"},
 	"codec":                   {[]string{".", "internal/vault"}, "an application imports it, and gets no more than ciphers"},
 	"internal/access":         {nil, "keys and permissions are pure, and know neither HTTP nor configuration"},

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+
+	_ "image/jpeg" // a format of photos
+
+	"github.com/taskerhq/tasker"
+)
+
+// list returns the files of the folder.
+func list(_ context.Context, job *tasker.Job) (any, error) {
+	input, err := tasker.Context[struct{ Folder string }](job)
+	if err != nil {
+		return nil, err
+	}
+	return filepath.Glob(filepath.Join(input.Folder, "*"))
+}
+
+// Photo is the input of a child of the step "thumbnails".
+type Photo struct {
+	Item string `json:"item"`
+}
+
+// thumbnail writes a small copy of a photo, and returns where it is: results are for what others need to know, files
+// and buckets for what they need to have.
+func thumbnail(_ context.Context, p Photo) (string, error) {
+	photo, err := open(p.Item)
+	if err != nil {
+		return "", err
+	}
+	to := filepath.Join("thumbnails", filepath.Base(p.Item)+".png")
+	return to, save(to, shrink(photo, 4))
+}
+
+// sheet puts all thumbnails on one image, and returns it. It is larger than what the database takes. So the server
+// keeps it in its blob store; nothing else is different for a worker.
+func sheet(_ context.Context, job *tasker.Job) (any, error) {
+	files, err := tasker.ParentResult[[]string](job, "thumbnails")
+	if err != nil {
+		return nil, err
+	}
+	var all []image.Image
+	for n, file := range files {
+		one, err := open(file)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+		if err := job.Progress(100*(n+1)/len(files), file); err != nil {
+			return nil, err
+		}
+	}
+	return encode(arrange(all, 6)) // bytes are base64 in JSON
+}
+
+// open reads an image. A file that is no image now will be none in a minute: that fails for good, and everything of one
+// code and text is one group in the inbox. A file that cannot be read is another matter, and tried again.
+func open(file string) (image.Image, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	img, _, err := image.Decode(f)
+	if err != nil {
+		return nil, tasker.NonRetryable(&tasker.Failure{Code: "corrupt_image", Message: err.Error(),
+			Details: fmt.Appendf(nil, `{"file": %q}`, file)})
+	}
+	return img, nil
+}
+
+// save writes an image under another name first: an attempt that dies leaves no half of one, and a second attempt does
+// no harm.
+func save(to string, img image.Image) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(to), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // it is gone if all went well
+	if err := png.Encode(f, img); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), to)
+}
