@@ -55,8 +55,8 @@ var layers = map[string]struct {
 		"internal/broker/driver", "internal/demo", "internal/demo/incident",
 		"internal/doctor", "internal/document", "internal/envelope", "internal/migration", "internal/queueapi",
 		"internal/script",
-		"internal/settings", "internal/simulate", "internal/task", "internal/template", "internal/transfer",
-		"internal/vault",
+		"internal/settings", "internal/simulate", "internal/task", "internal/template", "internal/terminal",
+		"internal/transfer", "internal/vault",
 		"internal/wording", "operate",
 		"rabbitmq", "schedules", "waits"},
 		"commands speak to a Backend; only template validate and simulate, and what looks after a database, work " +
@@ -324,6 +324,7 @@ var layers = map[string]struct {
 	"internal/outbound": {nil, "it makes connections, whatever they are for"},
 	"internal/vitals":   {nil, "it measures the process, whatever that does; a worker binary carries it"},
 	"internal/webhook":  {[]string{"internal/outbound"}, "it signs and sends what it is given"},
+	"internal/terminal": {nil, "it lays out text, and does not know what it is about"},
 	"internal/wording":  {nil, "it knows words, and not what they are about"},
 }
 
@@ -550,7 +551,7 @@ var homes = map[string][]string{
 	"golang.org/x/sync": {"internal/bench", "internal/crashtest",
 		"internal/crashtest/load", "internal/demo", "internal/upkeep"},
 	"golang.org/x/term":          {"internal/cli"},
-	"golang.org/x/text":          {"internal/template"},
+	"golang.org/x/text":          {"internal/template", "internal/terminal"},
 	"google.golang.org/protobuf": {"internal/broker/format", "internal/telemetry"},
 	"modernc.org/sqlite":         {"internal/store/sqlite"},
 	"pgregory.net/rapid":         {"internal/dispatch/dispatchtest"},

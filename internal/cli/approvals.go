@@ -53,7 +53,8 @@ func (s *session) printApprovals(page *waits.ApprovalPage) error {
 	if len(page.Approvals) == 0 {
 		return s.printf("No step waits for an approval.\n")
 	}
-	t := newTable(s.Out, "TASK", "STEP", "TEMPLATE", "SINCE", "UNTIL", "APPROVAL")
+	t := s.newTable("TASK", "STEP", "TEMPLATE", "SINCE", "UNTIL", "APPROVAL")
+	t.dropFirst("SINCE", "TEMPLATE", "UNTIL")
 	for i := range page.Approvals {
 		a := &page.Approvals[i]
 		t.row(a.TaskUUID.String(), a.Step, qualified(a.Namespace, a.Template), stamp(&a.Since), stamp(a.Until), a.Approval)

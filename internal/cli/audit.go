@@ -123,7 +123,8 @@ func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string)
 	if len(records) == 0 {
 		return c.s.printf("No acts.\n")
 	}
-	t := newTable(c.s.Out, "NO", "TIME", "ACTOR", "KEY", "ACT", "TASK", "SUBJECT", "BEFORE", "AFTER", "REASON")
+	t := c.s.newTable("NO", "TIME", "ACTOR", "KEY", "ACT", "TASK", "SUBJECT", "BEFORE", "AFTER", "REASON")
+	t.dropFirst("BEFORE", "AFTER", "KEY", "TASK", "SUBJECT")
 	for i := range records {
 		r := &records[i]
 		t.damaged("act "+strconv.FormatInt(r.No, 10), r.Damage)

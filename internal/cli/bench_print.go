@@ -45,7 +45,7 @@ func (s *session) printBench(r *bench.Report) error {
 
 // printPhases prints throughput. A phase that the run did not measure has no row.
 func (s *session) printPhases(r *bench.Report) error {
-	t := newTable(s.Out, "PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
+	t := s.newTable("PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
 	phaseRow(t, "insert", r.Insert)
 	phaseRow(t, "bulk insert", r.BulkInsert)
 	phaseRow(t, "drain", r.Drain)
@@ -74,7 +74,7 @@ func (s *session) printLatencies(r *bench.Report) error {
 
 // newLatencyTable starts a table of percentiles.
 func newLatencyTable(s *session) *table {
-	return newTable(s.Out, "LATENCY", "P50", "P95", "P99", "MAX")
+	return s.newTable("LATENCY", "P50", "P95", "P99", "MAX")
 }
 
 // latencyRow adds a row for a latency that was measured. Values are in microseconds.
@@ -89,7 +89,7 @@ func micros(us int64) string { return fmt.Sprintf("%.2f ms", float64(us)/1000) }
 
 // printIntake prints how fast messages became tasks.
 func (s *session) printIntake(r *bench.Report) error {
-	t := newTable(s.Out, "PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
+	t := s.newTable("PHASE", "TASKS/S", "SECONDS", "CPU PER TASK")
 	phaseRow(t, "intake", r.Intake)
 	return t.flush()
 }
@@ -101,7 +101,7 @@ func (s *session) printDeadLetters(r *bench.Report) error {
 		l.Groups, r.DB, r.PayloadBytes, l.Redriven); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "PHASE", "LETTERS/S", "SECONDS", "CPU PER LETTER")
+	t := s.newTable("PHASE", "LETTERS/S", "SECONDS", "CPU PER LETTER")
 	phaseRow(t, "capture", l.Capture)
 	phaseRow(t, "freeze", l.Freeze)
 	phaseRow(t, "redrive", l.Redrive)
@@ -111,7 +111,7 @@ func (s *session) printDeadLetters(r *bench.Report) error {
 	if err := s.printf("\none fingerprint: %.1f µs\n\n", l.FingerprintMicros); err != nil {
 		return err
 	}
-	pages := newTable(s.Out, "PAGE", "P50", "P95", "P99", "MAX")
+	pages := s.newTable("PAGE", "P50", "P95", "P99", "MAX")
 	for i := range l.Pages {
 		latencyRow(pages, l.Pages[i].Name, &l.Pages[i].Percentiles)
 	}

@@ -125,7 +125,7 @@ func (c *copying) print(r *transfer.Report) error {
 	if c.s.json {
 		return c.s.printJSON(r)
 	}
-	t := newTable(c.s.Out, "TABLE", "COPIED", "SOURCE", "TARGET", "CHECKSUM", "")
+	t := c.s.newTable("TABLE", "COPIED", "SOURCE", "TARGET", "CHECKSUM", "")
 	for _, table := range r.Tables {
 		sum, verdict := table.SourceDigest, "same"
 		if !table.Same {

@@ -91,7 +91,8 @@ func (s *session) showBulk(r *operate.BulkResult) error {
 	if s.json {
 		return s.printJSON(r)
 	}
-	t := newTable(s.Out, "CASE", "TASK", "STEP", "BEFORE", "AFTER", "ERROR")
+	t := s.newTable("CASE", "TASK", "STEP", "BEFORE", "AFTER", "ERROR")
+	t.dropFirst("TASK", "BEFORE")
 	for i := range r.Results {
 		item, taskID, refusal := &r.Results[i], "", ""
 		if item.TaskUUID != nil {

@@ -60,7 +60,8 @@ func (s *session) printDetections(found []operate.Detection) error {
 	if len(found) == 0 {
 		return s.printf("No task is stale.\n")
 	}
-	t := newTable(s.Out, "TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "ACTION")
+	t := s.newTable("TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "ACTION")
+	t.dropFirst("THRESHOLD", "IN STATE")
 	for i := range found {
 		d := &found[i]
 		t.row(d.TaskUUID.String(), qualified(d.Namespace, d.TaskName), string(d.CurrentState),

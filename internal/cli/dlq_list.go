@@ -60,8 +60,9 @@ func (s *session) printCases(cases []operate.Case, f operate.CaseFilter) error {
 	if len(cases) == 0 {
 		return s.printf("No cases.\n")
 	}
-	t := newTable(s.Out, "CASE", "TASK", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
+	t := s.newTable("CASE", "TASK", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
 		"STATE THEN", "STATE", "STATUS", "OPENED", "ERROR")
+	t.dropFirst("TASK", "STATE THEN", "OCCURRENCES", "CAUSE", "STATE", "REASON", "OPENED", "STEP", "STATUS")
 	for i := range cases {
 		c := &cases[i]
 		t.damaged(c.CaseUUID.String(), c.Damage)

@@ -55,7 +55,7 @@ func (s *session) printFailures(r *operate.FailureReport) error {
 	if err := s.printf("\n"); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "COUNT", "REPLAYABLE", "REASON", "ERROR", "NAMESPACE", "FIRST", "LAST", "NEW")
+	t := s.newTable("COUNT", "REPLAYABLE", "REASON", "ERROR", "NAMESPACE", "FIRST", "LAST", "NEW")
 	for i := range r.Fingerprints {
 		p := &r.Fingerprints[i]
 		fresh := ""

@@ -48,8 +48,9 @@ func (s *session) printQueue(queue []operate.QueuedCase) error {
 	if len(queue) == 0 {
 		return s.printf("No pending cases.\n")
 	}
-	t := newTable(s.Out, "SCORE", "TASK", "CASE", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
+	t := s.newTable("SCORE", "TASK", "CASE", "NAME", "REASON", "CAUSE", "STEP", "OCCURRENCES",
 		"STATE", "OPEN FOR", "PRIORITY", "RECOVERED", "ERROR")
+	t.dropFirst("CASE", "OCCURRENCES", "CAUSE", "PRIORITY", "REASON", "STATE", "RECOVERED", "OPEN FOR", "STEP")
 	for i := range queue {
 		c := &queue[i]
 		recovered := ""

@@ -105,7 +105,8 @@ func (s *session) printSnapshot(raw json.RawMessage) error {
 	if err := s.write([]byte("\nSnapshot of the task:\n\n" + f.b.String() + "\n")); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "STEP", "STATE", "ATTEMPTS", "DEPENDS ON", "WORKER", "LAST FAILURE", "ERROR")
+	t := s.newTable("STEP", "STATE", "ATTEMPTS", "DEPENDS ON", "WORKER", "LAST FAILURE", "ERROR")
+	t.dropFirst("WORKER", "LAST FAILURE", "DEPENDS ON")
 	for i := range snap.Steps {
 		st := &snap.Steps[i]
 		t.row(

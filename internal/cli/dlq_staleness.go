@@ -58,7 +58,8 @@ func (s *session) printStaleness(tasks []operate.StaleTask) error {
 	if len(tasks) == 0 {
 		return s.printf("No tasks.\n")
 	}
-	t := newTable(s.Out, "HEALTH", "TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "BASIS", "USED", "PRIORITY")
+	t := s.newTable("HEALTH", "TASK", "NAME", "STATE", "IN STATE", "THRESHOLD", "BASIS", "USED", "PRIORITY")
+	t.dropFirst("PRIORITY", "BASIS", "THRESHOLD", "IN STATE")
 	for i := range tasks {
 		k := &tasks[i]
 		used, threshold := "", "none"

@@ -41,8 +41,7 @@ func (s *session) printCaseStats(stats []operate.CaseStats) error {
 	if len(stats) == 0 {
 		return s.printf("No cases.\n")
 	}
-	t := newTable(
-		s.Out,
+	t := s.newTable(
 		"REASON",
 		"TOTAL",
 		"PENDING",

@@ -28,7 +28,8 @@ func (s *session) printOccurrences(c *operate.Case) error {
 	if err := s.printf("\nOccurrences:\n\n"); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "NO", "AT", "REASON", "CAUSE", "STEP", "CLASS", "ERROR", "RECOVERED")
+	t := s.newTable("NO", "AT", "REASON", "CAUSE", "STEP", "CLASS", "ERROR", "RECOVERED")
+	t.dropFirst("CLASS", "CAUSE", "REASON")
 	for i := range c.Occurrences {
 		o := &c.Occurrences[i]
 		t.row(

@@ -91,8 +91,7 @@ func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
 	if len(page.Tasks) == 0 {
 		return s.printf("No tasks.\n")
 	}
-	t := newTable(
-		s.Out,
+	t := s.newTable(
 		"TASK",
 		"NAME",
 		"REASON",
@@ -104,6 +103,7 @@ func (s *session) printFailedTasks(page *operate.FailedTaskPage) error {
 		"PRIORITY",
 		"MOVED",
 	)
+	t.dropFirst("PRIORITY", "REPLAYS", "CAUSE", "RETRIES", "REASON", "RETRYABLE", "MOVED")
 	for i := range page.Tasks {
 		l := &page.Tasks[i]
 		retryable := ""

@@ -86,7 +86,7 @@ func (s *session) printReport(r *doctor.Report) error {
 	if s.json {
 		return s.printJSON(r)
 	}
-	t := newTable(s.Out, "STATUS", "CHECK", "FINDING")
+	t := s.newTable("STATUS", "CHECK", "FINDING")
 	for _, c := range r.Checks {
 		t.row(string(c.Status), strings.ReplaceAll(c.Name, "_", " "), c.Seen)
 		if c.Do != "" {

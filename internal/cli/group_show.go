@@ -137,7 +137,7 @@ Failures with the same parts are in the same group.`,
 			if s.json {
 				return s.printJSON(story.Why)
 			}
-			t := newTable(s.Out, "PART", "VALUE", "FROM")
+			t := s.newTable("PART", "VALUE", "FROM")
 			for _, p := range story.Why {
 				t.row(p.Name, headline(p.Value), headline(p.From))
 			}

@@ -67,7 +67,8 @@ func (s *session) printGroups(page *deadletters.GroupPage) error {
 	if len(page.Groups) == 0 {
 		return s.printf("No groups.\n")
 	}
-	t := newTable(s.Out, "GROUP", "STATE", "OPEN", "FAILURES", "HOURS", "FIRST", "LAST", "OWNER", "WHERE", "TITLE")
+	t := s.newTable("GROUP", "STATE", "OPEN", "FAILURES", "HOURS", "FIRST", "LAST", "OWNER", "WHERE", "TITLE")
+	t.dropFirst("HOURS", "FIRST", "OWNER", "FAILURES")
 	for i := range page.Groups {
 		g := &page.Groups[i]
 		state := string(g.State)

@@ -63,7 +63,8 @@ func (s *session) printLetters(page *deadletters.LetterPage) error {
 	if len(page.Letters) == 0 {
 		return s.printf("No letters.\n")
 	}
-	t := newTable(s.Out, "LETTER", "STATE", "SOURCE", "ORIGIN", "DIED", "TIMES", "REPLAYS", "PURGED", "GROUP", "ERROR")
+	t := s.newTable("LETTER", "STATE", "SOURCE", "ORIGIN", "DIED", "TIMES", "REPLAYS", "PURGED", "GROUP", "ERROR")
+	t.dropFirst("PURGED", "REPLAYS", "TIMES", "GROUP", "ORIGIN", "DIED")
 	for i := range page.Letters {
 		l := &page.Letters[i]
 		purged := ""

@@ -50,7 +50,8 @@ func (s *session) printLetterStory(l *deadletters.LetterStory) error {
 	if err := s.printf("\nTimes that it died:\n\n"); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "NO", "AT", "ATTEMPTS", "HANDLER", "REDRIVE", "ERROR")
+	t := s.newTable("NO", "AT", "ATTEMPTS", "HANDLER", "REDRIVE", "ERROR")
+	t.dropFirst("REDRIVE", "ATTEMPTS", "HANDLER")
 	for i := range l.History {
 		o := &l.History[i]
 		redrive := ""

@@ -146,7 +146,7 @@ func (s *session) printLimits(page *flow.LimitPage) error {
 	if len(page.Limits) == 0 {
 		return s.printf("No operator has set a limit.\n")
 	}
-	t := newTable(s.Out, "LIMITED", "TO", "RUNNING", "BY", "REASON")
+	t := s.newTable("LIMITED", "TO", "RUNNING", "BY", "REASON")
 	for i := range page.Limits {
 		l := &page.Limits[i]
 		running := "-"

@@ -26,10 +26,15 @@ func Main(version string) int {
 	// After the first signal, stop restores the default handling, under which the next one
 	// kills the process.
 	context.AfterFunc(ctx, stop)
+	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		columns = 0
+	}
 	return Run(ctx, Process{
 		Args: os.Args, Environ: os.Environ(), Version: buildVersion(version),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Terminal:    term.IsTerminal(int(os.Stdout.Fd())),
+		Columns:     columns,
 		ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		Now:         time.Now,
 	})
@@ -48,6 +53,7 @@ type Process struct {
 	Drivers driver.Registry
 
 	Terminal    bool // Out is a terminal, so that a user is watching
+	Columns     int  // its width, 0 if that is not known
 	ErrTerminal bool // Err is one
 }
 
@@ -119,8 +125,8 @@ func newRoot(s *session) *cobra.Command {
 		Long: `Tasker runs durable tasks and workflows, and helps you to investigate and repair the
 tasks that fail.
 
-Try it:  ` + s.name + ` demo
-Run it:  ` + s.name + ` serve`,
+  Try it:  ` + s.name + ` demo
+  Run it:  ` + s.name + ` serve`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -169,6 +175,7 @@ Run it:  ` + s.name + ` serve`,
 		newVersion(s),
 		newExitCodes(),
 	)
+	s.wrapHelp(root)
 	// After AddCommand: guard walks the finished tree.
 	s.guard(root)
 	return root

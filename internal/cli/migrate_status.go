@@ -60,7 +60,7 @@ func (s *session) printMigrations(dsn string, list []migration.Status) error {
 		}
 		return s.printJSON(result)
 	}
-	t := newTable(s.Out, "VERSION", "FILE", "STATE", "APPLIED")
+	t := s.newTable("VERSION", "FILE", "STATE", "APPLIED")
 	for _, m := range list {
 		t.row(strconv.FormatInt(m.Version, 10), m.Name, string(m.State), s.stampAgo(&m.AppliedAt))
 	}

@@ -60,7 +60,7 @@ func (s *session) printOutages(page *flow.OutagePage) error {
 	if len(page.Outages) == 0 {
 		return s.printf("There is no outage.\n")
 	}
-	t := newTable(s.Out, "OUTAGE", "STATE", "ROUTE", "OPENED", "NEXT PROBE", "FINGERPRINT")
+	t := s.newTable("OUTAGE", "STATE", "ROUTE", "OPENED", "NEXT PROBE", "FINGERPRINT")
 	for i := range page.Outages {
 		o := &page.Outages[i]
 		t.row(o.OutageUUID.String(), string(o.State), outageRoute(o), stamp(&o.OpenedAt), nextProbe(o), o.Title)

@@ -199,7 +199,7 @@ func (s *session) printPauses(page *flow.PausePage) error {
 	if len(page.Pauses) == 0 {
 		return s.printf("Nothing is paused.\n")
 	}
-	t := newTable(s.Out, "PAUSED", "SINCE", "UNTIL", "BY", "REASON")
+	t := s.newTable("PAUSED", "SINCE", "UNTIL", "BY", "REASON")
 	for i := range page.Pauses {
 		p := &page.Pauses[i]
 		until := "resumed"

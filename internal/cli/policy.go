@@ -182,7 +182,8 @@ func (s *session) printPolicies(list []deadletters.Policy) error {
 	if len(list) == 0 {
 		return s.printf("No policies.\n")
 	}
-	t := newTable(s.Out, "SOURCE", "ORIGIN", "STRATEGY", "BASE", "CAP", "MULTIPLIER", "AT", "RETRIES", "MAX AGE")
+	t := s.newTable("SOURCE", "ORIGIN", "STRATEGY", "BASE", "CAP", "MULTIPLIER", "AT", "RETRIES", "MAX AGE")
+	t.dropFirst("MULTIPLIER", "AT")
 	for i := range list {
 		p := &list[i]
 		t.row(qualified(p.Namespace, p.Source), p.Origin, string(p.Strategy), seconds(p.BaseSeconds),

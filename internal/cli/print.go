@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/envelope"
@@ -55,47 +53,6 @@ func (s *session) printf(format string, args ...any) error {
 func (s *session) write(b []byte) error {
 	if _, err := s.Out.Write(b); err != nil {
 		return fmt.Errorf("write result: %w", err)
-	}
-	return nil
-}
-
-// table writes rows in aligned columns under a header. Nothing is written before flush.
-type table struct {
-	w     *tabwriter.Writer
-	notes strings.Builder // printed behind the table
-}
-
-// newTable starts a table. Its header is the first row.
-func newTable(out io.Writer, header ...string) *table {
-	t := &table{w: tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)}
-	t.row(header...)
-	return t
-}
-
-// row adds a row with one cell per column of the header. It cleans the cells in place.
-func (t *table) row(cells ...string) {
-	for i, c := range cells {
-		cells[i] = clean(c)
-	}
-	// The writer buffers; an error shows in flush.
-	_, _ = io.WriteString(t.w, strings.Join(cells, "\t")+"\n")
-}
-
-// damaged adds a note below the table about a row whose stored data could not be read
-// completely. It does nothing if damage is "".
-func (t *table) damaged(id, damage string) {
-	if damage != "" {
-		fmt.Fprintf(&t.notes, "Damaged: %s: %s\n", clean(id), clean(damage))
-	}
-}
-
-// flush writes the table and its notes, and returns the first error of all writes.
-func (t *table) flush() error {
-	if t.notes.Len() > 0 {
-		_, _ = io.WriteString(t.w, "\n"+t.notes.String())
-	}
-	if err := t.w.Flush(); err != nil {
-		return fmt.Errorf("write table: %w", err)
 	}
 	return nil
 }

@@ -85,7 +85,8 @@ func (c *queueList) run(ctx context.Context, client *tasker.Client, _ []string) 
 	if len(page.Tasks) == 0 {
 		return c.s.printf("No tasks.\n")
 	}
-	t := newTable(c.s.Out, "TASK", "NAME", "STATUS", "PRIORITY", "RETRIES", "INITIATOR", "CREATED")
+	t := c.s.newTable("TASK", "NAME", "STATUS", "PRIORITY", "RETRIES", "INITIATOR", "CREATED")
+	t.dropFirst("INITIATOR", "PRIORITY", "RETRIES")
 	for i := range page.Tasks {
 		task := &page.Tasks[i]
 		t.damaged(task.TaskID.String(), task.Damage)

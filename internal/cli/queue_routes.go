@@ -51,7 +51,7 @@ func (s *session) printRoutes(page *queueapi.RoutePage) error {
 	if len(page.Routes) == 0 {
 		return s.printf("No routes.\n")
 	}
-	t := newTable(s.Out, "ROUTE", "WAITING", "OLDEST", "P50", "P95", "RUNNING", "WORKERS", "PER MINUTE")
+	t := s.newTable("ROUTE", "WAITING", "OLDEST", "P50", "P95", "RUNNING", "WORKERS", "PER MINUTE")
 	var stuck []string
 	for i := range page.Routes {
 		r := &page.Routes[i]

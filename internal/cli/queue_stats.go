@@ -41,7 +41,7 @@ func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	if s.json {
 		return s.printJSON(q)
 	}
-	t := newTable(s.Out, "PRIORITY", "WAITING", "OLDEST", "ASSIGNED", "EXECUTING")
+	t := s.newTable("PRIORITY", "WAITING", "OLDEST", "ASSIGNED", "EXECUTING")
 	for _, name := range byLevel(q.Queues) {
 		of := q.Queues[name]
 		t.row(

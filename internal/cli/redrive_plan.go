@@ -89,7 +89,7 @@ func (s *session) printPreview(p *deadletters.Preview) error {
 	if err := s.printf("\nSamples:\n\n"); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "KIND", "ID", "DESTINATION", "POINTER", "BEFORE", "AFTER")
+	t := s.newTable("KIND", "ID", "DESTINATION", "POINTER", "BEFORE", "AFTER")
 	for i := range p.Samples {
 		item := &p.Samples[i]
 		if len(item.Changes) == 0 {

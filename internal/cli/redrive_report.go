@@ -55,7 +55,8 @@ func (s *session) printItems(page *deadletters.ItemPage) error {
 	if len(page.Items) == 0 {
 		return s.printf("No items.\n")
 	}
-	t := newTable(s.Out, "NO", "KIND", "ID", "RESULT", "WAVE", "AT", "GROUP", "MESSAGE")
+	t := s.newTable("NO", "KIND", "ID", "RESULT", "WAVE", "AT", "GROUP", "MESSAGE")
+	t.dropFirst("WAVE", "AT", "GROUP", "KIND")
 	for i := range page.Items {
 		item := &page.Items[i]
 		result := string(item.State)
@@ -112,7 +113,8 @@ func (s *session) printRedrives(page *deadletters.RedrivePage) error {
 	if len(page.Redrives) == 0 {
 		return s.printf("No redrives.\n")
 	}
-	t := newTable(s.Out, "REDRIVE", "OPERATION", "STATE", "ITEMS", "WAVE", "CREATED", "ACTOR", "REASON")
+	t := s.newTable("REDRIVE", "OPERATION", "STATE", "ITEMS", "WAVE", "CREATED", "ACTOR", "REASON")
+	t.dropFirst("WAVE", "ACTOR", "OPERATION")
 	for i := range page.Redrives {
 		r := &page.Redrives[i]
 		t.row(r.RedriveUUID.String(), string(r.Operation), string(r.State), strconv.Itoa(r.Total), strconv.Itoa(r.Wave),

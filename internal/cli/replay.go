@@ -253,7 +253,8 @@ func (s *session) printReplays(page *deadletters.ReplayPage) error {
 	if len(page.Replays) == 0 {
 		return s.printf("No replays.\n")
 	}
-	t := newTable(s.Out, "REPLAY", "SOURCE", "TOPIC", "INTO", "STATE", "LEFT", "CREATED", "ACTOR", "REASON")
+	t := s.newTable("REPLAY", "SOURCE", "TOPIC", "INTO", "STATE", "LEFT", "CREATED", "ACTOR", "REASON")
+	t.dropFirst("ACTOR", "TOPIC", "INTO")
 	for i := range page.Replays {
 		r := &page.Replays[i]
 		t.row(r.ReplayUUID.String(), qualified(r.Namespace, r.Source), r.Topic, r.Into, string(r.State),
@@ -327,7 +328,7 @@ func (s *session) planReplay(ctx context.Context, c *tasker.Client, req deadlett
 	if err := s.printf("\nSamples:\n\n"); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "PARTITION", "OFFSET", "TIME", "KEY", "BECOMES")
+	t := s.newTable("PARTITION", "OFFSET", "TIME", "KEY", "BECOMES")
 	for i := range p.Samples {
 		m := &p.Samples[i]
 		at := ""

@@ -225,7 +225,7 @@ func (s *session) printRules(list []deadletters.SavedRule) error {
 	if len(list) == 0 {
 		return s.printf("No rules.\n")
 	}
-	t := newTable(s.Out, "RULE", "VERSION", "POSITION", "SPLITS", "FAILED", "WHEN", "GROUP BY")
+	t := s.newTable("RULE", "VERSION", "POSITION", "SPLITS", "FAILED", "WHEN", "GROUP BY")
 	for i := range list {
 		r := &list[i]
 		t.row(qualified(r.Namespace, r.Name), strconv.FormatInt(r.Version, 10), strconv.Itoa(r.Position), r.Splits,
@@ -253,7 +253,7 @@ func (s *session) printRuleStory(r *deadletters.RuleStory) error {
 	if err := s.write([]byte(f.b.String() + "\n")); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "VERSION", "SAVED", "ACTOR", "REASON", "WHEN")
+	t := s.newTable("VERSION", "SAVED", "ACTOR", "REASON", "WHEN")
 	for i := range r.Versions {
 		v := &r.Versions[i]
 		when := headline(v.When)
@@ -275,7 +275,7 @@ func (s *session) printTrial(r *deadletters.RuleTrial) error {
 		r.Failed); err != nil || len(r.Items) == 0 {
 		return err
 	}
-	t := newTable(s.Out, "KIND", "ID", "GROUP", "TITLE")
+	t := s.newTable("KIND", "ID", "GROUP", "TITLE")
 	for i := range r.Items {
 		item, id := &r.Items[i], ""
 		if item.ID != nil {

@@ -60,7 +60,8 @@ func (s *session) printSchedules(list []schedules.Schedule) error {
 	if len(list) == 0 {
 		return s.printf("No schedules.\n")
 	}
-	t := newTable(s.Out, "SCHEDULE", "STATE", "CRON", "TIME ZONE", "NEXT", "RUNS", "LAST", "OUTCOME")
+	t := s.newTable("SCHEDULE", "STATE", "CRON", "TIME ZONE", "NEXT", "RUNS", "LAST", "OUTCOME")
+	t.dropFirst("TIME ZONE", "RUNS", "LAST")
 	for i := range list {
 		of := &list[i]
 		last, outcome := "", ""

@@ -92,7 +92,7 @@ func (s *session) printFirings(of *schedules.Schedule, h *schedules.FiringHistor
 	if len(h.Firings)+len(h.Skips) == 0 {
 		return s.printf("No firings yet.\n")
 	}
-	t := newTable(s.Out, "TIME", "KIND", "OUTCOME", "TASK", "NOTE")
+	t := s.newTable("TIME", "KIND", "OUTCOME", "TASK", "NOTE")
 	firings, skips := h.Firings, h.Skips
 	for len(firings)+len(skips) > 0 {
 		if len(skips) == 0 || len(firings) > 0 && firings[0].Time.After(skips[0].Last) {

@@ -93,7 +93,8 @@ func (s *session) printSignals(page *waits.SignalPage) error {
 	if len(page.Signals) == 0 {
 		return s.printf("No such signal is kept.\n")
 	}
-	t := newTable(s.Out, "SIGNAL", "NAMESPACE", "NAME", "KEY", "RECEIVED", "KEPT UNTIL", "TAKEN")
+	t := s.newTable("SIGNAL", "NAMESPACE", "NAME", "KEY", "RECEIVED", "KEPT UNTIL", "TAKEN")
+	t.dropFirst("NAMESPACE", "KEPT UNTIL")
 	for i := range page.Signals {
 		one := &page.Signals[i]
 		t.row(one.SignalID, one.Namespace, one.Name, one.Key, stamp(&one.ReceivedAt), stamp(&one.KeptUntil),

@@ -108,7 +108,8 @@ func (s *session) printSources(list []deadletters.SourceStatus) error {
 	if len(list) == 0 {
 		return s.printf("No sources.\n")
 	}
-	t := newTable(s.Out, "SOURCE", "DRIVER", "URL", "QUEUE", "STATE", "OPEN", "ERROR")
+	t := s.newTable("SOURCE", "DRIVER", "URL", "QUEUE", "STATE", "OPEN", "ERROR")
+	t.dropFirst("URL", "DRIVER")
 	for i := range list {
 		l := &list[i]
 		t.row(qualified(l.Namespace, l.Name), l.Driver, l.URL, l.Queue, string(l.State), strconv.Itoa(l.Open),

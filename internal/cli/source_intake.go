@@ -57,7 +57,7 @@ func (s *session) printIntakePreview(status *deadletters.SourceStatus) error {
 	if err := s.printf("\nThe first messages would become:\n"); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "", "TYPE", "PRIORITY", "KEY", "DELAY", "BYTES", "REASON")
+	t := s.newTable("", "TYPE", "PRIORITY", "KEY", "DELAY", "BYTES", "REASON")
 	for _, p := range status.Preview {
 		if r := p.Refusal; r != nil {
 			t.row("letter", "", "", "", "", "", headline(r.Reason))

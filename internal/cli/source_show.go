@@ -32,7 +32,7 @@ func newSourceShow(s *session) *cobra.Command {
 			if err := s.printSources([]deadletters.SourceStatus{*source}); err != nil {
 				return err
 			}
-			t := newTable(s.Out, "ORIGIN", "STRATEGY", "BASE", "CAP", "RETRIES", "MAX AGE", "OF", "SET BY", "AT")
+			t := s.newTable("ORIGIN", "STRATEGY", "BASE", "CAP", "RETRIES", "MAX AGE", "OF", "SET BY", "AT")
 			for i := range source.Policies {
 				p := &source.Policies[i]
 				at := ""

@@ -108,7 +108,7 @@ func (s *session) printEdits(edits []tasker.ContextEdit) error {
 	if err := s.printf("\n"); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "VERSION", "EDITED", "ACTOR", "REASON", "OLD CONTEXT")
+	t := s.newTable("VERSION", "EDITED", "ACTOR", "REASON", "OLD CONTEXT")
 	for i := range edits {
 		e := &edits[i]
 		old := compact(e.OldContext)

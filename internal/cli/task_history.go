@@ -44,7 +44,8 @@ func newTaskHistory(s *session) *cobra.Command {
 // printTransitions prints the transitions of the task and its steps in one table, so that cause
 // and effect stand next to each other.
 func (s *session) printTransitions(transitions []tasker.Transition) error {
-	t := newTable(s.Out, "TIME", "SUBJECT", "FROM", "TO", "ACTOR", "REASON")
+	t := s.newTable("TIME", "SUBJECT", "FROM", "TO", "ACTOR", "REASON")
+	t.dropFirst("FROM", "ACTOR")
 	for _, tr := range transitions {
 		what := "task"
 		if tr.StepName != "" {
@@ -73,7 +74,8 @@ func (s *session) printAttempts(attempts []tasker.Attempt) error {
 	if err := s.printf("\n"); err != nil {
 		return err
 	}
-	t := newTable(s.Out, "STEP", "ATTEMPT", "OUTCOME", "STARTED", "DURATION", "WORKER", "ERROR")
+	t := s.newTable("STEP", "ATTEMPT", "OUTCOME", "STARTED", "DURATION", "WORKER", "ERROR")
+	t.dropFirst("WORKER", "STARTED")
 	for _, a := range attempts {
 		t.row(
 			a.StepName,

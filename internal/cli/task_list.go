@@ -137,7 +137,8 @@ func (c *taskList) run(ctx context.Context, client *tasker.Client, _ []string) e
 	if len(page.Tasks) == 0 {
 		return c.s.printf("No tasks.\n")
 	}
-	t := newTable(c.s.Out, "TASK", "NAME", "STATE", "PRIORITY", "STEPS", "FAILED", "CREATED")
+	t := c.s.newTable("TASK", "NAME", "STATE", "PRIORITY", "STEPS", "FAILED", "CREATED")
+	t.dropFirst("PRIORITY", "FAILED")
 	for i := range page.Tasks {
 		task := &page.Tasks[i]
 		t.damaged(task.TaskUUID.String(), task.Damage)

@@ -53,7 +53,7 @@ func (s *session) printTemplates(page *tasker.TemplatePage) error {
 	if len(page.Templates) == 0 {
 		return s.printf("No templates.\n")
 	}
-	t := newTable(s.Out, "NAME", "VERSION", "REGISTERED", "DESCRIPTION")
+	t := s.newTable("NAME", "VERSION", "REGISTERED", "DESCRIPTION")
 	for i := range page.Templates {
 		tpl := &page.Templates[i]
 		about, _, _ := strings.Cut(strings.TrimSpace(tpl.Description), "\n")

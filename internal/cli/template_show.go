@@ -64,7 +64,8 @@ func (s *session) printTemplate(t *tasker.Template) error {
 	if conditions {
 		columns = append(columns, "WHEN")
 	}
-	tbl := newTable(s.Out, columns...)
+	tbl := s.newTable(columns...)
+	tbl.dropFirst("CAPABILITIES", "LIMITS", "BACKOFF")
 	for i := range t.Steps {
 		st := &t.Steps[i]
 		row := []string{st.Name, strings.Join(strings.Fields(st.Runs()), " "), strings.Join(st.Dependencies, ", "),

@@ -139,7 +139,7 @@ func (s *session) printOutcome(out *tasker.Simulation) error {
 	if out.Stuck != "" {
 		fmt.Fprintf(s.Out, "It does not end: %s.\n", out.Stuck)
 	}
-	t := newTable(s.Out, "STEP", "STATE", "ATTEMPTS", "BEGAN", "ENDED", "RESULT")
+	t := s.newTable("STEP", "STATE", "ATTEMPTS", "BEGAN", "ENDED", "RESULT")
 	for i := range out.Steps {
 		one := &out.Steps[i]
 		told := headline(string(one.Result))

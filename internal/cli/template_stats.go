@@ -57,7 +57,7 @@ func (s *session) printTemplateStats(t *operate.TemplateStats) error {
 		qualified(t.Namespace, t.Name), t.Version, t.Tasks, t.Complete, t.Failed, t.Cancelled, took); err != nil {
 		return err
 	}
-	tbl := newTable(s.Out, "STEP", "BEGUN", "FAILED", "RAN P50", "P95", "MAX", "WAITED P50", "P95")
+	tbl := s.newTable("STEP", "BEGUN", "FAILED", "RAN P50", "P95", "MAX", "WAITED P50", "P95")
 	for i := range t.Steps {
 		of := &t.Steps[i]
 		ran, waited := operate.Spread{}, operate.Spread{}

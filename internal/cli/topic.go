@@ -53,7 +53,7 @@ func newTopicList(s *session) *cobra.Command {
 			if len(list) == 0 {
 				return s.printf("No messages.\n")
 			}
-			t := newTable(s.Out, "TOPIC", "PENDING", "SCHEDULED", "RETRIED", "DISCARDED", "OLDEST", "NEWEST", "RETRIES")
+			t := s.newTable("TOPIC", "PENDING", "SCHEDULED", "RETRIED", "DISCARDED", "OLDEST", "NEWEST", "RETRIES")
 			for i := range list {
 				of, n := &list[i], &list[i].Statuses
 				t.row(of.Topic, strconv.Itoa(n.Pending), strconv.Itoa(n.Scheduled), strconv.Itoa(n.Retried),
@@ -105,7 +105,7 @@ func (s *session) printMessageStats(stats *deadletters.MessageStats) error {
 			return err
 		}
 	}
-	t := newTable(s.Out, "BY", "NAME", "MESSAGES")
+	t := s.newTable("BY", "NAME", "MESSAGES")
 	for _, of := range stats.ByTopic {
 		t.row("topic", of.Topic, strconv.Itoa(of.Count))
 	}

@@ -53,7 +53,8 @@ func (s *session) printMessages(page *deadletters.MessagePage) error {
 	if len(page.Messages) == 0 {
 		return s.printf("No messages.\n")
 	}
-	t := newTable(s.Out, "EVENT", "TOPIC", "TYPE", "STATUS", "RETRIES", "FAILED", "NEXT", "ERROR")
+	t := s.newTable("EVENT", "TOPIC", "TYPE", "STATUS", "RETRIES", "FAILED", "NEXT", "ERROR")
+	t.dropFirst("TYPE", "RETRIES", "NEXT", "FAILED")
 	for i := range page.Messages {
 		m := &page.Messages[i]
 		t.row(m.EventID, m.OriginalTopic, m.EventType, string(m.Status), strconv.Itoa(m.RetryCount), s.ago(m.LastFailedAt),

@@ -52,7 +52,7 @@ func (s *session) printWebhooks(list []deadletters.Webhook) error {
 	if len(list) == 0 {
 		return s.printf("No webhooks.\n")
 	}
-	t := newTable(s.Out, "WEBHOOK", "URL", "EVENTS", "NAMESPACES", "SECRETS")
+	t := s.newTable("WEBHOOK", "URL", "EVENTS", "NAMESPACES", "SECRETS")
 	for _, w := range list {
 		events := make([]string, len(w.Events))
 		for i, e := range w.Events {

@@ -45,7 +45,9 @@ func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 	if len(workers) == 0 {
 		return s.printf("No workers.\n")
 	}
-	t := newTable(s.Out, "WORKER", "NAME", "STATUS", "LOAD", "HANDLERS", "CAPABILITIES", "NAMESPACES", "HEARTBEAT")
+	t := s.newTable("WORKER", "NAME", "STATUS", "LOAD", "HANDLERS", "CAPABILITIES", "NAMESPACES", "HEARTBEAT")
+	t.dropFirst("CAPABILITIES", "NAMESPACES", "NAME", "LOAD")
+	t.whole("WORKER")
 	for i := range workers {
 		w := &workers[i]
 		t.damaged(w.WorkerID.String(), w.Damage)

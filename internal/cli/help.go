@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker/internal/terminal"
+)
+
+// helpWidth returns the width that help fits: 80 columns, and less on a terminal that is narrower. Longer lines of
+// prose are hard to read.
+func (s *session) helpWidth() int {
+	if n := s.columns(); n > 0 {
+		return min(n, usualWidth)
+	}
+	return usualWidth
+}
+
+// wrapHelp replaces the help of cobra, which does not wrap.
+func (s *session) wrapHelp(root *cobra.Command) {
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = s.write([]byte(s.helpOf(cmd))) })
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return s.write([]byte(s.usageOf(cmd))) })
+}
+
+// helpOf returns what `COMMAND --help` prints.
+func (s *session) helpOf(cmd *cobra.Command) string {
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short
+	}
+	text = terminal.Reflow(strings.TrimSpace(text), s.helpWidth()) + "\n"
+	if cmd.Runnable() || cmd.HasSubCommands() {
+		text += "\n" + s.usageOf(cmd)
+	}
+	return text
+}
+
+// usageOf returns how a command is called: its form, examples, subcommands and flags.
+func (s *session) usageOf(cmd *cobra.Command) string {
+	width := s.helpWidth()
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if cmd.Runnable() {
+		b.WriteString(terminal.Hang("  "+cmd.CommandPath(), strings.TrimPrefix(cmd.UseLine(), cmd.CommandPath()+" "),
+			len(cmd.CommandPath())+3, width) + "\n")
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		example := terminal.WrapCommands(strings.TrimRight(cmd.Example, "\n "), width)
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", example)
+	}
+	s.listCommands(&b, "Available Commands", cmd, func(sub *cobra.Command) (string, bool) {
+		return sub.Name(), sub.IsAvailableCommand() || sub.Name() == "help"
+	})
+	if cmd.HasAvailableLocalFlags() {
+		b.WriteString("\nFlags:\n" + trimLines(cmd.LocalFlags().FlagUsagesWrapped(width)))
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		b.WriteString("\nGlobal Flags:\n" + trimLines(cmd.InheritedFlags().FlagUsagesWrapped(width)))
+	}
+	s.listCommands(&b, "Additional help topics", cmd, func(sub *cobra.Command) (string, bool) {
+		return sub.CommandPath(), sub.IsAdditionalHelpTopicCommand()
+	})
+	if cmd.HasAvailableSubCommands() {
+		more := fmt.Sprintf("Use \"%s [command] --help\" for more information about a command.", cmd.CommandPath())
+		b.WriteString("\n" + terminal.Reflow(more, width) + "\n")
+	}
+	return b.String()
+}
+
+// listCommands writes the subcommands that pick names, with what they are for.
+func (s *session) listCommands(
+	b *strings.Builder, title string, cmd *cobra.Command, pick func(*cobra.Command) (string, bool),
+) {
+	var names, texts []string
+	indent := 0
+	for _, sub := range cmd.Commands() {
+		if name, ok := pick(sub); ok {
+			names, texts = append(names, name), append(texts, sub.Short)
+			indent = max(indent, len(name)+5)
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(b, "\n%s:\n", title)
+	}
+	for i, name := range names {
+		b.WriteString(terminal.Hang("  "+name, texts[i], indent, s.helpWidth()) + "\n")
+	}
+}
+
+// trimLines removes spaces from the ends of lines.
+func trimLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,181 @@
+// Package terminal lays out text for people: tables that fit the width of a terminal, and paragraphs that wrap at
+// words.
+//
+// It knows neither commands nor what the text is about, and writes to no terminal itself. Callers have cleaned the text
+// of control characters.
+package terminal
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// Width returns how many columns s takes on a terminal.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// runeWidth returns the columns of one character: 0 for a mark on another one, 2 for a wide one.
+func runeWidth(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1 // most text needs no look into a table
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Wrap breaks s into lines of at most columns, at spaces where it can. A word that is longer than a line is broken
+// anywhere: a long name takes several lines rather than losing its end.
+func Wrap(s string, columns int) []string {
+	return wrap(s, columns, true)
+}
+
+// wrap is Wrap; without breaks, a word that is too long has a line of its own.
+func wrap(s string, columns int, breaks bool) []string {
+	if columns <= 0 || Width(s) <= columns {
+		return []string{s}
+	}
+	var lines []string
+	line, used := "", 0
+	flush := func() {
+		if line != "" {
+			lines = append(lines, line)
+		}
+		line, used = "", 0
+	}
+	for word := range strings.FieldsSeq(s) {
+		w := Width(word)
+		if used > 0 && used+1+w > columns {
+			flush()
+		}
+		if used > 0 {
+			line, used = line+" "+word, used+1+w
+			continue
+		}
+		for breaks && w > columns {
+			head, rest := split(word, columns)
+			lines = append(lines, head)
+			word, w = rest, Width(rest)
+		}
+		line, used = word, w
+	}
+	flush()
+	return lines
+}
+
+// split cuts off the beginning of a word that fits in so many columns, at least one character.
+func split(word string, columns int) (head, rest string) {
+	used := 0
+	for i, r := range word {
+		used += runeWidth(r)
+		if used > columns && i > 0 {
+			return word[:i], word[i:]
+		}
+	}
+	return word, ""
+}
+
+// Reflow wraps the paragraphs of a text again. Lines that begin with a space are a block of their own, such as a
+// command line or a list: they keep their breaks, and what is too long continues below its beginning.
+func Reflow(text string, columns int) string {
+	var out, paragraph []string
+	flush := func() {
+		if len(paragraph) > 0 {
+			out = append(out, wrap(strings.Join(paragraph, " "), columns, false)...)
+		}
+		paragraph = nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		body := strings.TrimLeft(line, " ")
+		indent := line[:len(line)-len(body)]
+		if body != "" && indent == "" {
+			paragraph = append(paragraph, body)
+			continue
+		}
+		flush()
+		if Width(line) <= columns {
+			out = append(out, line)
+			continue
+		}
+		for _, part := range wrap(body, columns-len(indent), false) {
+			out = append(out, indent+part)
+		}
+	}
+	flush()
+	return strings.Join(out, "\n")
+}
+
+// Hang writes text behind a head, which takes indent columns. Further lines begin below the first one's text.
+func Hang(head, text string, indent, columns int) string {
+	space := strings.Repeat(" ", indent)
+	head += strings.Repeat(" ", max(1, indent-Width(head)))
+	lines := wrap(text, columns-indent, false)
+	return strings.TrimRight(head+strings.Join(lines, "\n"+space), " ")
+}
+
+// continued matches the end of a line that goes on in the next one.
+var continued = regexp.MustCompile(`[ ]*\\\n[ ]*`)
+
+// WrapCommands breaks the long command lines of an example at spaces outside quotes, with the backslash that continues
+// a line in a shell. Lines that the text continues so are joined before.
+func WrapCommands(text string, columns int) string {
+	text = continued.ReplaceAllString(text, " ")
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		body := strings.TrimLeft(line, " ")
+		indent := line[:len(line)-len(body)]
+		for Width(indent+body) > columns {
+			at := breakOutsideQuotes(body, columns-Width(indent)-2)
+			if at <= 0 {
+				break
+			}
+			out = append(out, indent+body[:at]+` \`)
+			body = body[at+1:]
+			indent = line[:len(line)-len(strings.TrimLeft(line, " "))] + "  "
+		}
+		out = append(out, indent+body)
+	}
+	return strings.Join(out, "\n")
+}
+
+// breakOutsideQuotes returns where the last space outside quotes is that has at most columns before it, 0 for none.
+// It prefers one before a flag, so that a flag and its value stay together.
+func breakOutsideQuotes(command string, columns int) int {
+	var quote rune
+	last, flag := 0, 0
+	for i, r := range command {
+		if i > columns {
+			break
+		}
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"':
+			quote = r
+		case r == ' ':
+			last = i
+			if strings.HasPrefix(command[i+1:], "-") || strings.HasPrefix(command[i+1:], "|") {
+				flag = i
+			}
+		}
+	}
+	if flag > 0 {
+		return flag
+	}
+	return last
+}
