@@ -45,7 +45,8 @@ func (t *Table) DropFirst(columns ...string) { t.dropped = columns }
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
 // Render returns the lines of the table, each with a line break, and the columns that had no room. If not even the
-// first column and those that Whole marks have room together, each row becomes a block of lines, and no column is missing.
+// first column and those that Whole marks have room together, each row becomes a block of lines, and no column is
+// missing.
 func (t *Table) Render() (text string, hidden []string) {
 	natural := t.natural()
 	if t.Columns <= 0 || total(natural) <= t.Columns {
