@@ -86,8 +86,8 @@ func TestTableOf(t *testing.T) {
 
 func TestReflow(t *testing.T) {
 	t.Parallel()
-	got := terminal.Reflow("One two\nthree four.\n\n    a block that is long\n    stays\nEnd", 15)
-	want := "One two three\nfour.\n\n    a block\n    that is\n    long\n    stays\nEnd"
+	got := terminal.Reflow("One two\nthree four.\n\n    a block that is long\n    stays\n    1  what it means\nEnd", 15)
+	want := "One two three\nfour.\n\n    a block\n    that is\n    long\n    stays\n    1  what it\n       means\nEnd"
 	if got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

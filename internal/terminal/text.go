@@ -110,6 +110,11 @@ func Reflow(text string, columns int) string {
 			out = append(out, line)
 			continue
 		}
+		if head, rest, ok := strings.Cut(body, "  "); ok { // a term and what it means
+			rest = strings.TrimLeft(rest, " ")
+			out = append(out, Hang(indent+head, rest, Width(line)-Width(rest), columns))
+			continue
+		}
 		for _, part := range wrap(body, columns-len(indent), false) {
 			out = append(out, indent+part)
 		}
