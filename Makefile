@@ -28,10 +28,10 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint models python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard platforms release-snapshot helm clean
+.PHONY: help build test test-of race-of check race lint models python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard platforms release-snapshot helm vulnerabilities fuzz-list clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build bin/tasker
 	$(GO) build -trimpath -o bin/tasker ./cmd/tasker
@@ -89,6 +89,9 @@ helm: ## Lint the chart of Kubernetes, and compare what it renders with deploy/h
 	$(CHART) template prod deploy/helm/tasker --namespace work --kube-version 1.31.0 --values deploy/helm/testdata/values.yaml > "$$rendered" && \
 	if test -n '$(UPDATE)'; then cp "$$rendered" "$$golden"; else diff -u "$$golden" "$$rendered"; fi
 
+vulnerabilities: ## Look up known vulnerabilities of dependencies; needs the network, GOVULNDB names another database
+	.ci/vulnerabilities
+
 models: ## Write the OpenAPI document and the types of clients in other languages anew
 	$(GO) test -count=1 ./internal/httpapi -run OpenAPI -update
 
@@ -105,6 +108,9 @@ fuzz: ## Fuzz every target with FUZZTIME (20000x) inputs each
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x $$package; \
 		done; \
 	done
+
+fuzz-list: ## List the fuzz targets
+	@.ci/fuzz-list
 
 # SECONDS_EACH=600 for longer, SEED=N repeats the choices of a run, STORES=sqlite for one store.
 fuzz-api: ## Fuzz the HTTP API with schemathesis, on SQLite and on PostgreSQL; needs Python
