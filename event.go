@@ -14,38 +14,38 @@ type EventType string
 const (
 	// About tasks and cases. Such an event is sent after the transaction that it reports has
 	// committed.
-	EventTaskSubmitted EventType = "task.submitted" // ToState is the state after the submission
-	EventTaskState     EventType = "task.state"     // a change of state
-	EventCaseOpened    EventType = "case.opened"
-	EventCaseResolved  EventType = "case.resolved"
-	EventQueueStats    EventType = "queue.stats" // only with EventFilter.Queue
+	EventTaskSubmitted EventType = "task.submitted" // a task was stored; ToState is its state
+	EventTaskState     EventType = "task.state"     // a task went from FromState to ToState
+	EventCaseOpened    EventType = "case.opened"    // a task is stuck: CaseReason says why
+	EventCaseResolved  EventType = "case.resolved"  // a case was closed; ResolutionStatus says how
+	EventQueueStats    EventType = "queue.stats"    // counts of ready steps, for streams that ask for them
 
 	// About the inbox: groups of failures, redrives, replays of topics and sources of dead letters (package
 	// deadletters). A stream about tasks, or with a filter on name, tag or correlation ID, leaves them out.
-	EventGroupNew        EventType = "group.new"        // its first failure
-	EventGroupRegression EventType = "group.regression" // it was resolved, and has failed since
-	EventGroupBurst      EventType = "group.burst"      // it fails at least ten times as often as usual
-	EventGroupState      EventType = "group.state"      // an operator, or a bound of ignoring, changed its state
-	EventRedriveState    EventType = "redrive.state"    // it entered a state: running, observing, halted, done
-	EventReplayState     EventType = "replay.state"     // it entered a state: running, failed, done
-	EventSourceLost      EventType = "source.lost"      // it could not be read for 30 seconds
-	EventSourceFound     EventType = "source.found"     // it is read again
+	EventGroupNew        EventType = "group.new"        // a group has its first failure
+	EventGroupRegression EventType = "group.regression" // a group that was resolved has failed again
+	EventGroupBurst      EventType = "group.burst"      // a group fails at least ten times as often as usual
+	EventGroupState      EventType = "group.state"      // an operator, or a bound of ignoring, changed the state of a group
+	EventRedriveState    EventType = "redrive.state"    // a redrive entered a state: running, observing, halted, done
+	EventReplayState     EventType = "replay.state"     // a replay entered a state: running, failed, done
+	EventSourceLost      EventType = "source.lost"      // a source could not be read for 30 seconds
+	EventSourceFound     EventType = "source.found"     // a source is read again
 	EventLetterRetrying  EventType = "letter.retrying"  // a policy is about to send letters back
 	EventLetterRetried   EventType = "letter.retried"   // a policy has sent letters back, or could not
 	EventLetterDiscarded EventType = "letter.discarded" // a policy or an operator has discarded letters
 
 	// About outages of routes (package flow). A stream about tasks, or with a filter on name, tag or correlation ID,
 	// leaves them out.
-	EventOutageOpened EventType = "outage.opened"
-	EventOutageClosed EventType = "outage.closed"
+	EventOutageOpened EventType = "outage.opened" // a route is held back
+	EventOutageClosed EventType = "outage.closed" // the steps of the route run again
 	// About pauses (package flow) and schedules (package schedules), left out likewise.
-	EventPauseBegun     EventType = "pause.begun"     // or its reason or end was changed
-	EventPauseEnded     EventType = "pause.ended"     // by an operator, or because its time was over
-	EventScheduleFired  EventType = "schedule.fired"  // tasks were submitted
-	EventScheduleMissed EventType = "schedule.missed" // times for which there is no task
+	EventPauseBegun     EventType = "pause.begun"     // a pause began, or its reason or end was changed
+	EventPauseEnded     EventType = "pause.ended"     // an operator ended a pause, or its time was over
+	EventScheduleFired  EventType = "schedule.fired"  // a schedule submitted tasks
+	EventScheduleMissed EventType = "schedule.missed" // a schedule passed times for which there is no task
 
 	EventApprovalRequested EventType = "approval.requested" // a step begins to wait for an approval
-	EventApprovalDecided   EventType = "approval.decided"   // it was approved or rejected, or its time is over
+	EventApprovalDecided   EventType = "approval.decided"   // a step was approved or rejected, or its time is over
 
 	// EventStreamOpen is the first event of a stream that does not resume another. The stream contains every
 	// later event.

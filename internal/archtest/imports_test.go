@@ -350,6 +350,7 @@ var testOnly = map[string][]string{
 	"internal/pgtest":                {"internal/testserver"},
 	"internal/rabbittest":            {"internal/testserver"},
 	"internal/redistest":             {"internal/testserver"},
+	"internal/reference":             {},
 	"internal/s3test":                {"internal/testserver"},
 	"internal/sqlitetest":            {"internal/store/sqlite"},
 	"internal/postgrestest":          {"internal/pgtest", "internal/store/postgres"},

@@ -17,7 +17,7 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/openapi.json")
+var update = flag.Bool("update", false, "rewrite testdata/openapi.json and docs/reference")
 
 // TestOpenAPIGolden makes every change of the contract visible in review.
 func TestOpenAPIGolden(t *testing.T) {

@@ -19,8 +19,10 @@ type fields struct {
 	what string // "step", for the messages
 }
 
-// open starts to read a mapping with the known keys. It reports other keys, and returns false if n is not a mapping.
-func (p *problems) open(n *document.Node, what string, known ...string) (fields, bool) {
+// open starts to read a mapping that has the keys of a Mapping. It reports others, and returns false if n is not a
+// mapping.
+func (p *problems) open(n *document.Node, what string) (fields, bool) {
+	known := known[what]
 	f := fields{p, n, what}
 	if n.Kind != document.Mapping {
 		if !n.Broken {

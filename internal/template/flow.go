@@ -13,7 +13,7 @@ func (r *reader) concurrency(v *document.Node) *limit.Spec {
 	if v == nil {
 		return nil
 	}
-	f, ok := r.open(v, "concurrency", "key", "limit")
+	f, ok := r.open(v, "concurrency")
 	if !ok || f.need("limit") == nil {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (r *reader) rateLimit(v *document.Node) *limit.Spec {
 	if v == nil {
 		return nil
 	}
-	f, ok := r.open(v, "rate_limit", "key", "limit", "per", "burst")
+	f, ok := r.open(v, "rate_limit")
 	if !ok || f.need("limit") == nil || f.need("per") == nil {
 		return nil
 	}

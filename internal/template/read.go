@@ -76,9 +76,7 @@ func (r *reader) tree(src []byte) *document.Node {
 // template reads the whole document. The result is usable only without reported problems.
 func (r *reader) template(root *document.Node) *task.Template {
 	// The order of the getters is that of the problems with equal places only: err sorts them.
-	f, ok := r.open(root, "a template", "name", "namespace_name", "version", "description", "priority",
-		"input_schema", "metadata", "lifecycle", "dispatch_ttl_ms", "sensitive",
-		"concurrency", "rate_limit", "unique", "steps", "on_failure")
+	f, ok := r.open(root, "a template")
 	if !ok {
 		return nil
 	}
@@ -146,8 +144,7 @@ func (r *reader) lifecycle(v *document.Node) task.Lifecycle {
 	if v == nil {
 		return task.Lifecycle{}
 	}
-	f, ok := r.open(v, "lifecycle", "max_waiting_for_dependencies_minutes", "max_waiting_for_retry_minutes",
-		"max_steps_in_process_minutes", "max_duration_minutes")
+	f, ok := r.open(v, "lifecycle")
 	if !ok {
 		return task.Lifecycle{}
 	}

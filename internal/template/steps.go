@@ -56,9 +56,7 @@ type places struct {
 // It always adds one entry to priorities, also for a faulty step: the fingerprint relies on their order.
 func (r *reader) step(item *document.Node) (task.StepSpec, places) {
 	at := places{name: item.At}
-	f, ok := r.open(item, "a step", "name", "description", "handler", "wait", "dependencies", "retry",
-		"timeout_seconds", "required_capabilities", "priority", "dispatch_ttl_ms", "concurrency", "rate_limit",
-		"when", "task", "for_each")
+	f, ok := r.open(item, "a step")
 	if !ok {
 		r.priorities = append(r.priorities, "")
 		return task.StepSpec{}, at
@@ -105,7 +103,7 @@ func (r *reader) handler(f fields) (string, []byte) {
 	if v.Kind != document.Mapping {
 		return f.name("handler", v, MaxName), nil
 	}
-	h, _ := r.open(v, "handler", "callable", "initialization")
+	h, _ := r.open(v, "handler")
 	name := h.name("callable", h.need("callable"), MaxName)
 	init := h.get("initialization")
 	switch {
@@ -143,8 +141,7 @@ func (r *reader) retry(v *document.Node) task.Retry {
 	if v == nil {
 		return policy
 	}
-	f, ok := r.open(v, "retry", "retryable", "max_attempts", "backoff", "backoff_base_ms", "max_backoff_ms", "jitter",
-		"limits")
+	f, ok := r.open(v, "retry")
 	if !ok {
 		return policy
 	}
@@ -172,7 +169,7 @@ func (r *reader) limits(v *document.Node) (l task.ClassLimits) {
 	if v == nil {
 		return l
 	}
-	f, ok := r.open(v, "limits", "transient", "resource", "logic", "worker")
+	f, ok := r.open(v, "limits")
 	if !ok {
 		return l
 	}

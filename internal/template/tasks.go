@@ -24,8 +24,7 @@ func (r *reader) tasks(f fields, at *places) *task.ChildSpec {
 	if key == "task" {
 		return r.onlyTask(f, at)
 	}
-	c, ok := r.open(f.get(key), key, "items", "template", "version", "handler", "concurrency", "max_failed", "on_error",
-		"results")
+	c, ok := r.open(f.get(key), key)
 	if !ok {
 		return nil
 	}
@@ -49,7 +48,7 @@ func (r *reader) tasks(f fields, at *places) *task.ChildSpec {
 
 // onlyTask reads the single child of a step.
 func (r *reader) onlyTask(f fields, at *places) *task.ChildSpec {
-	c, ok := r.open(f.get("task"), "task", "template", "version", "handler", "context", "on_error")
+	c, ok := r.open(f.get("task"), "task")
 	if !ok {
 		return nil
 	}

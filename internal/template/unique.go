@@ -14,7 +14,7 @@ func (r *reader) unique(v *document.Node) *task.Unique {
 	if v == nil {
 		return nil
 	}
-	f, ok := r.open(v, "unique", "by", "period", "while", "on_conflict")
+	f, ok := r.open(v, "unique")
 	if !ok {
 		return nil
 	}

@@ -20,8 +20,7 @@ func (r *reader) wait(f fields) *task.Wait {
 			f.report(v.At, "a step with wait has no %s: no worker runs it", key)
 		}
 	}
-	w, ok := r.open(f.get("wait"), "wait", "for", "until", "approval", "signal", "key", "timeout", "on_timeout",
-		"on_reject")
+	w, ok := r.open(f.get("wait"), "wait")
 	if !ok {
 		return nil
 	}

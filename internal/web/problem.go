@@ -23,6 +23,7 @@ type ProblemKind struct {
 	Status  int         `json:"status"`
 	Title   string      `json:"title"`
 	Meaning string      `json:"meaning"`
+	Advice  string      `json:"-"` // what the caller can do, for the documentation
 }
 
 // ProblemKinds returns the whole table, one row per code. No other place maps codes to statuses. Three
@@ -30,24 +31,35 @@ type ProblemKind struct {
 // 415 are invalid, 408 is unavailable.
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
-		{tasker.CodeInvalid, http.StatusBadRequest, "Invalid request", "The request is invalid; nothing was stored."},
+		{tasker.CodeInvalid, http.StatusBadRequest, "Invalid request", "The request is invalid; nothing was stored.",
+			"Correct the request: `errors` names each place."},
 		{tasker.CodeTooLarge, http.StatusRequestEntityTooLarge, "Too large",
-			"A body, payload, batch or page is over its limit."},
-		{tasker.CodeUnauthenticated, http.StatusUnauthorized, "Not authenticated", "The API key is missing or unknown."},
+			"A body, payload, batch or page is over its limit.",
+			"Send less at once, or store large results with `blobs.url`."},
+		{tasker.CodeUnauthenticated, http.StatusUnauthorized, "Not authenticated", "The API key is missing or unknown.",
+			"Send a key: `Authorization: Bearer KEY` or `TASKER_API_KEY`."},
 		{tasker.CodeForbidden, http.StatusForbidden, "Forbidden",
-			"The API key lacks the permission, or is limited to other namespaces."},
+			"The API key lacks the permission, or is limited to other namespaces.",
+			"Use a key with the permission that the message names."},
 		{tasker.CodeNotFound, http.StatusNotFound, "Not found",
-			"There is no such task, step, case, template, worker or route."},
-		{tasker.CodeConflict, http.StatusConflict, "Conflict", "The thing exists with other content."},
-		{tasker.CodeWrongState, http.StatusConflict, "Wrong state", "The act is not allowed in the state the thing is in."},
+			"There is no such task, step, case, template, worker or route.",
+			"Check the ID, and the namespaces of the key. It may be past its retention."},
+		{tasker.CodeConflict, http.StatusConflict, "Conflict", "The thing exists with other content.",
+			"Read it, and choose another name, version or idempotency key."},
+		{tasker.CodeWrongState, http.StatusConflict, "Wrong state", "The act is not allowed in the state the thing is in.",
+			"Read the state; somebody may have acted before you."},
 		{tasker.CodeStaleToken, http.StatusConflict, "Stale token",
-			"The lease was lost: another worker holds the step, or it is settled."},
+			"The lease was lost: another worker holds the step, or it is settled.",
+			"Stop the attempt. Its result does not count."},
 		{tasker.CodeExhausted, http.StatusTooManyRequests, "Exhausted",
-			"A limit of the server is reached; try again after Retry-After seconds."},
+			"A limit of the server is reached; try again after Retry-After seconds.",
+			"Wait, then repeat the request."},
 		{tasker.CodeUnavailable, http.StatusServiceUnavailable, "Unavailable",
-			"The store does not answer, or the server is stopping; try again after Retry-After seconds."},
+			"The store does not answer, or the server is stopping; try again after Retry-After seconds.",
+			"Wait, then repeat the request; an idempotency key makes that safe."},
 		{tasker.CodeInternal, http.StatusInternalServerError, "Internal error",
-			"An internal error. The log of the server has the details under the request ID."},
+			"An internal error. The log of the server has the details under the request ID.",
+			"Report it with the lines of the log."},
 	}
 }
 
