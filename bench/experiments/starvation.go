@@ -23,7 +23,7 @@ func starve(ctx context.Context, o options, out io.Writer) error {
 		if err := starvation.Plot(&b, curves); err != nil {
 			return err
 		}
-		if err := os.WriteFile(o.svg, b.Bytes(), 0o644); err != nil { //nolint:gosec // a picture that everybody may see
+		if err := os.WriteFile(o.svg, b.Bytes(), 0o644); err != nil {
 			return fmt.Errorf("write plot: %w", err)
 		}
 	}

@@ -109,7 +109,7 @@ func (s *soaked) look(ctx context.Context, minute int) (m SoakMinute, err error)
 	runtime.GC()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	m.HeapBytes, m.Goroutines = int64(live[0].Value.Uint64()), runtime.NumGoroutine() //nolint:gosec // a size in memory
+	m.HeapBytes, m.Goroutines = int64(live[0].Value.Uint64()), runtime.NumGoroutine()
 	if m.RSSBytes, err = residentSize(); err != nil {
 		return m, err
 	}

@@ -106,7 +106,7 @@ func repairAsSuggested(ctx context.Context, text string) string {
 func TestDemoOpensTheDashboard(t *testing.T) {
 	t.Parallel()
 	browser := filepath.Join(t.TempDir(), "browser")
-	if err := os.WriteFile(browser, []byte("#!/bin/sh\necho \"$1\" >> \"$0.called\"\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(browser, []byte("#!/bin/sh\necho \"$1\" >> \"$0.called\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -26,7 +26,7 @@ func TestNewNames(t *testing.T) {
 	}
 	slices.Sort(names)
 	if *update {
-		if err := os.WriteFile(namesFile, []byte(strings.Join(names, "\n")+"\n"), 0o644); err != nil { //nolint:gosec // public
+		if err := os.WriteFile(namesFile, []byte(strings.Join(names, "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -101,7 +101,7 @@ func Launch() (*Server, error) {
 	// The bucket is a directory. What the server knows of objects besides is in files beside it, because not every file
 	// system has room for that.
 	for _, dir := range []string{"data/" + bucket, "more"} {
-		if err := os.MkdirAll(filepath.Join(home.Dir, dir), 0o777); err != nil { //nolint:gosec // of another account
+		if err := os.MkdirAll(filepath.Join(home.Dir, dir), 0o777); err != nil {
 			return nil, err
 		}
 	}

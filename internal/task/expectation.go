@@ -102,8 +102,8 @@ func versionOf(state string, numbers ...int64) string {
 	h := fnv.New64a()
 	var b [8]byte
 	for _, n := range numbers {
-		binary.LittleEndian.PutUint64(b[:], uint64(n)) //nolint:gosec // bits, not a number
-		_, _ = h.Write(b[:])                           // never fails
+		binary.LittleEndian.PutUint64(b[:], uint64(n))
+		_, _ = h.Write(b[:]) // never fails
 	}
 	return state + "-" + strconv.FormatUint(h.Sum64(), 36)
 }
@@ -135,5 +135,5 @@ func (c *Case) Seen() Seen {
 	_, _ = h.Write(c.Metadata)
 	return Seen{What: "case", ID: c.ID, State: string(c.Status), Since: c.UpdatedAt, Version: versionOf(string(c.Status),
 		int64(c.UpdatedAt), int64(c.ResolvedAt), int64(c.Occurrences), int64(c.NoteCount),
-		int64(h.Sum64()))} //nolint:gosec // bits, not a number
+		int64(h.Sum64()))}
 }
