@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -10,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // Prefix starts every key, so that scanners recognise a leaked one.
@@ -40,19 +43,21 @@ func Hash(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Keyring holds the keys of a server.
+// Keyring holds the keys of a server. Many goroutines may use it at once.
 type Keyring struct {
-	entries []entry
+	changing sync.Mutex
+	entries  atomic.Pointer[[]entry]
 }
 
 type entry struct {
 	hash      [sha256.Size]byte
 	principal *Principal
+	end       context.CancelFunc // of the principal's life
 }
 
 // New returns a Keyring. Its error lists every problem with the keys. Without keys the Keyring is open.
 func New(keys []Key) (*Keyring, error) {
-	ring := &Keyring{}
+	var entries []entry
 	var problems []error
 	for i, key := range keys {
 		e, err := newEntry(key)
@@ -60,7 +65,7 @@ func New(keys []Key) (*Keyring, error) {
 			problems = append(problems, fmt.Errorf("key %d (%q): %w", i, key.Name, err))
 			continue
 		}
-		for _, other := range ring.entries {
+		for _, other := range entries {
 			if other.principal.Name == e.principal.Name {
 				problems = append(problems, fmt.Errorf("key %d (%q): the name is taken", i, key.Name))
 			}
@@ -68,18 +73,21 @@ func New(keys []Key) (*Keyring, error) {
 				problems = append(problems, fmt.Errorf("key %d (%q): the same key as %q", i, key.Name, other.principal.Name))
 			}
 		}
-		ring.entries = append(ring.entries, e)
+		entries = append(entries, e)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
+	ring := &Keyring{}
+	ring.entries.Store(&entries)
 	return ring, nil
 }
 
 // newEntry checks one key by its own fields.
 func newEntry(key Key) (entry, error) {
 	var problems []error
-	e := entry{principal: &Principal{Name: key.Name, namespaces: slices.Clone(key.Namespaces)}}
+	life, end := context.WithCancel(context.Background())
+	e := entry{principal: &Principal{Name: key.Name, namespaces: slices.Clone(key.Namespaces), life: life}, end: end}
 	if key.Name == "" {
 		problems = append(problems, errors.New("a name is required"))
 	}
@@ -111,14 +119,11 @@ func newEntry(key Key) (entry, error) {
 }
 
 // Open reports whether there are no keys, so that every caller may do everything. A nil Keyring is open.
-func (r *Keyring) Open() bool { return r == nil || len(r.entries) == 0 }
+func (r *Keyring) Open() bool { return len(r.all()) == 0 }
 
 // Named returns the principal of the key with a name, or nil.
 func (r *Keyring) Named(name string) *Principal {
-	if r == nil {
-		return nil
-	}
-	for _, e := range r.entries {
+	for _, e := range r.all() {
 		if e.principal.Name == name {
 			return e.principal
 		}
@@ -129,15 +134,57 @@ func (r *Keyring) Named(name string) *Principal {
 // Authenticate returns the principal of a key, or nil for an unknown one. It compares every entry in full, so
 // that its duration reveals nothing about the keys.
 func (r *Keyring) Authenticate(secret string) *Principal {
-	if r == nil {
-		return nil
-	}
 	sum := sha256.Sum256([]byte(secret))
 	var found *Principal
-	for i := range r.entries {
-		if subtle.ConstantTimeCompare(sum[:], r.entries[i].hash[:]) == 1 {
-			found = r.entries[i].principal
+	entries := r.all()
+	for i := range entries {
+		if subtle.ConstantTimeCompare(sum[:], entries[i].hash[:]) == 1 {
+			found = entries[i].principal
 		}
 	}
 	return found
+}
+
+// Replace exchanges the keys. The life of a principal whose key is gone or has changed ends; others go on. It returns an
+// error, and changes nothing, for keys that New refuses, and where a server with keys would get none or the other way
+// round: what it listens on and answers depends on that.
+func (r *Keyring) Replace(keys []Key) error {
+	next, err := New(keys)
+	if err != nil {
+		return err
+	}
+	if next.Open() != r.Open() {
+		return errors.New("a server cannot change between keys and no keys while it runs")
+	}
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	now := next.all()
+	for _, old := range r.all() {
+		i := slices.IndexFunc(now, func(e entry) bool { return e.same(old) })
+		if i < 0 {
+			old.end()
+			continue
+		}
+		now[i] = old
+	}
+	r.entries.Store(&now)
+	return nil
+}
+
+// same reports whether two entries give the same key the same rights.
+func (e entry) same(other entry) bool {
+	return e.hash == other.hash && e.principal.Name == other.principal.Name &&
+		slices.Equal(e.principal.permissions, other.principal.permissions) &&
+		slices.Equal(e.principal.namespaces, other.principal.namespaces)
+}
+
+// all returns the keys, none for a nil Keyring.
+func (r *Keyring) all() []entry {
+	if r == nil {
+		return nil
+	}
+	if entries := r.entries.Load(); entries != nil {
+		return *entries
+	}
+	return nil
 }

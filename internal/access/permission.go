@@ -1,6 +1,9 @@
 package access
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // Permission is a kind of act that a key allows.
 type Permission string
@@ -39,6 +42,7 @@ type Principal struct {
 	// Name is the name of the key; logs and acts record it.
 	Name string
 
+	life        context.Context // ends when the key is gone or has other rights; nil: never
 	id          string
 	permissions []Permission
 	namespaces  []string
@@ -46,6 +50,15 @@ type Principal struct {
 
 // ID tells the key from another one with the same name. It reveals nothing about the key.
 func (p *Principal) ID() string { return p.id }
+
+// Life ends when the key of the principal is removed or gets other rights while the server runs: streams and long polls
+// that began before must end then. It is nil for a nil principal.
+func (p *Principal) Life() context.Context {
+	if p == nil {
+		return nil
+	}
+	return p.life
+}
 
 // Can reports whether the principal has one of the permissions or is admin.
 func (p *Principal) Can(oneOf ...Permission) bool {

@@ -9,7 +9,8 @@ import (
 )
 
 // about is what the dashboard shows of this process. Settings come without secrets.
-func about(cfg *config.Config, store backend, version string) system.About {
+func about(current func() *config.Config, store backend, version string) system.About {
+	cfg := current()
 	out := system.About{Version: version, Since: time.Now(), Ready: (&readiness{ask: store.Ready}).within,
 		Turns: store.Turns}
 	if dsn, err := config.ParseDSN(cfg.DB.DSN); err == nil {
@@ -19,8 +20,11 @@ func about(cfg *config.Config, store backend, version string) system.About {
 				now: time.Now}).report
 		}
 	}
-	for _, s := range cfg.Settings() {
-		out.Settings = append(out.Settings, system.Setting{Key: s.Key, Value: fmt.Sprint(s.Value), Source: s.Source})
+	out.Settings = func() (list []system.Setting) {
+		for _, s := range current().Settings() {
+			list = append(list, system.Setting{Key: s.Key, Value: fmt.Sprint(s.Value), Source: s.Source})
+		}
+		return list
 	}
 	return out
 }

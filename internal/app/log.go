@@ -8,20 +8,27 @@ import (
 	"github.com/taskerhq/tasker/internal/telemetry"
 )
 
-// newLogger returns the log that the configuration selects. The configuration is validated, so an unknown
-// level cannot occur; it would mean info.
+// newLogger returns the log that the configuration selects, and its level, which may change.
 // A nil w means no log. Records get the trace of their context.
-func newLogger(cfg config.Log, w io.Writer) *slog.Logger {
+func newLogger(cfg config.Log, w io.Writer) (*slog.Logger, *slog.LevelVar) {
+	var threshold slog.LevelVar
+	threshold.Set(level(cfg))
 	if w == nil {
-		return slog.New(slog.DiscardHandler)
+		return slog.New(slog.DiscardHandler), &threshold
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
-		level = slog.LevelInfo
-	}
-	opts := &slog.HandlerOptions{Level: level}
+	opts := &slog.HandlerOptions{Level: &threshold}
 	if cfg.Format == "json" {
-		return slog.New(telemetry.LogHandler(slog.NewJSONHandler(w, opts)))
+		return slog.New(telemetry.LogHandler(slog.NewJSONHandler(w, opts))), &threshold
 	}
-	return slog.New(telemetry.LogHandler(slog.NewTextHandler(w, opts)))
+	return slog.New(telemetry.LogHandler(slog.NewTextHandler(w, opts))), &threshold
+}
+
+// level returns the level of the log. The configuration is validated, so an unknown one cannot occur; it would mean
+// info.
+func level(cfg config.Log) slog.Level {
+	var out slog.Level
+	if err := out.UnmarshalText([]byte(cfg.Level)); err != nil {
+		return slog.LevelInfo
+	}
+	return out
 }

@@ -38,6 +38,8 @@ type Options struct {
 	Version string
 	// Drivers connect to brokers of dead letters in addition to those that every server has.
 	Drivers driver.Registry
+	// Reload reads the configuration again while the server runs. Defaults to never.
+	Reload Reload
 	// Ready is called once, when the server accepts requests. An error ends Run.
 	Ready func(Node) error
 }
@@ -65,7 +67,13 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	}
 	held := ballast()
 	defer runtime.KeepAlive(held)
-	log := newLogger(cfg.Log, opts.Log)
+	log, level := newLogger(cfg.Log, opts.Log)
+	keys, err := keyring(cfg)
+	if err != nil {
+		return err
+	}
+	current := &live{keys: keys, level: level, log: log}
+	current.cfg.Store(cfg)
 	// Listen first, to detect a used port without touching the store.
 	ln, err := listen(ctx, cfg.Server.Listen)
 	if err != nil {
@@ -101,10 +109,15 @@ func Run(ctx context.Context, cfg *config.Config, opts Options) (err error) {
 	history := now.NewHistory(func(ctx context.Context) (*queueapi.QueueStats, error) {
 		return store.QueueStats(ctx, queueapi.QueueFilter{})
 	})
-	handler, err := newHandler(cfg, store, history, log, tel, opts.Version)
+	handler, err := newHandler(current, store, history, tel, opts.Version)
 	if err != nil {
 		return err
 	}
+	reloading, stopReloading := context.WithCancel(ctx)
+	var reloads sync.WaitGroup
+	reloads.Go(func() { current.run(reloading, opts.Reload) })
+	defer reloads.Wait()
+	defer stopReloading()
 	if cfg.Open() {
 		log.Warn("the API is open to the network: there are no API keys, so everybody who reaches this address can read and "+
 			"change all tasks",
@@ -189,15 +202,11 @@ func ignoreCanceled(err error) error {
 }
 
 // newHandler puts the API, the dashboard and the metrics behind one front, which checks keys and bounds bodies.
-func newHandler(cfg *config.Config, store backend, history *now.History, log *slog.Logger,
-	tel *telemetry.Telemetry, version string,
+func newHandler(current *live, store backend, history *now.History, tel *telemetry.Telemetry, version string,
 ) (http.Handler, error) {
-	keys, err := keyring(cfg)
-	if err != nil {
-		return nil, err
-	}
+	cfg, keys := current.cfg.Load(), current.keys
 	front := web.New(web.Options{
-		Logger: log, Keys: keys, KeyUse: store, Watcher: tel,
+		Logger: current.log, Keys: keys, KeyUse: store, Watcher: tel,
 		BodiesBytes: int64(max(cfg.Server.BodiesBytes, cfg.Server.BatchBodyBytes, cfg.Server.BodyBytes)), // one body at least
 	})
 	api := httpapi.New(store, httpapi.Options{
@@ -225,7 +234,7 @@ func newHandler(cfg *config.Config, store backend, history *now.History, log *sl
 		return nil, err
 	}
 	return dashboard.New(dashboard.Options{
-		Front: front, API: direct, Events: store.StreamEvents, History: history, About: about(cfg, store, version),
+		Front: front, API: direct, Events: store.StreamEvents, History: history, About: about(current.cfg.Load, store, version),
 		Open: len(cfg.Keys) == 0, LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
 		MaxStreams: cfg.Server.MaxStreams, Sessions: session.New(session.Options{Keys: keys, Store: store}),
 	}, api), nil

@@ -37,6 +37,11 @@ func Main(version string) int {
 		Columns:     columns,
 		ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		Now:         time.Now,
+		Hangups: func() (<-chan os.Signal, func()) {
+			c := make(chan os.Signal, 1)
+			signal.Notify(c, syscall.SIGHUP) // Windows has none: nothing comes
+			return c, func() { signal.Stop(c) }
+		},
 	})
 }
 
@@ -51,6 +56,9 @@ type Process struct {
 	Now      func() time.Time
 	// Drivers connect a server to brokers of dead letters in addition to those that every server has.
 	Drivers driver.Registry
+
+	// Hangups returns a channel that gets each SIGHUP, which then no longer ends the process, until stop is called.
+	Hangups func() (signals <-chan os.Signal, stop func())
 
 	Terminal    bool // Out is a terminal, so that a user is watching
 	Columns     int  // its width, 0 if that is not known

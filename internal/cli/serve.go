@@ -9,6 +9,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/app"
+	"github.com/taskerhq/tasker/internal/config"
 )
 
 // newServe builds `serve`. It prints the URL on standard output once the server accepts
@@ -20,6 +21,10 @@ func newServe(s *session) *cobra.Command {
 		Short: "Run the server",
 		Long: `Run the server until SIGINT or SIGTERM. On shutdown it answers open requests and
 long polls; workers keep their leases.
+
+SIGHUP reads the configuration file again and takes over API keys and the level of
+the log; it names the other changes, which need a restart. On a terminal it ends
+the server, as closing the terminal should.
 
 Every configuration key is also an environment variable: server.listen is
 TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
@@ -46,9 +51,12 @@ TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
 		if err := cfg.CheckOpen(); err != nil {
 			return usageError{err}
 		}
+		reloads, stop := s.reloads()
+		defer stop()
 		// It blocks until ctx ends and everything is closed.
 		return startError(app.Run(cmd.Context(), cfg, app.Options{
-			Log: s.Err, Version: s.Version, Drivers: s.Drivers,
+			Reload: app.Reload{Now: reloads, Load: func() (*config.Config, error) { return flags.load(cmd) }},
+			Log:    s.Err, Version: s.Version, Drivers: s.Drivers,
 			Ready: func(n app.Node) error {
 				// Ready is called once requests are accepted, so whoever sees the file can connect.
 				if addressFile != "" {
@@ -64,6 +72,15 @@ TASKER_SERVER_LISTEN. See ` + s.name + ` config print.`,
 		}))
 	}
 	return cmd
+}
+
+// reloads returns a channel that gets each SIGHUP until stop is called. On a terminal a hangup means that it
+// was closed, and ends the process as it does by default.
+func (s *session) reloads() (now <-chan os.Signal, stop func()) {
+	if s.Hangups == nil || s.Terminal {
+		return nil, func() {}
+	}
+	return s.Hangups()
 }
 
 // startError makes a usage error of what a server refuses to start with: an invalid DSN, or a

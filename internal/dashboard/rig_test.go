@@ -79,8 +79,9 @@ func serveOn(t testing.TB, dsn string, opts node.Options, keys ...access.Key) *s
 	})
 	board := dashboard.New(dashboard.Options{Front: front, API: direct, Events: b.StreamEvents, History: history,
 		Sessions: session.New(session.Options{Keys: ring, Store: b}), Open: len(keys) == 0,
-		LoopbackOnly: len(keys) == 0, About: system.About{Version: "test", Settings: []system.Setting{
-			{Key: "server.listen", Value: "127.0.0.1:8080", Source: "default"}}}}, api)
+		LoopbackOnly: len(keys) == 0, About: system.About{Version: "test", Settings: func() []system.Setting {
+			return []system.Setting{{Key: "server.listen", Value: "127.0.0.1:8080", Source: "default"}}
+		}}}, api)
 	h := httptest.NewServer(board)
 	s.url, s.http = h.URL, h
 	t.Cleanup(func() {

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/taskerhq/tasker/internal/access"
 )
 
 // Bounds of a connection.
@@ -81,14 +83,20 @@ func Stopping(ctx context.Context) context.Context {
 	return stopping
 }
 
-// Patient returns a context for a long poll: it ends with the request, and when the server begins to stop.
-// cut reports whether the stop ended it.
+// Patient returns a context for a long poll: it ends with the request, when the server begins to stop, and when the key
+// of the caller is removed or gets other rights. cut reports whether one of the last two ended it.
 func Patient(ctx context.Context) (_ context.Context, cut func() bool, cancel func()) {
-	stopping := Stopping(ctx)
-	if stopping == nil {
-		return ctx, func() bool { return false }, func() {}
-	}
 	waiting, stop := context.WithCancel(ctx)
-	unhook := context.AfterFunc(stopping, stop)
-	return waiting, func() bool { return stopping.Err() != nil && ctx.Err() == nil }, func() { unhook(); stop() }
+	var unhook []func() bool
+	for _, end := range []context.Context{Stopping(ctx), access.From(ctx).Life()} {
+		if end != nil {
+			unhook = append(unhook, context.AfterFunc(end, stop))
+		}
+	}
+	return waiting, func() bool { return waiting.Err() != nil && ctx.Err() == nil }, func() {
+		for _, undo := range unhook {
+			undo()
+		}
+		stop()
+	}
 }

@@ -32,8 +32,8 @@ type About struct {
 	// Examine returns the checks of the database, worst first, and when they were made; nil without a database that can
 	// be looked at.
 	Examine func(ctx context.Context) ([]Check, time.Time, error)
-	// Settings are the effective configuration. Secrets are left out.
-	Settings []Setting
+	// Settings returns the effective configuration, without secrets. It may change while the server runs.
+	Settings func() []Setting
 }
 
 // Setting is one setting, and where it comes from.
