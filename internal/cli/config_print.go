@@ -39,12 +39,42 @@ override earlier ones. Passwords and key hashes are not printed.`,
 // printSettings writes YAML with the source of each setting as a comment. The YAML is a valid configuration file,
 // except that secrets are redacted. The comments are aligned, so all lines are built before the first is written.
 func (s *session) printSettings(settings []config.Setting) error {
+	lines, err := settingLines(settings)
+	if err != nil {
+		return err
+	}
+	width := 0
+	for _, line := range lines {
+		if line.of != nil {
+			width = max(width, len(line.text))
+		}
+	}
+	for _, line := range lines {
+		text := line.text
+		if line.of != nil {
+			text = fmt.Sprintf("%-*s  # %s", width, text, line.of.Source)
+		}
+		if err := s.printf("%s\n", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settingLine is a line of a configuration file.
+type settingLine struct {
+	text string
+	of   *config.Setting // that begins on the line; nil for a section and an item of a list
+}
+
+// settingLines returns settings as the lines of a configuration file.
+func settingLines(settings []config.Setting) ([]settingLine, error) {
 	var (
-		lines, sources []string
-		open           []string // the sections that the line before is in
-		width          int
+		lines []settingLine
+		open  []string // the sections that the line before is in
 	)
-	for _, set := range settings {
+	for i := range settings {
+		set := &settings[i]
 		path := strings.Split(set.Key, ".")
 		sections := path[:len(path)-1]
 		// Settings of one section are adjacent, so a section needs a line only where the path changes.
@@ -53,39 +83,27 @@ func (s *session) printSettings(settings []config.Setting) error {
 				continue
 			}
 			open = append(open[:i:i], name)
-			lines, sources = append(lines, strings.Repeat("  ", i)+name+":"), append(sources, "")
+			lines = append(lines, settingLine{strings.Repeat("  ", i) + name + ":", nil})
 		}
 		open = open[:len(sections)]
-		value, err := document.Flow(set.Value)
-		if err != nil {
-			return fmt.Errorf("print %s: %w", set.Key, err)
-		}
 		line := strings.Repeat("  ", len(sections)) + path[len(path)-1] + ":"
 		// A list has one line per item, since a list of keys or priorities is too long for one line.
 		if items, ok := set.Value.([]any); ok && len(items) > 0 {
-			lines, sources = append(lines, line), append(sources, set.Source)
+			lines = append(lines, settingLine{line, set})
 			for _, item := range items {
-				if value, err = document.Flow(item); err != nil {
-					return fmt.Errorf("print %s: %w", set.Key, err)
+				value, err := document.Flow(item)
+				if err != nil {
+					return nil, fmt.Errorf("print %s: %w", set.Key, err)
 				}
-				lines, sources = append(lines, strings.Repeat("  ", len(sections)+1)+"- "+value), append(sources, "")
+				lines = append(lines, settingLine{strings.Repeat("  ", len(sections)+1) + "- " + value, nil})
 			}
 			continue
 		}
-		lines, sources = append(lines, line+" "+value), append(sources, set.Source)
-	}
-	for i, line := range lines {
-		if sources[i] != "" {
-			width = max(width, len(line))
+		value, err := document.Flow(set.Value)
+		if err != nil {
+			return nil, fmt.Errorf("print %s: %w", set.Key, err)
 		}
+		lines = append(lines, settingLine{line + " " + value, set})
 	}
-	for i, line := range lines {
-		if sources[i] != "" {
-			line = fmt.Sprintf("%-*s  # %s", width, line, sources[i])
-		}
-		if err := s.printf("%s\n", line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return lines, nil
 }

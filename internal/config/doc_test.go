@@ -3,14 +3,17 @@ package config_test
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/config"
 )
 
-// TestDocumentation holds docs/reference/configuration.md to the truth: every key is
-// there with its default, no other key is, and the example is valid.
+var links = regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`)
+
+// TestDocumentation holds docs/reference/configuration.md to the truth: every key is there with its default and its
+// meaning, no other key is, and the example is valid.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../docs/reference/configuration.md")
@@ -26,8 +29,16 @@ func TestDocumentation(t *testing.T) {
 		if _, isList := s.Value.([]any); !isList {
 			row = fmt.Sprintf("| `%s` | `%v` |", s.Key, s.Value)
 		}
-		if !strings.Contains(text, row) {
+		at := strings.Index(text, row)
+		if at < 0 {
 			t.Errorf("the row %q is missing", row)
+			continue
+		}
+		line, _, _ := strings.Cut(text[at:], "\n")
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		said := links.ReplaceAllString(cells[len(cells)-1], "$1")
+		if want := config.Meaning(s.Key); said != want {
+			t.Errorf("%s: the page says\n%s\nand the program\n%s", s.Key, said, want)
 		}
 	}
 	for line := range strings.Lines(text) {

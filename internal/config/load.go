@@ -57,10 +57,11 @@ func Load(src Sources) (*Config, error) {
 	}
 	l.loadEnv(src.Environ)
 	l.loadFlags(src.Flags)
+	before := len(l.problems)
 	l.decodeAll()
 	cfg = cfg.withDefaults()
 	cfg.origins = l.origins
-	if len(l.problems) == 0 {
+	if len(l.problems) == before {
 		// A value that could not be read would be checked by its default.
 		l.validate()
 	}

@@ -50,6 +50,8 @@ func plain(path string, v reflect.Value) any {
 		return Redacted
 	case path == "webhook.url":
 		return webhook.ShowURL(v.String())
+	case v.Type() == switchType && (v.String() == "true" || v.String() == "false"):
+		return v.String() == "true"
 	case v.Type() == durationType:
 		return formatDuration(time.Duration(v.Int()))
 	}
