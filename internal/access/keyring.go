@@ -145,9 +145,9 @@ func (r *Keyring) Authenticate(secret string) *Principal {
 	return found
 }
 
-// Replace exchanges the keys. The life of a principal whose key is gone or has changed ends; others go on. It returns an
-// error, and changes nothing, for keys that New refuses, and where a server with keys would get none or the other way
-// round: what it listens on and answers depends on that.
+// Replace exchanges the keys. The life of a principal whose key is gone or has changed ends; others go on. It returns
+// an error, and changes nothing, for keys that New refuses, and where a server with keys would get none or the other
+// way round: what it listens on and answers depends on that.
 func (r *Keyring) Replace(keys []Key) error {
 	next, err := New(keys)
 	if err != nil {

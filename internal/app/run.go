@@ -202,7 +202,8 @@ func ignoreCanceled(err error) error {
 }
 
 // newHandler puts the API, the dashboard and the metrics behind one front, which checks keys and bounds bodies.
-func newHandler(current *live, store backend, history *now.History, tel *telemetry.Telemetry, version string,
+func newHandler(current *live, store backend, history *now.History, tel *telemetry.Telemetry,
+	version string,
 ) (http.Handler, error) {
 	cfg, keys := current.cfg.Load(), current.keys
 	front := web.New(web.Options{

@@ -20,6 +20,6 @@ var meanings = sync.OnceValue(func() map[string]string {
 	return out
 })
 
-// Meaning returns what a setting is for, in a few words of Markdown; "the same" refers to the setting before. It is empty
-// for an unknown key. A test wants one for each setting, and wants the documentation to say the same.
+// Meaning returns what a setting is for, in a few words of Markdown; "the same" refers to the setting before. It is
+// empty for an unknown key. A test wants one for each setting, and wants the documentation to say the same.
 func Meaning(key string) string { return meanings()[key] }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// reloadable are the settings that a running server takes over. The others shape connections, loops and memory that exist
-// already, or must be the same on all nodes at one time.
+// reloadable are the settings that a running server takes over. The others shape connections, loops and memory that
+// exist already, or must be the same on all nodes at one time.
 var reloadable = []string{"keys", "log.level"}
 
 // Reloadable returns the keys of the settings that Reload takes over.
