@@ -61,7 +61,7 @@ type TemplateStep struct {
 	Initialization       map[string]any `json:"initialization,omitempty" doc:"Fixed configuration for the handler."`
 	Dependencies         []string       `json:"dependencies,omitempty"`
 	Retry                RetryPolicy    `json:"retry"`
-	TimeoutSeconds       int            `json:"timeout_seconds"`
+	TimeoutSeconds       int            `json:"timeout_seconds" doc:"Time limit of an attempt. 0 if it is left to the priority of the task."`
 	RequiredCapabilities []string       `json:"required_capabilities,omitempty"`
 	Priority             Priority       `json:"priority,omitempty"`
 	DispatchTTLMS        int            `json:"dispatch_ttl_ms,omitempty" doc:"Milliseconds that the step may wait in the queue of a worker to which it was dispatched over AMQP, if the step sets them."`
@@ -149,7 +149,7 @@ type StepLimit struct {
 // bounds the delays that follow from it.
 type RetryPolicy struct {
 	Retryable     bool    `json:"retryable"`
-	MaxAttempts   int     `json:"max_attempts"`
+	MaxAttempts   int     `json:"max_attempts" doc:"0 if it is left to the priority of the task."`
 	Backoff       string  `json:"backoff" enum:"none,fixed,linear,exponential"`
 	BackoffBaseMS int     `json:"backoff_base_ms"`
 	MaxBackoffMS  int     `json:"max_backoff_ms"`

@@ -28,6 +28,19 @@ var fixedNow = time.Date(2025, 11, 2, 15, 0, 0, 0, time.UTC)
 // the same answer.
 func run(t *testing.T, answer any, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return runAs(t, answer, cli.Process{}, args...)
+}
+
+// onTerminal is run on a terminal.
+func onTerminal(t *testing.T, answer any, environ []string, args ...string) (stdout string) {
+	t.Helper()
+	_, stdout, _ = runAs(t, answer, cli.Process{Terminal: true, Environ: environ}, args...)
+	return stdout
+}
+
+// runAs is run with more of the process.
+func runAs(t *testing.T, answer any, p cli.Process, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	body, err := json.Marshal(answer)
 	if err != nil {
 		t.Fatal(err)
@@ -43,10 +56,9 @@ func run(t *testing.T, answer any, args ...string) (code int, stdout, stderr str
 	}))
 	t.Cleanup(srv.Close)
 	var out, errOut bytes.Buffer
-	code = cli.Run(t.Context(), cli.Process{
-		Args: append([]string{"tasker"}, args...), Environ: []string{"TASKER_SERVER=" + srv.URL}, Version: "test",
-		In: strings.NewReader(""), Out: &out, Err: &errOut, Now: func() time.Time { return fixedNow },
-	})
+	p.Args, p.Environ, p.Version = append([]string{"tasker"}, args...), append(p.Environ, "TASKER_SERVER="+srv.URL), "test"
+	p.In, p.Out, p.Err, p.Now = strings.NewReader(""), &out, &errOut, func() time.Time { return fixedNow }
+	code = cli.Run(t.Context(), p)
 	return code, out.String(), errOut.String()
 }
 

@@ -61,7 +61,11 @@ func (s *session) finish(ctx context.Context, err error) int {
 		s.printProblem(err, code)
 		return code
 	}
-	fmt.Fprintf(s.Err, "%s: %s\n", s.name, cleanLines(err.Error()))
+	name := s.name + ":"
+	if s.colored(s.ErrTerminal) {
+		name = paint(red, name)
+	}
+	fmt.Fprintf(s.Err, "%s %s\n", name, cleanLines(err.Error()))
 	if tasker.ErrorCode(err) == tasker.CodeUnauthenticated && s.key() == "" {
 		fmt.Fprintln(s.Err, "No API key was sent: set TASKER_API_KEY, or give --api-key.")
 	}

@@ -86,7 +86,9 @@ type session struct {
 	name  string // what the program was called as
 	begun bool   // the command line was understood, and the command has begun
 
-	json bool // --json
+	json   bool   // results are for programs: --json, or --output json or yaml
+	output string // --output, "" if the flag was omitted
+	color  string // --color
 	// Of connectFlags; "" if the flag was omitted. Use serverURL.
 	server string
 	apiKey string
@@ -139,7 +141,8 @@ tasks that fail.
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
-	root.PersistentFlags().BoolVar(&s.json, "json", false, "print results and errors as JSON")
+	s.outputFlags(root)
+	s.colorFlag(root)
 	// cobra's default adds the usage to the error; finish prints a shorter hint.
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.AddCommand(
@@ -184,6 +187,8 @@ tasks that fail.
 		newExitCodes(),
 	)
 	s.wrapHelp(root)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	// After AddCommand: guard walks the finished tree.
 	s.guard(root)
 	return root
@@ -202,6 +207,9 @@ func (s *session) guard(cmd *cobra.Command) {
 		cmd.Args = knownCommand
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := s.checkOutput(cmd); err != nil {
+			return err
+		}
 		s.begun = true
 		return run(cmd, args)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/envelope"
 )
 
-// printJSON writes v, indented, as the result of a command. It encodes everything before it
-// writes, so an error leaves no half document on standard output.
+// printJSON writes v, indented, as the result of a command, or as YAML with --output yaml. It encodes everything before
+// it writes, so an error leaves no half document on standard output.
 func (s *session) printJSON(v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -23,11 +23,24 @@ func (s *session) printJSON(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("encode result: %w", err)
 	}
+	if s.output == "yaml" {
+		text, err := toYAML(buf.Bytes())
+		if err != nil {
+			return err
+		}
+		return s.write(text)
+	}
 	return s.write(cleanJSON(buf.Bytes()))
 }
 
-// printJSONLine writes v as one line of JSON, for streams.
+// printJSONLine writes v as one line of JSON, or as one document of YAML, for streams.
 func (s *session) printJSONLine(v any) error {
+	if s.output == "yaml" {
+		if err := s.write([]byte("---\n")); err != nil {
+			return err
+		}
+		return s.printJSON(v)
+	}
 	line, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("encode result: %w", err)
@@ -51,6 +64,9 @@ func (s *session) printf(format string, args ...any) error {
 // write writes to standard output as it is; the caller has cleaned b. An error, such as a
 // closed pipe, fails the command.
 func (s *session) write(b []byte) error {
+	if !s.json && s.colored(s.Terminal) {
+		b = paintMark(b)
+	}
 	if _, err := s.Out.Write(b); err != nil {
 		return fmt.Errorf("write result: %w", err)
 	}

@@ -42,6 +42,9 @@ type table struct {
 func (s *session) newTable(header ...string) *table {
 	t := &table{s: s, grid: terminal.NewTable(s.columns(), header...)}
 	t.grid.Whole(copied...)
+	if s.colored(s.Terminal) {
+		t.grid.Style = paintCell
+	}
 	return t
 }
 
@@ -72,7 +75,7 @@ func (t *table) flush() error {
 	text, hidden := t.grid.Render()
 	if len(hidden) > 0 {
 		t.notes = append(t.notes, "Left out, for want of room: "+strings.Join(hidden, ", ")+
-			". They are in a wider terminal and in --json.")
+			". A wider terminal and -o json have them.")
 	}
 	if len(t.notes) > 0 {
 		text += "\n"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,8 +46,8 @@ func newTemplateShow(s *session) *cobra.Command {
 	return cmd
 }
 
-// printTemplate prints a template and a table of its steps with the effective retries and
-// timeouts, defaults included.
+// printTemplate prints a template and a table of its steps. Attempts and timeouts that the template does not set come
+// from the priority of each task, which the server's configuration describes.
 func (s *session) printTemplate(t *tasker.Template) error {
 	f := fields{indent: "  "}
 	f.add("Name", qualified(t.Namespace, t.Name))
@@ -69,8 +70,8 @@ func (s *session) printTemplate(t *tasker.Template) error {
 	for i := range t.Steps {
 		st := &t.Steps[i]
 		row := []string{st.Name, strings.Join(strings.Fields(st.Runs()), " "), strings.Join(st.Dependencies, ", "),
-			attemptsOf(st.Retry), st.Retry.Backoff,
-			fmt.Sprintf("%ds", st.TimeoutSeconds), strings.Join(st.RequiredCapabilities, ", "),
+			attemptsOf(st), backoffOf(st),
+			timeoutOf(st), strings.Join(st.RequiredCapabilities, ", "),
 			limitsOf(st.Concurrency, st.RateLimit)}
 		if conditions {
 			row = append(row, runsIf(st))
@@ -114,11 +115,37 @@ func limitsOf(concurrency, rate *tasker.StepLimit) string {
 	return strings.Join(texts, ", ")
 }
 
-// attemptsOf formats the maximum number of attempts of a step.
-func attemptsOf(r tasker.RetryPolicy) string {
-	// MaxAttempts does not matter then.
-	if !r.Retryable {
+// setByPriority stands for a value that the template leaves to the level of the priority of a task.
+const setByPriority = "(by priority)"
+
+// attemptsOf formats the maximum number of attempts of a step. Only steps that workers run have attempts.
+func attemptsOf(st *tasker.TemplateStep) string {
+	switch {
+	case st.Handler == "":
+		return ""
+	case !st.Retry.Retryable: // MaxAttempts does not matter then
 		return "1"
+	case st.Retry.MaxAttempts == 0:
+		return setByPriority
 	}
-	return fmt.Sprint(r.MaxAttempts)
+	return strconv.Itoa(st.Retry.MaxAttempts)
+}
+
+// backoffOf names how the delay between attempts grows.
+func backoffOf(st *tasker.TemplateStep) string {
+	if st.Handler == "" {
+		return ""
+	}
+	return st.Retry.Backoff
+}
+
+// timeoutOf formats the time limit of an attempt of a step.
+func timeoutOf(st *tasker.TemplateStep) string {
+	switch {
+	case st.Handler == "":
+		return ""
+	case st.TimeoutSeconds == 0:
+		return setByPriority
+	}
+	return strconv.Itoa(st.TimeoutSeconds) + "s"
 }

@@ -102,7 +102,7 @@ within --drain-timeout; the worker then releases the rest without charging an at
 	cmd.RunE = s.onServer(func(ctx context.Context, client *tasker.Client, _ []string) error { return c.run(ctx, client) })
 	cmd.AddCommand(newWorkerList(s), newWorkerShow(s), newWorkerDrain(s), newWorkerResume(s),
 		newWorkerCordon(s), newWorkerUncordon(s))
-	return cmd
+	return textOnly(cmd)
 }
 
 // run checks the flags, registers the handlers and runs the worker until ctx ends and its

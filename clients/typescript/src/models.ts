@@ -3277,6 +3277,7 @@ export interface RetryPolicy {
   jitter: number;
   /** Retries per class of failure, if the template sets them. */
   limits?: Record<string, number>;
+  /** 0 if it is left to the priority of the task. */
   max_attempts: number;
   max_backoff_ms: number;
   retryable: boolean;
@@ -4580,6 +4581,7 @@ export interface TemplateStep {
   retry: RetryPolicy;
   /** Task that carries out the step, as its child. */
   task?: TemplateChild;
+  /** Time limit of an attempt. 0 if it is left to the priority of the task. */
   timeout_seconds: number;
   /** What a step without a handler waits for. */
   wait?: TemplateWait;

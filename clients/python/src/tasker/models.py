@@ -3240,6 +3240,7 @@ class RetryPolicy(TypedDict):
     jitter: float
     #: Retries per class of failure, if the template sets them.
     limits: NotRequired[dict[str, int]]
+    #: 0 if it is left to the priority of the task.
     max_attempts: int
     max_backoff_ms: int
     retryable: bool
@@ -4507,6 +4508,7 @@ class TemplateStep(TypedDict):
     retry: RetryPolicy
     #: Task that carries out the step, as its child.
     task: NotRequired[TemplateChild]
+    #: Time limit of an attempt. 0 if it is left to the priority of the task.
     timeout_seconds: int
     #: What a step without a handler waits for.
     wait: NotRequired[TemplateWait]

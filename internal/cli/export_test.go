@@ -1,0 +1,4 @@
+package cli
+
+// ToYAML is toYAML for tests.
+var ToYAML = toYAML

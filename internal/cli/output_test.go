@@ -1,0 +1,135 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/cli"
+)
+
+// A document that is printed as YAML reads as the same values as in JSON, whatever is in its strings.
+func TestYAMLIsTheSameAsJSON(t *testing.T) {
+	t.Parallel()
+	words := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "no", "Null", "~", "1e5", "0x1f", "- a", "a: b",
+		"a #b", "2026-01-01", "{}", "[", "'", "\"", "a\nb", " a ", "*x", "&x", "!t", "%d", "@", "a:", "?", "=", "<<",
+		"12:30"}))
+	rapid.Check(t, func(t *rapid.T) {
+		var value func(depth int) any
+		value = func(depth int) any {
+			switch n := rapid.IntRange(0, 7).Draw(t, "kind"); {
+			case n == 0:
+				return nil
+			case n == 1:
+				return rapid.Bool().Draw(t, "bool")
+			case n == 2:
+				return float64(rapid.IntRange(-1000, 1000).Draw(t, "number"))
+			case n < 5 || depth == 0:
+				return words.Draw(t, "text")
+			case n == 5:
+				list := []any{}
+				for range rapid.IntRange(0, 3).Draw(t, "items") {
+					list = append(list, value(depth-1))
+				}
+				return list
+			default:
+				object := map[string]any{}
+				for range rapid.IntRange(0, 3).Draw(t, "members") {
+					object[words.Draw(t, "key")] = value(depth - 1)
+				}
+				return object
+			}
+		}
+		want := map[string]any{"top": value(3)}
+		document, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := cli.ToYAML(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var values any
+		if err := yaml.Unmarshal(text, &values); err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		read, err := json.Marshal(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal(read, &got); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(document, &want); err != nil { // what JSON makes of invalid UTF-8
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\nis not %s but %s", text, document, read)
+		}
+	})
+}
+
+func TestOutputKinds(t *testing.T) {
+	t.Parallel()
+	page := tasker.TaskPage{Tasks: []tasker.Task{{TaskUUID: uuid.New(), Name: "invoice", State: "error"}}}
+	for _, tt := range []struct {
+		args string
+		want string
+	}{
+		{"task list -o yaml", "tasks:\n  - task_uuid: "},
+		{"task list --output=json", "{\n  \"tasks\": ["},
+		{"task list --json", "{\n  \"tasks\": ["},
+		{"task list --json -o table", "TASK "},
+		{"-o yaml task list", "tasks:\n"},
+	} {
+		code, stdout, stderr := run(t, page, strings.Fields(tt.args)...)
+		if code != 0 || !strings.HasPrefix(stdout, tt.want) {
+			t.Errorf("%s: exit code %d, %s%s", tt.args, code, stdout, stderr)
+		}
+	}
+	for args, want := range map[string]string{
+		"task list -o xml":                `"xml" is none of table, json, yaml`,
+		"worker --handler a=true -o yaml": "omit --output",
+		"completion bash -o json":         "omit --output",
+		"task list --color blue":          `"blue" is none of auto, always, never`,
+	} {
+		if code, _, stderr := run(t, page, strings.Fields(args)...); code != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
+
+func TestColors(t *testing.T) {
+	t.Parallel()
+	page := tasker.TaskPage{Tasks: []tasker.Task{{TaskUUID: uuid.New(), Name: "invoice", State: "error"},
+		{TaskUUID: uuid.New(), Name: hostile, State: "complete"}}}
+	_, stdout, _ := run(t, page, "task", "list", "--color", "always")
+	for _, want := range []string{"\x1b[31merror\x1b[0m", "\x1b[32mcomplete\x1b[0m", "\x1b[1mTASK\x1b[0m"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is not in %q", want, stdout)
+		}
+	}
+	if strings.Contains(stdout, "\x1b[2J") {
+		t.Errorf("the name of a task is an escape sequence in %q", stdout)
+	}
+	for _, args := range []string{"task list", "task list --color never", "task list --color always -o json"} {
+		if _, stdout, _ := run(t, page, strings.Fields(args)...); strings.Contains(stdout, "\x1b") {
+			t.Errorf("%s: %q", args, stdout)
+		}
+	}
+	for _, tt := range []struct {
+		environ []string
+		colored bool
+	}{{nil, true}, {[]string{"NO_COLOR=1"}, false}, {[]string{"TERM=dumb"}, false}} {
+		if got := strings.Contains(onTerminal(t, page, tt.environ, "task", "list"), "\x1b["); got != tt.colored {
+			t.Errorf("%v: colored is %v", tt.environ, got)
+		}
+	}
+}
