@@ -54,7 +54,8 @@ var layers = map[string]struct {
 	"internal/cli": {[]string{"flow", ".", "deadletters", "internal/access", "internal/app",
 		"internal/bench", "internal/config",
 		"internal/broker/driver", "internal/demo", "internal/demo/incident",
-		"internal/doctor", "internal/document", "internal/envelope", "internal/migration", "internal/queueapi",
+		"internal/doctor", "internal/document", "internal/envelope", "docs", "internal/manual",
+		"internal/migration", "internal/queueapi",
 		"internal/script",
 		"internal/settings", "internal/simulate", "internal/task", "internal/template", "internal/terminal",
 		"internal/transfer", "internal/vault",
@@ -142,6 +143,7 @@ var layers = map[string]struct {
 		"a dispatcher keeps what the engine tells it, and knows no store"},
 	"internal/dlqapi":  {[]string{"deadletters"}, "a compatibility family knows the public API, and no other family"},
 	"internal/doctest": {nil, "it runs the documents; its tests start what they need"},
+	"docs":             {nil, "it holds the pages, and knows nothing of them"},
 	"internal/document": {[]string{"internal/pointer", "internal/wording"},
 		"it reads a document, whatever that says"},
 	"internal/doctor": {[]string{"blob", "internal/amqp", "internal/dispatch/rabbitmq",
@@ -286,7 +288,8 @@ var layers = map[string]struct {
 	"internal/sensitive": {nil, "what is selected in a document does not depend on what the document is of"},
 	"internal/strictjson": {[]string{".", "internal/pointer", "internal/task", "internal/wording"},
 		"it reads a document into whatever value, and knows no route"},
-	"internal/limit": {nil, "how many may pass at a time is arithmetic"},
+	"internal/manual": {[]string{"internal/httpapi"}, "the API describes itself; pages are files"},
+	"internal/limit":  {nil, "how many may pass at a time is arithmetic"},
 	"internal/task": {[]string{"internal/envelope", "internal/failure", "internal/limit"},
 		"the domain is pure: the standard library only"},
 	"internal/telemetry": {[]string{"internal/clock", "internal/engine", "internal/failure", "internal/outbound",
@@ -461,7 +464,8 @@ func TestRabbitMQIsLight(t *testing.T) {
 }
 
 // TestOneDoorToTheStores: one package wires an engine to its store and one puts an API
-// before it. What else opens a store looks after databases, and serves nobody.
+// before it. What else opens a store looks after databases, and serves nobody. internal/manual describes the API, and
+// has no engine.
 func TestOneDoorToTheStores(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
@@ -475,7 +479,7 @@ func TestOneDoorToTheStores(t *testing.T) {
 				serves = true
 			}
 		}
-		if serves && name != "internal/app" {
+		if serves && name != "internal/app" && name != "internal/manual" {
 			t.Errorf("%s imports internal/httpapi: only internal/app puts an API before an engine", name)
 		}
 		if serves && stores > 0 || slices.Contains(p.Imports, module+"/internal/local") && name != "internal/node" {
@@ -543,6 +547,7 @@ var homes = map[string][]string{
 	"github.com/redis/rueidis": {"internal/bench", "internal/broker/redis", "internal/dispatch/redis",
 		"internal/redislist", "internal/redisurl", "redisqueue"},
 	"github.com/santhosh-tekuri/jsonschema/": {"internal/template"},
+	"github.com/yuin/goldmark":               {"internal/manual"},
 	"github.com/spf13/cobra":                 {"internal/cli"},
 	"github.com/spf13/pflag":                 {"internal/cli"},
 	"github.com/twmb/franz-go/": {"internal/bench", "internal/broker/kafka", "internal/kafkatest",

@@ -156,6 +156,7 @@ tasks that fail.
 		newCopy(s),
 		newBackup(s),
 		newHealth(s),
+		newDocs(s),
 		newDoctor(s),
 		newTask(s),
 		newQueue(s),

@@ -10,7 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"unicode"
+
+	"github.com/taskerhq/tasker/internal/manual"
 )
 
 // TestLinks follows every link of every Markdown file: it leads to a file of the repository, and its fragment to a
@@ -118,7 +119,6 @@ var (
 	codeBlock  = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 	codeSpan   = regexp.MustCompile("`[^`\n]+`")
 	linkTarget = regexp.MustCompile(`\]\(([^)\s]+)\)|(?m:^\[[^\]]+\]: +(\S+))|<(?:a|img)\b[^>]* (?:href|src)="([^"]*)"`)
-	linkText   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	heading    = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *#*$`)
 )
 
@@ -163,27 +163,9 @@ func follow(pages map[string]string, page, link string) error {
 
 // fragments returns the fragments of the headings of a page, as GitHub makes them.
 func fragments(text string) map[string]bool {
-	all := map[string]bool{}
+	all := manual.Fragments{}
 	for _, m := range heading.FindAllStringSubmatch(codeBlock.ReplaceAllString(text, ""), -1) {
-		s := slug(m[1])
-		unique := s
-		for n := 1; all[unique]; n++ {
-			unique = fmt.Sprintf("%s-%d", s, n)
-		}
-		all[unique] = true
+		all.Generate([]byte(m[1]), 0)
 	}
 	return all
-}
-
-// slug returns the fragment of a heading.
-func slug(title string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == ' ':
-			return '-'
-		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, linkText.ReplaceAllString(title, "$1"))
 }
