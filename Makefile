@@ -52,6 +52,8 @@ check: ## Check formatting, vet, lint and test; run it before a commit
 # at a time. SQLite itself, in Go from C, is not instrumented: it is guarded by one lock, has its own tests, and would
 # take half of the time.
 NOT_RACED := archtest|bench|browsertest|cli|clienttest|crashtest|crashtest/fleet|crashtest/letters|crashtest/process|crashtest/upgrade|demo|deploytest|doctest|doctor|kafkatest|migration|mutation|rabbittest|transfer
+# Examples whose tests run their READMEs.
+RUN_PAGES := intake|order|pipeline|priority-queue|report|thumbnails|webhooks
 # Nothing can race in tests that send thousands of requests one after another, or compare what SQL and Go say of the
 # same rows. Under the detector they take minutes.
 ONE_BY_ONE := ^Test(HostileValues|HostileLetters|BadBodies|BadSubmissions|DetectionAgrees|ViewsAgree)$$
@@ -59,7 +61,7 @@ RACEFLAGS := -race -short -timeout 30m -gcflags=modernc.org/...=-race=false -ski
 
 race: ## Run shortened tests with the race detector; needs a C compiler
 	$(WITH_SERVERS) env CGO_ENABLED=1 $(GO) test $(RACEFLAGS) $(TESTFLAGS) \
-		$$($(GO) list ./... | grep -vE '/(internal/($(NOT_RACED))|examples/.*)$$')
+		$$($(GO) list ./... | grep -vE '/(internal/($(NOT_RACED))|examples/($(RUN_PAGES)))$$')
 
 race-of:
 	$(WITH_SERVERS) env CGO_ENABLED=1 $(GO) test $(RACEFLAGS) $(TESTFLAGS) -run '$(RUN)' $(OF)

@@ -18,7 +18,7 @@ import (
 )
 
 // patience only bounds how long a broken page takes to fail.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // Main runs the tests of an example, or makes the test binary one of its programs: tasker, and those of programs by
 // their names. So nothing has to be built beside the test, and a cached result of a test is never out of date.
