@@ -201,9 +201,12 @@ func (c *taskSubmit) run(ctx context.Context, client *tasker.Client, _ []string)
 	if err != nil {
 		return err
 	}
-	// --wait has precedence over --quiet: who waits wants to see the end.
 	if c.wait {
-		return c.s.waitFor(ctx, client, receipt.TaskUUID, 0)
+		show := c.s.printTask
+		if c.quiet {
+			show = func(task *tasker.Task) error { return c.s.printf("%s\n", task.TaskUUID.String()) }
+		}
+		return c.s.waitFor(ctx, client, receipt.TaskUUID, 0, show)
 	}
 	switch {
 	case c.quiet:

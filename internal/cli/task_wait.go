@@ -30,17 +30,19 @@ to one minute.`,
 			if err != nil {
 				return err
 			}
-			return s.waitFor(ctx, c, id, timeout)
+			return s.waitFor(ctx, c, id, timeout, s.printTask)
 		}),
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "maximum wait (default: no limit)")
 	return cmd
 }
 
-// waitFor waits until a task is settled, prints it, and returns an error unless it is complete
+// waitFor waits until a task is settled, shows it, and returns an error unless it is complete
 // or resolved manually. A timeout of 0 waits without a limit. A timeout ends with exit code 8
 // and leaves the task running.
-func (s *session) waitFor(ctx context.Context, c *tasker.Client, id uuid.UUID, timeout time.Duration) error {
+func (s *session) waitFor(ctx context.Context, c *tasker.Client, id uuid.UUID, timeout time.Duration,
+	show func(*tasker.Task) error,
+) error {
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, errTimedOut)
@@ -54,7 +56,7 @@ func (s *session) waitFor(ctx context.Context, c *tasker.Client, id uuid.UUID, t
 		}
 		return err
 	}
-	if err := s.printTask(task); err != nil {
+	if err := show(task); err != nil {
 		return err
 	}
 	switch task.State {

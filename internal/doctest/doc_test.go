@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 const pageURL = "http://127.0.0.1:8080"
 
 // patience only bounds how long a broken page takes to fail.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // TestReadme runs README.md.
 func TestReadme(t *testing.T) {
