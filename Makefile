@@ -28,7 +28,7 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint models python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard platforms release-snapshot helm vulnerabilities fuzz-list clean
+.PHONY: help build test test-of race-of check race lint models reference python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard platforms release-snapshot helm vulnerabilities fuzz-list clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ vulnerabilities: ## Look up known vulnerabilities of dependencies; needs the net
 
 models: ## Write the OpenAPI document and the types of clients in other languages anew
 	$(GO) test -count=1 ./internal/httpapi -run OpenAPI -update
+
+reference: ## Write the generated parts of docs/reference anew
+	$(GO) test -count=1 ./internal/cli ./internal/httpapi ./internal/template -run Reference -update
 
 python: ## Check the Python client: types, style, unit tests, doctests, package; needs Python
 	clients/python/check

@@ -3,6 +3,7 @@ package cli
 import (
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -97,4 +98,22 @@ func TestErrorReference(t *testing.T) {
 	reference.Check(t, "errors.md", "## Codes\n\n"+
 		reference.Table([]string{"Code", "HTTP status", "Exit code", "Meaning", "What to do"}, rows)+
 		"\n## Exit codes\n\n```text\n"+codes+"\n```\n")
+}
+
+// TestFlagsOfSettings: docs/reference/configuration.md names the flag of each setting that has one. Package config
+// compares the keys and their defaults.
+func TestFlagsOfSettings(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/reference/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "## Settings")
+	for flag, key := range new(session).configFlags(new(cobra.Command)).keys {
+		_, row, _ := strings.Cut(list, "\n| `"+key+"` |")
+		row, _, _ = strings.Cut(row, "\n")
+		if !strings.Contains(row, "`--"+flag+"`") {
+			t.Errorf("the row of %s does not name --%s", key, flag)
+		}
+	}
 }
