@@ -20,7 +20,7 @@ func (s *session) helpWidth() int {
 
 // wrapHelp replaces the help of cobra, which does not wrap.
 func (s *session) wrapHelp(root *cobra.Command) {
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = s.write([]byte(s.helpOf(cmd))) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = s.page([]byte(s.helpOf(cmd))) })
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return s.write([]byte(s.usageOf(cmd))) })
 }
 

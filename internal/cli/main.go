@@ -26,15 +26,16 @@ func Main(version string) int {
 	// After the first signal, stop restores the default handling, under which the next one
 	// kills the process.
 	context.AfterFunc(ctx, stop)
-	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
+	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {
-		columns = 0
+		columns, rows = 0, 0
 	}
 	return Run(ctx, Process{
 		Args: os.Args, Environ: os.Environ(), Version: buildVersion(version),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Terminal:    term.IsTerminal(int(os.Stdout.Fd())),
 		Columns:     columns,
+		Rows:        rows,
 		ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
 		Now:         time.Now,
 		Hangups: func() (<-chan os.Signal, func()) {
@@ -62,6 +63,7 @@ type Process struct {
 
 	Terminal    bool // Out is a terminal, so that a user is watching
 	Columns     int  // its width, 0 if that is not known
+	Rows        int  // its height
 	ErrTerminal bool // Err is one
 }
 
@@ -89,6 +91,8 @@ type session struct {
 	json   bool   // results are for programs: --json, or --output json or yaml
 	output string // --output, "" if the flag was omitted
 	color  string // --color
+
+	noPager bool // --no-pager
 	// Of connectFlags; "" if the flag was omitted. Use serverURL.
 	server string
 	apiKey string
@@ -143,6 +147,7 @@ tasks that fail.
 	}
 	s.outputFlags(root)
 	s.colorFlag(root)
+	root.PersistentFlags().BoolVar(&s.noPager, "no-pager", false, "print long lists and help without a pager")
 	// cobra's default adds the usage to the error; finish prints a shorter hint.
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.AddCommand(
@@ -188,6 +193,7 @@ tasks that fail.
 		newExitCodes(),
 	)
 	s.wrapHelp(root)
+	s.completions(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	// After AddCommand: guard walks the finished tree.

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -131,5 +132,41 @@ func TestColors(t *testing.T) {
 		if got := strings.Contains(onTerminal(t, page, tt.environ, "task", "list"), "\x1b["); got != tt.colored {
 			t.Errorf("%v: colored is %v", tt.environ, got)
 		}
+	}
+}
+
+func TestPager(t *testing.T) {
+	t.Parallel()
+	page := tasker.TaskPage{Tasks: make([]tasker.Task, 30)}
+	for _, tt := range []struct {
+		name    string
+		environ []string
+		args    string
+		paged   bool
+	}{
+		{"Long", []string{"TASKER_PAGER=sed s/^/paged:/"}, "task list", true},
+		{"Usual", []string{"PAGER=sed 's/^/paged:/'"}, "task list", true},
+		{"Own", []string{"PAGER=false", "TASKER_PAGER=sed s/^/paged:/"}, "task list", true},
+		{"Help", []string{"PAGER=sed s/^/paged:/"}, "task submit --help", true},
+		{"Short", []string{"PAGER=sed s/^/paged:/"}, "version", false},
+		{"Refused", []string{"PAGER=sed s/^/paged:/"}, "task list --no-pager", false},
+		{"None", []string{"PAGER=sed s/^/paged:/", "TASKER_PAGER="}, "task list", false},
+		{"Cat", []string{"PAGER=cat"}, "task list", false},
+		{"Dumb", []string{"PAGER=sed s/^/paged:/", "TERM=dumb"}, "task list", false},
+		{"JSON", []string{"PAGER=sed s/^/paged:/"}, "task list --json", false},
+		{"Missing", []string{"PAGER=/no/such/pager"}, "task list", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			environ := append(tt.environ, "PATH="+os.Getenv("PATH"))
+			stdout := onTerminal(t, page, environ, strings.Fields(tt.args)...)
+			if got := strings.HasPrefix(stdout, "paged:"); got != tt.paged || stdout == "" {
+				t.Errorf("paged is %v: %q", got, stdout)
+			}
+		})
+	}
+	_, stdout, _ := runAs(t, page, cli.Process{Environ: []string{"PAGER=false"}}, "task", "list")
+	if !strings.HasPrefix(stdout, "TASK") {
+		t.Errorf("without a terminal: %q", stdout)
 	}
 }

@@ -83,7 +83,7 @@ func (t *table) flush() error {
 	for _, note := range t.notes {
 		text += t.s.wrapped(note) + "\n"
 	}
-	return t.s.write([]byte(text))
+	return t.s.page([]byte(text))
 }
 
 // wrapped wraps a text that has been cleaned at the width of the terminal.
