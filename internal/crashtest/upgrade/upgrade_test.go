@@ -274,7 +274,7 @@ func (r *run) judge(ctx context.Context, t *testing.T) {
 			t.Errorf("a new node ended with exit code %d when it was told to stop", code)
 		}
 	}
-	if v.Tasks < stage || v.StaleRefused == 0 || r.flows && (v.Children == 0 || v.Signals == 0 || v.Compensated == 0) {
+	if v.Tasks < stage || v.StaleRefused == 0 || r.flows && (v.Children == 0 || v.Signals == 0) {
 		t.Error("the load was too small to prove anything")
 	}
 }
