@@ -237,7 +237,7 @@ func newHandler(current *live, store backend, history *now.History, tel *telemet
 	return dashboard.New(dashboard.Options{
 		Front: front, API: direct, Events: store.StreamEvents, History: history,
 		About: about(current.cfg.Load, store, version),
-		Open: len(cfg.Keys) == 0, LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
+		Open:  len(cfg.Keys) == 0, LoopbackOnly: len(cfg.Keys) == 0 && !cfg.Server.AllowOpen,
 		MaxStreams: cfg.Server.MaxStreams, Sessions: session.New(session.Options{Keys: keys, Store: store}),
 	}, api), nil
 }
