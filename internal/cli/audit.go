@@ -118,7 +118,7 @@ func (c *auditTrail) run(ctx context.Context, client *tasker.Client, _ []string)
 		return err
 	}
 	if c.s.json {
-		return c.s.printJSON(records)
+		return c.s.printList("acts", records)
 	}
 	if len(records) == 0 {
 		return c.s.printf("No acts.\n")

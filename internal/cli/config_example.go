@@ -22,7 +22,7 @@ names of their sections.`,
 		RunE: func(*cobra.Command, []string) error {
 			cfg := config.Default()
 			if s.json {
-				return s.printJSON(cfg.Settings())
+				return s.printList("settings", cfg.Settings())
 			}
 			return s.printExample(cfg.Settings())
 		},

@@ -29,7 +29,7 @@ override earlier ones. Passwords and key hashes are not printed.`,
 			return err
 		}
 		if s.json {
-			return s.printJSON(cfg.Settings())
+			return s.printList("settings", cfg.Settings())
 		}
 		return s.printSettings(cfg.Settings())
 	}

@@ -55,7 +55,7 @@ tasks and changes nothing.`,
 // taken.
 func (s *session) printDetections(found []operate.Detection) error {
 	if s.json {
-		return s.printJSON(found)
+		return s.printList("detections", found)
 	}
 	if len(found) == 0 {
 		return s.printf("No task is stale.\n")

@@ -55,7 +55,7 @@ func resolutionFlag(cmd *cobra.Command, status *string, usage string) {
 // when the case was opened, STATE the current one.
 func (s *session) printCases(cases []operate.Case, f operate.CaseFilter) error {
 	if s.json {
-		return s.printJSON(cases)
+		return s.printList("cases", cases)
 	}
 	if len(cases) == 0 {
 		return s.printf("No cases.\n")

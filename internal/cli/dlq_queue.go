@@ -43,7 +43,7 @@ resolution.`,
 // needs a resolution. ERROR is the first line of the failure that blocks the task.
 func (s *session) printQueue(queue []operate.QueuedCase) error {
 	if s.json {
-		return s.printJSON(queue)
+		return s.printList("cases", queue)
 	}
 	if len(queue) == 0 {
 		return s.printf("No pending cases.\n")

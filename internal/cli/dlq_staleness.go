@@ -53,7 +53,7 @@ in the queue, a wait for a time), or the max_duration of the whole task.`,
 // has been counted, which differs from the time in state while a promise to a step holds.
 func (s *session) printStaleness(tasks []operate.StaleTask) error {
 	if s.json {
-		return s.printJSON(tasks)
+		return s.printList("tasks", tasks)
 	}
 	if len(tasks) == 0 {
 		return s.printf("No tasks.\n")

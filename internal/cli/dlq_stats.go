@@ -36,7 +36,7 @@ func newDLQStats(s *session) *cobra.Command {
 // the cases that have one.
 func (s *session) printCaseStats(stats []operate.CaseStats) error {
 	if s.json {
-		return s.printJSON(stats)
+		return s.printList("reasons", stats)
 	}
 	if len(stats) == 0 {
 		return s.printf("No cases.\n")

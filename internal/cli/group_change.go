@@ -81,7 +81,7 @@ func (s *session) changeGroups(ctx context.Context, b deadletters.GroupBackend, 
 // printChangedGroups prints a line for each group with its new state.
 func (s *session) printChangedGroups(changed []deadletters.Group) error {
 	if s.json {
-		return s.printJSON(changed)
+		return s.printList("groups", changed)
 	}
 	for i := range changed {
 		g := &changed[i]

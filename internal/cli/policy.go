@@ -177,7 +177,7 @@ func newPolicyRemove(s *session) *cobra.Command {
 // printPolicies prints one row per policy. An empty ORIGIN is the policy for every origin that has none of its own.
 func (s *session) printPolicies(list []deadletters.Policy) error {
 	if s.json {
-		return s.printJSON(list)
+		return s.printList("policies", list)
 	}
 	if len(list) == 0 {
 		return s.printf("No policies.\n")

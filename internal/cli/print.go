@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -13,8 +14,11 @@ import (
 )
 
 // printJSON writes v, indented, as the result of a command, or as YAML with --output yaml. It encodes everything before
-// it writes, so an error leaves no half document on standard output.
+// it writes, so an error leaves no half document on standard output. A list has printList.
 func (s *session) printJSON(v any) error {
+	if k := reflect.ValueOf(v).Kind(); k == reflect.Slice {
+		return errors.New("print a list with printList") // a fault of the program, which its tests find
+	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	// The output is for terminals and jq; < and & are no danger there, and \u003c is hard to read.
@@ -31,6 +35,15 @@ func (s *session) printJSON(v any) error {
 		return s.write(text)
 	}
 	return s.write(cleanJSON(buf.Bytes()))
+}
+
+// printList writes a list as JSON: an object with the list under the name of its items, as the pages of lists that have
+// more than one. So all lists are read in the same way, and can get more members.
+func (s *session) printList(name string, list any) error {
+	if v := reflect.ValueOf(list); v.Len() == 0 {
+		list = []any{} // not null
+	}
+	return s.printJSON(map[string]any{name: list})
 }
 
 // printJSONLine writes v as one line of JSON, or as one document of YAML, for streams.

@@ -220,7 +220,7 @@ func newRuleRemove(s *session) *cobra.Command {
 // FAILED counts evaluations that failed on the node that answers, since its start or the last change of the rule.
 func (s *session) printRules(list []deadletters.SavedRule) error {
 	if s.json {
-		return s.printJSON(list)
+		return s.printList("rules", list)
 	}
 	if len(list) == 0 {
 		return s.printf("No rules.\n")

@@ -55,7 +55,7 @@ func newScheduleList(s *session) *cobra.Command {
 // printSchedules prints one row per schedule.
 func (s *session) printSchedules(list []schedules.Schedule) error {
 	if s.json {
-		return s.printJSON(list)
+		return s.printList("schedules", list)
 	}
 	if len(list) == 0 {
 		return s.printf("No schedules.\n")

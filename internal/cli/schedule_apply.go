@@ -192,7 +192,7 @@ func (s *session) applySchedules(ctx context.Context, c *tasker.Client, list []w
 		}
 	}
 	if s.json {
-		return s.printJSON(all)
+		return s.printList("schedules", all)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func newSourceList(s *session) *cobra.Command {
 // printSources prints one row per source. URLs come from the server without their passwords.
 func (s *session) printSources(list []deadletters.SourceStatus) error {
 	if s.json {
-		return s.printJSON(list)
+		return s.printList("sources", list)
 	}
 	if len(list) == 0 {
 		return s.printf("No sources.\n")

@@ -61,7 +61,7 @@ func (s *session) cancel(ctx context.Context, c *tasker.Client, req tasker.Cance
 		}
 	}
 	if s.json {
-		if err := s.printJSON(receipts); err != nil {
+		if err := s.printList("tasks", receipts); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ fields are not masked in them.`,
 			}
 			switch {
 			case s.json:
-				return s.printJSON(all)
+				return s.printList("logs", all)
 			case len(all) == 0:
 				return s.printf("No logs.\n")
 			}

@@ -27,7 +27,7 @@ func newTaskSteps(s *session) *cobra.Command {
 				return err
 			}
 			if s.json {
-				return s.printJSON(steps)
+				return s.printList("steps", steps)
 			}
 			noun := "steps"
 			if len(steps) == 1 {

@@ -47,7 +47,7 @@ version is a conflict.`,
 				}
 			}
 			if s.json {
-				return s.printJSON(registered)
+				return s.printList("templates", registered)
 			}
 			return nil
 		}),

@@ -48,7 +48,7 @@ func newTopicList(s *session) *cobra.Command {
 				return err
 			}
 			if s.json {
-				return s.printJSON(list)
+				return s.printList("topics", list)
 			}
 			if len(list) == 0 {
 				return s.printf("No messages.\n")

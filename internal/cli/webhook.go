@@ -47,7 +47,7 @@ func newWebhookList(s *session) *cobra.Command {
 // printWebhooks prints one row per webhook. NAMESPACES is "all" for one without a limit; the JSON omits the field then.
 func (s *session) printWebhooks(list []deadletters.Webhook) error {
 	if s.json {
-		return s.printJSON(list)
+		return s.printList("webhooks", list)
 	}
 	if len(list) == 0 {
 		return s.printf("No webhooks.\n")

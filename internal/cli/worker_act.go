@@ -142,7 +142,7 @@ func (s *session) eachWorker(
 			}
 		}
 		if s.json {
-			if err := s.printJSON(done); err != nil {
+			if err := s.printList("workers", done); err != nil {
 				return err
 			}
 			return first

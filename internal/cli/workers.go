@@ -40,7 +40,7 @@ func newWorkerList(s *session) *cobra.Command {
 // registered; HEARTBEAT is how long ago it was heard.
 func (s *session) printWorkers(workers []tasker.WorkerInfo) error {
 	if s.json {
-		return s.printJSON(workers)
+		return s.printList("workers", workers)
 	}
 	if len(workers) == 0 {
 		return s.printf("No workers.\n")
