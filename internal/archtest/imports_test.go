@@ -57,7 +57,8 @@ var layers = map[string]struct {
 		"internal/doctor", "internal/document", "internal/envelope", "docs", "internal/manual",
 		"internal/migration", "internal/queueapi",
 		"internal/script",
-		"internal/settings", "internal/simulate", "internal/task", "internal/template", "internal/terminal",
+		"internal/settings", "internal/simulate", "internal/starter", "internal/task", "internal/template",
+		"internal/terminal",
 		"internal/transfer", "internal/vault",
 		"internal/wording", "operate",
 		"rabbitmq", "schedules", "waits"},
@@ -328,6 +329,7 @@ var layers = map[string]struct {
 	"internal/outbound": {nil, "it makes connections, whatever they are for"},
 	"internal/vitals":   {nil, "it measures the process, whatever that does; a worker binary carries it"},
 	"internal/webhook":  {[]string{"internal/outbound"}, "it signs and sends what it is given"},
+	"internal/starter":  {nil, "it writes files"},
 	"internal/terminal": {nil, "it lays out text, and does not know what it is about"},
 	"internal/wording":  {nil, "it knows words, and not what they are about"},
 }

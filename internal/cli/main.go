@@ -163,6 +163,8 @@ tasks that fail.
 		newHealth(s),
 		newDocs(s),
 		newDoctor(s),
+		newInit(s),
+		newLint(s),
 		newTask(s),
 		newQueue(s),
 		newDLQ(s),

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/taskerhq/tasker"
-	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
@@ -23,7 +22,8 @@ func newTemplateValidate(s *session) *cobra.Command {
 		Use:   "validate FILE...",
 		Short: "Validate templates without a server",
 		Long: `Validate templates without a server; - is standard input. The command prints each
-problem with file:line:column and exits with 7 if there are any.`,
+problem with file:line:column and exits with 7 if there are any. "lint" also warns, and
+reads directories.`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	cmd.Flags().StringVar(
@@ -33,12 +33,9 @@ problem with file:line:column and exits with 7 if there are any.`,
 		"configuration of the server, if it defines its own priorities (default $TASKER_CONFIG, else none)",
 	)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if file == "" {
-			file = s.getenv("TASKER_CONFIG")
-		}
-		cfg, err := config.Load(config.Sources{File: file, Environ: s.Environ})
+		cfg, err := s.templateConfig(file)
 		if err != nil {
-			return usageError{err}
+			return err
 		}
 		return s.validate(args, cfg.Engine.Priorities)
 	}
@@ -98,7 +95,7 @@ func levelsOf(priorities []settings.PriorityLevel) template.Levels {
 // printValidated prints the valid templates.
 func (s *session) printValidated(good []validated) error {
 	if s.json {
-		return s.printJSON(good)
+		return s.printList("templates", good)
 	}
 	for _, v := range good {
 		if err := s.printf("✓ %s: %s version %s is valid (%d steps)\n",

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/settings"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/template"
+	"github.com/taskerhq/tasker/internal/wording"
+)
+
+// linting holds the flags of `lint`.
+type linting struct {
+	s      *session
+	config string
+	strict bool
+}
+
+// linted is what --json prints of a run of lint.
+type linted struct {
+	Templates int       `json:"templates"`
+	Findings  []finding `json:"findings"`
+}
+
+// finding is a problem or a warning.
+type finding struct {
+	Severity string `json:"severity"` // error or warning
+	Location string `json:"location"`
+	Message  string `json:"message"`
+}
+
+// newLint builds `lint`. It needs no server.
+func newLint(s *session) *cobra.Command {
+	c := &linting{s: s}
+	cmd := &cobra.Command{
+		Use:   "lint FILE|DIRECTORY...",
+		Short: "Check templates, and warn of what is probably not meant",
+		Long: `Check templates without a server, as "template validate" does, and warn of what is
+allowed but probably not meant: settings of retries without a second attempt, waits
+for people or signals without a timeout, handlers whose names differ by a character,
+timeouts longer than the whole task may take, templates without an input_schema.
+
+A directory stands for the files below it that end with .yaml or .yml and have steps.
+The exit code is 1 if there are errors, with --strict also for warnings.`,
+		Example: `  tasker lint invoice.yaml
+  tasker lint --strict workflows/`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return c.run(args) },
+	}
+	cmd.Flags().StringVar(&c.config, "config", "",
+		"configuration of the server, if it defines its own priorities (default $TASKER_CONFIG, else none)")
+	cmd.Flags().BoolVar(&c.strict, "strict", false, "end with code 1 for warnings, too")
+	return cmd
+}
+
+func (c *linting) run(args []string) error {
+	cfg, err := c.s.templateConfig(c.config)
+	if err != nil {
+		return err
+	}
+	out := linted{Findings: []finding{}}
+	for _, arg := range args {
+		names, err := templateFiles(arg)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := c.file(&out, name, name != arg, cfg.Engine.Priorities); err != nil {
+				return err
+			}
+		}
+	}
+	failed := slices.ContainsFunc(out.Findings, func(f finding) bool { return c.strict || f.Severity == "error" })
+	if err := c.print(&out); err != nil {
+		return err
+	}
+	if failed {
+		return exitError(exitFailure)
+	}
+	return nil
+}
+
+// templateConfig reads the configuration of the server for which templates are, for the names of its priorities.
+func (s *session) templateConfig(file string) (*config.Config, error) {
+	if file == "" {
+		file = s.getenv("TASKER_CONFIG")
+	}
+	cfg, err := config.Load(config.Sources{File: file, Environ: s.Environ})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return cfg, nil
+}
+
+// file checks one file. One that was found in a directory and has no steps is no template.
+func (c *linting) file(out *linted, name string, found bool, priorities []settings.PriorityLevel) error {
+	src, err := c.s.templateSource(name)
+	if err != nil {
+		return err
+	}
+	if found && !hasSteps(src.YAML) {
+		return nil
+	}
+	out.Templates++
+	add := func(severity string, problems []task.Problem) {
+		for _, p := range problems {
+			out.Findings = append(out.Findings, finding{severity, p.Location, p.Message})
+		}
+	}
+	_, err = template.Parse(src.Filename, []byte(src.YAML), levelsOf(priorities))
+	var problem *task.Error
+	switch {
+	case errors.As(err, &problem) && len(problem.Problems) == 0: // it is too large
+		add("error", []task.Problem{{Location: src.Filename, Message: problem.Message}})
+	case errors.As(err, &problem):
+		add("error", problem.Problems)
+	case err != nil:
+		return fmt.Errorf("read template %s: %w", src.Filename, err)
+	default:
+		add("warning", template.Warnings(src.Filename, []byte(src.YAML)))
+	}
+	return nil
+}
+
+// hasSteps reports whether a document looks like a template. It need not be valid YAML.
+func hasSteps(text string) bool {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "steps:") {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *linting) print(out *linted) error {
+	if c.s.json {
+		return c.s.printJSON(out)
+	}
+	for _, f := range out.Findings {
+		if err := c.s.printf("%s: %s: %s\n", f.Location, f.Severity, f.Message); err != nil {
+			return err
+		}
+	}
+	if out.Templates == 0 {
+		return c.s.printf("No templates.\n")
+	}
+	if len(out.Findings) == 0 {
+		return c.s.printf("✓ %s\n", wording.Count(out.Templates, "template"))
+	}
+	return nil
+}
+
+// templateFiles returns the files that an argument stands for. Hidden directories are left out.
+func templateFiles(arg string) ([]string, error) {
+	if info, err := os.Stat(arg); arg == "-" || err != nil || !info.IsDir() {
+		return []string{arg}, nil // whoever reads it says what is wrong
+	}
+	var out []string
+	err := filepath.WalkDir(arg, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != arg && strings.HasPrefix(entry.Name(), "."):
+			return filepath.SkipDir
+		case entry.Type().IsRegular() && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)):
+			out = append(out, path)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, tasker.Errorf(tasker.CodeInvalid, "read %s: %v", arg, err)
+	}
+	return out, nil
+}
