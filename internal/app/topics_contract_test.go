@@ -209,6 +209,9 @@ func contractRoutes(t *testing.T, s *topicStory) {
 			s.prefix+"immediate", "")
 		page.has(t, object{"total": 1.0, "limit": 1.0, "offset": 0.0})
 		list, _ := page["messages"].([]any)
+		if len(list) == 0 {
+			t.Fatalf("none is found: %v", page)
+		}
 		sameText(t, "found", list[0].(map[string]any)["event_id"], "cycle")
 	})
 	t.Run("Routes/Retry", func(t *testing.T) {

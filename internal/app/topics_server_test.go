@@ -212,6 +212,12 @@ func (s *topicStory) message(t *testing.T, id, status string, retries int) (m ob
 // arrived waits until a consumer of a topic got an event for the nth time, and returns it.
 func (s *topicStory) arrived(t *testing.T, topic, id string, nth int) (record *kgo.Record) {
 	t.Helper()
+	defer func() {
+		if record == nil { // is it not sent, or not read?
+			_, m := s.ask(t, "GET", "/api/v1/dlq/messages/"+id, "")
+			t.Logf("the server says %v; %d records were read", m, len(s.seen.records))
+		}
+	}()
 	eventually(t, fmt.Sprintf("%s is in %s for the %d. time", id, topic, nth), func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
