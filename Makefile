@@ -28,7 +28,7 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint models reference python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak demo screenshots bench-dashboard platforms release-snapshot helm vulnerabilities fuzz-list clean
+.PHONY: help build test test-of race-of check race lint models reference python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak walk demo screenshots bench-dashboard platforms release-snapshot helm vulnerabilities fuzz-list clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -220,6 +220,9 @@ soak: build ## Keep a steady load up on SQLite and on PostgreSQL, and see that n
 	$(SOAK)
 	@if test -n '$(DB)'; then $(SOAK) --db '$(DB)'; else \
 		$(WITH_SERVERS) -without redis,rabbitmq,kafka,chromium sh -c '$(SOAK) --db "$$TASKER_TEST_POSTGRES"'; fi
+
+walk: ## Walk the way of a new user through a fresh clone, with times; needs port 8080
+	.ci/walk
 
 demo: ## Run 10,000 real, dirty records through a workflow
 	$(GO) run ./cmd/tasker demo
