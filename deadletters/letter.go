@@ -114,8 +114,8 @@ type Edit struct {
 	// Patch is a JSON Patch (an array) or a JSON merge patch (an object) of the payload; of a case, of the context of
 	// its task.
 	Patch       json.RawMessage `json:"patch,omitempty" doc:"JSON Patch (RFC 6902, an array) or JSON merge patch (RFC 7396, an object) of the payload; of a case, of the context of its task."`
-	SetHeaders  []Header        `json:"set_headers,omitempty" doc:"Replaces the headers of these names." maxItems:"256"`
-	DropHeaders []string        `json:"drop_headers,omitempty" doc:"Removes the headers of these names." maxItems:"256"`
+	SetHeaders  []Header        `json:"set_headers,omitempty" doc:"Replaces the headers of these names." maxItems:"100"`
+	DropHeaders []string        `json:"drop_headers,omitempty" doc:"Removes the headers of these names." maxItems:"100"`
 	Key         string          `json:"key,omitempty" doc:"Replaces the key." maxLength:"4096"`
 	KeyBase64   []byte          `json:"key_base64,omitempty" doc:"Replaces the key by one that is not text."`
 }
