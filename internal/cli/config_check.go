@@ -50,12 +50,9 @@ broker; tasker doctor tries those.`,
 	return cmd
 }
 
-// checkConfig returns every reason for which a server would not start with a configuration that was read.
+// checkConfig returns the reasons besides those of config.Load for which a server would not start.
 func checkConfig(cfg *config.Config) error {
 	var problems []error
-	if _, err := config.ParseDSN(cfg.DB.DSN); err != nil {
-		problems = append(problems, fmt.Errorf("db.dsn: %w", err))
-	}
 	if _, err := access.New(cfg.Keys); err != nil {
 		problems = append(problems, fmt.Errorf("keys: %w", err))
 	}

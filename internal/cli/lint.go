@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/settings"
-	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/internal/template"
 	"github.com/taskerhq/tasker/internal/wording"
 )
@@ -112,22 +109,18 @@ func (c *linting) file(out *linted, name string, found bool, priorities []settin
 		return nil
 	}
 	out.Templates++
-	add := func(severity string, problems []task.Problem) {
-		for _, p := range problems {
-			out.Findings = append(out.Findings, finding{severity, p.Location, p.Message})
-		}
+	_, refused, err := parseTemplate(src, levelsOf(priorities))
+	if err != nil {
+		return err
 	}
-	_, err = template.Parse(src.Filename, []byte(src.YAML), levelsOf(priorities))
-	var problem *task.Error
-	switch {
-	case errors.As(err, &problem) && len(problem.Problems) == 0: // it is too large
-		add("error", []task.Problem{{Location: src.Filename, Message: problem.Message}})
-	case errors.As(err, &problem):
-		add("error", problem.Problems)
-	case err != nil:
-		return fmt.Errorf("read template %s: %w", src.Filename, err)
-	default:
-		add("warning", template.Warnings(src.Filename, []byte(src.YAML)))
+	if refused != nil {
+		for _, p := range refused.Details {
+			out.Findings = append(out.Findings, finding{"error", p.Location, p.Message})
+		}
+		return nil
+	}
+	for _, p := range template.Warnings(src.Filename, []byte(src.YAML)) {
+		out.Findings = append(out.Findings, finding{"warning", p.Location, p.Message})
 	}
 	return nil
 }

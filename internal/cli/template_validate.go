@@ -63,22 +63,34 @@ func (s *session) validate(files []string, priorities []settings.PriorityLevel) 
 		if err != nil {
 			return err
 		}
-		t, err := template.Parse(src.Filename, []byte(src.YAML), level)
-		var problem *task.Error
-		switch {
-		case errors.As(err, &problem):
-			bad = append(bad, publicError(src.Filename, problem))
-		case err != nil:
-			return fmt.Errorf("read template %s: %w", src.Filename, err)
-		default:
-			good = append(good, validated{src.Filename, t.Namespace, t.Name, t.Version, len(t.Steps), t.Fingerprint})
+		t, refused, err := parseTemplate(src, level)
+		if err != nil {
+			return err
 		}
+		if refused != nil {
+			bad = append(bad, refused)
+			continue
+		}
+		good = append(good, validated{src.Filename, t.Namespace, t.Name, t.Version, len(t.Steps), t.Fingerprint})
 	}
 	if err := s.printValidated(good); err != nil {
 		return err
 	}
 	// The valid templates are printed first: one invalid file does not hide the result of the others.
 	return merge(bad)
+}
+
+// parseTemplate reads a template. If the template is refused, the second result has a detail for each of its problems.
+func parseTemplate(src tasker.TemplateSource, levels template.Levels) (*task.Template, *tasker.Error, error) {
+	t, err := template.Parse(src.Filename, []byte(src.YAML), levels)
+	var problem *task.Error
+	if errors.As(err, &problem) {
+		return nil, publicError(src.Filename, problem), nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read template %s: %w", src.Filename, err)
+	}
+	return t, nil, nil
 }
 
 // levelsOf returns the levels that templates may name. An unknown name is a problem of the template.

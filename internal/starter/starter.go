@@ -18,25 +18,32 @@ var files embed.FS
 
 // kind is a way to write a worker.
 type kind struct {
-	files []string // below files, with the name that each gets
+	files []string // below files; without .txt, the name that each gets
+	needs string   // what a reader needs first, in the README; may be empty
 	start string   // the commands that start the worker, in the README
 }
 
 var kinds = map[string]kind{
-	"program": {[]string{"greet.sh", "record.sh"},
-		"tasker worker --namespace starter --handler greet='sh greet.sh' --handler record='sh record.sh' 2> worker.log &"},
-	"python": {[]string{"worker.py"}, "python3 worker.py 2> worker.log &"},
-	"go":     {[]string{"main.go.txt", "go.mod.txt"}, "go mod tidy\ngo build -o worker .\n./worker 2> worker.log &"},
-}
-
-// before is what a reader needs before the worker starts.
-var before = map[string]string{
-	"python": "The worker needs the client for Python: `pip install` the folder `clients/python` of a clone of Tasker.\n\n",
-	"go":     "The worker needs Go 1.26; `go mod tidy` fetches the client.\n\n",
+	"program": {
+		files: []string{"greet.sh", "record.sh"},
+		start: "tasker worker --namespace starter --handler greet='sh greet.sh' --handler record='sh record.sh' " +
+			"2> worker.log &",
+	},
+	"python": {
+		files: []string{"worker.py"},
+		needs: "The worker needs the client for Python: `pip install` the folder `clients/python` of a clone of " +
+			"Tasker.\n\n",
+		start: "python3 worker.py 2> worker.log &",
+	},
+	"go": {
+		files: []string{"main.go.txt", "go.mod.txt"},
+		needs: "The worker needs Go 1.26; `go mod tidy` fetches the client.\n\n",
+		start: "go mod tidy\ngo build -o worker .\n./worker 2> worker.log &",
+	},
 }
 
 // Workers returns the names of the ways to write a worker.
-func Workers() []string { return []string{"go", "program", "python"} }
+func Workers() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // Write writes the files for a way to write a worker into a directory, which it makes if it is missing, and returns
 // their names. It overwrites nothing: if one of the files is there, the error names it, and nothing is written.
@@ -51,7 +58,7 @@ func Write(dir, worker string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := strings.Replace(string(raw), "{{BEFORE}}", before[worker], 1)
+		text := strings.Replace(string(raw), "{{BEFORE}}", k.needs, 1)
 		text = strings.Replace(text, "{{WORKER}}", k.start, 1)
 		content[strings.TrimSuffix(name, ".txt")] = []byte(text)
 	}
