@@ -79,6 +79,15 @@ func TestLongWorkPage(t *testing.T) {
 	}
 }
 
+// TestProgramsPage runs docs/guides/programs-as-workers.md.
+func TestProgramsPage(t *testing.T) {
+	t.Parallel()
+	pagetest.Need(t, "jq", "python3")
+	if ran, shown := (script{page: "docs/guides/programs-as-workers.md"}).run(t, serve(t)); ran != 4 || shown != 2 {
+		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
+	}
+}
+
 // TestLargeResultsPage runs docs/guides/large-results.md.
 func TestLargeResultsPage(t *testing.T) {
 	t.Parallel()

@@ -193,6 +193,7 @@ func TestCancel(t *testing.T) {
 		"Obedient": {"", "signal"},
 		"Tidy":     {"trap 'echo tidied up >&2; exit 75' TERM;", "exit"},
 		"Deaf":     {"trap '' TERM;", "signal"},
+		"Late":     {"trap 'exit 0' TERM;", "program"}, // too late to be a success
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
