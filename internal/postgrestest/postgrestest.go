@@ -1,8 +1,9 @@
 // Package postgrestest gives tests PostgreSQL schemas that are migrated already.
 //
 // To create some 150 tables and indexes and to drop them again takes longer than most tests. A schema that a test has
-// used is emptied, which takes a hundredth of that, and the next test has it. Package migration tests the migrations
-// themselves; a test that changes tables, or looks at how they grow, asks package pgtest for an empty schema.
+// used is emptied, the log of acts as well, which takes a fraction of that, and the next test has it. Package migration
+// tests the migrations themselves; a test that changes tables, or looks at how they grow, asks package pgtest for an
+// empty schema.
 package postgrestest
 
 import (

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,11 +21,15 @@ type schema struct {
 
 	made shape
 	rows []string // statements that insert the rows of the migrations
+	// guards are the triggers that refuse to delete rows, whoever asks: those of the log of acts.
+	guards []guard
 }
 
-// shape counts what a schema consists of, and the tables with rows that nobody may delete. A test that has changed it
-// does not hand the schema on.
-type shape struct{ Relations, Functions, Triggers, Kept int }
+// shape counts what a schema consists of. A test that has changed it does not hand the schema on.
+type shape struct{ Relations, Functions, Triggers, Guards int }
+
+// guard is a trigger that fires in every session.
+type guard struct{ Table, Trigger string }
 
 const (
 	// patience is how long it may take to make a schema or to empty it, so also how long one waits for a transaction
@@ -120,6 +125,12 @@ func (s *schema) learn(ctx context.Context, tx pgx.Tx) error {
 		}
 		s.rows = append(s.rows, rows...)
 	}
+	s.guards, err = query(ctx, tx, pgx.RowToStructByName[guard], `SELECT c.relname AS table, t.tgname AS trigger
+  FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+  WHERE c.relnamespace = current_schema()::regnamespace AND t.tgenabled = 'A' ORDER BY t.tgname`)
+	if err != nil {
+		return err
+	}
 	s.made, err = shapeOf(ctx, tx)
 	return err
 }
@@ -142,7 +153,7 @@ func (s *schema) empty() (clean bool, err error) {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, strings.Join(append(emptying(tables), s.rows...), ";\n"))
+		_, err = tx.Exec(ctx, strings.Join(append(s.emptying(tables), s.rows...), ";\n"))
 		return err
 	})
 	return clean, err
@@ -162,9 +173,17 @@ func written(ctx context.Context, tx pgx.Tx) ([]table, error) {
 }
 
 // emptying is the statements that empty tables and let IDs begin at 1 again.
-func emptying(tables []table) []string {
-	list := []string{`SELECT setval(quote_ident(schemaname) || '.' || quote_ident(sequencename), 1, false) FROM pg_sequences
-  WHERE schemaname = current_schema() AND last_value IS NOT NULL AND sequencename NOT LIKE 'tasker\_migration%'`}
+func (s *schema) emptying(tables []table) []string {
+	var list, guarded []string
+	for _, g := range s.guards {
+		if slices.ContainsFunc(tables, func(t table) bool { return t.Name == g.Table }) {
+			alter := "ALTER TABLE " + pgx.Identifier{g.Table}.Sanitize()
+			list = append(list, alter+" DISABLE TRIGGER "+pgx.Identifier{g.Trigger}.Sanitize())
+			guarded = append(guarded, alter+" ENABLE ALWAYS TRIGGER "+pgx.Identifier{g.Trigger}.Sanitize())
+		}
+	}
+	list = append(list, `SELECT setval(quote_ident(schemaname) || '.' || quote_ident(sequencename), 1, false) FROM pg_sequences
+  WHERE schemaname = current_schema() AND last_value IS NOT NULL AND sequencename NOT LIKE 'tasker\_migration%'`)
 	for _, t := range tables {
 		verb := "DELETE FROM "
 		if t.Size > large {
@@ -172,7 +191,7 @@ func emptying(tables []table) []string {
 		}
 		list = append(list, verb+pgx.Identifier{t.Name}.Sanitize())
 	}
-	return list
+	return append(list, guarded...)
 }
 
 // shapeOf counts what a schema consists of.
@@ -181,8 +200,8 @@ func shapeOf(ctx context.Context, tx pgx.Tx) (shape, error) {
   (SELECT count(*) FROM pg_class WHERE relnamespace = n.oid) AS relations,
   (SELECT count(*) FROM pg_proc WHERE pronamespace = n.oid) AS functions,
   (SELECT count(*) FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = n.oid) AS triggers,
-  (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r' AND pg_relation_size(c.oid) > 0
-    AND EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgenabled = 'A')) AS kept
+  (SELECT count(*) FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = n.oid
+    AND t.tgenabled = 'A') AS guards
 FROM pg_namespace n WHERE nspname = current_schema()`)
 	if err != nil {
 		return shape{}, err
