@@ -85,25 +85,32 @@ func (c *children) save() error {
 		return nil
 	}
 	var marks []ChildMark
+	firsts := c.firstSteps()
 	for _, t := range sorted(tasksOfSet(c.ended), func(t *task.Task) task.ID { return t.ID }) {
-		marks = append(marks, ChildMark{Task: t.ID, State: task.ChildStateOf(t.State), Result: c.resultOf(t)})
+		marks = append(marks, ChildMark{Task: t.ID, State: task.ChildStateOf(t.State), Result: resultOf(t, firsts[t.ID])})
 	}
 	c.stirred, c.ended = true, nil
 	return c.u.e.childRows.MarkChildren(c.u.ctx, c.u.tx, marks)
 }
 
-// resultOf returns the result of a child with a single step that has just completed it. nil: AdvanceChildren reads it.
-func (c *children) resultOf(t *task.Task) []byte {
-	if t.State != task.Complete || t.Meta.Child.Quiet || t.Counts.Total() != 1 {
+// firstSteps returns the first steps that the unit has loaded of tasks, by task. The ID of a step does not follow from
+// that of its task: another process may have created both.
+func (c *children) firstSteps() map[task.ID]*task.Step {
+	firsts := map[task.ID]*task.Step{}
+	for _, s := range c.u.rows.steps {
+		if s.Ordinal == 1 {
+			firsts[s.TaskID] = s
+		}
+	}
+	return firsts
+}
+
+// resultOf returns the result of a child whose only step has just completed it. nil: AdvanceChildren reads it.
+func resultOf(t *task.Task, first *task.Step) []byte {
+	if t.State != task.Complete || t.Meta.Child.Quiet || t.Counts.Total() != 1 || first == nil {
 		return nil
 	}
-	if s := c.u.rows.siblingSteps[stepKey{t.ID, 1}]; s != nil {
-		return resultSeen(s)
-	}
-	if s := c.u.rows.steps[c.u.e.store.IDs().Step(t.ID, 1)]; s != nil {
-		return resultSeen(s)
-	}
-	return nil
+	return resultSeen(first)
 }
 
 func setOfSteps(of map[task.ID]*task.Step) map[*task.Step]struct{} {

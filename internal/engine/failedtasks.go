@@ -118,16 +118,15 @@ func (e *Engine) failedTasks(ctx context.Context, cases []*task.Case) ([]FailedT
 	return out, nil
 }
 
-// stopper returns the step whose failure the case of a task reports; zero for none.
-// A step that the template does not have gives an ID that no step has.
-func (e *Engine) stopper(ctx context.Context, c *task.Case) (task.ID, error) {
+// stopper returns the ordinal of the step whose failure the case of a task reports; 0 for none, and for a step that the
+// template does not have.
+func (e *Engine) stopper(ctx context.Context, c *task.Case) (int, error) {
 	if c.Step == "" {
-		return task.ID{}, nil
+		return 0, nil
 	}
 	def, err := e.TemplateOf(ctx, c.DefID)
 	if err != nil {
-		return task.ID{}, err
+		return 0, err
 	}
-	i := slices.IndexFunc(def.Steps, func(s task.StepSpec) bool { return s.Name == c.Step })
-	return e.store.IDs().Step(c.TaskID, i+1), nil
+	return 1 + slices.IndexFunc(def.Steps, func(s task.StepSpec) bool { return s.Name == c.Step }), nil
 }

@@ -86,8 +86,11 @@ type Evidence struct {
 	Failures []task.Attempt
 }
 
-// Stop is what stopped a task: a step, or zero where it is not known.
-type Stop struct{ Task, Step task.ID }
+// Stop is what stopped a task: one of its steps by ordinal, 0 where it is not known.
+type Stop struct {
+	Task task.ID
+	Step int
+}
 
 // CaseFilter selects cases. Zero fields do not restrict.
 type CaseFilter struct {

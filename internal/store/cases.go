@@ -279,25 +279,26 @@ func (SQL) ChargedAttempts(ctx context.Context, tx engine.Tx, tasks []task.ID) (
 // step; without either, the task is left out.
 func (s SQL) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Attempt, error) {
 	type place struct {
-		no int64
-		of engine.Stop
+		no         int64
+		task, step task.ID
 	}
 	tasks, named := make([]task.ID, len(of)), make(map[engine.Stop]bool, len(of))
 	for i, o := range of {
 		tasks[i], named[o] = o.Task, true
 	}
 	places, err := collectByIDs(ctx, s, tasks, func(row Row) (p place, err error) {
-		err = row.Scan(&p.no, s.ScanID(&p.of.Task), s.ScanID(&p.of.Step))
+		err = row.Scan(&p.no, s.ScanID(&p.task), s.ScanID(&p.step))
 		return p, err
 	}, `SELECT id, task_id, step_id FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `, ` ORDER BY id`)
 	if err != nil {
 		return nil, err
 	}
 	last := make(map[task.ID]place, len(of))
+	stops := func(p place) bool { return named[engine.Stop{Task: p.task, Step: p.step.Ordinal(p.task)}] }
 	for _, p := range places {
 		// The places are in the order of writing, so a later one replaces an earlier one of the same rank.
-		if named[p.of] || !named[last[p.of.Task].of] {
-			last[p.of.Task] = p
+		if stops(p) || !stops(last[p.task]) {
+			last[p.task] = p
 		}
 	}
 	var nos []int64

@@ -38,6 +38,9 @@ func (id ID) Seq() int64 {
 	return int64(hi>>16<<12 | hi&0xfff)
 }
 
+// Ordinal returns which step of a task has the ID: 1 for the first.
+func (id ID) Ordinal(of ID) int { return int(id.Seq() - of.Seq()) }
+
 // Low returns the low 62 bits.
 func (id ID) Low() uint64 { return binary.BigEndian.Uint64(id[8:]) & lowMask }
 
@@ -99,7 +102,9 @@ func (s *Source) Take(now time.Time, n int) ID {
 	return s.ID(seq)
 }
 
-// Step returns the ID of the n-th step, counted from 1, of a task of this Source.
+// Step returns the ID of the n-th step, counted from 1, of a task of this Source. It is for the one who creates them: a
+// task of another Source, such as that of another node, may have the same sequence, and the result is then the ID of a
+// step of a task of this one.
 func (s *Source) Step(task ID, n int) ID { return s.ID(task.Seq() + int64(n)) }
 
 // ID rebuilds the ID of a sequence of this Source.

@@ -155,7 +155,7 @@ func (s *Store) LastFailures(ctx context.Context, of []engine.Stop) ([]task.Atte
 	var out []task.Attempt
 	for _, o := range of {
 		failed := st.lastFailures(o.Task) // the most recent of all first
-		i := slices.IndexFunc(failed, func(a task.Attempt) bool { return a.StepID == o.Step })
+		i := slices.IndexFunc(failed, func(a task.Attempt) bool { return a.StepID.Ordinal(o.Task) == o.Step })
 		if len(failed) > 0 {
 			out = append(out, failed[max(i, 0)])
 		}

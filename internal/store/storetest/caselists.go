@@ -290,16 +290,16 @@ func lastFailures(f *fixture) {
 	last, other := attempt(0, 2, "the second"), attempt(1, 1, "beside it")
 	f.addAttempts(attempt(0, 1, "the first"), last, other)
 	for name, test := range map[string]struct {
-		step task.ID
+		step int
 		want task.Attempt
 	}{
-		"of the step":             {last.StepID, last},
-		"of another step":         {other.StepID, other},
-		"of any":                  {task.ID{}, other},
-		"of a step without a one": {j.steps[2].ID, other},
+		"of the step":             {1, last},
+		"of another step":         {2, other},
+		"of any":                  {0, other},
+		"of a step without a one": {3, other},
 	} {
 		got, err := f.store.CaseStore().LastFailures(f.Context(),
-			[]engine.Stop{{Task: silent.task.ID, Step: silent.steps[0].ID}, {Task: j.task.ID, Step: test.step},
+			[]engine.Stop{{Task: silent.task.ID, Step: 1}, {Task: j.task.ID, Step: test.step},
 				{Task: f.store.IDs().Take(f.now.Time(), 1)}})
 		f.must(err)
 		f.equal("the last failure "+name, got, []task.Attempt{test.want})
