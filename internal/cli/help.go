@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taskerhq/tasker/internal/terminal"
 )
@@ -57,10 +58,10 @@ func (s *session) usageOf(cmd *cobra.Command) string {
 		return sub.Name(), sub.IsAvailableCommand() || sub.Name() == "help"
 	})
 	if cmd.HasAvailableLocalFlags() {
-		b.WriteString("\nFlags:\n" + trimLines(cmd.LocalFlags().FlagUsagesWrapped(width)))
+		b.WriteString("\nFlags:\n" + s.flagUsages(cmd.LocalFlags()))
 	}
 	if cmd.HasAvailableInheritedFlags() {
-		b.WriteString("\nGlobal Flags:\n" + trimLines(cmd.InheritedFlags().FlagUsagesWrapped(width)))
+		b.WriteString("\nGlobal Flags:\n" + s.flagUsages(cmd.InheritedFlags()))
 	}
 	s.listCommands(&b, "Additional help topics", cmd, func(sub *cobra.Command) (string, bool) {
 		return sub.CommandPath(), sub.IsAdditionalHelpTopicCommand()
@@ -92,10 +93,10 @@ func (s *session) listCommands(
 	}
 }
 
-// trimLines removes spaces from the ends of lines.
-func trimLines(text string) string {
+// flagUsages lists flags. It wraps by itself: pflag breaks a line up to a fifth before its end.
+func (s *session) flagUsages(flags *pflag.FlagSet) string {
 	var b strings.Builder
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(terminal.Reflow(strings.TrimRight(flags.FlagUsages(), "\n"), s.helpWidth())) {
 		b.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 	return b.String()

@@ -34,7 +34,8 @@ Permissions:
   sources:admin         change sources, policies and rules
   sensitive             see sensitive values in clear text; opens no command by itself
   admin                 all of these, and webhooks
-Except for the two named so, none includes reading.`,
+
+Only read, dead-letters:read and admin allow reading.`,
 		Example: `  tasker key generate ci --permission submit,read
   tasker key generate video-worker --permission work --namespace video`,
 		Args: cobra.ExactArgs(1),

@@ -86,10 +86,19 @@ func TestTableOf(t *testing.T) {
 
 func TestReflow(t *testing.T) {
 	t.Parallel()
-	got := terminal.Reflow("One two\nthree four.\n\n    a block that is long\n    stays\n    1  what it means\nEnd", 15)
-	want := "One two three\nfour.\n\n    a block\n    that is\n    long\n    stays\n    1  what it\n       means\nEnd"
-	if got != want {
-		t.Errorf("%q, want %q", got, want)
+	for _, tt := range []struct{ name, text, want string }{
+		{"Blocks", "One two\nthree four.\n\n    a block that is long\n    stays\n    1  what it means\nEnd",
+			"One two three\nfour.\n\n    a block\n    that is\n    long\n    stays\n    1  what it\n       means\nEnd"},
+		{"ContinuedMeanings", "  1  one two three\n     four\n  2  five\n\n     six\nEnd\n  3  x",
+			"  1  one two\n     three four\n  2  five\n\n     six\nEnd\n  3  x"},
+		{"WiderThanWritten", "  1  one\n     two\n    three\n  2  x", "  1  one two\n    three\n  2  x"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := terminal.Reflow(tt.text, 15); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
 	}
 }
 

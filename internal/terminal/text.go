@@ -89,30 +89,42 @@ func split(word string, columns int) (head, rest string) {
 }
 
 // Reflow wraps the paragraphs of a text again. Lines that begin with a space are a block of their own, such as a
-// command line or a list: they keep their breaks, and what is too long continues below its beginning.
+// command line or a list: they keep their breaks, and what is too long continues below its beginning. A line that
+// begins where the meaning of a term begins above continues it, and is wrapped with it.
 func Reflow(text string, columns int) string {
 	var out, paragraph []string
+	var term entry
 	flush := func() {
 		if len(paragraph) > 0 {
 			out = append(out, wrap(strings.Join(paragraph, " "), columns, false)...)
 		}
-		paragraph = nil
+		if term.head != "" {
+			out = append(out, Hang(term.head, term.meaning, term.column, columns))
+		}
+		paragraph, term = nil, entry{}
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		body := strings.TrimLeft(line, " ")
 		indent := line[:len(line)-len(body)]
-		if body != "" && indent == "" {
+		switch {
+		case body != "" && indent == "":
+			if len(paragraph) == 0 {
+				flush()
+			}
 			paragraph = append(paragraph, body)
+			continue
+		case term.head != "" && body != "" && len(indent) == term.column:
+			term.meaning += " " + body
 			continue
 		}
 		flush()
-		if Width(line) <= columns {
-			out = append(out, line)
+		if head, meaning, ok := strings.Cut(body, "  "); ok {
+			meaning = strings.TrimLeft(meaning, " ")
+			term = entry{head: indent + head, meaning: meaning, column: Width(line) - Width(meaning)}
 			continue
 		}
-		if head, rest, ok := strings.Cut(body, "  "); ok { // a term and what it means
-			rest = strings.TrimLeft(rest, " ")
-			out = append(out, Hang(indent+head, rest, Width(line)-Width(rest), columns))
+		if Width(line) <= columns {
+			out = append(out, line)
 			continue
 		}
 		for _, part := range wrap(body, columns-len(indent), false) {
@@ -121,6 +133,12 @@ func Reflow(text string, columns int) string {
 	}
 	flush()
 	return strings.Join(out, "\n")
+}
+
+// entry is a term of a list, and what it means from a column on.
+type entry struct {
+	head, meaning string
+	column        int
 }
 
 // Hang writes text behind a head, which takes indent columns. Further lines begin below the first one's text.
