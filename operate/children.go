@@ -42,7 +42,7 @@ type Child struct {
 	// TaskUUID is nil for a child that could not be submitted.
 	TaskUUID *uuid.UUID `json:"task_uuid,omitempty"`
 	State    ChildState `json:"state" enum:"running,done,error,given_up"`
-	Reason   string     `json:"reason,omitempty" doc:"Why the child could not be submitted."`
+	Reason   string     `json:"reason,omitempty" doc:"Why the child could not be submitted; of a child in error, the first line of its last failure."`
 }
 
 // ChildPage is one page of child tasks.

@@ -64,6 +64,14 @@ func (s *session) onServer(
 	}
 }
 
+// reading is onServer for a command that shows what the server has: a text that is longer than the terminal goes
+// through the pager.
+func (s *session) reading(
+	body func(ctx context.Context, c *tasker.Client, args []string) error,
+) func(*cobra.Command, []string) error {
+	return s.paged(s.onServer(body))
+}
+
 // taskArg parses the argument that names a task. A malformed UUID is a usage error: no server
 // could know it.
 func taskArg(arg string) (uuid.UUID, error) {

@@ -22,7 +22,7 @@ func newDLQPatterns(s *session) *cobra.Command {
 		Long: `Show the latest analysis of permanent failures. By default the cluster analyses the
 last day once per hour; engine.dlq_patterns in the configuration changes both.`,
 		Args: cobra.NoArgs,
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			report, err := operate.Of(c).FailureReport(ctx, namespace)
 			if err != nil {
 				return err

@@ -88,7 +88,7 @@ func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, r
 	if s.json {
 		return s.printJSON(r)
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Task", r.TaskID.String())
 	if r.CaseID != nil {
 		f.add("Case", r.CaseID.String())
@@ -98,7 +98,7 @@ func (s *session) replayOne(ctx context.Context, c *tasker.Client, arg string, r
 	f.add("Steps", fmt.Sprint(r.ReplayedSteps))
 	f.add("Replays", fmt.Sprint(r.ReplayCount))
 	f.add("Actor", byWhom(r.ReplayedBy, r.ReplayedByKey))
-	return s.write([]byte("✓ Task replayed!\n" + f.b.String()))
+	return s.write([]byte("✓ Task replayed!\n" + f.String()))
 }
 
 // replays describes a task's replays: their number and the last one; "" for none.

@@ -174,12 +174,12 @@ func (s *session) printReplayed(r *replayed) error {
 		r.RedriveUUID == nil {
 		return err
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Redrive", r.RedriveUUID.String())
 	f.add("Completed", fmt.Sprint(r.Completed))
 	f.add("Failed again", fmt.Sprint(r.FailedAgain))
 	if r.Failed > 0 {
 		f.add("Not replayed", fmt.Sprint(r.Failed))
 	}
-	return s.write([]byte(f.b.String()))
+	return s.write([]byte(f.String()))
 }

@@ -19,7 +19,7 @@ func newDLQShow(s *session) *cobra.Command {
 		Use:   "show TASK_UUID",
 		Short: "Show the latest case of a task, its notes, and a snapshot of the task",
 		Args:  cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {
 				return err
@@ -39,7 +39,7 @@ func newDLQShow(s *session) *cobra.Command {
 // printCase prints a case, its occurrences and notes, the snapshot of the task and, for a
 // pending case, the next commands.
 func (s *session) printCase(c *operate.Case) error {
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Case", c.CaseUUID.String())
 	f.add("Task", c.TaskUUID.String())
 	f.add("Name", qualified(c.Namespace, c.TaskName))
@@ -60,7 +60,7 @@ func (s *session) printCase(c *operate.Case) error {
 	f.add("Replays", s.replays(c.ReplayCount, c.LastReplayedAt, c.LastReplayedBy, c.LastReplayedByKey))
 	f.block("Notes", c.ResolutionNotes)
 	f.add("Metadata", compact(c.Metadata))
-	if err := s.write([]byte("✓ Case Details:\n\n" + f.b.String())); err != nil {
+	if err := s.write([]byte("✓ Case Details:\n\n" + f.String())); err != nil {
 		return err
 	}
 	if err := s.printOccurrences(c); err != nil {
@@ -89,7 +89,7 @@ func (s *session) printSnapshot(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &snap); err != nil {
 		return fmt.Errorf("read snapshot: %w", err)
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Finding", snap.Detail)
 	f.add("Version", snap.Version)
 	f.add("State", string(snap.CurrentState))
@@ -102,7 +102,7 @@ func (s *session) printSnapshot(raw json.RawMessage) error {
 	f.add("Priority", string(snap.Priority))
 	f.add("Correlation ID", snap.CorrelationID)
 	f.add("Context", compact(snap.Context))
-	if err := s.write([]byte("\nSnapshot of the task:\n\n" + f.b.String() + "\n")); err != nil {
+	if err := s.write([]byte("\nSnapshot of the task:\n\n" + f.String() + "\n")); err != nil {
 		return err
 	}
 	t := s.newTable("STEP", "STATE", "ATTEMPTS", "DEPENDS ON", "WORKER", "LAST FAILURE", "ERROR")

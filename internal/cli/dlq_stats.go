@@ -20,7 +20,7 @@ func newDLQStats(s *session) *cobra.Command {
 		Short:   "Count cases by reason",
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return flags.prepare(s) },
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			stats, err := operate.Of(c).CaseStats(ctx, flags.filter)
 			if err != nil {
 				return err

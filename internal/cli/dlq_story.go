@@ -67,9 +67,9 @@ func (s *session) printThread(notes []operate.CaseNote) error {
 		if author == "" {
 			author = "nobody"
 		}
-		f := fields{indent: "  "}
+		f := s.newFields("  ")
 		f.block(fmt.Sprintf("%s, %s", stamp(&n.At), clean(author)), n.Text)
-		if err := s.write([]byte("\n" + f.b.String())); err != nil {
+		if err := s.write([]byte("\n" + f.String())); err != nil {
 			return err
 		}
 	}

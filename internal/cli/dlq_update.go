@@ -120,7 +120,7 @@ func (s *session) updateCase(
 	if s.json {
 		return s.printJSON(updated)
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Case", updated.CaseUUID.String())
 	// A reopened case is pending; the request says so with reopen and not with a status.
 	if update.Reopen {
@@ -132,5 +132,5 @@ func (s *session) updateCase(
 	}
 	f.add("Metadata", compact(update.Metadata))
 	f.add("Actor", update.ResolvedBy)
-	return s.write([]byte("✓ " + done + "\n" + f.b.String()))
+	return s.write([]byte("✓ " + done + "\n" + f.String()))
 }

@@ -19,7 +19,7 @@ func newExplain(s *session) *cobra.Command {
 		Short:   "Explain the state of a task, a dead letter or a redrive, and what would change it",
 		Example: "  tasker explain 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70",
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := uuid.Parse(args[0])
 			if err != nil {
 				return usagef("%q is not a UUID", args[0])
@@ -72,16 +72,12 @@ func (s *session) printExplanation(e *deadletters.StateExplanation) error {
 	if s.json {
 		return s.printJSON(e)
 	}
-	if err := s.printf("%s\n", e.Summary); err != nil {
-		return err
-	}
+	text := s.sentence("", e.Summary)
 	for _, why := range e.Why {
-		if err := s.printf("  %s\n", why); err != nil {
-			return err
-		}
+		text += s.sentence("  ", why)
 	}
-	if e.Next == "" {
-		return nil
+	if e.Next != "" {
+		text += s.sentence("", "Next: "+e.Next)
 	}
-	return s.printf("Next: %s\n", e.Next)
+	return s.write([]byte(text))
 }

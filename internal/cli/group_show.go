@@ -20,7 +20,7 @@ func newGroupShow(s *session) *cobra.Command {
 		Short:   "Show a group, its thread and a recent letter",
 		Example: `  tasker group show 3f1c2d5e6f700042`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			if err := groupArgs(args...); err != nil {
 				return err
 			}
@@ -39,12 +39,12 @@ func newGroupShow(s *session) *cobra.Command {
 // printGroupStory prints a group, its notes with the oldest first, and the sample. The server sends the newest note
 // first; a thread reads better in the order in which it was written.
 func (s *session) printGroupStory(g *deadletters.GroupStory) error {
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	s.groupFields(&f, &g.Group)
 	for _, m := range g.Merged {
 		f.add("Merged", m.GroupID+"  "+headline(m.Title))
 	}
-	if err := s.write([]byte(f.b.String())); err != nil {
+	if err := s.write([]byte(f.String())); err != nil {
 		return err
 	}
 	for i := len(g.Notes) - 1; i >= 0; i-- {
@@ -126,7 +126,7 @@ func newGroupWhy(s *session) *cobra.Command {
 Failures with the same parts are in the same group.`,
 		Example: `  tasker group why 3f1c2d5e6f700042`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			if err := groupArgs(args...); err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ func newLetterShow(s *session) *cobra.Command {
 		Short:   "Show a dead letter, its content and how often it died",
 		Example: `  tasker letter show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := letterArg(args[0])
 			if err != nil {
 				return err
@@ -67,7 +67,7 @@ func (s *session) printLetterStory(l *deadletters.LetterStory) error {
 // printLetter prints every field of a letter that has a value: where it came from, how it failed, the original message,
 // and what an edit would send instead. The whole payload is printed, however long it is.
 func (s *session) printLetter(l *deadletters.Letter) error {
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Letter", l.LetterUUID.String())
 	f.add("Source", qualified(l.Namespace, l.Source))
 	f.add("Origin", l.Origin)
@@ -96,7 +96,7 @@ func (s *session) printLetter(l *deadletters.Letter) error {
 	if l.Edited != nil {
 		contentFields(&f, "Edited ", l.Edited)
 	}
-	return s.write([]byte(f.b.String()))
+	return s.write([]byte(f.String()))
 }
 
 // contentFields adds a message: key, headers in their order, payload. prefix distinguishes the edited message from the

@@ -169,7 +169,7 @@ func newLimitShow(s *session) *cobra.Command {
 		Use:   "show [NAMESPACE/]HANDLER",
 		Short: "Show the limit of a handler or a route",
 		Args:  cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			t, err := target.of(args[0])
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -92,7 +93,8 @@ type session struct {
 	output string // --output, "" if the flag was omitted
 	color  string // --color
 
-	noPager bool // --no-pager
+	noPager   bool          // --no-pager
+	collected *bytes.Buffer // what paged has yet to show; nil outside it
 	// Of connectFlags; "" if the flag was omitted. Use serverURL.
 	server string
 	apiKey string

@@ -97,7 +97,7 @@ func newOutageShow(s *session) *cobra.Command {
 		Use:   "show UUID",
 		Short: "Show an outage: what fails, since when, and when the next step is let through",
 		Args:  cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := outageID(args[0])
 			if err != nil {
 				return err
@@ -109,7 +109,7 @@ func newOutageShow(s *session) *cobra.Command {
 			if s.json {
 				return s.printJSON(o)
 			}
-			return s.write([]byte(outageFields(o)))
+			return s.write([]byte(s.outageFields(o)))
 		}),
 	}
 }
@@ -124,8 +124,8 @@ func outageID(text string) (uuid.UUID, error) {
 }
 
 // outageFields describes an outage.
-func outageFields(o *flow.Outage) string {
-	f := fields{indent: "  "}
+func (s *session) outageFields(o *flow.Outage) string {
+	f := s.newFields("  ")
 	f.add("Outage", o.OutageUUID.String())
 	f.add("State", string(o.State))
 	f.add("Route", outageRoute(o))
@@ -148,7 +148,7 @@ func outageFields(o *flow.Outage) string {
 		f.add("Closed", fmt.Sprintf("%s by %s: %s", stamp(o.ClosedAt), o.ClosedBy, o.CloseReason))
 	}
 	f.add("ETag", o.ETag)
-	return f.b.String()
+	return f.String()
 }
 
 // newOutageClose builds `outage close`. --json prints a flow.Outage. It sends POST /v1/outages/{outage_uuid}/close.

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/uuid"
@@ -131,6 +132,34 @@ func TestColors(t *testing.T) {
 	}{{nil, true}, {[]string{"NO_COLOR=1"}, false}, {[]string{"TERM=dumb"}, false}} {
 		if got := strings.Contains(onTerminal(t, page, tt.environ, "task", "list"), "\x1b["); got != tt.colored {
 			t.Errorf("%v: colored is %v", tt.environ, got)
+		}
+	}
+}
+
+// TestDetailsWrap: values of details and sentences wrap at the width of a terminal. A pipe gets each on one line.
+func TestDetailsWrap(t *testing.T) {
+	t.Parallel()
+	task := tasker.Task{TaskUUID: uuid.New(), Name: "invoice", State: "error",
+		Reason:  strings.Repeat("because of it, ", 20),
+		Context: json.RawMessage(`{"items":["` + strings.Repeat(`one two","`, 30) + `"],"n":1}`)}
+	why := tasker.Explanation{Summary: strings.Repeat("It waits. ", 20), Steps: []tasker.StepExplanation{
+		{Name: "charge", StepUUID: uuid.New(), State: "error", Why: strings.Repeat("It failed because it did. ", 12)}}}
+	for args, answer := range map[string]any{"task get " + task.TaskUUID.String(): task,
+		"task explain " + task.TaskUUID.String(): why} {
+		text := onTerminal(t, answer, []string{"TASKER_PAGER=", "NO_COLOR=1"}, strings.Fields(args)...)
+		for line := range strings.SplitSeq(text, "\n") {
+			if n := utf8.RuneCountInString(line); n > 80 {
+				t.Errorf("%s: %d columns: %s", args, n, line)
+			}
+		}
+		_, piped, _ := run(t, answer, strings.Fields(args)...)
+		if strings.Count(piped, "\n") >= strings.Count(text, "\n") || !strings.Contains(text, "\n    ") {
+			t.Errorf("%s does not wrap:\n%s\nbut in a pipe\n%s", args, text, piped)
+		}
+		paged := onTerminal(t, answer, []string{"TASKER_PAGER=sed s/^/paged:/", "COLUMNS=20", "PATH=" + os.Getenv("PATH")},
+			strings.Fields(args)...)
+		if !strings.HasPrefix(paged, "paged:") || strings.Contains(paged, "\n ") {
+			t.Errorf("%s does not go through the pager as one text: %s", args, paged)
 		}
 	}
 }

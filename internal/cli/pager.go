@@ -7,16 +7,37 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // usualHeight is the height of a terminal that does not tell its own.
 const usualHeight = 24
 
+// paged makes the text that a command prints go through a pager as one, when it is longer than the terminal. JSON goes
+// as it is, and so do commands that print while they wait.
+func (s *session) paged(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if s.json || s.pager() == "" {
+			return run(cmd, args)
+		}
+		s.collected = new(bytes.Buffer)
+		err := run(cmd, args)
+		text := s.collected.Bytes()
+		s.collected = nil
+		if writing := s.page(text); writing != nil {
+			return writing
+		}
+		return err
+	}
+}
+
 // page writes a text that may be longer than the terminal, through a pager if it is one. A pipe has none.
 func (s *session) page(text []byte) error {
 	height := cmp.Or(s.Rows, usualHeight)
 	command := s.pager()
-	if command == "" || bytes.Count(text, []byte("\n")) < height || s.runPager(command, text) != nil {
+	short := bytes.Count(text, []byte("\n")) < height
+	if command == "" || s.collected != nil || short || s.runPager(command, text) != nil {
 		return s.write(text)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/envelope"
+	"github.com/taskerhq/tasker/internal/terminal"
 )
 
 // printJSON writes v, indented, as the result of a command, or as YAML with --output yaml. It encodes everything before
@@ -80,6 +81,10 @@ func (s *session) write(b []byte) error {
 	if !s.json && s.colored(s.Terminal) {
 		b = paintMark(b)
 	}
+	if s.collected != nil {
+		s.collected.Write(b)
+		return nil
+	}
 	if _, err := s.Out.Write(b); err != nil {
 		return fmt.Errorf("write result: %w", err)
 	}
@@ -89,14 +94,23 @@ func (s *session) write(b []byte) error {
 // fields builds " Name: value" lines for the details of one object. Empty values have no line,
 // so that optional fields do not clutter the output.
 type fields struct {
-	b      strings.Builder
-	indent string
+	b       strings.Builder
+	indent  string
+	columns int
 }
+
+// newFields starts the details of an object. Long values wrap as tables do.
+func (s *session) newFields(indent string) fields {
+	return fields{indent: indent, columns: s.columns()}
+}
+
+// String returns the lines.
+func (f *fields) String() string { return f.b.String() }
 
 // add adds a value of one line; control characters in it are escaped.
 func (f *fields) add(name, value string) {
 	if value != "" {
-		fmt.Fprintf(&f.b, "%s%s: %s\n", f.indent, name, clean(value))
+		f.b.WriteString(terminal.Field(f.indent+name+":", clean(value), len(f.indent)+4, f.columns) + "\n")
 	}
 }
 
@@ -114,6 +128,15 @@ func (f *fields) block(name, value string) {
 	for line := range strings.SplitSeq(cleanLines(value), "\n") {
 		fmt.Fprintf(&f.b, "%s    %s\n", f.indent, line)
 	}
+}
+
+// sentence formats a sentence of the server as lines that fit the terminal, each with this indentation; "" for none.
+func (s *session) sentence(indent, text string) string {
+	if text == "" {
+		return ""
+	}
+	first, rest, _ := strings.Cut(clean(text), " ")
+	return terminal.Field(indent+first, rest, len(indent), s.columns()) + "\n"
 }
 
 // stamp formats a time for details: RFC 3339 in UTC, to the second. It returns "" for no time.

@@ -35,7 +35,7 @@ func newQueuePosition(s *session) *cobra.Command {
 estimate divides the position by the measured throughput of the queue; without a
 measurement there is no estimate.`,
 		Args: cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {
 				return err
@@ -57,7 +57,7 @@ func (s *session) printQueueTask(t *queueapi.QueueTask) error {
 	if s.json {
 		return s.printJSON(t)
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Task", t.TaskID.String())
 	f.add("Name", qualified(t.Namespace, t.TaskType))
 	f.add("Status", fmt.Sprintf("%s for %s", t.Status, briefly(t.CurrentStateDurationSeconds)))
@@ -80,7 +80,7 @@ func (s *session) printQueueTask(t *queueapi.QueueTask) error {
 	for _, h := range t.StateHistory {
 		f.add("Was "+string(h.State), stamp(&h.Timestamp))
 	}
-	return s.write([]byte(f.b.String()))
+	return s.write([]byte(f.String()))
 }
 
 // positionText formats a position, "" for a task that does not wait for a worker. The server

@@ -23,7 +23,7 @@ func newQueueStats(s *session) *cobra.Command {
 		Use:   "stats",
 		Short: "Show queue depth, age, workers, throughput and refusals",
 		Args:  cobra.NoArgs,
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			stats, err := queueapi.Of(c).QueueStats(ctx, filter)
 			if err != nil {
 				return err
@@ -55,7 +55,7 @@ func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	waiting := strconv.Itoa(q.Queue.TotalDepth)
 	// The server stops counting at a limit, so that a long queue costs no more than a short one.
 	if q.Queue.Capped {
@@ -93,7 +93,7 @@ func (s *session) printQueueStats(q *queueapi.QueueStats) error {
 	f.add("Last hour", recovered)
 	f.add("Back-pressure", pressureText(q.Backpressure))
 	f.add("Dispatcher", dispatchText(q.Dispatch))
-	return s.write([]byte("\n" + f.b.String()))
+	return s.write([]byte("\n" + f.String()))
 }
 
 // byLevel sorts the names of priorities by level, highest first, and by name within a level.

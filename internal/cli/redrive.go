@@ -146,7 +146,7 @@ func (s *session) printRedrive(r *deadletters.Redrive) error {
 	if s.json {
 		return s.printJSON(r)
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Redrive", r.RedriveUUID.String())
 	f.add("Operation", string(r.Operation))
 	f.add("State", string(r.State))
@@ -162,7 +162,7 @@ func (s *session) printRedrive(r *deadletters.Redrive) error {
 	f.add("Ended", s.stampAgo(r.EndedAt))
 	f.add("Actor", byWhom(r.Actor, r.KeyName))
 	f.add("Reason", r.Reason)
-	return s.write([]byte(f.b.String()))
+	return s.write([]byte(f.String()))
 }
 
 // counts lists the results that at least one item has. An item that may have been sent twice counts as uncertain and

@@ -28,7 +28,7 @@ and 4 if it selects nothing.`,
   tasker redrive plan --source billing --patch '{"currency": "EUR"}'`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return flags.prepare(s, cmd) },
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			return s.preview(ctx, c, flags.req)
 		}),
 	}
@@ -63,7 +63,7 @@ func (s *session) preview(ctx context.Context, c *tasker.Client, req deadletters
 // destination, and the samples. A sample with several changes has one row per change; without an edit it has one row
 // whose last column is the problem, if any.
 func (s *session) printPreview(p *deadletters.Preview) error {
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	total := strconv.Itoa(p.Total)
 	if p.Capped {
 		// The server looks at a bounded number of the newest letters and cases; the freeze takes all of them.
@@ -83,7 +83,7 @@ func (s *session) printPreview(p *deadletters.Preview) error {
 		}
 		f.add("Destination", fmt.Sprintf("%s of %s: %d letters, %s", d.Destination, d.Source, d.Letters, verdict))
 	}
-	if err := s.write([]byte(f.b.String())); err != nil || len(p.Samples) == 0 {
+	if err := s.write([]byte(f.String())); err != nil || len(p.Samples) == 0 {
 		return err
 	}
 	if err := s.printf("\nSamples:\n\n"); err != nil {

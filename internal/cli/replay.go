@@ -104,7 +104,7 @@ func newReplayPlan(s *session) *cobra.Command {
   tasker replay plan orders --key customer-7 --intake task_type=header:event_type`,
 		Args:    cobra.ExactArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return flags.prepare(s, cmd) },
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			flags.req.Source = args[0]
 			return s.planReplay(ctx, c, flags.req)
 		}),
@@ -199,7 +199,7 @@ func newReplayShow(s *session) *cobra.Command {
 		Short:   "Show a replay and its progress",
 		Example: `  tasker replay show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := replayArg(args[0])
 			if err != nil {
 				return err
@@ -271,7 +271,7 @@ func (s *session) printReplay(r *deadletters.TopicReplay) error {
 	if s.json {
 		return s.printJSON(r)
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Replay", r.ReplayUUID.String())
 	f.add("Source", qualified(r.Namespace, r.Source))
 	f.add("Topic", r.Topic)
@@ -286,7 +286,7 @@ func (s *session) printReplay(r *deadletters.TopicReplay) error {
 	f.add("Ended", s.stampAgo(r.EndedAt))
 	f.add("Actor", byWhom(r.Actor, r.KeyName))
 	f.add("Reason", r.Reason)
-	return s.write([]byte(f.b.String()))
+	return s.write([]byte(f.String()))
 }
 
 // rangeLine describes a range: each of up to eight partitions as "3: 1200 to 1299".
@@ -310,7 +310,7 @@ func (s *session) planReplay(ctx context.Context, c *tasker.Client, req deadlett
 	if s.json {
 		return s.printJSON(p)
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Topic", p.Topic)
 	f.add("Into", p.Into)
 	f.add("Range", rangeLine(p.Parts))
@@ -322,7 +322,7 @@ func (s *session) planReplay(ctx context.Context, c *tasker.Client, req deadlett
 	f.add("Selected", looked)
 	f.add("First", s.stampAgo(p.FirstAt))
 	f.add("Last", s.stampAgo(p.LastAt))
-	if err := s.write([]byte(f.b.String())); err != nil || len(p.Samples) == 0 {
+	if err := s.write([]byte(f.String())); err != nil || len(p.Samples) == 0 {
 		return err
 	}
 	if err := s.printf("\nSamples:\n\n"); err != nil {

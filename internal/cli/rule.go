@@ -106,7 +106,7 @@ func newRuleShow(s *session) *cobra.Command {
 		Short:   "Show a rule and its versions, the latest first",
 		Example: `  tasker rule show tenants`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			story, err := deadletters.Of(c).Rule(ctx, namespace, args[0])
 			if err != nil {
 				return err
@@ -157,7 +157,7 @@ about a failure that the other flags describe.`,
 			test.Failure = &sample
 			return nil
 		},
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			trial, err := deadletters.Of(c).TestRule(ctx, test)
 			if err != nil {
 				return err
@@ -236,7 +236,7 @@ func (s *session) printRules(list []deadletters.SavedRule) error {
 
 // printRuleStory prints a rule as it is in force, and its versions, the latest first.
 func (s *session) printRuleStory(r *deadletters.RuleStory) error {
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Rule", qualified(r.Namespace, r.Name))
 	if r.Removed {
 		f.add("State", "removed")
@@ -250,7 +250,7 @@ func (s *session) printRuleStory(r *deadletters.RuleStory) error {
 	if r.Failed > 0 {
 		f.add("Failed", fmt.Sprintf("%d times, last with: %s", r.Failed, r.LastError))
 	}
-	if err := s.write([]byte(f.b.String() + "\n")); err != nil {
+	if err := s.write([]byte(f.String() + "\n")); err != nil {
 		return err
 	}
 	t := s.newTable("VERSION", "SAVED", "ACTOR", "REASON", "WHEN")

@@ -28,7 +28,7 @@ func newScheduleShow(s *session) *cobra.Command {
 		Short:   "Show a schedule, its next ten times, and what became of the last ones",
 		Example: `  tasker schedule show nightly`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			of, err := schedules.Of(c).Schedule(ctx, namespace, args[0])
 			if err != nil {
 				return err
@@ -40,7 +40,7 @@ func newScheduleShow(s *session) *cobra.Command {
 			if s.json {
 				return s.printJSON(scheduleStory{of, history})
 			}
-			if err := s.write([]byte(scheduleFields(of) + "\n")); err != nil {
+			if err := s.write([]byte(s.scheduleFields(of) + "\n")); err != nil {
 				return err
 			}
 			return s.printFirings(of, history)
@@ -53,8 +53,8 @@ func newScheduleShow(s *session) *cobra.Command {
 }
 
 // scheduleFields describes a schedule.
-func scheduleFields(of *schedules.Schedule) string {
-	f := fields{indent: "  "}
+func (s *session) scheduleFields(of *schedules.Schedule) string {
+	f := s.newFields("  ")
 	f.add("Schedule", qualified(of.Namespace, of.Name))
 	f.add("Description", of.Description)
 	f.add("State", string(of.State))
@@ -84,7 +84,7 @@ func scheduleFields(of *schedules.Schedule) string {
 		}
 		fmt.Fprintf(&f.b, "%s%s: %s\n", f.indent, name, inZone(of, at))
 	}
-	return f.b.String()
+	return f.String()
 }
 
 // printFirings prints what became of times, the latest first.

@@ -21,7 +21,7 @@ func newSourceShow(s *session) *cobra.Command {
 		Short:   "Show a source and the policies of its letters",
 		Example: `  tasker source show billing`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			source, err := deadletters.Of(c).Source(ctx, namespace, args[0])
 			if err != nil {
 				return err

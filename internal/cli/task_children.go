@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -15,10 +16,11 @@ import (
 func newTaskChildren(s *session) *cobra.Command {
 	var f operate.ChildFilter
 	cmd := &cobra.Command{
-		Use:   "children TASK_UUID STEP",
-		Short: "List the child tasks of a step",
-		Args:  cobra.ExactArgs(2),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		Use:     "children TASK_UUID STEP",
+		Short:   "List the child tasks of a step",
+		Example: `  tasker task children 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 each --state error`,
+		Args:    cobra.ExactArgs(2),
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			task, step, err := stepArgs(ctx, c, args)
 			if err != nil {
 				return err
@@ -33,30 +35,30 @@ func newTaskChildren(s *session) *cobra.Command {
 			return s.printChildren(page)
 		}),
 	}
-	cmd.Flags().StringVar((*string)(&f.State), "state", "", "only children in this state: running, done, error, given_up")
+	cmd.Flags().StringVar((*string)(&f.State), "state", "", "filter by state: running, done, error or given_up")
+	choose(cmd, "state", operate.ChildRunning, operate.ChildDone, operate.ChildError, operate.ChildGivenUp)
 	cmd.Flags().IntVar(&f.From, "from", 0, "index of the first child to list")
-	cmd.Flags().IntVar(&f.Limit, "limit", 0, "number of children to list")
+	pageFlag(cmd, &f.Limit, 50, "children per page")
 	return cmd
 }
 
-// printChildren prints a line for each child.
+// printChildren prints a row for each child. A child that could not be submitted has no task.
 func (s *session) printChildren(page *operate.ChildPage) error {
 	if len(page.Children) == 0 {
 		return s.printf("No children.\n")
 	}
+	t := s.newTable("INDEX", "STATE", "TASK", "REASON")
 	for _, c := range page.Children {
-		what := "was refused: " + clean(c.Reason)
+		id := ""
 		if c.TaskUUID != nil {
-			what = c.TaskUUID.String()
+			id = c.TaskUUID.String()
 		}
-		if err := s.printf("%6d  %-8s  %s\n", c.Index, c.State, what); err != nil {
-			return err
-		}
+		t.row(strconv.Itoa(c.Index), string(c.State), id, c.Reason)
 	}
-	if page.Next > 0 {
-		return s.printf("There are more: --from %d\n", page.Next)
+	if err := t.flush(); err != nil || page.Next == 0 {
+		return err
 	}
-	return nil
+	return s.printf("\nMore: --from %d\n", page.Next)
 }
 
 // childrenOf describes the child tasks of a step in one line, "" for a step without any.

@@ -82,7 +82,7 @@ func (s *session) editContext(ctx context.Context, c *tasker.Client, arg string,
 	if s.json {
 		return s.printJSON(out)
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Task", out.TaskUUID.String())
 	f.add("State", string(out.State))
 	f.add("Context version", fmt.Sprint(out.ContextVersion))
@@ -96,7 +96,7 @@ func (s *session) editContext(ctx context.Context, c *tasker.Client, arg string,
 	if !out.Changed {
 		done = "The task already has this context"
 	}
-	return s.write([]byte("✓ " + done + "\n" + f.b.String()))
+	return s.write([]byte("✓ " + done + "\n" + f.String()))
 }
 
 // printEdits prints the edits of a task's context. A large old context is omitted by the

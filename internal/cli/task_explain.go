@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,7 @@ func newTaskExplain(s *session) *cobra.Command {
 		Use:   "explain TASK_UUID",
 		Short: "Explain the state of a task and what would change it",
 		Args:  cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {
 				return err
@@ -34,36 +35,17 @@ func (s *session) printTaskExplanation(why *tasker.Explanation) error {
 	if s.json {
 		return s.printJSON(why)
 	}
-	if err := s.printf("%s\n", why.Summary); err != nil {
-		return err
-	}
-	if why.Unique != "" {
-		if err := s.printf("%s\n", why.Unique); err != nil {
-			return err
-		}
-	}
-	if why.Origin != "" {
-		if err := s.printf("%s\n", why.Origin); err != nil {
-			return err
-		}
-	}
+	text := s.sentence("", why.Summary) + s.sentence("", why.Unique) + s.sentence("", why.Origin)
 	// A limit is a sentence about a time limit of the whole task.
 	for _, limit := range why.Limits {
-		if err := s.printf("%s\n", limit); err != nil {
-			return err
-		}
+		text += s.sentence("", limit)
 	}
 	for _, step := range why.Steps {
-		f := fields{indent: "    "}
+		f := s.newFields("    ")
+		f.add("State", string(step.State))
 		f.add("Why", step.Why)
 		f.add("Next", step.Next)
-		if err := s.printf("\n  Step: %s (%s)\n    State: %s\n",
-			step.Name, step.StepUUID.String(), step.State); err != nil {
-			return err
-		}
-		if err := s.write([]byte(f.b.String())); err != nil {
-			return err
-		}
+		text += fmt.Sprintf("\n  Step: %s (%s)\n", clean(step.Name), step.StepUUID) + f.String()
 	}
-	return nil
+	return s.write([]byte(text))
 }

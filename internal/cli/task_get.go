@@ -19,7 +19,7 @@ func newTaskGet(s *session) *cobra.Command {
 		Use:   "get TASK_UUID",
 		Short: "Show one task",
 		Args:  cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {
 				return err
@@ -55,7 +55,7 @@ func (s *session) printTask(t *tasker.Task) error {
 	if s.json {
 		return s.printJSON(t)
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("UUID", t.TaskUUID.String())
 	f.add("Name", qualified(t.Namespace, t.Name))
 	f.add("Version", t.Version)
@@ -92,7 +92,7 @@ func (s *session) printTask(t *tasker.Task) error {
 		)
 	}
 	f.add("Damage", t.Damage)
-	return s.write([]byte("✓ Task Details:\n\n" + f.b.String()))
+	return s.write([]byte("✓ Task Details:\n\n" + f.String()))
 }
 
 // uniqueOf describes the rule of uniqueness of a task.

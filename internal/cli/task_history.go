@@ -18,7 +18,7 @@ func newTaskHistory(s *session) *cobra.Command {
 		Use:   "history TASK_UUID",
 		Short: "Show all state transitions and attempts of a task",
 		Args:  cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {
 				return err

@@ -22,7 +22,7 @@ func newTaskLogs(s *session) *cobra.Command {
 of a step first. A server keeps the logs of the last ten attempts of a step. Sensitive
 fields are not masked in them.`,
 		Args: cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {
 				return err

@@ -17,7 +17,7 @@ func newTaskStep(s *session) *cobra.Command {
 		Short: "Show one step and its failure",
 		Long:  "Show one step and its failure. STEP is the name or the UUID of a step.",
 		Args:  cobra.ExactArgs(2),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			task, id, err := stepArgs(ctx, c, args)
 			if err != nil {
 				return err
@@ -36,7 +36,7 @@ func newTaskStep(s *session) *cobra.Command {
 
 // printStep prints every field of a step that has a value, and its last failure whole, with stack and response body.
 func (s *session) printStep(st *tasker.Step) error {
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("UUID", st.StepUUID.String())
 	f.add("Name", st.Name)
 	f.add("State", string(st.State))
@@ -72,7 +72,7 @@ func (s *session) printStep(st *tasker.Step) error {
 	f.add("Resolved by", byWhom(st.ResolvedBy, st.ResolvedByKey))
 	f.add("Resolution reason", st.ResolutionReason)
 	addFailure(&f, st.LastError)
-	return s.write([]byte("✓ Step Details:\n\n" + f.b.String()))
+	return s.write([]byte("✓ Step Details:\n\n" + f.String()))
 }
 
 // addFailure adds every field of a failure, including the stack trace and the response body,

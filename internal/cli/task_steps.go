@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ func newTaskSteps(s *session) *cobra.Command {
 		Use:   "steps TASK_UUID",
 		Short: "List the steps of a task",
 		Args:  cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {
 				return err
@@ -49,35 +50,26 @@ func newTaskSteps(s *session) *cobra.Command {
 // printStepInList prints one step of a list, with a warning if it waits for a retry or is
 // damaged.
 func (s *session) printStepInList(st *tasker.Step) error {
-	err := s.printf(
-		"\n  Step: %s (%s)\n    State: %s\n    Dependencies satisfied: %t\n"+
-			"    Ready for execution: %t\n    Attempts: %d/%d\n",
-		st.Name,
-		st.StepUUID.String(),
-		st.State,
-		st.DependenciesSatisfied,
-		st.ReadyForExecution,
-		st.Attempts,
-		st.MaxAttempts,
-	)
-	if p := st.ProgressPercent; err == nil && p != nil && (*p > 0 || st.StatusMessage != "") {
-		err = s.printf("    Progress: %s\n", clean(strings.TrimSpace(fmt.Sprintf("%d%% %s", *p, st.StatusMessage))))
+	f := s.newFields("    ")
+	f.add("State", string(st.State))
+	f.add("Dependencies satisfied", strconv.FormatBool(st.DependenciesSatisfied))
+	f.add("Ready for execution", strconv.FormatBool(st.ReadyForExecution))
+	f.add("Attempts", fmt.Sprintf("%d/%d", st.Attempts, st.MaxAttempts))
+	if p := st.ProgressPercent; p != nil && (*p > 0 || st.StatusMessage != "") {
+		f.add("Progress", strings.TrimSpace(fmt.Sprintf("%d%% %s", *p, st.StatusMessage)))
 	}
-	if text := childrenOf(st.Children); err == nil && text != "" {
-		err = s.printf("    Children: %s\n", text)
-	}
+	f.add("Children", childrenOf(st.Children))
+	warning := ""
 	switch {
-	case err != nil:
-		return err
 	// A damaged step has no reliable state, so nothing about retries is shown.
 	case st.Damage != "":
-		return s.printf("    Damaged: %s\n", clean(st.Damage))
+		f.add("Damaged", st.Damage)
 	case st.Wait != nil:
-		return s.printf("    Waits for: %s\n", s.waitText(st.Wait))
+		f.add("Waits for", s.waitText(st.Wait))
 	case st.RetryEligible:
-		return s.printf("    ⚠ Retry eligible\n")
+		warning = "    ⚠ Retry eligible\n"
 	case st.State == tasker.StepWaitingForRetry && st.NextRetryAt != nil:
-		return s.printf("    ⚠ Retry at %s\n", s.stampAgo(st.NextRetryAt))
+		warning = "    ⚠ Retry at " + s.stampAgo(st.NextRetryAt) + "\n"
 	}
-	return nil
+	return s.write([]byte("\n  Step: " + clean(st.Name) + " (" + st.StepUUID.String() + ")\n" + f.String() + warning))
 }

@@ -22,7 +22,7 @@ func newTemplateShow(s *session) *cobra.Command {
 		Use:   "show [NAMESPACE/]NAME[@VERSION]",
 		Short: "Show one version of a template, by default the last registered",
 		Args:  cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			namespace, name, v := templateName(args[0])
 			if v != "" && version != "" {
 				return usagef("give the version only once, as @VERSION or --version")
@@ -49,7 +49,7 @@ func newTemplateShow(s *session) *cobra.Command {
 // printTemplate prints a template and a table of its steps. Attempts and timeouts that the template does not set come
 // from the priority of each task, which the server's configuration describes.
 func (s *session) printTemplate(t *tasker.Template) error {
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("Name", qualified(t.Namespace, t.Name))
 	f.add("Version", t.Version)
 	f.block("Description", t.Description)
@@ -57,7 +57,7 @@ func (s *session) printTemplate(t *tasker.Template) error {
 	f.add("Limits", limitsOf(t.Concurrency, t.RateLimit))
 	f.add("Registered", s.stampAgo(&t.CreatedAt))
 	f.add("Fingerprint", t.Fingerprint)
-	if err := s.write([]byte("✓ Template Details:\n\n" + f.b.String() + "\n")); err != nil {
+	if err := s.write([]byte("✓ Template Details:\n\n" + f.String() + "\n")); err != nil {
 		return err
 	}
 	columns := []string{"STEP", "HANDLER", "DEPENDS ON", "ATTEMPTS", "BACKOFF", "TIMEOUT", "CAPABILITIES", "LIMITS"}

@@ -23,7 +23,7 @@ func newTemplateStats(s *session) *cobra.Command {
 WAITED are of the last attempts: the time from start to end, and the time in the
 queue before it. FAILED is the share of the attempts that failed.`,
 		Args: cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			namespace, name, version := templateName(args[0])
 			if version == "" {
 				t, err := c.Template(ctx, namespace, name, "")

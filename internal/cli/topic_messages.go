@@ -92,7 +92,7 @@ func newTopicShow(s *session) *cobra.Command {
 		Short:   "Show a message whole",
 		Example: `  tasker topic show 4f7c`,
 		Args:    cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			name.EventID = args[0]
 			m, err := deadletters.TopicsOf(c).Message(ctx, name)
 			if err != nil {

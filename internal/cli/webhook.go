@@ -98,12 +98,12 @@ func (s *session) printWebhookAnswer(a *deadletters.WebhookAnswer) error {
 	case a.Delivered:
 		err = s.printf("✓ Webhook %s accepted the test event: status %d after %.3f s\n", a.Name, a.Status, a.Seconds)
 	default:
-		f := fields{indent: "  "}
+		f := s.newFields("  ")
 		f.add("Webhook", a.Name)
 		f.add("Error", a.Error)
 		f.add("Message", a.MessageID)
 		f.add("After", fmt.Sprintf("%.3f s", a.Seconds))
-		err = s.write([]byte(f.b.String()))
+		err = s.write([]byte(f.String()))
 	}
 	if err == nil && !a.Delivered {
 		err = exitError(exitFailure)

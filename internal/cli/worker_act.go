@@ -106,7 +106,7 @@ func newWorkerShow(s *session) *cobra.Command {
 		Long: `Show one worker and, if it gets no steps, the reason. WORKER is a UUID or a unique
 name. A name refers to a live worker, else to one that died within the last day.`,
 		Args: cobra.ExactArgs(1),
-		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			ids, err := workerArgs(ctx, c, args)
 			if err != nil {
 				return err
@@ -219,7 +219,7 @@ func (s *session) printWorker(w *tasker.WorkerInfo) error {
 	if s.json {
 		return s.printJSON(w)
 	}
-	f := fields{indent: "  "}
+	f := s.newFields("  ")
 	f.add("UUID", w.WorkerID.String())
 	f.add("Name", w.Name)
 	f.add("State", w.State)
@@ -247,5 +247,5 @@ func (s *session) printWorker(w *tasker.WorkerInfo) error {
 		f.add("Consecutive failures", fmt.Sprintf("%d", *w.ConsecutiveFailures))
 	}
 	f.add("Opened", s.stampAgo(w.BreakerOpenedAt))
-	return s.write([]byte("✓ Worker Details:\n\n" + f.b.String()))
+	return s.write([]byte("✓ Worker Details:\n\n" + f.String()))
 }

@@ -36,3 +36,26 @@ func (e *Engine) Children(ctx context.Context, id, step task.ID, f ChildFilter) 
 	}
 	return nil, task.Errorf(task.NotFound, "the task %s has no step %s", id, step)
 }
+
+// ChildFailures returns the last failure of each child in error, by its task. Children are in the namespace of their
+// parent: who reaches it reaches them.
+func (e *Engine) ChildFailures(ctx context.Context, children []Child) (map[task.ID]*task.Failure, error) {
+	var of []Stop
+	for _, c := range children {
+		if c.State == task.ChildErrored && !c.Task.IsZero() {
+			of = append(of, Stop{Task: c.Task})
+		}
+	}
+	if len(of) == 0 {
+		return nil, nil
+	}
+	attempts, err := e.evidences.LastFailures(ctx, of)
+	if err != nil {
+		return nil, fmt.Errorf("read the failures of children: %w", err)
+	}
+	failures := map[task.ID]*task.Failure{}
+	for i := range attempts {
+		failures[attempts[i].TaskID] = attempts[i].Failure
+	}
+	return failures, nil
+}

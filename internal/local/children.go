@@ -39,6 +39,10 @@ func (b *Backend) StepChildren(ctx context.Context, taskID, stepID uuid.UUID, f 
 	if err != nil {
 		return nil, ToError(err)
 	}
+	failures, err := b.engine.ChildFailures(ctx, list)
+	if err != nil {
+		return nil, ToError(err)
+	}
 	page := &operate.ChildPage{Children: []operate.Child{}}
 	for i, c := range list {
 		if i == limit {
@@ -50,9 +54,20 @@ func (b *Backend) StepChildren(ctx context.Context, taskID, stepID uuid.UUID, f 
 			id := toUUID(c.Task)
 			child.TaskUUID = &id
 		}
+		if f := failures[c.Task]; f != nil && c.State == task.ChildErrored {
+			child.Reason = brief(f)
+		}
 		page.Children = append(page.Children, child)
 	}
 	return page, nil
+}
+
+// brief is what a list shows of a failure.
+func brief(f *task.Failure) string {
+	if f.Type == "" || f.Type == f.Message {
+		return firstLine(f.Message)
+	}
+	return firstLine(f.Type + ": " + f.Message)
 }
 
 // fromParent converts the link of a child to its parent; nil for a task that is no child.

@@ -102,6 +102,29 @@ func TestReflow(t *testing.T) {
 	}
 }
 
+func TestField(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, value string
+		columns     int
+		want        string
+	}{
+		{"Fits", "one two", 0, "  N: one two"},
+		{"Wraps", "one two  three four", 12, "  N: one two\n     three\n    four"},
+		{"LongWord", "abcdefghijkl m", 12, "  N: abcdefghijkl\n    m"},
+		{"LongWordWithRoom", "abcdefgh", 12, "  N:\n    abcdefgh"},
+		{"JSON", `{"a":"b, c","d":1,"e":[2,3]}`, 16, "  N: {\"a\":\"b, c\",\n    \"d\":1,\n    \"e\":[2,3]}"},
+		{"Quotes", `["\"a,","b"]`, 12, "  N: [\"\\\"a,\",\n    \"b\"]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := terminal.Field("  N:", tt.value, 4, tt.columns); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestWrapCommands(t *testing.T) {
 	t.Parallel()
 	got := terminal.WrapCommands("  tasker rule add a --when 'x contains \"y z\"' --title 'A B'", 32)

@@ -6,6 +6,7 @@
 package terminal
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"unicode"
@@ -147,6 +148,56 @@ func Hang(head, text string, indent, columns int) string {
 	head += strings.Repeat(" ", max(1, indent-Width(head)))
 	lines := wrap(text, columns-indent, false)
 	return strings.TrimRight(head+strings.Join(lines, "\n"+space), " ")
+}
+
+// Field writes "head value" in lines of at most columns; further lines are indented. A value in JSON is broken behind
+// commas outside its strings, so that a copy of it is still JSON; other values are broken at spaces. A word that is
+// longer than a line is not broken: it may be copied. 0 columns are unlimited.
+func Field(head, value string, indent, columns int) string {
+	if columns <= 0 || Width(head)+1+Width(value) <= columns {
+		return strings.TrimRight(head+" "+value, " ")
+	}
+	words, gap := strings.Split(value, " "), " "
+	if json.Valid([]byte(value)) {
+		words, gap = membersOf(value), ""
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	used := Width(head)
+	for i, word := range words {
+		n := Width(word)
+		// The first word leaves its head only for a line in which it has room.
+		if used+len(gap)+n > columns && (i > 0 || indent+n <= columns) {
+			b.WriteString("\n" + strings.Repeat(" ", indent) + word)
+			used = indent + n
+			continue
+		}
+		between := gap
+		if i == 0 {
+			between = " "
+		}
+		b.WriteString(between + word)
+		used += len(between) + n
+	}
+	return b.String()
+}
+
+// membersOf cuts JSON behind the commas that are outside strings.
+func membersOf(document string) (parts []string) {
+	quoted, escaped, from := false, false, 0
+	for i, r := range document {
+		switch {
+		case escaped:
+			escaped = false
+		case r == '\\':
+			escaped = quoted
+		case r == '"':
+			quoted = !quoted
+		case r == ',' && !quoted:
+			parts, from = append(parts, document[from:i+1]), i+1
+		}
+	}
+	return append(parts, document[from:])
 }
 
 // continued matches the end of a line that goes on in the next one.

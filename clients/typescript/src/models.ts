@@ -492,7 +492,7 @@ export interface Checkpoint {
 export interface Child {
   /** Place among the children of the step, counted from 0. */
   index: number;
-  /** Why the child could not be submitted. */
+  /** Why the child could not be submitted; of a child in error, the first line of its last failure. */
   reason?: string;
   state: "running" | "done" | "error" | "given_up";
   task_uuid?: string;

@@ -500,7 +500,7 @@ class Checkpoint(TypedDict):
 class Child(TypedDict):
     #: Place among the children of the step, counted from 0.
     index: int
-    #: Why the child could not be submitted.
+    #: Why the child could not be submitted; of a child in error, the first line of its last failure.
     reason: NotRequired[str]
     state: Literal["running", "done", "error", "given_up"]
     task_uuid: NotRequired[str]
