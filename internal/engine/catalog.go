@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/taskerhq/tasker/internal/coalesce"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -34,7 +35,10 @@ type catalog struct {
 
 	widened func([]*task.Route) // called with routes that are new here, closed, or open again
 
-	forgotten atomic.Bool // the routes must be read before anything relies on them
+	// forgets counts how often routes were forgotten, and read is its value before they were last read: if it is less,
+	// the routes must be read before anything relies on them.
+	forgets, read atomic.Int64
+	reads         *coalesce.Group[struct{}, struct{}] // reads them for all who need them
 
 	// closures are the pauses in force, closed the numbers of the routes here that they close; nil for none. Both change
 	// under mu, and are read without it. See closures.go.
@@ -68,6 +72,8 @@ func newCatalog(s registry, acts ActStore, cluster Cluster, widened func([]*task
 		kinds: map[workerKind]*servedRoutes{}, byWorker: map[int64]*servedRoutes{}, eviction: newEviction()}
 	c.closures.Store(&closures{})
 	c.newest = newNewestTemplates(c, cluster)
+	c.forgets.Store(1) // nothing is known yet
+	c.reads = coalesce.New(callers, 1, c.readAgain)
 	return c
 }
 

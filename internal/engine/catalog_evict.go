@@ -158,6 +158,6 @@ func (e *Engine) restoreRoutes(steps map[int64]int) {
 		return
 	}
 	if err := e.catalog.ensureRoutes(context.Background(), maps.Keys(steps)); err != nil {
-		e.catalog.forgotten.Store(true)
+		e.catalog.forgets.Add(1)
 	}
 }

@@ -51,17 +51,42 @@ func overLimit(err error, at string) *task.Problem {
 	return &task.Problem{Location: at, Message: l.Error()}
 }
 
+// ensureRead reads the routes if they are not known, or were forgotten. It returns how often they had been forgotten
+// before. As long as forgets is that, the routes are known.
+func (c *catalog) ensureRead(ctx context.Context) (int64, error) {
+	for {
+		n := c.forgets.Load()
+		if c.read.Load() >= n {
+			return n, nil
+		}
+		if _, err := c.reads.Do(ctx, struct{}{}); err != nil {
+			return n, err
+		}
+	}
+}
+
+// readAgain reads the routes for many callers at once.
+func (c *catalog) readAgain(calls []struct{}) ([]struct{}, error) {
+	n := c.forgets.Load() // those forgotten from here on are read again
+	if c.read.Load() >= n {
+		return calls, nil
+	}
+	if err := c.loadRoutes(context.Background()); err != nil {
+		return nil, err
+	}
+	c.read.Store(n)
+	return calls, nil
+}
+
 // loadRoutes reads the routes of the store: all of them, or those with ready steps if the catalog cannot hold all. The
 // others are read when needed.
 func (c *catalog) loadRoutes(ctx context.Context) error {
-	c.forgotten.Store(false) // routes forgotten from here on are read again
 	for last := int64(0); ; {
 		routes, err := c.store.RoutesAfter(ctx, last, routePage)
-		if err == nil {
-			err = c.admitRoutes(ctx, routes)
-		}
 		if err != nil {
-			c.forgotten.Store(true)
+			return err
+		}
+		if err := c.admitRoutes(ctx, routes); err != nil {
 			return err
 		}
 		if len(routes) < routePage {
@@ -74,8 +99,9 @@ func (c *catalog) loadRoutes(ctx context.Context) error {
 // loadNew reads the routes that were stored since the newest known one.
 // A route whose transaction committed late has a lower number and is missed here; loadNextPage finds it.
 func (c *catalog) loadNew(ctx context.Context) error {
-	if c.forgotten.Load() {
-		return c.loadRoutes(ctx)
+	if c.read.Load() < c.forgets.Load() {
+		_, err := c.ensureRead(ctx)
+		return err
 	}
 	routes, err := c.store.RoutesAfter(ctx, c.eviction.newest.Load(), routePage)
 	if err != nil {
@@ -87,8 +113,9 @@ func (c *catalog) loadNew(ctx context.Context) error {
 // loadNextPage reads the next page of routes and adds missing ones, as loadRoutes does. Repeated calls read all of
 // them.
 func (c *catalog) loadNextPage(ctx context.Context) error {
-	if c.forgotten.Load() {
-		return c.loadRoutes(ctx)
+	if c.read.Load() < c.forgets.Load() {
+		_, err := c.ensureRead(ctx)
+		return err
 	}
 	routes, err := c.store.RoutesAfter(ctx, c.eviction.cursor.Load(), routePage)
 	if err != nil {

@@ -74,14 +74,15 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, p *poller, version in
 ) ([]Lease, bool, error) {
 	wait = min(wait, e.cfg.Leases.MaxLongPoll)
 	timeout := sync.OnceValue(func() <-chan time.Time { return time.After(wait) })
-	if e.catalog.forgotten.Load() { // without routes a poll would find nothing
-		if err := e.catalog.loadRoutes(ctx); err != nil {
-			return nil, false, err
-		}
-	}
-	p.worker, p.served = w.No, e.catalog.served(w)
+	p.worker = w.No
 	capacity = min(max(capacity, 1), e.cfg.Limits.BatchItems)
 	for rounds := 0; ; rounds++ {
+		known, err := e.catalog.ensureRead(ctx) // without routes a poll would find nothing
+		if err != nil {
+			e.waiters.forwardWake(p)
+			return nil, false, err
+		}
+		p.served = e.catalog.served(w)
 		adm := e.admit(ctx, w, min(capacity, p.served.fit(e.cfg.Limits.PageBytes)), rounds)
 		if adm.room == 0 {
 			e.waiters.forwardWake(p) // woken for steps that it may not take
@@ -99,7 +100,7 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, p *poller, version in
 		if len(rest) > 0 { // if this fails, their leases run out
 			_ = e.giveBack(context.WithoutCancel(ctx), rest)
 		}
-		if err != nil || over || len(leases) > 0 {
+		if err != nil || len(leases) > 0 || over && (wait > 0 || e.catalog.forgets.Load() == known) {
 			return leases, p.dismissed, err
 		}
 		version = e.waiters.version.Load()

@@ -35,7 +35,7 @@ func (e *Engine) forget() {
 func (c *catalog) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.forgotten.Store(true)
+	c.forgets.Add(1)
 	clear(c.byDef)
 	clear(c.byName)
 	clear(c.schemas)

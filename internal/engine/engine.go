@@ -286,7 +286,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	if err := errors.Join(e.RefreshPauses(ctx), e.RefreshLimits(ctx)); err != nil {
 		return nil, err
 	}
-	if err := e.catalog.loadRoutes(ctx); err != nil {
+	if _, err := e.catalog.ensureRead(ctx); err != nil {
 		return nil, fmt.Errorf("read routes: %w", err)
 	}
 	if e.cluster != nil {
