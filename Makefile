@@ -27,8 +27,11 @@ WITH_SERVERS := $(GO) run ./internal/testenv
 # Chromium installed for a target that opens no page.
 WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 
+# Packages tested at a time: one more than processors, because many tests wait for brokers, kills and time-outs.
+AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of check race lint models reference python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak walk demo screenshots bench-dashboard platforms release-snapshot helm vulnerabilities fuzz-list clean
+.PHONY: help build test test-of race-of race-build check race lint models reference python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak walk demo screenshots bench-dashboard platforms release-snapshot helm vulnerabilities fuzz-list clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,7 +40,7 @@ build: ## Build bin/tasker
 	$(GO) build -trimpath -o bin/tasker ./cmd/tasker
 
 test: ## Run all tests, including crash tests, against servers that it starts
-	$(WITH_SERVERS) $(GO) test -timeout 20m $(TESTFLAGS) ./...
+	$(WITH_SERVERS) $(GO) test -p $(AT_ONCE) -timeout 20m $(TESTFLAGS) ./...
 
 # For .ci/run: RUN is a pattern of tests, OF the packages.
 test-of:
@@ -59,9 +62,14 @@ RUN_PAGES := intake|order|pipeline|priority-queue|report|thumbnails|webhooks
 ONE_BY_ONE := ^Test(HostileValues|HostileLetters|BadBodies|BadSubmissions|DetectionAgrees|ViewsAgree)$$
 RACEFLAGS := -race -short -timeout 30m -gcflags=modernc.org/...=-race=false -skip '$(ONE_BY_ONE)'
 
+RACED = $$($(GO) list ./... | grep -vE '/(internal/($(NOT_RACED))|examples/($(RUN_PAGES)))$$')
+
 race: ## Run shortened tests with the race detector; needs a C compiler
-	$(WITH_SERVERS) env CGO_ENABLED=1 $(GO) test $(RACEFLAGS) $(TESTFLAGS) \
-		$$($(GO) list ./... | grep -vE '/(internal/($(NOT_RACED))|examples/($(RUN_PAGES)))$$')
+	$(WITH_SERVERS) env CGO_ENABLED=1 $(GO) test -p $(AT_ONCE) $(RACEFLAGS) $(TESTFLAGS) $(RACED)
+
+# For .ci/run: compiles what "make race" links and runs.
+race-build:
+	@CGO_ENABLED=1 $(GO) list -export -test -f '{{""}}' $(filter -race -gcflags=%,$(RACEFLAGS)) $(RACED)
 
 race-of:
 	$(WITH_SERVERS) env CGO_ENABLED=1 $(GO) test $(RACEFLAGS) $(TESTFLAGS) -run '$(RUN)' $(OF)
