@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/taskerhq/tasker"
 )
@@ -20,11 +20,43 @@ const (
 // candidate is a value that the shell offers, with a description.
 type candidate struct{ value, about string }
 
-// candidates asks the server for values. args are the arguments before the one that is completed.
-type candidates func(ctx context.Context, c *tasker.Client, args []string) ([]candidate, error)
+// asked is what the command line has before the word that is completed.
+type asked struct {
+	args      []string
+	namespace string // of --namespace, if it is one and was given
+}
 
-// word is a word in capitals in the Use of a command: an argument. The three dots say that it repeats.
-var word = regexp.MustCompile(`[A-Z][A-Z_]+(\.\.\.)?`)
+// candidates asks the server for values.
+type candidates func(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error)
+
+// word is a word in capitals in the Use of a command: an argument, or several that exclude each other. The three dots
+// say that it repeats.
+var word = regexp.MustCompile(`[A-Z][A-Z_]+(\|[A-Z][A-Z_]+)*(\.\.\.)?`)
+
+// unqualified takes what is a part of an argument out of the Use of a command.
+var unqualified = strings.NewReplacer("[NAMESPACE/]", "", "[@VERSION]", "", " | ", "|")
+
+// argumentsOf lists the arguments of a command, each with its alternatives; the last one may repeat.
+func argumentsOf(cmd *cobra.Command) (arguments [][]string, repeats bool) {
+	_, usage, _ := strings.Cut(cmd.Use, " ")
+	usage, _, _ = strings.Cut(unqualified.Replace(usage), "--") // flags that are required
+	for _, name := range word.FindAllString(usage, -1) {
+		name, repeats = strings.CutSuffix(name, "...")
+		arguments = append(arguments, strings.Split(name, "|"))
+	}
+	return arguments, repeats
+}
+
+// ofCommand returns what a table has for a name on a command: an entry "source NAME" is for the commands of this group,
+// and the command itself, "NAME" for all.
+func ofCommand[T any](table map[string]T, cmd *cobra.Command, name string) (found T, ok bool) {
+	for _, key := range []string{cmd.Name() + " " + name, cmd.Parent().Name() + " " + name, name} {
+		if found, ok = table[key]; ok {
+			return found, true
+		}
+	}
+	return found, false
+}
 
 // completions gives every command the completion of its arguments, which it reads from the command's Use, and of the
 // flags that name what a server has.
@@ -32,28 +64,30 @@ func (s *session) completions(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		s.completions(sub)
 	}
-	for flag, list := range completedFlags {
-		if cmd.LocalNonPersistentFlags().Lookup(flag) != nil {
-			// An error says that the command completes the flag itself.
-			_ = cmd.RegisterFlagCompletionFunc(flag, s.completion([]candidates{list}, true))
-		}
-	}
-	if cmd.ValidArgsFunction != nil || cmd.ValidArgs != nil || !cmd.HasParent() {
+	if !cmd.HasParent() {
 		return
 	}
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		_, already := cmd.GetFlagCompletionFunc(f.Name)
+		if list, ok := ofCommand(completedFlags, cmd, f.Name); ok && !already && list != nil {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, s.completion([]candidates{list}, true)) // the flag exists
+		}
+	})
+	if cmd.ValidArgsFunction != nil || cmd.ValidArgs != nil {
+		return
+	}
+	arguments, repeats := argumentsOf(cmd)
 	var lists []candidates
-	repeats, known := false, false
-	_, usage, _ := strings.Cut(cmd.Use, " ")
-	for _, name := range word.FindAllString(usage, -1) {
-		name, repeats = strings.CutSuffix(name, "...")
-		list := completedArgs[cmd.Parent().Name()+" "+name]
-		if list == nil {
-			list = completedArgs[name]
+	known := false
+	for _, names := range arguments {
+		var some []candidates
+		for _, name := range names {
+			if list, ok := ofCommand(completedArgs, cmd, name); ok && list != nil {
+				some = append(some, list)
+			}
 		}
-		known = known || list != nil
-		if name != "NAMESPACE" && name != "VERSION" {
-			lists = append(lists, list)
-		}
+		known = known || len(some) > 0
+		lists = append(lists, both(some...))
 	}
 	if known {
 		cmd.ValidArgsFunction = s.completion(lists, repeats)
@@ -78,7 +112,7 @@ func (s *session) completion(lists []candidates, repeats bool) cobra.CompletionF
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		defer func() { _ = client.Close() }() // only idle connections
-		found, err := lists[at](ctx, client, args)
+		found, err := lists[at](ctx, client, asked{args, namespaceFlag(cmd)})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -109,15 +143,38 @@ func listed[T any](items []T, err error, of func(*T) candidate) ([]candidate, er
 	return out, nil
 }
 
-// stepsOf lists the steps of the task that the argument before names.
-func stepsOf(ctx context.Context, c *tasker.Client, args []string) ([]candidate, error) {
-	if len(args) == 0 {
-		return nil, nil
+// namespaceFlag returns the namespace that the command line names, "" for none or several.
+func namespaceFlag(cmd *cobra.Command) string {
+	if f := cmd.Flags().Lookup("namespace"); f == nil || !f.Changed || f.Value.Type() != "string" {
+		return ""
 	}
-	id, err := uuid.Parse(args[0])
-	if err != nil {
-		return nil, err
+	namespace, _ := cmd.Flags().GetString("namespace") // it is a string
+	return namespace
+}
+
+// fixed is a list that needs no server.
+func fixed[T ~string](values ...T) candidates {
+	return func(context.Context, *tasker.Client, asked) ([]candidate, error) {
+		return listed(values, nil, func(v *T) candidate { return candidate{string(*v), ""} })
 	}
-	steps, err := c.Steps(ctx, id)
-	return listed(steps, err, func(s *tasker.Step) candidate { return candidate{s.Name, string(s.State)} })
+}
+
+// both lists the candidates of several lists, as far as they can be read; it is nil for none.
+func both(lists ...candidates) candidates {
+	if len(lists) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, c *tasker.Client, a asked) (all []candidate, err error) {
+		for _, list := range lists {
+			some, failed := list(ctx, c, a)
+			if failed != nil {
+				err = failed
+			}
+			all = append(all, some...)
+		}
+		if len(all) > 0 {
+			err = nil
+		}
+		return listed(all, err, func(c *candidate) candidate { return *c })
+	}
 }

@@ -10,39 +10,7 @@ import (
 	"github.com/taskerhq/tasker/schedules"
 )
 
-// completedArgs has the candidates of an argument by its name in the Use of a command; if a name means different
-// things, the group of the command is before it.
-var completedArgs = map[string]candidates{
-	"TASK_UUID":     tasks,
-	"explain UUID":  tasks,
-	"tasker UUID":   tasks,
-	"STEP":          stepsOf,
-	"CASE_UUID":     cases,
-	"GROUP_ID":      groups,
-	"INTO":          groups,
-	"LETTER_UUID":   letters,
-	"REDRIVE_UUID":  redrives,
-	"REPLAY_UUID":   replays,
-	"SOURCE":        sources,
-	"source NAME":   sources,
-	"outage UUID":   outages,
-	"HANDLER":       limited,
-	"WORKER":        workerIDs,
-	"TEMPLATE":      templates,
-	"template NAME": templates,
-	"schedule NAME": scheduleNames,
-	"rule NAME":     rules,
-	"webhook NAME":  webhooks,
-}
-
-// completedFlags has the candidates of flags, on every command that has them.
-var completedFlags = map[string]candidates{
-	"namespace": namespaces,
-	"source":    sources,
-	"group":     groups,
-}
-
-func tasks(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func tasks(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := c.Tasks(ctx, tasker.TaskFilter{Limit: completionSize})
 	if err != nil {
 		return nil, err
@@ -52,7 +20,7 @@ func tasks(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, erro
 	})
 }
 
-func templates(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func templates(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := c.Templates(ctx, tasker.TemplateFilter{Limit: completionSize})
 	if err != nil {
 		return nil, err
@@ -62,7 +30,7 @@ func templates(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, 
 	})
 }
 
-func namespaces(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func namespaces(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := c.Templates(ctx, tasker.TemplateFilter{Limit: 1000})
 	if err != nil {
 		return nil, err
@@ -70,21 +38,21 @@ func namespaces(ctx context.Context, c *tasker.Client, _ []string) ([]candidate,
 	return listed(page.Templates, nil, func(t *tasker.Template) candidate { return candidate{t.Namespace, ""} })
 }
 
-func workerIDs(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func workerIDs(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	list, err := c.Workers(ctx)
 	return listed(list, err, func(w *tasker.WorkerInfo) candidate {
 		return candidate{w.WorkerID.String(), workerStatus(w) + "  " + w.Name}
 	})
 }
 
-func cases(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func cases(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	list, err := operate.Of(c).Cases(ctx, operate.CaseFilter{Limit: completionSize})
 	return listed(list, err, func(k *operate.Case) candidate {
 		return candidate{k.CaseUUID.String(), string(k.ResolutionStatus) + "  " + qualified(k.Namespace, k.TaskName)}
 	})
 }
 
-func groups(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func groups(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := deadletters.Of(c).Groups(ctx, deadletters.GroupFilter{Limit: completionSize})
 	if err != nil {
 		return nil, err
@@ -94,7 +62,7 @@ func groups(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, err
 	})
 }
 
-func letters(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func letters(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := deadletters.Of(c).Letters(ctx, deadletters.LetterFilter{Limit: completionSize})
 	if err != nil {
 		return nil, err
@@ -104,7 +72,7 @@ func letters(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, er
 	})
 }
 
-func redrives(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func redrives(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := deadletters.Of(c).Redrives(ctx, deadletters.RedriveFilter{Limit: completionSize})
 	if err != nil {
 		return nil, err
@@ -114,7 +82,7 @@ func redrives(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, e
 	})
 }
 
-func replays(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func replays(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := deadletters.Of(c).Replays(ctx, deadletters.ReplayFilter{Limit: completionSize})
 	if err != nil {
 		return nil, err
@@ -124,22 +92,22 @@ func replays(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, er
 	})
 }
 
-func sources(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
-	list, err := deadletters.Of(c).Sources(ctx, "")
+func sources(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error) {
+	list, err := deadletters.Of(c).Sources(ctx, a.namespace)
 	return listed(list, err, func(s *deadletters.SourceStatus) candidate { return candidate{s.Name, string(s.Driver)} })
 }
 
-func rules(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
-	list, err := deadletters.Of(c).Rules(ctx, "")
+func rules(ctx context.Context, c *tasker.Client, a asked) ([]candidate, error) {
+	list, err := deadletters.Of(c).Rules(ctx, a.namespace)
 	return listed(list, err, func(r *deadletters.SavedRule) candidate { return candidate{r.Name, r.When} })
 }
 
-func webhooks(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func webhooks(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	list, err := deadletters.Of(c).Webhooks(ctx)
 	return listed(list, err, func(w *deadletters.Webhook) candidate { return candidate{w.Name, w.URL} })
 }
 
-func outages(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func outages(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := flow.Of(c).Outages(ctx, flow.OutageFilter{Limit: completionSize})
 	if err != nil {
 		return nil, err
@@ -149,7 +117,7 @@ func outages(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, er
 	})
 }
 
-func limited(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func limited(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := flow.Of(c).Limits(ctx, flow.LimitFilter{Limit: completionSize})
 	if err != nil {
 		return nil, err
@@ -159,7 +127,7 @@ func limited(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, er
 	})
 }
 
-func scheduleNames(ctx context.Context, c *tasker.Client, _ []string) ([]candidate, error) {
+func scheduleNames(ctx context.Context, c *tasker.Client, _ asked) ([]candidate, error) {
 	page, err := schedules.Of(c).Schedules(ctx, schedules.Filter{Limit: completionSize})
 	if err != nil {
 		return nil, err
