@@ -13,10 +13,12 @@ import (
 
 // Bounds of a connection.
 const (
-	// headerTimeout bounds the time to send the head of a request.
-	headerTimeout = 10 * time.Second
-	// idleTimeout bounds the silence between two requests of a connection.
+	// idleTimeout bounds the silence before a request of a connection.
 	idleTimeout = 120 * time.Second
+	// headerTimeout bounds the time to send the head of a request. For the first request of a connection it begins with
+	// the connection, so it must not be less than idleTimeout: clients keep connections that they have opened in vain,
+	// Go's for 90 s, and one that is closed in the moment of its first use fails a request that cannot be repeated.
+	headerTimeout = idleTimeout
 	// headerBytes bounds the head of a request.
 	headerBytes = 64 << 10
 	// MaxWait bounds a long poll; a longer wait is cut to it.
