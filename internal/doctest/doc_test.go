@@ -88,6 +88,16 @@ func TestProgramsPage(t *testing.T) {
 	}
 }
 
+// TestSecuringPage runs docs/guides/securing.md, which starts a server with keys of its own.
+func TestSecuringPage(t *testing.T) {
+	t.Parallel()
+	pagetest.Need(t, "jq")
+	page := script{page: "docs/guides/securing.md", before: "unset ${!TASKER_TEST_@} TASKER_SERVER\n"}
+	if ran, shown := page.run(t, serve(t)); ran != 4 || shown != 3 {
+		t.Errorf("the page has %d blocks to run, and shows what %d print", ran, shown)
+	}
+}
+
 // TestLargeResultsPage runs docs/guides/large-results.md.
 func TestLargeResultsPage(t *testing.T) {
 	t.Parallel()
