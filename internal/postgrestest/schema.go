@@ -18,6 +18,7 @@ import (
 // schema is one that tests use one after another.
 type schema struct {
 	name, dsn string
+	conn      *pgx.Conn // of on, for whoever has borrowed the schema; to connect takes as long as to empty it
 
 	made shape
 	rows []string // statements that insert the rows of the migrations
@@ -82,16 +83,16 @@ END $$`
 
 // on runs do in a transaction that no trigger of ours and no other schema takes part in.
 func (s *schema) on(ctx context.Context, do func(tx pgx.Tx) error) error {
-	d, err := postgres.ParseDSN(s.dsn)
-	if err != nil {
-		return err
+	if s.conn == nil || s.conn.IsClosed() {
+		d, err := postgres.ParseDSN(s.dsn)
+		if err != nil {
+			return err
+		}
+		if s.conn, err = pgx.ConnectConfig(ctx, d.Pool.ConnConfig); err != nil {
+			return err
+		}
 	}
-	conn, err := pgx.ConnectConfig(ctx, d.Pool.ConnConfig)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	return pgx.BeginFunc(ctx, s.conn, func(tx pgx.Tx) error {
 		const alone = "SET LOCAL session_replication_role = replica; SET LOCAL lock_timeout = '20s'"
 		if _, err := tx.Exec(ctx, alone); err != nil {
 			return err
@@ -140,6 +141,11 @@ func (s *schema) learn(ctx context.Context, tx pgx.Tx) error {
 func (s *schema) empty() (clean bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	defer func() {
+		if s.conn != nil && (err != nil || !clean) {
+			_ = s.conn.Close(ctx) // nobody has this schema after that
+		}
+	}()
 	err = s.on(ctx, func(tx pgx.Tx) error {
 		now, err := shapeOf(ctx, tx)
 		if err != nil {
