@@ -106,7 +106,7 @@ models: ## Write the OpenAPI document and the types of clients in other language
 	$(GO) test -count=1 ./internal/httpapi -run OpenAPI -update
 
 reference: ## Write the generated parts of docs/reference anew
-	$(GO) test -count=1 ./internal/cli ./internal/httpapi ./internal/template -run Reference -update
+	$(GO) test -count=1 ./internal/cli ./internal/config ./internal/httpapi ./internal/template -run Reference -update
 
 python: ## Check the Python client: types, style, unit tests, doctests, package; needs Python
 	clients/python/check

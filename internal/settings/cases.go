@@ -103,7 +103,6 @@ const MaxDetections = 10_000
 const maxPriorityBase = 1_000_000
 
 func (c Config) validateCases(bad func(ok bool, format string, args ...any)) {
-	orNever := func(d time.Duration) bool { return d > 0 || d == -1 }
 	bad(c.Cases.Enabled.valid(), "cases.enabled must be true or false, not %q", c.Cases.Enabled)
 	bad(orNever(c.Cases.WorkerUnavailableAfter), "cases.worker_unavailable_after must be positive, or -1")
 	for _, r := range task.CaseReasons {
@@ -120,3 +119,6 @@ func (c Config) validateCases(bad func(ok bool, format string, args ...any)) {
 	bad(orNever(t.WaitingForRetry), "staleness_thresholds.waiting_for_retry must be positive, or -1")
 	bad(orNever(t.StepsInProcess), "staleness_thresholds.steps_in_process must be positive, or -1")
 }
+
+// orNever reports whether a duration is one, or -1 for never.
+func orNever(d time.Duration) bool { return d > 0 || d == -1 }
