@@ -31,7 +31,7 @@ WITH_DATABASES := $(WITH_SERVERS) -without rabbitmq,kafka,chromium
 AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-of race-of race-build check race lint models reference python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak walk demo screenshots bench-dashboard platforms release-snapshot helm vulnerabilities fuzz-list clean
+.PHONY: help build test test-of race-of race-build check race lint models reference python typescript fuzz fuzz-api mutate chaos chaos-letters chaos-redis chaos-rabbitmq chaos-kafka bench bench-postgres bench-rabbitmq bench-peers soak walk demo screenshots bench-dashboard platforms sbom release-snapshot helm vulnerabilities fuzz-list clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,10 +86,12 @@ platforms: ## Build for the systems and processors of releases
 		CGO_ENABLED=0 GOOS=$${on%/*} GOARCH=$${on#*/} $(GO) build -trimpath -o /dev/null ./cmd/tasker; \
 	done
 
-# Without syft there are no SBOMs.
-release-snapshot: ## Build the archives of a release in dist/, and publish nothing
+sbom: build ## Write what bin/tasker consists of to bin/tasker.cdx.json, and compare it with the binary; needs Python
+	.ci/sbom bin/tasker bin/tasker.cdx.json
+
+release-snapshot: ## Build the archives of a release in dist/, with SBOMs, and publish nothing
 	$(GO) run $(RELEASER) check
-	$(GO) run $(RELEASER) release --snapshot --clean --skip=publish$$(command -v syft > /dev/null || echo ,sbom)
+	$(GO) run $(RELEASER) release --snapshot --clean --skip=publish
 
 # UPDATE=1 writes the golden file anew.
 CHART := $(GO) run $(HELM)
