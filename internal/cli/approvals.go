@@ -15,8 +15,9 @@ func newApprovals(s *session) *cobra.Command {
 	var filter waits.ApprovalFilter
 	var id string
 	cmd := &cobra.Command{
-		Use:   "approvals",
-		Short: "List the steps that wait for an approval",
+		Use:     "approvals",
+		Short:   "List the steps that wait for an approval",
+		Example: `  tasker approvals --namespace shop`,
 		Long: `List the steps that wait for an approval; the one that has waited longest comes first.
 Decide with "tasker task approve-step" and "tasker task reject-step".`,
 		Args: cobra.NoArgs,

@@ -15,8 +15,9 @@ import (
 func newDLQDetect(s *session) *cobra.Command {
 	var req operate.DetectRequest
 	cmd := &cobra.Command{
-		Use:   "detect",
-		Short: "Run the staleness detector now",
+		Use:     "detect",
+		Short:   "Run the staleness detector now",
+		Example: `  tasker dlq detect`,
 		Long: `Run one cycle of the staleness detector now: open a case for each stale task and set
 the task to error. Servers run the detector periodically. --dry-run lists the stale
 tasks and changes nothing.`,

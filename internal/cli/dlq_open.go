@@ -18,8 +18,9 @@ func newDLQOpen(s *session) *cobra.Command {
 		metadata string
 	)
 	cmd := &cobra.Command{
-		Use:   "open TASK_UUID",
-		Short: "Open a case manually",
+		Use:     "open TASK_UUID",
+		Short:   "Open a case manually",
+		Example: `  tasker dlq open 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --reason 'the invoice is wrong'`,
 		Long: `Open a case manually. The case keeps a snapshot of the task as it is now; the task
 itself does not change.`,
 		Args: cobra.ExactArgs(1),

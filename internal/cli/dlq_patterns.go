@@ -17,8 +17,9 @@ import (
 func newDLQPatterns(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
-		Use:   "patterns",
-		Short: "Show the latest analysis of permanent failures, by reason and by error",
+		Use:     "patterns",
+		Short:   "Show the latest analysis of permanent failures, by reason and by error",
+		Example: `  tasker dlq patterns --namespace shop`,
 		Long: `Show the latest analysis of permanent failures. By default the cluster analyses the
 last day once per hour; engine.dlq_patterns in the configuration changes both.`,
 		Args: cobra.NoArgs,

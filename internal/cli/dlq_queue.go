@@ -17,8 +17,9 @@ import (
 func newDLQQueue(s *session) *cobra.Command {
 	var flags caseFlags
 	cmd := &cobra.Command{
-		Use:   "queue",
-		Short: "List pending cases, most urgent first",
+		Use:     "queue",
+		Short:   "List pending cases, most urgent first",
+		Example: `  tasker dlq queue --limit 10`,
 		Long: `List pending cases, most urgent first. The score of a case is the base of its reason
 (engine.cases.priority_bases) plus the minutes since it was opened. A case has
 recovered when its task runs again or is complete; such a case only needs a

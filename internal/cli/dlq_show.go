@@ -16,9 +16,10 @@ import (
 // operate.Case with its snapshot and notes. It sends GET /v1/dlq/task/{task_uuid}.
 func newDLQShow(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show TASK_UUID",
-		Short: "Show the latest case of a task, its notes, and a snapshot of the task",
-		Args:  cobra.ExactArgs(1),
+		Use:     "show TASK_UUID",
+		Short:   "Show the latest case of a task, its notes, and a snapshot of the task",
+		Example: `  tasker dlq show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
+		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {

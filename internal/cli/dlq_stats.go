@@ -18,6 +18,7 @@ func newDLQStats(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "stats",
 		Short:   "Count cases by reason",
+		Example: `  tasker dlq stats --after 24h`,
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return flags.prepare(s) },
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {

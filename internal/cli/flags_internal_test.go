@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -93,5 +94,41 @@ func TestFlagVocabulary(t *testing.T) {
 	walk(newRoot(&session{name: "tasker"}))
 	if seen < 100 {
 		t.Errorf("saw only %d flags", seen)
+	}
+}
+
+// TestExamples: each command line of an example is that of a command, with flags that it has.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	quoted, flag := regexp.MustCompile(`'[^']*'`), regexp.MustCompile(` --([a-z-]+)`)
+	seen := 0
+	var walk func(root, cmd *cobra.Command)
+	walk = func(root, cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(root, sub)
+		}
+		for line := range strings.SplitSeq(cmd.Example, "\n") {
+			words, ok := strings.CutPrefix(line, "  tasker ")
+			if !ok {
+				continue
+			}
+			seen++
+			words, _, _ = strings.Cut(quoted.ReplaceAllString(words, "''"), " | ")
+			found, _, err := root.Find(strings.Fields(words))
+			if err != nil || !found.Runnable() {
+				t.Errorf("%s has the example %q: %v", cmd.CommandPath(), line, err)
+				continue
+			}
+			for _, name := range flag.FindAllStringSubmatch(words, -1) {
+				if found.Flag(name[1]) == nil {
+					t.Errorf("%s has no --%s, but the example %q", found.CommandPath(), name[1], line)
+				}
+			}
+		}
+	}
+	root := newRoot(&session{name: "tasker"})
+	walk(root, root)
+	if seen < 100 {
+		t.Errorf("saw only %d examples", seen)
 	}
 }

@@ -61,9 +61,10 @@ func newLimitSet(s *session) *cobra.Command {
 	var rate string
 	var burst int
 	cmd := &cobra.Command{
-		Use:   "set [NAMESPACE/]HANDLER",
-		Short: "Set or change the limit of a handler or a route",
-		Args:  cobra.ExactArgs(1),
+		Use:     "set [NAMESPACE/]HANDLER",
+		Short:   "Set or change the limit of a handler or a route",
+		Example: `  tasker limit set shop/charge --concurrency 5 --rate 100/m --reason 'their API is slow'`,
+		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) (err error) {
 			if req.LimitTarget, err = target.of(args[0]); err != nil {
 				return err
@@ -119,9 +120,10 @@ func rateOf(text string, burst int) (*flow.Rate, error) {
 func newLimitList(s *session) *cobra.Command {
 	var filter flow.LimitFilter
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the limits of operators, and how many steps run under them",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the limits of operators, and how many steps run under them",
+		Example: `  tasker limit list --namespace shop`,
+		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			page, err := flow.Of(c).Limits(ctx, filter)
 			if err != nil {
@@ -166,9 +168,10 @@ func (s *session) printLimits(page *flow.LimitPage) error {
 func newLimitShow(s *session) *cobra.Command {
 	var target limitTarget
 	cmd := &cobra.Command{
-		Use:   "show [NAMESPACE/]HANDLER",
-		Short: "Show the limit of a handler or a route",
-		Args:  cobra.ExactArgs(1),
+		Use:     "show [NAMESPACE/]HANDLER",
+		Short:   "Show the limit of a handler or a route",
+		Example: `  tasker limit show shop/charge`,
+		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			t, err := target.of(args[0])
 			if err != nil {
@@ -227,9 +230,10 @@ func newLimitDelete(s *session) *cobra.Command {
 	var req flow.DeleteLimitRequest
 	var target limitTarget
 	cmd := &cobra.Command{
-		Use:   "delete [NAMESPACE/]HANDLER",
-		Short: "Delete the limit of a handler or a route",
-		Args:  cobra.ExactArgs(1),
+		Use:     "delete [NAMESPACE/]HANDLER",
+		Short:   "Delete the limit of a handler or a route",
+		Example: `  tasker limit delete shop/charge`,
+		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) (err error) {
 			if req.LimitTarget, err = target.of(args[0]); err != nil {
 				return err

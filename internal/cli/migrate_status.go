@@ -13,8 +13,9 @@ import (
 // whether there is something to do. It only reads, and can run beside servers.
 func newMigrateStatus(s *session) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Compare the schema of a database with this binary",
+		Use:     "status",
+		Short:   "Compare the schema of a database with this binary",
+		Example: `  tasker migrate status --db postgres://tasker@db/tasker`,
 		Long: `Compare the schema of a database with this binary, and change nothing.
 
 A migration is applied or pending; if any is pending, the command exits with 1. There

@@ -11,8 +11,9 @@ import (
 // running it again continues.
 func newMigrateUp(s *session) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "up",
-		Short: "Migrate a database to the schema of this binary",
+		Use:     "up",
+		Short:   "Migrate a database to the schema of this binary",
+		Example: `  tasker migrate up --db postgres://tasker@db/tasker`,
 		Long: `Migrate a database to the schema of this binary. Each migration is one transaction.
 The command waits while another process migrates. Stop the server of a SQLite file
 first.`,

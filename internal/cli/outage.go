@@ -31,9 +31,10 @@ func newOutageList(s *session) *cobra.Command {
 	var filter flow.OutageFilter
 	var state string
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List outages, the newest first",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List outages, the newest first",
+		Example: `  tasker outage list --state open`,
+		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter.State = flow.OutageState(state)
 			page, err := flow.Of(c).Outages(ctx, filter)
@@ -94,9 +95,10 @@ func outageRoute(o *flow.Outage) string {
 // newOutageShow builds `outage show`. --json prints a flow.Outage. It sends GET /v1/outages/{outage_uuid}.
 func newOutageShow(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show UUID",
-		Short: "Show an outage: what fails, since when, and when the next step is let through",
-		Args:  cobra.ExactArgs(1),
+		Use:     "show UUID",
+		Short:   "Show an outage: what fails, since when, and when the next step is let through",
+		Example: `  tasker outage show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
+		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := outageID(args[0])
 			if err != nil {
@@ -155,8 +157,9 @@ func (s *session) outageFields(o *flow.Outage) string {
 func newOutageClose(s *session) *cobra.Command {
 	var req flow.OutageCloseRequest
 	cmd := &cobra.Command{
-		Use:   "close UUID",
-		Short: "Close an outage: its route is served again at once",
+		Use:     "close UUID",
+		Short:   "Close an outage: its route is served again at once",
+		Example: `  tasker outage close 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --reason 'it is repaired'`,
 		Long: `Close an outage without waiting for a probe that succeeds. What waits is claimed in its
 order. If the cause is still there, a new outage opens after as many failures as before.`,
 		Args: cobra.ExactArgs(1),

@@ -170,9 +170,10 @@ func newPauseList(s *session) *cobra.Command {
 	var filter flow.PauseFilter
 	var kind string
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List what is paused, by whom, why, and until when",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List what is paused, by whom, why, and until when",
+		Example: `  tasker pause list --namespace shop`,
+		Args:    cobra.NoArgs,
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			filter.Kind = flow.Kind(kind)
 			page, err := flow.Of(c).Pauses(ctx, filter)

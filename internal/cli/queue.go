@@ -29,8 +29,9 @@ func newQueue(s *session) *cobra.Command {
 func newQueuePosition(s *session) *cobra.Command {
 	var history bool
 	cmd := &cobra.Command{
-		Use:   "position TASK_UUID",
-		Short: "Show the position and the estimated wait of a task",
+		Use:     "position TASK_UUID",
+		Short:   "Show the position and the estimated wait of a task",
+		Example: `  tasker queue position 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Long: `Show the status of a task, its position in the queue, and its estimated wait. The
 estimate divides the position by the measured throughput of the queue; without a
 measurement there is no estimate.`,

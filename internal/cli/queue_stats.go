@@ -20,9 +20,10 @@ import (
 func newQueueStats(s *session) *cobra.Command {
 	var filter queueapi.QueueFilter
 	cmd := &cobra.Command{
-		Use:   "stats",
-		Short: "Show queue depth, age, workers, throughput and refusals",
-		Args:  cobra.NoArgs,
+		Use:     "stats",
+		Short:   "Show queue depth, age, workers, throughput and refusals",
+		Example: `  tasker queue stats --namespace shop`,
+		Args:    cobra.NoArgs,
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, _ []string) error {
 			stats, err := queueapi.Of(c).QueueStats(ctx, filter)
 			if err != nil {

@@ -61,8 +61,9 @@ complete with the payload as their result. The signal is kept for a while
 func newSignalList(s *session) *cobra.Command {
 	var filter waits.SignalFilter
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the signals that are kept and that no step has taken",
+		Use:     "list",
+		Short:   "List the signals that are kept and that no step has taken",
+		Example: `  tasker signal list --name payment.settled`,
 		Long: `List the signals that are kept (engine.signals.keep) and that no step has taken yet; the
 one that is kept for the shortest time comes first. A signal that should have been taken
 often has another name or key than the step waits for: compare with "tasker task explain".`,

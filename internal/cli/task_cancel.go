@@ -14,8 +14,9 @@ import (
 func newTaskCancel(s *session) *cobra.Command {
 	req := tasker.CancelRequest{}
 	cmd := &cobra.Command{
-		Use:   "cancel TASK_UUID...",
-		Short: "Cancel tasks",
+		Use:     "cancel TASK_UUID...",
+		Short:   "Cancel tasks",
+		Example: `  tasker task cancel 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --reason 'ordered twice'`,
 		Long: `Cancel tasks: their unsettled steps become cancelled, and the workers that hold leases
 on these steps are told to stop. One transaction cancels all tasks. A task that is
 already terminal is reported and does not stop the others.`,

@@ -13,9 +13,10 @@ import (
 // timers; the command prints them. --json prints a tasker.Explanation. It sends GET /v1/tasks/{uuid}/explain.
 func newTaskExplain(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain TASK_UUID",
-		Short: "Explain the state of a task and what would change it",
-		Args:  cobra.ExactArgs(1),
+		Use:     "explain TASK_UUID",
+		Short:   "Explain the state of a task and what would change it",
+		Example: `  tasker task explain 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
+		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {

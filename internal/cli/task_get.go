@@ -16,9 +16,10 @@ import (
 func newTaskGet(s *session) *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
-		Use:   "get TASK_UUID",
-		Short: "Show one task",
-		Args:  cobra.ExactArgs(1),
+		Use:     "get TASK_UUID",
+		Short:   "Show one task",
+		Example: `  tasker task get 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
+		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {

@@ -15,9 +15,10 @@ import (
 // /v1/tasks/{uuid}/history once.
 func newTaskHistory(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "history TASK_UUID",
-		Short: "Show all state transitions and attempts of a task",
-		Args:  cobra.ExactArgs(1),
+		Use:     "history TASK_UUID",
+		Short:   "Show all state transitions and attempts of a task",
+		Example: `  tasker task history 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
+		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {
@@ -44,6 +45,18 @@ func newTaskHistory(s *session) *cobra.Command {
 // printTransitions prints the transitions of the task and its steps in one table, so that cause
 // and effect stand next to each other.
 func (s *session) printTransitions(transitions []tasker.Transition) error {
+	// Times are exact to the millisecond, because a whole workflow can finish within one second. On a terminal, the day
+	// is said once if it is one, so that there is room for the reason.
+	layout := "2006-01-02T15:04:05.000Z07:00"
+	if n := len(transitions); n > 0 && s.columns() > 0 {
+		first, last := transitions[0].At.UTC(), transitions[n-1].At.UTC()
+		if day := first.Format(time.DateOnly); day == last.Format(time.DateOnly) {
+			layout = "15:04:05.000"
+			if err := s.printf("On %s, in UTC:\n\n", day); err != nil {
+				return err
+			}
+		}
+	}
 	t := s.newTable("TIME", "SUBJECT", "FROM", "TO", "ACTOR", "REASON")
 	t.dropFirst("FROM", "ACTOR")
 	for _, tr := range transitions {
@@ -58,9 +71,7 @@ func (s *session) printTransitions(transitions []tasker.Transition) error {
 		if who == "" {
 			who = tr.Worker
 		}
-		// Times are exact to the millisecond, because a whole workflow can finish within one
-		// second.
-		t.row(tr.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"), what, tr.From, tr.To, who, tr.Reason)
+		t.row(tr.At.UTC().Format(layout), what, tr.From, tr.To, who, tr.Reason)
 	}
 	return t.flush()
 }

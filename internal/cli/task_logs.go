@@ -16,8 +16,9 @@ func newTaskLogs(s *session) *cobra.Command {
 	var step string
 	var attempt int
 	cmd := &cobra.Command{
-		Use:   "logs TASK_UUID",
-		Short: "Show what the attempts of a task have logged",
+		Use:     "logs TASK_UUID",
+		Short:   "Show what the attempts of a task have logged",
+		Example: `  tasker task logs 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --step charge`,
 		Long: `Show the end of what the attempts of the steps of a task have logged, the last attempt
 of a step first. A server keeps the logs of the last ten attempts of a step. Sensitive
 fields are not masked in them.`,

@@ -15,8 +15,9 @@ import (
 func newTaskResult(s *session) *cobra.Command {
 	var step string
 	cmd := &cobra.Command{
-		Use:   "result TASK_UUID [STEP]",
-		Short: "Print the result of a step",
+		Use:     "result TASK_UUID [STEP]",
+		Short:   "Print the result of a step",
+		Example: `  tasker task result 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 charge`,
 		Long: `Print the result of a step as JSON, of whatever size: large results, which other
 commands only describe, come as a stream.`,
 		Args: cobra.RangeArgs(1, 2),

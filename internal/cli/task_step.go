@@ -13,10 +13,11 @@ import (
 // newTaskStep builds `task step`. --json prints a tasker.Step with its result.
 func newTaskStep(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "step TASK_UUID STEP",
-		Short: "Show one step and its failure",
-		Long:  "Show one step and its failure. STEP is the name or the UUID of a step.",
-		Args:  cobra.ExactArgs(2),
+		Use:     "step TASK_UUID STEP",
+		Short:   "Show one step and its failure",
+		Example: `  tasker task step 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 charge`,
+		Long:    "Show one step and its failure. STEP is the name or the UUID of a step.",
+		Args:    cobra.ExactArgs(2),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			task, id, err := stepArgs(ctx, c, args)
 			if err != nil {

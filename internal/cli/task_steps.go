@@ -15,9 +15,10 @@ import (
 // the server's limit of bytes the later ones lack their results. It sends GET /v1/tasks/{uuid}/workflow_steps once.
 func newTaskSteps(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "steps TASK_UUID",
-		Short: "List the steps of a task",
-		Args:  cobra.ExactArgs(1),
+		Use:     "steps TASK_UUID",
+		Short:   "List the steps of a task",
+		Example: `  tasker task steps 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
+		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			id, err := taskArg(args[0])
 			if err != nil {

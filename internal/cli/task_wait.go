@@ -17,8 +17,9 @@ import (
 func newTaskWait(s *session) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:   "wait TASK_UUID",
-		Short: "Wait until a task is settled",
+		Use:     "wait TASK_UUID",
+		Short:   "Wait until a task is settled",
+		Example: `  tasker task wait 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70 --timeout 5m`,
 		Long: `Wait until a task is settled, then show it. Exit codes: 0 if the task is complete or
 resolved manually, 1 if it is in error or cancelled, 8 if --timeout is over first.
 

@@ -15,9 +15,10 @@ func newTemplateList(s *session) *cobra.Command {
 	var filter tasker.TemplateFilter
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List templates",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List templates",
+		Example: `  tasker template list --namespace shop`,
+		Args:    cobra.NoArgs,
 	}
 	f := cmd.Flags()
 	f.StringVar(&filter.Namespace, "namespace", "", "filter by namespace")

@@ -14,8 +14,9 @@ import (
 func newTemplateRegister(s *session) *cobra.Command {
 	var by, reason string
 	cmd := &cobra.Command{
-		Use:   "register FILE...",
-		Short: "Register templates",
+		Use:     "register FILE...",
+		Short:   "Register templates",
+		Example: `  tasker template register order.yaml refund.yaml`,
 		Long: `Register templates from files, - for standard input. A version is immutable:
 registering the same content again has no effect; different content under the same
 version is a conflict.`,

@@ -19,9 +19,10 @@ func newTemplateShow(s *session) *cobra.Command {
 	var version string
 	var source bool
 	cmd := &cobra.Command{
-		Use:   "show [NAMESPACE/]NAME[@VERSION]",
-		Short: "Show one version of a template, by default the last registered",
-		Args:  cobra.ExactArgs(1),
+		Use:     "show [NAMESPACE/]NAME[@VERSION]",
+		Short:   "Show one version of a template, by default the last registered",
+		Example: `  tasker template show shop/order@1.0.0`,
+		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
 			namespace, name, v := templateName(args[0])
 			if v != "" && version != "" {

@@ -17,8 +17,9 @@ import (
 func newTemplateStats(s *session) *cobra.Command {
 	var tasks int
 	cmd := &cobra.Command{
-		Use:   "stats [NAMESPACE/]NAME[@VERSION]",
-		Short: "Show durations and failures of the steps of a template",
+		Use:     "stats [NAMESPACE/]NAME[@VERSION]",
+		Short:   "Show durations and failures of the steps of a template",
+		Example: `  tasker template stats shop/order --tasks 500`,
 		Long: `Show how the newest tasks of a version of a template went, step by step. RAN and
 WAITED are of the last attempts: the time from start to end, and the time in the
 queue before it. FAILED is the share of the attempts that failed.`,

@@ -19,8 +19,9 @@ import (
 func newTemplateValidate(s *session) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use:   "validate FILE...",
-		Short: "Validate templates without a server",
+		Use:     "validate FILE...",
+		Short:   "Validate templates without a server",
+		Example: `  tasker template validate order.yaml`,
 		Long: `Validate templates without a server; - is standard input. The command prints each
 problem with file:line:column and exits with 7 if there are any. "lint" also warns, and
 reads directories.`,

@@ -105,6 +105,9 @@ func (s *session) printMessageStats(stats *deadletters.MessageStats) error {
 			return err
 		}
 	}
+	if len(stats.ByTopic)+len(stats.ByEventType) == 0 {
+		return nil
+	}
 	t := s.newTable("BY", "NAME", "MESSAGES")
 	for _, of := range stats.ByTopic {
 		t.row("topic", of.Topic, strconv.Itoa(of.Count))

@@ -16,8 +16,9 @@ import (
 func newWorkerDrain(s *session) *cobra.Command {
 	var req tasker.DrainRequest
 	cmd := &cobra.Command{
-		Use:   "drain WORKER...",
-		Short: "Drain workers: assign no more steps and ask them to stop",
+		Use:     "drain WORKER...",
+		Short:   "Drain workers: assign no more steps and ask them to stop",
+		Example: `  tasker worker drain 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Long: `Drain workers: they get no more steps and finish their current ones. A worker learns
 of the drain with its next poll or heartbeat; a worker of the SDK then stops. "worker
 resume" cancels the drain while the worker still runs. WORKER is a UUID or a unique
@@ -101,8 +102,9 @@ any name is ambiguous, the command changes no worker.`,
 // newWorkerShow builds `worker show`. --json prints a tasker.WorkerInfo.
 func newWorkerShow(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show WORKER",
-		Short: "Show one worker and why it gets no steps",
+		Use:     "show WORKER",
+		Short:   "Show one worker and why it gets no steps",
+		Example: `  tasker worker show 0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f70`,
 		Long: `Show one worker and, if it gets no steps, the reason. WORKER is a UUID or a unique
 name. A name refers to a live worker, else to one that died within the last day.`,
 		Args: cobra.ExactArgs(1),
