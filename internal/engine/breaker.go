@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
@@ -32,6 +33,8 @@ type breakerOutcomes struct {
 // load per settled step.
 type breakers struct {
 	cfg settings.WorkerBreaker
+	// apart is how long after a failure a lost lease still adds to it: see lostApart.
+	apart time.Duration
 
 	// failing is the number of entries. While it is zero, successes are not evaluated.
 	failing atomic.Int64
@@ -44,6 +47,7 @@ type breakers struct {
 // breaker is the state of one worker's breaker in this process.
 type breaker struct {
 	failures int          // in a row; once open, those of a half-open period
+	failedAt task.Instant // the last of them
 	brokenAt task.Instant // as in the worker's row
 	period   int64        // the half-open period to which taken belongs
 	taken    int          // attempts handed out in it, or reserved
@@ -58,10 +62,15 @@ type routeFailure struct {
 // maxFailing bounds the entries; above it, counting starts again from zero.
 const maxFailing = 50_000
 
+// lostApart is how many leases long the time may be after which a lost lease still adds to the failures before it. Any
+// process notices a lost lease, but a process sees the successes only of workers that report to it: without a bound,
+// the few leases that a good worker loses in a month would add up in the other processes.
+const lostApart = 3
+
 // newBreakers returns empty counts. With cfg.Failures 0 breakers are switched off, and nothing
 // is counted.
-func newBreakers(cfg settings.WorkerBreaker) *breakers {
-	return &breakers{cfg: cfg, workers: map[int64]*breaker{}, routes: map[int64]*routeFailure{}}
+func newBreakers(cfg settings.WorkerBreaker, lease time.Duration) *breakers {
+	return &breakers{cfg: cfg, apart: lostApart * lease, workers: map[int64]*breaker{}, routes: map[int64]*routeFailure{}}
 }
 
 // on reports whether circuit breakers are configured.
@@ -151,6 +160,9 @@ func (b *breakers) evaluate(ends []breakerOutcome, now task.Instant, apply bool)
 		if have := b.workers[v.worker]; !ok && have != nil {
 			of = *have
 		}
+		if v.lost && now.Sub(of.failedAt) > b.apart {
+			of.failures = 0
+		}
 		next := of.after(v.good, b.cfg, now)
 		if next.brokenAt != of.brokenAt {
 			changes[v.worker] = next.brokenAt
@@ -179,7 +191,7 @@ func (of breaker) after(good bool, cfg settings.WorkerBreaker, now task.Instant)
 	case state == task.BreakerOpen: // the end of an attempt handed out before it opened
 		return of
 	}
-	of.failures++
+	of.failures, of.failedAt = of.failures+1, now
 	if state == task.BreakerClosed && of.failures >= cfg.Failures ||
 		state == task.BreakerHalfOpen && of.failures >= cfg.HalfOpen {
 		return breaker{brokenAt: now}

@@ -292,7 +292,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	if e.cluster != nil {
 		e.cluster.OnReplaced(e.forget)
 	}
-	e.breakers = newBreakers(cfg.WorkerBreaker)
+	e.breakers = newBreakers(cfg.WorkerBreaker, cfg.Leases.Lease())
 	e.workerChanges = coalesce.New(callers, 1, e.runChanges)
 	e.submits = coalesce.New(callers, 1, e.runSubmits)
 	e.turns = coalesce.New(callers, 1, e.giveTurns)
