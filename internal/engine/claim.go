@@ -74,7 +74,7 @@ func (e *Engine) poll(ctx context.Context, w *task.Worker, p *poller, version in
 ) ([]Lease, bool, error) {
 	wait = min(wait, e.cfg.Leases.MaxLongPoll)
 	timeout := sync.OnceValue(func() <-chan time.Time { return time.After(wait) })
-	p.worker = w.No
+	p.worker, p.brief = w.No, wait <= 0
 	capacity = min(max(capacity, 1), e.cfg.Limits.BatchItems)
 	for rounds := 0; ; rounds++ {
 		known, err := e.catalog.ensureRead(ctx) // without routes a poll would find nothing
@@ -343,6 +343,9 @@ func (u *unit) claim(slots []slot, out [][]Lease, c *claiming) error {
 			want = min(want+s.capacity-len(out[s.at]), maxReady)
 		}
 		want = c.limits.look(routes, want, n)
+		if slices.ContainsFunc(slots, func(s slot) bool { return s.brief }) {
+			u.tx.Doubt()
+		}
 		works, err := u.tx.Ready(u.ctx, routes, want)
 		if err != nil || len(works) == 0 {
 			return err

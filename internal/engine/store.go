@@ -87,6 +87,8 @@ type Tx interface {
 	// transaction. The caller claims and saves the steps that it takes before it asks again, and leaves the others
 	// unchanged: they keep their positions.
 	Ready(ctx context.Context, routes []int64, limit int) ([]Work, error)
+	// Doubt makes the next Ready read also what the process believes to be empty.
+	Doubt()
 	// Between returns up to limit steps of a route after a position in its queue and up to a key, in the order of their
 	// positions, locked; it skips rows locked elsewhere.
 	Between(ctx context.Context, route int64, after Position, upTo int64, limit int) ([]*task.Step, error)

@@ -36,6 +36,7 @@ type poller struct {
 	start    bool // begin the attempts at once
 	toQueue  bool // for the queue of the worker, with the time that a step may wait there; see Engine.Dispatch
 	idle     bool // the worker may take nothing now
+	brief    bool // it does not wait: that it gets nothing must be what the store says
 
 	wake      chan struct{} // closed when there may be work, or when a field below is set
 	handed    []Lease       // steps that a transaction gave to the poller

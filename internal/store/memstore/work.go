@@ -138,6 +138,9 @@ func (t *tx) SaveSteps(ctx context.Context, steps []*task.Step) error {
 	return nil
 }
 
+// Doubt implements engine.Tx. Everything is in memory, so that nothing is in doubt.
+func (t *tx) Doubt() {}
+
 // Vacant implements engine.Tx.
 // Here the answer is exact.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {

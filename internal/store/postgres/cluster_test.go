@@ -51,14 +51,17 @@ func TestClusterPgBouncer(t *testing.T) {
 	t.Run("Races", func(t *testing.T) { storetest.RunRaces(t, pair) })
 }
 
-// A process that found a route empty asks about it again once it hears of it.
+// A process that found a route empty asks about it again once it hears of it, or is told to doubt.
 func TestOccupiedByAnother(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.DSN(t)
 	here, there := open(t, dsn), open(t, dsn)
-	ready := func() (n int) {
+	ready := func(doubt bool) (n int) {
 		t.Helper()
 		err := here.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
+			if doubt {
+				tx.Doubt()
+			}
 			works, err := tx.Ready(ctx, []int64{7}, 10)
 			n = len(works)
 			return err
@@ -68,7 +71,7 @@ func TestOccupiedByAnother(t *testing.T) {
 		}
 		return n
 	}
-	if n := ready(); n != 0 {
+	if n := ready(false); n != 0 {
 		t.Fatalf("%d steps ready in an empty database", n)
 	}
 	err := there.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
@@ -78,10 +81,13 @@ func TestOccupiedByAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if n := ready(true); n != 1 {
+		t.Errorf("%d steps ready for one who doubts, want 1", n)
+	}
 	if got, err := here.Occupied(t.Context(), []int64{7}, 10); err != nil || got[7] != 1 {
 		t.Fatalf("Occupied: %v, %v", got, err)
 	}
-	if n := ready(); n != 1 {
+	if n := ready(false); n != 1 {
 		t.Errorf("%d steps ready, want 1", n)
 	}
 }

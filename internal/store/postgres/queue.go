@@ -17,7 +17,10 @@ import (
 // Steps that another transaction has locked are skipped, so two claims never wait for each other and never get the same
 // step.
 func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Work, error) {
-	routes = t.store.routes.occupiedOf(routes, t.begin, t.queued)
+	if !t.doubting {
+		routes = t.store.routes.occupiedOf(routes, t.begin, t.queued)
+	}
+	t.doubting = false
 	if len(routes) == 0 || limit <= 0 {
 		return nil, nil
 	}
@@ -35,6 +38,9 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 	t.after = append(t.after, func() { t.noteReady(read, found, full, asked) })
 	return works, nil
 }
+
+// Doubt implements engine.Tx. It concerns queues seen empty; what lies below a floor is still found by the next sweep.
+func (t *tx) Doubt() { t.doubting = true }
 
 // ready reads the lowest keys of the routes, up to limit. If there are fewer, read are the exhausted routes: those
 // whose unlocked steps are all in works.

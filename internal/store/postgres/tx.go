@@ -17,6 +17,8 @@ type tx struct {
 	conn  *conn
 	// locking: an earlier run lost a race. Rows are read afresh, and locked.
 	locking bool
+	// doubting: the next read of the queues includes those seen empty.
+	doubting bool
 	// guest: the transaction belongs to an external caller, who commits it.
 	guest bool
 

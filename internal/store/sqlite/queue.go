@@ -234,6 +234,9 @@ func jsonText(b []byte) any {
 	return string(b)
 }
 
+// Doubt implements engine.Tx. There is no other writer, so that nothing is in doubt.
+func (t *tx) Doubt() {}
+
 // Vacant implements engine.Tx. There is no other writer, so the answer is exact for an empty
 // route; a route that may have steps counts as occupied.
 func (t *tx) Vacant(ctx context.Context, route int64) (bool, error) {
