@@ -40,7 +40,7 @@ func TestStaleness(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, dsn string) {
 		c := &clock{}
 		testStaleness(t, serve(t, dsn, node.Options{Now: c.now, Engine: settings.Config{
-			Cases:              settings.Cases{WorkerUnavailableAfter: -1},
+			Cases: settings.Cases{WorkerUnavailableAfter: -1},
 			// The test detects: the first cycle of the server may begin late, when the clock is put forward already.
 			StalenessDetection: settings.StalenessDetection{Enabled: settings.Off},
 		}}), c)
