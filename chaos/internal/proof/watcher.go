@@ -148,11 +148,20 @@ func (w *watcher) look(ctx context.Context, quiet bool) error {
 	case err != nil:
 		return err
 	case len(resp.Steps) == 0 && !quiet:
-		w.notes.add("empty answer", "node %d: a poll got nothing; %d steps are ready", w.node.Index, w.stock)
+		w.notes.add("empty answer", "node %d: a poll got nothing; %d steps are ready; %s", w.node.Index, w.stock,
+			w.state(ctx, resp))
 	case len(resp.Steps) > 0:
 		w.looks.Add(1)
 	}
 	return w.settle(ctx, resp.Steps)
+}
+
+// state is what the node says of the watcher and of its newest task, for a note: why may a poll have got nothing?
+func (w *watcher) state(ctx context.Context, resp *tasker.PollResponse) string {
+	me, err := w.client.Worker(ctx, w.me)
+	task, other := w.client.ExplainTask(ctx, w.task)
+	said, _ := json.Marshal(map[string]any{"answer": resp, "worker": me, "task": task})
+	return fmt.Sprintf("%s, errors %v and %v", said, err, other)
 }
 
 // settle completes the steps and takes them off the stock.
