@@ -6,6 +6,7 @@
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 
+const port = Number(process.env["PORT"] ?? 9090);
 const seen = new Set<string>();
 
 createServer((request, response) => {
@@ -19,4 +20,4 @@ createServer((request, response) => {
     console.log("got", request.url);
     response.writeHead(204).end();
   }
-}).listen(Number(process.env["PORT"] ?? 9090), "127.0.0.1");
+}).listen(port, "127.0.0.1", () => console.log(`listening at http://127.0.0.1:${port}`));

@@ -20,5 +20,6 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, port, _ := strings.Cut(receiver[0], ":")
-	pagetest.Example{Replace: map[string]string{"127.0.0.1:9090": receiver[0]}, Env: []string{"PORT=" + port}}.Run(t)
+	pagetest.Example{Replace: map[string]string{"127.0.0.1:9090": receiver[0]}, Env: []string{"PORT=" + port},
+		Servers: []string{"receiver.js"}}.Run(t)
 }

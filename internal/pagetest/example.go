@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,7 @@ type Example struct {
 	Replace  map[string]string // what the page calls things, and what they are in the test
 	Before   string            // bash that goes before the first block
 	Env      []string
+	Servers  []string // beside "tasker serve"; the page goes on once they have said where they listen
 }
 
 // endOfBlock is a line between what two blocks print.
@@ -192,12 +194,17 @@ func (e Example) terminals(t *testing.T, text string, block int) string {
 		default:
 			log := fmt.Sprintf("terminal-%d-%d.log", block, i)
 			fmt.Fprintf(&script, "%s > %s 2>&1 &\n", line, log)
-			if strings.Contains(line, "tasker serve") {
+			if serves(line, e.Servers) {
 				fmt.Fprintf(&script, "until grep -q 'http://' %s; do kill -0 $! && sleep 0.05; done\n", log)
 			}
 		}
 	}
 	return script.String()
+}
+
+// serves reports whether a command line starts a server that says where it listens.
+func serves(line string, servers []string) bool {
+	return slices.ContainsFunc(append([]string{"tasker serve"}, servers...), func(s string) bool { return strings.Contains(line, s) })
 }
 
 // bash runs a script, in processes that end with the test however it ends.
