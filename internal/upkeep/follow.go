@@ -32,7 +32,9 @@ func (u *Upkeep) listen(ctx context.Context) error {
 		wait := next/2 + rand.N(next/2+1) // so that nodes do not come back all at once
 		u.log.Warn("lost the connection for events of other nodes; polling for their changes", "error", err,
 			"again_in", wait)
-		_ = clock.Sleep(ctx, wait)
+		if err := clock.Sleep(ctx, wait); err != nil {
+			return err
+		}
 		next = min(2*next, lastPause)
 	}
 }
@@ -46,7 +48,9 @@ func (u *Upkeep) followDispatch(ctx context.Context) error {
 			return ctx.Err()
 		}
 		u.log.Debug("lost the connection for events of the dispatcher", "error", err)
-		_ = clock.Sleep(ctx, time.Second/2+rand.N(time.Second))
+		if err := clock.Sleep(ctx, time.Second/2+rand.N(time.Second)); err != nil {
+			return err
+		}
 	}
 }
 
