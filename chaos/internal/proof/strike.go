@@ -79,8 +79,8 @@ func (r *run) once(ctx context.Context, n int, f *fault.Fault) error {
 	if w.What != "" {
 		what += " (" + w.What + ")"
 	}
-	_, err = fmt.Fprintf(r.options.Out, "%s %3d. %s: lasted %s; then a task was accepted after %s, complete after %s, "+
-		"known to be after %s\n", began.UTC().Format("15:04:05.000"), n, what, round(healed.Sub(began)),
+	_, err = fmt.Fprintf(r.options.Out, "%3d. %s %s: lasted %s; then a task was accepted after %s, complete after %s, "+
+		"known to be after %s\n", n, began.UTC().Format("15:04:05.000"), what, round(healed.Sub(began)),
 		round(back.accepted), round(back.complete), round(back.told))
 	return err
 }
