@@ -35,8 +35,7 @@ type catalog struct {
 
 	widened func([]*task.Route) // called with routes that are new here, closed, or open again
 
-	// forgets counts how often routes were forgotten, and read is its value before they were last read: if it is less,
-	// the routes must be read before anything relies on them.
+	// forgets counts how often routes were forgotten, and read is its value before they were last read; see forgotten.
 	forgets, read atomic.Int64
 	reads         *coalesce.Group[struct{}, struct{}] // reads them for all who need them
 

@@ -51,6 +51,9 @@ func overLimit(err error, at string) *task.Problem {
 	return &task.Problem{Location: at, Message: l.Error()}
 }
 
+// forgotten reports whether the routes must be read before anything relies on them.
+func (c *catalog) forgotten() bool { return c.read.Load() < c.forgets.Load() }
+
 // ensureRead reads the routes if they are not known, or were forgotten. It returns how often they had been forgotten
 // before. As long as forgets is that, the routes are known.
 func (c *catalog) ensureRead(ctx context.Context) (int64, error) {
@@ -99,7 +102,7 @@ func (c *catalog) loadRoutes(ctx context.Context) error {
 // loadNew reads the routes that were stored since the newest known one.
 // A route whose transaction committed late has a lower number and is missed here; loadNextPage finds it.
 func (c *catalog) loadNew(ctx context.Context) error {
-	if c.read.Load() < c.forgets.Load() {
+	if c.forgotten() {
 		_, err := c.ensureRead(ctx)
 		return err
 	}
@@ -113,7 +116,7 @@ func (c *catalog) loadNew(ctx context.Context) error {
 // loadNextPage reads the next page of routes and adds missing ones, as loadRoutes does. Repeated calls read all of
 // them.
 func (c *catalog) loadNextPage(ctx context.Context) error {
-	if c.read.Load() < c.forgets.Load() {
+	if c.forgotten() {
 		_, err := c.ensureRead(ctx)
 		return err
 	}
