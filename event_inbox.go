@@ -37,12 +37,13 @@ type RedriveEvent struct {
 type RedriveCounts struct {
 	Pending   int `json:"pending"`
 	Sending   int `json:"sending"`
+	Unknown   int `json:"unknown" doc:"They may have arrived, or not."`
 	Sent      int `json:"sent"`
 	Returned  int `json:"returned"`
 	Completed int `json:"completed"`
 	Failed    int `json:"failed"`
 	Skipped   int `json:"skipped"`
-	Uncertain int `json:"uncertain" doc:"Among the others: they may have been sent twice, under the same ID."`
+	Uncertain int `json:"uncertain" doc:"Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed may be there once."`
 }
 
 // ReplayEvent is the replay of a topic that an event is about, and its progress.

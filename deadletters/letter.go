@@ -43,10 +43,16 @@ type Letter struct {
 	Occurrences int  `json:"occurrences" doc:"How often it died."`
 	Attempts    int  `json:"attempts" doc:"Attempts of its consumers, in all."`
 	Replays     int  `json:"replays" doc:"How often it was sent back."`
+	Lineage     int  `json:"lineage,omitempty" doc:"How often the letters that it continues were sent back. Bounds on replays count it."`
+	Unknown     bool `json:"unknown,omitempty" doc:"The outcome of its last send is not known: it may have arrived, or not."`
 	Parked      bool `json:"parked,omitempty" doc:"It was sent back too often: no redrive takes it unless told to."`
 
-	FirstAt    time.Time `json:"first_at" doc:"When it died first."`
-	LastAt     time.Time `json:"last_at" doc:"When it died last."`
+	// LinkedUUID and LinkedBy name the letter that it resembles.
+	LinkedUUID *uuid.UUID `json:"linked_uuid,omitempty" doc:"Letter that it resembles."`
+	LinkedBy   string     `json:"linked_by,omitempty" enum:"copied_header,same_id" doc:"Why: it carries the headers of a send of that letter and is another message, or it has the same message ID."`
+
+	FirstAt    time.Time `json:"first_at" doc:"When it died first, as its message says."`
+	LastAt     time.Time `json:"last_at" doc:"When it died last, as its message says."`
 	CapturedAt time.Time `json:"captured_at"`
 
 	Original Content `json:"original"`

@@ -53,7 +53,7 @@ const (
 	OpRedrive Operation = "redrive"
 	// OpDiscard discards letters, and cancels the tasks of cases.
 	OpDiscard Operation = "discard"
-	// OpRestore opens discarded letters again.
+	// OpRestore opens letters again that were discarded, or, if the selection says so, sent back.
 	OpRestore Operation = "restore"
 )
 
@@ -69,6 +69,8 @@ type Plan struct {
 	// KeepAttempts and Priority are for selections of the kind case, without an edit.
 	KeepAttempts bool            `json:"keep_attempts,omitempty" doc:"Of cases: failed steps have only the attempts left, at least one. By default they have all attempts again."`
 	Priority     tasker.Priority `json:"priority,omitempty" doc:"Of cases: new priority of the tasks and their open steps." maxLength:"255"`
+	// AtMostOnce leaves letters open whose send had no answer, where they would else be sent again.
+	AtMostOnce bool `json:"at_most_once,omitempty" doc:"A letter whose send had no answer stays open, as unknown. By default it is sent again under the same number until the outcome is known."`
 }
 
 // StopRule says when a redrive halts. In a request, zero fields take the server's defaults.

@@ -69,15 +69,16 @@ type RedriveWave struct {
 type ItemCounts struct {
 	Pending   int `json:"pending"`
 	Sending   int `json:"sending"`
+	Unknown   int `json:"unknown" doc:"They may have arrived, or not, and are sent again under the same numbers until that is known."`
 	Sent      int `json:"sent"`
 	Returned  int `json:"returned"`
 	Completed int `json:"completed"`
 	Failed    int `json:"failed"`
 	Skipped   int `json:"skipped"`
-	Uncertain int `json:"uncertain" doc:"Among the others: may have been sent twice, under the same ID."`
+	Uncertain int `json:"uncertain" doc:"Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed may be there once."`
 }
 
-// Decided returns the number of items that are neither pending nor being sent.
+// Decided returns the number of items that have a result: neither pending, nor being sent, nor unknown.
 func (c *ItemCounts) Decided() int { return c.Sent + c.Returned + c.Completed + c.Failed + c.Skipped }
 
 // RedriveAct is an act on a redrive.
@@ -118,7 +119,8 @@ type ItemState string
 const (
 	ItemPending   ItemState = "pending"
 	ItemSending   ItemState = "sending"   // its outcome is not recorded yet
-	ItemSent      ItemState = "sent"      // and not seen again
+	ItemUnknown   ItemState = "unknown"   // it may have arrived, or not; it is sent again under the same number
+	ItemSent      ItemState = "sent"      // confirmed, and not seen again
 	ItemReturned  ItemState = "returned"  // it died again
 	ItemCompleted ItemState = "completed" // the task, or an operation other than sending
 	ItemFailed    ItemState = "failed"    // the item stays as it was
@@ -130,12 +132,12 @@ type Item struct {
 	No        int       `json:"no" doc:"Items are numbered in the order in which they are sent."`
 	Kind      Kind      `json:"kind" enum:"letter,case"`
 	ID        uuid.UUID `json:"id" doc:"Letter or case."`
-	State     ItemState `json:"state" enum:"pending,sending,sent,returned,completed,failed,skipped"`
+	State     ItemState `json:"state" enum:"pending,sending,unknown,sent,returned,completed,failed,skipped"`
 	Wave      int       `json:"wave,omitempty"`
 	At        time.Time `json:"at,omitzero" doc:"Time of the state."`
-	Message   string    `json:"message,omitempty" doc:"Why it failed or was skipped."`
+	Message   string    `json:"message,omitempty" doc:"Why it failed, was skipped, or is unknown."`
 	GroupID   string    `json:"group_id,omitempty" doc:"Group in which it came back."`
-	Uncertain bool      `json:"uncertain,omitempty" doc:"It may have been sent twice, under the same ID."`
+	Uncertain bool      `json:"uncertain,omitempty" doc:"A try had no answer: what was sent may be there twice, under the same number; what failed may be there once."`
 }
 
 // ItemFilter selects a page of items. Zero fields do not restrict.

@@ -3,6 +3,7 @@ package broker
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -132,6 +133,7 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	}
 	defer func() { _ = r.Close() }()
 	s.monitor.enter(Connected)
+	capture = from(rand.Text(), capture)
 	var next decoded
 	for {
 		if len(next.batch) == 0 {
@@ -151,6 +153,16 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 			return fmt.Errorf("acknowledge %d messages from %q: %w", len(now.batch), s.queue, err)
 		}
 		s.monitor.done(len(now.batch))
+	}
+}
+
+// from names the receiver of the messages that are captured.
+func from(receiver string, capture CaptureFunc) CaptureFunc {
+	return func(batch []driver.Message) func(context.Context) error {
+		for i := range batch {
+			batch[i].Receiver = receiver
+		}
+		return capture(batch)
 	}
 }
 

@@ -83,10 +83,12 @@ func (r *redriveFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&r.req.Plan.KeepAttempts, "keep-attempts", false,
 		"of cases: failed steps have only the attempts left, at least one")
 	f.StringVar(&r.priority, "priority", "", "of cases: new priority of the tasks and their open steps")
+	f.BoolVar(&r.req.Plan.AtMostOnce, "at-most-once", false,
+		"leave a letter open whose send had no answer (default: send it again under the same number)")
 	// The stop rule. Each bound that is not given has the server's default.
 	f.Float64Var(&r.req.Stop.ReturnedShare, "stop-share", 0, "halt when this share of a wave came back, above 0 to 1")
 	f.IntVar(&r.req.Stop.SamePrint, "stop-same", 0, "halt when that many of a wave came back with one fingerprint")
-	f.IntVar(&r.req.Stop.Failed, "stop-failed", 0, "halt when that many sends of a wave failed")
+	f.IntVar(&r.req.Stop.Failed, "stop-failed", 0, "halt when that many sends of a wave failed, or have no known outcome")
 	f.BoolVar(&r.req.IncludeParked, "include-parked", false, "take letters that were sent back too often as well")
 	choose(cmd, "operation", deadletters.OpRedrive, deadletters.OpDiscard, deadletters.OpRestore)
 	choose(cmd, "kind", deadletters.KindLetter, deadletters.KindCase)
@@ -165,14 +167,14 @@ func (s *session) printRedrive(r *deadletters.Redrive) error {
 	return s.write([]byte(f.String()))
 }
 
-// counts lists the results that at least one item has. An item that may have been sent twice counts as uncertain and
+// counts lists the results that at least one item has. An item of which a try had no answer counts as uncertain and
 // also under its state.
 func counts(c *deadletters.ItemCounts) string {
 	var out []string
 	for _, n := range []struct {
 		name string
 		n    int
-	}{{"pending", c.Pending}, {"sending", c.Sending}, {"sent", c.Sent}, {"returned", c.Returned},
+	}{{"pending", c.Pending}, {"sending", c.Sending}, {"unknown", c.Unknown}, {"sent", c.Sent}, {"returned", c.Returned},
 		{"completed", c.Completed}, {"failed", c.Failed}, {"skipped", c.Skipped}, {"uncertain", c.Uncertain}} {
 		if n.n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", n.n, n.name))

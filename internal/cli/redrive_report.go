@@ -38,16 +38,17 @@ func newRedriveReport(s *session) *cobra.Command {
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&state, "state", "", "filter by result: pending, sending, sent, returned, completed, failed or skipped")
+	f.StringVar(&state, "state", "",
+		"filter by result: pending, sending, unknown, sent, returned, completed, failed or skipped")
 	pageFlag(cmd, &filter.Limit, 100, "items per page")
 	f.StringVar(&filter.Cursor, "cursor", "", "start after the previous page: the value that it printed")
-	choose(cmd, "state", deadletters.ItemPending, deadletters.ItemSending, deadletters.ItemSent, deadletters.ItemReturned,
-		deadletters.ItemCompleted, deadletters.ItemFailed, deadletters.ItemSkipped)
+	choose(cmd, "state", deadletters.ItemPending, deadletters.ItemSending, deadletters.ItemUnknown, deadletters.ItemSent,
+		deadletters.ItemReturned, deadletters.ItemCompleted, deadletters.ItemFailed, deadletters.ItemSkipped)
 	return cmd
 }
 
-// printItems prints a page of items. "uncertain" marks an item that may have reached its destination twice, under the
-// same ID: the node that sent it ended before it recorded the result.
+// printItems prints a page of items. "uncertain" marks an item of which a try had no answer: one that was sent may have
+// reached its destination twice, under the same number, and one that failed may have reached it once.
 func (s *session) printItems(page *deadletters.ItemPage) error {
 	if s.json {
 		return s.printJSON(page)

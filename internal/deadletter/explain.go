@@ -26,6 +26,13 @@ func ExplainLetter(l *Letter, s *Source, p *Policy) Explanation {
 	e := Explanation{Why: []string{died(l)}}
 	e.addIf(l.Undecoded != "", "It could not be decoded, and is kept as raw bytes: "+l.Undecoded+".")
 	e.addIf(l.Replays > 0, "It has been sent back "+times(l.Replays)+".")
+	e.addIf(l.Unknown, "The outcome of its last send is not known: it may have arrived, or not. It counts as not sent. "+
+		"The next send has the same number, by which a consumer can drop a second copy.")
+	e.addIf(l.Link.Kind == LinkHeader, "It carries the headers of a send of the letter "+l.Link.Letter.String()+
+		", and is another message: its consumer has changed it, or copies headers to what it publishes.")
+	e.addIf(l.Link.Kind == LinkID, "The letter "+l.Link.Letter.String()+" of the same source has the same message ID. "+
+		"They are kept apart, because nothing proves that they are one message.")
+	e.addIf(l.Lineage > 0, "It continues letters that have been sent back "+times(l.Lineage)+", which counts for it, too.")
 	e.addIf(l.FailedSends > 0, "Its policy has tried to send it "+times(l.FailedSends)+" since, and failed.")
 	e.addIf(l.Edited != nil, "An edit is sent in place of its original, which is kept.")
 	e.addIf(l.Cut, "Its payload was larger than the limit and was cut, so it cannot be sent back as it was.")
@@ -37,11 +44,12 @@ func ExplainLetter(l *Letter, s *Source, p *Policy) Explanation {
 		e.Next = "Nothing needs to be done. To prevent it: tasker letter discard " + l.ID.String() + "."
 	case Redriving:
 		e.Summary = sender(l, "is sending the letter back") + ", since " + at(l.StateAt) + "."
-		e.Next = "The result is recorded when the send is confirmed. If its node stops before, another one sends the " +
-			"letter again under the same ID and reports it as uncertain."
+		e.Next = "It counts as sent when that is confirmed. Without an answer, and if its node stops before, it is sent " +
+			"again under the same number until the outcome is known."
 	case Redriven:
 		e.Summary = sender(l, "sent the letter back") + " at " + at(l.StateAt) + ", and it has not come back since."
-		e.Next = "If it dies again, the same letter opens again. Otherwise it is deleted at " + at(l.PurgeAt) + "."
+		e.Next = "If it dies again, the same letter opens again. Otherwise it is deleted at " + at(l.PurgeAt) + ". tasker " +
+			"letter restore " + l.ID.String() + " opens it to send it once more."
 	case Discarded:
 		e.Summary = "The letter was discarded at " + at(l.StateAt) + ": " + l.Reason + "."
 		e.Next = "tasker letter restore " + l.ID.String() + " opens it again, until it is deleted at " + at(l.PurgeAt) + "."
@@ -83,8 +91,10 @@ func ExplainRedrive(r *Redrive) Explanation {
 	e.addIf(c.Returned > 0, fmt.Sprintf("%d of the items that were sent died again.", c.Returned))
 	e.addIf(c.Failed > 0, fmt.Sprintf("%d items could not be sent or changed; they are as they were before.", c.Failed))
 	e.addIf(c.Skipped > 0, fmt.Sprintf("%d items were left out, because they had changed since the freeze.", c.Skipped))
-	e.addIf(c.Uncertain > 0, fmt.Sprintf("%d items may have been sent twice, under the same ID: a process ended between "+
-		"a send and its record.", c.Uncertain))
+	e.addIf(c.Unknown > 0, fmt.Sprintf("%d items may have arrived, or not: no answer came. They are sent again under the "+
+		"same numbers until that is known, and count as failed until then.", c.Unknown))
+	e.addIf(c.Uncertain > 0, fmt.Sprintf("%d items had a try without an answer: what was sent may be there twice, under "+
+		"the same number; what failed may be there once.", c.Uncertain))
 	id := r.ID.String()
 	switch r.State {
 	case RedriveDraft:
@@ -131,7 +141,7 @@ func (s StopRule) text() string {
 		rules = append(rules, strconv.Itoa(s.SamePrint)+" items came back with one cause")
 	}
 	if s.Failed > 0 {
-		rules = append(rules, strconv.Itoa(s.Failed)+" sends of a wave failed")
+		rules = append(rules, strconv.Itoa(s.Failed)+" sends of a wave failed, or have no known outcome")
 	}
 	if len(rules) == 0 {
 		return "it has none"

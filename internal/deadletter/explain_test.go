@@ -31,9 +31,15 @@ func TestExplainLetter(t *testing.T) {
 			[]string{"3 times", "--include-parked"}},
 		"Scheduled": {Letter{State: Scheduled, Due: noon}, source, nil, "at 2026-03-01T12:00:00Z",
 			[]string{"letter discard"}},
-		"Redriving": {Letter{State: Redriving, StateAt: noon}, source, nil, "Its policy is sending", []string{"uncertain"}},
+		"Redriving": {Letter{State: Redriving, StateAt: noon}, source, nil, "Its policy is sending",
+			[]string{"under the same number"}},
 		"Redriven": {Letter{State: Redriven, Redrive: task.ID{1}, StateAt: noon, PurgeAt: noon}, source, nil, "The redrive",
-			[]string{"opens again"}},
+			[]string{"opens again", "letter restore"}},
+		"Unknown": {Letter{State: Open, Unknown: true}, source, nil, "waits", []string{"may have arrived", "the same number"}},
+		"Continues": {Letter{State: Open, Lineage: 2, Link: Link{LinkHeader, task.ID{7}}}, source, nil, "waits",
+			[]string{"sent back 2 times", "headers of a send of the letter " + task.ID{7}.String()}},
+		"SameID": {Letter{State: Open, Link: Link{LinkID, task.ID{7}}}, source, nil, "waits",
+			[]string{"letter " + task.ID{7}.String() + " of the same source has the same message ID"}},
 		"Discarded": {Letter{State: Discarded, Reason: "test order"}, source, nil, "test order", []string{"letter restore"}},
 		"Facts": {Letter{State: Open, Undecoded: "no JSON", Replays: 1, FailedSends: 2, Edited: &Content{}, Cut: true,
 			Occurrences: 2,
@@ -93,6 +99,11 @@ func TestExplainRedrive(t *testing.T) {
 	}
 	if e := ExplainRedrive(&Redrive{State: RedriveRunning}); !strings.Contains(e.Next, "at once") || len(e.Why) != 1 {
 		t.Errorf("without results: %q, %q", e.Next, e.Why)
+	}
+	undecided := &Redrive{State: RedriveRunning, Stop: StopRule{Failed: 3}, Counts: Counts{Unknown: 2}}
+	if e := ExplainRedrive(undecided); len(e.Why) != 2 || !strings.HasPrefix(e.Why[1], "2 items may have arrived") ||
+		!strings.Contains(undecided.Stop.text(), "3 sends of a wave failed, or have no known outcome") {
+		t.Errorf("with outcomes that are not known: %q", e.Why)
 	}
 	if e := ExplainLetter(&Letter{State: Discarded}, nil, nil); len(e.Why) != 1 {
 		t.Errorf("a letter that was never sent back: %q", e.Why)

@@ -58,18 +58,6 @@ const (
 	maxValueParts    = 32   // parts of a JSON pointer
 )
 
-// IntakeFailure is a failure for good of a task that an intake has made. It waits until its source has been told: see
-// Intake.WriteFailures.
-type IntakeFailure struct {
-	ID   task.ID
-	Task task.ID
-	At   task.Instant
-	// Tries is how often it was to be written, in vain; NextAt when it is tried next, and Error why the last one failed.
-	Tries  int
-	NextAt task.Instant
-	Error  string
-}
-
 // ValueFrom says where a value comes from.
 type ValueFrom string
 

@@ -79,7 +79,14 @@ type Letter struct {
 
 	Occurrences int // times that it died
 	Attempts    int // attempts of its consumers, in all
-	Replays     int // times that it was sent back
+	// Replays is the number of its last send that has arrived, or was given up: times that it was sent back.
+	Replays int
+	// Lineage are the sends of the letters that this one continues: see Link.
+	Lineage int
+	// Unknown: the outcome of its last send, number Replays+1, is not known. It may have arrived, or not.
+	Unknown bool
+	// Link is the letter that it continues, or resembles; zero for none.
+	Link Link
 	// FailedSends are the sends by a policy that have failed since it died or was sent last.
 	FailedSends int
 	// Parked letters have been sent back too often: no operation on many takes them unless told to.
@@ -114,6 +121,27 @@ func (l *Letter) Outgoing() Content {
 	}
 	return l.Original
 }
+
+// LinkKind is why a letter is linked with another one.
+type LinkKind string
+
+// The kinds of links. A link never merges: both letters are kept.
+const (
+	// LinkHeader: the message has the headers of a send of the letter, and is not that send: others copy headers.
+	LinkHeader LinkKind = "copied_header"
+	// LinkID: a message of the source with the same ID.
+	LinkID LinkKind = "same_id"
+)
+
+// Link names the letter that another one resembles.
+type Link struct {
+	Kind   LinkKind
+	Letter task.ID
+}
+
+// Sends is how often the message was sent back, as far as that is known: by its own letter and by those that it
+// continues. Bounds on replays count it.
+func (l *Letter) Sends() int { return l.Replays + l.Lineage }
 
 // Alias is an identity by which deliveries of a letter are recognised besides the letter's own: that of an earlier
 // death, or of one that another source has brought. It lasts as long as its letter: a broker may deliver a message

@@ -36,7 +36,7 @@ func (s State) Known() bool { return slices.Contains(States, s) }
 // hints say what an operator can do about a letter in a state that refuses an act.
 var hints = map[State]string{
 	Redriving: "wait until it is sent, or until its send has failed",
-	Redriven:  "it opens again if it comes back",
+	Redriven:  "it opens again if it comes back; restore it to send it once more",
 	Discarded: "restore it first",
 }
 
@@ -86,43 +86,56 @@ func (l *Letter) Mark(redrive task.ID, now task.Instant) error {
 	return nil
 }
 
-// Sent records that a marked letter was sent. It returns WrongState for one that came back in the meantime; that is
-// counted as sent already.
-func (l *Letter) Sent(now task.Instant, retention time.Duration) error {
+// Sent records that send no of a marked letter is confirmed. It returns WrongState for one that came back in the
+// meantime; that is counted as sent already.
+func (l *Letter) Sent(no int, now task.Instant, retention time.Duration) error {
 	if err := l.move(Redriven, now, "recorded as sent", Redriving); err != nil {
 		return err
 	}
-	l.Replays++
-	l.FailedSends = 0
+	l.Replays = max(l.Replays, no)
+	l.FailedSends, l.Unknown = 0, false
 	l.PurgeAt = now.Add(retention)
 	return nil
 }
 
-// Unmark opens a marked letter again, because it could not be sent, for the reason.
-func (l *Letter) Unmark(reason string, now task.Instant) error {
+// Unmark opens a marked letter again, because it could not be sent, for the reason. unknown: it may have been.
+func (l *Letter) Unmark(reason string, unknown bool, now task.Instant) error {
 	if err := l.move(Open, now, "taken from its redrive", Redriving); err != nil {
 		return err
 	}
 	l.Reason = failure.Cut(reason, MaxReason)
+	l.Unknown = unknown
 	return nil
 }
 
-// Return opens a letter that was sent back and died again. It returns the occurrence with its letter, number and
-// redrive. The letter is parked when it was sent back maxReplays times; 0 parks none.
-//
-// A letter can come back before its send is recorded; then Return counts the send. An open letter did not come back: a
-// second delivery of the same death is refused with WrongState, so that it is not counted twice.
-func (l *Letter) Return(o Occurrence, maxReplays int, now task.Instant) (Occurrence, error) {
-	unrecorded := l.State == Redriving
-	if err := l.move(Open, now, "returned", Redriven, Redriving); err != nil {
-		return Occurrence{}, err
-	}
-	if unrecorded {
+// Supersede gives up on a send whose outcome is not known, because something else is sent now, or elsewhere: the next
+// send has a number of its own.
+func (l *Letter) Supersede() {
+	if l.Unknown {
+		l.Unknown = false
 		l.Replays++
 	}
-	l.FailedSends = 0
+}
+
+// Return records that a message of send no has died: the letter has one more occurrence, which it returns with its
+// letter and number, and is open again. The letter is parked when it was sent back maxReplays times; 0 parks none.
+//
+// A letter can come back before its send is recorded: then Return counts the send. It can also come back from an
+// earlier send: one that is open already stays so, and one that is being sent anew goes on being sent.
+func (l *Letter) Return(o Occurrence, no, maxReplays int, now task.Instant) Occurrence {
+	if current := no > l.Replays; l.State != Redriving || current {
+		if l.State == Redriven || l.State == Redriving || l.State == Discarded {
+			l.State, l.StateAt = Open, now
+			l.Due, l.PurgeAt = 0, 0
+		}
+		l.Reason = ""
+		l.Unknown = l.Unknown && !current
+		l.FailedSends = 0
+	}
+	l.Version++
+	l.Replays = max(l.Replays, no)
 	l.Occurrences++
-	o.Letter, o.No, o.Redrive = l.ID, l.Occurrences, l.Redrive
+	o.Letter, o.No = l.ID, l.Occurrences
 	l.Group, l.Failure, l.Stack = o.Group, o.Failure, o.Stack
 	l.Handler, l.Details = o.Handler, o.Details
 	l.Attempts += o.Attempts
@@ -131,8 +144,8 @@ func (l *Letter) Return(o Occurrence, maxReplays int, now task.Instant) (Occurre
 		l.Origin = o.Origin
 	}
 	l.Position = o.Position
-	l.Parked = maxReplays > 0 && l.Replays >= maxReplays
-	return o, nil
+	l.Parked = maxReplays > 0 && l.Sends() >= maxReplays
+	return o
 }
 
 // Identified records the identity of a delivery by which the letter has returned, through a source of its namespace. It
@@ -157,19 +170,10 @@ func (l *Letter) Discard(reason string, now task.Instant, retention time.Duratio
 	return nil
 }
 
-// Restore opens a discarded letter again.
+// Restore opens a letter again that was discarded or sent back: there is a way back from both. Its counts stay. A death
+// of an earlier send that arrives from then on is one more occurrence.
 func (l *Letter) Restore(now task.Instant) error {
-	if err := l.move(Open, now, "restored", Discarded); err != nil {
-		return err
-	}
-	l.FailedSends = 0
-	return nil
-}
-
-// Reopen opens a letter that was sent back or discarded, because an operator wants it sent again. Its counts stay. A
-// death of the earlier send that arrives from then on adds nothing.
-func (l *Letter) Reopen(now task.Instant) error {
-	if err := l.move(Open, now, "opened again", Redriven, Discarded); err != nil {
+	if err := l.move(Open, now, "restored", Redriven, Discarded); err != nil {
 		return err
 	}
 	l.FailedSends = 0
@@ -190,8 +194,8 @@ func (l *Letter) Edit(to *Content) error {
 // Purges reports whether the letter's time to be deleted has come.
 func (l *Letter) Purges(now task.Instant) bool { return l.PurgeAt != 0 && l.PurgeAt <= now }
 
-// Sends reports whether a redrive may send the letter; why is the reason for a person if not.
-func (l *Letter) Sends(includeParked bool) (why string, ok bool) {
+// MaySend reports whether a redrive may send the letter; why is the reason for a person if not.
+func (l *Letter) MaySend(includeParked bool) (why string, ok bool) {
 	switch {
 	case l.State != Open && l.State != Scheduled:
 		return "it is " + string(l.State), false

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -36,32 +35,32 @@ func letterIn(s deadletter.State) *deadletter.Letter {
 }
 
 // acts are all ways to change the state of a letter, with the states in which each is allowed and the state to which it
-// leads.
+// leads. In the states of stays it is allowed too, and leaves the state as it is.
 var acts = map[string]struct {
-	do   func(l *deadletter.Letter) error
-	from []deadletter.State
-	to   deadletter.State
+	do    func(l *deadletter.Letter) error
+	from  []deadletter.State
+	to    deadletter.State
+	stays []deadletter.State
 }{
 	"Schedule": {func(l *deadletter.Letter) error { return l.Schedule(now+9, now+1) },
-		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Scheduled},
+		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Scheduled, nil},
 	"Unschedule": {func(l *deadletter.Letter) error { return l.Unschedule("manual now", now+1) },
-		[]deadletter.State{deadletter.Scheduled}, deadletter.Open},
+		[]deadletter.State{deadletter.Scheduled}, deadletter.Open, nil},
 	"Mark": {func(l *deadletter.Letter) error { return l.Mark(redriveID, now+1) },
-		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Redriving},
-	"Sent": {func(l *deadletter.Letter) error { return l.Sent(now+1, day) },
-		[]deadletter.State{deadletter.Redriving}, deadletter.Redriven},
-	"Unmark": {func(l *deadletter.Letter) error { return l.Unmark("refused", now+1) },
-		[]deadletter.State{deadletter.Redriving}, deadletter.Open},
+		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Redriving, nil},
+	"Sent": {func(l *deadletter.Letter) error { return l.Sent(1, now+1, day) },
+		[]deadletter.State{deadletter.Redriving}, deadletter.Redriven, nil},
+	"Unmark": {func(l *deadletter.Letter) error { return l.Unmark("refused", false, now+1) },
+		[]deadletter.State{deadletter.Redriving}, deadletter.Open, nil},
 	"Return": {func(l *deadletter.Letter) error {
-		_, err := l.Return(deadletter.Occurrence{At: now + 1, Group: 4, Attempts: 3, Position: "p2"}, 3, now+1)
-		return err
-	}, []deadletter.State{deadletter.Redriving, deadletter.Redriven}, deadletter.Open},
+		l.Return(deadletter.Occurrence{At: now + 1, Group: 4, Attempts: 3, Position: "p2"}, 1, 3, now+1)
+		return nil
+	}, []deadletter.State{deadletter.Redriving, deadletter.Redriven, deadletter.Discarded}, deadletter.Open,
+		[]deadletter.State{deadletter.Open, deadletter.Scheduled}},
 	"Discard": {func(l *deadletter.Letter) error { return l.Discard("old", now+1, day) },
-		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Discarded},
+		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Discarded, nil},
 	"Restore": {func(l *deadletter.Letter) error { return l.Restore(now + 1) },
-		[]deadletter.State{deadletter.Discarded}, deadletter.Open},
-	"Reopen": {func(l *deadletter.Letter) error { return l.Reopen(now + 1) },
-		[]deadletter.State{deadletter.Redriven, deadletter.Discarded}, deadletter.Open},
+		[]deadletter.State{deadletter.Redriven, deadletter.Discarded}, deadletter.Open, nil},
 }
 
 // Every act in every state: it leads where the table says, or is refused and changes nothing.
@@ -73,6 +72,13 @@ func TestLetterTransitions(t *testing.T) {
 			l := letterIn(from)
 			before := fmt.Sprintf("%+v", *l)
 			err := act.do(l)
+			if slices.Contains(act.stays, from) {
+				if err != nil || l.State != from || l.StateAt != 1 || l.Version != 6 || (l.Due != 0) !=
+					(from == deadletter.Scheduled) || l.PurgeAt != 0 {
+					t.Errorf("%s of a letter that is %s: %v, %+v", name, from, err, l)
+				}
+				continue
+			}
 			if !slices.Contains(act.from, from) {
 				if task.CodeOf(err) != task.WrongState || fmt.Sprintf("%+v", *l) != before {
 					t.Errorf("%s of a letter that is %s: %v, %+v", name, from, err, l)
@@ -113,11 +119,19 @@ func TestLetterFields(t *testing.T) {
 	if _ = l.Mark(redriveID, now); l.Redrive != redriveID || l.Reason != "" || l.Replays != 0 {
 		t.Errorf("marked: %+v", l)
 	}
-	if _ = l.Unmark("refused", now); l.Reason != "refused" || l.Replays != 0 {
+	if _ = l.Unmark("refused", false, now); l.Reason != "refused" || l.Replays != 0 || l.Unknown {
 		t.Errorf("unmarked: %+v", l)
 	}
 	_ = l.Mark(redriveID, now)
-	if _ = l.Sent(now+5, day); l.Replays != 1 || l.PurgeAt != now.Add(day)+5 || l.Purges(now) || !l.Purges(l.PurgeAt) {
+	if _ = l.Unmark("no answer", true, now); l.Reason != "no answer" || l.Replays != 0 || !l.Unknown {
+		t.Errorf("its outcome is not known: %+v", l)
+	}
+	l.FailedSends = 2
+	if _ = l.Mark(redriveID, now); !l.Unknown { // it may still have arrived
+		t.Errorf("marked again: %+v", l)
+	}
+	if _ = l.Sent(1, now+5, day); l.Replays != 1 || l.PurgeAt != now.Add(day)+5 || l.Purges(now) ||
+		l.Purges(l.PurgeAt-1) || !l.Purges(l.PurgeAt) || l.Unknown || l.FailedSends != 0 {
 		t.Errorf("sent: %+v", l)
 	}
 	if _ = l.Discard("x", now, day); l.State != deadletter.Redriven {
@@ -127,8 +141,14 @@ func TestLetterFields(t *testing.T) {
 	if _ = open.Discard("old", now, day); open.Reason != "old" || open.PurgeAt != now.Add(day) {
 		t.Errorf("discarded: %+v", open)
 	}
-	if _ = open.Restore(now); open.Reason != "" || open.Purges(now.Add(999*day)) {
+	open.FailedSends, open.Unknown = 2, true
+	if _ = open.Restore(now); open.Reason != "" || open.Purges(now.Add(999*day)) || open.FailedSends != 0 ||
+		!open.Unknown {
 		t.Errorf("restored: %+v", open)
+	}
+	again := letterIn(deadletter.Redriven)
+	if _ = again.Restore(now); again.Replays != 1 || again.Purges(now.Add(999*day)) {
+		t.Errorf("restored: %+v", again)
 	}
 }
 
@@ -137,41 +157,6 @@ func TestRetention(t *testing.T) {
 	t.Parallel()
 	if deadletter.Retention != 720*time.Hour {
 		t.Errorf("letters are kept for %s", deadletter.Retention)
-	}
-}
-
-// A letter that comes back has one more occurrence, and the counts of all of them.
-func TestLetterReturn(t *testing.T) {
-	t.Parallel()
-	l := letterIn(deadletter.Redriven)
-	died := deadletter.Occurrence{At: now + 7, Group: 4, Attempts: 3, Position: "p2", Origin: "mails.v2", Handler: "send",
-		Stack: "at f", Failure: failure.Report{Type: "E"}, Payload: []byte("x")}
-	o, err := l.Return(died, 2, now+8)
-	if err != nil || o.No != 2 || o.Letter != l.ID || o.Redrive != redriveID || string(o.Payload) != "x" {
-		t.Fatalf("the occurrence is %+v, %v", o, err)
-	}
-	if l.Occurrences != 2 || l.Attempts != 5 || l.Group != 4 || l.LastAt != now+7 || l.FirstAt != now || l.Parked ||
-		l.Origin != "mails.v2" || l.Handler != "send" || l.Failure.Type != "E" || l.Stack != "at f" ||
-		l.Position != "p2" || l.Replays != 1 || l.StateAt != now+8 {
-		t.Errorf("the letter is %+v", l)
-	}
-	// a second delivery of the same death
-	if _, err := l.Return(died, 2, now+9); task.CodeOf(err) != task.WrongState || l.Occurrences != 2 {
-		t.Errorf("it is counted twice: %v, %+v", err, l)
-	}
-	// it comes back before its send is recorded
-	_ = l.Mark(redriveID, now)
-	o, err = l.Return(deadletter.Occurrence{At: now + 20}, 2, now+20)
-	if err != nil || l.Replays != 2 || !l.Parked || o.No != 3 || l.Origin != "mails.v2" {
-		t.Errorf("unrecorded: %+v, %v", l, err)
-	}
-	if task.CodeOf(l.Sent(now, day)) != task.WrongState || l.Replays != 2 {
-		t.Errorf("it is sent twice: %+v", l)
-	}
-	never := letterIn(deadletter.Redriven)
-	never.Replays = 999
-	if _, _ = never.Return(deadletter.Occurrence{}, 0, now); never.Parked {
-		t.Error("it is parked without a bound")
 	}
 }
 
@@ -198,7 +183,7 @@ func TestLetterIdentified(t *testing.T) {
 	}
 }
 
-func TestLetterEditAndSends(t *testing.T) {
+func TestLetterEditAndMaySend(t *testing.T) {
 	t.Parallel()
 	for _, s := range deadletter.States {
 		l := letterIn(s)
@@ -215,24 +200,24 @@ func TestLetterEditAndSends(t *testing.T) {
 		} else if task.CodeOf(err) != task.WrongState || l.Edited != nil || l.Version != 5 {
 			t.Errorf("%s is edited: %+v, %v", s, l, err)
 		}
-		if _, sends := letterIn(s).Sends(false); sends != (s == deadletter.Open || s == deadletter.Scheduled) {
+		if _, sends := letterIn(s).MaySend(false); sends != (s == deadletter.Open || s == deadletter.Scheduled) {
 			t.Errorf("%s sends: %t", s, sends)
 		}
 	}
 	l := letterIn(deadletter.Open)
 	l.Parked = true
-	if why, ok := l.Sends(false); ok || why == "" {
+	if why, ok := l.MaySend(false); ok || why == "" {
 		t.Error("a parked letter is sent")
 	}
-	if why, ok := l.Sends(true); !ok || why != "" {
+	if why, ok := l.MaySend(true); !ok || why != "" {
 		t.Error("a parked letter is not sent on request")
 	}
 	l.Cut = true
-	if _, ok := l.Sends(true); ok {
+	if _, ok := l.MaySend(true); ok {
 		t.Error("a cut payload is sent")
 	}
 	l.Edited = &deadletter.Content{}
-	if _, ok := l.Sends(true); !ok {
+	if _, ok := l.MaySend(true); !ok {
 		t.Error("an edited letter is not sent")
 	}
 }

@@ -1,6 +1,7 @@
 package deadletter_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -10,32 +11,38 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// model is a redrive over some letters, with a runner that may end between any two of its steps, a consumer, and
-// operators. rapid prints the seed of a run that fails.
+// model is a redrive over some letters, with a runner that may end between any two of its steps, a broker whose answers
+// may be lost, a consumer, and operators. rapid prints the seed of a run that fails.
 type model struct {
 	letters []*deadletter.Letter
+	sends   []*deadletter.Send // one for each letter
 	items   []deadletter.Item
 	redrive *deadletter.Redrive
 	now     task.Instant
 	// What happened, by letter.
-	sends, returns []int
-	broker         map[int]bool // sent, and not consumed yet
+	arrived, deaths []int // copies at the broker, and those that died
+	confirmed       []bool
 }
 
 func newModel(t *rapid.T) *model {
 	n := rapid.IntRange(0, 30).Draw(t, "letters")
-	m := &model{now: now, sends: make([]int, n), returns: make([]int, n), broker: map[int]bool{}}
+	m := &model{now: now, arrived: make([]int, n), deaths: make([]int, n), confirmed: make([]bool, n)}
 	for i := range n {
 		l := letterIn(deadletter.Open)
 		l.ID = task.MakeID(int64(i+1), 1)
 		m.letters = append(m.letters, l)
+		m.sends = append(m.sends, newSend(l))
 		m.items = append(m.items, deadletter.Item{No: i + 1, ID: l.ID, State: deadletter.ItemPending})
 	}
 	plan := deadletter.Plan{Canary: rapid.IntRange(1, 5).Draw(t, "canary"), Largest: 8, Observe: time.Second,
-		Rate: rapid.SampledFrom([]float64{0, 0.5, 10}).Draw(t, "rate")}
+		Rate: rapid.SampledFrom([]float64{0, 0.5, 10}).Draw(t, "rate"), AtMostOnce: rapid.Bool().Draw(t, "at most once")}
 	m.redrive = &deadletter.Redrive{ID: redriveID, Operation: deadletter.OpRedrive, State: deadletter.RedriveDraft,
 		Total: n, Plan: plan.WithDefaults(), Stop: deadletter.StopRule{ReturnedShare: 0.5, Failed: 2}}
 	return m
+}
+
+func newSend(l *deadletter.Letter) *deadletter.Send {
+	return &deadletter.Send{Owner: l.ID, Kind: deadletter.SendLetter, No: l.Replays + 1, State: planned}
 }
 
 // outcome counts the items of the wave, as a store does.
@@ -48,6 +55,8 @@ func (m *model) outcome() deadletter.Outcome {
 		switch i.State {
 		case deadletter.ItemSending:
 			o.Sending++
+		case deadletter.ItemUnknown:
+			o.Unknown++
 		case deadletter.ItemSent:
 			o.Sent++
 		case deadletter.ItemReturned:
@@ -64,11 +73,12 @@ func (m *model) outcome() deadletter.Outcome {
 
 // run is one turn of the runner.
 func (m *model) run(t *rapid.T) {
-	for i := range m.items {
-		if m.items[i].State == deadletter.ItemSending { // of a runner that ended
-			m.settle(t, i, true)
-			return
-		}
+	if i := m.find(deadletter.ItemSending); i >= 0 { // of a runner that ended
+		m.again(t, i)
+		return
+	}
+	if m.redrive.WaveSize > 0 && m.outcome().Decided() > m.redrive.WaveSent { // what came back was decided by that
+		m.decided(t, 0)
 	}
 	s := m.redrive.Next(m.now, m.outcome())
 	switch s.Act {
@@ -77,11 +87,19 @@ func (m *model) run(t *rapid.T) {
 			t.Fatalf("it waits until %d at %d", s.Until, m.now)
 		}
 		m.now = s.Until
+		if m.outcome().Unknown > 0 {
+			m.due(t)
+		}
 	case deadletter.ActSend:
-		if s.N <= 0 || s.N > m.redrive.WaveSize-m.redrive.WaveSent {
+		o := m.outcome()
+		if s.N <= 0 || s.N > m.redrive.WaveSize-m.redrive.WaveSent-o.Sending-o.Unknown {
 			t.Fatalf("%+v of %+v", s, m.redrive)
 		}
-		m.mark(t)
+		if i := m.find(deadletter.ItemPending); i >= 0 {
+			m.mark(t, i)
+		} else { // nothing is left, whatever the row says
+			must(t, m.redrive.Decided(m.redrive.WaveSize-m.redrive.WaveSent, m.redrive.Total, m.now))
+		}
 	default:
 		if err := m.redrive.Apply(s, m.now); err != nil {
 			t.Fatal(err)
@@ -89,51 +107,114 @@ func (m *model) run(t *rapid.T) {
 	}
 }
 
-// mark marks the next item. A letter that an operator changed since the freeze is skipped.
-func (m *model) mark(t *rapid.T) {
-	i := m.redrive.Behind
+// find returns the first item in a state; -1 for none.
+func (m *model) find(s deadletter.ItemState) int {
+	return slices.IndexFunc(m.items, func(i deadletter.Item) bool { return i.State == s })
+}
+
+// mark marks an item. A letter that an operator changed since the freeze is skipped.
+func (m *model) mark(t *rapid.T, i int) {
+	l := m.letters[i]
 	m.items[i].Wave = m.redrive.Wave
-	if _, sends := m.letters[i].Sends(false); !sends {
+	if _, sends := l.MaySend(false); !sends {
 		m.items[i].State = deadletter.ItemSkipped
-		m.decided(t, i)
+		m.decided(t, i+1)
 		return
 	}
-	if err := m.letters[i].Mark(redriveID, m.now); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.Mark(redriveID, m.now))
 	m.items[i].State = deadletter.ItemSending
+	if m.sends[i].State == refused { // its turn did not come before
+		m.sends[i] = newSend(l)
+	}
+	m.sends[i].Mark(1, m.now)
 	if rapid.Bool().Draw(t, "the runner goes on") {
-		m.settle(t, i, rapid.IntRange(0, 5).Draw(t, "the broker refuses") > 0)
+		m.settle(t, i)
 	} else if rapid.Bool().Draw(t, "it ends after the send") {
-		m.broker[i] = true
+		m.arrived[i]++
 	}
 }
 
-// settle sends an item and records what became of it. It may have come back before.
-func (m *model) settle(t *rapid.T, i int, accepts bool) {
-	l := m.letters[i]
-	switch {
-	case l.State != deadletter.Redriving: // it came back already, and an operator may have acted since: never send it
-		m.items[i].State = deadletter.ItemReturned
-	case accepts:
-		m.broker[i] = true
-		if rapid.IntRange(0, 3).Draw(t, "it is quick") == 0 {
-			m.comeBack(t, i)
-			m.items[i].State = deadletter.ItemReturned
-		} else {
-			m.sends[i]++
-			must(t, l.Sent(m.now, day))
-			m.items[i].State = deadletter.ItemSent
+// due sends once more what is due next of that whose outcome is not known.
+func (m *model) due(t *rapid.T) {
+	if i := m.find(deadletter.ItemUnknown); i >= 0 {
+		m.now = max(m.now, m.sends[i].NextAt)
+		m.again(t, i)
+	}
+}
+
+// again sends an item once more, under its number; but not where its outcome is lost, and it may arrive once only.
+func (m *model) again(t *rapid.T, i int) {
+	left := m.sends[i].State == inFlight
+	m.sends[i].Mark(1, m.now)
+	if m.items[i].State = deadletter.ItemSending; left && m.redrive.Plan.AtMostOnce {
+		m.silence(i)
+		m.record(t, i)
+		return
+	}
+	m.settle(t, i)
+}
+
+// silence is a try of which no answer came.
+func (m *model) silence(i int) {
+	m.sends[i].NoAnswer("no answer", m.now)
+	if m.redrive.Plan.AtMostOnce {
+		m.sends[i].GiveUp("no answer")
+	}
+}
+
+// settle sends an item and records what became of it. It may die before that is recorded.
+func (m *model) settle(t *rapid.T, i int) {
+	s := m.sends[i]
+	switch rapid.IntRange(0, 6).Draw(t, "outcome") {
+	case 0:
+		if rapid.Bool().Draw(t, "it arrives") {
+			m.arrived[i]++
 		}
+		m.silence(i)
+	case 1:
+		s.Failed("refused", rapid.Bool().Draw(t, "for good"), m.now)
+	case 2:
+		s.NotTried("the circuit is open", m.now+1)
+	case 3: // it dies at once
+		m.arrived[i]++
+		m.die(t, i)
+		m.decided(t, i+1)
+		return
 	default:
-		must(t, l.Unmark("refused", m.now))
-		m.items[i].State = deadletter.ItemFailed
+		m.arrived[i]++
+		m.confirmed[i] = true
+		s.Delivered(rapid.Bool().Draw(t, "it is repeated"))
 	}
-	m.decided(t, i)
+	m.record(t, i)
 }
 
-func (m *model) decided(t *rapid.T, i int) {
-	must(t, m.redrive.Decided(1, i+1, m.now))
+// record records the outcome of a send in its letter and its item.
+func (m *model) record(t *rapid.T, i int) {
+	s, l := m.sends[i], m.letters[i]
+	item := &m.items[i]
+	switch {
+	case s.State == delivered:
+		item.State = deadletter.ItemSent
+		must(t, l.Sent(s.No, m.now, day))
+	case s.NextAt != 0:
+		item.State = deadletter.ItemUnknown
+	default:
+		item.State = deadletter.ItemFailed
+		if s.Tries == 0 {
+			item.State, item.Wave = deadletter.ItemPending, 0
+		}
+		must(t, l.Unmark(s.Error, s.Copies > 0, m.now))
+	}
+	if item.State != deadletter.ItemPending {
+		m.decided(t, i+1)
+	}
+}
+
+// decided counts what is decided of the wave; last is the number of the last item that was marked.
+func (m *model) decided(t *rapid.T, last int) {
+	if m.redrive.WaveSize > 0 {
+		must(t, m.redrive.Decided(m.outcome().Decided()-m.redrive.WaveSent, last, m.now))
+	}
 }
 
 func must(t *rapid.T, err error) {
@@ -142,17 +223,22 @@ func must(t *rapid.T, err error) {
 	}
 }
 
-func (m *model) comeBack(t *rapid.T, i int) {
-	delete(m.broker, i)
-	m.returns[i]++
-	if m.letters[i].State == deadletter.Redriving { // before its send is recorded
-		m.sends[i]++
+// die lets a copy of a message die. The first death is a return of its letter, whatever its state is.
+func (m *model) die(t *rapid.T, i int) {
+	l := m.letters[i]
+	before := l.State
+	second := m.sends[i].Dies()
+	if m.deaths[i]++; second != (m.deaths[i] > 1) {
+		t.Fatalf("death %d of letter %d: %t", m.deaths[i], i, second)
 	}
-	_, err := m.letters[i].Return(deadletter.Occurrence{At: m.now, Group: 4, Attempts: 1}, 3, m.now)
-	must(t, err)
-	if m.items[i].State == deadletter.ItemSent {
-		m.items[i].State, m.items[i].Group = deadletter.ItemReturned, 4
+	if second {
+		return
 	}
+	l.Return(deadletter.Occurrence{At: m.now, Group: 4, Attempts: 1}, m.sends[i].No, 3, m.now)
+	if l.State != deadletter.Open {
+		t.Fatalf("a letter that was %s and died is %s", before, l.State)
+	}
+	m.items[i].State, m.items[i].Group = deadletter.ItemReturned, 4
 }
 
 // TestModel lets a runner, a consumer and operators do what they can in any order.
@@ -163,7 +249,7 @@ func TestModel(t *testing.T) {
 		operator := func(act func(task.Instant) error, allowed ...deadletter.RedriveState) func(*rapid.T) {
 			return func(t *rapid.T) {
 				before := m.redrive.State
-				if err := act(m.now); (err == nil) != among(before, allowed) {
+				if err := act(m.now); (err == nil) != slices.Contains(allowed, before) {
 					t.Fatalf("from %s: %v", before, err)
 				}
 			}
@@ -174,43 +260,37 @@ func TestModel(t *testing.T) {
 			"start":    operator(m.redrive.Start, deadletter.RedriveDraft),
 			"pause":    operator(m.redrive.Pause, deadletter.RedriveRunning, deadletter.RedriveObserving),
 			"continue": operator(m.redrive.Continue, deadletter.RedrivePaused, deadletter.RedriveHalted),
+			"due":      m.due,
 			"consume": func(t *rapid.T) {
 				for i := range m.letters {
-					if !m.broker[i] {
-						continue
+					// A second copy, of a runner that ended or an answer that was lost, is a repetition.
+					if m.arrived[i] > m.deaths[i] && rapid.Bool().Draw(t, "it fails") {
+						m.die(t, i)
 					}
-					// One that was sent by a runner that ended, and again by the next, comes back twice: the second
-					// time is a repetition.
-					away := m.letters[i].State == deadletter.Redriven || m.letters[i].State == deadletter.Redriving
-					if rapid.Bool().Draw(t, "it fails") && away {
-						m.comeBack(t, i)
-					}
-					delete(m.broker, i)
 				}
 			},
-			"discard": func(t *rapid.T) {
-				if len(m.letters) == 0 {
-					t.Skip()
-				}
-				l := m.letters[rapid.IntRange(0, len(m.letters)-1).Draw(t, "letter")]
-				before := l.State
-				if err := l.Discard("by hand", m.now, day); (err == nil) != (before == deadletter.Open) {
-					t.Fatalf("from %s: %v", before, err)
-				}
-			},
+			"discard": m.operate(func(l *deadletter.Letter) error { return l.Discard("by hand", m.now, day) },
+				deadletter.Open),
+			"restore": m.operate(func(l *deadletter.Letter) error { return l.Restore(m.now) }, deadletter.Redriven,
+				deadletter.Discarded),
 			"": m.check,
 		})
 		m.finish(t)
 	})
 }
 
-func among(s deadletter.RedriveState, list []deadletter.RedriveState) bool {
-	for _, a := range list {
-		if s == a {
-			return true
+// operate is what an operator does with a letter, in the states where that is allowed.
+func (m *model) operate(act func(*deadletter.Letter) error, allowed ...deadletter.State) func(*rapid.T) {
+	return func(t *rapid.T) {
+		if len(m.letters) == 0 {
+			t.Skip()
+		}
+		l := m.letters[rapid.IntRange(0, len(m.letters)-1).Draw(t, "letter")]
+		before := l.State
+		if err := act(l); (err == nil) != slices.Contains(allowed, before) {
+			t.Fatalf("from %s: %v", before, err)
 		}
 	}
-	return false
 }
 
 // check holds what is always true.
@@ -219,20 +299,46 @@ func (m *model) check(t *rapid.T) {
 	if r.WaveSent > r.WaveSize && r.WaveSize > 0 || r.Behind > r.Total {
 		t.Fatalf("%+v", r)
 	}
-	for i, l := range m.letters {
-		if l.Replays != m.sends[i] || l.Occurrences != 1+m.returns[i] {
-			t.Fatalf("letter %d was sent %d times and returned %d times: %+v", i, m.sends[i], m.returns[i], l)
-		}
-		if m.sends[i] > 1 || m.sends[i] > 0 && i > r.Behind {
-			t.Fatalf("letter %d was sent %d times, behind %d", i, m.sends[i], r.Behind)
-		}
-		decided := m.items[i].State != deadletter.ItemPending && m.items[i].State != deadletter.ItemSending
-		if decided != (i < r.Behind) {
-			t.Fatalf("item %d is %s, behind %d", i+1, m.items[i].State, r.Behind)
-		}
+	for i := range m.letters {
+		m.checkLetter(t, i)
 	}
-	if o := m.outcome(); o.Failed > r.Stop.Failed {
-		t.Fatalf("%d failed in one wave: %+v", o.Failed, r)
+	if o := m.outcome(); o.Failed+o.Unknown > r.Stop.Failed {
+		t.Fatalf("%d failed in one wave, and %d are unknown: %+v", o.Failed, o.Unknown, r)
+	}
+}
+
+// checkLetter holds what is always true of a letter, its send and its item.
+func (m *model) checkLetter(t *rapid.T, i int) {
+	l, s, item := m.letters[i], m.sends[i], m.items[i]
+	known := m.confirmed[i] || m.deaths[i] > 0
+	replays := 0
+	if known {
+		replays = 1
+	}
+	if (s.State == delivered) != known || l.Replays != replays || l.Occurrences != 1+min(m.deaths[i], 1) {
+		t.Fatalf("letter %d, confirmed %t, died %d times: %+v, %+v", i, m.confirmed[i], m.deaths[i], l, s)
+	}
+	sending := s.State == inFlight || s.State == unknown && s.NextAt != 0
+	if (l.State == deadletter.Redriving) != sending || !sending && l.Unknown != (s.State == unknown) {
+		t.Fatalf("letter %d: %+v, %+v", i, l, s)
+	}
+	if m.arrived[i] > 0 && (s.State == refused || s.State == planned) || m.deaths[i] > m.arrived[i] {
+		t.Fatalf("letter %d arrived %d times: %+v", i, m.arrived[i], s)
+	}
+	if r := m.redrive; r.Plan.AtMostOnce && m.arrived[i] > 1 {
+		t.Fatalf("letter %d arrived %d times", i, m.arrived[i])
+	}
+	want := map[deadletter.ItemState]bool{
+		deadletter.ItemPending:  s.State == planned || s.State == refused && s.Tries == 0,
+		deadletter.ItemSkipped:  s.State == planned || s.State == refused && s.Tries == 0,
+		deadletter.ItemSending:  s.State == inFlight,
+		deadletter.ItemUnknown:  s.State == unknown && s.NextAt != 0,
+		deadletter.ItemSent:     s.State == delivered && s.Died == 0,
+		deadletter.ItemReturned: s.State == delivered && s.Died > 0,
+		deadletter.ItemFailed:   s.State == refused && s.Tries > 0 || s.State == unknown && s.NextAt == 0,
+	}
+	if !want[item.State] {
+		t.Fatalf("item %d is %s: %+v", item.No, item.State, s)
 	}
 }
 
@@ -245,7 +351,11 @@ func (m *model) finish(t *rapid.T) {
 		case deadletter.RedrivePaused, deadletter.RedriveHalted:
 			must(t, m.redrive.Continue(m.now))
 		case deadletter.RedriveDone:
-			if m.redrive.Behind != len(m.items) {
+			for m.find(deadletter.ItemUnknown) >= 0 { // of waves that were halted
+				m.due(t)
+			}
+			if m.redrive.Behind != len(m.items) || m.find(deadletter.ItemPending) >= 0 ||
+				m.find(deadletter.ItemSending) >= 0 {
 				t.Fatalf("it is done: %+v", m.redrive)
 			}
 			m.check(t)

@@ -97,3 +97,9 @@ type Source struct {
 	LostFor string
 	Version int64
 }
+
+// SourceKey names a source. Names may have any separator in them, so a joined text would name several sources.
+type SourceKey struct{ Namespace, Name string }
+
+// Key returns the name of the source.
+func (s *Source) Key() SourceKey { return SourceKey{s.Namespace, s.Name} }

@@ -62,7 +62,7 @@ type Decision struct {
 //   - Left to an operator: what is parked and not given up.
 //   - Everything else is sent at a time, counted from now.
 func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
-	switch why, sends := l.Sends(true); {
+	switch why, sends := l.MaySend(true); {
 	case p.DiscardTests && (l.State == Open || l.State == Scheduled) && strings.HasPrefix(l.MessageID, TestPrefix):
 		return Decision{Verdict: VerdictDiscard, Reason: ReasonTest}
 	case p.Strategy == Manual || p.Strategy == "":
@@ -73,10 +73,12 @@ func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
 		return Decision{Verdict: VerdictLeave, Reason: "the policy does not name its error type"}
 	case p.MaxAge > 0 && now.Sub(l.FirstAt) > p.MaxAge:
 		return p.exhausted(fmt.Sprintf("%s %s ago, the greatest age of the policy", reasonAge, p.MaxAge))
-	case l.Replays+l.FailedSends >= p.MaxRetries:
+	case l.Sends()+l.FailedSends >= p.MaxRetries && l.Unknown: // it may have arrived: nobody gives that up
+		return Decision{Verdict: VerdictLeave, Reason: p.tried(l)}
+	case l.Sends()+l.FailedSends >= p.MaxRetries:
 		return p.exhausted(p.tried(l))
 	}
-	if why, sends := l.Sends(false); !sends {
+	if why, sends := l.MaySend(false); !sends {
 		return Decision{Verdict: VerdictLeave, Reason: why}
 	}
 	return Decision{Verdict: VerdictSend, At: p.due(l, now, chance)}
@@ -123,7 +125,7 @@ func (p *Policy) tried(l *Letter) string {
 	if l.FailedSends > 0 {
 		failed = fmt.Sprintf(", and %d sends failed", l.FailedSends)
 	}
-	return fmt.Sprintf("%s %d times%s; the policy allows %d", reasonRetries, l.Replays, failed, p.MaxRetries)
+	return fmt.Sprintf("%s %d times%s; the policy allows %d", reasonRetries, l.Sends(), failed, p.MaxRetries)
 }
 
 func (p *Policy) exhausted(reason string) Decision {
@@ -136,7 +138,7 @@ func (p *Policy) exhausted(reason string) Decision {
 // due is when a letter is sent. After a send that failed an immediate policy waits as an exponential one does by
 // default: a broker that is down for a minute must not cost all retries.
 func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
-	delay, tries := 0.0, float64(l.Replays+l.FailedSends)
+	delay, tries := 0.0, float64(l.Sends()+l.FailedSends)
 	switch p.Strategy {
 	case Immediate:
 		if l.FailedSends > 0 {

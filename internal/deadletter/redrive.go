@@ -93,6 +93,9 @@ type Plan struct {
 	KeepAttempts bool
 	// Priority is the name or number of the new level of tasks; "" keeps the level.
 	Priority string
+	// AtMostOnce leaves a letter open when the outcome of its send is not known, where it would else be sent again under
+	// the same number until that is known.
+	AtMostOnce bool `json:",omitempty"`
 }
 
 // StopRule says when a redrive halts. Zero fields do not.
@@ -164,6 +167,7 @@ type ItemState string
 const (
 	ItemPending   ItemState = "pending"
 	ItemSending   ItemState = "sending"   // marked; its outcome is not recorded yet
+	ItemUnknown   ItemState = "unknown"   // it may have arrived, or not; it is sent again under the same number
 	ItemSent      ItemState = "sent"      // and not seen again
 	ItemReturned  ItemState = "returned"  // it died again
 	ItemCompleted ItemState = "completed" // the task, or an operation other than sending
@@ -183,15 +187,15 @@ type Item struct {
 	Message string
 	// Group is that with which it came back; 0 for none.
 	Group GroupID
-	// Uncertain: its process ended between the mark and the record, so that it may have been sent twice, under the same
-	// ID.
+	// Uncertain: a try had no answer. One that was sent may be there twice, under the same number; one that failed may
+	// be there once.
 	Uncertain bool
 }
 
 // Counts counts items by their states.
 type Counts struct {
-	Pending, Sending, Sent, Returned, Completed, Failed, Skipped int
-	Uncertain                                                    int // among the others
+	Pending, Sending, Unknown, Sent, Returned, Completed, Failed, Skipped int
+	Uncertain                                                             int // among the others
 }
 
 // Decided is the number of items that have a result.

@@ -47,8 +47,8 @@ const (
 // A wave is sent, then observed for the time of the plan, the last one too. The observation ends early when no item is
 // left that could come back. Operations that send nothing are not observed.
 //
-// Before it asks, a runner settles the items that one before it left as sending: it sends an item again only while its
-// letter is still redriving. A letter in any other state came back already, and an operator may have acted on it since.
+// A wave waits for the items whose outcome is not known: they are sent again under the same number until it is, and
+// count as failed sends in the stop rule until then.
 func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 	switch {
 	case !r.State.Active():
@@ -59,8 +59,10 @@ func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 		}
 	}
 	switch {
-	case r.WaveSent < r.WaveSize:
-		return r.send(now)
+	case r.WaveSent+o.Sending+o.Unknown < r.WaveSize:
+		return r.send(now, o.Sending+o.Unknown)
+	case r.WaveSent < r.WaveSize: // the outcome of the others is awaited
+		return Step{Act: ActWait, Until: now + 1}
 	case r.State == RedriveObserving && !r.observed(now, o):
 		return Step{Act: ActWait, Until: r.StateAt.Add(r.Plan.Observe)}
 	case r.left() == 0:
@@ -90,10 +92,10 @@ func (r *Redrive) nextSize() int {
 	return max(min(size, r.Plan.Largest, r.left()), 1)
 }
 
-// send decides how many items of the wave may be sent now. The tokens of a rate are those of the time since the wave
-// began, one more than none, less what was sent.
-func (r *Redrive) send(now task.Instant) Step {
-	left := r.WaveSize - r.WaveSent
+// send decides how many items of the wave may be sent now, besides those whose outcome is awaited. The tokens of a rate
+// are those of the time since the wave began, one more than none, less what was sent.
+func (r *Redrive) send(now task.Instant, undecided int) Step {
+	left := r.WaveSize - r.WaveSent - undecided
 	if r.Plan.Rate <= 0 {
 		return Step{Act: ActSend, N: left}
 	}
@@ -101,11 +103,11 @@ func (r *Redrive) send(now task.Instant) Step {
 		r.WaveBegan += now - due - task.Instant(burst.Microseconds())
 	}
 	earned := math.Floor(float64(now-r.WaveBegan)*r.Plan.Rate/1e6+1e-6) + 1
-	if tokens := int(math.Min(earned, math.MaxInt32)) - r.WaveSent; tokens > 0 {
+	if tokens := int(math.Min(earned, math.MaxInt32)) - r.WaveSent - undecided; tokens > 0 {
 		return Step{Act: ActSend, N: min(tokens, left)}
 	}
 	next := min(left, max(int(r.Plan.Rate*tick.Seconds()), 1))
-	until := r.WaveBegan.Add(r.span(r.WaveSent + next - 1))
+	until := r.WaveBegan.Add(r.span(r.WaveSent + undecided + next - 1))
 	return Step{Act: ActWait, Until: max(until, now+1)}
 }
 
@@ -170,6 +172,9 @@ func (s StopRule) violated(o Outcome, ended bool) string {
 	sent := o.Sent + o.Returned + o.Completed
 	share := float64(o.Returned) / float64(max(sent, 1))
 	switch {
+	case s.Failed > 0 && o.Failed+o.Unknown >= s.Failed && o.Unknown > 0:
+		return fmt.Sprintf("%d items of the wave could not be sent, or their outcome is not known; the stop rule allows %d",
+			o.Failed+o.Unknown, s.Failed-1)
 	case s.Failed > 0 && o.Failed >= s.Failed:
 		return fmt.Sprintf("%d items of the wave could not be sent; the stop rule allows %d", o.Failed, s.Failed-1)
 	case s.ReturnedShare > 0 && share > s.ReturnedShare && (ended || sent >= leastObserved):

@@ -20,6 +20,7 @@ type incident struct {
 	outcome deadletter.Outcome
 	fates   map[deadletter.ItemState]int
 	waves   []int
+	sent    int // items, whatever became of them
 	log     []string
 }
 
@@ -71,7 +72,8 @@ func (i *incident) run(until func() bool) {
 }
 
 func (i *incident) send(n int) {
-	for no := i.r.Behind + 1; no <= i.r.Behind+n; no++ {
+	undecided := 0
+	for no := i.sent + 1; no <= i.sent+n; no++ {
 		f := i.fate(no)
 		i.fates[f]++
 		switch f {
@@ -86,10 +88,29 @@ func (i *incident) send(n int) {
 			i.outcome.Failed++
 		case deadletter.ItemSkipped:
 			i.outcome.Skipped++
+		case deadletter.ItemUnknown:
+			i.outcome.Unknown++
+			undecided++
 		}
 	}
 	i.now += 1000
-	i.must(i.r.Decided(n, i.r.Behind+n, i.now))
+	i.sent += n
+	i.must(i.r.Decided(n-undecided, i.sent, i.now))
+}
+
+// settle decides the items of the wave whose outcome is not known.
+func (i *incident) settle(as deadletter.ItemState) {
+	n := i.outcome.Unknown
+	i.outcome.Unknown = 0
+	switch as {
+	case deadletter.ItemSent:
+		i.outcome.Sent += n
+	case deadletter.ItemFailed:
+		i.outcome.Failed += n
+	}
+	i.fates[deadletter.ItemUnknown] -= n
+	i.fates[as] += n
+	i.must(i.r.Decided(n, i.sent, i.now))
 }
 
 func (i *incident) decided() (n int) {

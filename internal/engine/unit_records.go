@@ -14,7 +14,7 @@ type newRecords struct {
 	events   []task.Event
 	acts     []task.Act
 	contexts []*task.Task // tasks whose contexts were edited
-	failures []deadletter.IntakeFailure
+	failures []deadletter.Send
 	logs     []task.AttemptLog
 	// checkpoints are new ones, by step; nil: deleted.
 	checkpoints map[task.ID]*task.Checkpoint
@@ -35,7 +35,7 @@ func (nr *newRecords) save() error {
 		}
 	}
 	if len(nr.failures) > 0 {
-		if err := nr.u.e.groupRows.AddIntakeFailures(nr.u.ctx, nr.u.tx, nr.failures); err != nil {
+		if err := nr.u.e.groupRows.AddSends(nr.u.ctx, nr.u.tx, nr.failures); err != nil {
 			return err
 		}
 	}
@@ -97,8 +97,8 @@ func SignAct(a *task.Act, key string) {
 // failed records that a task is in error, if it was made of a message: the broker may want to know.
 func (nr *newRecords) failed(t *task.Task) {
 	if t.Meta.Intake != nil {
-		nr.failures = append(nr.failures, deadletter.IntakeFailure{
-			ID: nr.u.e.store.IDs().Take(nr.u.now.Time(), 1), Task: t.ID, At: nr.u.now, NextAt: nr.u.now})
+		nr.failures = append(nr.failures, deadletter.Send{Owner: nr.u.e.store.IDs().Take(nr.u.now.Time(), 1), No: 1,
+			Kind: deadletter.SendFailure, State: deadletter.SendPlanned, About: t.ID, At: nr.u.now, NextAt: nr.u.now})
 	}
 }
 

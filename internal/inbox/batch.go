@@ -12,49 +12,35 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// batch is a number of letters that are marked, sent and recorded together. Its three steps are mark (a transaction),
-// send (no transaction: a broker may take seconds) and recordSends (a transaction). A crash between them leaves marked
-// letters, which runner.recover or SendDue finds and sends again under the same ID.
+// batch is a number of letters that are marked, sent and recorded together, for a redrive or a policy. Its three steps
+// are mark (a transaction), deliver (no transaction: a broker may take seconds) and record (a transaction). A crash
+// between them leaves sends in flight, which sendAgain finds.
 //
-// A redrive and a policy use the same batch. A policy has no redrive: its runner holds a Redrive with a zero ID, and
-// its items are not stored.
+// A policy has no redrive: it stands for one with a zero ID, and its items are not stored.
 type batch struct {
-	*runner
+	in      *Inbox
+	turn    turn
+	redrive *deadletter.Redrive
+	items   []deadletter.Item
 
-	items []deadletter.Item
-	again bool // they were marked by a process that has ended; a redrive's items are read again in the transaction
-
-	// By namespace and name; nil for one that was removed. Each is read once for the batch. The batch of a policy may
-	// have letters of several namespaces.
-	sources map[[2]string]*deadletter.Source
-	at      task.Instant // of the mark: the same for all, so that equal changes are stored together
-	decided []result     // without being sent
+	// nil for one that was removed. Each is read once for the batch. The batch of a policy may have letters of several
+	// namespaces.
+	sources map[deadletter.SourceKey]*deadletter.Source
+	at      task.Instant      // of the mark: the same for all, so that equal changes are stored together
+	decided []deadletter.Item // without being sent
 	sending []outgoing
 }
 
-// outgoing is a letter that is marked, with the way it takes.
-type outgoing struct {
-	item        deadletter.Item
-	source      *deadletter.Source
-	destination string
-	out         Outgoing
-}
-
-// result is what became of one item. The version of the letter is compared with the stored one when the result is
-// recorded.
-type result struct {
-	item   deadletter.Item
-	letter *deadletter.Letter // as it was marked, so that it was sent or opens again; nil: it is not marked
-	err    error
-}
-
 // mark stores that the letters are being sent, before they are. Letters that changed since the freeze are skipped.
-// Nothing is marked for a redrive that an operator has paused or cancelled: what is sent from then on is nothing.
+// Once an operator has paused or cancelled the redrive, nothing more is marked.
 func (b *batch) mark(ctx context.Context) error {
 	return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		// The store may run this function again after a conflict.
 		b.decided, b.sending, b.at = nil, nil, b.in.now()
-		b.sources = map[[2]string]*deadletter.Source{}
+		b.sources = map[deadletter.SourceKey]*deadletter.Source{}
+		if err := b.turn.holds(ctx, tx); err != nil {
+			return err
+		}
 		if active, err := b.active(ctx, tx); err != nil || !active {
 			return err
 		}
@@ -62,80 +48,83 @@ func (b *batch) mark(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// The letters are locked before the items are read again: who records a result locks the letter first, too, so
-		// an item that is still sending now stays so until this transaction ends.
-		items, err := b.orphans(ctx, tx)
+		unknown, err := b.unknown(ctx, tx, of)
 		if err != nil {
 			return err
 		}
 		var marked []deadletter.Item
 		var changed []*deadletter.Letter
+		var sends []deadletter.Send
 		var tally deadletter.Tally
 		news := letterNews{}
-		for _, i := range items {
+		for _, i := range b.items {
 			l := of[i.ID]
-			// The state before prepare changes it. A deleted letter counts like one that is marked: no count changes.
-			was := deadletter.Redriving
+			was := deadletter.Redriving // a deleted letter counts like one that is marked: no count changes
 			if l != nil {
 				was = l.State
 			}
-			out, err := b.prepare(ctx, tx, i, l)
+			out, err := b.prepare(ctx, tx, i, l, unknown[i.ID])
 			if err != nil {
 				return err
 			}
 			if out == nil {
 				continue
 			}
-			marked = append(marked, out.item)
-			changed = append(changed, l)
+			marked, changed, sends = append(marked, out.item), append(changed, l), append(sends, out.send)
 			b.sending = append(b.sending, *out)
 			if b.redrive.ID.IsZero() {
 				news.add(deadletter.EventRetrying, l, "")
 			}
-			// A marked letter is not open any more; if the send fails, recordSends counts it as open again.
-			if opened(was) > 0 {
-				tally.Of(l.Group).OpenLetters--
-			}
-		}
-		if err := b.in.saveItems(ctx, tx, marked); err != nil {
-			return err
+			// A marked letter is not open any more; if the send fails, record counts it as open again.
+			tally.Of(l.Group).OpenLetters -= opened(was)
 		}
 		save := b.in.store.SaveStates
 		if b.redrive.Edit != nil {
 			save = b.in.store.SaveLetters
 		}
-		if err := save(ctx, tx, changed); err != nil {
-			return err
-		}
-		if err := b.in.store.AddDeltas(ctx, tx, tally.Deltas()); err != nil {
-			return err
-		}
-		return b.in.tell(ctx, tx, news.events(b.at)...)
+		return errors.Join(save(ctx, tx, changed), b.in.store.AddSends(ctx, tx, sends),
+			b.in.saveItems(ctx, tx, marked), b.in.store.AddDeltas(ctx, tx, tally.Deltas()),
+			b.in.tell(ctx, tx, news.events(b.at)...))
 	})
 }
 
-// active locks the redrive and reports whether letters may be marked for it. What is sent again was marked before.
+// active locks the redrive and reports whether letters may be marked for it.
 func (b *batch) active(ctx context.Context, tx engine.Tx) (bool, error) {
 	if b.redrive.ID.IsZero() { // a policy's
 		return true, nil
 	}
-	_, err := b.reload(ctx, tx)
-	return b.again || b.redrive.State.Active(), err
+	r, err := b.in.store.Redrive(ctx, tx, b.redrive.ID)
+	if err == nil && r == nil {
+		err = noRedrive(b.redrive.ID)
+	}
+	if err != nil {
+		return false, err
+	}
+	b.redrive = r
+	return r.State.Active(), nil
 }
 
-// orphans returns the items to mark. Of those that are sent again it leaves out what came back, or was recorded after
-// all: the letters are locked, so nothing changes them now.
-func (b *batch) orphans(ctx context.Context, tx engine.Tx) ([]deadletter.Item, error) {
-	if !b.again || b.redrive.ID.IsZero() {
-		return b.items, nil
+// unknown returns the sends of letters whose outcome is not known, by letter.
+func (b *batch) unknown(ctx context.Context, tx engine.Tx, of map[task.ID]*deadletter.Letter) (
+	map[task.ID]*deadletter.Send, error,
+) {
+	var ids []task.ID
+	for id, l := range of {
+		if l.Unknown {
+			ids = append(ids, id)
+		}
 	}
-	sending, err := b.in.store.Items(ctx, tx, b.redrive.ID, deadletter.ItemSending, 0, b.in.batch)
-	if err != nil {
-		return nil, err
+	if len(ids) == 0 {
+		return nil, nil
 	}
-	return slices.DeleteFunc(slices.Clone(b.items), func(i deadletter.Item) bool {
-		return !slices.ContainsFunc(sending, func(s deadletter.Item) bool { return s.No == i.No && s.At == i.At })
-	}), nil
+	sends, err := b.in.store.SendsOf(ctx, tx, deadletter.SendLetter, ids)
+	found := map[task.ID]*deadletter.Send{}
+	for i := range sends {
+		if s := &sends[i]; s.No == of[s.Owner].Replays+1 {
+			found[s.Owner] = s
+		}
+	}
+	return found, err
 }
 
 // lettersOf returns the letters of items, locked, by their IDs.
@@ -161,26 +150,26 @@ func (in *Inbox) lettersOf(ctx context.Context, tx engine.Tx, items []deadletter
 
 // prepare decides about one item: it marks its letter and returns what to send, or notes the result of an item that is
 // not sent and returns nil. The checks go from the letter to its way: deleted, changed or parked since the freeze, no
-// source or destination, an edit that does not apply. Only the letter is changed; mark stores it.
-func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l *deadletter.Letter) (*outgoing, error) {
+// source or destination, an edit that does not apply. Only the letter is changed; mark stores it. before is its last
+// send, if its outcome is not known.
+func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l *deadletter.Letter,
+	before *deadletter.Send,
+) (*outgoing, error) {
 	now, r := b.at, b.redrive
 	i.At = now
-	if b.again {
-		return b.prepareAgain(ctx, tx, i, l)
-	}
-	// skip decides the item without a mark. Its result has no version, so recordSends stores the item only.
 	skip := func(state deadletter.ItemState, why string) (*outgoing, error) {
 		i.State, i.Message = state, why
-		b.decided = append(b.decided, result{item: i})
+		b.decided = append(b.decided, i)
 		return nil, nil
 	}
 	if l == nil {
 		return skip(deadletter.ItemSkipped, "it has been deleted")
 	}
-	if why, ok := l.Sends(r.IncludeParked); !ok {
+	if why, ok := l.MaySend(r.IncludeParked); !ok {
 		return skip(deadletter.ItemSkipped, why)
 	}
-	s, why, err := b.route(ctx, tx, l)
+	to := destination(r.Destination, l)
+	s, why, err := b.route(ctx, tx, l, to)
 	if err != nil {
 		return nil, err
 	}
@@ -190,44 +179,33 @@ func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l 
 	if why != "" {
 		return skip(deadletter.ItemFailed, why)
 	}
+	send := deadletter.Send{Owner: l.ID, Kind: deadletter.SendLetter, Namespace: l.Namespace, Source: l.Source,
+		Destination: to, Content: l.Canonical, MessageID: l.MessageID, Lineage: l.Lineage}
+	if before != nil && before.Again(to, l.Canonical) {
+		send = *before
+	} else {
+		l.Supersede()
+		send.No = l.Replays + 1
+	}
 	if err := l.Mark(r.ID, now); err != nil {
 		return skip(deadletter.ItemSkipped, itemMessage(err))
 	}
-	// The letter is not marked again: its version stays that of the first mark, by which recordSends knows it.
-	return b.outgoing(i, l, s), nil
-}
-
-// prepareAgain prepares a letter that is marked already, and perhaps was sent. Its edit is part of the letter by now.
-// One that cannot be sent any more opens again.
-func (b *batch) prepareAgain(ctx context.Context, tx engine.Tx, i deadletter.Item, l *deadletter.Letter) (*outgoing,
-	error,
-) {
-	if l == nil || l.State != deadletter.Redriving || l.Redrive != b.redrive.ID {
-		i.State, i.Message = deadletter.ItemSent, "it was sent, or came back, before that was recorded"
-		b.decided = append(b.decided, result{item: i})
-		return nil, nil
-	}
-	s, why, err := b.route(ctx, tx, l)
-	if err != nil {
-		return nil, err
-	}
-	if why != "" {
-		i.State, i.Message = deadletter.ItemFailed, why
-		b.decided = append(b.decided, result{item: i, letter: l, err: errors.New(why)})
-		return nil, nil
-	}
-	return b.outgoing(i, l, s), nil
+	send.About, send.Item = r.ID, i.No
+	send.Mark(b.turn.no, now)
+	i.State = deadletter.ItemSending
+	i.Uncertain = send.Copies > 0
+	out := newOutgoing(send, i, l, s, now)
+	return &out, nil
 }
 
 // route returns the source through which a letter is sent, or why it cannot be. A source may have changed since the
 // freeze, so it is asked again for every batch. err is of the database only.
-func (b *batch) route(ctx context.Context, tx engine.Tx, l *deadletter.Letter) (s *deadletter.Source, why string,
-	err error,
+func (b *batch) route(ctx context.Context, tx engine.Tx, l *deadletter.Letter, to string) (s *deadletter.Source,
+	why string, err error,
 ) {
 	if s, err = b.sourceOf(ctx, tx, l); err != nil {
 		return nil, "", err
 	}
-	to := destination(b.redrive.Destination, l)
 	switch {
 	case s == nil:
 		why = "its source has been removed"
@@ -254,13 +232,6 @@ func (b *batch) edit(l *deadletter.Letter) (why string) {
 	return ""
 }
 
-// outgoing is a marked letter with its item.
-func (b *batch) outgoing(i deadletter.Item, l *deadletter.Letter, s *deadletter.Source) *outgoing {
-	i.State = deadletter.ItemSending
-	return &outgoing{item: i, source: s, destination: destination(b.redrive.Destination, l),
-		out: Outgoing{Letter: l, Content: lineage(l.Outgoing(), l, retryHeaders(s, l, b.at))}}
-}
-
 // refusedDestination says why a letter cannot be sent to a destination that its source does not allow.
 func refusedDestination(source, to string) string {
 	if to == "" {
@@ -282,7 +253,7 @@ func allows(s *deadletter.Source, destination, origin string) bool {
 // sourceOf returns the source of a letter, nil if it was removed. It reads each source once. A nil source is remembered
 // too.
 func (b *batch) sourceOf(ctx context.Context, tx engine.Tx, l *deadletter.Letter) (*deadletter.Source, error) {
-	of := [2]string{l.Namespace, l.Source}
+	of := deadletter.SourceKey{Namespace: l.Namespace, Name: l.Source}
 	if s, ok := b.sources[of]; ok {
 		return s, nil
 	}
@@ -298,12 +269,12 @@ const maxRetryError = 1024
 
 // retryHeaders returns what consumers of event platforms expect of a message that is sent back; nil for letters whose
 // source is of another kind.
-func retryHeaders(s *deadletter.Source, l *deadletter.Letter, now task.Instant) []deadletter.Header {
+func retryHeaders(s *deadletter.Source, l *deadletter.Letter, no int, now task.Instant) []deadletter.Header {
 	if s.Driver != "kafka" && l.Format != "dlq_envelope" {
 		return nil
 	}
 	return []deadletter.Header{
-		{Name: deadletter.HeaderRetryCount, Value: []byte(strconv.Itoa(l.Replays + 1))},
+		{Name: deadletter.HeaderRetryCount, Value: []byte(strconv.Itoa(no))},
 		{Name: deadletter.HeaderOriginalError, Value: []byte(failure.Cut(l.Failure.Message, maxRetryError))},
 		{Name: deadletter.HeaderRetryTimestamp, Value: []byte(now.Time().UTC().Format("2006-01-02T15:04:05.000000Z07:00"))},
 	}
@@ -312,7 +283,7 @@ func retryHeaders(s *deadletter.Source, l *deadletter.Letter, now task.Instant) 
 // lineage returns content with the headers by which a letter is recognised when it dies again, and more. It replaces
 // such headers that the content has already: a letter that was sent back before carries those of the last time. c is
 // not changed; the headers are copied.
-func lineage(c deadletter.Content, l *deadletter.Letter, more []deadletter.Header) deadletter.Content {
+func lineage(c deadletter.Content, l *deadletter.Letter, no int, more []deadletter.Header) deadletter.Content {
 	headers := make([]deadletter.Header, 0, len(c.Headers)+3+len(more))
 	for _, h := range c.Headers {
 		replaced := slices.ContainsFunc(more, func(m deadletter.Header) bool { return m.Name == h.Name })
@@ -327,66 +298,8 @@ func lineage(c deadletter.Content, l *deadletter.Letter, more []deadletter.Heade
 		headers = append(headers, deadletter.Header{Name: deadletter.HeaderRedrive, Value: []byte(l.Redrive.String())})
 	}
 	c.Headers = append(headers, deadletter.Header{Name: deadletter.HeaderReplays,
-		// This send included: the letter counts it once it is recorded.
-		Value: []byte(strconv.Itoa(l.Replays + 1))})
+		Value: []byte(strconv.Itoa(no))})
 	return c
-}
-
-// recordSends stores results in items and letters. A letter that is not as it was marked has come back, or another
-// process has recorded it; its item says so.
-//
-// failed, if it is not nil, decides about a letter that is open again because its send failed with an error.
-func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, results []result, now task.Instant,
-	failed func(*deadletter.Letter, error),
-) error {
-	// Letters are locked before their items are stored, in the order that mark and capture use; another order could
-	// deadlock with them.
-	var ids []task.ID
-	for _, r := range results {
-		if r.letter != nil {
-			ids = append(ids, r.letter.ID)
-		}
-	}
-	as, err := in.store.Marks(ctx, tx, sortIDs(ids))
-	if err != nil {
-		return err
-	}
-	var tally deadletter.Tally
-	var items []deadletter.Item
-	var changed []*deadletter.Letter
-	for _, r := range results {
-		if r.letter == nil {
-			items = append(items, r.item)
-			continue
-		}
-		if version, marked := as[r.letter.ID]; !marked || version != r.letter.Version {
-			continue
-		}
-		items = append(items, r.item)
-		l := *r.letter // the store may run this function again after a conflict
-		var err error
-		if r.err == nil {
-			err = l.Sent(now, deadletter.Retention)
-			// The send failed for certain, so the letter opens again and counts as open.
-		} else if err = l.Unmark(r.item.Message, now); err == nil {
-			if failed != nil {
-				failed(&l, r.err)
-			}
-			tally.Of(l.Group).OpenLetters += opened(l.State)
-		}
-		if err != nil {
-			return err
-		}
-		changed = append(changed, &l)
-	}
-	if err := in.saveItems(ctx, tx, items); err != nil {
-		return err
-	}
-	if err := in.store.SaveStates(ctx, tx, changed); err != nil {
-		return err
-	}
-	in.observeSends(tx, results)
-	return in.store.AddDeltas(ctx, tx, tally.Deltas())
 }
 
 // saveItems stores items, except those of no redrive: a policy sends without one.

@@ -93,12 +93,12 @@ func TestSourceBounds(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		small := deadletter.Source{Namespace: "default", Name: "small", Driver: "memory", Queue: "orders.dlq", MaxOpen: 1}
 		r.source(small)
-		if _, err := r.Capture(t.Context(), &small, []inbox.Arrival{dead(1, "A"), dead(2, "A")}); err != nil {
+		if _, err := r.Capture(t.Context(), &small, []inbox.Arrival{placed(1, "A"), placed(2, "A")}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := r.Capture(t.Context(), &small, []inbox.Arrival{dead(1, "A"), dead(3, "A")})
+		_, err := r.Capture(t.Context(), &small, []inbox.Arrival{placed(1, "A"), placed(3, "A")})
 		r.refused(err, task.Exhausted)
-		again, err := r.Capture(t.Context(), &small, []inbox.Arrival{dead(1, "A"), dead(2, "A")})
+		again, err := r.Capture(t.Context(), &small, []inbox.Arrival{placed(1, "A"), placed(2, "A")})
 		if err != nil {
 			t.Fatalf("messages that are stored already are refused: %v", err)
 		}
@@ -107,7 +107,7 @@ func TestSourceBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		small.MaxOpen = 0 // it would be refused for that first
-		_, err = r.Capture(t.Context(), &small, []inbox.Arrival{dead(3, "A")})
+		_, err = r.Capture(t.Context(), &small, []inbox.Arrival{placed(3, "A")})
 		r.refused(err, task.NotFound)
 	})
 }
@@ -116,7 +116,7 @@ func TestSourceBounds(t *testing.T) {
 func TestImpossibleTime(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		ahead := dead(1, "Timeout")
+		ahead := placed(1, "Timeout")
 		ahead.FailedAt = task.At(r.clock()).Add(20 * 365 * 24 * time.Hour)
 		l := r.letter(r.die(ahead)[0].Letter)
 		r.want("died", l.LastAt, task.At(r.clock()))

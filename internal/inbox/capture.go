@@ -19,9 +19,10 @@ type Arrival struct {
 	Position  string // identifies it on its broker; "" for none
 	Replays   int    // by its header tasker-replays, the number of the send that has died; 0 for none
 	Undecoded string // why it could not be decoded; "" when it was
-	// Redelivered: the broker says that it has delivered the message before. False means that it does not say so, or, if
-	// Exact, that it has not: then an equal message is another one.
-	Redelivered, Exact bool
+	// Receiver is who received it: what one receiver gets after it has acknowledged is no repetition. "" for a report.
+	Receiver string
+	// Redelivered: the broker says that it has delivered the message before.
+	Redelivered bool
 	// Reread: it was read again from a topic in which messages do not die, so it is no return of a letter.
 	Reread bool
 }
@@ -132,9 +133,8 @@ const captureRuns = 4
 // capture is one transaction that captures messages of a source.
 //
 // run takes the messages one by one and collects the changes in memory; save stores them with one call per kind of row.
-// The maps find what a message is: a letter with its identity (a repetition), with its ID in a header, or with its
-// content (sent back without headers). There is one object for each row, so two messages of one batch that belong to
-// one letter see each other's changes.
+// The claims find out what a message is; see recognise.go. There is one object for each row, so two messages of one
+// batch that belong to one letter see each other's changes.
 type capture struct {
 	in       *Inbox
 	ctx      context.Context
@@ -145,12 +145,12 @@ type capture struct {
 	now      task.Instant
 	newID    func(no int) task.ID
 	look     bool // for the identity of every message; else for those only that may be of a letter that was sent back
+	claims
+	journal *journal // nil where the broker has positions
 
-	byIdentity  map[string]*deadletter.Letter
-	byID        map[task.ID]*deadletter.Letter
-	byContent   map[string]*deadletter.Letter
 	added       []*deadletter.Letter
 	changed     []*deadletter.Letter
+	consumed    []*deadletter.Send
 	occurrences []deadletter.Occurrence
 	aliases     []deadletter.Alias
 	tally       deadletter.Tally
@@ -159,6 +159,37 @@ type capture struct {
 
 // run captures the messages in their order.
 func (c *capture) run(arrivals []prepared) ([]Receipt, error) {
+	if len(arrivals) == 0 || !arrivals[0].journaled() {
+		return c.takeAll(arrivals)
+	}
+	receiver, batch := arrivals[0].Receiver, arrivals[0].batch
+	var err error
+	if c.journal == nil {
+		if c.journal, err = c.in.openJournal(c.ctx, c.tx, c.source, receiver, c.now); err != nil {
+			return nil, err
+		}
+	}
+	if c.journal.stored(receiver, batch) {
+		receipts := make([]Receipt, len(arrivals))
+		for i, e := range c.journal.now { // as many
+			receipts[i] = Receipt{Letter: e.Letter, Group: deadletter.GroupID(e.Group), Status: Duplicate}
+		}
+		return receipts, nil
+	}
+	receipts, err := c.takeAll(arrivals)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]journalEntry, len(arrivals))
+	for i := range arrivals {
+		entries[i] = journalEntry{arrivals[i].delivery(), receipts[i].Letter, int64(receipts[i].Group)}
+	}
+	c.journal.note(receiver, batch, entries)
+	return receipts, c.in.saveJournal(c.ctx, c.tx, c.source, c.journal)
+}
+
+// takeAll captures the messages one by one, and stores what that changes.
+func (c *capture) takeAll(arrivals []prepared) ([]Receipt, error) {
 	if err := c.load(arrivals); err != nil {
 		return nil, err
 	}
@@ -172,17 +203,15 @@ func (c *capture) run(arrivals []prepared) ([]Receipt, error) {
 	return receipts, c.save()
 }
 
-// take captures one message: it finds out which letter it is and stores a return or a new letter.
-//
-//   - A known identity, of any of a letter's deaths, is a repeated delivery, unless the letter was sent back since and
-//     the message has no position: a sender's ID stays the same when the message dies again, but not for a death before
-//     the letter was sent back.
-//   - A header tasker-letter names a letter that was sent back: it has returned.
-//   - A message with nothing but content is compared with the letters that were sent back.
-//   - Any other message is a new letter.
+// take captures one message: a duplicate changes nothing, a return opens its letter, and any other is a new letter.
 func (c *capture) take(a *prepared) (Receipt, error) {
-	l, returns := c.recognise(a)
-	if l != nil && !returns {
+	if c.journal != nil {
+		if e, ok := c.journal.redelivered(a.Arrival); ok {
+			return Receipt{Letter: e.Letter, Group: deadletter.GroupID(e.Group), Status: Duplicate}, nil
+		}
+	}
+	l, send := c.recognise(a)
+	if l != nil && send == nil {
 		return Receipt{Letter: l.ID, Group: l.Group, Status: Duplicate}, nil
 	}
 	if c.full != nil {
@@ -193,10 +222,11 @@ func (c *capture) take(a *prepared) (Receipt, error) {
 		return Receipt{}, err
 	}
 	if l != nil {
-		return c.back(l, a, print, group)
+		return c.back(l, send, a, print, group)
 	}
 	l = c.letter(a, group)
-	c.count(group, print, l)
+	c.count(group, print, 1)
+	c.decide(l)
 	c.added = append(c.added, l)
 	c.byIdentity[a.identity] = l
 	return Receipt{Letter: l.ID, Group: group, Status: Captured}, nil
@@ -222,40 +252,48 @@ func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Lett
 		Occurrences: 1, Attempts: a.Attempts, FirstAt: c.diedFirst(a), LastAt: c.died(a), CapturedAt: c.now,
 		Original: a.content, Size: a.size, Cut: a.cut, Undecoded: a.Undecoded, Version: 1,
 	}
-	c.decide(l)
+	c.related(l, a)
+	parks := c.policies.find(l.Namespace, l.Source, l.Origin).Parks(c.source.MaxReplays)
+	l.Parked = parks > 0 && l.Lineage >= parks
 	return l
 }
 
-// back records that a letter that was sent back has died again.
-func (c *capture) back(l *deadletter.Letter, a *prepared, print failure.Print, group deadletter.GroupID) (Receipt,
-	error,
-) {
-	o := deadletter.Occurrence{At: c.died(a), Group: group, Failure: a.failure, Handler: a.Handler,
+// back records that a letter has died again, of a send.
+func (c *capture) back(l *deadletter.Letter, send *deadletter.Send, a *prepared, print failure.Print,
+	group deadletter.GroupID,
+) (Receipt, error) {
+	o := deadletter.Occurrence{At: c.died(a), Group: group, Failure: a.failure, Handler: a.Handler, Redrive: send.About,
 		Stack: a.stack, Details: boundDetails(a.Details), Origin: a.Origin, Position: a.Position, Attempts: a.Attempts}
-	// What is sent is still the whole original, or its edit.
-	if a.canonical != deadletter.Canonical(l.Outgoing()) {
-		o.Payload = a.content.Payload
-	}
-	origin := cmp.Or(a.Origin, l.Origin)
+	origin, was := cmp.Or(a.Origin, l.Origin), l.State
+	before := l.Group
 	parks := c.policies.find(l.Namespace, l.Source, origin).Parks(c.source.MaxReplays)
-	o, err := l.Return(o, parks, c.now)
-	if err != nil {
-		return Receipt{}, err
-	}
+	o = l.Return(o, send.No, parks, c.now)
 	if alias, ok := l.Identified(c.source.Name, a.identity); ok {
 		c.aliases = append(c.aliases, alias)
 	}
-	if err := c.returned(l, group); err != nil {
+	if err := c.returned(send, group); err != nil {
 		return Receipt{}, err
 	}
-	c.count(group, print, l)
-	c.decide(l)
+	c.count(group, print, 0)
+	c.tally.Of(before).OpenLetters -= opened(was)
+	c.tally.Of(group).OpenLetters += opened(l.State)
+	if l.State == deadletter.Open {
+		c.decide(l)
+	}
 	if !slices.Contains(c.added, l) && !slices.Contains(c.changed, l) {
 		c.changed = append(c.changed, l)
 	}
 	c.occurrences = append(c.occurrences, o)
+	c.consume(send)
 	c.byIdentity[a.identity] = l
 	return Receipt{Letter: l.ID, Group: group, Status: Returned}, nil
+}
+
+// consume notes that a send has changed.
+func (c *capture) consume(s *deadletter.Send) {
+	if !slices.Contains(c.consumed, s) {
+		c.consumed = append(c.consumed, s)
+	}
 }
 
 // died is when a message died. A time that is not possible is a wrong clock, and would be the latest of its group for
@@ -276,25 +314,23 @@ func (c *capture) diedFirst(a *prepared) task.Instant {
 }
 
 // returned records in the redrive that had sent a letter that it has come back.
-func (c *capture) returned(l *deadletter.Letter, group deadletter.GroupID) error {
-	if l.Redrive.IsZero() {
-		return nil
-	}
-	item, err := c.in.store.ItemOf(c.ctx, c.tx, l.Redrive, l.ID)
-	if err != nil || item == nil {
+func (c *capture) returned(send *deadletter.Send, group deadletter.GroupID) error {
+	item, err := c.in.itemOf(c.ctx, c.tx, send)
+	if err != nil || item.Redrive.IsZero() {
 		return err
 	}
 	item.State, item.At, item.Group = deadletter.ItemReturned, c.now, group
-	return c.in.store.SaveItems(c.ctx, c.tx, []deadletter.Item{*item})
+	return c.in.store.SaveItems(c.ctx, c.tx, []deadletter.Item{item})
 }
 
-// count counts a failure in its group, and an open letter more.
-func (c *capture) count(id deadletter.GroupID, print failure.Print, l *deadletter.Letter) {
-	c.tally.Join(deadletter.NewGroup(l.Namespace, print, c.now))
+// count counts a failure in its group, and open letters more. Groups go by the clock of this node: that of a consumer
+// must not hide a failure from a group that was resolved.
+func (c *capture) count(id deadletter.GroupID, print failure.Print, open int64) {
+	c.tally.Join(deadletter.NewGroup(c.source.Namespace, print, c.now))
 	d := c.tally.Of(id)
 	d.Failures++
-	d.OpenLetters++
-	d.At = max(d.At, l.LastAt)
+	d.OpenLetters += open
+	d.At = c.now
 }
 
 // decide applies the policy of a letter's origin.
@@ -323,6 +359,15 @@ func (c *capture) save() error {
 	}
 	if len(c.changed) > 0 {
 		if err := rows.SaveLetters(c.ctx, c.tx, c.changed); err != nil {
+			return err
+		}
+	}
+	if len(c.consumed) > 0 {
+		sends := make([]deadletter.Send, len(c.consumed))
+		for i, s := range c.consumed {
+			sends[i] = *s
+		}
+		if err := rows.SaveSends(c.ctx, c.tx, sends); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ var errStopped = errors.New("the redrive was paused or cancelled")
 // that are not stored yet, and the items that are left.
 func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 	do func(context.Context, deadletter.Item) error,
-) (done []result, left []deadletter.Item, err error) {
+) (done, left []deadletter.Item, err error) {
 	for n, i := range cases {
 		err := do(ctx, i)
 		switch code := task.CodeOf(err); {
@@ -32,7 +32,7 @@ func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 			i.State = deadletter.ItemFailed
 		}
 		i.At, i.Message = r.in.now(), itemMessage(err)
-		done = append(done, result{item: i})
+		done = append(done, i)
 	}
 	return done, nil, nil
 }

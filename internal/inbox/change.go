@@ -33,8 +33,8 @@ func (r *runner) change(ctx context.Context, items []deadletter.Item) error {
 	}); err != nil || !r.redrive.State.Active() {
 		return err
 	}
-	results, left, err := r.onCases(ctx, cases, r.discardCase)
-	return errors.Join(err, r.record(ctx, results, behind(items, left)))
+	done, left, err := r.onCases(ctx, cases, r.discardCase)
+	return errors.Join(err, r.record(ctx, nil, done, behind(items, left)))
 }
 
 // changeLetters discards or restores letters, and stores what became of their items.

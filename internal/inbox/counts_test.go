@@ -93,7 +93,7 @@ func (c *counted) comesBack() {
 // sends redrives what is open; the broker may refuse it, or not answer.
 func (c *counted) sends() {
 	c.broker.fails = func(inbox.Outgoing) error {
-		return []error{nil, errors.New("refused"), inbox.ErrUncertain, inbox.ErrNotTried}[rapid.IntRange(0, 3).Draw(c.rt,
+		return []error{nil, errors.New("refused"), inbox.ErrUnknown, inbox.ErrNotTried}[rapid.IntRange(0, 3).Draw(c.rt,
 			"answer")]
 	}
 	if c.redrives() {

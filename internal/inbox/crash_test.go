@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,8 +72,9 @@ func TestCrashInCanary(t *testing.T) {
 		})
 		r.advance()
 		r.want("sent while another process may be sending", len(r.broker.sent), 10)
-		r.pass(15 * time.Second)
+		r.pass(30 * time.Second)
 		r.want("sent again", len(r.broker.sent), 17)
+		r.advance()
 		found := r.found(made.ID)
 		r.want("the wave", []int{found.Wave, found.WaveSize, found.WaveSent}, []int{1, 10, 10})
 		r.want("counts", found.Counts, deadletter.Counts{Pending: 30, Sent: 7, Returned: 3, Uncertain: 7})
@@ -102,7 +104,8 @@ func TestCrashAroundSkipped(t *testing.T) {
 			}
 		}
 		r.crash(nil)
-		r.pass(15 * time.Second)
+		r.pass(30 * time.Second)
+		r.pass(2 * time.Minute)
 		r.pass(2 * time.Minute)
 		found := r.found(made.ID)
 		r.want("counts", found.Counts, deadletter.Counts{Sent: 4, Skipped: 8, Uncertain: 4})
@@ -118,7 +121,7 @@ func TestCrashAfterEdit(t *testing.T) {
 		patch := &deadletter.Edit{Patch: []byte(`[{"op":"move","from":"/order","path":"/id"}]`)}
 		made := r.begin(deadletter.Plan{}, patch)
 		r.crash(nil)
-		r.pass(15 * time.Second)
+		r.pass(30 * time.Second)
 		r.want("sent twice", r.broker.deliveries()[got.Letter.String()], 2)
 		r.want("edited once", string(r.broker.got[got.Letter.String()]), `{"id":1}`)
 		r.want("item", r.found(made.ID).Counts.Sent, 1)
@@ -129,7 +132,7 @@ func TestCrashAfterEdit(t *testing.T) {
 		if err := r.DropSource(t.Context(), "default", "orders", inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
-		r.pass(15 * time.Second)
+		r.pass(30 * time.Second)
 		r.want("failed", r.found(made.ID).Counts.Failed, 1)
 		r.want("open again", r.letter(second.Letter).State, deadletter.Open)
 		r.pass(time.Second)
@@ -145,7 +148,8 @@ func TestSlowRunner(t *testing.T) {
 			r.die(dead(n, "Timeout"))
 		}
 		made := r.begin(deadletter.Plan{Canary: 5, Observe: time.Hour}, nil)
-		r.broker.during = func() { r.pass(15 * time.Second) } // the other process takes its turn
+		r.broker.during = func() { r.pass(30 * time.Second) } // the other process takes its turn
+		r.advance()
 		r.advance()
 		found := r.found(made.ID)
 		r.want("the wave", []any{found.Wave, found.WaveSent, found.Behind}, []any{1, 5, 5})
@@ -229,34 +233,151 @@ func TestOverlappingRedrives(t *testing.T) {
 	})
 }
 
-// TestUncertainSend: an answer that leaves the outcome open counts as sent, and is marked.
-func TestUncertainSend(t *testing.T) {
+// TestUnknownSend: a send without an answer is unknown, not sent. It is sent again under the same number until it is
+// confirmed, and the wave waits for it.
+func TestUnknownSend(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		r.die(dead(1, "Timeout"), dead(2, "Timeout"))
+		got := r.die(dead(1, "Timeout"), dead(2, "Timeout"))
+		var numbers []string
 		r.broker.fails = func(o inbox.Outgoing) error {
 			if o.Letter.MessageID == "m1" {
-				return inbox.ErrUncertain
+				numbers = append(numbers, o.SendID)
+				return inbox.ErrUnknown
 			}
 			return errors.New("refused")
 		}
-		made := r.begin(deadletter.Plan{}, nil)
+		made := r.begin(deadletter.Plan{Observe: time.Minute}, nil)
+		r.advance()
+		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Unknown: 1, Failed: 1, Uncertain: 1})
 		r.pass(time.Second)
+		r.want("not yet", len(numbers), 1)
+		r.want("state", r.found(made.ID).State, deadletter.RedriveRunning)
+		r.stands(got[0].Letter, deadletter.Redriving, "")
+		r.pass(time.Second)
+		r.want("again", len(numbers), 2)
+		r.broker.fails = nil
+		r.pass(4 * time.Second)
 		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Sent: 1, Failed: 1, Uncertain: 1})
+		r.stands(got[0].Letter, deadletter.Redriven, "")
+		r.want("one number", []any{numbers[0] == numbers[1], r.letter(got[0].Letter).Replays}, []any{true, 1})
 		r.pass(time.Second)
+		r.want("state", r.found(made.ID).State, deadletter.RedriveObserving)
 		r.want("open", joined(r.groups()), "Timeout open 1")
 	})
 }
 
+// TestNoAnswerAtAll: a destination that takes connections and never answers. The stop rule counts what is unknown, no
+// letter becomes redriven, and after some tries they are open again, as unknown: selectable, and never deleted.
+func TestNoAnswerAtAll(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		var list []inbox.Arrival
+		for n := range 30 {
+			list = append(list, dead(n, "Timeout"))
+		}
+		r.die(list...)
+		r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+		made := r.begin(deadletter.Plan{Observe: time.Minute}, nil)
+		r.pass(time.Second)
+		found := r.found(made.ID)
+		r.want("state", found.State, deadletter.RedriveHalted)
+		r.want("counts", found.Counts, deadletter.Counts{Pending: 20, Unknown: 10, Uncertain: 10})
+		for range 10 {
+			r.pass(30 * time.Second)
+		}
+		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Pending: 20, Failed: 10, Uncertain: 10})
+		unknown := 0
+		for _, l := range r.all() {
+			if l.State != deadletter.Open || l.PurgeAt != 0 || l.Replays != 0 {
+				t.Errorf("the letter is %s after %d replays, deleted at %d", l.State, l.Replays, l.PurgeAt)
+			}
+			if l.Unknown {
+				unknown++
+			}
+		}
+		r.want("unknown", unknown, 10)
+		r.pass(time.Second)
+		r.want("open", joined(r.groups()), "Timeout open 30")
+
+		// There is a way back: the next redrive takes them, under the same numbers.
+		r.broker.fails = nil
+		r.begin(deadletter.Plan{Canary: 100}, nil)
+		r.pass(time.Second)
+		for _, l := range r.all() {
+			r.want("the letter", []any{l.State, l.Replays, l.Unknown}, []any{deadletter.Redriven, 1, false})
+		}
+	})
+}
+
+// TestAtMostOnce: a plan may prefer that nothing is sent twice; then a send without an answer is not repeated, nor one
+// that a crash leaves in flight. Its letter is open, as unknown.
+func TestAtMostOnce(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		first := r.die(dead(1, "Timeout"))[0].Letter
+		r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+		made := r.begin(deadletter.Plan{AtMostOnce: true}, nil)
+		r.pass(time.Second)
+		r.broker.fails = nil
+		r.pass(time.Hour)
+		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Failed: 1, Uncertain: 1})
+		r.want("sent", r.broker.deliveries()[first.String()], 1)
+		r.want("unknown", []any{r.letter(first).State, r.letter(first).Unknown}, []any{deadletter.Open, true})
+		if _, err := r.DiscardLetter(t.Context(), first, inbox.By{Reason: "a test"}); err != nil {
+			t.Fatal(err)
+		}
+		second := r.die(dead(2, "Timeout"))[0].Letter
+		made = r.begin(deadletter.Plan{AtMostOnce: true}, nil)
+		r.crash(nil)
+		r.pass(30 * time.Second)
+		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Failed: 1, Uncertain: 1})
+		r.want("sent", r.broker.deliveries()[second.String()], 1)
+		r.want("unknown", []any{r.letter(second).State, r.letter(second).Unknown}, []any{deadletter.Open, true})
+	})
+}
+
+// TestUnknownIsEdited: what replaces a send whose outcome is not known has a number of its own: a consumer that has the
+// first one must not take the second one for its copy.
+func TestUnknownIsEdited(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		id := r.die(dead(1, "Timeout"))[0].Letter
+		r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+		r.begin(deadletter.Plan{AtMostOnce: true}, nil)
+		r.pass(time.Second)
+		var numbers []string
+		r.broker.fails = func(o inbox.Outgoing) error {
+			numbers = append(numbers, o.SendID)
+			return nil
+		}
+		first := r.letter(id)
+		r.begin(deadletter.Plan{}, &deadletter.Edit{Patch: []byte(`{"fixed":true}`)})
+		r.pass(time.Second)
+		l := r.letter(id)
+		r.want("the letter", []any{l.State, l.Replays}, []any{deadletter.Redriven, 2})
+		if len(numbers) != 1 || !strings.Contains(numbers[0], " 2 ") {
+			t.Errorf("sent as %q", numbers)
+		}
+		// The first one was there after all, and dies: one more death of the same letter.
+		died := back(first, "Late")
+		died.Replays = 1
+		r.want("the first one", r.die(died)[0].Status, inbox.Returned)
+		l = r.letter(id)
+		r.want("the letter", []any{l.State, l.Replays, l.Occurrences}, []any{deadletter.Open, 2, 2})
+	})
+}
+
 // TestSecondCopy: a send whose outcome was not known was repeated, and both copies die. The letter has died once more,
-// and no second letter appears, not even when it was sent back again in between.
+// and no second letter appears, not even when it was sent back again in between. What is more than the copies that were
+// sent is a letter.
 func TestSecondCopy(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		got := r.die(dead(1, "Timeout"))[0]
 		r.begin(deadletter.Plan{Observe: time.Hour}, nil)
 		r.crash(nil)
-		r.pass(15 * time.Second)
+		r.pass(30 * time.Second)
 		r.want("sent twice", r.broker.deliveries()[got.Letter.String()], 2)
 		copies := make([]inbox.Arrival, 3)
 		for i := range copies {
@@ -264,41 +385,39 @@ func TestSecondCopy(t *testing.T) {
 			copies[i].Position, copies[i].MessageID, copies[i].Replays = fmt.Sprint("copy/", i), "m1", 1
 		}
 		r.want("first", r.die(copies[0])[0].Status, inbox.Returned)
-		r.want("second", r.die(copies[1])[0].Status, inbox.Duplicate)
 		r.begin(deadletter.Plan{Observe: time.Hour}, nil)
 		r.pass(time.Second)
-		r.want("third, after it was sent again", r.die(copies[2])[0].Status, inbox.Duplicate)
+		r.want("second, after it was sent again", r.die(copies[1])[0].Status, inbox.Duplicate)
+		r.want("delivered again", r.die(copies[0])[0].Status, inbox.Duplicate)
 		other := copies[1]
 		other.Position, other.Content.Payload = "other", []byte("a part of it")
 		r.want("another message under the header", r.die(other)[0].Status, inbox.Captured)
 		l := r.letter(got.Letter)
 		r.want("the letter", []any{l.State, l.Occurrences, l.Replays}, "[redriven 2 2]")
+		r.want("third", r.die(copies[2])[0].Status, inbox.Captured)
 	})
 }
 
-// TestQuickReturn: a letter dies again before its send is recorded, on a broker without positions. The sender's ID is
-// that of a message that is known, and the time of its death is before that of the record. It has returned all the
-// same.
+// TestQuickReturn: a letter dies again before its send is recorded, on a broker without positions, with headers and
+// without. It has returned each time.
 func TestQuickReturn(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		first := dead(1, "Timeout")
-		first.FailedAt = task.At(r.clock())
-		got := r.die(first)[0]
-		r.begin(deadletter.Plan{Observe: time.Hour}, nil)
-		r.pass(time.Second)
-		again := back(r.letter(got.Letter), "Schema")
-		again.Position, again.MessageID, again.Replays = "", "m1", 1
-		again.FailedAt = r.letter(got.Letter).StateAt - 1
-		r.want("delivered again", r.die(first)[0].Status, inbox.Duplicate)
-		r.want("died again", r.die(again)[0].Status, inbox.Returned)
-		r.want("delivered again", r.die(again)[0].Status, inbox.Duplicate)
-
-		r.begin(deadletter.Plan{Observe: time.Hour}, nil)
-		r.pass(time.Second)
-		bare := again // the consumer does not keep headers
-		bare.Letter, bare.Replays, bare.FailedAt = task.ID{}, 0, r.letter(got.Letter).StateAt-1
-		r.want("delivered again", r.die(again)[0].Status, inbox.Duplicate)
-		r.want("died again", r.die(bare)[0].Status, inbox.Returned)
+		id := r.die(dead(1, "Timeout"))[0].Letter
+		for round, bare := range []bool{false, true} {
+			made := r.begin(deadletter.Plan{Observe: time.Hour}, nil)
+			r.broker.during = func() {
+				again := back(r.letter(id), "Schema")
+				again.Position, again.MessageID = "", "m1"
+				if bare {
+					again.Letter, again.Replays = task.ID{}, 0
+				}
+				r.want("died again", r.die(again)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: inbox.Returned})
+			}
+			r.advance()
+			r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Returned: 1})
+			l := r.letter(id)
+			r.want("the letter", []any{l.State, l.Replays, l.Occurrences}, []any{deadletter.Open, round + 1, round + 2})
+		}
 	})
 }

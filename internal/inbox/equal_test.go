@@ -1,45 +1,78 @@
 package inbox_test
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Equal messages of a broker that has neither positions nor identifiers, but says exactly which it has delivered
-// before: each is a letter, and none is a second one when it comes again.
-func TestEqualMessages(t *testing.T) {
+// TestEqualDeliveries: a broker without positions delivers equal messages, and some of them again because their
+// acknowledgement was lost. What the journal proves to be stored is a duplicate; everything else is a letter.
+func TestEqualDeliveries(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		batch := func(n int, redelivered bool) (list []inbox.Arrival) {
+		capture := func(receiver string, n int, redelivered bool) (captured int) {
+			var list []inbox.Arrival
 			for range n {
 				a := dead(1, "Timeout")
-				a.MessageID, a.FailedAt, a.Exact, a.Redelivered = "", task.Instant(1_700_000_000_000_000), true, redelivered
+				a.Receiver, a.Redelivered = receiver, redelivered
 				list = append(list, a)
 			}
-			return list
+			for _, receipt := range r.die(list...) {
+				if receipt.Status == inbox.Captured {
+					captured++
+				}
+			}
+			return captured
 		}
 		for i, c := range []struct {
+			receiver    string
 			n           int
 			redelivered bool
 			captured    int
 		}{
-			{5, false, 5}, // five that are equal
-			{5, true, 0},  // their acknowledgement was lost
-			{3, false, 3}, // three more of the same second
-			{2, true, 0},
-			{7, true, 2}, // two of them were not stored before
+			{"a", 5, false, 5}, // five that are equal, acknowledged with the next batch
+			{"a", 3, false, 3}, // three more, whose acknowledgement is lost
+			{"b", 2, true, 0},
+			{"b", 4, true, 3},  // one of them was stored; three were received by a, and not stored before it ended
+			{"c", 1, false, 1}, // equal, and not delivered before
+			{"d", 6, true, 1},  // four of b, one of c; the last one nobody has stored
 		} {
-			got := 0
-			for _, receipt := range r.die(batch(c.n, c.redelivered)...) {
-				if receipt.Status == inbox.Captured {
-					got++
-				}
-			}
-			if got != c.captured {
+			if got := capture(c.receiver, c.n, c.redelivered); got != c.captured {
 				t.Errorf("batch %d: %d letters are new, want %d", i+1, got, c.captured)
 			}
 		}
 	})
+}
+
+// TestStoredBatch: a batch whose commit had no answer is stored again by its receiver, and nothing is stored twice.
+func TestStoredBatch(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		list := []inbox.Arrival{dead(1, "Timeout"), dead(1, "Timeout"), dead(2, "Timeout")}
+		for i := range list {
+			list[i].Receiver = "a"
+		}
+		store := inbox.StoreBatch(r.Inbox, &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"},
+			slices.Clone(list))
+		for range 2 {
+			if err := store(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r.want("letters", len(r.all()), 3)
+		}
+	})
+}
+
+// all returns all letters of the namespace, the newest first.
+func (r *rig) all() []*deadletter.Letter {
+	r.t.Helper()
+	page, err := r.Letters(r.t.Context(), inbox.LetterFilter{Limit: 1000,
+		Selection: deadletter.Selection{Namespace: "default"}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return page.Letters
 }

@@ -122,8 +122,8 @@ func TestGroupEvents(t *testing.T) {
 	})
 }
 
-// TestNewGroupOnce: a group whose first failures are counted in two turns is new, once; failures of long ago are no
-// news.
+// TestNewGroupOnce: a group whose first failures are counted in two turns is new, once. When a consumer says that they
+// happened decides nothing.
 func TestNewGroupOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -140,6 +140,7 @@ func TestNewGroupOnce(t *testing.T) {
 		r.pass(time.Second)
 		r.die(dead(30, "Last"))
 		r.pass(time.Second)
+		r.want("new", s.expect("group.new open").Group.Title, "Old: Old of order <n>")
 		r.want("new", s.expect("group.new open").Group.Title, "Timeout: Timeout of order <n>")
 		r.want("and then", s.expect("group.new open").Group.Title, "Last: Last of order <n>")
 	})

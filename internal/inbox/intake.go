@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"strings"
 
@@ -28,6 +29,7 @@ type intakeBatch struct {
 	refused  []*intake.Refusal
 	delayed  bool // a task waits before it may run
 	tried    bool // an earlier store may have been committed, and its answer lost
+	batch    string
 	// also is what else the transaction does at its end; nil: nothing.
 	also func(context.Context, engine.Tx, Intaken) error
 }
@@ -41,8 +43,8 @@ type Intaken struct {
 
 // takeIn prepares a batch of a source with an intake.
 func (in *Inbox) takeIn(of *deadletter.Source, plan *intake.Plan, arrivals []Arrival) *intakeBatch {
-	b := &intakeBatch{in: in, of: of, arrivals: arrivals, begun: in.now(), orders: make([]*intake.Task, len(arrivals)),
-		refused: make([]*intake.Refusal, len(arrivals))}
+	b := &intakeBatch{in: in, of: of, arrivals: arrivals, begun: in.now(), batch: rand.Text(),
+		orders: make([]*intake.Task, len(arrivals)), refused: make([]*intake.Refusal, len(arrivals))}
 	for i := range arrivals {
 		var err error
 		b.orders[i], err = plan.Task(messageOf(of, &arrivals[i]))
@@ -96,9 +98,9 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 	if err != nil {
 		return Intaken{}, err
 	}
-	letters, err := b.lettersAlready(ctx)
-	if err != nil {
-		return Intaken{}, err
+	letters, stored, err := b.lettersAlready(ctx)
+	if err != nil || stored {
+		return Intaken{Known: len(b.arrivals)}, err
 	}
 	subs, places := b.submissions(letters)
 	b.tried = true
@@ -107,12 +109,9 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 		err = b.submit(ctx, subs, func(ctx context.Context, tx engine.Tx, receipts []engine.Receipt) error {
 			done = Intaken{Known: len(letters)}
 			refused := b.refusals(letters, places, receipts, &done)
-			if len(refused) == 0 {
-				return b.end(ctx, tx, done)
-			}
 			c := &capture{in: in, ctx: ctx, tx: tx, source: known, full: full, policies: policies, now: in.now(),
 				newID: in.newIDs(len(refused)), look: true, decisions: newDecisions()}
-			if _, err := c.run(in.prepare(known, refused)); err != nil {
+			if err := b.capture(c, refused, letters); err != nil {
 				return err
 			}
 			return b.end(ctx, tx, done)
@@ -155,30 +154,75 @@ func (b *intakeBatch) submit(ctx context.Context, subs []engine.Submission,
 	})
 }
 
+// capture stores the messages that become letters. Where the broker has no positions, the journal of the source has
+// them, until their acknowledgement is known; letters are those of an earlier delivery.
+func (b *intakeBatch) capture(c *capture, refused []Arrival, letters map[int]bool) (err error) {
+	first := &b.arrivals[0]
+	if !first.journaled() {
+		if len(refused) > 0 {
+			_, err = c.run(b.in.prepare(c.source, refused))
+		}
+		return err
+	}
+	if c.journal, err = b.in.openJournal(c.ctx, c.tx, c.source, first.Receiver, c.now); err != nil {
+		return err
+	}
+	var entries []journalEntry
+	for i := range letters {
+		if e, ok := c.journal.redelivered(&b.arrivals[i]); ok { // their acknowledgement may be lost again
+			entries = append(entries, e)
+		}
+	}
+	prepared := b.in.prepare(c.source, refused)
+	receipts, err := c.takeAll(prepared)
+	if err != nil {
+		return err
+	}
+	for i := range prepared {
+		entries = append(entries, journalEntry{prepared[i].delivery(), receipts[i].Letter, int64(receipts[i].Group)})
+	}
+	c.journal.note(first.Receiver, b.batch, entries)
+	return b.in.saveJournal(c.ctx, c.tx, c.source, c.journal)
+}
+
 // lettersAlready returns the places of messages that are letters: they were refused at an earlier delivery, whose
-// acknowledgement was lost. They stay letters, even if they could be tasks by now.
-func (b *intakeBatch) lettersAlready(ctx context.Context) (map[int]bool, error) {
-	places := map[string]int{}
+// acknowledgement was lost. They stay letters, even if they could be tasks by now. stored: all of the batch is stored,
+// and only the answer to its commit was lost.
+func (b *intakeBatch) lettersAlready(ctx context.Context) (letters map[int]bool, stored bool, err error) {
+	first, places := &b.arrivals[0], map[string]int{}
 	var sought []string
 	for i := range b.arrivals {
-		if a := &b.arrivals[i]; a.Redelivered || b.tried {
-			identity := b.in.identify(a)
+		if a := &b.arrivals[i]; a.Position != "" && (a.Redelivered || b.tried) {
+			identity := b.in.identify(b.of, a)
 			places[identity], sought = i, append(sought, identity)
 		}
 	}
-	if len(sought) == 0 {
-		return nil, nil
+	if len(sought) == 0 && !first.journaled() {
+		return nil, false, nil
 	}
-	letters := map[int]bool{}
-	err := b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+	letters = map[int]bool{}
+	err = b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		clear(letters)
+		if first.journaled() {
+			j, err := b.in.openJournal(ctx, tx, b.of, first.Receiver, b.in.now())
+			if err != nil {
+				return err
+			}
+			stored = j.stored(first.Receiver, b.batch)
+			for i := range b.arrivals {
+				if _, ok := j.redelivered(&b.arrivals[i]); ok {
+					letters[i] = true
+				}
+			}
+			return nil
+		}
 		found, err := b.in.store.Identified(ctx, tx, b.of.Namespace, b.of.Name, sought)
 		for identity := range found {
 			letters[places[identity]] = true
 		}
 		return err
 	})
-	return letters, err
+	return letters, stored, err
 }
 
 // submissions returns the tasks to submit, and the places of their messages.

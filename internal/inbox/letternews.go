@@ -52,6 +52,16 @@ func (n letterNews) add(kind deadletter.EventKind, l *deadletter.Letter, cause s
 	}
 }
 
+// retried counts a letter whose send by a policy is over.
+func (n letterNews) retried(o *outcome, over bool, l *deadletter.Letter) {
+	switch {
+	case o.delivered():
+		n.add(deadletter.EventRetried, l, "")
+	case over:
+		n.add(deadletter.EventRetried, l, itemMessage(o.err))
+	}
+}
+
 // discarded counts a letter that has changed, if it is discarded now.
 func (n letterNews) discarded(l *deadletter.Letter) {
 	if l.State == deadletter.Discarded {

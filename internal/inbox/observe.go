@@ -15,7 +15,7 @@ type Observer interface {
 	// Captured is told of messages of a source by their origin and the type of their events, and how long before each
 	// of them had died. outcome is a CaptureStatus.
 	Captured(namespace, source, origin, eventType, outcome string, ages []time.Duration)
-	// Sent is told of letters that were sent by a policy or a redrive. result is sent, uncertain, failed or not_tried.
+	// Sent is told of letters that were sent by a policy or a redrive. result is sent, unknown, failed or not_tried.
 	Sent(namespace, source, origin, result string, letters int)
 	// Discarded is told of letters that a policy or an operator has discarded; reason is a deadletter.DiscardKind.
 	Discarded(namespace, source, origin, reason string, letters int)
@@ -78,13 +78,12 @@ func (in *Inbox) observeCaptured(of *deadletter.Source, arrivals []prepared, rec
 }
 
 // observeSends reports sends after the commit of the transaction that records them.
-func (in *Inbox) observeSends(tx engine.Tx, results []result) {
+func (in *Inbox) observeSends(tx engine.Tx, outcomes []outcome) {
 	type key struct{ namespace, source, origin, result string }
 	counts := map[key]int{}
-	for _, r := range results {
-		if r.letter != nil {
-			counts[key{r.letter.Namespace, r.letter.Source, r.letter.Origin, resultOf(r)}]++
-		}
+	for i := range outcomes {
+		l := outcomes[i].out.Letter
+		counts[key{l.Namespace, l.Source, l.Origin, resultOf(&outcomes[i])}]++
 	}
 	tx.Handle().AfterCommit(func() {
 		for k, n := range counts {
@@ -93,17 +92,17 @@ func (in *Inbox) observeSends(tx engine.Tx, results []result) {
 	})
 }
 
-// resultOf is the word of an Observer for the result of a send.
-func resultOf(r result) string {
+// resultOf is the word of an Observer for an outcome.
+func resultOf(o *outcome) string {
 	switch {
-	case errors.Is(r.err, ErrNotTried):
+	case errors.Is(o.err, ErrNotTried):
 		return "not_tried"
-	case r.err != nil:
-		return "failed"
-	case r.item.Uncertain:
-		return "uncertain"
+	case errors.Is(o.err, ErrUnknown):
+		return "unknown"
+	case o.delivered():
+		return "sent"
 	}
-	return "sent"
+	return "failed"
 }
 
 // observeDiscards reports the letters that events say are discarded, after the commit of their transaction.

@@ -64,8 +64,8 @@ func TestObserver(t *testing.T) {
 	t.Parallel()
 	all := deadletter.Selection{Namespace: "default"}
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		r.die(dead(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))
-		r.die(dead(1, "Timeout"))
+		r.die(placed(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))
+		r.die(placed(1, "Timeout"))
 		r.redrive(all)
 		r.broker.fails = func(inbox.Outgoing) error { return fmt.Errorf("no") }
 		a := dead(4, "Timeout")

@@ -27,7 +27,7 @@ var ErrPartly = errors.New("a part of the batch is stored")
 // batchInParts is a batch that is captured in several transactions at once, where the store runs them at once: a
 // connection to PostgreSQL uses one of its cores.
 //
-// Arrivals with one key are in one part, in their order, as are those with one identity. The IDs of all letters are in
+// Arrivals with one key are in one part, in their order, as are those with one content. The IDs of all letters are in
 // the order of the arrivals. It is not safe for concurrent use.
 type batchInParts struct {
 	in     *Inbox
@@ -39,7 +39,11 @@ type batchInParts struct {
 
 // inParts divides a batch.
 func (in *Inbox) inParts(s *deadletter.Source, arrivals []prepared) *batchInParts {
-	parts := partsOf(arrivals, in.parts(len(arrivals)))
+	n := in.parts(len(arrivals))
+	if len(arrivals) > 0 && arrivals[0].journaled() { // one transaction has the journal
+		n = 1
+	}
+	parts := partsOf(arrivals, n)
 	return &batchInParts{in: in, source: s, size: len(arrivals), parts: parts, done: make([]bool, len(parts))}
 }
 
@@ -88,7 +92,7 @@ func partsOf(arrivals []prepared, n int) [][]prepared {
 	}
 	parts := make([][]prepared, n)
 	for _, a := range arrivals {
-		at := maphash.String(partSeed, cmp.Or(string(a.Content.Key), a.identity)) % uint64(n)
+		at := maphash.String(partSeed, cmp.Or(string(a.Content.Key), a.canonical)) % uint64(n)
 		parts[at] = append(parts[at], a)
 	}
 	return slices.DeleteFunc(parts, func(p []prepared) bool { return len(p) == 0 })

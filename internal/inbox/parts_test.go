@@ -42,12 +42,12 @@ func refusingRig(t *testing.T) (*rig, *refusing) {
 	return newRig(t, store), store
 }
 
-// equals are n messages that differ in nothing, from a broker that tells them apart by not delivering one twice.
-func equals(n int) []inbox.Arrival {
+// numbered are n messages with positions.
+func numbered(n int) []inbox.Arrival {
 	list := make([]inbox.Arrival, n)
 	for i := range list {
-		list[i] = dead(1, "Timeout")
-		list[i].MessageID, list[i].FailedAt, list[i].Exact = "", task.Instant(1_700_000_000_000_000), true
+		list[i] = dead(i, "Timeout")
+		list[i].Position = fmt.Sprint("dlq@", i)
 	}
 	return list
 }
@@ -58,7 +58,7 @@ func TestPartlyStored(t *testing.T) {
 	t.Parallel()
 	r, s := refusingRig(t)
 	orders := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"}
-	store := inbox.StoreBatch(r.Inbox, orders, equals(400))
+	store := inbox.StoreBatch(r.Inbox, orders, numbered(400))
 	var calls atomic.Int32
 	broken := errors.New("no connection")
 	second := func() error {
@@ -85,7 +85,7 @@ func TestNothingStored(t *testing.T) {
 	full := func() error { return task.Errorf(task.Exhausted, "full") }
 	s.refuse.Store(&full)
 	orders := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory"}
-	err := inbox.StoreBatch(r.Inbox, orders, equals(400))(t.Context())
+	err := inbox.StoreBatch(r.Inbox, orders, numbered(400))(t.Context())
 	if errors.Is(err, inbox.ErrPartly) || task.CodeOf(err) != task.Exhausted {
 		t.Errorf("%v", err)
 	}

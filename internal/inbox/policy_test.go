@@ -133,7 +133,7 @@ func TestPolicySendsAgain(t *testing.T) {
 		}
 		r.pass(time.Second)
 		r.want("sent while another process may be sending", len(r.broker.sent), 1)
-		r.pass(15 * time.Second)
+		r.pass(30 * time.Second)
 		r.want("sent", r.broker.deliveries()[got.Letter.String()], 2)
 		r.stands(got.Letter, deadletter.Redriven, "")
 		acts, err := operate.Of(r.client).Audit(t.Context(), operate.AuditFilter{Kind: "send_letter_again"})

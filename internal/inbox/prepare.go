@@ -2,7 +2,7 @@ package inbox
 
 import (
 	"cmp"
-	"strconv"
+	"crypto/rand"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -13,6 +13,7 @@ import (
 type prepared struct {
 	*Arrival
 	no        int // its place among the arrivals
+	batch     string
 	identity  string
 	content   deadletter.Content // within the bounds
 	size      int                // of the payload before it was cut
@@ -27,22 +28,14 @@ type prepared struct {
 // prepare decodes the arrivals of a source as far as that needs no database.
 func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
 	all := make([]prepared, len(arrivals))
-	equal := map[string]int{} // messages of a batch by their identity
+	batch := rand.Text()
 	for i := range arrivals {
 		a := &arrivals[i]
-		p := prepared{Arrival: a, no: i, identity: in.identify(a), failure: bound(a.Failure),
+		p := prepared{Arrival: a, no: i, batch: batch, identity: in.identify(of, a), failure: bound(a.Failure),
 			stack: failure.Cut(a.Stack, maxStack),
 			print: failure.PrintOf(a.Failure, a.Stack, cmp.Or(a.Handler, of.Name))}
 		p.content, p.size, p.cut = in.bounded(a.Content)
 		p.canonical, p.eventType = deadletter.Canonical(p.content), deadletter.EventType(a.Content)
-		// An exact broker delivers a message once in a batch, so equal ones are several; they come again in their order.
-		if a.Exact && a.byContent() {
-			n := equal[p.identity]
-			equal[p.identity]++
-			if n > 0 {
-				p.identity = deadletter.Identify("", p.identity+"#"+strconv.Itoa(n), a.Content)
-			}
-		}
 		all[i] = p
 	}
 	return all

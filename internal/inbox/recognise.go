@@ -1,134 +1,282 @@
 package inbox
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// load finds the letters that the messages may be, locked, with three queries for the whole batch. By content comes
-// first, then by ID, then by identity; the first object of a row is kept.
+// A message that has died is one of three things, and each needs a proof:
+//
+//   - a duplicate of a delivery that is stored: its broker's position is known, or the journal of the source proves that
+//     it was delivered before, or it is the same report of a program;
+//   - a return: it consumes a send of the outbox that agrees with it;
+//   - a new letter, otherwise. It is linked with those that it resembles, and never merged.
+//
+// No header, ID or clock of a consumer decides alone.
+
+// claims are what the messages of a batch may be: letters and sends that are loaded and locked.
+type claims struct {
+	byIdentity map[string]*deadletter.Letter
+	letters    map[task.ID]*deadletter.Letter     // one object for each row
+	sends      map[task.ID][]*deadletter.Send     // of those letters, by number
+	byContent  map[SentContent][]*deadletter.Send // that no death has consumed, the latest first
+	lineage    map[SentContent]int                // sends of the letter that was sent last with a content
+	namesakes  map[string]task.ID                 // newest letters of the source by message ID
+}
+
+// business reports whether a format's message ID is that of an event, which its letter keeps whatever happens to its
+// headers. The message ID of a broker is the sender's, and says nothing of the content.
+func (a *prepared) business() bool {
+	return a.MessageID != "" && (a.Format == "dlq_envelope" || a.Format == "watermill")
+}
+
+// sent is the content by which a message without headers is a death of a send.
+func (a *prepared) sent() SentContent { return SentContent{a.whole(), a.MessageID} }
+
+// named reports whether a message names a letter in its headers.
+func (a *prepared) named() bool { return !a.Letter.IsZero() && !a.Reread }
+
+// bare reports whether a message may be recognised by its content.
+func (a *prepared) bare() bool { return a.Letter.IsZero() && !a.Reread }
+
+// load finds the letters and sends that the messages may be, with a few queries for the whole batch.
 func (c *capture) load(arrivals []prepared) error {
-	c.byIdentity, c.byID = map[string]*deadletter.Letter{}, map[task.ID]*deadletter.Letter{}
+	c.claims = claims{byIdentity: map[string]*deadletter.Letter{}, letters: map[task.ID]*deadletter.Letter{},
+		sends: map[task.ID][]*deadletter.Send{}, byContent: map[SentContent][]*deadletter.Send{}}
+	var names []string
 	var ids []task.ID
-	for _, a := range arrivals {
-		if !a.Letter.IsZero() {
+	wanted := map[SentContent]int{}
+	for i := range arrivals {
+		a := &arrivals[i]
+		if a.MessageID != "" && !a.Reread {
+			names = append(names, a.MessageID)
+		}
+		if a.named() {
 			ids = append(ids, a.Letter)
 		}
+		if a.bare() {
+			wanted[a.sent()]++
+		}
 	}
-	rows := c.in.store
-	if err := c.loadReturning(arrivals); err != nil {
+	if err := c.loadNamesakes(names); err != nil {
 		return err
 	}
-	if len(ids) > 0 {
-		letters, err := rows.Letters(c.ctx, c.tx, sortIDs(ids))
-		if err != nil {
-			return err
-		}
-		for _, l := range letters {
-			if l.Namespace == c.source.Namespace && c.byID[l.ID] == nil { // the header is the sender's claim
-				c.byID[l.ID] = l
-			}
-		}
-	}
-	var sought []string
 	for i := range arrivals {
-		// A new letter with a known identity is found by its insert. What would be a return must not be a repetition.
-		if a := &arrivals[i]; c.look || !a.Letter.IsZero() || a.bare() && c.byContent[a.whole()] != nil {
-			sought = append(sought, a.identity)
+		if a := &arrivals[i]; a.bare() && a.business() && !c.namesakes[a.MessageID].IsZero() {
+			ids = append(ids, c.namesakes[a.MessageID])
 		}
 	}
-	letters, err := rows.Identified(c.ctx, c.tx, c.source.Namespace, c.source.Name, sought)
+	if err := c.lock(ids); err != nil {
+		return err
+	}
+	if err := c.loadContents(wanted); err != nil {
+		return err
+	}
+	return c.loadIdentities(arrivals)
+}
+
+// loadNamesakes finds letters by message IDs.
+func (c *capture) loadNamesakes(names []string) (err error) {
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	c.namesakes, err = c.in.store.Namesakes(c.ctx, c.tx, c.source.Namespace, c.source.Name, slices.Compact(names))
+	return err
+}
+
+// lock loads letters that are not loaded, and their sends. An ID in a header is its sender's claim: letters of other
+// namespaces are left out.
+func (c *capture) lock(ids []task.ID) error {
+	ids = slices.DeleteFunc(sortIDs(ids), func(id task.ID) bool { return c.letters[id] != nil })
+	if len(ids) == 0 {
+		return nil
+	}
+	letters, err := c.in.store.Letters(c.ctx, c.tx, ids)
 	if err != nil {
 		return err
 	}
-	for identity, l := range letters {
-		if loaded := c.byID[l.ID]; loaded != nil {
-			l = loaded // one object for each row
-		} else {
-			c.byID[l.ID] = l
-		}
-		c.byIdentity[identity] = l
-	}
-	return nil
-}
-
-// loadReturning finds letters that were sent back by their content, for messages that cannot carry headers.
-func (c *capture) loadReturning(arrivals []prepared) error {
-	c.byContent = map[string]*deadletter.Letter{}
-	var hashes []string
-	for _, a := range arrivals {
-		if a.bare() {
-			hashes = append(hashes, a.whole())
+	var owners []task.ID
+	for _, l := range letters {
+		if l.Namespace == c.source.Namespace {
+			c.letters[l.ID], owners = l, append(owners, l.ID)
 		}
 	}
-	if len(hashes) == 0 {
+	if len(owners) == 0 {
 		return nil
 	}
-	slices.Sort(hashes)
-	letters, err := c.in.store.Returning(c.ctx, c.tx, c.source.Namespace, slices.Compact(hashes))
-	for _, l := range letters {
-		c.byContent[l.Canonical] = l
-		c.byID[l.ID] = l
+	sends, err := c.in.store.SendsOf(c.ctx, c.tx, deadletter.SendLetter, owners)
+	for i := range sends {
+		c.sends[sends[i].Owner] = append(c.sends[sends[i].Owner], &sends[i])
 	}
 	return err
 }
 
-// bare reports whether a message has nothing but its content by which it could be recognised.
-func (a *Arrival) bare() bool {
-	return !a.Reread && a.Letter.IsZero() && a.MessageID == "" && len(a.Content.Headers) == 0
+// contentRounds bounds how often sends are looked for that other transactions have consumed meanwhile.
+const contentRounds = 4
+
+// loadContents finds sends of the source that no death has consumed, as many as messages of a content are wanted: equal
+// messages are a multiset. A send is read before it is locked, so another transaction may have consumed it; then others
+// are looked for.
+func (c *capture) loadContents(wanted map[SentContent]int) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	contents := make([]SentContent, 0, len(wanted))
+	for content := range wanted {
+		contents = append(contents, content)
+	}
+	var err error
+	namespace, source := c.source.Namespace, c.source.Name
+	if c.lineage, err = c.in.store.AnySends(c.ctx, c.tx, namespace, source, contents); err != nil {
+		return err
+	}
+	for content := range c.lineage {
+		for range contentRounds {
+			found, err := c.in.store.OpenSends(c.ctx, c.tx, namespace, source, content, wanted[content])
+			if err != nil {
+				return err
+			}
+			var ids []task.ID
+			for _, s := range found {
+				if c.letters[s.Owner] == nil {
+					ids = append(ids, s.Owner)
+				}
+			}
+			if err := c.lock(ids); err != nil {
+				return err
+			}
+			if c.open(content, found) == len(found) || len(ids) == 0 {
+				break
+			}
+		}
+	}
+	return nil
 }
 
-// recognise returns the letter that a message is, and whether it has returned; nil for a new one.
-func (c *capture) recognise(a *prepared) (l *deadletter.Letter, returns bool) {
-	l = c.byIdentity[a.identity]
-	if l != nil && !sentBack(l) && a.byContent() && a.Exact && !a.Redelivered {
-		a.identity, l = deadletter.Identify("", c.in.newID().String(), a.Content), nil
+// open notes those of the sends that are still open now that they are locked, and returns how many.
+func (c *capture) open(content SentContent, found []deadletter.Send) int {
+	c.byContent[content] = nil
+	for _, f := range found {
+		for _, s := range c.sends[f.Owner] {
+			if s.No == f.No && s.Open() {
+				c.byContent[content] = append(c.byContent[content], s)
+			}
+		}
 	}
-	of := c.byID[a.Letter]
+	return len(c.byContent[content])
+}
+
+// loadIdentities finds letters by the identities of deliveries.
+func (c *capture) loadIdentities(arrivals []prepared) error {
+	var sought []string
+	for i := range arrivals {
+		// A new letter with a known identity is found by its insert. What would be a return must not be a repetition.
+		if a := &arrivals[i]; c.look || a.named() || len(c.byContent[a.sent()]) > 0 || c.business(a) != nil {
+			sought = append(sought, a.identity)
+		}
+	}
+	letters, err := c.in.store.Identified(c.ctx, c.tx, c.source.Namespace, c.source.Name, sought)
+	for identity, l := range letters {
+		if loaded := c.letters[l.ID]; loaded != nil {
+			l = loaded
+		}
+		c.letters[l.ID], c.byIdentity[identity] = l, l
+	}
+	return err
+}
+
+// business returns the newest letter of the source with the same event, nil for none.
+func (c *capture) business(a *prepared) *deadletter.Letter {
+	if !a.business() || !a.bare() {
+		return nil
+	}
+	return c.letters[c.namesakes[a.MessageID]]
+}
+
+// recognise returns the letter that a message belongs to, and the send that it consumes, nil for a duplicate; no letter
+// for a message that is new.
+func (c *capture) recognise(a *prepared) (*deadletter.Letter, *deadletter.Send) {
+	l := c.byIdentity[a.identity]
+	if l != nil && (a.Position != "" || a.FailedAt%1_000_000 != 0) { // a time in whole seconds proves nothing
+		return l, nil
+	}
+	if s := c.match(a); s != nil {
+		if second := s.Dies(); second {
+			c.consume(s)
+			return c.letters[s.Owner], nil
+		}
+		return c.letters[s.Owner], s
+	}
+	return l, nil
+}
+
+// match returns the send that a message is a death of, nil for none.
+func (c *capture) match(a *prepared) *deadletter.Send {
+	if a.Reread {
+		return nil
+	}
+	if a.named() {
+		for _, s := range slices.Backward(c.sends[a.Letter]) {
+			if a.Replays > 0 && s.No != a.Replays || s.State == deadletter.SendRefused || !agrees(a, s) {
+				continue
+			}
+			// A second copy of a send is one only if there may be one, and if the message names the send.
+			if s.Died == 0 || a.Replays > 0 && s.Died < s.Copies {
+				return s
+			}
+		}
+		return nil
+	}
+	if l := c.business(a); l != nil {
+		for _, s := range slices.Backward(c.sends[l.ID]) {
+			if s.Open() && agrees(a, s) {
+				return s
+			}
+		}
+	}
+	for _, s := range c.byContent[a.sent()] {
+		if s.Open() && agrees(a, s) && sameKey(a, c.letters[s.Owner]) {
+			return s
+		}
+	}
+	return nil
+}
+
+// agrees reports whether content and destination of a send are those of a message.
+func agrees(a *prepared, s *deadletter.Send) bool {
+	return s.Content == a.whole() && deadletter.Lands(s.Destination, a.Origin)
+}
+
+// sameKey reports whether the key of a message is that of a letter, as far as both have one.
+func sameKey(a *prepared, l *deadletter.Letter) bool {
+	key := l.Outgoing().Key
+	return key == nil || a.Content.Key == nil || bytes.Equal(key, a.Content.Key)
+}
+
+// related links a new letter with those that it resembles, and counts the sends of the one that it continues: the loop
+// guard holds for a message that its consumer changes, or whose headers it drops.
+func (c *capture) related(l *deadletter.Letter, a *prepared) {
+	of := c.letters[a.Letter]
+	same := c.namesakes[a.MessageID]
 	switch {
-	case of != nil && a.Replays > 0: // it names the send: no time and no position is needed to recognise it
-		if sentBack(of) && a.Replays == currentSend(of) {
-			return of, true
+	case a.named() && of != nil:
+		l.Link = deadletter.Link{Kind: deadletter.LinkHeader, Letter: of.ID}
+		for _, s := range c.sends[of.ID] {
+			if s.No == a.Replays && deadletter.Lands(s.Destination, a.Origin) {
+				l.Lineage = s.No + s.Lineage
+			}
 		}
-		// The return of that send is counted already: this is a second copy, of a send whose outcome was not known.
-		if l == nil && sameContent(a, of) {
-			l = of
+	case a.MessageID != "" && !same.IsZero():
+		l.Link = deadletter.Link{Kind: deadletter.LinkID, Letter: same}
+		if of := c.business(a); of != nil {
+			l.Lineage = of.Sends()
 		}
-		return l, false // else another message under its header
-	case l != nil && (a.Position != "" || !sentBack(l) || a.FailedAt != 0 && a.FailedAt <= l.LastAt):
-		return l, false
-	case l != nil:
-		return l, true
-	case of != nil && sentBack(of):
-		return of, true
-	case of != nil && a.Position == "" && a.MessageID == "":
-		return of, false // it has come back already
 	}
 	if a.bare() {
-		if l = c.byContent[a.whole()]; l != nil && !sentBack(l) {
-			l = nil // it has come back already
-		}
+		l.Lineage = max(l.Lineage, c.lineage[a.sent()])
 	}
-	return l, l != nil
-}
-
-// currentSend is the number of the send of a letter that was sent back, or is being sent.
-func currentSend(l *deadletter.Letter) int {
-	if l.State == deadletter.Redriving { // it is counted when it is recorded
-		return l.Replays + 1
-	}
-	return l.Replays
-}
-
-// sameContent reports whether a message has what a letter died with first, or what is sent of it.
-func sameContent(a *prepared, l *deadletter.Letter) bool {
-	died := a.whole()
-	return died == l.Canonical || died == deadletter.Canonical(l.Original)
-}
-
-// sentBack reports whether a letter was sent back, or is being sent, so that it can die again.
-func sentBack(l *deadletter.Letter) bool {
-	return l.State == deadletter.Redriven || l.State == deadletter.Redriving
 }

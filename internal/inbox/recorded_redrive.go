@@ -57,6 +57,7 @@ type planRecord struct {
 	Rate         float64 `json:"rate,omitempty"`
 	Limit        int     `json:"limit,omitempty"`
 	KeepAttempts bool    `json:"keep_attempts,omitempty"`
+	AtMostOnce   bool    `json:"at_most_once,omitempty"`
 	Priority     string  `json:"priority,omitempty"`
 }
 
@@ -81,7 +82,8 @@ func recordOfRedrive(r *deadletter.Redrive) redriveRecord {
 		Destination: r.Destination, Edit: recordOfEdit(r.Edit), IncludeParked: r.IncludeParked,
 		Plan: planRecord{Canary: r.Plan.Canary, Factor: r.Plan.Factor, Largest: r.Plan.Largest,
 			Observe: max(r.Plan.Observe, 0).Seconds(), Rate: r.Plan.Rate, Limit: r.Plan.Limit,
-			KeepAttempts: r.Plan.KeepAttempts, Priority: r.Plan.Priority},
+			KeepAttempts: r.Plan.KeepAttempts, Priority: r.Plan.Priority,
+			AtMostOnce: r.Plan.AtMostOnce},
 		Stop: stopRecord(r.Stop)}
 }
 

@@ -141,7 +141,7 @@ func (in *Inbox) sampled(ctx context.Context, of *deadletter.Source, r *deadlett
 	}
 	identities := make([]string, len(arrivals))
 	for i := range arrivals {
-		identities[i] = in.identify(&arrivals[i])
+		identities[i] = in.identify(of, &arrivals[i])
 	}
 	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		found, err := in.store.Identified(ctx, tx, of.Namespace, of.Name, identities)

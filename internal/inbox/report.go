@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -125,20 +126,17 @@ func boundDetails(list []deadletter.Detail) []deadletter.Detail {
 	return list
 }
 
-// byContent reports whether a message is recognised by its content and its time of failure, for want of anything else.
-func (a *Arrival) byContent() bool { return a.Position == "" && a.MessageID == "" && a.FailedAt != 0 }
-
-// identify returns what makes a repeated delivery of a message recognisable: its position, or its sender's identifier,
-// or its content, origin and time of failure. A message that has none of them is always another one.
-func (in *Inbox) identify(a *Arrival) string {
+// identify returns what makes a repeated delivery of a message recognisable: its position on its broker; of a report, the
+// program's identifier with all that it reports. A message that has neither is always another one.
+func (in *Inbox) identify(of *deadletter.Source, a *Arrival) string {
 	switch {
-	case a.Position != "" || a.MessageID != "":
-		return deadletter.Identify(a.Position, a.MessageID, a.Content)
-	// A program that reports again after a lost answer sends the same time; two deaths of one message differ in it.
-	case a.FailedAt != 0:
-		died := deadletter.Identify("", "", a.Content) + "@" + strconv.FormatInt(int64(a.FailedAt), 10) + a.Origin
-		return deadletter.Identify("", died, a.Content)
-	default:
-		return deadletter.Identify("", in.newID().String(), a.Content)
+	case a.Position != "":
+		return deadletter.Identify(a.Position, "", a.Content)
+	case of.Driver == HTTP && a.MessageID != "":
+		f := &a.Failure
+		report, _ := json.Marshal([]any{a.MessageID, a.Origin, a.Handler, a.FailedAt, f.Type, f.Code, f.Message,
+			a.Letter, deadletter.Identify("", "", a.Content)}) // texts and numbers can be written
+		return deadletter.Identify("", string(report), a.Content)
 	}
+	return deadletter.Identify("", in.newID().String(), a.Content)
 }

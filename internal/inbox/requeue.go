@@ -14,11 +14,13 @@ import (
 const (
 	// requeueTime is how long a request waits for its redrives, and requeueEvery how often it looks at them.
 	requeueTime, requeueEvery = 25 * time.Second, 25 * time.Millisecond
-	// requeueFailures ends a redrive of a request: the broker takes nothing, so it is not asked for each letter.
-	requeueFailures = 1000
 	// oldestTries is how often the oldest letter is tried when another request takes it first.
 	oldestTries = 4
 )
+
+// requeueStop ends a redrive of a request only when the broker takes nothing, so that it is not asked for each letter.
+// What was sent and died again is no reason: it was to be sent once.
+var requeueStop = deadletter.StopRule{ReturnedShare: 1, SamePrint: deadletter.MaxWave, Failed: 1000}
 
 // Requeue asks to send letters of a queue back: those that are named, or the oldest ones.
 type Requeue struct {
@@ -154,7 +156,7 @@ func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters ma
 				Selection: deadletter.Selection{Namespace: q.Source.Namespace, Kind: deadletter.KindLetter,
 					Source: q.Source.Name, State: state, IDs: ids},
 				Plan: deadletter.Plan{Canary: len(ids), Largest: len(ids), Observe: deadletter.NoObservation},
-				Stop: deadletter.StopRule{Failed: requeueFailures}})
+				Stop: requeueStop})
 			if task.CodeOf(err) == task.Conflict { // others have taken all of them
 				out.Skipped += len(ids)
 				continue
@@ -240,7 +242,7 @@ func (in *Inbox) addRequeued(ctx context.Context, r *deadletter.Redrive, out *Re
 	if r.State == deadletter.RedriveCancelled {
 		out.Failed += n.Pending // its stop rule had halted it
 	} else {
-		out.Pending += n.Pending + n.Sending
+		out.Pending += n.Pending + n.Sending + n.Unknown
 	}
 	if n.Failed > 0 && out.Why == "" {
 		items, err := in.store.ListItems(ctx, r.ID, deadletter.ItemFailed, 0, 1)

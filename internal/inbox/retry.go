@@ -91,7 +91,7 @@ func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.
 				Operation: deadletter.OpRedrive, IncludeParked: true, Start: true, EachItem: true,
 				Selection: deadletter.Selection{Namespace: namespace, Kind: deadletter.KindLetter, State: state, IDs: part},
 				Plan:      deadletter.Plan{Canary: len(part), Largest: len(part), Observe: deadletter.NoObservation},
-				Stop:      deadletter.StopRule{Failed: requeueFailures}})
+				Stop:      requeueStop})
 			if err == nil {
 				made = append(made, r.ID)
 				continue
@@ -139,7 +139,7 @@ func retryOf(i deadletter.Item) Retry {
 	switch i.State {
 	case deadletter.ItemSent, deadletter.ItemReturned, deadletter.ItemCompleted:
 		return Retry{State: RetrySuccess}
-	case deadletter.ItemPending, deadletter.ItemSending:
+	case deadletter.ItemPending, deadletter.ItemSending, deadletter.ItemUnknown:
 		return Retry{State: RetryPending}
 	}
 	return Retry{State: RetryFailed, Why: i.Message}
@@ -170,7 +170,7 @@ func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[t
 						Why: "it is discarded, and to restore it needs the permission " + string(access.DeadLettersDiscard)}
 					continue
 				}
-				if err := l.Reopen(in.now()); err != nil {
+				if err := l.Restore(in.now()); err != nil {
 					results[l.ID] = Retry{State: RetryFailed, Why: itemMessage(err)}
 					continue
 				}
@@ -181,7 +181,7 @@ func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[t
 					return err
 				}
 			}
-			if why, ok := l.Sends(true); !ok {
+			if why, ok := l.MaySend(true); !ok {
 				results[l.ID] = Retry{State: RetryFailed, Why: why}
 				continue
 			}

@@ -140,7 +140,7 @@ func TestCopies(t *testing.T) {
 		r.want("sent", r.broker.to, "[default orders default orders default orders-retry]")
 
 		r.broker.fails = func(o inbox.Outgoing) error {
-			if o.Copy {
+			if strings.HasPrefix(o.SendID, "copy") {
 				return errors.New("no room")
 			}
 			return nil

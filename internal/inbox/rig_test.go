@@ -135,6 +135,13 @@ func dead(n int, cause string) inbox.Arrival {
 		Format: "tasker"}
 }
 
+// placed is message n at a position of its broker.
+func placed(n int, cause string) inbox.Arrival {
+	a := dead(n, cause)
+	a.Position = fmt.Sprint("orders.dlq@", n)
+	return a
+}
+
 // groups returns the open groups, the fullest first, as "title open".
 func (r *rig) groups() []string {
 	r.t.Helper()
@@ -243,7 +250,7 @@ func (b *broker) deliver(letters []inbox.Outgoing) []error {
 	errs := make([]error, len(letters))
 	for i, l := range letters {
 		if b.fails != nil {
-			if errs[i] = b.fails(l); errs[i] != nil && !errors.Is(errs[i], inbox.ErrUncertain) {
+			if errs[i] = b.fails(l); errs[i] != nil && !errors.Is(errs[i], inbox.ErrUnknown) {
 				continue
 			}
 		}
@@ -307,6 +314,10 @@ func back(l *deadletter.Letter, cause string) inbox.Arrival {
 	a.Letter, a.Content = l.ID, l.Outgoing()
 	a.Content.Headers = []deadletter.Header{{Name: deadletter.HeaderLetter, Value: []byte(l.ID.String())}}
 	a.Position = "again/" + l.ID.String() + fmt.Sprint(l.Replays)
+	a.Replays = l.Replays
+	if l.State == deadletter.Redriving {
+		a.Replays++
+	}
 	return a
 }
 

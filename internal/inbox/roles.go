@@ -18,6 +18,9 @@ import (
 type Store interface {
 	LetterRows
 	SendRows
+	OutboxRows
+	OutboxReader
+	JournalRows
 	LetterReader
 	QueueReader
 	TopicReader
@@ -31,7 +34,6 @@ type Store interface {
 	RuleReader
 	MoveRows
 	EventRows
-	IntakeRows
 	ReplayRows
 }
 
@@ -47,9 +49,9 @@ type LetterRows interface {
 	// by identity. Identities that no letter has, as its own or as an alias, are left out.
 	Identified(ctx context.Context, tx engine.Tx, namespace, source string, identities []string) (
 		map[string]*deadletter.Letter, error)
-	// Returning returns redriven or redriving letters of a namespace, by the hash of their canonical content, locked;
-	// at most one for each hash, the one that was sent back last.
-	Returning(ctx context.Context, tx engine.Tx, namespace string, canonical []string) ([]*deadletter.Letter, error)
+	// Namesakes returns the newest letters of a source by their message IDs; those that no letter has are left out. It
+	// locks nothing.
+	Namesakes(ctx context.Context, tx engine.Tx, namespace, source string, messageIDs []string) (map[string]task.ID, error)
 	// SaveLetters stores the changeable fields of letters; AddOccurrences appends to their histories. The stack of a
 	// letter is that of its latest occurrence, which AddOccurrences stores.
 	SaveLetters(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
@@ -63,11 +65,62 @@ type LetterRows interface {
 type SendRows interface {
 	// LettersToSend is LetterRows.Letters without stacks.
 	LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
-	// Marks returns the versions of those letters that are redriving, locked in the order of the IDs.
-	Marks(ctx context.Context, tx engine.Tx, ids []task.ID) (map[task.ID]int64, error)
-	// SaveStates stores what a change of the state changes: state, reason, times, redrive, replays, failed sends, parked
-	// and version.
+	// PayloadSizes returns the sizes of the payloads of letters that are above SmallPayload. It locks nothing.
+	PayloadSizes(ctx context.Context, ids []task.ID) (map[task.ID]int, error)
+	// BareLetters is LetterRows.Letters without headers, large payloads, edits and stacks: for changes of state.
+	BareLetters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
+	// SaveStates stores the columns that a change of state may touch: state, reason, times, redrive, replays, failed
+	// sends, parked, unknown and version.
 	SaveStates(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
+}
+
+// SentContent identifies messages with nothing but their content: the hash of the payload, and the message ID, "" for
+// none.
+type SentContent struct{ Content, MessageID string }
+
+// OutboxRows are sends in a transaction.
+type OutboxRows interface {
+	// AddSends stores sends. One whose number exists replaces it.
+	AddSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
+	// SaveSends stores what changes of sends that exist.
+	SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
+	// DropSends removes the sends of a kind that owners have.
+	DropSends(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) error
+	// SendsOf returns the sends of a kind that owners have, locked, in the order of the owners and numbers.
+	SendsOf(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) ([]deadletter.Send, error)
+	// AnySends returns, of those contents that were sent from a source, how often the letter of the latest send was.
+	AnySends(ctx context.Context, tx engine.Tx, namespace, source string, contents []SentContent) (
+		map[SentContent]int, error)
+	// OpenSends returns up to limit sends of a content that no death has consumed, the latest first, locked.
+	OpenSends(ctx context.Context, tx engine.Tx, namespace, source string, of SentContent, limit int) (
+		[]deadletter.Send, error)
+	TurnRows
+}
+
+// TurnRows fence the loops that send: a process that has stalled finds out that another one has taken its turn.
+type TurnRows interface {
+	// TakeTurn begins a turn of a loop, which ends the one before.
+	TakeTurn(ctx context.Context, tx engine.Tx, loop string, turn int64) error
+	// HasTurn reports whether a turn is the latest of its loop. It stays so until the transaction ends.
+	HasTurn(ctx context.Context, tx engine.Tx, loop string, turn int64) (bool, error)
+}
+
+// OutboxReader answers queries about sends.
+type OutboxReader interface {
+	// DueSends returns up to limit sends of a kind that are due, and those that are in flight since a time before
+	// orphans: the process that sent them has ended.
+	DueSends(ctx context.Context, kind deadletter.SendKind, now, orphans task.Instant, limit int) ([]deadletter.Send,
+		error)
+	// CountFailures counts failures that wait, up to a limit, and returns when the oldest of these was; 0 for none.
+	CountFailures(ctx context.Context, limit int) (n int, oldest task.Instant, err error)
+}
+
+// JournalRows keep what a node has captured of a source whose broker has no positions, until it is known that the
+// broker has the acknowledgement.
+type JournalRows interface {
+	// Journal returns the journal of a source, locked; nil for none.
+	Journal(ctx context.Context, tx engine.Tx, namespace, source string) ([]byte, error)
+	SaveJournal(ctx context.Context, tx engine.Tx, namespace, source string, journal []byte) error
 }
 
 // LetterReader answers queries about letters.
@@ -80,9 +133,8 @@ type LetterReader interface {
 	ListLetters(ctx context.Context, f LetterFilter) (LetterPage, error)
 	// OpenLetters counts the open letters of a source, up to a limit.
 	OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error)
-	// DueLetters returns the IDs of up to limit scheduled letters that are due, the earliest first; or, on request, of
-	// letters that a policy has marked before a time, and whose send was never recorded.
-	DueLetters(ctx context.Context, until task.Instant, marked bool, limit int) ([]task.ID, error)
+	// DueLetters returns the IDs of up to limit scheduled letters that are due, the earliest first.
+	DueLetters(ctx context.Context, until task.Instant, limit int) ([]task.ID, error)
 	// SelectCases returns the IDs of up to limit pending cases that a selection selects, and whether there are more.
 	SelectCases(ctx context.Context, sel deadletter.Selection, limit int) (ids []task.ID, more bool, err error)
 	// PurgeLetters deletes up to limit letters whose time to be deleted has come, with their occurrences and aliases.
@@ -234,9 +286,6 @@ type RedriveRows interface {
 	Redrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadletter.Redrive, error)
 	// SaveRedrive stores the fields that change: state, wave, progress, version.
 	SaveRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive) error
-	// Items returns items of a redrive in a state above a number, in the order of their numbers, up to limit.
-	Items(ctx context.Context, tx engine.Tx, id task.ID, state deadletter.ItemState, above, limit int) (
-		[]deadletter.Item, error)
 	// SaveItems stores the results of items that exist.
 	SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error
 	// DecidedItems counts the items of a wave that have a result.
@@ -396,18 +445,6 @@ type EventRows interface {
 	FindEvent(ctx context.Context, id task.ID) (*deadletter.Event, error)
 	// PurgeEvents deletes up to limit events from before a time, and returns how many.
 	PurgeEvents(ctx context.Context, tx engine.Tx, before task.Instant, limit int) (int, error)
-}
-
-// IntakeRows are failures for good of tasks that intakes have made, until their sources are told.
-type IntakeRows interface {
-	// DueIntakeFailures returns up to limit failures that are due, the longest due first.
-	DueIntakeFailures(ctx context.Context, now task.Instant, limit int) ([]deadletter.IntakeFailure, error)
-	// SaveIntakeFailures stores the tries of failures, and when the next one is due.
-	SaveIntakeFailures(ctx context.Context, tx engine.Tx, failures []deadletter.IntakeFailure) error
-	// DropIntakeFailures removes failures.
-	DropIntakeFailures(ctx context.Context, tx engine.Tx, ids []task.ID) error
-	// CountIntakeFailures counts failures that wait, up to a limit, and returns when the oldest of these was; 0 for none.
-	CountIntakeFailures(ctx context.Context, limit int) (n int, oldest task.Instant, err error)
 }
 
 // ReplayRows are replays of topics.

@@ -14,8 +14,6 @@ import (
 const (
 	// sendBatch bounds the items that are marked, sent and recorded together.
 	sendBatch = 500
-	// sendTime bounds one send, and orphanAfter is when a mark without a record was left by a process that has ended.
-	sendTime, orphanAfter = 8 * time.Second, 10 * time.Second
 	// redrivePage bounds the redrives that are read together, and turnTime the time that one turn gives to each.
 	redrivePage = 25
 	turnTime    = time.Second
@@ -29,17 +27,26 @@ const (
 func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
 	defer func() { in.observeFailure(observedSend, err) }()
 	errs := []error{in.watchCases(ctx)}
+	var t turn
 	for last := (task.ID{}); ctx.Err() == nil; {
 		page, err := in.store.ActiveRedrives(ctx, last, redrivePage)
 		if err != nil {
 			return n, false, errors.Join(append(errs, err)...)
 		}
+		if len(page) > 0 && t.in == nil {
+			if t, err = in.takeTurn(ctx, loopRedrives); err != nil {
+				return n, false, errors.Join(append(errs, err)...)
+			}
+		}
 		for _, r := range page {
 			last = r.ID
-			run := &runner{in: in, redrive: r, until: in.now().Add(turnTime)}
+			run := &runner{in: in, turn: t, redrive: r, until: in.now().Add(turnTime)}
 			again, err := run.run(ctx)
 			n += run.decided
 			more = more || again
+			if errors.Is(err, errTurnLost) { // the one that has it goes on
+				return n, false, errors.Join(errs...)
+			}
 			if err != nil { // one that fails does not hold up the others
 				errs = append(errs, fmt.Errorf("redrive %s: %w", r.ID, err))
 			}
@@ -59,6 +66,7 @@ func (in *Inbox) Advance(ctx context.Context) (n int, more bool, err error) {
 // transaction reads it again (reload), because an operator may act at any time.
 type runner struct {
 	in      *Inbox
+	turn    turn
 	redrive *deadletter.Redrive
 	until   task.Instant
 	decided int
@@ -66,20 +74,20 @@ type runner struct {
 
 // run takes steps until there is nothing to do now, or the time is up; then it reports true.
 //
-// Each round: send again what a dead process left, ask the domain for the next step (Redrive.Next), and take it. Next
-// decides from the row and the outcome of the wave alone. The end of an observation is decided after a look at what
-// became of the tasks of the wave.
+// Each round: ask the domain for the next step (Redrive.Next), and take it. Next decides from the row and the outcome
+// of the wave alone. The end of an observation is decided after a look at what became of the tasks of the wave. Sends
+// whose outcome is not known are settled by SendDue.
 func (r *runner) run(ctx context.Context) (more bool, err error) {
 	for watched := 0; ; { // the number of the wave whose tasks were looked at
-		if waits, err := r.recover(ctx); err != nil || waits || !r.redrive.State.Active() {
-			return false, err
+		if !r.redrive.State.Active() {
+			return false, nil
 		}
 		outcome, err := r.in.store.WaveOutcome(ctx, r.redrive.ID, r.redrive.Wave)
 		if err != nil {
 			return false, err
 		}
-		if outcome.Decided() > r.redrive.WaveSent && r.redrive.WaveSize > 0 { // a process ended before it counted them
-			if err := r.record(ctx, nil, 0); err != nil {
+		if outcome.Decided() > r.redrive.WaveSent && r.redrive.WaveSize > 0 { // others have decided some
+			if err := r.recount(ctx); err != nil {
 				return false, err
 			}
 			continue
@@ -149,8 +157,12 @@ func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
 	})
 }
 
-// reload reads the redrive's row, locked, and returns the time. NotFound if it was deleted.
+// reload reads the redrive's row, locked, and returns the time. NotFound if it was deleted, errTurnLost if another
+// process carries it on.
 func (r *runner) reload(ctx context.Context, tx engine.Tx) (task.Instant, error) {
+	if err := r.turn.holds(ctx, tx); err != nil {
+		return 0, err
+	}
 	now, err := r.in.store.Redrive(ctx, tx, r.redrive.ID)
 	if err == nil && now == nil {
 		err = noRedrive(r.redrive.ID)
@@ -161,18 +173,33 @@ func (r *runner) reload(ctx context.Context, tx engine.Tx) (task.Instant, error)
 	return r.in.now(), err
 }
 
-// record stores results, and that the items up to the number last are decided. Without results it only counts anew.
+// record stores outcomes, items that were decided without a send, and that the items up to the number last are decided.
+// Without any it only counts anew.
 //
 // The row of the redrive is locked last: record and the mark of the next batch run at the same time, and a mark holds
 // that lock.
-func (r *runner) record(ctx context.Context, results []result, last int) error {
+func (r *runner) record(ctx context.Context, outcomes []outcome, decided []deadletter.Item, last int) error {
 	return r.update(ctx, func(ctx context.Context, tx engine.Tx) error {
-		return r.in.recordSends(ctx, tx, results, r.in.now(), nil)
+		return r.in.recordSends(ctx, tx, r.turn, outcomes, decided, policies{},
+			func(task.ID) bool { return r.redrive.Plan.AtMostOnce })
 	}, func(ctx context.Context, tx engine.Tx, now task.Instant) (int, error) {
 		// The items say what is decided, not this process: another one may have counted some of them already.
 		decided, err := r.in.store.DecidedItems(ctx, tx, r.redrive.ID, r.redrive.Wave)
 		return decided - r.redrive.WaveSent, errors.Join(err, r.redrive.Decided(decided-r.redrive.WaveSent, last, now))
 	})
+}
+
+// recount counts what others have decided: a process that has ended, or the next try of sends without an answer.
+func (r *runner) recount(ctx context.Context) error {
+	last := r.redrive.Total
+	next, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemPending, r.redrive.Behind, 1)
+	if err != nil {
+		return err
+	}
+	if len(next) > 0 {
+		last = next[0].No - 1
+	}
+	return r.record(ctx, nil, nil, last)
 }
 
 // end records that no item is left to be decided.
@@ -210,44 +237,4 @@ func (r *runner) update(ctx context.Context, rows func(context.Context, engine.T
 		r.decided += max(n, 0)
 	}
 	return err
-}
-
-// recover sends the items again that another process was sending when it ended. They may have been sent: they are
-// marked as uncertain, and sent under the same letter ID, by which a consumer can recognise them. It reports whether to
-// wait: another process may still be sending, and counts what it sends.
-func (r *runner) recover(ctx context.Context) (wait bool, err error) {
-	items, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemSending, 0, r.in.batch)
-	if err != nil || len(items) == 0 {
-		return false, err
-	}
-	var orphans []deadletter.Item
-	for _, i := range items {
-		if i.At <= r.in.orphans() || r.in.now().Sub(i.At) <= -orphanAfter { // a clock was put back
-			i.Uncertain = true
-			orphans = append(orphans, i)
-		}
-	}
-	if len(orphans) == 0 {
-		return true, nil
-	}
-	b := &batch{runner: r, items: orphans, again: true}
-	if err := b.mark(ctx); err != nil {
-		return false, err
-	}
-	results := b.send(ctx)
-	last, err := r.lastDecided(ctx)
-	if err != nil {
-		return false, err
-	}
-	return false, r.record(ctx, results, last)
-}
-
-// lastDecided returns the number of the last item before which none is pending. The process that ended may have found
-// items among the marked ones that it could not send: it would have noted that with the results of the others.
-func (r *runner) lastDecided(ctx context.Context) (int, error) {
-	next, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemPending, r.redrive.Behind, 1)
-	if err != nil || len(next) == 0 {
-		return r.redrive.Total, err
-	}
-	return next[0].No - 1, nil
 }

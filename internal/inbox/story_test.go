@@ -96,11 +96,11 @@ func mustID(t *testing.T, s string) task.ID {
 func TestCaptureOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		first := r.die(dead(1, "Timeout"))[0]
+		first := r.die(placed(1, "Timeout"))[0]
 		r.want("first", first.Status, inbox.Captured)
-		r.want("again", r.die(dead(1, "Timeout"))[0], inbox.Receipt{Letter: first.Letter, Group: first.Group,
+		r.want("again", r.die(placed(1, "Timeout"))[0], inbox.Receipt{Letter: first.Letter, Group: first.Group,
 			Status: inbox.Duplicate})
-		both := r.die(dead(2, "Timeout"), dead(2, "Timeout"))
+		both := r.die(placed(2, "Timeout"), placed(2, "Timeout"))
 		r.want("twice in one batch", both[1].Status, inbox.Duplicate)
 
 		for round := 1; round <= 3; round++ {
@@ -273,7 +273,7 @@ func TestRegression(t *testing.T) {
 }
 
 // TestEditDiff: a preview says what an edit would change; what is sent is the edited letter, and the original is kept.
-// When it dies again as something else, its history has what died.
+// When it dies again, the same letter opens; what its consumer has changed is another letter, which continues it.
 func TestEditDiff(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
@@ -307,12 +307,14 @@ func TestEditDiff(t *testing.T) {
 
 		died := back(l, "Price")
 		died.Content.Payload = []byte(`{"order":1,"price":12,"tried":true}`)
-		r.want("comes back", r.die(died)[0].Status, inbox.Returned)
-		story, err := r.Letter(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.want("what died", string(story.Occurrences[0].Payload), `{"order":1,"price":12,"tried":true}`)
+		changed := r.die(died)[0]
+		r.want("something else", changed.Status, inbox.Captured)
+		r.want("its link", r.letter(changed.Letter).Link, deadletter.Link{Kind: deadletter.LinkHeader, Letter: id})
+		r.want("its sends", r.letter(changed.Letter).Sends(), 1)
+		r.want("comes back", r.die(back(l, "Price"))[0].Status, inbox.Duplicate) // at the same position
+		again := back(l, "Price")
+		again.Position = "another"
+		r.want("comes back", r.die(again)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: inbox.Returned})
 		cleared, err := r.EditLetter(t.Context(), id, inbox.LetterEdit{Clear: true})
 		if err != nil {
 			t.Fatal(err)

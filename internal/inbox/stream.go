@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // stream sends the items of a wave that may be sent now, batch by batch. The results of a batch are recorded while the
@@ -58,6 +59,7 @@ func (s *stream) batch(ctx context.Context) (more bool, err error) {
 	case len(items) == 0, !first && !slices.ContainsFunc(items, isLetter):
 		return false, nil
 	}
+	items = s.fit(ctx, items)
 	letters := slices.DeleteFunc(slices.Clone(items), func(i deadletter.Item) bool { return !isLetter(i) })
 	cases := slices.DeleteFunc(slices.Clone(items), isLetter)
 	for i := range letters {
@@ -66,30 +68,64 @@ func (s *stream) batch(ctx context.Context) (more bool, err error) {
 	for i := range cases {
 		cases[i].Wave = s.redrive.Wave
 	}
-	var results []result
+	b := &batch{in: s.in, turn: s.turn, redrive: s.redrive, items: letters}
+	var outcomes []outcome
 	if len(letters) > 0 {
-		b := &batch{runner: s.runner, items: letters}
-		if err := b.mark(ctx); err != nil || !s.redrive.State.Active() {
-			return false, err // an operator came first; nothing is marked
+		if err := b.mark(ctx); err != nil {
+			return false, errors.Join(err, s.recorded())
 		}
-		results = b.send(ctx)
+		if s.redrive = b.redrive; !s.redrive.State.Active() {
+			return false, nil // an operator came first; nothing is marked
+		}
+		outcomes = s.in.deliver(ctx, b.sending)
 	}
 	if err := s.recorded(); err != nil {
-		return false, errors.Join(err, s.record(ctx, results, s.behind))
+		return false, errors.Join(err, s.record(ctx, outcomes, b.decided, s.behind))
 	}
 	s.left, s.behind = s.left-len(items), items[len(items)-1].No
-	if len(cases) == 0 && s.left > 0 && s.redrive.Plan.Rate <= 0 && allSent(results) {
-		s.recordBehind(ctx, results)
+	if len(cases) == 0 && s.left > 0 && s.redrive.Plan.Rate <= 0 && allSent(outcomes, b.decided) {
+		s.recordBehind(ctx, outcomes)
 		return s.goesOn(ctx)
 	}
 	done, left, err := s.onCases(ctx, cases, s.replay)
-	return false, errors.Join(err, s.record(ctx, append(results, done...), behind(items, left)))
+	left = append(left, untried(outcomes)...)
+	slices.SortFunc(left, func(a, b deadletter.Item) int { return a.No - b.No })
+	err = errors.Join(err, s.record(ctx, outcomes, append(b.decided, done...), behind(items, left)))
+	if err == nil && len(outcomes) > 0 && len(untried(outcomes)) == len(outcomes) && ctx.Err() == nil {
+		err = s.stuck(ctx, outcomes[0].err)
+	}
+	return false, err
+}
+
+// fit returns the first items whose payloads fit into a batch.
+func (s *stream) fit(ctx context.Context, items []deadletter.Item) []deadletter.Item {
+	ids := make([]task.ID, len(items))
+	for n, i := range items {
+		ids[n] = i.ID
+	}
+	return items[:len(s.in.fitting(ctx, ids))]
+}
+
+// untried returns the items whose sends were not begun.
+func untried(outcomes []outcome) (left []deadletter.Item) {
+	for _, o := range outcomes {
+		if errors.Is(o.err, ErrNotTried) && o.send.Copies == 0 {
+			left = append(left, o.item)
+		}
+	}
+	return left
+}
+
+// stuck halts a redrive of which not one message could be begun: its destinations take nothing.
+func (s *stream) stuck(ctx context.Context, why error) error {
+	return s.apply(ctx, deadletter.Step{Act: deadletter.ActHalt,
+		Reason: "not one of a batch of items could be sent: " + itemMessage(why)})
 }
 
 // allSent reports whether every item was sent for certain.
-func allSent(results []result) bool {
-	return !slices.ContainsFunc(results, func(r result) bool {
-		return r.err != nil || r.item.State != deadletter.ItemSent || r.item.Uncertain
+func allSent(outcomes []outcome, decided []deadletter.Item) bool {
+	return len(decided) == 0 && !slices.ContainsFunc(outcomes, func(o outcome) bool {
+		return o.err != nil || o.item.Uncertain
 	})
 }
 
@@ -106,12 +142,12 @@ func (s *stream) goesOn(ctx context.Context) (bool, error) {
 	return err == nil && s.redrive.Next(s.in.now(), outcome).Act == deadletter.ActSend, err
 }
 
-// recordBehind begins to record results while the next batch is sent. Nothing else is being recorded.
-func (s *stream) recordBehind(ctx context.Context, results []result) {
+// recordBehind begins to record outcomes while the next batch is sent. Nothing else is being recorded.
+func (s *stream) recordBehind(ctx context.Context, outcomes []outcome) {
 	row, last := *s.redrive, s.behind
-	rec := &recording{runner: &runner{in: s.in, redrive: &row}, ended: make(chan error, 1)}
+	rec := &recording{runner: &runner{in: s.in, turn: s.turn, redrive: &row}, ended: make(chan error, 1)}
 	s.recording = rec
-	go func() { rec.ended <- rec.record(ctx, results, last) }()
+	go func() { rec.ended <- rec.record(ctx, outcomes, nil, last) }()
 }
 
 // recorded waits for what is being recorded, and takes over the row as it is then.

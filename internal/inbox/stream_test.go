@@ -132,7 +132,7 @@ func TestCrashInLargeWave(t *testing.T) {
 			t.Fatal("the process has not ended")
 		}
 		for range 3 {
-			r.pass(15 * time.Second)
+			r.pass(30 * time.Second)
 		}
 		found := r.found(made.ID)
 		r.want("the wave", []any{found.State, found.WaveSent, found.Behind}, []any{"observing", 170, 170})

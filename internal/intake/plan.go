@@ -111,18 +111,18 @@ func (p *Plan) named() string {
 }
 
 // identity returns the key of a message that has none of its own: it follows from its place on the broker, or else from
-// the identifier of its sender. Without either nothing tells a second delivery from an equal message, and there is no
-// key: a task too many is better than one that is lost.
+// the identifier of its sender and the payload, since several messages may share an identifier. Without either nothing
+// tells a second delivery from an equal message, and there is no key: a task too many is better than one that is lost.
 func (p *Plan) identity(m *Message) string {
-	kind, of := "p", m.Position
-	if of == "" {
-		kind, of = "m", m.MessageID
+	parts := []string{p.source, m.Queue, "p", m.Position}
+	if m.Position == "" {
+		parts = []string{p.source, m.Queue, "m", m.MessageID, string(m.Content.Payload)}
 	}
-	if of == "" {
+	if m.Position+m.MessageID == "" {
 		return ""
 	}
 	h := sha256.New()
-	for _, part := range []string{p.source, m.Queue, kind, of} {
+	for _, part := range parts {
 		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
 	}
 	return "intake:" + hex.EncodeToString(h.Sum(nil)[:16])

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -137,4 +138,34 @@ func (s letterRows) aliased(ctx context.Context, of sourceName, letters []*deadl
 		}
 	}
 	return ids, nil
+}
+
+// Namesakes returns the newest letters of a source by their message IDs; see inbox.LetterRows.
+func (letterRows) Namesakes(ctx context.Context, tx engine.Tx, namespace, source string, messageIDs []string) (
+	map[string]task.ID, error,
+) {
+	s := letterRows{In(tx)}
+	found := map[string]task.ID{}
+	for part := range slices.Chunk(messageIDs, fetched) {
+		w := where{}
+		name, of := w.arg(namespace), w.arg(source)
+		values := list(&w, part, func(v string) any { return clean(v) })
+		values = strings.NewReplacer("(", "(CAST(", ", ", " AS text)), (CAST(", ")", " AS text))").Replace(values)
+		query := `SELECT v.column1, (SELECT l.letter_id FROM tasker_letters l WHERE l.namespace = ` + name +
+			` AND l.message_id = v.column1 AND l.message_id <> '' AND l.source = ` + of +
+			` ORDER BY l.letter_id DESC LIMIT 1) FROM (VALUES ` + values + `) AS v`
+		err := s.Query(ctx, query, w.args, func(row Row) error {
+			var name Text
+			var id task.ID
+			err := row.Scan(&name, s.ScanID(&id))
+			if !id.IsZero() {
+				found[string(name)] = id
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }

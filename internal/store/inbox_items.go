@@ -22,16 +22,9 @@ func (s letterRows) scanItem(row Row) (i deadletter.Item, err error) {
 	return i, err
 }
 
-// Items returns items of a redrive in a state; see inbox.RedriveRows.
-// It reads what the transaction sees, in the order of the numbers.
-func (letterRows) Items(ctx context.Context, tx engine.Tx, id task.ID, state deadletter.ItemState, above,
-	limit int,
-) ([]deadletter.Item, error) {
-	return letterRows{In(tx)}.ListItems(ctx, id, state, above, limit)
-}
-
 // itemStates are all that there are.
-var itemStates = []deadletter.ItemState{deadletter.ItemPending, deadletter.ItemSending, deadletter.ItemSent,
+var itemStates = []deadletter.ItemState{deadletter.ItemPending, deadletter.ItemSending, deadletter.ItemUnknown,
+	deadletter.ItemSent,
 	deadletter.ItemReturned, deadletter.ItemCompleted, deadletter.ItemFailed, deadletter.ItemSkipped}
 
 // notableItems are the states in the condition of the index of notable items.
@@ -154,6 +147,11 @@ func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (dead
 func (s letterRows) WaveTroubled(ctx context.Context, id task.ID, wave int) (bool, error) {
 	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND wave = $2 AND
  state IN ('returned', 'failed', 'skipped') AND state <> 'skipped'`, s.id(id), wave)
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	n, err = first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND wave = $2 AND
+ state = 'unknown'`, s.id(id), wave)
 	return n > 0, err
 }
 
@@ -223,15 +221,17 @@ func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (dead
 		return c, err
 	}
 	c.Uncertain = int(uncertain)
-	sending, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND
- state = 'sending'`, id)
-	if err != nil {
-		return c, err
+	var under [2]int64
+	for i, state := range []string{"sending", "unknown"} { // each is an index
+		if under[i], err = first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND
+ state = '`+state+`'`, id); err != nil {
+			return c, err
+		}
 	}
 	ahead, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND no > $2
   AND no <= $3 AND state <> 'pending'`, id, r.Behind, r.Behind+nearBehind)
-	c.Sending, c.Pending = int(sending), max(r.Total-r.Behind-int(ahead), 0)
-	rest := max(r.Total-c.Pending-c.Sending-c.Decided(), 0)
+	c.Sending, c.Unknown, c.Pending = int(under[0]), int(under[1]), max(r.Total-r.Behind-int(ahead), 0)
+	rest := max(r.Total-c.Pending-c.Sending-c.Unknown-c.Decided(), 0)
 	if r.Operation == deadletter.OpRedrive {
 		c.Sent = rest
 	} else {
@@ -247,6 +247,8 @@ func addItems(c *deadletter.Counts, state deadletter.ItemState, n int) {
 		c.Pending += n
 	case deadletter.ItemSending:
 		c.Sending += n
+	case deadletter.ItemUnknown:
+		c.Unknown += n
 	case deadletter.ItemSent:
 		c.Sent += n
 	case deadletter.ItemReturned:

@@ -198,16 +198,10 @@ func (s letterRows) OpenLetters(ctx context.Context, namespace, source string, l
 	return int(n), err
 }
 
-// DueLetters returns the IDs of letters that a policy has to send; see inbox.LetterReader. A letter that a policy sends
-// is held by no redrive.
-// With marked it returns those that a node marked for sending before until and did not finish: it may have died.
-func (s letterRows) DueLetters(ctx context.Context, until task.Instant, marked bool, limit int) ([]task.ID, error) {
-	query := `SELECT letter_id FROM tasker_letters WHERE state = 'scheduled' AND due_at <= $1
+// DueLetters returns the IDs of letters that a policy has to send; see inbox.LetterReader.
+func (s letterRows) DueLetters(ctx context.Context, until task.Instant, limit int) ([]task.ID, error) {
+	const query = `SELECT letter_id FROM tasker_letters WHERE state = 'scheduled' AND due_at <= $1
  ORDER BY due_at, letter_id LIMIT $2`
-	if marked {
-		query = `SELECT letter_id FROM tasker_letters WHERE state = 'redriving' AND redrive_id IS NULL AND state_at < $1
- ORDER BY state_at, letter_id LIMIT $2`
-	}
 	return collect(ctx, s, s.scanID, query, int64(until), limit)
 }
 
@@ -243,6 +237,11 @@ func (letterRows) PurgeLetters(ctx context.Context, tx engine.Tx, until task.Ins
 			if err := s.Send(ctx, `DELETE FROM `+table+` WHERE letter_id IN `+s.idList(&w, part), w.args...); err != nil {
 				return 0, err
 			}
+		}
+		w := where{}
+		query := `DELETE FROM tasker_sends WHERE kind <> 'failure' AND owner_id IN ` + s.idList(&w, part)
+		if err := s.Send(ctx, query, w.args...); err != nil {
+			return 0, err
 		}
 	}
 	return len(ids), nil

@@ -26,14 +26,14 @@ const (
   l.canonical, l.state, l.state_at, l.due_at, l.reason, l.redrive_id, l.purge_at, l.group_id, l.error_type,
   l.error_code, l.error_class, l.retryable, l.handler, l.occurrences, l.attempts, l.replays, l.parked, l.first_at,
   l.last_at, l.captured_at, l.payload_bytes, l.kept_bytes, l.cut, l.edited, l.version, l.undecoded, l.error_message,
-  l.message_key, l.failed_sends, l.event_type, l.head`
+  l.message_key, l.failed_sends, l.event_type, l.unknown, l.lineage, l.link_kind, l.link_id, l.head`
 	wholeLetter = listedLetter + `, l.headers`
 	bareLetter  = listedLetter + `, NULL`
 )
 
 var (
 	insertLetters = bulkOf(`INSERT INTO tasker_letters (`+strings.ReplaceAll(wholeLetter, "l.", "")+`)`,
-		"ittttttt"+"ttnntinnt"+"ttntnnnnn"+"nnnnnnntt"+"bntbb", ` ON CONFLICT (namespace, source, identity) DO NOTHING`)
+		"ittttttt"+"ttnntinnt"+"ttntnnnnn"+"nnnnnnntt"+"bntnntibb", ` ON CONFLICT (namespace, source, identity) DO NOTHING`)
 	insertBodies      = bulkOf(`INSERT INTO tasker_letter_bodies (letter_id, payload, edited)`, "ibb", ``)
 	insertOccurrences = bulkOf(`INSERT INTO tasker_letter_occurrences (letter_id, no, at, group_id, error_type,
   error_code, error_class, retryable, handler, origin, position, attempts, redrive_id, error_message, stack, payload,
@@ -55,19 +55,20 @@ func (r letterRow) large() bool { return r.kept > inbox.SmallPayload || r.edited
 // has only the beginning, for searches.
 func (s letterRows) scanLetter(row Row) (r letterRow, err error) {
 	l := &deadletter.Letter{}
-	var retryable, parked, cut, edited, group int64
+	var retryable, parked, cut, edited, group, unknown int64
 	var key, head, headers blob
 	err = row.Scan(s.ScanID(&l.ID), (*Text)(&l.Namespace), (*Text)(&l.Source), (*Text)(&l.Origin), (*Text)(&l.Format),
 		(*Text)(&l.Position), (*Text)(&l.MessageID), (*Text)(&l.Identity), (*Text)(&l.Canonical), (*Text)(&l.State),
 		&l.StateAt, &l.Due, (*Text)(&l.Reason), s.ScanID(&l.Redrive), &l.PurgeAt, &group, (*Text)(&l.Failure.Type),
 		(*Text)(&l.Failure.Code), (*Text)(&l.Failure.Class), &retryable, (*Text)(&l.Handler), &l.Occurrences, &l.Attempts,
 		&l.Replays, &parked, &l.FirstAt, &l.LastAt, &l.CapturedAt, &l.Size, &r.kept, &cut, &edited, &l.Version,
-		(*Text)(&l.Undecoded), (*Text)(&l.Failure.Message), &key, &l.FailedSends, (*Text)(&l.EventType), &head, &headers)
+		(*Text)(&l.Undecoded), (*Text)(&l.Failure.Message), &key, &l.FailedSends, (*Text)(&l.EventType), &unknown,
+		&l.Lineage, (*Text)(&l.Link.Kind), s.ScanID(&l.Link.Letter), &head, &headers)
 	if err != nil {
 		return r, err
 	}
 	l.Group, l.Failure.Retryable = deadletter.GroupID(group), retryable != 0
-	l.Parked, l.Cut, r.edited = parked != 0, cut != 0, edited != 0
+	l.Parked, l.Cut, r.edited, l.Unknown = parked != 0, cut != 0, edited != 0, unknown != 0
 	l.Original.Key = key
 	if r.kept <= inbox.SmallPayload {
 		l.Original.Payload = head
@@ -88,7 +89,8 @@ func (s letterRows) letterValues(l *deadletter.Letter) []any {
 		clean(l.Failure.Code), clean(string(l.Failure.Class)), flag(l.Failure.Retryable), clean(l.Handler), l.Occurrences,
 		l.Attempts, l.Replays, flag(l.Parked), int64(l.FirstAt), int64(l.LastAt), int64(l.CapturedAt), l.Size, len(payload),
 		flag(l.Cut), flag(l.Edited != nil), l.Version, clean(l.Undecoded), clean(l.Failure.Message),
-		binary(l.Original.Key), l.FailedSends, clean(l.EventType), binary(head), binary(encodeHeaders(l.Original.Headers))}
+		binary(l.Original.Key), l.FailedSends, clean(l.EventType), flag(l.Unknown), l.Lineage, string(l.Link.Kind),
+		s.optional(l.Link.Letter), binary(head), binary(encodeHeaders(l.Original.Headers))}
 }
 
 // AddLetters stores new letters; see inbox.LetterRows. It inserts them in the order of their identities, so that two
@@ -224,43 +226,18 @@ func (letterRows) Letters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*
 
 // locked returns the rows of letters, locked in the order of their IDs.
 func (s letterRows) locked(ctx context.Context, ids []task.ID) ([]letterRow, error) {
+	return s.lockedAs(ctx, ids, wholeLetter)
+}
+
+// lockedAs is locked, with wholeLetter or bareLetter.
+func (s letterRows) lockedAs(ctx context.Context, ids []task.ID, columns string) ([]letterRow, error) {
 	ids = slices.SortedFunc(slices.Values(ids), compareIDs)
 	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
-		`SELECT `+wholeLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ` ORDER BY l.letter_id`+s.Lock)
+		`SELECT `+columns+` FROM tasker_letters l WHERE l.letter_id IN `, ` ORDER BY l.letter_id`+s.Lock)
 	return slices.DeleteFunc(rows, func(r letterRow) bool { // an engine may keep a part of the ID
 		_, asked := slices.BinarySearchFunc(ids, r.ID, compareIDs)
 		return !asked
 	}), err
-}
-
-// Returning returns letters that were sent back, by the hash of their content; see inbox.LetterRows.
-// Of several letters with one content, it takes the one sent most recently.
-func (letterRows) Returning(ctx context.Context, tx engine.Tx, namespace string,
-	canonical []string,
-) ([]*deadletter.Letter, error) {
-	s := letterRows{In(tx)}
-	var all []letterRow
-	for part := range slices.Chunk(canonical, fetched) {
-		w := where{}
-		name := w.arg(namespace)
-		// one walk along the index for each hash: a poisonous content may have been sent back a hundred thousand times
-		hashes := list(&w, part, func(v string) any { return clean(v) })
-		hashes = strings.NewReplacer("(", "(CAST(", ", ", " AS text)), (CAST(", ")", " AS text))").Replace(hashes)
-		query := `SELECT ` + wholeLetter + ` FROM tasker_letters l WHERE l.letter_id IN (SELECT
- (SELECT x.letter_id FROM tasker_letters x WHERE x.namespace = ` + name + ` AND x.canonical = v.column1
-  AND x.state IN ('redriving', 'redriven') ORDER BY x.state_at DESC LIMIT 1) FROM (VALUES ` + hashes + `) AS v)
- ORDER BY l.letter_id` + s.Lock
-		rows, err := collect(ctx, s, s.scanLetter, query, w.args...)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, rows...)
-	}
-	// one that another transaction has opened again, while this one waited for its lock
-	all = slices.DeleteFunc(all, func(r letterRow) bool {
-		return r.State != deadletter.Redriving && r.State != deadletter.Redriven
-	})
-	return s.whole(ctx, all)
 }
 
 // whole adds the parts of letters that are in other tables, and returns the letters. They are read after the rows were
@@ -336,7 +313,7 @@ func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*dead
   due_at = $7, reason = $8, redrive_id = $9, purge_at = $10, group_id = $11, error_type = $12, error_code = $13,
   error_class = $14, retryable = $15, error_message = $16, handler = $17, occurrences = $18, attempts = $19,
   replays = $20, parked = $21, first_at = $22, last_at = $23, edited = $24, version = $25,
-  identity = $26, failed_sends = $27 WHERE letter_id = $1`
+  identity = $26, failed_sends = $27, unknown = $28 WHERE letter_id = $1`
 		edit = `INSERT INTO tasker_letter_bodies (letter_id, edited) VALUES ($1, $2) ON CONFLICT (letter_id)
   DO UPDATE SET edited = excluded.edited WHERE tasker_letter_bodies.edited IS DISTINCT FROM excluded.edited`
 	)
@@ -348,7 +325,8 @@ func (letterRows) SaveLetters(ctx context.Context, tx engine.Tx, letters []*dead
 			int64(l.StateAt), int64(l.Due), clean(l.Reason), s.optional(l.Redrive), int64(l.PurgeAt), int64(l.Group),
 			clean(l.Failure.Type), clean(l.Failure.Code), clean(string(l.Failure.Class)), flag(l.Failure.Retryable),
 			clean(l.Failure.Message), clean(l.Handler), l.Occurrences, l.Attempts, l.Replays, flag(l.Parked),
-			int64(l.FirstAt), int64(l.LastAt), flag(l.Edited != nil), l.Version, identityKey(l.Identity), l.FailedSends)
+			int64(l.FirstAt), int64(l.LastAt), flag(l.Edited != nil), l.Version, identityKey(l.Identity), l.FailedSends,
+			flag(l.Unknown))
 		if err != nil || l.Edited == nil { // the column says that what is stored no longer counts
 			if err != nil {
 				return err

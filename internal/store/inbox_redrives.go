@@ -135,13 +135,9 @@ func (s letterRows) ListRedrives(ctx context.Context, f inbox.RedriveFilter) ([]
 }
 
 // ActiveRedrives returns redrives that a runner has to look at, the oldest first; see inbox.RedriveReader.
-// Besides the running ones these are redrives with items marked as sending: their results must be found out even after
-// a stop.
 func (s letterRows) ActiveRedrives(ctx context.Context, behind task.ID, limit int) ([]*deadletter.Redrive, error) {
-	const query = `SELECT ` + redriveColumns + ` FROM tasker_redrives r WHERE r.redrive_id IN (
- SELECT a.redrive_id FROM tasker_redrives a WHERE a.state IN ('running', 'observing')
- UNION SELECT i.redrive_id FROM tasker_redrive_items i WHERE i.state = 'sending') AND r.redrive_id > $1
- ORDER BY r.redrive_id LIMIT $2`
+	const query = `SELECT ` + redriveColumns + ` FROM tasker_redrives r WHERE r.state IN ('running', 'observing')
+  AND r.redrive_id > $1 ORDER BY r.redrive_id LIMIT $2`
 	return collect(ctx, s, s.scanRedrive, query, s.id(behind), limit)
 }
 

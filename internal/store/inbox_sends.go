@@ -19,22 +19,15 @@ func (letterRows) LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID
 	return s.withBodies(ctx, rows)
 }
 
-// Marks returns the versions of letters that are redriving; see inbox.SendRows.
-func (letterRows) Marks(ctx context.Context, tx engine.Tx, ids []task.ID) (map[task.ID]int64, error) {
-	s := In(tx)
-	ids = slices.SortedFunc(slices.Values(ids), compareIDs)
-	marks := make(map[task.ID]int64, len(ids))
-	_, err := collectByIDs(ctx, s, ids, func(row Row) (none struct{}, err error) {
-		var id task.ID
-		var state Text
-		var version int64
-		err = row.Scan(s.ScanID(&id), &state, &version)
-		if deadletter.State(state) == deadletter.Redriving {
-			marks[id] = version
-		}
-		return none, err
-	}, `SELECT letter_id, state, version FROM tasker_letters WHERE letter_id IN `, ` ORDER BY letter_id`+s.Lock)
-	return marks, err
+// BareLetters returns letters without headers, bodies and stacks, locked; see inbox.SendRows.
+func (letterRows) BareLetters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error) {
+	s := letterRows{In(tx)}
+	rows, err := s.lockedAs(ctx, ids, bareLetter)
+	letters := make([]*deadletter.Letter, len(rows))
+	for i, r := range rows {
+		letters[i] = r.Letter
+	}
+	return letters, err
 }
 
 // letterState is what a change of state changes of a letter.
@@ -45,7 +38,7 @@ type letterState struct {
 	redrive          task.ID
 	replays          int
 	failed           int
-	parked           bool
+	parked, unknown  bool
 	version          int64
 }
 
@@ -60,7 +53,8 @@ func (letterRows) SaveStates(ctx context.Context, tx engine.Tx, letters []*deadl
 	alike := map[letterState][]task.ID{}
 	for _, l := range sorted {
 		v := letterState{state: l.State, at: l.StateAt, due: l.Due, purgeAt: l.PurgeAt, reason: clean(l.Reason),
-			redrive: l.Redrive, replays: l.Replays, failed: l.FailedSends, parked: l.Parked, version: l.Version}
+			redrive: l.Redrive, replays: l.Replays, failed: l.FailedSends, parked: l.Parked, unknown: l.Unknown,
+			version: l.Version}
 		if alike[v] == nil {
 			order = append(order, v)
 		}
@@ -69,13 +63,27 @@ func (letterRows) SaveStates(ctx context.Context, tx engine.Tx, letters []*deadl
 	for _, v := range order {
 		for ids := range chunks(alike[v]) {
 			w := where{args: []any{string(v.state), int64(v.at), int64(v.due), v.reason, s.optional(v.redrive),
-				int64(v.purgeAt), v.replays, flag(v.parked), v.version, v.failed}}
+				int64(v.purgeAt), v.replays, flag(v.parked), v.version, v.failed, flag(v.unknown)}}
 			query := `UPDATE tasker_letters SET state = $1, state_at = $2, due_at = $3, reason = $4, redrive_id = $5,
-  purge_at = $6, replays = $7, parked = $8, version = $9, failed_sends = $10 WHERE letter_id IN ` + s.idList(&w, ids)
+  purge_at = $6, replays = $7, parked = $8, version = $9, failed_sends = $10, unknown = $11
+  WHERE letter_id IN ` + s.idList(&w, ids)
 			if err := s.Send(ctx, query, w.args...); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// PayloadSizes returns the sizes of large payloads; see inbox.SendRows.
+func (s letterRows) PayloadSizes(ctx context.Context, ids []task.ID) (map[task.ID]int, error) {
+	sizes := map[task.ID]int{}
+	_, err := collectByIDs(ctx, s.SQL, ids, func(row Row) (none struct{}, err error) {
+		var id task.ID
+		var size int
+		err = row.Scan(s.ScanID(&id), &size)
+		sizes[id] = size
+		return none, err
+	}, `SELECT letter_id, kept_bytes FROM tasker_letters WHERE kept_bytes > 1024 AND letter_id IN `, ``)
+	return sizes, err
 }

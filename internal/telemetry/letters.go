@@ -58,7 +58,7 @@ func newLetters(m metric.Meter) (*Letters, error) {
 		received: b.counter("tasker.dead_letters.received", "{message}",
 			"Messages that died, by outcome: captured, returned, duplicate."),
 		sent: b.counter("tasker.dead_letters.sent", "{letter}",
-			"Letters that policies and redrives sent back, by result: sent, uncertain, failed, not_tried."),
+			"Letters that policies and redrives sent back, by result: sent, unknown, failed, not_tried."),
 		discarded: b.counter("tasker.dead_letters.discarded", "{letter}",
 			"Letters that were discarded, by reason: max_retries, max_age, test_event, manual."),
 		replayed: b.counter("tasker.replay.messages", "{message}",

@@ -36,9 +36,11 @@ type Message struct {
 	// it adds nothing at the second time, and says so with ErrRepeatable where the outcome of the first is not known. It
 	// is not sent.
 	SendID string
-	// Redelivered: the broker says that it has delivered the message before. False means that it does not say so, or, if
-	// Exact, that it has not. An exact broker delivers each message once to a receiver.
-	Redelivered, Exact bool
+	// Redelivered: the broker says that it has delivered the message before.
+	Redelivered bool
+	// Receiver identifies who received it, which package broker sets: what a receiver gets after it has acknowledged is no
+	// repetition.
+	Receiver string
 	// Receipt is how the driver finds the delivery again at Ack and Release; nobody else reads it.
 	Receipt any
 }

@@ -55,7 +55,7 @@ func ofBroker(name string) bool {
 // restore them.
 func Received(queue string, d *amqp091.Delivery) driver.Message {
 	m := driver.Message{Payload: d.Body, Time: d.Timestamp, Origin: queue, MessageID: d.MessageId,
-		Redelivered: d.Redelivered, Exact: true}
+		Redelivered: d.Redelivered}
 	if m.Payload == nil {
 		m.Payload = []byte{}
 	}

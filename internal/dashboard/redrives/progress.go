@@ -86,8 +86,8 @@ func (p *pages) redrive(r *page.Request) (out progress, err error) {
 func (o *progress) outcomes(r *page.Request) {
 	c := o.Redrive.Counts
 	for _, one := range []outcome{{Name: "pending", Count: c.Pending}, {Name: "sending", Count: c.Sending},
-		{Name: "sent", Count: c.Sent}, {Name: "completed", Count: c.Completed}, {Name: "returned", Count: c.Returned},
-		{Name: "failed", Count: c.Failed}, {Name: "skipped", Count: c.Skipped}} {
+		{Name: "unknown", Count: c.Unknown}, {Name: "sent", Count: c.Sent}, {Name: "completed", Count: c.Completed},
+		{Name: "returned", Count: c.Returned}, {Name: "failed", Count: c.Failed}, {Name: "skipped", Count: c.Skipped}} {
 		if one.Count == 0 && one.Name != o.State {
 			continue
 		}

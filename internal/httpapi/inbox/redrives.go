@@ -149,7 +149,7 @@ func (f *family) redrives(ctx context.Context, params *redriveFilter, _ *endpoin
 // itemFilter is a deadletters.ItemFilter as a query.
 type itemFilter struct {
 	RedrivePath
-	State string `query:"state" enum:"pending,sending,sent,returned,completed,failed,skipped"`
+	State string `query:"state" enum:"pending,sending,unknown,sent,returned,completed,failed,skipped"`
 	endpoint.PageQuery
 }
 

@@ -128,37 +128,40 @@ func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destinati
 	messages := make([]driver.Message, len(letters))
 	for i, l := range letters {
 		messages[i] = driver.Message{Key: l.Content.Key, Headers: l.Content.Headers, Payload: l.Content.Payload,
-			MessageID: l.Letter.MessageID, SendID: sendID(l.Letter)}
-		if l.Copy {
-			messages[i].SendID += "/copy"
-		}
+			MessageID: l.Letter.MessageID, SendID: l.SendID}
 	}
 	errs := make([]error, len(letters))
 	for i, r := range c.target(source, destination).Send(ctx, destination, messages) {
-		switch r.Outcome {
-		case broker.Sent:
-			if r.Repeated { // and the broker may have forgotten the first time, in a failover for example
-				errs[i] = fmt.Errorf("%w: it was sent again after a try without an answer", inbox.ErrUncertain)
-			}
-		case broker.Uncertain:
-			errs[i] = fmt.Errorf("%w: %w", inbox.ErrUncertain, r.Err)
-		case broker.Unavailable:
-			errs[i] = r.Err
-			if errors.Is(r.Err, broker.ErrOpen) || errors.Is(r.Err, driver.ErrUntried) {
-				errs[i] = fmt.Errorf("%w: %w", inbox.ErrNotTried, r.Err)
-			}
-		default:
-			errs[i] = r.Err
-		}
+		errs[i] = outcome(&r)
 	}
 	return errs
 }
 
-// sendID identifies one send of a letter: of its redrive, and the number that it has among the letter's sends. A send
-// that is tried again after a crash has the same; the letter counts it once it is recorded.
-func sendID(l *deadletter.Letter) string {
-	return fmt.Sprintf("%s/%s/%d", l.ID, l.Redrive, l.Replays+1)
+// outcome is a result as the inbox knows it.
+func outcome(r *broker.Result) error {
+	switch {
+	case r.Outcome == broker.Sent && r.Repeated: // the broker may have forgotten the first time, in a failover for example
+		return inbox.ErrRepeated
+	case r.Outcome == broker.Sent:
+		return nil
+	case r.Outcome == broker.Uncertain:
+		return fmt.Errorf("%w: %w", inbox.ErrUnknown, r.Err)
+	case errors.Is(r.Err, broker.ErrOpen), errors.Is(r.Err, driver.ErrUntried):
+		return fmt.Errorf("%w: %w", inbox.ErrNotTried, r.Err)
+	case driver.Permanent(r.Err):
+		return forGood{r.Err}
+	}
+	return r.Err
 }
+
+// forGood is a refusal that another try does not change. Its text is that of the broker.
+type forGood struct{ error }
+
+// Is reports whether the target is inbox.ErrForGood; Unwrap has the rest.
+func (forGood) Is(target error) bool { return target == inbox.ErrForGood }
+
+// Unwrap returns the broker's error.
+func (e forGood) Unwrap() error { return e.error }
 
 // Read implements inbox.Carrier. It returns when ctx has ended and the batch that was being captured is acknowledged or
 // left to the broker.
@@ -310,7 +313,7 @@ func Arrival(m driver.Message, source *deadletter.Source) inbox.Arrival {
 			Failure: d.Failure, Stack: d.Stack, Details: d.Details, Attempts: d.Attempts,
 			FailedAt: d.LastAt, FirstAt: d.FirstAt, Letter: d.Letter},
 		Format: d.Format, Position: m.Position, Replays: d.Replays, Undecoded: d.Undecoded,
-		Redelivered: m.Redelivered, Exact: m.Exact,
+		Redelivered: m.Redelivered, Receiver: m.Receiver,
 	}
 	if a.FailedAt == 0 && !m.Time.IsZero() {
 		a.FailedAt = task.At(m.Time)

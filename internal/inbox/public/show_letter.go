@@ -20,6 +20,7 @@ func shownLetter(l *deadletter.Letter) *deadletters.Letter {
 		RedriveUUID: optionalID(l.Redrive), PurgeAt: l.PurgeAt.Ptr(),
 		GroupID: shownGroupID(l.Group), Failure: shownFailure(l.Failure, l.Stack), Handler: l.Handler,
 		Occurrences: l.Occurrences, Attempts: l.Attempts, Replays: l.Replays, Parked: l.Parked,
+		Lineage: l.Lineage, Unknown: l.Unknown, LinkedUUID: optionalID(l.Link.Letter), LinkedBy: string(l.Link.Kind),
 		FirstAt: l.FirstAt.Time(), LastAt: l.LastAt.Time(), CapturedAt: l.CapturedAt.Time(),
 		Original: shownContent(l.Original), SizeBytes: l.Size, Cut: l.Cut, Undecoded: l.Undecoded,
 		PayloadOmitted: l.Size > 0 && len(l.Original.Payload) == 0,

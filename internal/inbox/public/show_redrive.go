@@ -60,7 +60,8 @@ func optionalTime(i task.Instant) time.Time {
 func shownPlan(p deadletter.Plan) deadletters.Plan {
 	return deadletters.Plan{Canary: p.Canary, Factor: p.Factor, Largest: p.Largest,
 		ObserveSeconds: max(p.Observe, 0).Seconds(), // deadletter.NoObservation is negative
-		Rate:           p.Rate, Limit: p.Limit, KeepAttempts: p.KeepAttempts, Priority: tasker.Priority(p.Priority)}
+		Rate:           p.Rate, Limit: p.Limit, KeepAttempts: p.KeepAttempts, Priority: tasker.Priority(p.Priority),
+		AtMostOnce: p.AtMostOnce}
 }
 
 // shownStop converts a stop rule.

@@ -73,8 +73,8 @@ func (noGroups) AddGroups(context.Context, engine.Tx, []*deadletter.Group) error
 // AddDeltas implements engine.GroupRows and stores nothing.
 func (noGroups) AddDeltas(context.Context, engine.Tx, []deadletter.Delta) error { return nil }
 
-// AddIntakeFailures implements engine.GroupRows and stores nothing.
-func (noGroups) AddIntakeFailures(context.Context, engine.Tx, []deadletter.IntakeFailure) error {
+// AddSends implements engine.GroupRows and stores nothing.
+func (noGroups) AddSends(context.Context, engine.Tx, []deadletter.Send) error {
 	return nil
 }
 

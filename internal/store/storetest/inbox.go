@@ -35,6 +35,7 @@ func RunInbox(t *testing.T, open func(t *testing.T) InboxStore) {
 		{"LetterLists", letterListCases()},
 		{"Groups", groupCases()},
 		{"Redrives", redriveCases()},
+		{"Outbox", outboxCases()},
 		{"Replays", replayCases()},
 		{"Sources", sourceCases()},
 		{"Rules", ruleCases()},

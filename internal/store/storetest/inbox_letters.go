@@ -25,7 +25,6 @@ func letterCases() []inboxCase {
 		{"Save", savedLetters},
 		{"States", savedStates},
 		{"Histories", letterHistories},
-		{"Returning", returningLetters},
 		{"Due", dueLetters},
 		{"Purge", purgedLetters},
 	}
@@ -175,7 +174,7 @@ func savedStates(f *inboxFixture) {
 		switch i {
 		case 2:
 			l.State, l.Reason, l.Replays, l.PurgeAt, l.Parked = deadletter.Open, "a\x00b", 0, 0, true
-			l.FailedSends = 3
+			l.FailedSends, l.Unknown = 3, true
 		case 5:
 			l.State, l.Due, l.Redrive = deadletter.Redriving, f.now+7, task.ID{}
 		}
@@ -190,8 +189,12 @@ func savedStates(f *inboxFixture) {
 		if err := f.inbox.SaveStates(ctx, tx, changed); err != nil {
 			return err
 		}
-		marks, err := f.inbox.Marks(ctx, tx, append(slices.Clone(ids), f.id()))
-		f.same("Marks", marks, map[task.ID]int64{ids[5]: 5})
+		bare, err := f.inbox.BareLetters(ctx, tx, append(slices.Clone(ids), f.id()))
+		slices.Reverse(bare)
+		f.same("BareLetters", idsOf(bare...), ids)
+		slices.Reverse(bare)
+		f.same("a bare letter", []any{bare[5].State, bare[5].Version, bare[2].Unknown},
+			[]any{deadletter.Redriving, letters[5].Version, true})
 		return err
 	})
 	letters[2].Reason = "a\uFFFDb"
@@ -233,23 +236,6 @@ func letterHistories(f *inboxFixture) {
 	f.same("number of occurrences", len(got), 2)
 }
 
-func returningLetters(f *inboxFixture) {
-	letters := f.letters(6, func(i int, l *deadletter.Letter) {
-		l.Canonical, l.State, l.StateAt = "same", deadletter.Redriven, f.now+task.Instant(i)
-	})
-	letters[5].State = deadletter.Open
-	letters[4].Canonical, letters[4].State = "other", deadletter.Redriving
-	letters[3].Namespace = "elsewhere"
-	f.add(letters...)
-	f.write(func(ctx context.Context, tx engine.Tx) error {
-		got, err := f.inbox.Returning(ctx, tx, "default", []string{"same", "other", "none"})
-		if err == nil {
-			f.same("Returning", idsOf(got...), idsOf(letters[2], letters[4]))
-		}
-		return err
-	})
-}
-
 func dueLetters(f *inboxFixture) {
 	letters := f.letters(5, func(i int, l *deadletter.Letter) {
 		l.State, l.Due = deadletter.Scheduled, f.now+task.Instant(10-i)
@@ -258,15 +244,12 @@ func dueLetters(f *inboxFixture) {
 	letters[3].State, letters[3].StateAt = deadletter.Redriving, f.now
 	letters[2].State, letters[2].StateAt, letters[2].Redrive = deadletter.Redriving, f.now, f.id()
 	f.add(letters...)
-	got, err := f.inbox.DueLetters(f.Context(), f.now+10, false, 10)
+	got, err := f.inbox.DueLetters(f.Context(), f.now+10, 10)
 	f.must(err)
 	f.same("DueLetters", got, []task.ID{letters[1].ID, letters[0].ID})
-	got, err = f.inbox.DueLetters(f.Context(), f.now+9, false, 10)
+	got, err = f.inbox.DueLetters(f.Context(), f.now+9, 10)
 	f.must(err)
 	f.same("DueLetters until a time", got, []task.ID{letters[1].ID})
-	got, err = f.inbox.DueLetters(f.Context(), f.now+1, true, 10)
-	f.must(err)
-	f.same("DueLetters that were marked", got, []task.ID{letters[3].ID})
 	n, err := f.inbox.OpenLetters(f.Context(), "default", "orders", 10)
 	f.must(err)
 	f.same("OpenLetters", n, 3)

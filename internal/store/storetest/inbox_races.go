@@ -2,12 +2,14 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // RunInboxRaces runs the suite of what two processes do to dead letters at the same time, on a store that lets two
@@ -164,23 +166,33 @@ func twoFolds(a, b *inboxFixture) {
 
 // lockedLetter decides on a letter in two processes at once: the second one sees what the first one did.
 func lockedLetter(a, b *inboxFixture) {
-	l := a.letter(1, func(l *deadletter.Letter) { l.State, l.Canonical = deadletter.Redriven, "same" })
+	l := a.letter(1, func(l *deadletter.Letter) { l.State = deadletter.Redriven })
 	a.add(l)
+	send := deadletter.Send{Owner: l.ID, Kind: deadletter.SendLetter, No: 1, State: deadletter.SendDelivered,
+		Namespace: l.Namespace, Source: l.Source, Content: "same", At: a.now, Tries: 1, Copies: 1}
+	a.addSends(send)
 	var seen deadletter.State
-	var returning int
+	var returning bool
 	a.together(func(ctx context.Context, tx engine.Tx) error {
-		found, err := a.inbox.Returning(ctx, tx, "default", []string{"same"})
+		found, err := a.inbox.Letters(ctx, tx, []task.ID{l.ID})
 		if err != nil {
 			return err
 		}
 		found[0].State = deadletter.Open
-		return a.inbox.SaveLetters(ctx, tx, found)
+		send.Died = 1
+		return errors.Join(a.inbox.SaveLetters(ctx, tx, found), a.inbox.SaveSends(ctx, tx, []deadletter.Send{send}))
 	}, func() error {
 		return b.store.Write(b.Context(), func(ctx context.Context, tx engine.Tx) error {
-			found, err := b.inbox.Returning(ctx, tx, "default", []string{"same"})
-			if returning = len(found); err != nil {
+			bare, err := b.inbox.BareLetters(ctx, tx, []task.ID{l.ID}) // letters are locked first
+			if err != nil {
 				return err
 			}
+			sends, err := b.inbox.SendsOf(ctx, tx, deadletter.SendLetter, []task.ID{l.ID})
+			if err != nil {
+				return err
+			}
+			a.same("state of the bare letter", bare[0].State, deadletter.Open)
+			returning = sends[0].Open()
 			letters, err := b.inbox.Identified(ctx, tx, "default", "orders", []string{l.Identity})
 			if err == nil {
 				seen = letters[l.Identity].State
@@ -188,6 +200,6 @@ func lockedLetter(a, b *inboxFixture) {
 			return err
 		})
 	})
-	a.same("letters that return twice", returning, 0)
+	a.same("the send is open twice", returning, false)
 	a.same("state that the second one sees", seen, deadletter.Open)
 }

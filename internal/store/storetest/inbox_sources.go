@@ -13,7 +13,6 @@ func sourceCases() []inboxCase {
 	return []inboxCase{
 		{"RoundTrip", sourceRoundTrip},
 		{"Intake", sourceIntake},
-		{"IntakeFailures", intakeFailures},
 		{"Reader", sourceReader},
 		{"Policies", policies},
 		{"Versions", versions},
@@ -69,40 +68,6 @@ func sourceIntake(f *inboxFixture) {
 	s.Intake, s.Version = nil, 2
 	f.saveSource(s)
 	find()
-}
-
-// intakeFailures wait until they are due, in the order of their times.
-func intakeFailures(f *inboxFixture) {
-	failure := func(n int) deadletter.IntakeFailure {
-		at := f.now.Add(time.Duration(n) * time.Second)
-		return deadletter.IntakeFailure{ID: f.id(), Task: f.id(), At: at, NextAt: at}
-	}
-	a, b, c := failure(3), failure(1), failure(2)
-	f.write(func(ctx context.Context, tx engine.Tx) error {
-		return f.inbox.AddIntakeFailures(ctx, tx, []deadletter.IntakeFailure{a, b, c})
-	})
-	due := func(after time.Duration, limit int, want ...deadletter.IntakeFailure) {
-		f.Helper()
-		got, err := f.inbox.DueIntakeFailures(f.Context(), f.now.Add(after), limit)
-		f.must(err)
-		f.same("due", got, append([]deadletter.IntakeFailure{}, want...))
-	}
-	due(0, 9)
-	due(2*time.Second, 9, b, c)
-	due(time.Minute, 2, b, c)
-	b.Tries, b.NextAt, b.Error = 4, f.now.Add(time.Hour), "the broker\x00 is down"
-	f.write(func(ctx context.Context, tx engine.Tx) error {
-		return f.inbox.SaveIntakeFailures(ctx, tx, []deadletter.IntakeFailure{b})
-	})
-	b.Error = "the broker\uFFFD is down"
-	due(time.Hour, 9, c, a, b)
-	f.write(func(ctx context.Context, tx engine.Tx) error {
-		return f.inbox.DropIntakeFailures(ctx, tx, []task.ID{a.ID, c.ID})
-	})
-	due(time.Hour, 9, b)
-	n, oldest, err := f.inbox.CountIntakeFailures(f.Context(), 9)
-	f.must(err)
-	f.same("waiting", []any{n, oldest}, []any{1, b.At})
 }
 
 func sourceReader(f *inboxFixture) {

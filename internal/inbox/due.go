@@ -1,0 +1,309 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// SendDue sends what is due without a redrive: once more what has no known outcome, letters that policies have
+// scheduled, and copies. It must run in one process at a time; another may go on where this one stopped. It returns how
+// many were sent, and whether more are due.
+func (in *Inbox) SendDue(ctx context.Context) (n int, more bool, err error) {
+	defer func() { in.observeFailure(observedSend, err) }()
+	unknown, err := in.store.DueSends(ctx, deadletter.SendLetter, in.now(), in.orphans(), sendBatch)
+	if err != nil {
+		return 0, false, err
+	}
+	ids, err := in.store.DueLetters(ctx, in.now(), sendBatch)
+	if err != nil {
+		return 0, false, err
+	}
+	if len(unknown)+len(ids) > 0 {
+		t, err := in.takeTurn(ctx, loopDue)
+		if err == nil {
+			err = in.sendScheduled(ctx, t, ids)
+		}
+		if err == nil {
+			err = in.sendAgain(ctx, t, unknown)
+		}
+		if errors.Is(err, errTurnLost) {
+			return n, false, nil
+		}
+		if err != nil {
+			return n, false, err
+		}
+	}
+	copies, err := in.sendCopies(ctx)
+	n = len(unknown) + len(ids) + copies
+	return n, max(len(unknown), len(ids), copies) == sendBatch, err
+}
+
+// sendScheduled sends letters for their policies, as a batch without a redrive: nothing is stored for the items.
+// Policies decide again about letters whose send has failed. Letters that cannot be sent are opened.
+func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	// Before the send: what fails between a send and its record is sent again.
+	policies, err := in.policiesOf(ctx, "")
+	if err != nil {
+		return err
+	}
+	b := &batch{in: in, turn: t, redrive: &deadletter.Redrive{Operation: deadletter.OpRedrive}}
+	for i, id := range in.fitting(ctx, ids) {
+		b.items = append(b.items, deadletter.Item{No: i + 1, Kind: deadletter.KindLetter, ID: id})
+	}
+	if err := b.mark(ctx); err != nil {
+		return err
+	}
+	outcomes := in.deliver(ctx, b.sending)
+	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := in.recordSends(ctx, tx, t, outcomes, nil, policies, never); err != nil {
+			return err
+		}
+		return in.leave(ctx, tx, b.decided)
+	})
+}
+
+// never is the answer for sends that are repeated until their outcome is known.
+func never(task.ID) bool { return false }
+
+// sendAgain sends once more what has no known outcome, under the same number: what had no answer, and what a process
+// left in flight when it ended.
+func (in *Inbox) sendAgain(ctx context.Context, t turn, due []deadletter.Send) error {
+	if len(due) == 0 {
+		return nil
+	}
+	policies, err := in.policiesOf(ctx, "")
+	if err != nil {
+		return err
+	}
+	redrives := map[task.ID]*deadletter.Redrive{}
+	for _, s := range due {
+		if redrives[s.About] == nil && !s.About.IsZero() {
+			if redrives[s.About], err = in.store.FindRedrive(ctx, s.About); err != nil {
+				return err
+			}
+		}
+	}
+	once := func(id task.ID) bool { return redrives[id] != nil && redrives[id].Plan.AtMostOnce }
+	var sending []outgoing
+	var settled []outcome
+	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		sending, settled, err = in.markAgain(ctx, tx, t, due, once)
+		return err
+	}); err != nil {
+		return err
+	}
+	outcomes := append(in.deliver(ctx, sending), settled...)
+	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return in.recordSends(ctx, tx, t, outcomes, nil, policies, once)
+	})
+}
+
+// errInterrupted is the outcome of a send whose process has ended before it recorded one.
+var errInterrupted = errors.New("its process ended before the outcome was recorded")
+
+// markAgain marks sends that are due, and returns what to send. Of those that are not sent again it returns the
+// outcomes.
+func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []deadletter.Send,
+	once func(task.ID) bool,
+) (sending []outgoing, settled []outcome, err error) {
+	if err := t.holds(ctx, tx); err != nil {
+		return nil, nil, err
+	}
+	ids := make([]task.ID, len(due))
+	for i, s := range due {
+		ids[i] = s.Owner
+	}
+	letters, err := in.store.LettersToSend(ctx, tx, sortIDs(in.fitting(ctx, ids)))
+	if err != nil {
+		return nil, nil, err
+	}
+	of := map[task.ID]*deadletter.Letter{}
+	for _, l := range letters {
+		of[l.ID] = l
+	}
+	sends, err := in.store.SendsOf(ctx, tx, deadletter.SendLetter, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := &batch{in: in, sources: map[deadletter.SourceKey]*deadletter.Source{}}
+	now, orphans := in.now(), in.orphans()
+	var marked []deadletter.Send
+	for i := range sends {
+		s, l := &sends[i], of[sends[i].Owner]
+		left := s.State == deadletter.SendInFlight && s.At <= orphans
+		if l == nil || !left && (s.NextAt == 0 || s.NextAt > now) {
+			continue
+		}
+		if l.State != deadletter.Redriving || s.No != l.Replays+1 { // an operator, or another send, has overtaken it
+			s.GiveUp("the letter is " + string(l.State))
+			marked = append(marked, *s)
+			continue
+		}
+		item, err := in.itemOf(ctx, tx, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		source, why, err := b.route(ctx, tx, l, s.Destination)
+		if err != nil {
+			return nil, nil, err
+		}
+		again := s.Tries
+		s.Mark(t.no, now)
+		marked = append(marked, *s)
+		switch {
+		case why != "":
+			settled = append(settled, outcome{outgoing: outgoing{send: *s, item: item, out: Outgoing{Letter: l}},
+				err: errors.Join(ErrForGood, errors.New(why))})
+		case left && once(s.About):
+			settled = append(settled, outcome{outgoing: outgoing{send: *s, item: item, out: Outgoing{Letter: l}},
+				err: errors.Join(ErrUnknown, errInterrupted)})
+		default:
+			sending = append(sending, newOutgoing(*s, item, l, source, now))
+			if err := in.reportAgain(ctx, tx, s, again, l); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return sending, settled, in.store.SaveSends(ctx, tx, marked)
+}
+
+// itemOf returns the item of a send; zero where no redrive sends.
+func (in *Inbox) itemOf(ctx context.Context, tx engine.Tx, s *deadletter.Send) (deadletter.Item, error) {
+	if s.About.IsZero() {
+		return deadletter.Item{}, nil
+	}
+	item, err := in.store.ItemOf(ctx, tx, s.About, s.Owner)
+	if err != nil || item == nil {
+		return deadletter.Item{}, err
+	}
+	return *item, nil
+}
+
+// reportAgain records in the audit trail that a letter is sent once more: a policy's sends have no items.
+func (in *Inbox) reportAgain(ctx context.Context, tx engine.Tx, s *deadletter.Send, tries int, l *deadletter.Letter,
+) error {
+	if !s.About.IsZero() || tries > 1 { // the first time is enough
+		return nil
+	}
+	why := s.Error
+	if why == "" {
+		why = errInterrupted.Error()
+	}
+	return in.act(ctx, tx, act{kind: "send_letter_again", by: By{Actor: engine.System,
+		Reason: "it is sent again under the same number, and may arrive twice: " + why}, namespace: l.Namespace,
+		of: l.ID.String()})
+}
+
+// leave opens scheduled letters that cannot be sent, so that an operator sees them and no policy tries without an end.
+func (in *Inbox) leave(ctx context.Context, tx engine.Tx, decided []deadletter.Item) error {
+	why := map[task.ID]string{}
+	var ids []task.ID
+	for _, i := range decided {
+		why[i.ID] = i.Message
+		ids = append(ids, i.ID)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	letters, err := in.store.BareLetters(ctx, tx, sortIDs(ids))
+	if err != nil {
+		return err
+	}
+	var changed []*deadletter.Letter
+	for _, l := range letters {
+		if l.State != deadletter.Scheduled {
+			continue
+		}
+		if err := l.Unschedule(why[l.ID], in.now()); err != nil {
+			return err
+		}
+		changed = append(changed, l)
+	}
+	return in.store.SaveStates(ctx, tx, changed)
+}
+
+// copyTime bounds the question whether a destination of copies exists.
+const copyTime = 2 * time.Second
+
+// sendCopies sends copies of letters that policies have sent. Copies are best-effort: failures are ignored, and a
+// destination that does not exist gets none. Each is tried once: its row goes before it is sent.
+func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
+	due, err := in.store.DueSends(ctx, deadletter.SendCopy, in.now(), 0, sendBatch)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	owners := make([]task.ID, len(due))
+	for i, s := range due {
+		owners[i] = s.Owner
+	}
+	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return in.store.DropSends(ctx, tx, deadletter.SendCopy, owners)
+	}); err != nil {
+		return 0, err
+	}
+	letters, err := in.store.WholeLetters(ctx, sortIDs(owners))
+	if err != nil {
+		return len(due), err
+	}
+	of := map[task.ID]*deadletter.Letter{}
+	for _, l := range letters {
+		of[l.ID] = l
+	}
+	var list []outgoing
+	type place struct {
+		source      deadletter.SourceKey
+		destination string
+	}
+	exists := map[place]bool{}
+	for _, s := range due {
+		l := of[s.Owner]
+		if l == nil || l.Canonical != s.Content { // it was edited since
+			continue
+		}
+		source, err := in.store.FindSource(ctx, s.Namespace, s.Source)
+		if err != nil {
+			return len(due), err
+		}
+		if source == nil || in.opts.Carriers[source.Driver] == nil {
+			continue
+		}
+		at := place{source.Key(), s.Destination}
+		if _, asked := exists[at]; !asked {
+			bounded, cancel := context.WithTimeout(ctx, copyTime)
+			is, err := in.opts.Carriers[source.Driver].Exists(bounded, source, s.Destination)
+			exists[at] = is && err == nil
+			cancel()
+		}
+		if exists[at] {
+			list = append(list, newOutgoing(s, deadletter.Item{}, l, source, in.now()))
+		}
+	}
+	in.deliver(ctx, list)
+	return len(due), nil
+}
+
+// batchBytes bounds the payloads of a batch, but for its first letter.
+const batchBytes = 32 << 20
+
+// fitting returns the first letters whose payloads fit into a batch. It locks nothing: a size never changes.
+func (in *Inbox) fitting(ctx context.Context, ids []task.ID) []task.ID {
+	sizes, err := in.store.PayloadSizes(ctx, ids)
+	if err != nil {
+		return ids // the mark fails as well
+	}
+	total := 0
+	for i, id := range ids {
+		if total += sizes[id]; total > batchBytes && i > 0 {
+			return ids[:i]
+		}
+	}
+	return ids
+}

@@ -1,0 +1,243 @@
+package inbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/intake"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// FailedJob is a message that became a task, and why the task failed for good, in the words of the format job_failure.
+type FailedJob struct {
+	Job                          []byte
+	Queue                        string
+	Error, ErrorType, StackTrace string
+	Attempts                     int
+	FirstFailedAt, LastFailedAt  time.Time
+	HTTPStatus                   int
+	ResponseBody                 string
+	RetryDelays                  []time.Duration
+	Context                      json.RawMessage // a JSON object
+}
+
+const (
+	// writeBatch bounds the failures of one turn.
+	writeBatch = 200
+	// writePause and maxWritePause bound the pause after a failure could not be written.
+	writePause, maxWritePause = time.Second, 10 * time.Minute
+)
+
+// failureWrite is a failure that is due, and the job that tells of it.
+type failureWrite struct {
+	send   deadletter.Send
+	source *deadletter.Source // nil: nobody waits for it any more
+	job    []byte
+	err    error // why there is no job
+}
+
+// WriteFailures writes failures of tasks that intakes have made to the queues that their sources name. It must run in
+// one process at a time; another may go on where this one stopped. A failure that cannot be written, or whose outcome
+// is not known, is sent again after growing pauses until it is confirmed: under the same identifier, by which brokers
+// that remember identifiers add it once. What a source no longer wants, and what belongs to a task that was deleted, is
+// dropped. One that cannot be read, such as one that cannot be decrypted here, holds up no other.
+//
+// It returns how many failures are done, and whether more are due.
+func (in *Inbox) WriteFailures(ctx context.Context) (n int, more bool, err error) {
+	due, err := in.store.DueSends(ctx, deadletter.SendFailure, in.now(), in.orphans(), writeBatch)
+	if err != nil || len(due) == 0 {
+		return 0, false, err
+	}
+	t, err := in.takeTurn(ctx, loopFailures)
+	if err != nil {
+		return 0, false, err
+	}
+	writes := make([]*failureWrite, len(due))
+	for i, s := range due {
+		if writes[i], err = in.failureWrite(ctx, s); err != nil {
+			if ctx.Err() != nil {
+				return 0, false, err
+			}
+			writes[i] = &failureWrite{send: s, err: err}
+		}
+	}
+	var sending []outgoing
+	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) (err error) {
+		sending, err = in.markFailures(ctx, tx, t, writes)
+		return err
+	}); err != nil || len(sending) == 0 {
+		return 0, false, lostTurn(err)
+	}
+	outcomes := in.deliver(ctx, sending)
+	n, err = in.recordFailures(ctx, t, outcomes)
+	return n, len(due) == writeBatch && n > 0, lostTurn(err)
+}
+
+// lostTurn is an error, unless another process has taken the turn and goes on.
+func lostTurn(err error) error {
+	if errors.Is(err, errTurnLost) {
+		return nil
+	}
+	return err
+}
+
+// maxWaiting bounds the failures that metrics count.
+const maxWaiting = 10_000
+
+// IntakeFailures returns how many failures are still to be written, up to maxWaiting, and the time of the oldest; 0 for
+// none.
+func (in *Inbox) IntakeFailures(ctx context.Context) (waiting int, oldest task.Instant, err error) {
+	return in.store.CountFailures(ctx, maxWaiting)
+}
+
+// failureWrite finds the job to write and its queue.
+func (in *Inbox) failureWrite(ctx context.Context, s deadletter.Send) (*failureWrite, error) {
+	w := &failureWrite{send: s}
+	t, steps, err := in.tasks.Steps(ctx, s.About)
+	if task.CodeOf(err) == task.NotFound || err == nil && t.Meta.Intake == nil {
+		return w, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	template, err := in.tasks.TemplateOf(ctx, t.DefID)
+	if err != nil {
+		return nil, err
+	}
+	source, err := in.store.FindSource(ctx, template.Namespace, t.Meta.Intake.Source)
+	if err != nil || source == nil || source.Intake == nil || source.Intake.WriteFailures == "" {
+		return w, err
+	}
+	records, err := in.tasks.Records(ctx, s.About)
+	if err != nil {
+		return nil, err
+	}
+	if reason, _, is := task.WhyUnopened(t.Context); is {
+		return nil, task.Errorf(task.Unavailable, "the context of the task %s cannot be decrypted here: %s", t.ID, reason)
+	}
+	payload, err := intake.Payload(t.Meta.Intake, t.Context)
+	if err != nil { // the context was edited into something else: it is the job now
+		payload = t.Context
+	}
+	w.source = source
+	w.job = in.opts.FailedJob(failedJob(t, steps, records.Attempts, payload, s.At))
+	return w, nil
+}
+
+// markFailures marks failures that have a job, puts off those that cannot be read, and drops those that nobody waits
+// for. The time of a failure stays that of its task: what marks it is the turn.
+func (in *Inbox) markFailures(ctx context.Context, tx engine.Tx, t turn, writes []*failureWrite) (
+	sending []outgoing, err error,
+) {
+	if err := t.holds(ctx, tx); err != nil {
+		return nil, err
+	}
+	now := in.now()
+	var dropped []task.ID
+	var changed []deadletter.Send
+	for _, w := range writes {
+		s := w.send
+		switch {
+		case w.err == nil && w.source == nil:
+			dropped = append(dropped, s.Owner)
+			continue
+		case w.err == nil && in.opts.Carriers[w.source.Driver] == nil:
+			w.err = fmt.Errorf("this server has no driver %q", w.source.Driver)
+		}
+		if w.err != nil {
+			s.Tries++
+			later(&s, w.err, now)
+			changed = append(changed, s)
+			continue
+		}
+		s.Mark(t.no, now)
+		s.At = w.send.At
+		s.Destination = w.source.Intake.WriteFailures
+		changed = append(changed, s)
+		sending = append(sending, outgoing{send: s, source: w.source, out: Outgoing{SendID: s.Owner.String(),
+			Letter: &deadletter.Letter{ID: s.Owner, Namespace: w.source.Namespace, Source: w.source.Name,
+				MessageID: s.Owner.String()},
+			Content: deadletter.Content{Payload: w.job}}})
+	}
+	return sending, errors.Join(in.store.SaveSends(ctx, tx, changed),
+		in.store.DropSends(ctx, tx, deadletter.SendFailure, dropped))
+}
+
+// later puts a failure off: it is written in the end, however long that takes.
+func later(s *deadletter.Send, why error, now task.Instant) {
+	s.State, s.Error = deadletter.SendPlanned, failure.Cut(why.Error(), deadletter.MaxCause)
+	if s.Copies > 0 {
+		s.State = deadletter.SendUnknown
+	}
+	pause := task.Retry{Backoff: task.BackoffExponential, Base: writePause, Max: maxWritePause}
+	s.NextAt = now.Add(pause.Delay(s.Tries, 0, 0))
+}
+
+// recordFailures removes what is confirmed, and puts off what is not. It returns how many are done.
+func (in *Inbox) recordFailures(ctx context.Context, t turn, outcomes []outcome) (done int, err error) {
+	var ids []task.ID
+	var changed []deadletter.Send
+	now := in.now()
+	for _, o := range outcomes {
+		s := o.send
+		switch {
+		case o.delivered():
+			ids = append(ids, s.Owner)
+			continue
+		case errors.Is(o.err, ErrNotTried):
+			s.NotTried(o.err.Error(), 0)
+			later(&s, o.err, now)
+			if s.NextAt = now.Add(untriedPause); o.late {
+				s.NextAt = now
+			}
+		default:
+			if errors.Is(o.err, ErrUnknown) {
+				s.Copies++
+			}
+			later(&s, o.err, now)
+		}
+		changed = append(changed, s)
+	}
+	return len(ids), in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := t.holds(ctx, tx); err != nil {
+			return err
+		}
+		return errors.Join(in.store.DropSends(ctx, tx, deadletter.SendFailure, ids), in.store.SaveSends(ctx, tx, changed))
+	})
+}
+
+// failedJob tells how a task failed, by the attempts of the step that failed last.
+func failedJob(t *task.Task, steps []*task.Step, attempts []task.Attempt, payload []byte, at task.Instant) *FailedJob {
+	j := &FailedJob{Job: payload, Queue: t.Meta.Intake.Queue, Error: "the task failed without a failed attempt",
+		FirstFailedAt: at.Time(), LastFailedAt: at.Time()}
+	context := map[string]any{"task_uuid": t.ID.String()}
+	failed := map[task.ID]bool{}
+	for _, s := range steps {
+		failed[s.ID] = s.State == task.StepErrored
+	}
+	attempts = slices.DeleteFunc(slices.Clone(attempts), func(a task.Attempt) bool {
+		return a.Failure == nil || !failed[a.StepID] || a.FinishedAt > at
+	})
+	slices.SortStableFunc(attempts, func(a, b task.Attempt) int { return int(min(max(a.FinishedAt-b.FinishedAt, -1), 1)) })
+	if len(attempts) > 0 {
+		last := attempts[len(attempts)-1]
+		attempts = slices.DeleteFunc(attempts, func(a task.Attempt) bool { return a.StepID != last.StepID })
+		f := last.Failure
+		j.Error, j.ErrorType, j.StackTrace = f.Message, f.Type, f.Stack
+		j.HTTPStatus, j.ResponseBody, j.Attempts = f.HTTPStatus, f.ResponseBody, last.Number
+		j.FirstFailedAt, j.LastFailedAt = attempts[0].FinishedAt.Time(), last.FinishedAt.Time()
+		for i := 1; i < len(attempts); i++ {
+			j.RetryDelays = append(j.RetryDelays, max(attempts[i].AssignedAt.Sub(attempts[i-1].FinishedAt), 0))
+		}
+		context["step_uuid"] = last.StepID.String()
+	}
+	j.Context, _ = json.Marshal(context) // texts can always be written
+	return j
+}

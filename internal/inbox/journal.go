@@ -1,0 +1,144 @@
+package inbox
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// journal remembers what was captured of a source whose broker has no positions, until it is known that the broker has
+// the acknowledgement. A message that the broker delivers again is a duplicate only if the journal has it: neither its
+// ID nor its content proves that it was stored.
+//
+// Batches of a source are stored one at a time, and a receiver gets the next one to store after the one before was
+// acknowledged. So the journal has the latest batch, and the latest ones of receivers that have ended.
+type journal struct {
+	Receiver string // of Now
+	Batch    string
+	EndedAt  task.Instant // when Left was added to last
+	now      []journalEntry
+	left     []journalEntry // of receivers that have ended: perhaps not acknowledged
+}
+
+// journalEntry is a message, by its hash, and what it became.
+type journalEntry struct {
+	Message [16]byte
+	Letter  task.ID
+	Group   int64
+}
+
+// journalFor is how long a receiver that has ended is remembered: a broker delivers what was not acknowledged to the
+// next one at once.
+const journalFor = 10 * time.Minute
+
+// journaled reports whether a message, and its batch, is known by the journal of its source.
+func (a *Arrival) journaled() bool { return a.Position == "" && a.Receiver != "" }
+
+// openJournal reads the journal of a source for a batch of a receiver.
+func (in *Inbox) openJournal(ctx context.Context, tx engine.Tx, of *deadletter.Source, receiver string,
+	now task.Instant,
+) (*journal, error) {
+	packed, err := in.store.Journal(ctx, tx, of.Namespace, of.Name)
+	if err != nil {
+		return nil, err
+	}
+	j, err := unpackJournal(packed)
+	if err != nil {
+		return nil, fmt.Errorf("the journal of the source %s: %w", of.Name, err)
+	}
+	if j.Receiver != receiver && len(j.now) > 0 {
+		j.left, j.now, j.EndedAt = append(j.left, j.now...), nil, now
+	}
+	if now.Sub(j.EndedAt) > journalFor {
+		j.left = nil
+	}
+	return j, nil
+}
+
+// stored reports whether the journal's latest batch is this one: its commit was not answered.
+func (j *journal) stored(receiver, batch string) bool {
+	return j.Receiver == receiver && j.Batch == batch
+}
+
+// redelivered returns what a message became that the broker delivers again, and forgets it: n deliveries match n.
+func (j *journal) redelivered(a *Arrival) (journalEntry, bool) {
+	if !a.Redelivered || len(j.left) == 0 {
+		return journalEntry{}, false
+	}
+	hash := a.delivery()
+	i := slices.IndexFunc(j.left, func(e journalEntry) bool { return e.Message == hash })
+	if i < 0 {
+		return journalEntry{}, false
+	}
+	e := j.left[i]
+	j.left = slices.Delete(j.left, i, i+1)
+	return e, true
+}
+
+// note replaces the batch of the receiver.
+func (j *journal) note(receiver, batch string, entries []journalEntry) {
+	j.Receiver, j.Batch, j.now = receiver, batch, entries
+}
+
+// save stores the journal.
+func (in *Inbox) saveJournal(ctx context.Context, tx engine.Tx, of *deadletter.Source, j *journal) error {
+	packed, err := j.pack()
+	if err != nil {
+		return err
+	}
+	return in.store.SaveJournal(ctx, tx, of.Namespace, of.Name, packed)
+}
+
+// pack writes the journal: a line of JSON, the number of entries of now, and all entries.
+func (j *journal) pack() ([]byte, error) {
+	line, err := json.Marshal(j)
+	if err != nil {
+		return nil, err
+	}
+	out := binary.BigEndian.AppendUint32(append(line, '\n'), uint32(len(j.now)))
+	return binary.Append(out, binary.BigEndian, slices.Concat(j.now, j.left))
+}
+
+func unpackJournal(packed []byte) (*journal, error) {
+	j := &journal{}
+	if len(packed) == 0 {
+		return j, nil
+	}
+	line, rest, ok := bytes.Cut(packed, []byte{'\n'})
+	if err := json.Unmarshal(line, j); err != nil {
+		return nil, err
+	}
+	size := binary.Size(journalEntry{})
+	if !ok || len(rest) < 4 || (len(rest)-4)%size != 0 {
+		return nil, fmt.Errorf("it has %d bytes, and is damaged", len(packed))
+	}
+	all := make([]journalEntry, (len(rest)-4)/size)
+	if _, err := binary.Decode(rest[4:], binary.BigEndian, all); err != nil {
+		return nil, err
+	}
+	n := min(int(binary.BigEndian.Uint32(rest)), len(all))
+	j.now, j.left = all[:n:n], all[n:]
+	return j, nil
+}
+
+// delivery is the hash of all of a message that its broker does not change from delivery to delivery.
+func (a *Arrival) delivery() [16]byte {
+	content := a.Content
+	content.Headers = slices.DeleteFunc(slices.Clone(content.Headers), func(h deadletter.Header) bool {
+		return strings.HasPrefix(h.Name, "x-delivery-count") || strings.HasPrefix(h.Name, "x-acquired-count")
+	})
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %d:%s %s %d", deadletter.Identify("", "", content), len(a.MessageID), a.MessageID, a.Letter,
+		a.Replays)
+	return [16]byte(h.Sum(nil)[:16])
+}
