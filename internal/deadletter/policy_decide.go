@@ -72,11 +72,9 @@ func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
 	case len(p.OnlyTypes) > 0 && !slices.Contains(p.OnlyTypes, l.Failure.Type):
 		return Decision{Verdict: VerdictLeave, Reason: "the policy does not name its error type"}
 	case p.MaxAge > 0 && now.Sub(l.FirstAt) > p.MaxAge:
-		return p.exhausted(fmt.Sprintf("%s %s ago, the greatest age of the policy", reasonAge, p.MaxAge))
-	case l.Sends()+l.FailedSends >= p.MaxRetries && l.Unknown: // it may have arrived: nobody gives that up
-		return Decision{Verdict: VerdictLeave, Reason: p.tried(l)}
+		return p.exhausted(l, fmt.Sprintf("%s %s ago, the greatest age of the policy", reasonAge, p.MaxAge))
 	case l.Sends()+l.FailedSends >= p.MaxRetries:
-		return p.exhausted(p.tried(l))
+		return p.exhausted(l, p.tried(l))
 	}
 	if why, sends := l.MaySend(false); !sends {
 		return Decision{Verdict: VerdictLeave, Reason: why}
@@ -128,8 +126,9 @@ func (p *Policy) tried(l *Letter) string {
 	return fmt.Sprintf("%s %d times%s; the policy allows %d", reasonRetries, l.Sends(), failed, p.MaxRetries)
 }
 
-func (p *Policy) exhausted(reason string) Decision {
-	if p.KeepExhausted {
+// exhausted gives a letter up, or leaves it: one that may have arrived is for an operator to decide.
+func (p *Policy) exhausted(l *Letter, reason string) Decision {
+	if p.KeepExhausted || l.Unknown {
 		return Decision{Verdict: VerdictLeave, Reason: reason}
 	}
 	return Decision{Verdict: VerdictDiscard, Reason: reason}

@@ -118,7 +118,12 @@ func (s *Send) NotTried(why string, until task.Instant) {
 }
 
 // GiveUp ends the tries of a send whose outcome is not known.
-func (s *Send) GiveUp(why string) { s.end(why) }
+func (s *Send) GiveUp(why string) {
+	if s.State == SendInFlight {
+		s.Copies++
+	}
+	s.end(why)
+}
 
 // end is the last state of a send that was not confirmed.
 func (s *Send) end(why string) {
@@ -136,6 +141,9 @@ func (s *Send) Open() bool {
 // Dies records that the message of the send has died, which proves that it had arrived. second: an earlier death has
 // consumed the send, and this one is of another copy of it.
 func (s *Send) Dies() (second bool) {
+	if s.State == SendInFlight { // nobody else counts the try under way
+		s.Copies++
+	}
 	if s.State != SendDelivered {
 		s.State, s.NextAt, s.Error = SendDelivered, 0, ""
 		s.Copies = max(s.Copies, 1)

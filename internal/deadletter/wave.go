@@ -61,7 +61,7 @@ func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 	switch {
 	case r.WaveSent+o.Sending+o.Unknown < r.WaveSize:
 		return r.send(now, o.Sending+o.Unknown)
-	case r.WaveSent < r.WaveSize: // the outcome of the others is awaited
+	case r.WaveSent < r.WaveSize, r.WaveSize == 0 && o.Sending+o.Unknown > 0: // their outcome is awaited
 		return Step{Act: ActWait, Until: now + 1}
 	case r.State == RedriveObserving && !r.observed(now, o):
 		return Step{Act: ActWait, Until: r.StateAt.Add(r.Plan.Observe)}
@@ -99,7 +99,7 @@ func (r *Redrive) send(now task.Instant, undecided int) Step {
 	if r.Plan.Rate <= 0 {
 		return Step{Act: ActSend, N: left}
 	}
-	if due := r.WaveBegan.Add(r.span(r.WaveSent)); now.Sub(due) > burst {
+	if due := r.WaveBegan.Add(r.span(r.WaveSent + undecided)); now.Sub(due) > burst {
 		r.WaveBegan += now - due - task.Instant(burst.Microseconds())
 	}
 	earned := math.Floor(float64(now-r.WaveBegan)*r.Plan.Rate/1e6+1e-6) + 1
@@ -149,12 +149,14 @@ func (r *Redrive) begin(n int, now task.Instant) error {
 // It is counted in every state: a runner finishes what it was sending when an operator paused or cancelled. The end of
 // the wave begins its observation.
 func (r *Redrive) Decided(items, last int, now task.Instant) error {
-	if items <= 0 {
+	if items <= 0 && last <= r.Behind {
+		return nil
+	}
+	r.Version++
+	if r.Behind = max(r.Behind, last); items <= 0 {
 		return nil
 	}
 	r.WaveSent += items
-	r.Behind = max(r.Behind, last)
-	r.Version++
 	if r.WaveSent < r.WaveSize || r.Operation != OpRedrive {
 		return nil
 	}

@@ -183,6 +183,7 @@ func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l 
 		Destination: to, Content: l.Canonical, MessageID: l.MessageID, Lineage: l.Lineage}
 	if before != nil && before.Again(to, l.Canonical) {
 		send = *before
+		send.Tries = 0 // it has all its tries again
 	} else {
 		l.Supersede()
 		send.No = l.Replays + 1

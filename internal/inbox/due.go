@@ -164,7 +164,7 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 				err: errors.Join(ErrForGood, errors.New(why))})
 		case left && once(s.About):
 			settled = append(settled, outcome{outgoing: outgoing{send: *s, item: item, out: Outgoing{Letter: l}},
-				err: errors.Join(ErrUnknown, errInterrupted)})
+				err: errors.Join(ErrForGood, errInterrupted)})
 		default:
 			sending = append(sending, newOutgoing(*s, item, l, source, now))
 			if err := in.reportAgain(ctx, tx, s, again, l); err != nil {
