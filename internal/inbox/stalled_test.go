@@ -1,0 +1,110 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/postgrestest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+)
+
+// TestStalledRunner: the node whose turn it is stalls at any moment of a redrive, another one takes the turn over and
+// sends, and then the first one goes on. Each letter is sent once, and the items say so.
+func TestStalledRunner(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.DSN(t)
+	open := func(opts ...func(*node.Options)) *rig {
+		s, err := postgres.Open(t.Context(), dsn, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return newRig(t, s, opts...)
+	}
+	successor := open()
+	var stall atomic.Int64 // the reading of the clock at which the first node stalls; negative: none
+	stall.Store(-1)
+	var others func() // waits for what the successor does
+	first := open(func(o *node.Options) {
+		now := o.Now
+		o.Now = func() time.Time {
+			if stall.Load() >= 0 && stall.Add(-1) == 0 {
+				stall.Store(-1)
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					for range 3 {
+						_, _, _ = successor.Advance(t.Context())
+					}
+				}()
+				select {
+				case <-done: // it had what it needs
+				case <-time.After(300 * time.Millisecond): // it waits for a row that the first one has locked
+				}
+				others = func() { <-done }
+			}
+			return now()
+		}
+	})
+	for at := range int64(30) {
+		for n := range 5 {
+			successor.die(dead(int(1000*at)+n, "Timeout"))
+		}
+		made := successor.begin(deadletter.Plan{}, nil)
+		before := len(successor.broker.sent) + len(first.broker.sent)
+		others = func() {}
+		stall.Store(at + 1)
+		if _, _, err := first.Advance(t.Context()); err != nil {
+			t.Errorf("stalled at reading %d of the clock: %v", at, err)
+		}
+		stall.Store(-1)
+		others()
+		for range 3 {
+			successor.pass(30 * time.Second)
+		}
+		sends := len(successor.broker.sent) + len(first.broker.sent) - before
+		found := successor.found(made.ID)
+		if found.Counts.Sent != 5 || sends != 5+found.Counts.Uncertain {
+			t.Errorf("stalled at reading %d of the clock: %d letters were sent, the redrive is %s: %+v", at, sends,
+				found.State, found.Counts)
+		}
+	}
+}
+
+// TestSplitWhileSending: a group is split while its letters are sent, and the sends fail. Both groups count the letters
+// that they have.
+func TestSplitWhileSending(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		from := r.die(dead(1, "Timeout"), dead(2, "Timeout"), dead(3, "Timeout"))[0].Group
+		r.pass(time.Second)
+		r.broker.fails = func(inbox.Outgoing) error { return errors.New("refused") }
+		r.broker.during = func() {
+			ctx := context.WithoutCancel(t.Context())
+			if _, err := r.SplitGroup(ctx, from, inbox.SplitRequest{Keys: []string{"origin"}}); err != nil {
+				t.Error(err)
+			}
+			r.later(5 * time.Second)
+			for more := true; more; {
+				var err error
+				if _, more, err = r.AdvanceMoves(ctx); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		r.begin(deadletter.Plan{}, nil)
+		r.pass(time.Second)
+		r.pass(5 * time.Second)
+		page, err := r.Groups(t.Context(), inbox.GroupFilter{Order: "open", Limit: 100}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("groups", len(page.Groups), 2)
+		r.want("open", []int64{page.Groups[0].OpenLetters, page.Groups[1].OpenLetters}, []int64{3, 0})
+	})
+}
