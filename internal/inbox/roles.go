@@ -63,15 +63,18 @@ type LetterRows interface {
 
 // SendRows are letters in a transaction that marks them or records what was sent: many of them, as fast as possible.
 type SendRows interface {
-	// LettersToSend is LetterRows.Letters without stacks.
-	LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
-	// PayloadSizes returns the sizes of the payloads of letters that are above SmallPayload. It locks nothing.
-	PayloadSizes(ctx context.Context, ids []task.ID) (map[task.ID]int, error)
+	// LettersToSend is LetterRows.Letters without stacks: the first of the IDs, up to size bytes of large payloads, but at
+	// least one. left are the IDs from the first one on that does not fit.
+	LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID, size int) (letters []*deadletter.Letter,
+		left []task.ID, err error)
 	// BareLetters is LetterRows.Letters without headers, large payloads, edits and stacks: for changes of state.
 	BareLetters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
 	// SaveStates stores the columns that a change of state may touch: state, reason, times, redrive, replays, failed
 	// sends, parked, unknown and version.
 	SaveStates(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
+	// SaveSent is SaveStates for letters that have the version before the one to store. It reports whether all have;
+	// else the transaction must be rolled back.
+	SaveSent(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) (bool, error)
 }
 
 // SentContent identifies messages with nothing but their content: the hash of the payload, and the message ID, "" for
@@ -84,6 +87,9 @@ type OutboxRows interface {
 	AddSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
 	// SaveSends stores what changes of sends that exist.
 	SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
+	// SaveDelivered is SaveSends for sends that are in flight under their turns. It reports whether all are; else the
+	// transaction must be rolled back.
+	SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) (bool, error)
 	// DropSends removes the sends of a kind that owners have.
 	DropSends(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) error
 	// SendsOf returns the sends of a kind that owners have, locked, in the order of the owners and numbers.
