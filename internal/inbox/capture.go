@@ -220,7 +220,7 @@ func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Lett
 		Canonical: a.canonical, State: deadletter.Open, StateAt: c.now, Group: group,
 		Failure: a.failure, Handler: a.Handler, Stack: a.stack, Details: boundDetails(a.Details),
 		Occurrences: 1, Attempts: a.Attempts, FirstAt: c.diedFirst(a), LastAt: c.died(a), CapturedAt: c.now,
-		Original: a.content, Size: a.size, Cut: a.cut, Undecoded: a.Undecoded, Version: 1,
+		Original: a.Content, Size: len(a.Content.Payload), Undecoded: a.Undecoded, Version: 1,
 	}
 	c.decide(l)
 	return l
@@ -234,7 +234,7 @@ func (c *capture) back(l *deadletter.Letter, a *prepared, print failure.Print, g
 		Stack: a.stack, Details: boundDetails(a.Details), Origin: a.Origin, Position: a.Position, Attempts: a.Attempts}
 	// What is sent is still the whole original, or its edit.
 	if a.canonical != deadletter.Canonical(l.Outgoing()) {
-		o.Payload = a.content.Payload
+		o.Payload = a.Content.Payload
 	}
 	origin := cmp.Or(a.Origin, l.Origin)
 	parks := c.policies.find(l.Namespace, l.Source, origin).Parks(c.source.MaxReplays)

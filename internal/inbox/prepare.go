@@ -14,10 +14,7 @@ type prepared struct {
 	*Arrival
 	no        int // its place among the arrivals
 	identity  string
-	content   deadletter.Content // within the bounds
-	size      int                // of the payload before it was cut
-	cut       bool
-	canonical string // hash of content
+	canonical string // hash of the content
 	eventType string
 	failure   failure.Report
 	stack     string        // of failure, cut
@@ -33,8 +30,7 @@ func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
 		p := prepared{Arrival: a, no: i, identity: in.identify(a), failure: bound(a.Failure),
 			stack: failure.Cut(a.Stack, maxStack),
 			print: failure.PrintOf(a.Failure, a.Stack, cmp.Or(a.Handler, of.Name))}
-		p.content, p.size, p.cut = in.bounded(a.Content)
-		p.canonical, p.eventType = deadletter.Canonical(p.content), deadletter.EventType(a.Content)
+		p.canonical, p.eventType = deadletter.Canonical(a.Content), deadletter.EventType(a.Content)
 		// An exact broker delivers a message once in a batch, so equal ones are several; they come again in their order.
 		if a.Exact && a.byContent() {
 			n := equal[p.identity]
@@ -46,12 +42,4 @@ func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
 		all[i] = p
 	}
 	return all
-}
-
-// whole returns the hash of the content as it arrived.
-func (p *prepared) whole() string {
-	if !p.cut {
-		return p.canonical
-	}
-	return deadletter.Canonical(p.Content)
 }

@@ -35,7 +35,7 @@ func (c *capture) load(arrivals []prepared) error {
 	var sought []string
 	for i := range arrivals {
 		// A new letter with a known identity is found by its insert. What would be a return must not be a repetition.
-		if a := &arrivals[i]; c.look || !a.Letter.IsZero() || a.bare() && c.byContent[a.whole()] != nil {
+		if a := &arrivals[i]; c.look || !a.Letter.IsZero() || a.bare() && c.byContent[a.canonical] != nil {
 			sought = append(sought, a.identity)
 		}
 	}
@@ -60,7 +60,7 @@ func (c *capture) loadReturning(arrivals []prepared) error {
 	var hashes []string
 	for _, a := range arrivals {
 		if a.bare() {
-			hashes = append(hashes, a.whole())
+			hashes = append(hashes, a.canonical)
 		}
 	}
 	if len(hashes) == 0 {
@@ -107,7 +107,7 @@ func (c *capture) recognise(a *prepared) (l *deadletter.Letter, returns bool) {
 		return of, false // it has come back already
 	}
 	if a.bare() {
-		if l = c.byContent[a.whole()]; l != nil && !sentBack(l) {
+		if l = c.byContent[a.canonical]; l != nil && !sentBack(l) {
 			l = nil // it has come back already
 		}
 	}
@@ -124,7 +124,7 @@ func currentSend(l *deadletter.Letter) int {
 
 // sameContent reports whether a message has what a letter died with first, or what is sent of it.
 func sameContent(a *prepared, l *deadletter.Letter) bool {
-	died := a.whole()
+	died := a.canonical
 	return died == l.Canonical || died == deadletter.Canonical(l.Original)
 }
 

@@ -26,6 +26,7 @@ type Store interface {
 	RedriveRows
 	RedriveReader
 	SourceRows
+	OversizedRows
 	PolicyRows
 	RuleRows
 	RuleReader
@@ -297,6 +298,20 @@ type SourceRows interface {
 	// MarkSource stores since when a source cannot be read, and why; 0 when it can be. It reports whether that changes
 	// anything: a source that is lost already stays lost since then.
 	MarkSource(ctx context.Context, tx engine.Tx, namespace, name string, lost task.Instant, why string) (bool, error)
+}
+
+// MaxOversized bounds the messages of a source that are recorded as too large.
+const MaxOversized = 1000
+
+// OversizedRows are messages that stay on their brokers because they are too large, by source and position.
+type OversizedRows interface {
+	// SaveOversized records messages; one that is known keeps its FirstAt.
+	SaveOversized(ctx context.Context, tx engine.Tx, namespace, source string, list []deadletter.Oversized) error
+	// Oversized returns those of a source, up to MaxOversized, the first seen first.
+	Oversized(ctx context.Context, namespace, source string) ([]deadletter.Oversized, error)
+	// DropOversized forgets messages by their positions, and ForgetOversized all of a source.
+	DropOversized(ctx context.Context, tx engine.Tx, namespace, source string, positions []string) error
+	ForgetOversized(ctx context.Context, tx engine.Tx, namespace, source string) error
 }
 
 // PolicyRows are policies, by namespace, source and origin.
