@@ -70,10 +70,10 @@ func (s *Source) decode(batch []driver.Message, capture CaptureFunc) decoded {
 		rest = capture(d.batch)
 	}
 	d.store = func(ctx context.Context) error {
-		if err := rest(ctx); err != nil {
+		if err := s.opts.Left(ctx, left); err != nil { // first: its error says that nothing is stored
 			return err
 		}
-		return s.opts.Left(ctx, left)
+		return rest(ctx)
 	}
 	return d
 }

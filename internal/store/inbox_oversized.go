@@ -19,7 +19,7 @@ func (letterRows) SaveOversized(ctx context.Context, tx engine.Tx, namespace, so
 ) error {
 	rows := make([][]any, len(list))
 	for i, o := range list {
-		rows[i] = []any{namespace, source, o.Position, o.Bytes, o.Partition, o.Offset, int64(o.FirstAt),
+		rows[i] = []any{namespace, source, o.Position, o.Bytes, int64(o.Partition), o.Offset, int64(o.FirstAt),
 			int64(o.SeenAt)}
 	}
 	return saveOversized.send(ctx, In(tx), rows)
@@ -33,7 +33,9 @@ func (s letterRows) Oversized(ctx context.Context, namespace, source string) ([]
 }
 
 func scanOversized(row Row) (o deadletter.Oversized, err error) {
-	err = row.Scan((*Text)(&o.Position), &o.Bytes, &o.Partition, &o.Offset, &o.FirstAt, &o.SeenAt)
+	var part int64
+	err = row.Scan((*Text)(&o.Position), &o.Bytes, &part, &o.Offset, &o.FirstAt, &o.SeenAt)
+	o.Partition = int32(part)
 	return o, err
 }
 

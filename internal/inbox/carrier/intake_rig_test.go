@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -214,6 +215,20 @@ func (d deaf) Ack(ctx context.Context, m []driver.Message) error {
 	return d.Receiver.Ack(ctx, m)
 }
 
+func (d deaf) Leave(ctx context.Context, m []driver.Message) (bool, error) {
+	if of, ok := d.Receiver.(driver.Leaver); ok {
+		return of.Leave(ctx, m)
+	}
+	return true, nil
+}
+
+func (d deaf) Return(ctx context.Context, most int) ([]driver.Left, error) {
+	if of, ok := d.Receiver.(driver.Returner); ok {
+		return of.Return(ctx, most)
+	}
+	return nil, nil
+}
+
 type deafDriver struct {
 	driver.Driver
 	rig *intakeRig
@@ -252,7 +267,7 @@ func (r *intakeRig) start() (n *node.Node, db faulty, stop func()) {
 		}
 		return deafDriver{d, r}, nil
 	}
-	n, err := node.New(r.t.Context(), db, node.Options{Engine: r.config, Drivers: driver.Registry{r.kind: open}})
+	n, err := node.New(r.t.Context(), db, node.Options{Logger: slog.Default(), Engine: r.config, Drivers: driver.Registry{r.kind: open}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
