@@ -79,6 +79,8 @@ type LetterReader interface {
 	Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error)
 	// ListLetters returns a page, the newest first, without payloads above SmallPayload, headers and stacks.
 	ListLetters(ctx context.Context, f LetterFilter) (LetterPage, error)
+	// LetterBytes returns about how many bytes letters have whole, by ID; those that do not exist are left out.
+	LetterBytes(ctx context.Context, ids []task.ID) (map[task.ID]int, error)
 	// OpenLetters counts the open letters of a source, up to a limit.
 	OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error)
 	// DueLetters returns the IDs of up to limit scheduled letters that are due, the earliest first; or, on request, of

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -267,7 +266,7 @@ func (r *intakeRig) start() (n *node.Node, db faulty, stop func()) {
 		}
 		return deafDriver{d, r}, nil
 	}
-	n, err := node.New(r.t.Context(), db, node.Options{Logger: slog.Default(), Engine: r.config, Drivers: driver.Registry{r.kind: open}})
+	n, err := node.New(r.t.Context(), db, node.Options{Engine: r.config, Drivers: driver.Registry{r.kind: open}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
