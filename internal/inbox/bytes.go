@@ -6,8 +6,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// byBytes divides letters, in their order, into parts of at most so many and of about so many bytes: a part ends with the
-// letter that exceeds them. Who reads letters whole reads a part at a time: 500 of the largest do not fit into memory.
+// byBytes divides letters, in their order, into parts of at most so many and of about so many bytes: a part ends with
+// the letter that exceeds them. Who reads letters whole reads a part at a time: 500 of the largest do not fit into
+// memory.
 func (in *Inbox) byBytes(ctx context.Context, ids []task.ID, count, bytes int) ([][]task.ID, error) {
 	sizes, err := in.store.LetterBytes(ctx, ids)
 	if err != nil {

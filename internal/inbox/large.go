@@ -81,8 +81,8 @@ func (l *large) record(ctx context.Context, list []deadletter.Oversized) error {
 
 // tooManyLarge is why a source is not read on.
 func tooManyLarge(limit int) string {
-	return fmt.Sprintf("%d messages stay on the broker because they have more than %d bytes (engine.limits.letter_bytes): "+
-		"no more are left there", MaxOversized, limit)
+	return fmt.Sprintf("%d messages stay on the broker because they have more than %d bytes "+
+		"(engine.limits.letter_bytes): no more are left there", MaxOversized, limit)
 }
 
 // protect pauses the source, because its broker is about to drop a message that it delivers again and again.

@@ -51,8 +51,8 @@ func (r *rig) must(err error) {
 	}
 }
 
-// TestLargeMessagesAreRecorded: each once, whenever it is delivered, with one line in the log; forgotten when the broker
-// has not delivered it for an hour although it is read, and with the source, or its queue.
+// TestLargeMessagesAreRecorded: each once, whenever it is delivered, with one line in the log; forgotten when the
+// broker has not delivered it for an hour although it is read, and with the source, or its queue.
 func TestLargeMessagesAreRecorded(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

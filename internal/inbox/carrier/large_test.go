@@ -49,7 +49,8 @@ func (r *intakeRig) target() string {
 		return "back"
 	case r.kind == "redis-stream":
 		name := "back:" + rand.Text()
-		if _, err := redistest.Do(strings.Split(r.url, "?")[0], "XGROUP", "CREATE", name, "tasker", "0", "MKSTREAM"); err != nil {
+		url := strings.Split(r.url, "?")[0]
+		if _, err := redistest.Do(url, "XGROUP", "CREATE", name, "tasker", "0", "MKSTREAM"); err != nil {
 			r.t.Fatal(err)
 		}
 		return name
@@ -98,7 +99,8 @@ func TestTooLargeStays(t *testing.T) {
 			in = n.Inbox()
 		}
 		r.put(strings.Repeat("b", 200))
-		r.soon("what is behind is a letter", "map[100:3 200:1] reading 1 100 KiB true true", func() string { return r.sizes(in) })
+		r.soon("what is behind is a letter", "map[100:3 200:1] reading 1 100 KiB true true",
+			func() string { return r.sizes(in) })
 		stop()
 		r.config.Limits.LetterBytes = 1 << 20
 		n, _, _ = r.start()
