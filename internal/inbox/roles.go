@@ -29,6 +29,7 @@ type Store interface {
 	RedriveRows
 	RedriveReader
 	SourceRows
+	OversizedRows
 	PolicyRows
 	RuleRows
 	RuleReader
@@ -137,6 +138,8 @@ type LetterReader interface {
 	Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error)
 	// ListLetters returns a page, the newest first, without payloads above SmallPayload, headers and stacks.
 	ListLetters(ctx context.Context, f LetterFilter) (LetterPage, error)
+	// LetterBytes returns about how many bytes letters have whole, by ID; those that do not exist are left out.
+	LetterBytes(ctx context.Context, ids []task.ID) (map[task.ID]int, error)
 	// OpenLetters counts the open letters of a source, up to a limit.
 	OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error)
 	// DueLetters returns the IDs of up to limit scheduled letters that are due, the earliest first.
@@ -352,6 +355,20 @@ type SourceRows interface {
 	// MarkSource stores since when a source cannot be read, and why; 0 when it can be. It reports whether that changes
 	// anything: a source that is lost already stays lost since then.
 	MarkSource(ctx context.Context, tx engine.Tx, namespace, name string, lost task.Instant, why string) (bool, error)
+}
+
+// MaxOversized bounds the messages of a source that are recorded as too large.
+const MaxOversized = 1000
+
+// OversizedRows are messages that stay on their brokers because they are too large, by source and position.
+type OversizedRows interface {
+	// SaveOversized records messages; one that is known keeps its FirstAt.
+	SaveOversized(ctx context.Context, tx engine.Tx, namespace, source string, list []deadletter.Oversized) error
+	// Oversized returns those of a source, up to MaxOversized, the first seen first.
+	Oversized(ctx context.Context, namespace, source string) ([]deadletter.Oversized, error)
+	// DropOversized forgets messages by their positions, and ForgetOversized all of a source.
+	DropOversized(ctx context.Context, tx engine.Tx, namespace, source string, positions []string) error
+	ForgetOversized(ctx context.Context, tx engine.Tx, namespace, source string) error
 }
 
 // PolicyRows are policies, by namespace, source and origin.

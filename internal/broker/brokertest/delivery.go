@@ -27,6 +27,7 @@ var deliveryTests = map[string]func(*testing.T, *Broker){
 	"CancelledSendIsReported": cancelledSendIsReported,
 	"BatchesAreBounded":       batchesAreBounded,
 	"QueuesAreSeparate":       queuesAreSeparate,
+	"LargeIsLeft":             largeIsLeft,
 }
 
 // orderWithinKey: messages of one key are received in the order in which they were sent.

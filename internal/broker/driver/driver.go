@@ -41,17 +41,18 @@ type Message struct {
 	// Receiver identifies who received it, which package broker sets: what a receiver gets after it has acknowledged is no
 	// repetition.
 	Receiver string
+	// Deliveries is how often the broker has delivered the message before, where it drops one that was delivered too
+	// often; else 0.
+	Deliveries int
+	// Log is where a log has the message, To being the offset behind it; zero if its broker keeps no log.
+	Log LogPart
 	// Receipt is how the driver finds the delivery again at Ack and Release; nobody else reads it.
 	Receipt any
 }
 
 // Size returns about how many bytes a message has.
 func (m *Message) Size() int {
-	n := len(m.Key) + len(m.Payload)
-	for _, h := range m.Headers {
-		n += len(h.Name) + len(h.Value)
-	}
-	return n
+	return (&deadletter.Content{Key: m.Key, Headers: m.Headers, Payload: m.Payload}).Size()
 }
 
 // Driver is a connection to a broker. Its methods may be called concurrently. A context bounds its call only: what the
@@ -97,6 +98,26 @@ type Keeper interface {
 	// Keep says that messages may have been stored although that failed. Release and Close do not give them back: they
 	// come again, to this receiver or another one, with the same positions.
 	Keep(messages []Message)
+}
+
+// Left is a message that stays on its broker, because it is larger than its reader takes.
+type Left struct {
+	Message     // of one that Return leaves where it is, the position only
+	Bytes   int // its size
+}
+
+// Leaver is what a Receiver has if a message that is neither acknowledged nor given back is in the way of others. Of
+// another receiver the next one gets such messages.
+type Leaver interface {
+	// Leave lets the receiver go on behind messages that stay on the broker. again: the next receiver gets them, or
+	// returns them from Return.
+	Leave(ctx context.Context, messages []Message) (again bool, err error)
+}
+
+// Returner is what a Receiver has if its Leave puts messages aside on the broker.
+type Returner interface {
+	// Return gives those back that have up to most bytes, as Release would. It returns the others.
+	Return(ctx context.Context, most int) ([]Left, error)
 }
 
 // Peeker is what a Driver has if its broker shows messages without delivering them.

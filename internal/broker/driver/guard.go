@@ -128,3 +128,23 @@ func (g *guardedReceiver) Keep(messages []Message) {
 		k.Keep(messages)
 	}
 }
+
+// Leave implements Leaver. What a receiver that is none holds comes again once it closes.
+func (g *guardedReceiver) Leave(ctx context.Context, messages []Message) (again bool, err error) {
+	l, ok := g.receiver.(Leaver)
+	if !ok {
+		return true, nil
+	}
+	again, err = l.Leave(ctx, messages)
+	return again, g.secrets.hide(err)
+}
+
+// Return implements Returner, for a receiver that does.
+func (g *guardedReceiver) Return(ctx context.Context, most int) ([]Left, error) {
+	r, ok := g.receiver.(Returner)
+	if !ok {
+		return nil, nil
+	}
+	left, err := r.Return(ctx, most)
+	return left, g.secrets.hide(err)
+}

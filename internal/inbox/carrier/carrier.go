@@ -25,6 +25,8 @@ import (
 const (
 	// sendTimeout bounds one try of a batch, and sendTries how often it is tried: together less than the inbox waits.
 	sendTimeout, sendTries = 3 * time.Second, 2
+	// maxPosition bounds a position that is shown as it is.
+	maxPosition = 1024
 	// reportEvery is how often the state of a source is looked at.
 	reportEvery = time.Second
 )
@@ -165,10 +167,13 @@ func (e forGood) Unwrap() error { return e.error }
 
 // Read implements inbox.Carrier. It returns when ctx has ended and the batch that was being captured is acknowledged or
 // left to the broker.
-func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, size int,
+func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of inbox.ReadOptions,
 	capture func([]inbox.Arrival) (store func(context.Context) error), report func(error),
 ) {
-	s := broker.NewSource(c.dial(source.URL), source.Queue, &broker.SourceOptions{Batch: size})
+	s := broker.NewSource(c.dial(source.URL), source.Queue, &broker.SourceOptions{Batch: of.Batch, MaxBytes: of.MaxBytes,
+		Left: func(ctx context.Context, messages []driver.Left) error {
+			return sure(func(ctx context.Context) error { return of.Left(ctx, oversized(messages)) })(ctx)
+		}})
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { reportStatus(watching, s, report) })
@@ -184,6 +189,23 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, size int,
 	if err != nil {
 		report(err)
 	}
+}
+
+// oversized returns what is recorded of messages that stay on the broker. Where they have no position there, headers do
+// not count: the broker changes some of them.
+func oversized(messages []driver.Left) []deadletter.Oversized {
+	list := make([]deadletter.Oversized, len(messages))
+	for i, m := range messages {
+		o := deadletter.Oversized{Position: m.Position, Bytes: m.Bytes, Offset: -1, Deliveries: m.Deliveries}
+		if o.Position == "" || task.TextFault(o.Position, maxPosition) != "" {
+			o.Position = deadletter.Identify(m.Position, m.MessageID, deadletter.Content{Key: m.Key, Payload: m.Payload})
+		}
+		if m.Log.To > 0 {
+			o.Partition, o.Offset = m.Log.Partition, m.Log.From
+		}
+		list[i] = o
+	}
+	return list
 }
 
 // sure marks errors that are answers: then nothing is stored. An error of the database may hide a commit.
@@ -252,7 +274,7 @@ func (c *Carrier) ReadLog(ctx context.Context, source *deadletter.Source, topic 
 	}
 	entries := make([]inbox.LogEntry, len(found))
 	for i, e := range found {
-		entries[i] = inbox.LogEntry{Offset: e.Offset, Key: e.Key, Headers: e.Headers,
+		entries[i] = inbox.LogEntry{Offset: e.Offset, Key: e.Key, Headers: e.Headers, Size: e.Message.Size(),
 			Arrival: func() inbox.Arrival { return Arrival(e.Message, source) }}
 		if !e.Time.IsZero() {
 			entries[i].At = task.At(e.Time)
