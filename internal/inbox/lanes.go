@@ -78,7 +78,7 @@ func sent(o outgoing, err error, now task.Instant) result {
 	switch {
 	case err == nil:
 		i.State = deadletter.ItemSent
-	case errors.Is(err, ErrUncertain):
+	case errors.Is(err, ErrUncertain) || errors.Is(err, ErrRepeated):
 		i.State, i.Uncertain, i.Message = deadletter.ItemSent, true, itemMessage(err)
 		err = nil
 	case i.Uncertain:

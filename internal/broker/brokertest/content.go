@@ -119,7 +119,7 @@ func tooLarge(t *testing.T, b *Broker) {
 	}
 	d, queue := b.connect(t), b.NewQueue(t)
 	errs := d.Send(t.Context(), queue, []driver.Message{{Payload: []byte("a")},
-		{Payload: make([]byte, b.TooLarge)}, {Payload: []byte("b")}})
+		{Payload: make([]byte, b.TooLarge)}, {Payload: []byte("b")}}, driver.Limits{})
 	if len(errs) != 3 || errs[0] != nil || errs[2] != nil || !errors.Is(errs[1], driver.ErrTooLarge) {
 		t.Fatalf("Send returned %v, want only the second message to be too large", errs)
 	}
@@ -134,7 +134,7 @@ func missingDestination(t *testing.T, b *Broker) {
 		t.Skip("Broker.NoMissing: any name is a queue")
 	}
 	d, queue := b.connect(t), b.NewQueue(t)
-	errs := d.Send(t.Context(), b.Missing, b.numbered(2))
+	errs := d.Send(t.Context(), b.Missing, b.numbered(2), driver.Limits{})
 	if len(errs) != 2 || !errors.Is(errs[0], driver.ErrNotFound) || !errors.Is(errs[1], driver.ErrNotFound) {
 		t.Fatalf("Send to a missing queue returned %v", errs)
 	}
@@ -209,7 +209,7 @@ func timesAreNow(t *testing.T, b *Broker) {
 // nothingIsSent: empty lists are no error.
 func nothingIsSent(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	if errs := d.Send(t.Context(), queue, nil); len(errs) != 0 {
+	if errs := d.Send(t.Context(), queue, nil, driver.Limits{}); len(errs) != 0 {
 		t.Fatalf("Send of nothing returned %v", errs)
 	}
 	r := Receiver(t, d, queue)

@@ -33,16 +33,16 @@ var mutants = map[string]mutant{
 			for i := range messages {
 				messages[i].Headers = nil
 			}
-			return d.Send(ctx, to, messages)
+			return d.Send(ctx, to, messages, driver.Limits{})
 		}},
 	"confirms what is missing": {found: "MissingDestination",
 		send: func(d driver.Driver, ctx context.Context, to string, messages []driver.Message) []error {
-			d.Send(ctx, to, messages)
+			d.Send(ctx, to, messages, driver.Limits{})
 			return nil
 		}},
 	"confirms what it did not send": {found: "ConfirmedSurvivesStop",
 		send: func(d driver.Driver, ctx context.Context, to string, messages []driver.Message) []error {
-			errs := d.Send(ctx, to, messages)
+			errs := d.Send(ctx, to, messages, driver.Limits{})
 			for i := range errs {
 				if errs[i] != nil && strings.Contains(errs[i].Error(), "lost") {
 					errs[i] = nil
@@ -115,11 +115,11 @@ func (d mutantDriver) Open(ctx context.Context, queue string) (driver.Receiver, 
 	return &mutantReceiver{r, d.mutant}, nil
 }
 
-func (d mutantDriver) Send(ctx context.Context, to string, messages []driver.Message) []error {
+func (d mutantDriver) Send(ctx context.Context, to string, messages []driver.Message, limits driver.Limits) []error {
 	if d.mutant.send != nil {
 		return d.mutant.send(d.Driver, ctx, to, messages)
 	}
-	return d.Driver.Send(ctx, to, messages)
+	return d.Driver.Send(ctx, to, messages, limits)
 }
 
 type mutantReceiver struct {

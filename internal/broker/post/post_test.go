@@ -36,7 +36,7 @@ func TestSend(t *testing.T) {
 			{Name: "Authorization", Value: []byte("secret")},
 			{Name: "x-split", Value: []byte("a\r\nInjected: b")},
 			{Name: "bad name", Value: []byte("x")},
-		}}})
+		}}}, driver.Limits{})
 	if errs[0] != nil {
 		t.Fatal(errs[0])
 	}
@@ -87,7 +87,7 @@ func TestVerdicts(t *testing.T) {
 		server.URL + "/cut": driver.ErrUncertain, server.URL + "/busy": plain, server.URL + "/limit": plain,
 		closed.URL + "/ok": plain, "ftp://host/x": driver.ErrNotFound, "orders": driver.ErrNotFound,
 	} {
-		err := d.Send(t.Context(), target, []driver.Message{{Payload: []byte("x")}})[0]
+		err := d.Send(t.Context(), target, []driver.Message{{Payload: []byte("x")}}, driver.Limits{})[0]
 		switch {
 		case want == plain:
 			if err == nil || driver.Permanent(err) || errors.Is(err, driver.ErrUncertain) {
@@ -115,7 +115,7 @@ func TestSendCancelled(t *testing.T) {
 	defer close(release)
 	d := post.Open()
 	defer d.Close()
-	if err := d.Send(ctx, server.URL, []driver.Message{{Payload: []byte("x")}})[0]; !errors.Is(err, driver.ErrUncertain) {
+	if err := d.Send(ctx, server.URL, []driver.Message{{Payload: []byte("x")}}, driver.Limits{})[0]; !errors.Is(err, driver.ErrUncertain) {
 		t.Errorf("%v, want %v", err, driver.ErrUncertain)
 	}
 }
@@ -134,7 +134,7 @@ func TestSendOutOfTime(t *testing.T) {
 	d := post.Open()
 	defer d.Close()
 	uncertain, untried := 0, 0
-	for i, err := range d.Send(ctx, server.URL, make([]driver.Message, 100)) {
+	for i, err := range d.Send(ctx, server.URL, make([]driver.Message, 100), driver.Limits{}) {
 		switch {
 		case errors.Is(err, driver.ErrUncertain):
 			uncertain++
@@ -171,7 +171,7 @@ func TestKeysInOrder(t *testing.T) {
 			messages = append(messages, driver.Message{Key: []byte(key), Payload: fmt.Append(nil, key, i)})
 		}
 	}
-	errs := d.Send(t.Context(), server.URL, messages)
+	errs := d.Send(t.Context(), server.URL, messages, driver.Limits{})
 	mu.Lock()
 	defer mu.Unlock()
 	slices.SortStableFunc(got, func(a, b string) int { return strings.Compare(a[:1], b[:1]) })

@@ -251,7 +251,7 @@ func TestSendWithoutAnswer(t *testing.T) {
 			send(t, d, queue, driver.Message{Payload: []byte("first")}) // now the server knows the script
 			messages := append(numbered(2), driver.Message{Payload: []byte("unmarked")})
 			between.on.Store(true)
-			errs := d.Send(t.Context(), queue, messages)
+			errs := d.Send(t.Context(), queue, messages, driver.Limits{})
 			between.on.Store(false)
 			for i, err := range errs {
 				if errors.Is(err, driver.ErrRepeatable) != (i < 2) || !errors.Is(err, driver.ErrUncertain) {
@@ -325,7 +325,7 @@ func TestRefusals(t *testing.T) {
 				if c.before != nil {
 					must(t, s, c.before...)
 				}
-				errs := d.Send(t.Context(), c.target, numbered(3)[1:])
+				errs := d.Send(t.Context(), c.target, numbered(3)[1:], driver.Limits{})
 				for _, err := range errs {
 					if err == nil || !strings.Contains(err.Error(), c.word) || c.want != nil && !errors.Is(err, c.want) ||
 						errors.Is(err, driver.ErrUncertain) || c.want != driver.ErrRefused && driver.Permanent(err) {
@@ -342,7 +342,7 @@ func TestRefusals(t *testing.T) {
 					must(t, s, c.after...)
 				}
 			}
-			if errs := d.Send(t.Context(), queue, numbered(3)[1:]); errs[0] != nil || errs[1] != nil {
+			if errs := d.Send(t.Context(), queue, numbered(3)[1:], driver.Limits{}); errs[0] != nil || errs[1] != nil {
 				t.Errorf("what was refused left a mark: %v", errs)
 			}
 			if _, err := d.Open(t.Context(), "q:text"); !errors.Is(err, driver.ErrRefused) {

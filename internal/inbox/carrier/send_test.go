@@ -19,7 +19,7 @@ type notebook struct {
 	lose int
 }
 
-func (n *notebook) Send(_ context.Context, _ string, messages []driver.Message) []error {
+func (n *notebook) Send(_ context.Context, _ string, messages []driver.Message, _ driver.Limits) []error {
 	for _, m := range messages {
 		n.ids = append(n.ids, m.SendID)
 	}
