@@ -105,7 +105,8 @@ func (r *rig) send(from, to int) {
 	}
 	defer d.Close()
 	for i := from; i <= to; i++ {
-		for _, err := range d.Send(context.Background(), "q", []driver.Message{{Payload: fmt.Append(nil, i)}}, driver.Limits{}) {
+		one := []driver.Message{{Payload: fmt.Append(nil, i)}}
+		for _, err := range d.Send(context.Background(), "q", one, driver.Limits{}) {
 			if err != nil {
 				r.t.Fatal(err)
 			}

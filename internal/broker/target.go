@@ -156,9 +156,9 @@ func (t *Target) ReadLog(ctx context.Context, queue string, part driver.LogPart,
 
 // Send sends messages to a destination in their order, and returns a result for each. It blocks until all are decided:
 // what fails for a moment is tried again. No message is begun once until has passed, unless it is zero: those are
-// Untried. What was begun by then has the time of a message. When ctx ends, what was begun is Uncertain. After a message
-// that was not sent for a reason that may pass, or is Uncertain, no later message of its key is sent, so that the order
-// within a key stays; those are Untried as well.
+// Untried. What was begun by then has the time of a message. When ctx ends, what was begun is Uncertain. After a
+// message that was not sent for a reason that may pass, or is Uncertain, no later message of its key is sent, so that
+// the order within a key stays; those are Untried as well.
 func (t *Target) Send(ctx context.Context, destination string, messages []driver.Message, until time.Time) []Result {
 	s := &sending{target: t, destination: destination, messages: messages, results: make([]Result, len(messages)),
 		limits: driver.Limits{Until: until, Each: t.opts.Each}, turn: ctx, held: map[string]bool{},

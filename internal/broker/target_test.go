@@ -258,3 +258,45 @@ func TestSlowDestination(t *testing.T) {
 		t.Errorf("the outcomes are %s", got)
 	}
 }
+
+// TestTurn: the end of the turn begins nothing more, and cuts off nothing. What was refused before it is refused, not
+// untried.
+func TestTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, target := newTarget(t, &broker.TargetOptions{Batch: 1, Each: 10 * time.Second})
+		b.Slow(2 * time.Second)
+		began := time.Now()
+		got := outcomes(t, target.Send(t.Context(), "q", keyed(6), began.Add(5*time.Second)))
+		if got != "ssnnnn" { // connecting is slow, too
+			t.Errorf("the outcomes are %s", got)
+		}
+		if took := time.Since(began); took != 6*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		b.Slow(time.Second)
+		b.FailSends(1000, nil)
+		if got := outcomes(t, target.Send(t.Context(), "q", keyed(2), time.Now().Add(time.Second/2))); got != "an" {
+			t.Errorf("after a refusal the outcomes are %s", got)
+		}
+	})
+}
+
+// TestCancelledSend: a process that stops waits for no message.
+func TestCancelledSend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, target := newTarget(t, &broker.TargetOptions{Batch: 1})
+		if got := outcomes(t, target.Send(t.Context(), "q", keyed(1), never)); got != "s" {
+			t.Fatalf("the outcome is %s", got)
+		}
+		b.Slow(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		began := time.Now()
+		if got := outcomes(t, target.Send(ctx, "q", keyed(3), began.Add(time.Hour))); got != "unn" {
+			t.Errorf("the outcomes are %s", got)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

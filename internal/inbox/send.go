@@ -35,5 +35,6 @@ var ErrUncertain = errors.New("the outcome of the send is not known")
 var ErrRepeated = errors.New("delivered; a try before had no answer, so it may be there twice")
 
 // ErrNotTried reports a letter that was not sent because the destination is down or slow: its circuit breaker is open,
-// the turn of the letter did not come, or an earlier letter of its key was not sent. It says nothing against the letter. Test with errors.Is.
+// the turn of the letter did not come, or an earlier letter of its key was not sent. It says nothing against the
+// letter. Test with errors.Is.
 var ErrNotTried = errors.New("not tried")

@@ -91,7 +91,7 @@ func (b *Broker) sameContent(t *testing.T, i int, got, want *driver.Message) {
 	}
 }
 
-// largeMessages: a message near the limit of a letter's payload passes.
+// largeMessages: a message near the limit of a letter's payload passes, to the receiver and back.
 func largeMessages(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	var want []driver.Message
@@ -110,6 +110,10 @@ func largeMessages(t *testing.T, b *Broker) {
 		b.sameContent(t, i, &got[i], &want[i])
 	}
 	Ack(t, r, got)
+	back := b.NewQueue(t)
+	Send(t, d, back, got[0])
+	again := b.receive(t, Receiver(t, d, back), 1)
+	b.sameContent(t, 0, &again[0], &want[0])
 }
 
 // tooLarge: a message that the broker refuses does not take its neighbours with it, and the error says why.

@@ -221,7 +221,8 @@ func concurrentSenders(t *testing.T, b *Broker) {
 	for s := range senders {
 		wg.Go(func() {
 			for i := range each {
-				for _, err := range d.Send(t.Context(), queue, []driver.Message{{Payload: fmt.Append(nil, s, "/", i)}}, driver.Limits{}) {
+				one := []driver.Message{{Payload: fmt.Append(nil, s, "/", i)}}
+				for _, err := range d.Send(t.Context(), queue, one, driver.Limits{}) {
 					if err != nil {
 						t.Errorf("send: %v", err)
 					}

@@ -17,8 +17,8 @@ import (
 // messages is short.
 const BatchBytes = 16 << 20
 
-// MessageTime bounds a message that is sent, from the moment it is handed to its broker until the answer. It is the only
-// such limit: a try, a batch and a connection have none.
+// MessageTime bounds a message that is sent, from the moment it is handed to its broker until the answer. It is the
+// only limit of a send: a batch has none.
 const MessageTime = 15 * time.Second
 
 // Limits bound a Send.

@@ -73,7 +73,7 @@ func TestRebalance(t *testing.T) {
 
 // TestPutOut: the acknowledgement of a member that the group has put out is an error, and moves no offset.
 func TestPutOut(t *testing.T) {
-	n := behindProxy(t)
+	n := behindProxy(t, nil)
 	topic := kafkatest.NewTopic(t, n.URL(), 1)
 	r := receiver(t, open(t, n.url+"?session=2"), topic)
 	send(t, open(t, n.URL()), topic, numbered(4)...)
@@ -105,7 +105,7 @@ func TestPutOut(t *testing.T) {
 // TestCut: connections break while messages are sent and received. What was confirmed comes, and what was acknowledged
 // does not come again.
 func TestCut(t *testing.T) {
-	n := behindProxy(t)
+	n := behindProxy(t, nil)
 	topic := kafkatest.NewTopic(t, n.URL(), 2)
 	d := open(t, n.url+"?session=2")
 	confirmed := map[string]bool{}
@@ -165,9 +165,7 @@ func TestFrozen(t *testing.T) {
 	if err := s.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	for _, err := range d.Send(ctx, topic, numbered(2), driver.Limits{}) {
+	for _, err := range d.Send(t.Context(), topic, numbered(2), driver.Limits{Each: 300 * time.Millisecond}) {
 		if err == nil || driver.Permanent(err) {
 			t.Errorf("a frozen broker answers %v", err)
 		}

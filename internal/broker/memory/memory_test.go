@@ -81,7 +81,8 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	b, d := open(t, nil)
 	b.LoseConfirms(1)
-	if errs := d.Send(t.Context(), "q", messages(2), driver.Limits{}); !errors.Is(errs[0], driver.ErrUncertain) || errs[1] != nil {
+	errs := d.Send(t.Context(), "q", messages(2), driver.Limits{})
+	if !errors.Is(errs[0], driver.ErrUncertain) || errs[1] != nil {
 		t.Fatalf("Send returned %v", errs)
 	}
 	b.DeliverTwice(1)

@@ -50,6 +50,18 @@ var mutants = map[string]mutant{
 			}
 			return errs
 		}},
+	"calls a refusal uncertain": {found: "RefusedForAMoment",
+		send: func(d driver.Driver, ctx context.Context, to string, messages []driver.Message) []error {
+			errs := d.Send(ctx, to, messages, driver.Limits{})
+			for i := range errs {
+				errs[i] = driver.ErrUncertain
+			}
+			return errs
+		}},
+	"begins after its turn": {found: "TurnIsOver",
+		send: func(d driver.Driver, ctx context.Context, to string, messages []driver.Message) []error {
+			return d.Send(ctx, to, messages, driver.Limits{})
+		}},
 	"reverses batches": {found: "OrderWithinKey",
 		receive: func(r driver.Receiver, ctx context.Context, max int) ([]driver.Message, error) {
 			batch, err := r.Receive(ctx, max)
@@ -165,6 +177,8 @@ func suite(t *testing.T, m mutant, patience time.Duration) {
 			return name
 		},
 		Missing:  "missing",
+		Refuse:   func(*testing.T, string) { b.FailSends(10, nil) },
+		Accept:   func(*testing.T, string) { b.FailSends(0, nil) },
 		Cut:      func(*testing.T) { b.Disconnect() },
 		Stop:     func(*testing.T) { b.Stop() },
 		Start:    func(*testing.T) { b.Start() },

@@ -190,10 +190,13 @@ func (p *progress) trace() *httptrace.ClientTrace {
 func (p *progress) failure(err error) error {
 	var op *net.OpError
 	again := errors.As(err, &op) && op.Op == "dial" // a connection that was kept had ended; no new one could be made
-	if !p.written.Load() && (again || !p.connected.Load()) {
-		return errors.New("the destination cannot be reached")
+	switch {
+	case p.written.Load() || p.connected.Load() && !again:
+		return driver.ErrUncertain
+	case errors.Is(err, context.Canceled):
+		return driver.ErrUntried
 	}
-	return driver.ErrUncertain
+	return errors.New("the destination cannot be reached")
 }
 
 // verdict says what a status means. 429, 408 and 5xx may pass, so they are tried again; the other refusals are final.

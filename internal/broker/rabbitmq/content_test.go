@@ -104,7 +104,8 @@ func TestEditedHeaders(t *testing.T) {
 		}
 	}
 	large := driver.Message{Headers: text("large", strings.Repeat("x", 200<<10))}
-	if errs := d.Send(t.Context(), "q", []driver.Message{large}, driver.Limits{}); !errors.Is(errs[0], driver.ErrTooLarge) {
+	errs := d.Send(t.Context(), "q", []driver.Message{large}, driver.Limits{})
+	if !errors.Is(errs[0], driver.ErrTooLarge) {
 		t.Errorf("headers that do not fit into a frame: %v", errs)
 	}
 }

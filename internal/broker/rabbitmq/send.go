@@ -169,8 +169,8 @@ func (s *sending) unpublished(err error) error {
 	return err // the server has just closed the channel: nothing was written
 }
 
-// drain waits until at most so many messages have no answer; each has its own time. It returns false if one got none, or
-// the context or the connection has ended.
+// drain waits until at most so many messages have no answer; each has its own time. It returns false if one got none,
+// or the context or the connection has ended.
 func (s *sending) drain(left int) bool {
 	for s.p != nil && len(s.p.open) > left {
 		open := s.p.why == nil

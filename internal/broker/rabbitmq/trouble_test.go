@@ -39,7 +39,7 @@ func TestServerInTrouble(t *testing.T) {
 			if err := alarm(true); err != nil {
 				t.Fatal(err)
 			}
-			errs := d.Send(within(t, 500*time.Millisecond), "q", numbered(3), driver.Limits{})
+			errs := d.Send(t.Context(), "q", numbered(3), driver.Limits{Each: 500 * time.Millisecond})
 			if !errors.Is(errs[0], driver.ErrUncertain) || errs[1] == nil || errors.Is(errs[1], driver.ErrUncertain) {
 				t.Errorf("with an alarm: %v; want the first to be uncertain, and no other one tried", errs)
 			}
@@ -89,7 +89,7 @@ func TestServerInTrouble(t *testing.T) {
 		}
 		defer s.Thaw()
 		began := time.Now()
-		errs := d.Send(within(t, 300*time.Millisecond), "q", numbered(2), driver.Limits{})
+		errs := d.Send(t.Context(), "q", numbered(2), driver.Limits{Each: 300 * time.Millisecond})
 		if !errors.Is(errs[0], driver.ErrUncertain) || !errors.Is(errs[0], driver.ErrLost) {
 			t.Errorf("a frozen server: %v", errs)
 		}
@@ -172,6 +172,27 @@ func TestQueueDeleted(t *testing.T) {
 	if errs := d.Send(t.Context(), "q", numbered(1), driver.Limits{}); !errors.Is(errs[0], driver.ErrNotFound) {
 		t.Errorf("Send: %v", errs)
 	}
+}
+
+// An exchange that was sent to before, and is deleted, refuses all that is sent to it: the first message is alone on
+// its way, so the others are not in doubt.
+func TestExchangeDeleted(t *testing.T) {
+	t.Parallel()
+	url := rabbittest.Shared(t)
+	exchange(t, url, "orders", "topic")
+	declare(t, url, "q", map[string]any{})
+	bind(t, url, "orders", "q", "#")
+	d := open(t, url)
+	send(t, d, "exchange:orders/x", numbered(3)...)
+	rabbittest.Manage(t, url, http.MethodDelete, "/api/exchanges/{vhost}/orders", nil)
+	for i, err := range d.Send(t.Context(), "exchange:orders/x", numbered(300), driver.Limits{}) {
+		if !errors.Is(err, driver.ErrNotFound) || errors.Is(err, driver.ErrUncertain) {
+			t.Fatalf("message %d to an exchange that does not exist: %v", i+1, err)
+		}
+	}
+	exchange(t, url, "orders", "topic")
+	bind(t, url, "orders", "q", "#")
+	send(t, d, "exchange:orders/x", numbered(300)...)
 }
 
 // A permission that is missing is a refusal of each message, and hurts no other destination.

@@ -130,9 +130,9 @@ const (
 	sendBytes    = 1 << 20
 )
 
-// send adds messages to the end of a list or a stream; parts returns what a message consists of. Those of one run of the
-// script begin together. After one that was not sent it tries no other: what fails for one of them, such as a missing
-// permission, fails for all.
+// send adds messages to the end of a list or a stream; parts returns what a message consists of. Those of one run of
+// the script begin together. After one that was not sent it tries no other: what fails for one of them, such as a
+// missing permission, fails for all.
 func (c *conn) send(ctx context.Context, verb, target string, messages []driver.Message, limits driver.Limits,
 	parts func(*driver.Message) []string,
 ) []error {

@@ -68,6 +68,8 @@ func fail(errs []error, messages []driver.Message, begin, end int, err error) {
 			errs[i] = driver.ErrUntried
 		case unknown && messages[i].SendID != "":
 			errs[i] = fmt.Errorf("%w: %w", driver.ErrRepeatable, err)
+		case unknown:
+			errs[i] = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
 		default:
 			errs[i] = err
 		}

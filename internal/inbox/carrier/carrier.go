@@ -104,8 +104,8 @@ func (c *Carrier) Breaker(source *deadletter.Source) task.BreakerState {
 	return t.Breaker()
 }
 
-// Send implements inbox.Sender. A letter that was begun within the turn may take driver.MessageTime. The lineage is in the headers of the content; a broker without headers drops them, and
-// the letter is then recognised by its content.
+// Send implements inbox.Sender. A letter that was begun within the turn has driver.MessageTime. The lineage is in the
+// headers of the content; a broker without headers drops them, and the letter is then recognised by its content.
 func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destination string,
 	letters []inbox.Outgoing,
 ) []error {
