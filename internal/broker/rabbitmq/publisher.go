@@ -93,9 +93,8 @@ func (p *publisher) settle(ctx context.Context) (*pending, error) {
 	oldest := p.open[0]
 	each, cancel := context.WithDeadline(ctx, oldest.until)
 	defer cancel()
-	select {
-	case <-oldest.confirm.Done():
-	case <-each.Done():
+	// An answer that is there counts, although the wait for those before it took its time.
+	if _, err := oldest.confirm.WaitContext(each); err != nil && !answered(oldest) {
 		if ctx.Err() != nil {
 			return oldest, ctx.Err()
 		}
@@ -118,6 +117,16 @@ func (p *publisher) settle(ctx context.Context) (*pending, error) {
 		return oldest, err
 	}
 	return oldest, errNack
+}
+
+// answered reports whether there is an answer to a message.
+func answered(of *pending) bool {
+	select {
+	case <-of.confirm.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // errNack is an answer of the server. A queue with overflow reject-publish that is full gives it.
