@@ -36,8 +36,8 @@ func (g *guarded) Open(ctx context.Context, queue string) (Receiver, error) {
 }
 
 // Send implements Driver.
-func (g *guarded) Send(ctx context.Context, target string, messages []Message) []error {
-	errs := g.driver.Send(ctx, target, messages)
+func (g *guarded) Send(ctx context.Context, target string, messages []Message, limits Limits) []error {
+	errs := g.driver.Send(ctx, target, messages, limits)
 	for i, err := range errs {
 		errs[i] = g.secrets.hide(err)
 	}

@@ -48,12 +48,13 @@ func (l lists) Open(ctx context.Context, queue string) (driver.Receiver, error) 
 }
 
 // Send implements driver.Driver. A list has payloads only.
-func (l lists) Send(ctx context.Context, target string, messages []driver.Message) []error {
+func (l lists) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	verb := "RPUSH"
 	if l.opts.head == "RIGHT" {
 		verb = "LPUSH"
 	}
-	return l.send(ctx, verb, target, messages, func(m *driver.Message) []string { return []string{string(m.Payload)} })
+	return l.send(ctx, verb, target, messages, limits,
+		func(m *driver.Message) []string { return []string{string(m.Payload)} })
 }
 
 // Stat implements driver.Driver.

@@ -47,12 +47,12 @@ func (s streams) Open(ctx context.Context, queue string) (driver.Receiver, error
 }
 
 // Send implements driver.Driver.
-func (s streams) Send(ctx context.Context, target string, messages []driver.Message) []error {
+func (s streams) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	verb := "XADD NOMKSTREAM"
 	if s.opts.mkstream {
 		verb = "XADD"
 	}
-	return s.send(ctx, verb, target, messages, layout(s.opts.payload).fields)
+	return s.send(ctx, verb, target, messages, limits, layout(s.opts.payload).fields)
 }
 
 // Stat implements driver.Driver. What waits are the entries that the group has not acknowledged; without a group, all.

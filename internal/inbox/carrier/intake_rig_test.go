@@ -306,7 +306,7 @@ func (r *intakeRig) put(payloads ...string) {
 			messages[i].MessageID = rand.Text()
 		}
 	}
-	for i, err := range r.driver.Send(r.t.Context(), r.queue, messages) {
+	for i, err := range r.driver.Send(r.t.Context(), r.queue, messages, driver.Limits{}) {
 		if err != nil {
 			r.t.Fatalf("send %d: %v", i, err)
 		}

@@ -121,7 +121,7 @@ func TestLargeThereAndBack(t *testing.T) {
 			if r.kind == "rabbitmq" {
 				messages[i].MessageID = rand.Text()
 			}
-			for _, err := range r.driver.Send(t.Context(), r.queue, messages[i:i+1]) {
+			for _, err := range r.driver.Send(t.Context(), r.queue, messages[i:i+1], driver.Limits{}) {
 				if err != nil {
 					t.Fatal(err)
 				}
