@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
 )
 
 // Readers reads sources, a look at a time.
@@ -13,7 +14,8 @@ type Readers struct{ r *readers }
 
 // NewReaders returns the readers of a node.
 func NewReaders(in *Inbox, node string) Readers {
-	return Readers{&readers{in: in, node: node, log: slog.New(slog.DiscardHandler), running: map[string]*reading{}}}
+	return Readers{&readers{in: in, node: node, log: slog.New(slog.DiscardHandler),
+		running: map[deadletter.SourceKey]*reading{}}}
 }
 
 // Look is what a node does once per second.
@@ -33,4 +35,32 @@ func SendInBatches(in *Inbox, of int) { in.batch = of }
 // StoreBatch returns what stores a batch of a broker.
 func StoreBatch(in *Inbox, s *deadletter.Source, batch []Arrival) func(context.Context) error {
 	return in.letters(s)(batch)
+}
+
+// SendFailures writes a failure of each of the sources.
+func SendFailures(ctx context.Context, in *Inbox, of []*deadletter.Source) {
+	writes := make([]*failureWrite, len(of))
+	for i, s := range of {
+		writes[i] = &failureWrite{failure: deadletter.IntakeFailure{ID: in.newID()}, source: s, job: []byte("{}")}
+	}
+	in.sendFailures(ctx, writes)
+}
+
+// OlderNote puts the note of a declared source to where older versions have written it.
+func OlderNote(ctx context.Context, in *Inbox, s *deadletter.Source) error {
+	key, err := entryKey(declaredNote, s.Namespace, s.Name)
+	if err != nil {
+		return err
+	}
+	notes := in.db.NoteStore()
+	hash, err := notes.FindNote(ctx, key)
+	if err != nil {
+		return err
+	}
+	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := notes.DropNotes(ctx, tx, []string{key}); err != nil {
+			return err
+		}
+		return notes.Note(ctx, tx, joinedNote(s), hash)
+	})
 }

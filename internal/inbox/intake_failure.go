@@ -144,11 +144,10 @@ func failedJob(t *task.Task, steps []*task.Step, attempts []task.Attempt, payloa
 
 // sendFailures sends failures, those of one source together and in their order.
 func (in *Inbox) sendFailures(ctx context.Context, writes []*failureWrite) {
-	bySource := map[string][]*failureWrite{}
+	bySource := map[deadletter.SourceKey][]*failureWrite{}
 	for _, w := range writes {
 		if w.source != nil {
-			name := w.source.Namespace + "/" + w.source.Name
-			bySource[name] = append(bySource[name], w)
+			bySource[w.source.Key()] = append(bySource[w.source.Key()], w)
 		}
 	}
 	for _, list := range bySource {
