@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,14 +88,22 @@ func (c *Carrier) target(source *deadletter.Source, destination string) *broker.
 // Exists implements inbox.Sender. It asks the broker each time: a queue may be made after a redrive was refused.
 func (c *Carrier) Exists(ctx context.Context, source *deadletter.Source, destination string) (bool, error) {
 	exists, _, err := c.target(source, destination).Stat(ctx, destination)
-	return exists, err
+	return exists, refusal(err)
+}
+
+// refusal tells a broker that refuses, in its own words, from one that does not answer.
+func refusal(err error) error {
+	if !errors.Is(err, driver.ErrRefused) {
+		return err
+	}
+	return fmt.Errorf("%w: %s", inbox.ErrRefused, strings.TrimPrefix(err.Error(), driver.ErrRefused.Error()+": "))
 }
 
 // Depth implements inbox.Carrier. It uses the connection for sending, so a blocked read does not delay it.
 func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, error) {
 	exists, depth, err := c.target(source, source.Queue).Stat(ctx, source.Queue)
 	if err != nil || !exists {
-		return 0, err
+		return 0, refusal(err)
 	}
 	return depth, nil
 }
