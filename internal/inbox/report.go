@@ -19,9 +19,8 @@ const (
 	maxKey     = 4 << 10
 )
 
-// HTTP is the driver of a source whose letters are reported. No node reads such a source; its letters are sent back by
-// POST.
-const HTTP = "http"
+// HTTP is deadletter.DriverHTTP.
+const HTTP = deadletter.DriverHTTP
 
 // checkReports refuses reports that break a rule, all or none, and reports all problems at once. Texts that may be long
 // are not checked: capture cuts them.
