@@ -11,8 +11,8 @@ type Source struct {
 	URL    string `json:"url,omitempty" maxLength:"2048" doc:"URL of the broker. Answers hide the password in it."`
 	Queue  string `json:"queue,omitempty" maxLength:"255" doc:"List, stream, queue or topic to read."`
 	Format string `json:"format,omitempty" maxLength:"64" doc:"Convention in which messages tell of their failures. Defaults to detecting it."`
-	// Targets are the destinations that letters may be sent to, besides their origins.
-	Targets    []string `json:"targets,omitempty" maxItems:"100" doc:"Destinations that letters may be sent to, besides their origins. An entry that ends in * allows every name that begins with what is before it."`
+	// Targets are the destinations that letters may be sent to, besides their origins; for the driver http, URLs.
+	Targets    []string `json:"targets,omitempty" maxItems:"100" doc:"Destinations that letters may be sent to, besides their origins. An entry that ends in * allows every name that begins with what is before it. With the driver http, an entry is a URL: its * stands for the rest of the path behind a slash, of the last segment, or of the query."`
 	MaxReplays int      `json:"max_replays,omitempty" minimum:"0" maximum:"1000" doc:"A letter that was sent back that often is parked. Defaults to 3."`
 	MaxOpen    int      `json:"max_open,omitempty" minimum:"0" maximum:"100000000" doc:"Open letters at which nothing more is captured. Defaults to no bound."`
 	Paused     bool     `json:"paused,omitempty"`

@@ -73,6 +73,47 @@ func testSensitive(t *testing.T, s *server) {
 		t.Errorf("the looks are %+v, %v", acts, err)
 	}
 	searches(t, s, blind, seeing)
+	unmasking(t, s, blind, seeing)
+}
+
+// unmasking: a key without the permission finds out no value by rules, and cannot have a source mask less. It removes
+// no source whose letters would be shown then.
+func unmasking(t *testing.T, s *server, blind, seeing *tasker.Client) {
+	t.Helper()
+	b, source := deadletters.Of(blind), deadletters.Source{Name: "billing", Driver: "http", Namespace: "shop"}
+	rule := deadletters.Rule{Namespace: "shop", Name: "by token", When: "true", GroupBy: []string{`header("authorization")`}}
+	if _, err := b.SaveRule(s.ctx, deadletters.RuleRequest{Rule: rule}); err != nil {
+		t.Fatal(err)
+	}
+	r := deadletters.Report{MessageID: "m2", Failure: deadletters.LetterFailure{Message: "declined"}}
+	r.SetPayload([]byte("{}"))
+	r.Headers = []deadletters.Header{{Name: "authorization", Value: headerSecret}}
+	receipts, err := b.Report(s.ctx, deadletters.ReportRequest{Namespace: "shop", Source: "billing",
+		Reports: []deadletters.Report{r}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/v1/groups", "/v1/groups/" + receipts[0].GroupID} {
+		if body, _ := read(s.ctx, blind, path, nil); strings.Contains(body, headerSecret) ||
+			!strings.Contains(body, "by token: [masked]") {
+			t.Errorf("GET %s is answered %s", path, body)
+		}
+	}
+	rule.When = `header("authorization") startsWith "` + headerSecret[:3] + `"`
+	trial, err := b.TestRule(s.ctx, deadletters.RuleTest{Rule: rule, GroupID: receipts[0].GroupID})
+	if err != nil || trial.Tried != 1 || trial.Matched != 0 {
+		t.Errorf("a rule is tried with %+v, %v", trial, err)
+	}
+	_, err = b.SaveSource(s.ctx, deadletters.SourceRequest{Source: source})
+	if tasker.ErrorCode(err) != tasker.CodeForbidden {
+		t.Errorf("a key without the permission has the source mask less: %v", err)
+	}
+	if err := b.DropSource(s.ctx, "shop", "billing", deadletters.Act{}); tasker.ErrorCode(err) != tasker.CodeConflict {
+		t.Errorf("a source with sensitive fields is removed: %v", err)
+	}
+	if _, err := deadletters.Of(seeing).SaveSource(s.ctx, deadletters.SourceRequest{Source: source}); err != nil {
+		t.Error(err)
+	}
 }
 
 // failedPayment runs a task of the template until it has failed, with the secret in its context, error and audit trail.

@@ -258,11 +258,16 @@ func TestLoadProblems(t *testing.T) {
 		}},
 		{"Sources", "sources:\n  - {name: a, driver: http, targets: ['x*y'], max_open: -1}\n  - driver: http\n" +
 			"  - {name: a, driver: ''}\n", nil, []string{
-			"tasker.yaml:2:39: sources[0].targets[0] may have one *, at its end",
+			"tasker.yaml:2:39: sources[0].targets[0] must be a URL that begins with https:// or http:// and a host",
 			"tasker.yaml:2:47: sources[0].max_open must be from 0 to 100000000",
 			"tasker.yaml:3:5: sources[1].name must not be empty",
 			"tasker.yaml:4:15: sources[2].driver must not be empty",
 			"tasker.yaml:4:6: sources[2].name is the name of sources[0] too",
+		}},
+		{"SourcesWithSlashes", "sources:\n  - {namespace: a/b, name: c, driver: http}\n" +
+			"  - {namespace: a, name: b/c, driver: http, targets: ['https://*']}\n", nil, []string{
+			"tasker.yaml:3:55: sources[1].targets[0] must name its host and port without *: " +
+				"write https://billing.internal/* for all of a host",
 		}},
 		{"PoliciesOfASource", "sources:\n  - name: a\n    driver: http\n    policies:\n" +
 			"      - {strategy: hope, max_retries: -1}\n" +

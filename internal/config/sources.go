@@ -82,7 +82,7 @@ func (c *Config) DeadLetterSources() []*deadletter.Source {
 // validateSources checks the rules of the domain, and reports each problem at its line. The server checks at its start
 // whether it has the driver.
 func (l *loader) validateSources() {
-	first := map[string]int{}
+	first := map[deadletter.SourceKey]int{}
 	for i, s := range l.cfg.DeadLetterSources() {
 		path := fmt.Sprintf("sources[%d]", i)
 		for _, p := range s.Validate() {
@@ -90,11 +90,10 @@ func (l *loader) validateSources() {
 			l.problem(l.place(at), at+" %s", p.Message)
 		}
 		l.validatePolicies(path, s, l.cfg.Sources[i].Policies)
-		name := s.Namespace + "/" + s.Name
-		if of, twice := first[name]; twice {
+		if of, twice := first[s.Key()]; twice {
 			l.problem(l.place(path+".name"), "%s.name is the name of sources[%d] too", path, of)
 		} else {
-			first[name] = i
+			first[s.Key()] = i
 		}
 	}
 }

@@ -110,6 +110,20 @@ func ParseValue(s string) (v Value, fault string) {
 	return Value{FromText, s}, ""
 }
 
+// Values returns what an intake takes out of a message; nothing for nil.
+func (in *Intake) Values() []Value {
+	if in == nil {
+		return nil
+	}
+	var values []Value
+	for _, text := range []string{in.TaskType, in.Template, in.Priority, in.IdempotencyKey, in.OrderingKey,
+		in.CorrelationID, in.Delay} {
+		v, _ := ParseValue(text) // a fault has been reported
+		values = append(values, v)
+	}
+	return values
+}
+
 // validate adds the problems of an intake. It knows no templates and no priorities.
 func (in *Intake) validate(s *Source, p *problems) {
 	const at = "/intake"

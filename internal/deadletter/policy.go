@@ -70,6 +70,16 @@ const (
 	SetByDefault       Setter = "default"       // nobody: letters are left to operators
 )
 
+// DriverHTTP is the driver of a source whose letters are reported. No node reads such a source; its letters are sent
+// back by POST.
+const DriverHTTP = "http"
+
+// SourceKey names a source. Names may have any separator in them, so a joined text would name several sources.
+type SourceKey struct{ Namespace, Name string }
+
+// Key returns the name of the source.
+func (s *Source) Key() SourceKey { return SourceKey{s.Namespace, s.Name} }
+
 // Source is a place that letters come from.
 type Source struct {
 	Namespace string
@@ -79,7 +89,7 @@ type Source struct {
 	Queue     string // list, stream, queue or topic
 	Format    string // "" detects it
 	// Targets are the destinations that letters of this source may be sent to, besides their origins. An entry that
-	// ends in "*" allows every name that begins with what is before it.
+	// ends in "*" allows every name that begins with what is before it; of the driver "http", see posturl.Target.
 	Targets []string
 	// MaxReplays parks a letter that was sent back that often.
 	MaxReplays int
@@ -97,9 +107,3 @@ type Source struct {
 	LostFor string
 	Version int64
 }
-
-// SourceKey names a source. Names may have any separator in them, so a joined text would name several sources.
-type SourceKey struct{ Namespace, Name string }
-
-// Key returns the name of the source.
-func (s *Source) Key() SourceKey { return SourceKey{s.Namespace, s.Name} }

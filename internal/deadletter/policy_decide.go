@@ -1,12 +1,14 @@
 package deadletter
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/sensitive"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -237,14 +239,27 @@ func (p *Policy) Validate() []task.Problem {
 }
 
 // Allows reports whether letters of the source may be sent to a destination: to their origin, and to the targets of the
-// source. "" stands for the origin.
+// source. "" stands for the origin. The origin of a letter that was reported is a claim of the program, which must not
+// make this server call any URL; only targets count.
 func (s *Source) Allows(destination, origin string) bool {
+	if s.Driver == DriverHTTP {
+		return s.allowsPost(cmp.Or(destination, origin))
+	}
 	if destination == "" || destination == origin {
 		return origin != ""
 	}
 	return slices.ContainsFunc(s.Targets, func(target string) bool {
 		prefix, open := strings.CutSuffix(target, "*")
 		return target == destination || open && strings.HasPrefix(destination, prefix)
+	})
+}
+
+// allowsPost is Allows for URLs. A target that was stored before URLs were read as such allows nothing if it is none.
+func (s *Source) allowsPost(destination string) bool {
+	u, fault := posturl.Parse(destination)
+	return fault == "" && slices.ContainsFunc(s.Targets, func(text string) bool {
+		target, fault := posturl.ParseTarget(text)
+		return fault == "" && target.Allows(u)
 	})
 }
 
@@ -257,7 +272,7 @@ func (s Source) WithDefaults() Source {
 }
 
 // Validate returns the problems of a source that has its defaults, each at a JSON pointer within it. It does not know
-// which drivers and formats there are.
+// which drivers and formats there are, except the driver http.
 func (s *Source) Validate() []task.Problem {
 	var p problems
 	p.name("/name", s.Name)
@@ -269,7 +284,15 @@ func (s *Source) Validate() []task.Problem {
 	for i, target := range s.Targets {
 		at := fmt.Sprintf("/targets/%d", i)
 		p.name(at, target)
-		p.when(strings.Contains(strings.TrimSuffix(target, "*"), "*"), at, "may have one *, at its end")
+		switch {
+		case s.Driver == DriverHTTP:
+			_, fault := posturl.ParseTarget(target)
+			p.when(fault != "", at, fault)
+		case strings.Contains(strings.TrimSuffix(target, "*"), "*"):
+			p.add(at, "may have one *, at its end")
+		case posturl.HasUser(target):
+			p.add(at, "must not have a user or a password: answers and logs would show them")
+		}
 	}
 	p.between("/max_replays", float64(s.MaxReplays), 1, MaxReplayCount)
 	p.between("/max_open", float64(s.MaxOpen), 0, MaxOpenLimit)

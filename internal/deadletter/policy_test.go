@@ -161,6 +161,41 @@ func TestPolicyDefaultsAndBounds(t *testing.T) {
 	}
 }
 
+// TestSourceOfReports: letters that were reported go to URLs of the targets only. Where a letter says that it came from
+// does not count, and a target or destination with a user is none.
+func TestSourceOfReports(t *testing.T) {
+	t.Parallel()
+	s := deadletter.Source{Name: "mail", Driver: deadletter.DriverHTTP,
+		Targets: []string{"http://h/replay/*", "https://*", "http://h:1*"}}
+	for _, c := range []struct {
+		to, origin string
+		want       bool
+	}{
+		{"http://h/replay/a", "", true}, {"", "http://h/replay/a", true}, {"HTTP://H:80/replay/a", "orders", true},
+		{"", "http://evil/", false}, {"http://evil/", "http://evil/", false}, {"https://evil/", "", false},
+		{"http://h/replay/../admin", "", false}, {"http://h/replay/%2e%2e/admin", "", false},
+		{"http://h/replay/;/../admin", "", false}, {"http://h:1@evil:2/", "", false}, {"http://h:12/", "", false},
+		{"http://h/replay/a?b", "", false}, {"http://u:p@h/replay/a", "", false}, {"", "", false},
+	} {
+		if got := s.Allows(c.to, c.origin); got != c.want {
+			t.Errorf("from %q to %q: %t", c.origin, c.to, got)
+		}
+	}
+	for target, want := range map[string]string{"https://*": "must name its host", "http://h*": "must name its host",
+		"http://h:8*": "must name its host", "orders": "must be a URL", "http://u:p@h/*": "must not have a user",
+		"http://h/a/../*": "must not have dot segments", "http://h/*": ""} {
+		s := s.WithDefaults()
+		s.Targets = []string{target}
+		if want != "" {
+			want = "/targets/0: " + want
+		}
+		expect(t, s.Validate(), want)
+		if s.Driver = "memory"; target == "http://u:p@h/*" {
+			expect(t, s.Validate(), want)
+		}
+	}
+}
+
 func TestSource(t *testing.T) {
 	t.Parallel()
 	s := deadletter.Source{Name: "mail", Driver: "memory", Targets: []string{"mails.retry", "test-*"}}.WithDefaults()

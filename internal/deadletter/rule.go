@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/sensitive"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -100,10 +101,25 @@ func (r *Rule) Follow(before *Rule) {
 	}
 }
 
-// FactsOfLetter returns the facts of an occurrence of a letter.
-func FactsOfLetter(l *Letter, of failure.Report, handler, stack string) Facts {
+// FactsOfLetter returns the facts of an occurrence of a letter. The names of sensitive headers are in any case: rules
+// see the mask in place of their values, whoever saved them, because groups and counts are shown to everybody.
+func FactsOfLetter(l *Letter, of failure.Report, handler, stack string, sensitiveHeaders []string) Facts {
 	return Facts{Kind: KindLetter, Failure: of, Frame: failure.PrintOf(failure.Report{}, stack, "").Frame,
-		Handler: handler, Source: l.Source, Origin: l.Origin, Headers: l.Original.Headers}
+		Handler: handler, Source: l.Source, Origin: l.Origin, Headers: masked(l.Original.Headers, sensitiveHeaders)}
+}
+
+// masked returns headers with the mask in place of the values of those that are named.
+func masked(headers []Header, names []string) []Header {
+	if len(names) == 0 {
+		return headers
+	}
+	out := slices.Clone(headers)
+	for i := range out {
+		if slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, out[i].Name) }) {
+			out[i].Value = []byte(sensitive.Mask)
+		}
+	}
+	return out
 }
 
 // FactsOfCase returns the facts of the latest occurrence of a case. The arguments are those of PrintOfCase.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -132,11 +133,16 @@ func (e *Engine) highLevel() int {
 	return e.cfg.Priorities[0].Level
 }
 
-// allowed reports whether the task's type is on the allow-list, as NAME in any namespace or as
-// NAMESPACE/NAME.
+// allowed reports whether the task's type is on the allow-list.
 func (b *backpressure) allowed(d *draft) bool {
 	t := d.template
-	return slices.Contains(b.cfg.AllowList, t.Name) || slices.Contains(b.cfg.AllowList, t.Namespace+"/"+t.Name)
+	return slices.ContainsFunc(b.cfg.AllowList, func(entry string) bool {
+		namespace, name, both := strings.Cut(entry, "/")
+		if !both {
+			return entry == t.Name
+		}
+		return namespace == t.Namespace && name == t.Name
+	})
 }
 
 const (

@@ -60,7 +60,8 @@ func refused(t *testing.T, e *engine.Engine, code task.Code, subs ...engine.Subm
 
 func TestTiers(t *testing.T) {
 	t.Parallel()
-	config := settings.Backpressure{Soft: 10, HighOnly: 20, AllowListOnly: 30, AllowList: []string{"vip", "video/render"}}
+	config := settings.Backpressure{Soft: 10, HighOnly: 20, AllowListOnly: 30, AllowList: []string{"vip",
+		"video/render", "a/b/c"}}
 	// fill stands on the allow-list, so that it can
 	fill := func(t *testing.T, e *engine.Engine, n int) {
 		t.Helper()
@@ -70,6 +71,8 @@ func TestTiers(t *testing.T) {
 	render := engine.Submission{TaskType: "render", Namespace: "video", Priority: "0", Queued: true}
 	elsewhere := engine.Submission{TaskType: "render", Priority: "100", Queued: true}
 	direct := engine.Submission{TaskType: "mail", Priority: "low"}
+	slashed := engine.Submission{TaskType: "b/c", Namespace: "a", Priority: "0", Queued: true}
+	joined := engine.Submission{TaskType: "c", Namespace: "a/b", Priority: "100", Queued: true}
 
 	for _, c := range []struct {
 		depth    int
@@ -81,7 +84,8 @@ func TestTiers(t *testing.T) {
 			[]engine.Submission{mail(""), mail("medium"), mail("low"), mail("0")}},
 		{20, []engine.Submission{mail("high"), mail("100"), vip, direct},
 			[]engine.Submission{mail("74"), mail("51"), mail("")}},
-		{30, []engine.Submission{vip, render, direct}, []engine.Submission{mail("high"), mail("100"), elsewhere}},
+		{30, []engine.Submission{vip, render, direct, slashed},
+			[]engine.Submission{mail("high"), mail("100"), elsewhere, joined}},
 	} {
 		t.Run(fmt.Sprint(c.depth), func(t *testing.T) {
 			t.Parallel()

@@ -246,7 +246,7 @@ func refusedDestination(source, to string) string {
 	if to == "" {
 		return "it has no origin: give a destination"
 	}
-	return source + " does not allow the destination " + quoted(to) + "; add it to the targets of the source"
+	return source + " does not allow the destination " + shownDestination(to) + "; add it to the targets of the source"
 }
 
 // allows reports whether letters of a source may be sent to a destination: to where they came from, and to the targets

@@ -236,7 +236,7 @@ func (c *capture) take(a *prepared) (Receipt, error) {
 func (c *capture) print(a *prepared) (failure.Print, deadletter.GroupID, error) {
 	print, err := c.in.opts.Ruler.Print(c.ctx, c.tx, c.source.Namespace, a.print, func() deadletter.Facts {
 		return deadletter.FactsOfLetter(&deadletter.Letter{Source: c.source.Name, Origin: a.Origin, Original: a.Content},
-			a.Failure, a.Handler, a.Stack)
+			a.Failure, a.Handler, a.Stack, c.source.SensitiveHeaders)
 	}, c.now)
 	return print, deadletter.GroupOf(c.source.Namespace, print), err
 }

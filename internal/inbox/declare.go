@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -32,8 +33,11 @@ func (in *Inbox) Declare(ctx context.Context, sources []*deadletter.Source) erro
 }
 
 func (in *Inbox) declare(ctx context.Context, s *deadletter.Source) error {
-	key := declaredNote + s.Namespace + "/" + s.Name
-	hash, err := in.changedEntry(ctx, key, s)
+	key, err := entryKey(declaredNote, s.Namespace, s.Name)
+	if err != nil {
+		return err
+	}
+	hash, err := in.changedEntry(ctx, s, key, joinedNote(s))
 	if err != nil || hash == "" {
 		return err
 	}
@@ -60,12 +64,11 @@ func (in *Inbox) declarePolicy(ctx context.Context, p *deadletter.Policy) error 
 	entry := *p
 	// Another file with the same settings changes nothing.
 	entry.SetFrom, entry.SetBy = "", ""
-	names, err := json.Marshal([]string{p.Namespace, p.Source, p.Origin}) // they may have any character
+	key, err := entryKey(declaredPolicyNote, p.Namespace, p.Source, p.Origin)
 	if err != nil {
-		return fmt.Errorf("encode: %w", err)
+		return err
 	}
-	key := declaredPolicyNote + string(names)
-	hash, err := in.changedEntry(ctx, key, &entry)
+	hash, err := in.changedEntry(ctx, &entry, key)
 	if err != nil || hash == "" {
 		return err
 	}
@@ -75,8 +78,26 @@ func (in *Inbox) declarePolicy(ctx context.Context, p *deadletter.Policy) error 
 	return err
 }
 
-// changedEntry returns the hash of an entry of the configuration; "" if it was saved as it is.
-func (in *Inbox) changedEntry(ctx context.Context, key string, entry any) (string, error) {
+// entryKey returns the key of a note about an entry with names, which may have any character.
+func entryKey(note string, names ...string) (string, error) {
+	text, err := json.Marshal(names)
+	if err != nil {
+		return "", fmt.Errorf("encode: %w", err)
+	}
+	return note + string(text), nil
+}
+
+// joinedNote returns the key of the note that older versions wrote about a source, if it names no other source.
+func joinedNote(s *deadletter.Source) string {
+	if strings.Contains(s.Namespace, "/") || strings.Contains(s.Name, "/") {
+		return ""
+	}
+	return declaredNote + s.Namespace + "/" + s.Name
+}
+
+// changedEntry returns the hash of an entry of the configuration; "" if it was saved as it is. Of the keys, the first
+// that has a note counts; "" has none.
+func (in *Inbox) changedEntry(ctx context.Context, entry any, keys ...string) (string, error) {
 	text, err := json.Marshal(entry)
 	if err != nil {
 		return "", fmt.Errorf("encode: %w", err)
@@ -84,9 +105,14 @@ func (in *Inbox) changedEntry(ctx context.Context, key string, entry any) (strin
 	// A hash, because a URL may hold a password, and notes are not where secrets belong.
 	sum := sha256.Sum256(text)
 	hash := hex.EncodeToString(sum[:])
-	known, err := in.db.NoteStore().FindNote(ctx, key)
-	if err != nil || known == hash {
-		return "", err
+	for _, key := range keys {
+		known, err := in.db.NoteStore().FindNote(ctx, key)
+		if err != nil || known == hash {
+			return "", err
+		}
+		if known != "" {
+			break
+		}
 	}
 	return hash, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -14,7 +15,8 @@ type Readers struct{ r *readers }
 
 // NewReaders returns the readers of a node.
 func NewReaders(in *Inbox, node string) Readers {
-	return Readers{&readers{in: in, node: node, log: slog.New(slog.DiscardHandler), running: map[string]*reading{}}}
+	return Readers{&readers{in: in, node: node, log: slog.New(slog.DiscardHandler),
+		running: map[deadletter.SourceKey]*reading{}}}
 }
 
 // Look is what a node does once per second.
@@ -57,4 +59,33 @@ func (l Large) Again(ctx context.Context) error { return l.again(ctx) }
 // ByBytes is Inbox.byBytes.
 func ByBytes(ctx context.Context, in *Inbox, ids []task.ID, count, bytes int) ([][]task.ID, error) {
 	return in.byBytes(ctx, ids, count, bytes)
+}
+
+// SendFailures writes a failure of each of the sources.
+func SendFailures(ctx context.Context, in *Inbox, of []*deadletter.Source) {
+	var list []outgoing
+	for _, s := range of {
+		list = append(list, outgoing{source: s, send: deadletter.Send{Destination: s.Intake.WriteFailures},
+			out: Outgoing{Letter: &deadletter.Letter{ID: in.newID()}, Content: deadletter.Content{Payload: []byte("{}")}}})
+	}
+	in.deliver(ctx, list)
+}
+
+// OlderNote puts the note of a declared source to where older versions have written it.
+func OlderNote(ctx context.Context, in *Inbox, s *deadletter.Source) error {
+	key, err := entryKey(declaredNote, s.Namespace, s.Name)
+	if err != nil {
+		return err
+	}
+	notes := in.db.NoteStore()
+	hash, err := notes.FindNote(ctx, key)
+	if err != nil {
+		return err
+	}
+	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		if err := notes.DropNotes(ctx, tx, []string{key}); err != nil {
+			return err
+		}
+		return notes.Note(ctx, tx, joinedNote(s), hash)
+	})
 }

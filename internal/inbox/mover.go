@@ -19,6 +19,8 @@ type mover struct {
 	print failure.Print      // of the group that is split
 	from  deadletter.GroupID // that members leave
 	done  bool
+
+	sensitive map[string][]string // names of headers, by source
 }
 
 // members are the next members of a group: cases or letters.
@@ -59,6 +61,9 @@ func (m *mover) split() (int, error) {
 		return 0, m.end(nil)
 	}
 	m.rule.program = program
+	if m.sensitive, err = m.in.sensitiveHeaders(m.ctx, m.move.Namespace); err != nil {
+		return 0, err
+	}
 	list, err := m.members()
 	if err != nil {
 		return 0, err
@@ -137,7 +142,7 @@ func (m *mover) moveAll(ctx context.Context, tx engine.Tx, list *members) error 
 		if l.Group != m.from {
 			continue // it has died of something else since
 		}
-		facts := deadletter.FactsOfLetter(l, l.Failure, l.Handler, l.Stack)
+		facts := deadletter.FactsOfLetter(l, l.Failure, l.Handler, l.Stack, m.sensitive[l.Source])
 		if to := m.target(tally, &facts, l.FirstAt); to != 0 {
 			letters[to] = append(letters[to], l.ID)
 			open[to] += opened(l.State)

@@ -3,8 +3,8 @@ package inbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"time"
 
@@ -109,10 +109,10 @@ func newOutgoing(send deadletter.Send, i deadletter.Item, l *deadletter.Letter, 
 		Content: lineage(l.Outgoing(), l, send.No, retryHeaders(s, l, send.No, now))}}
 }
 
-// sendID identifies a send for brokers that remember what was sent. A database that was restored gives out numbers again
-// that were used; the time tells them apart.
+// sendID identifies a send for brokers that remember what was sent. A database that was restored gives out numbers
+// again that were used; the time tells them apart.
 func sendID(s *deadletter.Send) string {
-	return string(s.Kind) + " " + s.Owner.String() + " " + strconv.Itoa(s.No) + " " + strconv.FormatInt(int64(s.Began), 10)
+	return fmt.Sprint(s.Kind, " ", s.Owner, " ", s.No, " ", int64(s.Began))
 }
 
 // outcome is what became of a message.

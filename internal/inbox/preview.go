@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -31,7 +32,7 @@ func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Previ
 		return p, nil
 	}
 	v := &previewer{in: in, ctx: ctx, req: &req, out: p,
-		checks: map[[2]string]*DestinationCheck{}}
+		checks: map[place]*DestinationCheck{}}
 	if err := v.run(); err != nil {
 		return nil, err
 	}
@@ -141,6 +142,10 @@ func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 	if req.Edit != nil {
 		within("/edit", req.Edit.Validate())
 	}
+	if posturl.HasUser(req.Destination) {
+		problems = append(problems, task.Problem{Location: "/destination",
+			Message: "must not have a user or a password: answers and logs would show them"})
+	}
 	if req.Operation != deadletter.OpRedrive && (req.Edit != nil || req.Destination != "") {
 		problems = append(problems, task.Problem{Location: "/operation",
 			Message: "only a redrive can edit letters or have a destination"})
@@ -157,6 +162,9 @@ func joinStates(of []deadletter.State) string {
 	return strings.Join(words, " or ")
 }
 
+// place is a destination of letters of one source.
+type place struct{ source, destination string }
+
 // previewer looks at the letters and cases of a selection and collects what it finds in out. sources and checks make
 // sure that each source is read, and each destination is asked for, only once.
 type previewer struct {
@@ -164,7 +172,7 @@ type previewer struct {
 	ctx    context.Context
 	req    *RedriveRequest
 	out    *Preview
-	checks map[[2]string]*DestinationCheck
+	checks map[place]*DestinationCheck
 	// manyPlaces: there are more destinations than are asked for, which refuses the operation.
 	manyPlaces bool
 }
@@ -192,11 +200,11 @@ func (v *previewer) run() error {
 		case !c.Allowed:
 			v.refuse(refusedDestination("the source "+c.Source, c.Destination))
 		case !c.Exists:
-			v.refuse("the destination " + quoted(c.Destination) + " of the source " + c.Source + " does not exist")
+			v.refuse("the destination " + shownDestination(c.Destination) + " of the source " + c.Source + " does not exist")
 		}
 	}
 	slices.SortFunc(v.out.Destinations, func(a, b DestinationCheck) int {
-		return strings.Compare(a.Source+"\x00"+a.Destination, b.Source+"\x00"+b.Destination)
+		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Destination, b.Destination))
 	})
 	return nil
 }
@@ -211,6 +219,18 @@ func (v *previewer) refuse(why string) {
 
 // quoted puts a name in quotes for a message.
 func quoted(s string) string { return `"` + s + `"` }
+
+// shownDestination quotes a destination for a message, and says of a URL why nothing is sent there.
+func shownDestination(to string) string {
+	shown := quoted(posturl.Redact(to))
+	if !strings.HasPrefix(to, "https://") && !strings.HasPrefix(to, "http://") {
+		return shown
+	}
+	if _, fault := posturl.Parse(to); fault != "" {
+		return shown + ", which " + fault
+	}
+	return shown
+}
 
 // letters looks at the letters of the selection, the newest first, page by page, up to a bound: a selection may have a
 // million letters, and an operator waits for the answer.
@@ -291,7 +311,7 @@ func destination(named string, l *deadletter.Letter) string {
 // check notes where letters would be sent, and whether that can be done. It asks the broker once for each destination.
 // A destination that is not allowed is not asked for, since the question alone could reach a foreign host.
 func (v *previewer) check(l *deadletter.Letter, destination string) error {
-	at := [2]string{l.Source, destination}
+	at := place{l.Source, destination}
 	if c := v.checks[at]; c != nil {
 		c.Letters++
 		return nil
@@ -315,7 +335,7 @@ func (v *previewer) check(l *deadletter.Letter, destination string) error {
 		return nil
 	}
 	if c.Exists, err = sender.Exists(v.ctx, s, destination); err != nil {
-		v.refuse("the broker of the source " + s.Name + " does not answer: " + itemMessage(err))
+		v.refuse(unasked(s, err))
 		c.Exists = true // not known; the problem says so
 	}
 	return nil

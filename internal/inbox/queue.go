@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func (q *Queue) Origin() string {
 
 // Queues returns the sources of a namespace as queues, in the order of their names; one that makes tasks of messages
 // only with the letters that it has. It asks each broker: Unavailable if
-// one does not answer, because a queue whose broker is down is not empty.
+// one does not answer, and Conflict if one refuses, because such a queue is not empty.
 func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err
@@ -143,7 +144,7 @@ func noQueue(name string) error {
 }
 
 // waiting returns how many messages of a source are on its broker; 0 where the broker does not count, and for a source
-// of reports. Unavailable: the broker does not answer. A queue that does not exist has none.
+// of reports. Unavailable: the broker does not answer. Conflict: it refuses. A queue that does not exist has none.
 func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, error) {
 	carrier := in.opts.Carriers[s.Driver]
 	if s.Driver == HTTP || carrier == nil {
@@ -151,11 +152,19 @@ func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, erro
 	}
 	n, err := carrier.Depth(ctx, s)
 	if err != nil {
-		return 0, &task.Error{Code: task.Unavailable,
-			Message: fmt.Sprintf("the broker of the source %s does not answer", s.Name), Err: err,
-			Hint: "see tasker source test " + s.Name}
+		code := task.Unavailable
+		if errors.Is(err, ErrRefused) {
+			code = task.Conflict
+		}
+		return 0, &task.Error{Code: code, Message: unasked(s, err), Err: err, Hint: "see tasker source test " + s.Name}
 	}
 	return max(n, 0), nil
+}
+
+// unasked says that the broker of a source does not tell what it is asked, in the words of its driver, which show no
+// secret.
+func unasked(s *deadletter.Source, err error) string {
+	return fmt.Sprintf("the broker of the source %s cannot be asked: %s", s.Name, itemMessage(err))
 }
 
 // catchUp waits until the messages that a broker counts are captured, a second at most: an application that has pushed

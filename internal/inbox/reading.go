@@ -19,7 +19,7 @@ import (
 type Carrier interface {
 	Sender
 	// Depth returns how many messages of a source are on its broker, those that are being captured included or not; -1
-	// where the broker does not count. A queue that does not exist has 0.
+	// where the broker does not count. A queue that does not exist has 0. Errors may wrap ErrRefused.
 	Depth(ctx context.Context, source *deadletter.Source) (int64, error)
 	// Lag returns how many messages wait in each part of a source, by the number of the part; nil where its queue has no
 	// parts.
@@ -67,6 +67,10 @@ func (e *GoneError) Error() string { return "messages are gone: " + e.Why }
 // ErrBlocked is why a source is not read further although its broker answers.
 var ErrBlocked = errors.New("messages of the source cannot be captured now")
 
+// ErrRefused begins the words of a broker that answers and refuses: a retry is in vain until somebody changes its
+// permissions, or the source.
+var ErrRefused = errors.New("the broker refuses")
+
 // lostAfter is how long a source must fail before it counts as lost: a broker that restarts is no news.
 const lostAfter = 30 * time.Second
 
@@ -86,7 +90,7 @@ func (in *Inbox) Read(ctx context.Context, node string, log *slog.Logger) {
 
 // read is Read, with a look at each tick and after each change of a source on this node.
 func (in *Inbox) read(ctx context.Context, node string, log *slog.Logger, tick <-chan time.Time) {
-	r := &readers{in: in, node: node, log: log, running: map[string]*reading{}}
+	r := &readers{in: in, node: node, log: log, running: map[deadletter.SourceKey]*reading{}}
 	defer r.stopAll()
 	for {
 		if err := r.look(ctx); err != nil && ctx.Err() == nil {
@@ -115,8 +119,7 @@ type readers struct {
 	node string
 	log  *slog.Logger
 
-	// By namespace and name.
-	running map[string]*reading
+	running map[deadletter.SourceKey]*reading
 }
 
 // reading is one source that is being read, by a goroutine of its own.
@@ -142,34 +145,34 @@ func (r *readers) look(ctx context.Context) error {
 		r.expire()
 		return err
 	}
-	wanted := map[string]*deadletter.Source{}
+	wanted := map[deadletter.SourceKey]*deadletter.Source{}
 	for _, s := range sources {
 		if !s.Paused && s.Driver != HTTP && r.in.opts.Carriers[s.Driver] != nil {
-			wanted[s.Namespace+"/"+s.Name] = s
+			wanted[s.Key()] = s
 		}
 	}
 	// Before the leases are renewed: who reads with old settings must have stopped.
-	for name, run := range r.running {
-		if s := wanted[name]; s == nil || s.Version != run.source.Version {
-			r.end(name)
+	for key, run := range r.running {
+		if s := wanted[key]; s == nil || s.Version != run.source.Version {
+			r.end(key)
 		}
 	}
-	for name, s := range wanted {
+	for key, s := range wanted {
 		mine, err := r.take(ctx, s, readLease)
 		switch {
 		case err != nil:
 			r.expire()
 			return err
 		case !mine:
-			r.end(name)
-		case r.running[name] == nil:
-			r.begin(ctx, name, s)
+			r.end(key)
+		case r.running[key] == nil:
+			r.begin(ctx, s)
 		default:
-			if err := r.judge(ctx, s, r.running[name]); err != nil {
+			if err := r.judge(ctx, s, r.running[key]); err != nil {
 				return err
 			}
 		}
-		if run := r.running[name]; run != nil {
+		if run := r.running[key]; run != nil {
 			run.large.look(r.in.now())
 		}
 	}
@@ -218,23 +221,24 @@ func (r *readers) take(ctx context.Context, s *deadletter.Source, hold time.Dura
 
 // expire stops reading everything: without the database this node does not know whether another one reads too.
 func (r *readers) expire() {
-	for name := range r.running {
-		r.end(name)
+	for key := range r.running {
+		r.end(key)
 	}
 }
 
 // begin starts to read a source. The goroutine ends when its context does, and closes done then.
-func (r *readers) begin(ctx context.Context, name string, s *deadletter.Source) {
+func (r *readers) begin(ctx context.Context, s *deadletter.Source) {
 	ctx, stop := context.WithCancel(ctx)
 	run := &reading{source: s, stop: stop, done: make(chan struct{})}
-	r.running[name] = run
+	r.running[s.Key()] = run
 	carrier := r.in.opts.Carriers[s.Driver]
-	r.log.Info("reading a source", "source", name, "driver", s.Driver, "queue", s.Queue, "intake", s.Intake != nil)
+	r.log.Info("reading a source", "namespace", s.Namespace, "source", s.Name, "driver", s.Driver, "queue", s.Queue,
+		"intake", s.Intake != nil)
 	of, prepare := ReadOptions{Batch: r.in.opts.ReadBatch, MaxBytes: r.in.opts.LetterBytes}, r.in.letters(s)
 	if s.Intake != nil {
 		of.Batch, prepare = r.in.opts.IntakeBatch, r.in.intake(s)
 	}
-	large := &large{in: r.in, source: s, carrier: carrier, prepare: prepare, log: r.log.With("source", name), run: run,
+	large := &large{in: r.in, source: s, carrier: carrier, prepare: prepare, log: r.log.With("source", s.Name), run: run,
 		begun: r.in.now()}
 	of.Left = large.record
 	run.large.again = func() error { return large.again(ctx) }
@@ -343,14 +347,14 @@ func (run *reading) report(log *slog.Logger, err error) {
 
 // end stops reading a source, and waits for what is being captured: another node may only begin when this one is
 // silent.
-func (r *readers) end(name string) {
-	run := r.running[name]
+func (r *readers) end(key deadletter.SourceKey) {
+	run := r.running[key]
 	if run == nil {
 		return
 	}
 	run.stop()
 	<-run.done
-	delete(r.running, name)
+	delete(r.running, key)
 }
 
 // stopAll ends all reading, and leaves the sources to other nodes at once instead of after the lease. It has a context
@@ -358,10 +362,11 @@ func (r *readers) end(name string) {
 func (r *readers) stopAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	for name, run := range r.running {
-		r.end(name)
+	for key, run := range r.running {
+		r.end(key)
 		if _, err := r.take(ctx, run.source, 0); err != nil {
-			r.log.Debug("a source was not given back; it is free in a moment", "source", name, "error", err)
+			r.log.Debug("a source was not given back; it is free in a moment",
+				"namespace", key.Namespace, "source", key.Name, "error", err)
 		}
 	}
 }

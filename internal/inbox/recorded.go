@@ -12,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -40,8 +41,9 @@ func recordOfSource(s *deadletter.Source) any {
 	if s == nil {
 		return nil
 	}
-	r := sourceRecord{Driver: s.Driver, Queue: s.Queue, Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays,
-		MaxOpen: s.MaxOpen, Paused: s.Paused, Intake: s.Intake, Sensitive: s.Sensitive, SensitiveHeaders: s.SensitiveHeaders}
+	r := sourceRecord{Driver: s.Driver, Queue: s.Queue, Format: s.Format, Targets: posturl.RedactAll(s.Targets),
+		MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen, Paused: s.Paused, Intake: s.Intake, Sensitive: s.Sensitive,
+		SensitiveHeaders: s.SensitiveHeaders}
 	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
 		r.Broker = u.Scheme + "://" + u.Host
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -79,7 +80,7 @@ type editRecord struct {
 // recordOfRedrive returns the record of a redrive that has its items.
 func recordOfRedrive(r *deadletter.Redrive) redriveRecord {
 	return redriveRecord{Operation: r.Operation, Items: r.Total, Selection: recordOfSelection(&r.Selection),
-		Destination: r.Destination, Edit: recordOfEdit(r.Edit), IncludeParked: r.IncludeParked,
+		Destination: posturl.Redact(r.Destination), Edit: recordOfEdit(r.Edit), IncludeParked: r.IncludeParked,
 		Plan: planRecord{Canary: r.Plan.Canary, Factor: r.Plan.Factor, Largest: r.Plan.Largest,
 			Observe: max(r.Plan.Observe, 0).Seconds(), Rate: r.Plan.Rate, Limit: r.Plan.Limit,
 			KeepAttempts: r.Plan.KeepAttempts, Priority: r.Plan.Priority,
@@ -89,8 +90,9 @@ func recordOfRedrive(r *deadletter.Redrive) redriveRecord {
 
 // recordOfSelection returns a selection for a redriveRecord. The namespace is that of the act.
 func recordOfSelection(s *deadletter.Selection) selectionRecord {
-	out := selectionRecord{Kind: s.Kind, Source: s.Source, Origin: s.Origin, Template: s.Template, State: s.State,
-		Type: s.Type, Text: s.Text, HeaderName: s.HeaderName, HeaderValue: s.HeaderValue, After: s.After.Ptr(),
+	out := selectionRecord{Kind: s.Kind, Source: s.Source, Origin: posturl.Redact(s.Origin),
+		Template: s.Template, State: s.State, Type: s.Type, Text: s.Text, HeaderName: s.HeaderName,
+		HeaderValue: s.HeaderValue, After: s.After.Ptr(),
 		Before: s.Before.Ptr(), FirstAfter: s.FirstAfter.Ptr(), FirstBefore: s.FirstBefore.Ptr(), MinReplays: s.MinReplays,
 		Replayed: s.Replayed, Retryable: s.Retryable, Parked: s.Parked, Reason: s.Reason, TaskState: s.TaskState}
 	for _, id := range s.IDs {

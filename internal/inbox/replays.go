@@ -65,7 +65,8 @@ func noReplay(id task.ID) error { return task.Errorf(task.NotFound, "there is no
 
 // CreateReplay freezes the range of a topic: what is sent there later is not included. Invalid: the topic is not one of
 // the source, does not exist, or its broker keeps no messages; the details say which. Conflict: there is nothing in the
-// range. Exhausted: the namespace has as many replays as it may have.
+// range. Forbidden: it reads sensitive values that the key may not see. Exhausted: the namespace has as many
+// replays as it may have.
 func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadletter.Replay, error) {
 	by, key, err := signed(ctx, req.By)
 	if err != nil {
@@ -144,6 +145,9 @@ func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadlet
 		if s.Into = deadletter.ReplayIntoInbox; s.Intake != nil || source.Intake != nil {
 			s.Into = deadletter.ReplayIntoTasks
 		}
+	}
+	if err := refuseReading(ctx, source, s.Intake, s.Headers); err != nil {
+		return nil, nil, err
 	}
 	problems := s.Validate(source)
 	carrier := in.opts.Carriers[source.Driver]

@@ -18,9 +18,8 @@ const (
 	maxStack   = 16 << 10
 )
 
-// HTTP is the driver of a source whose letters are reported. No node reads such a source; its letters are sent back by
-// POST.
-const HTTP = "http"
+// HTTP is deadletter.DriverHTTP.
+const HTTP = deadletter.DriverHTTP
 
 // checkReports refuses reports that break a rule, all or none, and reports all problems at once. Texts that may be long
 // are not checked: capture cuts them.
@@ -103,8 +102,8 @@ func boundDetails(list []deadletter.Detail) []deadletter.Detail {
 	return list
 }
 
-// identify returns what makes a repeated delivery of a message recognisable: its position on its broker; of a report, the
-// program's identifier with all that it reports. A message that has neither is always another one.
+// identify returns what makes a repeated delivery of a message recognisable: its position on its broker; of a report,
+// the program's identifier with all that it reports. A message that has neither is always another one.
 func (in *Inbox) identify(of *deadletter.Source, a *Arrival) string {
 	switch {
 	case a.Position != "":

@@ -108,6 +108,10 @@ func (in *Inbox) tryOnGroup(ctx context.Context, t *ruleTrial, g *deadletter.Gro
 	if err != nil {
 		return err
 	}
+	sensitive, err := in.sensitiveHeaders(ctx, g.Namespace)
+	if err != nil {
+		return err
+	}
 	page, err := in.store.ListLetters(ctx, LetterFilter{Selection: deadletter.Selection{Namespace: g.Namespace,
 		Groups: ids}, Limit: testedMembers})
 	if err != nil {
@@ -121,7 +125,7 @@ func (in *Inbox) tryOnGroup(ctx context.Context, t *ruleTrial, g *deadletter.Gro
 		if l == nil {
 			continue
 		}
-		facts := deadletter.FactsOfLetter(l, l.Failure, l.Handler, l.Stack)
+		facts := deadletter.FactsOfLetter(l, l.Failure, l.Handler, l.Stack, sensitive[l.Source])
 		t.item(deadletter.KindLetter, l.ID, g.Print, &facts)
 	}
 	for _, id := range ids {

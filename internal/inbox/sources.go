@@ -24,7 +24,8 @@ func withDefaults(s *deadletter.Source) *deadletter.Source {
 
 // SaveSource adds a source, or replaces the settings of one. This node reads it with the new settings at once, others
 // within a second. Invalid with a pointer for each fault, also for a driver that this server does not have; NotFound
-// for a namespace that the key does not reach; Conflict for another version. Without a version the last of several
+// for a namespace that the key does not reach; Forbidden for a key that may not see what is sensitive, if less of it
+// would be masked; Conflict for another version. Without a version the last of several
 // writers wins. It does not connect to the broker; TestSource does.
 func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*deadletter.Source, error) {
 	if err := reach(ctx, s.Namespace); err != nil {
@@ -34,11 +35,14 @@ func (in *Inbox) SaveSource(ctx context.Context, s *deadletter.Source, by By) (*
 	if err != nil {
 		return nil, err
 	}
-	return in.saveSource(ctx, s, by, key, nil)
+	return in.saveSource(ctx, s, by, key,
+		func(ctx context.Context, _ engine.Tx, known, next *deadletter.Source) error {
+			return refuseUnmasking(ctx, known, next)
+		})
 }
 
-// saveSource is SaveSource for a request that is checked. before, unless it is nil, runs in the same transaction before
-// the source is stored: it gets the source that is known, or nil, and may change next. It may run again.
+// saveSource is SaveSource for a request that is checked. before runs in the same transaction before the source is
+// stored: it gets the source that is known, or nil, and may change next. It may run again.
 func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By, key string,
 	before func(ctx context.Context, tx engine.Tx, known, next *deadletter.Source) error,
 ) (*deadletter.Source, error) {
@@ -66,10 +70,8 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By, ke
 			return err
 		}
 		next.Version = version + 1
-		if before != nil {
-			if err := before(ctx, tx, known, next); err != nil {
-				return err
-			}
+		if err := before(ctx, tx, known, next); err != nil {
+			return err
 		}
 		if known != nil && (known.Driver != next.Driver || known.URL != next.URL || known.Queue != next.Queue) {
 			if err := in.store.ForgetOversized(ctx, tx, s.Namespace, s.Name); err != nil { // they are elsewhere
@@ -114,12 +116,6 @@ func (in *Inbox) formatFaults(s *deadletter.Source) []task.Problem {
 			}
 		}
 		slices.SortFunc(problems, func(a, b task.Problem) int { return strings.Compare(a.Location, b.Location) })
-		for i, target := range s.Targets {
-			if !strings.HasPrefix(target, "https://") && !strings.HasPrefix(target, "http://") {
-				problems = append(problems, task.Problem{Location: fmt.Sprintf("/targets/%d", i),
-					Message: "must begin with https:// or http://: letters of the driver http are sent to URLs"})
-			}
-		}
 		return problems
 	}
 	if s.Format != "" && !slices.Contains(in.opts.Formats, s.Format) {
@@ -172,7 +168,7 @@ func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) 
 			// Its letters stay, and nothing else says what is sensitive in them.
 			if len(s.Sensitive)+len(s.SensitiveHeaders) > 0 {
 				return &task.Error{Code: task.Conflict, Message: "the source has sensitive fields: its letters would no longer " +
-					"be masked", Hint: "save it without sensitive fields first, or pause it"}
+					"be masked", Hint: "save it without sensitive fields first, with the permission sensitive; or pause it"}
 			}
 			if err := in.store.ForgetOversized(ctx, tx, namespace, name); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -128,6 +129,9 @@ func (p *Plan) identity(m *Message) string {
 	return "intake:" + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
+// hashedKey begins an ordering key that is a hash.
+const hashedKey = "sha256"
+
 // orderingKey returns the ordering key of a message. It begins with the source, because equal keys of two topics say
 // nothing about each other. A key is only compared: one that cannot be stored as a text, such as a number in bytes, is
 // replaced by its hash.
@@ -139,14 +143,16 @@ func (p *Plan) orderingKey(l *lookup) string {
 	if key == "" {
 		return ""
 	}
-	if of := p.source + "/" + key; task.TextFault(of, task.MaxName) == "" {
+	// The first slash ends the source. One that has a slash, or looks like the hash, is hashed with the key.
+	if of := p.source + "/" + key; !strings.Contains(p.source, "/") && p.source != hashedKey &&
+		task.TextFault(of, task.MaxName) == "" {
 		return of
 	}
 	h := sha256.New()
 	for _, part := range []string{p.source, key} {
 		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
 	}
-	return "sha256/" + hex.EncodeToString(h.Sum(nil)[:16])
+	return hashedKey + "/" + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // maxPosition bounds the position that a task keeps, in bytes.

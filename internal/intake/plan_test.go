@@ -87,8 +87,9 @@ func TestTask(t *testing.T) {
 // An ordering key names its source, and is compared only: a key that cannot be stored as a text is hashed.
 func TestOrderingKey(t *testing.T) {
 	t.Parallel()
+	source := "orders"
 	key := func(in string, change func(m *intake.Message)) string {
-		s := deadletter.Source{Name: "orders", Intake: &deadletter.Intake{TaskType: "x", OrderingKey: in}}
+		s := deadletter.Source{Name: source, Intake: &deadletter.Intake{TaskType: "x", OrderingKey: in}}
 		m := message(`{"k":7,"object":{}}`)
 		change(m)
 		of, err := intake.NewPlan(&s).Task(m)
@@ -115,6 +116,14 @@ func TestOrderingKey(t *testing.T) {
 		got := key("message:key", with(k))
 		if !strings.HasPrefix(got, "sha256/") || seen[got] || task.TextFault(got, task.MaxName) != "" {
 			t.Errorf("the key %q gives %q", k, got)
+		}
+		seen[got] = true
+	}
+	for _, names := range [][2]string{{"a", "b/c"}, {"a/b", "c"}, {"sha256", "c"}, {"a/sha256", "c"}} {
+		source = names[0]
+		got := key("message:key", with([]byte(names[1])))
+		if seen[got] || strings.HasPrefix(got, "sha256/") != (names[0] != "a") {
+			t.Errorf("the key %q of the source %q gives %q", names[1], names[0], got)
 		}
 		seen[got] = true
 	}

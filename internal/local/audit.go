@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
 	"github.com/taskerhq/tasker/operate"
 )
@@ -54,6 +56,11 @@ func (b *Backend) Audit(ctx context.Context, f operate.AuditFilter) ([]operate.A
 // toRecord returns an act as it is shown.
 func toRecord(stored *task.Act) operate.AuditRecord {
 	a, damage := stored.Shown()
+	// Acts on sources and redrives have targets and destinations, from a time when passwords in them were not refused.
+	if a.TaskID.IsZero() && a.Template == "" {
+		shown := posturl.RedactWithin(a.Data)
+		a.Data, a.Opened = shown, a.Opened || !bytes.Equal(shown, a.Data)
+	}
 	// A record written before the field existed must not look authenticated.
 	return operate.AuditRecord{Damage: damage, No: a.No, At: a.At.Time(), Kind: a.Kind, Actor: a.Actor,
 		Authenticated: cmp.Or(operate.Authentication(a.Auth), operate.AuthenticationLost), KeyName: a.Key,

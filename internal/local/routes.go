@@ -117,15 +117,15 @@ func (b *Backend) fleet(ctx context.Context) (*fleet, error) {
 	if err != nil {
 		return nil, ToError(err)
 	}
-	byName := map[string]int{}
+	byKind := map[[3]string]int{}
 	out := &fleet{b: b}
 	for _, w := range workers {
-		name := strings.Join([]string{strings.Join(w.Namespaces, "\n"), strings.Join(w.Handlers, "\n"),
-			strings.Join(w.Capabilities, "\n")}, "\x00")
-		i, known := byName[name]
+		kind := [3]string{strings.Join(w.Namespaces, "\n"), strings.Join(w.Handlers, "\n"),
+			strings.Join(w.Capabilities, "\n")}
+		i, known := byKind[kind]
 		if !known {
 			i = len(out.kinds)
-			byName[name], out.kinds = i, append(out.kinds, fleetKind{})
+			byKind[kind], out.kinds = i, append(out.kinds, fleetKind{})
 		}
 		k := &out.kinds[i]
 		k.workers = append(k.workers, w)

@@ -1,5 +1,10 @@
 package sensitive
 
+import (
+	"slices"
+	"strings"
+)
+
 // Rule says which values of an object are sensitive.
 type Rule struct {
 	Pointers []string
@@ -7,6 +12,38 @@ type Rule struct {
 	Headers []string
 	// Namespace and Source are the source of a message that the task was made of, "" for none: its rule holds as well.
 	Namespace, Source string
+}
+
+// Covers reports whether the rule hides at least what another one does.
+func (r Rule) Covers(other Rule) bool {
+	set := Lenient(r.Pointers)
+	for _, pointer := range other.Pointers {
+		if !set.covers(pointer) {
+			return false
+		}
+	}
+	for _, name := range other.Headers {
+		if !slices.ContainsFunc(r.Headers, func(h string) bool { return strings.EqualFold(h, name) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// covers reports whether a pointer of the Set leads to the values that another pointer selects, or to what they are in.
+func (s *Set) covers(pointer string) bool {
+	if s.Empty() {
+		return false
+	}
+	at := places{s.root}
+	for pointer != "" && !at.ends() {
+		segment, rest, more := strings.Cut(pointer[1:], "/")
+		at, pointer = at.step(unescape.Replace(segment)), ""
+		if more {
+			pointer = "/" + rest
+		}
+	}
+	return at.ends()
 }
 
 // Look is one look at what is sensitive.

@@ -23,7 +23,7 @@ type Backpressure struct {
 	// Default to 10,000, 50,000 and 100,000; -1 is never.
 	Soft, HighOnly, AllowListOnly int
 	// AllowList names task types and templates that are accepted at any number of ready steps, as NAME or
-	// NAMESPACE/NAME. Defaults to none.
+	// NAMESPACE/NAME, where the first slash ends the namespace. Defaults to none.
 	AllowList []string
 	// UserBurst and UserSustained bound the tasks that a user submits within any minute and any hour. The user is the
 	// task's user_id, else the API key. Default to 0, which is no bound.

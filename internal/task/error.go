@@ -14,6 +14,7 @@ type Code string
 const (
 	Invalid     Code = "invalid"
 	TooLarge    Code = "too_large"
+	Forbidden   Code = "forbidden"
 	NotFound    Code = "not_found"
 	Conflict    Code = "conflict"
 	WrongState  Code = "wrong_state"

@@ -3889,7 +3889,8 @@ export interface Source {
   sensitive_headers?: Array<string>;
   /**
    * Destinations that letters may be sent to, besides their origins. An entry that ends in * allows every name
-   * that begins with what is before it.
+   * that begins with what is before it. With the driver http, an entry is a URL: its * stands for the rest of the
+   * path behind a slash, of the last segment, or of the query.
    */
   targets?: Array<string>;
   /** URL of the broker. Answers hide the password in it. */
@@ -3941,7 +3942,8 @@ export interface SourceRequest {
   sensitive_headers?: Array<string> | null;
   /**
    * Destinations that letters may be sent to, besides their origins. An entry that ends in * allows every name
-   * that begins with what is before it.
+   * that begins with what is before it. With the driver http, an entry is a URL: its * stands for the rest of the
+   * path behind a slash, of the last segment, or of the query.
    */
   targets?: Array<string> | null;
   /** URL of the broker. Answers hide the password in it. */
@@ -3997,7 +3999,8 @@ export interface SourceStatus {
   state: string;
   /**
    * Destinations that letters may be sent to, besides their origins. An entry that ends in * allows every name
-   * that begins with what is before it.
+   * that begins with what is before it. With the driver http, an entry is a URL: its * stands for the rest of the
+   * path behind a slash, of the last segment, or of the query.
    */
   targets?: Array<string>;
   /** URL of the broker. Answers hide the password in it. */

@@ -21,6 +21,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/outbound"
+	"github.com/taskerhq/tasker/internal/posturl"
 )
 
 const (
@@ -62,14 +63,14 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// parse reads the URL of a target. Only http and https are sent to. The error shows no part of it, which may be a
-// secret.
+// parse reads the URL of a target, as the allow-list does: what was compared is what is requested. The error shows no
+// part of it, which may be a secret.
 func parse(target string) (*url.URL, error) {
-	u, err := url.Parse(target)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%w: the destination is not a URL that begins with http:// or https://", driver.ErrNotFound)
+	u, fault := posturl.Parse(target)
+	if fault != "" {
+		return nil, fmt.Errorf("%w: the destination %s", driver.ErrNotFound, fault)
 	}
-	return u, nil
+	return u.Net(), nil
 }
 
 // Send implements driver.Driver: one request after the other within a lane, and the lanes at the same time.

@@ -89,6 +89,8 @@ func TestVerdicts(t *testing.T) {
 		server.URL + "/bad": driver.ErrRefused, server.URL + "/moved": driver.ErrRefused,
 		server.URL + "/cut": driver.ErrUncertain, server.URL + "/busy": plain, server.URL + "/limit": plain,
 		closed.URL + "/ok": plain, "ftp://host/x": driver.ErrNotFound, "orders": driver.ErrNotFound,
+		server.URL + "/a/../ok": driver.ErrNotFound, server.URL + "/%2e%2e/ok": driver.ErrNotFound,
+		strings.Replace(server.URL, "//", "//u:p@", 1) + "/ok": driver.ErrNotFound, server.URL + "/%6Fk": nil,
 	} {
 		err := d.Send(t.Context(), target, []driver.Message{{Payload: []byte("x")}}, driver.Limits{})[0]
 		switch {

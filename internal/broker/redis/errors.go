@@ -30,7 +30,12 @@ var meanings = map[string]error{
 // answered gives an answer that is an error its meaning.
 func answered(text string) error {
 	word, _, _ := strings.Cut(text, " ")
-	if meaning := meanings[word]; meaning != nil {
+	meaning := meanings[word]
+	// What a script may not do has no word, and other texts in other versions.
+	if strings.Contains(text, "ACL failure in script") || strings.Contains(text, "The user executing the script can't") {
+		meaning = driver.ErrRefused
+	}
+	if meaning != nil {
 		return fmt.Errorf("%w: %s", meaning, text)
 	}
 	return errors.New(text)

@@ -27,7 +27,7 @@ type looks struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	all   map[string]*sharedLook
+	all   map[lookKey]*sharedLook
 	bytes int
 	swept time.Time
 }
@@ -44,7 +44,7 @@ type sharedLook struct {
 // get returns the look of a request: a recent one of a viewer with the same key, zone and address, or a new one. The
 // work for a look goes on when its viewer leaves, because others may wait for it.
 func (l *looks) get(r *Request, load func(context.Context, *Request) (*look, error)) (*look, error) {
-	key := lookKey(r)
+	key := keyOf(r)
 	l.mu.Lock()
 	s := l.all[key]
 	// An act makes looks old that have begun before it: they may not show it.
@@ -62,18 +62,20 @@ func (l *looks) get(r *Request, load func(context.Context, *Request) (*look, err
 	}
 }
 
-// lookKey identifies what a look depends on: what the viewer may see, how times are shown, and the address. The
-// principal of a key stays the same as long as the process runs.
-func lookKey(r *Request) string {
-	viewer := ""
+// lookKey is what a look depends on: what the viewer may see, how times are shown, and the address. The principal of a
+// key stays the same as long as the process runs.
+type lookKey struct{ viewer, zone, address string }
+
+func keyOf(r *Request) lookKey {
+	key := lookKey{zone: r.Zone.String(), address: r.http.URL.RequestURI()}
 	if r.Viewer != nil {
-		viewer = r.Viewer.Name
+		key.viewer = r.Viewer.Name
 	}
-	return viewer + "\x00" + r.Zone.String() + "\x00" + r.http.URL.RequestURI()
+	return key
 }
 
 // fill makes a look.
-func (l *looks) fill(key string, s *sharedLook, r *Request, load func(context.Context, *Request) (*look, error)) {
+func (l *looks) fill(key lookKey, s *sharedLook, r *Request, load func(context.Context, *Request) (*look, error)) {
 	defer close(s.done)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), lookTimeout)
 	defer cancel()
@@ -89,14 +91,14 @@ func (l *looks) fill(key string, s *sharedLook, r *Request, load func(context.Co
 		delete(l.all, key) // an error is not shared with later viewers
 		return
 	}
-	s.cost = len(s.look.main) + len(key) + 512
+	s.cost = len(s.look.main) + len(key.address) + 512
 	l.bytes += s.cost
 }
 
 // put adds a look, and removes old ones now and then, or all when there are too many bytes. The caller holds the lock.
-func (l *looks) put(key string, s *sharedLook) {
+func (l *looks) put(key lookKey, s *sharedLook) {
 	if l.all == nil || l.bytes > looksBytes {
-		l.all, l.bytes = map[string]*sharedLook{}, 0
+		l.all, l.bytes = map[lookKey]*sharedLook{}, 0
 	}
 	if s.at.Sub(l.swept).Abs() >= lookFor {
 		l.swept = s.at
@@ -112,7 +114,7 @@ func (l *looks) put(key string, s *sharedLook) {
 	l.all[key] = s
 }
 
-func (l *looks) drop(key string, s *sharedLook) {
+func (l *looks) drop(key lookKey, s *sharedLook) {
 	l.bytes -= s.cost
 	delete(l.all, key)
 }

@@ -28,12 +28,12 @@ type looks struct {
 }
 
 // seen is an object as a key has seen it.
-type seen struct{ key, object string }
+type seen struct{ key, operation, path string }
 
 // NoteLook records a look at the object of a path, once a minute for a key and an object on this node. An error means
 // that it is not recorded, and that nothing may be shown. Two first looks at the same time may both be recorded.
 func (m *Masker) NoteLook(ctx context.Context, operation, path string, body any) error {
-	of := seen{object: operation + " " + path}
+	of := seen{operation: operation, path: path}
 	if p := access.From(ctx); p != nil {
 		of.key = p.ID()
 	}

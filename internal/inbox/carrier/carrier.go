@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -67,7 +68,15 @@ func (c *Carrier) Exists(ctx context.Context, source *deadletter.Source, destina
 	t, done := c.target(source, destination)
 	defer done()
 	exists, _, err := t.Stat(ctx, destination)
-	return exists, err
+	return exists, refusal(err)
+}
+
+// refusal tells a broker that refuses, in its own words, from one that does not answer.
+func refusal(err error) error {
+	if !errors.Is(err, driver.ErrRefused) {
+		return err
+	}
+	return fmt.Errorf("%w: %s", inbox.ErrRefused, strings.TrimPrefix(err.Error(), driver.ErrRefused.Error()+": "))
 }
 
 // Depth implements inbox.Carrier. It uses the connection for sending, so a blocked read does not delay it.
@@ -76,7 +85,7 @@ func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, 
 	defer done()
 	exists, depth, err := t.Stat(ctx, source.Queue)
 	if err != nil || !exists {
-		return 0, err
+		return 0, refusal(err)
 	}
 	return depth, nil
 }

@@ -51,8 +51,9 @@ func TestEachSendHasAnID(t *testing.T) {
 	defer c.Close()
 	for _, id := range []string{"one", "two"} {
 		out := []inbox.Outgoing{{Letter: &deadletter.Letter{ID: task.ID{1}}, SendID: id}}
-		if errs := c.Send(t.Context(), &deadletter.Source{}, "q", out); errs[0] != nil && !errors.Is(errs[0], inbox.ErrRepeated) {
-			t.Fatal(errs[0])
+		err := c.Send(t.Context(), &deadletter.Source{}, "q", out)[0]
+		if err != nil && !errors.Is(err, inbox.ErrRepeated) {
+			t.Fatal(err)
 		}
 	}
 	if got := strings.Join(n.ids, " "); got != "one one two" {

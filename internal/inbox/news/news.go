@@ -11,6 +11,7 @@ import (
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -43,8 +44,8 @@ func Event(e *deadletter.Event) tasker.Event {
 
 // letters returns what an event of letters is about.
 func letters(e *deadletter.Event) *tasker.LetterEvent {
-	out := &tasker.LetterEvent{Source: e.Object, Origin: e.Where, Count: e.Total, Result: e.To, Kind: e.Title,
-		Reason: e.Cause, First: make([]tasker.EventLetter, len(e.First))}
+	out := &tasker.LetterEvent{Source: e.Object, Origin: posturl.Redact(e.Where), Count: e.Total, Result: e.To,
+		Kind: e.Title, Reason: e.Cause, First: make([]tasker.EventLetter, len(e.First))}
 	for i, l := range e.First {
 		id, _ := uuid.Parse(l.ID) // it was made from one
 		out.First[i] = tasker.EventLetter{LetterUUID: id, MessageID: l.MessageID}

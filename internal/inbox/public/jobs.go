@@ -16,6 +16,7 @@ import (
 	"github.com/taskerhq/tasker/internal/dlqapi"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -189,7 +190,7 @@ func shownJob(l *deadletter.Letter, q *inbox.Queue) dlqapi.Job {
 	job := dlqapi.Job{
 		OriginalJob: originalJob(l.Outgoing().Payload), Error: l.Failure.Message, AttemptCount: l.Attempts,
 		FirstFailedAt: l.FirstAt.Time().UTC().Format(pythonTime), LastFailedAt: l.LastAt.Time().UTC().Format(pythonTime),
-		QueueName: cmp.Or(l.Origin, q.Origin()), ErrorType: textOrNull(l.Failure.Type),
+		QueueName: cmp.Or(posturl.Redact(l.Origin), q.Origin()), ErrorType: textOrNull(l.Failure.Type),
 		ID: uuid.UUID(l.ID), State: string(l.State), Replays: l.Replays, Parked: l.Parked,
 		Namespace: l.Namespace, Source: l.Source,
 	}

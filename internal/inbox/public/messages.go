@@ -13,6 +13,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/posturl"
 )
 
 // Topics are the use cases of letters by the topics that they came from.
@@ -205,7 +206,7 @@ func eventID(l *deadletter.Letter) string { return cmp.Or(l.MessageID, l.ID.Stri
 func shownMessage(l *deadletter.Letter, whole bool) deadletters.DeadMessage {
 	content := l.Outgoing()
 	m := deadletters.DeadMessage{EventID: eventID(l), EventType: l.EventType,
-		OriginalTopic: l.Origin, Error: l.Failure.Message, ErrorType: l.Failure.Type, RetryCount: l.Replays,
+		OriginalTopic: posturl.Redact(l.Origin), Error: l.Failure.Message, ErrorType: l.Failure.Type, RetryCount: l.Replays,
 		AttemptCount: l.Attempts, FailedAt: l.FirstAt.Time(), LastFailedAt: l.LastAt.Time(), Status: statusOf[l.State],
 		ProducerID: l.Handler, CreatedAt: l.CapturedAt.Time(), LastUpdated: l.StateAt.Time(),
 		AgeSeconds: max(time.Since(l.FirstAt.Time()).Seconds(), 0), LetterUUID: uuid.UUID(l.ID), Source: l.Source,

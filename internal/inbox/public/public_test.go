@@ -31,6 +31,7 @@ type fake struct {
 	group   *inbox.GroupStory
 	source  *deadletter.Source
 	items   []deadletter.Item
+	redrive *deadletter.Redrive
 }
 
 func (f *fake) Report(_ context.Context, namespace, source string, reports []inbox.Report) ([]inbox.Receipt, error) {
@@ -63,6 +64,9 @@ func (f *fake) CreateRedrive(_ context.Context, req inbox.RedriveRequest) (*dead
 }
 
 func (f *fake) Redrive(_ context.Context, id task.ID) (*deadletter.Redrive, error) {
+	if f.redrive != nil {
+		return f.redrive, f.err
+	}
 	return &deadletter.Redrive{ID: id, Plan: deadletter.Plan{Canary: 1, Observe: deadletter.NoObservation}}, f.err
 }
 
@@ -297,6 +301,29 @@ func TestSecretsAreHidden(t *testing.T) {
 		if f.asked.(*deadletter.Source).URL != url {
 			t.Errorf("%s is stored as %s", url, f.asked.(*deadletter.Source).URL)
 		}
+	}
+}
+
+// TestUsersOfURLsAreHidden: users and passwords in targets, destinations and origins that were stored before they were
+// refused are not shown.
+func TestUsersOfURLsAreHidden(t *testing.T) {
+	t.Parallel()
+	const secret, shown = "http://ann:hunter2@h/a/*", "http://xxxxx@h/a/*"
+	f := &fake{source: &deadletter.Source{Driver: "http", Targets: []string{"orders", secret}},
+		letters: []*deadletter.Letter{{Origin: secret}}, redrive: &deadletter.Redrive{Destination: secret,
+			Selection: deadletter.Selection{Origin: secret}}}
+	b := public.New(f)
+	source, err := b.SaveSource(t.Context(), deadletters.SourceRequest{})
+	if err != nil || strings.Join(source.Targets, " ") != "orders "+shown || f.source.Targets[1] != secret {
+		t.Errorf("the source is shown with %q, %v", source.Targets, err)
+	}
+	letters, err := b.Letters(t.Context(), deadletters.LetterFilter{})
+	if err != nil || letters.Letters[0].Origin != shown {
+		t.Errorf("a letter is shown as %+v, %v", letters, err)
+	}
+	redrive, err := b.Redrive(t.Context(), uuid.UUID(letterID))
+	if err != nil || redrive.Destination != shown || redrive.Selection.Origin != shown {
+		t.Errorf("a redrive is shown as %+v, %v", redrive, err)
 	}
 }
 

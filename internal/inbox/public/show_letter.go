@@ -8,14 +8,15 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 // shownLetter converts a letter. Original and Edited are both shown, so that a caller sees what an edit would change.
 func shownLetter(l *deadletter.Letter) *deadletters.Letter {
 	out := &deadletters.Letter{
-		LetterUUID: uuid.UUID(l.ID), Namespace: l.Namespace, Source: l.Source, Origin: l.Origin, Format: l.Format,
-		Position: l.Position, MessageID: l.MessageID,
+		LetterUUID: uuid.UUID(l.ID), Namespace: l.Namespace, Source: l.Source, Origin: posturl.Redact(l.Origin),
+		Format: l.Format, Position: l.Position, MessageID: l.MessageID,
 		State: deadletters.LetterState(l.State), StateAt: l.StateAt.Time(), DueAt: l.Due.Ptr(), Reason: l.Reason,
 		RedriveUUID: optionalID(l.Redrive), PurgeAt: l.PurgeAt.Ptr(),
 		GroupID: shownGroupID(l.Group), Failure: shownFailure(l.Failure, l.Stack), Handler: l.Handler,
@@ -38,8 +39,9 @@ func shownOccurrence(o *deadletter.Occurrence) deadletters.Occurrence {
 	var died deadletters.Content
 	died.SetPayload(o.Payload)
 	return deadletters.Occurrence{No: o.No, At: o.At.Time(), GroupID: shownGroupID(o.Group),
-		Failure: shownFailure(o.Failure, o.Stack), Handler: o.Handler, Origin: o.Origin, Position: o.Position,
-		Attempts: o.Attempts, RedriveUUID: optionalID(o.Redrive), Payload: died.Payload, PayloadBase64: died.PayloadBase64}
+		Failure: shownFailure(o.Failure, o.Stack), Handler: o.Handler, Origin: posturl.Redact(o.Origin),
+		Position: o.Position, Attempts: o.Attempts, RedriveUUID: optionalID(o.Redrive), Payload: died.Payload,
+		PayloadBase64: died.PayloadBase64}
 }
 
 // shownLetterStory converts a letter with its history, the latest first.

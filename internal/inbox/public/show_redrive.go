@@ -9,6 +9,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -16,8 +17,8 @@ import (
 func shownRedrive(r *deadletter.Redrive) *deadletters.Redrive {
 	out := &deadletters.Redrive{
 		RedriveUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Operation: deadletters.Operation(r.Operation),
-		Selection: shownSelection(&r.Selection), Destination: r.Destination, Edit: shownEdit(r.Edit),
-		Plan: shownPlan(r.Plan), Stop: shownStop(r.Stop), IncludeParked: r.IncludeParked,
+		Selection: shownSelection(&r.Selection), Destination: posturl.Redact(r.Destination),
+		Edit: shownEdit(r.Edit), Plan: shownPlan(r.Plan), Stop: shownStop(r.Stop), IncludeParked: r.IncludeParked,
 		State: deadletters.RedriveState(r.State), StateAt: r.StateAt.Time(), HaltReason: r.Halt,
 		FrozenAt: r.FrozenAt.Ptr(), StartedAt: r.StartedAt.Ptr(), EndedAt: r.EndedAt.Ptr(),
 		Total: r.Total, Counts: deadletters.ItemCounts(r.Counts), Wave: r.Wave, WaveSize: r.WaveSize, WaveSent: r.WaveSent,
@@ -32,7 +33,8 @@ func shownRedrive(r *deadletter.Redrive) *deadletters.Redrive {
 // shownSelection converts a selection.
 func shownSelection(s *deadletter.Selection) deadletters.Selection {
 	out := deadletters.Selection{
-		Namespace: s.Namespace, Kind: deadletters.Kind(s.Kind), Source: s.Source, Origin: s.Origin, Template: s.Template,
+		Namespace: s.Namespace, Kind: deadletters.Kind(s.Kind), Source: s.Source,
+		Origin: posturl.Redact(s.Origin), Template: s.Template,
 		State: deadletters.LetterState(s.State), ErrorType: s.Type, Text: s.Text, HeaderName: s.HeaderName,
 		HeaderValue: s.HeaderValue, After: optionalTime(s.After), Before: optionalTime(s.Before),
 		FirstAfter: optionalTime(s.FirstAfter), FirstBefore: optionalTime(s.FirstBefore), MinReplays: s.MinReplays,
@@ -82,14 +84,15 @@ func shownPreview(p *inbox.Preview) *deadletters.Preview {
 		Destinations: []deadletters.DestinationCheck{}, Problems: details(p.Problems), Plan: shownPlan(p.Plan),
 		Stop: shownStop(p.Stop)}
 	for _, s := range p.Samples {
-		item := deadletters.PreviewItem{Kind: deadletters.Kind(s.Kind), ID: uuid.UUID(s.ID), Destination: s.Destination,
-			Problem: s.Problem}
+		item := deadletters.PreviewItem{Kind: deadletters.Kind(s.Kind), ID: uuid.UUID(s.ID),
+			Destination: posturl.Redact(s.Destination), Problem: s.Problem}
 		for _, c := range s.Changes {
 			item.Changes = append(item.Changes, deadletters.Change(c))
 		}
 		out.Samples = append(out.Samples, item)
 	}
 	for _, d := range p.Destinations {
+		d.Destination = posturl.Redact(d.Destination)
 		out.Destinations = append(out.Destinations, deadletters.DestinationCheck(d))
 	}
 	return out

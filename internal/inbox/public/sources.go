@@ -8,6 +8,7 @@ import (
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/posturl"
 )
 
 // SaveSource implements deadletters.SourceBackend. The answer has the URL without its secrets.
@@ -106,8 +107,9 @@ func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 // shownSource converts a source. Its URL must never leave the process with a password.
 func shownSource(s *deadletter.Source) deadletters.Source {
 	return deadletters.Source{Namespace: s.Namespace, Name: s.Name, Driver: s.Driver, URL: hidden(s.URL), Queue: s.Queue,
-		Format: s.Format, Targets: s.Targets, MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen, Paused: s.Paused,
-		Intake: shownIntake(s.Intake), Sensitive: s.Sensitive, SensitiveHeaders: s.SensitiveHeaders, ETag: etag(s.Version)}
+		Format: s.Format, Targets: posturl.RedactAll(s.Targets), MaxReplays: s.MaxReplays, MaxOpen: s.MaxOpen,
+		Paused: s.Paused, Intake: shownIntake(s.Intake), Sensitive: s.Sensitive, SensitiveHeaders: s.SensitiveHeaders,
+		ETag: etag(s.Version)}
 }
 
 // source converts a source, and refuses a URL whose password was hidden by an answer.

@@ -3843,7 +3843,8 @@ class Source(TypedDict):
     #: Names of headers, in any case, whose values are masked likewise.
     sensitive_headers: NotRequired[list[str]]
     #: Destinations that letters may be sent to, besides their origins. An entry that ends in * allows every name that
-    #: begins with what is before it.
+    #: begins with what is before it. With the driver http, an entry is a URL: its * stands for the rest of the path
+    #: behind a slash, of the last segment, or of the query.
     targets: NotRequired[list[str]]
     #: URL of the broker. Answers hide the password in it.
     url: NotRequired[str]
@@ -3891,7 +3892,8 @@ class SourceRequest(TypedDict):
     #: Names of headers, in any case, whose values are masked likewise.
     sensitive_headers: NotRequired[list[str] | None]
     #: Destinations that letters may be sent to, besides their origins. An entry that ends in * allows every name that
-    #: begins with what is before it.
+    #: begins with what is before it. With the driver http, an entry is a URL: its * stands for the rest of the path
+    #: behind a slash, of the last segment, or of the query.
     targets: NotRequired[list[str] | None]
     #: URL of the broker. Answers hide the password in it.
     url: NotRequired[str | None]
@@ -3939,7 +3941,8 @@ class SourceStatus(TypedDict):
     #: reading, reported (driver http: programs report its letters), paused, waiting (for room) or lost.
     state: str
     #: Destinations that letters may be sent to, besides their origins. An entry that ends in * allows every name that
-    #: begins with what is before it.
+    #: begins with what is before it. With the driver http, an entry is a URL: its * stands for the rest of the path
+    #: behind a slash, of the last segment, or of the query.
     targets: NotRequired[list[str]]
     #: URL of the broker. Answers hide the password in it.
     url: NotRequired[str]

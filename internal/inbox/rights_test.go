@@ -1,0 +1,53 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// withoutRights is a carrier of a broker that answers, and refuses to tell of its queues.
+type withoutRights struct{ inbox.Carrier }
+
+var errNoPermission = fmt.Errorf("%w: NOPERM this user has no permissions to run the 'llen' command", inbox.ErrRefused)
+
+func (withoutRights) Depth(context.Context, *deadletter.Source) (int64, error) {
+	return 0, errNoPermission
+}
+
+func (withoutRights) Exists(_ context.Context, _ *deadletter.Source, to string) (bool, error) {
+	if to == "lost" {
+		return false, errors.New("no route to host")
+	}
+	return false, errNoPermission
+}
+
+// TestBrokerThatRefuses: a broker that refuses is said to refuse, in its own words, and not to be silent.
+func TestBrokerThatRefuses(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		_, err := r.Queues(t.Context(), "default")
+		r.refused(err, task.Conflict)
+		r.want("depths", err, "the broker of the source orders cannot be asked: "+errNoPermission.Error())
+		r.source(deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq",
+			Targets: []string{"*"}})
+		r.die(dead(1, "Timeout"))
+		for to, want := range map[string]string{"": errNoPermission.Error(),
+			"lost": "no route to host"} {
+			p, err := r.PreviewRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Destination: to,
+				Selection: deadletter.Selection{Namespace: "default"}})
+			if err != nil || len(p.Problems) != 1 || !strings.HasSuffix(p.Problems[0].Message, want) {
+				t.Errorf("to %q: %v, %+v", to, err, p)
+			}
+		}
+	}, func(o *node.Options) {
+		o.Carriers = map[string]inbox.Carrier{"memory": withoutRights{o.Carriers["memory"]}}
+	})
+}
