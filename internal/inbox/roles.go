@@ -164,6 +164,14 @@ type TopicSample struct {
 // GroupRows are groups in a transaction.
 type GroupRows interface {
 	engine.GroupRows
+	// AddGroups stores new groups; those that exist are left as they are.
+	AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error
+	// AddDeltas adds changes of the counts of groups. Deltas never conflict with each other.
+	AddDeltas(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error
+	// FreshGroups returns up to limit groups that were stored with failures, until SaveNews stores what was told of
+	// them: when their first failure was noticed, and their last burst.
+	FreshGroups(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.GroupID, error)
+	SaveNews(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error
 	// Group returns a group, locked, or nil.
 	Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID) (*deadletter.Group, error)
 	// Groups returns groups, locked in the order of their IDs. Those that do not exist are left out.
