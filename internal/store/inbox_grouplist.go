@@ -163,6 +163,28 @@ func (letterRows) HoursOf(ctx context.Context, tx engine.Tx, groups []deadletter
 	return letterRows{In(tx)}.Hours(ctx, groups, since)
 }
 
+// ShownFailures adds up the failures of merged groups; see inbox.GroupRows.
+func (letterRows) ShownFailures(ctx context.Context, tx engine.Tx, into []deadletter.GroupID) (
+	map[deadletter.GroupID]int64, error,
+) {
+	out := map[deadletter.GroupID]int64{}
+	for part := range slices.Chunk(into, fetched) {
+		w := where{}
+		query := `SELECT o.merged_into, CAST(sum(o.failures + coalesce((SELECT sum(x.failures) FROM tasker_group_deltas x
+  WHERE x.group_id = o.group_id), 0)) AS bigint) FROM tasker_groups o WHERE o.merged_into <> 0 AND o.merged_into IN ` +
+			list(&w, part, func(id deadletter.GroupID) any { return int64(id) }) + ` GROUP BY o.merged_into`
+		if err := In(tx).Query(ctx, query, w.args, func(row Row) error {
+			var id, n int64
+			err := row.Scan(&id, &n)
+			out[deadletter.GroupID(id)] = n
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // Resolutions adds up how often groups were resolved; see inbox.GroupReader. An index has all of it.
 func (s letterRows) Resolutions(ctx context.Context, namespace string) (deadletter.Resolutions, error) {
 	w := where{}
