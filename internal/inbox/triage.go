@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// foldBatch bounds the deltas that one transaction adds up, freshBatch the new groups whose first failures it tells of,
-	// and timedBatch the groups that it opens because their time is up. A capture waits for one of these at most.
+	// foldBatch bounds the deltas that one transaction adds up, freshBatch the new groups whose first failures it tells
+	// of, and timedBatch the groups that it opens because their time is up. A capture waits for one of these at most.
 	foldBatch, freshBatch, timedBatch = 2000, 500, 500
 )
 

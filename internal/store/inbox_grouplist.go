@@ -35,7 +35,7 @@ const shownBy = `CASE WHEN o.merged_into <> 0 THEN o.merged_into ELSE o.group_id
 // the groups that are merged into them. All others (the most, also in a burst: see AddTally) are shown as they are.
 //
 // A planner without statistics takes a table for a few rows, and joins 50,000 groups row by row with as many sums. So
-// there is only one join, by a primary key, and neither the sums nor the result are looked at more than once.
+// there is only one join, by a primary key, and the sums are computed once.
 const sumsOfGroups = `WITH sums AS MATERIALIZED (SELECT a.group_id, CAST(sum(a.failures) AS bigint) AS failures,
   CAST(sum(a.open_letters) AS bigint) AS open_letters, CAST(sum(a.open_cases) AS bigint) AS open_cases,
   min(a.first_at) AS first_at, max(a.at) AS at FROM (

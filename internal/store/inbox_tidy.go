@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -66,7 +67,7 @@ func (letterRows) PurgeGroups(ctx context.Context, tx engine.Tx, ids []deadlette
 		w.args...); err != nil {
 		return 0, err
 	}
-	ended := where{terms: w.terms, args: w.args}
+	ended := where{terms: slices.Clone(w.terms), args: slices.Clone(w.args)}
 	ended.add("g.purge_at <> 0")
 	ended.add("g.purge_at <= ?", int64(now))
 	ended.add(nothingLeft)
