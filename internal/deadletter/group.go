@@ -76,8 +76,8 @@ type Group struct {
 	Version int64
 }
 
-// Note is an entry in the thread of a group. Entries are added and never changed; deletion of letters and cases leaves
-// them.
+// Note is an entry in the thread of a group. Entries are added and never changed. They are kept as long as the group,
+// also after its letters and cases are deleted.
 type Note struct {
 	Group  GroupID
 	No     int

@@ -11,6 +11,13 @@ import (
 // Retention is how long a letter is kept after it was sent back or discarded, and a replay after it has ended.
 const Retention = 30 * 24 * time.Hour
 
+const (
+	// RedriveRetention is how long a redrive and its items are kept after it has ended.
+	RedriveRetention = 90 * 24 * time.Hour
+	// GroupRetention is how long a group without letters and cases is kept after its last failure, with its notes.
+	GroupRetention = 400 * 24 * time.Hour
+)
+
 // MaxReason bounds a reason, in bytes.
 const MaxReason = 2000
 

@@ -50,16 +50,5 @@ func (gc *groupChanges) opened(id int64, n int64) {
 	}
 }
 
-// save stores new groups before the deltas that refer to them. A unit without failures sends no statement.
-func (gc *groupChanges) save() error {
-	if groups := gc.tally.Groups(); len(groups) > 0 {
-		if err := gc.u.e.groupRows.AddGroups(gc.u.ctx, gc.u.tx, groups); err != nil {
-			return err
-		}
-	}
-	deltas := gc.tally.Deltas()
-	if len(deltas) == 0 {
-		return nil
-	}
-	return gc.u.e.groupRows.AddDeltas(gc.u.ctx, gc.u.tx, deltas)
-}
+// save stores what was collected. A unit without failures sends no statement.
+func (gc *groupChanges) save() error { return gc.u.e.groupRows.AddTally(gc.u.ctx, gc.u.tx, &gc.tally) }

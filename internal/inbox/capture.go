@@ -342,9 +342,6 @@ func (c *capture) decide(l *deadletter.Letter) {
 
 func (c *capture) save() error {
 	rows := c.in.store
-	if err := rows.AddGroups(c.ctx, c.tx, c.tally.Groups()); err != nil {
-		return err
-	}
 	if len(c.added) > 0 {
 		stored, err := rows.AddLetters(c.ctx, c.tx, c.added)
 		if err != nil {
@@ -379,7 +376,7 @@ func (c *capture) save() error {
 	if err := c.decisions.store(c.ctx, c.tx, c.in); err != nil {
 		return err
 	}
-	if err := rows.AddDeltas(c.ctx, c.tx, c.tally.Deltas()); err != nil {
+	if err := rows.AddTally(c.ctx, c.tx, &c.tally); err != nil {
 		return err
 	}
 	return c.in.tell(c.ctx, c.tx, c.decisions.events(c.now)...)

@@ -457,3 +457,10 @@ func (in *Inbox) saveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Grou
 	a.namespace, a.of = g.Namespace, g.ID.String()
 	return in.act(ctx, tx, a)
 }
+
+// sumShown sets the failures of the groups that are merged into a group.
+func (in *Inbox) sumShown(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
+	shown, err := in.store.ShownFailures(ctx, tx, []deadletter.GroupID{g.ID})
+	g.Shown = shown[g.ID]
+	return err
+}

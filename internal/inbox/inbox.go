@@ -105,6 +105,9 @@ type Inbox struct {
 
 	batch   int             // the items that are marked, sent and recorded together
 	watched deadletter.Item // where the round of watchCases goes on; that of Advance alone
+	// tidied and emptied are where the rounds of Tidy go on.
+	tidied  EndedRedrive
+	emptied deadletter.GroupID
 	// changed has a value when Read shall look at the sources without waiting for its interval.
 	changed chan struct{}
 }
@@ -221,7 +224,10 @@ func noGroup(id deadletter.GroupID) error {
 }
 
 // noRedrive is the same for a redrive.
-func noRedrive(id task.ID) error { return task.Errorf(task.NotFound, "there is no redrive %s", id) }
+func noRedrive(id task.ID) error {
+	return &task.Error{Code: task.NotFound, Message: fmt.Sprintf("there is no redrive %s", id),
+		Hint: "a redrive is deleted 90 days after its end"}
+}
 
 // limit refuses a page of another size than 1 to PageItems.
 func (in *Inbox) limit(n int) error {

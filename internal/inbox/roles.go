@@ -36,6 +36,7 @@ type Store interface {
 	MoveRows
 	EventRows
 	ReplayRows
+	TidyRows
 }
 
 // LetterRows are letters in a transaction.
@@ -225,6 +226,14 @@ type TopicSample struct {
 // GroupRows are groups in a transaction.
 type GroupRows interface {
 	engine.GroupRows
+	// AddGroups stores new groups; those that exist are left as they are.
+	AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error
+	// AddDeltas adds changes of the counts of groups. Deltas never conflict with each other.
+	AddDeltas(ctx context.Context, tx engine.Tx, deltas []deadletter.Delta) error
+	// FreshGroups returns up to limit groups that were stored with failures, until SaveNews stores what was told of
+	// them: when their first failure was noticed, and their last burst.
+	FreshGroups(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.GroupID, error)
+	SaveNews(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error
 	// Group returns a group, locked, or nil.
 	Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID) (*deadletter.Group, error)
 	// Groups returns groups, locked in the order of their IDs. Those that do not exist are left out.
@@ -233,6 +242,9 @@ type GroupRows interface {
 	Merged(ctx context.Context, tx engine.Tx, into deadletter.GroupID) ([]*deadletter.Group, error)
 	HoursOf(ctx context.Context, tx engine.Tx, groups []deadletter.GroupID, since task.Instant) (
 		map[deadletter.GroupID][]deadletter.Hour, error)
+	// ShownFailures returns the failures of the groups that are merged into each of some groups; those without are left
+	// out. It locks nothing.
+	ShownFailures(ctx context.Context, tx engine.Tx, into []deadletter.GroupID) (map[deadletter.GroupID]int64, error)
 	// SaveGroup stores the fields of a group that operators and the loop change, except its counts. Counts are changed
 	// by FoldDeltas alone, so that an operator and a burst of failures never wait for each other.
 	SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group) error
@@ -493,4 +505,28 @@ type ReplayFilter struct {
 	Namespace string
 	Below     task.ID // exclusive; zero starts at the newest
 	Limit     int
+}
+
+// EndedRedrive is a redrive that has ended, and when.
+type EndedRedrive struct {
+	ID task.ID
+	At task.Instant
+}
+
+// TidyRows delete what is no longer needed.
+type TidyRows interface {
+	// EndedRedrives returns up to limit redrives that ended until a time, those that ended first before, behind one of
+	// them; not those of which the task of a case is still watched.
+	EndedRedrives(ctx context.Context, behind EndedRedrive, before task.Instant, limit int) ([]EndedRedrive, error)
+	// PurgeRedrive deletes up to limit items of a redrive and, when none are left, the redrive itself. It returns the
+	// number of rows, and whether the redrive is gone.
+	PurgeRedrive(ctx context.Context, tx engine.Tx, id task.ID, limit int) (n int, gone bool, err error)
+	// EmptyGroups returns up to limit groups behind an ID that have no letters and no cases, are part of no merge and no
+	// split under way, and have failed last at a time or before; those that are marked only when their time has come.
+	EmptyGroups(ctx context.Context, now, failed task.Instant, behind deadletter.GroupID, limit int) (
+		[]deadletter.GroupID, error)
+	// PurgeGroups marks groups to be deleted at a time (next), and deletes those that are marked, that are still empty,
+	// and whose time has come, with their notes and hours. It returns how many. AddTally, AddGroups and SaveGroup take
+	// the mark away.
+	PurgeGroups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID, now, next task.Instant) (int, error)
 }

@@ -1,19 +1,21 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
-	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 const (
-	// foldBatch bounds the deltas that one transaction adds up, and tidyBatch the rows that one deletes or regroups.
-	foldBatch, tidyBatch = 5000, 500
+	// foldBatch bounds the deltas that one transaction adds up, freshBatch the new groups whose first failures it tells
+	// of, and timedBatch the groups that it opens because their time is up. A capture waits for one of these at most.
+	foldBatch, freshBatch, timedBatch = 2000, 500, 500
 )
 
 // Triage adds new failures to the counts of their groups, and opens the groups that must be looked at again: resolved
@@ -28,25 +30,16 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 		if sums, more, err = in.store.FoldDeltas(ctx, tx, foldBatch); err != nil {
 			return err
 		}
-		n = len(sums)
-		sums = slices.DeleteFunc(sums, func(d deadletter.Delta) bool { return d.Failures <= 0 })
-		ids := make([]deadletter.GroupID, len(sums))
-		for i, d := range sums {
-			ids[i] = d.Group
-		}
-		groups, err := in.store.Groups(ctx, tx, ids)
+		fresh, err := in.store.FreshGroups(ctx, tx, freshBatch)
 		if err != nil {
 			return err
 		}
-		var events []deadletter.Event
-		for _, d := range sums {
-			happened, err := in.failed(ctx, tx, groups, d)
-			if err != nil {
-				return err
-			}
-			events = append(events, happened...)
+		n, more = len(sums)+len(fresh), more || len(fresh) == freshBatch
+		t := &triage{in: in, ctx: ctx, tx: tx, now: in.now(), fresh: fresh}
+		if err := t.load(sums); err != nil {
+			return err
 		}
-		return in.tell(ctx, tx, events...)
+		return t.tell()
 	})
 	if err != nil || more {
 		return n, more, err
@@ -54,58 +47,146 @@ func (in *Inbox) Triage(ctx context.Context) (n int, more bool, err error) {
 	return n, false, in.elapsed(ctx)
 }
 
-// failed tells a group of its failures, and then the group that shows it: both may be resolved or ignored. It returns
-// what that means. groups has the groups that are loaded; failed adds those that it loads, so that each is one object.
-func (in *Inbox) failed(ctx context.Context, tx engine.Tx, groups map[deadletter.GroupID]*deadletter.Group,
-	d deadletter.Delta,
-) (events []deadletter.Event, err error) {
-	for id := d.Group; id != 0; {
-		g := groups[id]
-		if g == nil {
-			if g, err = in.store.Group(ctx, tx, id); err != nil || g == nil {
-				return events, err
-			}
-			groups[id] = g
-		}
-		if err := in.countShown(ctx, tx, g); err != nil {
-			return nil, err
-		}
-		happened, err := in.failedIn(ctx, tx, g, d)
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, happened...)
-		id = g.MergedInto
-	}
-	return events, nil
+// triage is what one transaction does about the failures of a batch.
+type triage struct {
+	in  *Inbox
+	ctx context.Context
+	tx  engine.Tx
+	now task.Instant
+
+	fresh  []deadletter.GroupID
+	failed []deadletter.Delta // one for each group that has failed
+	// groups are those that have failed, and those that show them: each is one object.
+	groups map[deadletter.GroupID]*deadletter.Group
+	// hours are the failures of the last day, of the groups that need them, with those that are merged into them. A delta
+	// counts as much before it is folded as after it.
+	hours map[deadletter.GroupID][]deadletter.Hour
+	news  []*deadletter.Group
+	// events are those that are told at the end.
+	events []deadletter.Event
 }
 
-// failedIn tells one group of failures, and stores what changes.
-func (in *Inbox) failedIn(ctx context.Context, tx engine.Tx, g *deadletter.Group, d deadletter.Delta) (
-	events []deadletter.Event, err error,
-) {
-	hour, err := in.thisHour(ctx, tx, g)
-	if err != nil {
-		return nil, err
-	}
-	now, told := in.now(), g.ToldAt
-	if g.First(d, now) {
-		events = append(events, deadletter.GroupHappened(deadletter.EventGroupNew, g, "", "", now))
-	}
-	if was := g.State; was != deadletter.GroupOpen {
-		e, err := in.noticed(ctx, tx, g, was, g.Failed(d, hour, now))
-		if err != nil || e != nil {
-			return append(events, nonNil(e)...), err
+// load reads all that is needed to decide, with one statement of each kind for up to 500 groups.
+func (t *triage) load(sums []deadletter.Delta) (err error) {
+	for _, d := range sums {
+		if d.Failures > 0 {
+			t.failed = append(t.failed, d)
 		}
 	}
-	burst, err := in.burst(ctx, tx, g)
+	ids := slices.Clone(t.fresh)
+	for _, d := range t.failed {
+		ids = append(ids, d.Group)
+	}
+	slices.Sort(ids)
+	if t.groups, err = t.in.store.Groups(t.ctx, t.tx, slices.Compact(ids)); err != nil {
+		return err
+	}
+	t.countFresh()
+	var shown []deadletter.GroupID
+	for _, g := range t.groups {
+		if g.MergedInto != 0 && t.groups[g.MergedInto] == nil {
+			shown = append(shown, g.MergedInto)
+		}
+	}
+	slices.Sort(shown)
+	by, err := t.in.store.Groups(t.ctx, t.tx, slices.Compact(shown))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if events = append(events, nonNil(burst)...); burst == nil && told == g.ToldAt {
-		return events, nil
+	maps.Copy(t.groups, by)
+	return t.loadCounts()
+}
+
+// countFresh makes the counts with which groups were stored failures to tell of.
+func (t *triage) countFresh() {
+	known := map[deadletter.GroupID]bool{}
+	for _, d := range t.failed {
+		known[d.Group] = true
 	}
-	return events, in.store.SaveGroup(ctx, tx, g)
+	for _, id := range t.fresh {
+		if g := t.groups[id]; g != nil && !known[id] {
+			t.failed = append(t.failed, deadletter.Delta{Group: id, Failures: g.Failures, At: g.LastAt})
+		}
+	}
+}
+
+// loadCounts reads what bounds of ignoring and bursts are decided by.
+func (t *triage) loadCounts() (err error) {
+	var hourly, counted []deadletter.GroupID
+	for id, g := range t.groups {
+		ignored := g.State == deadletter.GroupIgnored
+		if g.MayBurst(t.now) || ignored && g.Ignore.PerHour > 0 {
+			hourly = append(hourly, id)
+		}
+		if ignored && g.Ignore.Count > 0 {
+			counted = append(counted, id)
+		}
+	}
+	if t.hours, err = t.in.store.HoursOf(t.ctx, t.tx, hourly, t.now.Add(-25*time.Hour)); err != nil {
+		return err
+	}
+	shown, err := t.in.store.ShownFailures(t.ctx, t.tx, counted)
+	for id, n := range shown {
+		t.groups[id].Shown = n
+	}
+	return err
+}
+
+// tell tells each group of its failures, and then the group that shows it: both may be resolved or ignored. It stores
+// what that means.
+func (t *triage) tell() error {
+	for _, d := range t.failed {
+		for g := t.groups[d.Group]; g != nil; g = t.groups[g.MergedInto] {
+			if err := t.failedIn(g, d); err != nil {
+				return err
+			}
+		}
+	}
+	for _, id := range t.fresh {
+		if g := t.groups[id]; g != nil {
+			t.news = append(t.news, g)
+		}
+	}
+	slices.SortFunc(t.news, func(a, b *deadletter.Group) int { return cmp.Compare(a.ID, b.ID) })
+	if err := t.in.store.SaveNews(t.ctx, t.tx, slices.Compact(t.news)); err != nil {
+		return err
+	}
+	return t.in.tell(t.ctx, t.tx, t.events...)
+}
+
+// failedIn tells one group of failures.
+func (t *triage) failedIn(g *deadletter.Group, d deadletter.Delta) error {
+	told := g.ToldAt
+	if g.First(d, t.now) {
+		t.events = append(t.events, deadletter.GroupHappened(deadletter.EventGroupNew, g, "", "", t.now))
+	}
+	if told != g.ToldAt {
+		t.news = append(t.news, g)
+	}
+	if was := g.State; was != deadletter.GroupOpen {
+		e, err := t.in.noticed(t.ctx, t.tx, g, was, g.Failed(d, t.thisHour(g), t.now))
+		if err != nil || e != nil {
+			t.events = append(t.events, nonNil(e)...)
+			return err
+		}
+	}
+	hour, usual, burst := g.Burst(t.hours[g.ID], t.now)
+	if burst {
+		e := deadletter.GroupHappened(deadletter.EventBurst, g, "", "", t.now)
+		e.Hour, e.Usual = hour, usual
+		t.events, t.news = append(t.events, e), append(t.news, g)
+	}
+	return nil
+}
+
+// thisHour returns the failures of the current clock hour in an ignored group and those that are merged into it.
+func (t *triage) thisHour(g *deadletter.Group) (n int64) {
+	for _, h := range t.hours[g.ID] {
+		if h.At >= t.now-t.now%task.Instant(time.Hour.Microseconds()) {
+			n += h.Failures
+		}
+	}
+	return n
 }
 
 func nonNil(e *deadletter.Event) []deadletter.Event {
@@ -113,66 +194,6 @@ func nonNil(e *deadletter.Event) []deadletter.Event {
 		return nil
 	}
 	return []deadletter.Event{*e}
-}
-
-// burst returns the event of a burst, or nil.
-func (in *Inbox) burst(ctx context.Context, tx engine.Tx, g *deadletter.Group) (*deadletter.Event, error) {
-	now := in.now()
-	if !g.MayBurst(now) {
-		return nil, nil
-	}
-	hours, err := in.shownHours(ctx, tx, g, now.Add(-25*time.Hour))
-	if err != nil {
-		return nil, err
-	}
-	hour, usual, burst := g.Burst(hours, now)
-	if !burst {
-		return nil, nil
-	}
-	e := deadletter.GroupHappened(deadletter.EventBurst, g, "", "", now)
-	e.Hour, e.Usual = hour, usual
-	return &e, nil
-}
-
-// countShown sets the failures of the groups that are merged into an ignored one.
-func (in *Inbox) countShown(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
-	if g.State != deadletter.GroupIgnored || g.Ignore.Count == 0 {
-		return nil
-	}
-	return in.sumShown(ctx, tx, g)
-}
-
-// sumShown sets the failures of the groups that are merged into a group.
-func (in *Inbox) sumShown(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
-	merged, err := in.store.Merged(ctx, tx, g.ID)
-	g.Shown = 0
-	for _, m := range merged {
-		g.Shown += m.Failures
-	}
-	return err
-}
-
-// thisHour returns the failures of the current clock hour in an ignored group and those that are merged into it, with
-// those that this transaction folds.
-func (in *Inbox) thisHour(ctx context.Context, tx engine.Tx, g *deadletter.Group) (n int64, err error) {
-	if g.State != deadletter.GroupIgnored || g.Ignore.PerHour == 0 {
-		return 0, nil
-	}
-	now := in.now()
-	hours, err := in.shownHours(ctx, tx, g, now-now%task.Instant(time.Hour.Microseconds()))
-	for _, h := range hours {
-		n += h.Failures
-	}
-	return n, err
-}
-
-// shownHours returns the failures by the hour of a group and those that are merged into it. A delta counts as much
-// before it is folded as after it, so it makes no difference which of them this transaction folds.
-func (in *Inbox) shownHours(ctx context.Context, tx engine.Tx, g *deadletter.Group, since task.Instant) (
-	[]deadletter.Hour, error,
-) {
-	hours, err := in.store.HoursOf(ctx, tx, []deadletter.GroupID{g.ID}, since)
-	return addHours(hours), err
 }
 
 // noticed stores a change that failures or time brought about, and notes it in the thread of the group. It returns the
@@ -203,17 +224,18 @@ func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group,
 
 // elapsed opens ignored groups whose time is up, up to 500 in one call. The others follow with the next turn.
 func (in *Inbox) elapsed(ctx context.Context) error {
-	ids, err := in.store.Timed(ctx, in.now(), tidyBatch)
+	ids, err := in.store.Timed(ctx, in.now(), timedBatch)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
 	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		var events []deadletter.Event
+		groups, err := in.store.Groups(ctx, tx, ids)
+		if err != nil {
+			return err
+		}
 		for _, id := range ids {
-			g, err := in.store.Group(ctx, tx, id)
-			if err != nil {
-				return err
-			}
+			g := groups[id]
 			if g == nil {
 				continue
 			}
@@ -226,34 +248,4 @@ func (in *Inbox) elapsed(ctx context.Context) error {
 		}
 		return in.tell(ctx, tx, events...)
 	})
-}
-
-// Tidy deletes letters, events and replays whose time has come, and puts cases into groups that have none: those of an
-// older database, and those that SQL opened. It must run in one process at a time.
-//
-// One call is one small transaction, because capture and redrives use the same database.
-func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
-	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		purged, err := in.store.PurgeLetters(ctx, tx, in.now(), tidyBatch)
-		if err != nil {
-			return err
-		}
-		now := in.now()
-		by := func(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error) {
-			return in.opts.Ruler.Print(ctx, tx, namespace, print, facts, now)
-		}
-		events, err := in.store.PurgeEvents(ctx, tx, in.now().Add(-eventRetention), tidyBatch)
-		if err != nil {
-			return err
-		}
-		replays, err := in.store.PurgeReplays(ctx, tx, in.now(), tidyBatch)
-		if err != nil {
-			return err
-		}
-		regrouped, err := in.store.Regroup(ctx, tx, tidyBatch, by)
-		n = purged + events + replays + regrouped
-		more = max(purged, events, replays, regrouped) == tidyBatch
-		return err
-	})
-	return n, more, err
 }

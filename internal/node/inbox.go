@@ -66,7 +66,7 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inb
 		FailedJob: encodeFailedJob, Intaken: opts.Intaken, Gone: opts.Gone,
 		Observer: opts.Letters})
 	loops := []upkeep.Loop{
-		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage},
+		{Name: "inbox_triage", Every: triageEvery, Once: in.Triage, Polite: true},
 		{Name: "inbox_redrives", Every: redriveEvery, Once: in.Advance},
 		{Name: "inbox_replays", Every: redriveEvery, Once: in.AdvanceReplays},
 		{Name: "inbox_due", Every: dueEvery, Once: in.SendDue},

@@ -14,51 +14,47 @@ import (
 // FindGroup returns a group with its counts, or nil.
 // It takes no lock and sees the last commit; Group is for a change.
 func (s letterRows) FindGroup(ctx context.Context, id deadletter.GroupID) (*deadletter.Group, error) {
-	g, err := first(ctx, s, scanGroup, `SELECT `+groupFields+counted+` WHERE g.group_id = $1`, int64(id))
-	return g, err
+	return first(ctx, s, scanGroup, counted(`group_id = $1`)+` WHERE g.group_id = $1`, int64(id))
 }
 
-// counted are the counts of groups with the deltas that are not folded yet, read in one statement: a delta is never
-// counted twice nor left out.
-// Without this sum a group would show its new failures only after the next fold. Few deltas wait at any time, so the
-// sum over all of them is short.
-const counted = `, CASE WHEN coalesce(d.at, 0) > g.last_at THEN d.at ELSE g.last_at END,
+// counted selects groups with their deltas, in one statement: a delta is never counted twice nor left out. of selects
+// the deltas of those groups: the others are not read.
+func counted(of string) string {
+	return `SELECT ` + groupFields + `, CASE WHEN coalesce(d.at, 0) > g.last_at THEN d.at ELSE g.last_at END,
   g.failures + coalesce(d.failures, 0), g.open_letters + coalesce(d.open_letters, 0),
   g.open_cases + coalesce(d.open_cases, 0)
  FROM tasker_groups g LEFT JOIN (SELECT group_id, CAST(sum(failures) AS bigint) AS failures,
   CAST(sum(open_letters) AS bigint) AS open_letters, CAST(sum(open_cases) AS bigint) AS open_cases, max(at) AS at
-  FROM tasker_group_deltas GROUP BY group_id) d ON d.group_id = g.group_id`
-
-// listed are the fields and counts of groups as a list shows them: with those of the groups that are merged into them
-// (m) and the deltas of all (d), read in one statement.
-var listed = strings.Replace(groupFields, "g.first_at", sortedBy["first"], 1) + `, ` + sortedBy["last"] + `,
-  g.failures + coalesce(m.failures, 0) + coalesce(d.failures, 0),
-  g.open_letters + coalesce(m.open_letters, 0) + coalesce(d.open_letters, 0),
-  g.open_cases + coalesce(m.open_cases, 0) + coalesce(d.open_cases, 0)
- FROM tasker_groups g LEFT JOIN (SELECT merged_into AS group_id, CAST(sum(failures) AS bigint) AS failures,
-  CAST(sum(open_letters) AS bigint) AS open_letters, CAST(sum(open_cases) AS bigint) AS open_cases,
-  min(first_at) AS first_at, max(last_at) AS last_at
-  FROM tasker_groups WHERE merged_into <> 0 GROUP BY merged_into) m ON m.group_id = g.group_id
- LEFT JOIN (SELECT ` + shownBy + ` AS group_id, CAST(sum(x.failures) AS bigint) AS failures,
-  CAST(sum(x.open_letters) AS bigint) AS open_letters, CAST(sum(x.open_cases) AS bigint) AS open_cases, max(x.at) AS at
-  FROM tasker_group_deltas x JOIN tasker_groups o ON o.group_id = x.group_id GROUP BY ` + shownBy + `) d
-  ON d.group_id = g.group_id`
+  FROM tasker_group_deltas WHERE ` + of + ` GROUP BY group_id) d ON d.group_id = g.group_id`
+}
 
 // shownBy is the group that shows a group o: itself, unless it is merged.
 const shownBy = `CASE WHEN o.merged_into <> 0 THEN o.merged_into ELSE o.group_id END`
 
-// sortedBy are the values by which groups are listed, the largest first.
-// The value is part of the cursor, so each must be an expression that the WHERE clause can repeat.
-var sortedBy = map[string]string{
-	"last": `CASE WHEN coalesce(d.at, 0) > g.last_at AND coalesce(d.at, 0) > coalesce(m.last_at, 0) THEN d.at
-  WHEN coalesce(m.last_at, 0) > g.last_at THEN m.last_at ELSE g.last_at END`,
-	"open": `g.open_letters + g.open_cases + coalesce(m.open_letters, 0) + coalesce(m.open_cases, 0)
-  + coalesce(d.open_letters, 0) + coalesce(d.open_cases, 0)`,
-	// newest first
-	"first": `CASE WHEN coalesce(m.first_at, g.first_at) < g.first_at THEN m.first_at ELSE g.first_at END`,
-}
+// sumsOfGroups are those groups whose rows lack something, with the sums that a list shows: with their deltas, and with
+// the groups that are merged into them. All others (the most, also in a burst: see AddTally) are shown as they are.
+//
+// A planner without statistics takes a table for a few rows, and joins 50,000 groups row by row with as many sums. So
+// there is only one join, by a primary key, and the sums are computed once.
+const sumsOfGroups = `WITH sums AS MATERIALIZED (SELECT a.group_id, CAST(sum(a.failures) AS bigint) AS failures,
+  CAST(sum(a.open_letters) AS bigint) AS open_letters, CAST(sum(a.open_cases) AS bigint) AS open_cases,
+  min(a.first_at) AS first_at, max(a.at) AS at FROM (
+  SELECT ` + shownBy + ` AS group_id, x.failures, x.open_letters, x.open_cases, o.first_at, x.at
+   FROM tasker_group_deltas x JOIN tasker_groups o ON o.group_id = x.group_id
+  UNION ALL SELECT merged_into, failures, open_letters, open_cases, first_at, last_at
+   FROM tasker_groups WHERE merged_into <> 0) a GROUP BY a.group_id),
+ summed AS MATERIALIZED (SELECT g.group_id, g.namespace, g.state, g.owner, g.place, g.title, g.merged_into,
+  CASE WHEN s.first_at < g.first_at THEN s.first_at ELSE g.first_at END AS first_at,
+  CASE WHEN s.at > g.last_at THEN s.at ELSE g.last_at END AS last_at, g.failures + s.failures AS failures,
+  g.open_letters + s.open_letters AS open_letters, g.open_cases + s.open_cases AS open_cases
+  FROM sums s JOIN tasker_groups g ON g.group_id = s.group_id)`
 
-// ListGroups returns a page of groups; see inbox.GroupReader. There are few groups: it sorts those of the namespace.
+// sortedBy are the values by which groups are listed, the largest first: the newest for "first".
+// The value is part of the cursor, so each must be an expression that the WHERE clause can repeat.
+var sortedBy = map[string]string{"last": `g.last_at`, "open": `g.open_letters + g.open_cases`, "first": `g.first_at`}
+
+// ListGroups returns a page of groups; see inbox.GroupReader. It sorts all groups that the filter selects, without
+// their texts, and reads those of the page whole.
 // Merged groups are left out: MergedGroups returns them. An unknown order counts as "last". The cursor is a pair of the
 // value and the ID, because many groups may have the same value.
 func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*deadletter.Group, error) {
@@ -74,8 +70,20 @@ func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*dea
 	w.addIf(f.Where != "", "g.place = ?", clean(f.Where))
 	w.addIf(f.Text != "", "replace(g.title, ?, '') <> g.title", clean(f.Text))
 	w.addIf(f.OpenOnly, sortedBy["open"]+" > 0")
+	w.addIf(f.After != 0, value+" <= CAST(? AS bigint)", f.AfterValue) // SQLite finds no pair in an index of expressions
 	w.addIf(f.After != 0, "("+value+", g.group_id) < (CAST(? AS bigint), CAST(? AS bigint))", f.AfterValue, int64(f.After))
-	query := `SELECT ` + listed + w.text() + ` ORDER BY ` + value + ` DESC, g.group_id DESC LIMIT ` + w.arg(f.Limit)
+	order := value
+	if f.Text != "" { // to read all rows in the order on disk is faster than to look up each from an index
+		order = "+(" + value + ")"
+	}
+	limited := ` ORDER BY ` + order + ` DESC, g.group_id DESC LIMIT ` + w.arg(f.Limit)
+	const fields = `SELECT g.group_id, g.first_at, g.last_at, g.failures, g.open_letters, g.open_cases FROM `
+	query := sumsOfGroups + `, page AS MATERIALIZED (SELECT * FROM (
+  SELECT * FROM (` + fields + `tasker_groups g` + w.text() + ` AND g.group_id NOT IN (SELECT group_id FROM sums)` +
+		limited + `) stored UNION ALL ` + fields + `summed g` + w.text() + `) g` + limited + `)
+ SELECT ` + strings.Replace(groupFields, "g.first_at", "p.first_at", 1) + `, p.last_at, p.failures, p.open_letters,
+  p.open_cases FROM page p JOIN tasker_groups g ON g.group_id = p.group_id
+ ORDER BY ` + strings.ReplaceAll(value, "g.", "p.") + ` DESC, p.group_id DESC`
 	return collect(ctx, s, scanGroup, query, w.args...)
 }
 
@@ -85,8 +93,9 @@ func (s letterRows) MergedGroups(ctx context.Context, into deadletter.GroupID) (
 	if into == 0 {
 		return nil, nil
 	}
-	return collect(ctx, s, scanGroup, `SELECT `+groupFields+counted+
-		` WHERE g.merged_into = $1 AND g.merged_into <> 0 ORDER BY g.group_id`, int64(into))
+	const of = `merged_into = $1 AND merged_into <> 0`
+	return collect(ctx, s, scanGroup, counted(`group_id IN (SELECT group_id FROM tasker_groups WHERE `+of+`)`)+
+		` WHERE `+of+` ORDER BY g.group_id`, int64(into))
 }
 
 // Merged is MergedGroups in a transaction; see inbox.GroupRows.
@@ -122,13 +131,14 @@ func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
 	for part := range slices.Chunk(groups, fetched) {
 		w := where{}
 		of := list(&w, part, func(g deadletter.GroupID) any { return int64(g) })
+		shown := `(o.group_id IN ` + of + ` OR o.merged_into <> 0 AND o.merged_into IN ` + of + `)` // each has an index
 		from := w.arg(int64(since))
 		query := `SELECT h.shown, h.at, CAST(sum(h.failures) AS bigint) FROM (
  SELECT ` + shownBy + ` AS shown, x.at, x.failures FROM tasker_groups o JOIN tasker_group_hours x
-  ON x.group_id = o.group_id WHERE o.group_id IN ` + of + ` OR o.merged_into IN ` + of + `
+  ON x.group_id = o.group_id WHERE ` + shown + `
  UNION ALL SELECT ` + shownBy + `, x.at - x.at % 3600000000, x.failures FROM tasker_groups o
   JOIN tasker_group_deltas x ON x.group_id = o.group_id
-  WHERE x.failures <> 0 AND (o.group_id IN ` + of + ` OR o.merged_into IN ` + of + `)) h
+  WHERE x.failures <> 0 AND ` + shown + `) h
  WHERE h.at >= ` + from + ` GROUP BY h.shown, h.at ORDER BY h.shown, h.at`
 		err := s.Query(ctx, query, w.args, func(row Row) error {
 			var group int64
@@ -153,6 +163,28 @@ func (letterRows) HoursOf(ctx context.Context, tx engine.Tx, groups []deadletter
 	return letterRows{In(tx)}.Hours(ctx, groups, since)
 }
 
+// ShownFailures adds up the failures of merged groups; see inbox.GroupRows.
+func (letterRows) ShownFailures(ctx context.Context, tx engine.Tx, into []deadletter.GroupID) (
+	map[deadletter.GroupID]int64, error,
+) {
+	out := map[deadletter.GroupID]int64{}
+	for part := range slices.Chunk(into, fetched) {
+		w := where{}
+		query := `SELECT o.merged_into, CAST(sum(o.failures + coalesce((SELECT sum(x.failures) FROM tasker_group_deltas x
+  WHERE x.group_id = o.group_id), 0)) AS bigint) FROM tasker_groups o WHERE o.merged_into <> 0 AND o.merged_into IN ` +
+			list(&w, part, func(id deadletter.GroupID) any { return int64(id) }) + ` GROUP BY o.merged_into`
+		if err := In(tx).Query(ctx, query, w.args, func(row Row) error {
+			var id, n int64
+			err := row.Scan(&id, &n)
+			out[deadletter.GroupID(id)] = n
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // Resolutions adds up how often groups were resolved; see inbox.GroupReader. An index has all of it.
 func (s letterRows) Resolutions(ctx context.Context, namespace string) (deadletter.Resolutions, error) {
 	w := where{}
@@ -171,9 +203,13 @@ func (s letterRows) Timed(ctx context.Context, now task.Instant, limit int) ([]d
 	const query = `SELECT group_id FROM tasker_groups WHERE ignore_until <> 0 AND ignore_until <= $1 AND state = 'ignored'
  ORDER BY ignore_until, group_id LIMIT $2`
 	ids, err := collect(ctx, s, scanInt, query, int64(now), limit)
+	return groupIDs(ids), err
+}
+
+func groupIDs(ids []int64) []deadletter.GroupID {
 	out := make([]deadletter.GroupID, len(ids))
 	for i, id := range ids {
 		out[i] = deadletter.GroupID(id)
 	}
-	return out, err
+	return out
 }

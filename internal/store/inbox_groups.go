@@ -19,13 +19,6 @@ const (
 )
 
 var (
-	// A group that is being counted must not be waited for: ON CONFLICT alone waits until the row is settled.
-	insertGroups = bulkOf(`INSERT INTO tasker_groups (group_id, namespace, print_version, error_type, error_message,
-  frame, place, rule, title, state, state_at, resolved_in, ignore_until, ignore_count, ignore_rate, ignored_from,
-  regression, regressions, resolved_at, open_for, resolutions, opened_at, owner, runbook, due_at, merged_into, first_at,
-  notes, version, rule_version, rule_keys, last_at, failures, open_letters, open_cases) SELECT * FROM (`,
-		"ntntt"+"tttttntnnnn"+"nnnnnnttnnn"+"nnntnnnn", `) AS v
- WHERE NOT EXISTS (SELECT 1 FROM tasker_groups g WHERE g.group_id = v.column1) ON CONFLICT DO NOTHING`)
 	countGroups = bulkOf(`UPDATE tasker_groups SET failures = failures + v.column2,
   open_letters = open_letters + v.column3, open_cases = open_cases + v.column4,
   last_at = CASE WHEN last_at < v.column5 THEN v.column5 ELSE last_at END FROM (`, "nnnnn", `) AS v
@@ -49,46 +42,6 @@ func scanGroup(row Row) (*deadletter.Group, error) {
 		&g.Print.RuleVersion, (*Text)(&g.Print.RuleKeys), &g.LastAt, &g.Failures, &g.OpenLetters, &g.OpenCases)
 	g.ID, g.MergedInto, g.Regression = deadletter.GroupID(id), deadletter.GroupID(merged), regression != 0
 	return g, err
-}
-
-// AddGroups stores new groups; see inbox.GroupRows. It inserts them in the order of their IDs, so that two transactions
-// with the same ones do not wait for each other in a circle.
-// A group that exists stays as it is. Whether it was new is not asked for here: folding its deltas shows that.
-func (letterRows) AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error {
-	if len(groups) >= fewRows { // to look is cheaper than to insert in vain
-		var err error
-		if groups, err = In(tx).unknownGroups(ctx, groups); err != nil {
-			return err
-		}
-	}
-	sorted := slices.SortedFunc(slices.Values(groups), func(a, b *deadletter.Group) int { return cmp.Compare(a.ID, b.ID) })
-	rows := make([][]any, len(sorted))
-	for i, g := range sorted {
-		rows[i] = []any{int64(g.ID), g.Namespace, g.Print.Version, clean(g.Print.Type), clean(g.Print.Message),
-			clean(g.Print.Frame), clean(g.Print.Where), clean(g.Print.Rule), clean(g.Title), string(g.State),
-			int64(g.StateAt), clean(g.ResolvedIn), int64(g.Ignore.Until), g.Ignore.Count, g.Ignore.PerHour, g.IgnoredFrom,
-			flag(g.Regression), g.Regressions, int64(g.ResolvedAt), g.OpenFor, g.Resolutions, int64(g.OpenedAt),
-			clean(g.Owner), clean(g.Runbook), int64(g.DueAt), int64(g.MergedInto), int64(g.FirstAt), g.Notes, g.Version,
-			g.Print.RuleVersion, clean(g.Print.RuleKeys), int64(g.LastAt), g.Failures, g.OpenLetters, g.OpenCases}
-	}
-	return insertGroups.send(ctx, In(tx), rows)
-}
-
-// unknownGroups leaves out groups that are stored.
-func (s SQL) unknownGroups(ctx context.Context, groups []*deadletter.Group) ([]*deadletter.Group, error) {
-	known := map[int64]bool{}
-	for part := range slices.Chunk(groups, fetched) {
-		w := where{}
-		ids, err := collect(ctx, s, scanInt, `SELECT group_id FROM tasker_groups WHERE group_id IN `+
-			list(&w, part, func(g *deadletter.Group) any { return int64(g.ID) }), w.args...)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			known[id] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(groups), func(g *deadletter.Group) bool { return known[int64(g.ID)] }), nil
 }
 
 // AddDeltas adds changes of counts; see inbox.GroupRows.
@@ -165,12 +118,13 @@ func scanDelta(row Row) (d deadletter.Delta, err error) {
 }
 
 // SaveGroup stores the fields of a group except its counts; see inbox.GroupRows.
-// Counts have only one writer, FoldDeltas; so an act on a group and a fold never undo each other.
+// Counts have only one writer, FoldDeltas; so an act on a group and a fold never undo each other. A group that somebody
+// acts on is not about to be deleted.
 func (letterRows) SaveGroup(ctx context.Context, tx engine.Tx, g *deadletter.Group) error {
 	const query = `UPDATE tasker_groups SET title = $2, state = $3, state_at = $4, resolved_in = $5, ignore_until = $6,
   ignore_count = $7, ignore_rate = $8, ignored_from = $9, regression = $10, regressions = $11, resolved_at = $12,
   open_for = $13, resolutions = $14, opened_at = $15, owner = $16, runbook = $17, due_at = $18, merged_into = $19,
-  version = $20, told_at = $21, burst_at = $22 WHERE group_id = $1`
+  version = $20, told_at = $21, burst_at = $22, purge_at = 0 WHERE group_id = $1`
 	return In(tx).Send(ctx, query, int64(g.ID), clean(g.Title), string(g.State), int64(g.StateAt), clean(g.ResolvedIn),
 		int64(g.Ignore.Until), g.Ignore.Count, g.Ignore.PerHour, g.IgnoredFrom, flag(g.Regression), g.Regressions,
 		int64(g.ResolvedAt), g.OpenFor, g.Resolutions, int64(g.OpenedAt), clean(g.Owner), clean(g.Runbook),
@@ -234,10 +188,6 @@ func (s SQL) count(ctx context.Context, sums, hours []deadletter.Delta) error {
 		counts[i] = []any{int64(d.Group), d.Failures, d.OpenLetters, d.OpenCases, int64(d.At)}
 		old[i] = []any{int64(d.Group), int64(d.At) - hoursKept}
 	}
-	counted := make([][]any, len(hours))
-	for i, h := range hours {
-		counted[i] = []any{int64(h.Group), int64(h.At), h.Failures}
-	}
 	if s.Lock != "" { // one UPDATE of many rows takes them in any order
 		for part := range slices.Chunk(ids, fetched) {
 			w := where{}
@@ -251,10 +201,19 @@ func (s SQL) count(ctx context.Context, sums, hours []deadletter.Delta) error {
 	if err := countGroups.send(ctx, s, counts); err != nil {
 		return err
 	}
-	if err := countHours.send(ctx, s, counted); err != nil {
+	if err := countHours.send(ctx, s, hourRows(hours)); err != nil {
 		return err
 	}
 	return dropHours.send(ctx, s, old)
+}
+
+// hourRows are the rows of failures by the hour.
+func hourRows(hours []deadletter.Delta) [][]any {
+	rows := make([][]any, len(hours))
+	for i, h := range hours {
+		rows[i] = []any{int64(h.Group), int64(h.At), h.Failures}
+	}
+	return rows
 }
 
 // sumDeltas adds deltas up: by group, and their failures by group and hour; both in the order of the groups.

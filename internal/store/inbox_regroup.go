@@ -52,10 +52,7 @@ func (letterRows) Regroup(ctx context.Context, tx engine.Tx, limit int, by inbox
 			return 0, err
 		}
 	}
-	if err := s.AddGroups(ctx, tx, tally.Groups()); err != nil {
-		return 0, err
-	}
-	return len(cases), s.AddDeltas(ctx, tx, tally.Deltas())
+	return len(cases), s.AddTally(ctx, tx, &tally)
 }
 
 // templatesOf returns the templates of cases by their keys.

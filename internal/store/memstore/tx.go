@@ -67,11 +67,8 @@ func (s *Store) GroupRows() engine.GroupRows { return noGroups{} }
 // noGroups drops what would be stored about groups of failures.
 type noGroups struct{}
 
-// AddGroups implements engine.GroupRows and stores nothing.
-func (noGroups) AddGroups(context.Context, engine.Tx, []*deadletter.Group) error { return nil }
-
-// AddDeltas implements engine.GroupRows and stores nothing.
-func (noGroups) AddDeltas(context.Context, engine.Tx, []deadletter.Delta) error { return nil }
+// AddTally implements engine.GroupRows and stores nothing.
+func (noGroups) AddTally(context.Context, engine.Tx, *deadletter.Tally) error { return nil }
 
 // AddSends implements engine.GroupRows and stores nothing.
 func (noGroups) AddSends(context.Context, engine.Tx, []deadletter.Send) error {

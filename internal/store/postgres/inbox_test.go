@@ -24,3 +24,12 @@ func TestInboxRaces(t *testing.T) {
 		return open(t, dsn), open(t, dsn)
 	})
 }
+
+func BenchmarkGroups(b *testing.B) {
+	s, err := postgres.Open(b.Context(), postgrestest.DSN(b), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	storetest.BenchmarkGroups(b, s)
+}

@@ -16,3 +16,12 @@ func BenchmarkLetters(b *testing.B) {
 	defer s.Close()
 	storetest.BenchmarkLetters(b, s)
 }
+
+func BenchmarkGroups(b *testing.B) {
+	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "tasker.db"), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	storetest.BenchmarkGroups(b, s)
+}

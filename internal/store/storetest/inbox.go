@@ -40,6 +40,7 @@ func RunInbox(t *testing.T, open func(t *testing.T) InboxStore) {
 		{"Sources", sourceCases()},
 		{"Rules", ruleCases()},
 		{"Events", eventCases()},
+		{"Tidy", tidyCases()},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {

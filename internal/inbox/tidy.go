@@ -1,0 +1,136 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/failure"
+)
+
+const (
+	// tidyBatch bounds the rows that one transaction deletes or regroups.
+	tidyBatch = 500
+	// groupNotice is how long before its deletion a group is marked. It is longer than any transaction that has found the
+	// group before the mark, and counts a failure in it.
+	groupNotice = 24 * time.Hour
+)
+
+// Tidy deletes letters, events, replays, redrives and groups whose time has come, and puts cases into groups that have
+// none: those of an older database, and those that SQL opened. It must run in one process at a time.
+//
+// Each kind has small transactions of its own, because capture and redrives use the same database: none waits for
+// another kind, nor fails with it. Acts stay in the audit trail.
+func (in *Inbox) Tidy(ctx context.Context) (n int, more bool, err error) {
+	var errs []error
+	for _, kind := range []struct {
+		name string
+		tidy func(context.Context) (n int, more bool, err error)
+	}{
+		{"letters", in.purging(in.purgeLetters)}, {"events", in.purging(in.purgeEvents)},
+		{"replays", in.purging(in.purgeReplays)}, {"cases", in.purging(in.regroupCases)},
+		{"redrives", in.tidyRedrives}, {"groups", in.tidyGroups},
+	} {
+		did, again, err := kind.tidy(ctx)
+		n, more = n+did, more || again
+		if err != nil {
+			errs = append(errs, fmt.Errorf("tidy %s: %w", kind.name, err))
+		}
+	}
+	return n, more && len(errs) == 0, errors.Join(errs...)
+}
+
+// purging makes one transaction of a step, which handles up to tidyBatch rows and returns how many it did.
+func (in *Inbox) purging(step func(context.Context, engine.Tx) (int, error),
+) func(context.Context) (n int, more bool, err error) {
+	return func(ctx context.Context) (n int, more bool, err error) {
+		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			n, err = step(ctx, tx)
+			return err
+		})
+		return n, n == tidyBatch, err
+	}
+}
+
+func (in *Inbox) purgeLetters(ctx context.Context, tx engine.Tx) (int, error) {
+	return in.store.PurgeLetters(ctx, tx, in.now(), tidyBatch)
+}
+
+func (in *Inbox) purgeEvents(ctx context.Context, tx engine.Tx) (int, error) {
+	return in.store.PurgeEvents(ctx, tx, in.now().Add(-eventRetention), tidyBatch)
+}
+
+func (in *Inbox) purgeReplays(ctx context.Context, tx engine.Tx) (int, error) {
+	return in.store.PurgeReplays(ctx, tx, in.now(), tidyBatch)
+}
+
+func (in *Inbox) regroupCases(ctx context.Context, tx engine.Tx) (int, error) {
+	now := in.now()
+	by := func(namespace string, print failure.Print, facts func() deadletter.Facts) (failure.Print, error) {
+		return in.opts.Ruler.Print(ctx, tx, namespace, print, facts, now)
+	}
+	return in.store.Regroup(ctx, tx, tidyBatch, by)
+}
+
+// tidyRedrives deletes items of redrives that ended long ago, and each redrive after its last item. A redrive of a
+// million items takes many calls. One that fails is passed over, and tried again in the next round.
+func (in *Inbox) tidyRedrives(ctx context.Context) (n int, more bool, err error) {
+	redrives, err := in.store.EndedRedrives(ctx, in.tidied, in.now().Add(-deadletter.RedriveRetention), redrivePage)
+	if err != nil {
+		return 0, false, err
+	}
+	var errs []error
+	for _, r := range redrives {
+		if n >= tidyBatch {
+			return n, true, errors.Join(errs...)
+		}
+		gone, deleted := false, 0
+		if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			deleted, gone, err = in.store.PurgeRedrive(ctx, tx, r.ID, tidyBatch-n)
+			return err
+		}); err != nil {
+			errs = append(errs, fmt.Errorf("redrive %s: %w", r.ID, err))
+		} else if n += deleted; !gone {
+			return n, true, errors.Join(errs...)
+		}
+		in.tidied = r
+	}
+	if more = len(redrives) == redrivePage; !more {
+		in.tidied = EndedRedrive{}
+	}
+	return n, more, errors.Join(errs...)
+}
+
+// tidyGroups deletes groups of which nothing is left, and that have not failed for long. A first look marks them, and
+// one a day later deletes those that are still so: a transaction that counts a failure sees the mark, and keeps the
+// group.
+func (in *Inbox) tidyGroups(ctx context.Context) (n int, more bool, err error) {
+	now := in.now()
+	ids, err := in.store.EmptyGroups(ctx, now, now.Add(-deadletter.GroupRetention), in.emptied, tidyBatch)
+	if err != nil {
+		return 0, false, err
+	}
+	in.emptied = 0
+	if more = len(ids) == tidyBatch; more {
+		in.emptied = ids[tidyBatch-1]
+	}
+	rules, err := in.store.Rules(ctx, "")
+	if err != nil {
+		return 0, false, err
+	}
+	for _, r := range rules { // a group that is split gets its members back when that is undone
+		ids = slices.DeleteFunc(ids, func(id deadletter.GroupID) bool { return id == r.Within })
+	}
+	if len(ids) == 0 {
+		return 0, more, nil
+	}
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		n, err = in.store.PurgeGroups(ctx, tx, ids, now, now.Add(groupNotice))
+		return err
+	})
+	return n, more, err
+}
