@@ -31,7 +31,9 @@ func TestRecordsSurvive(t *testing.T) {
 		{Key: []byte{}, Value: []byte("empty key"), Timestamp: at},
 		{Key: []byte("k"), Value: []byte{0, 0xff}, Timestamp: at, Headers: []kgo.RecordHeader{
 			{Key: "b", Value: []byte("1")}, {Key: "a", Value: []byte{0, 0, 0, 7}}, {Key: "b", Value: []byte("2")},
-			{Key: "null", Value: nil}, {Key: "empty", Value: []byte{}}, {Key: "kafka-mine", Value: []byte("x")}}},
+			{Key: "null", Value: nil}, {Key: "empty", Value: []byte{}}, {Key: "kafka-mine", Value: []byte("x")},
+			{Key: "both", Value: []byte{}}, {Key: "both", Value: nil}, {Key: "both", Value: []byte("x")},
+			{Key: "both", Value: []byte{}}, {Key: "kafka-none", Value: nil}, {Key: "", Value: nil}}},
 	}
 	client := kafkatest.Client(t, url, kgo.DefaultProduceTopic(topic))
 	for _, r := range want {
@@ -64,6 +66,18 @@ func TestRecordsSurvive(t *testing.T) {
 		if fmt.Sprintf("%#v", s.Headers) != fmt.Sprintf("%#v", w.Headers) {
 			t.Errorf("record %d has the headers %#v, want %#v", i, s.Headers, w.Headers)
 		}
+	}
+}
+
+// A letter that an older version has captured names the headers that have no value.
+func TestNullHeadersOfOlderLetters(t *testing.T) {
+	url := kafkatest.Shared(t)
+	topic := kafkatest.NewTopic(t, url, 1)
+	d := open(t, url)
+	send(t, d, topic, driver.Message{Headers: append(header("a", ""), header("kafka-null-headers", `["a"]`)...)})
+	got := receive(t, receiver(t, d, topic), 1)
+	if h := headers(&got[0]); h["kafka-null-headers"] != `{"a":[0]}` {
+		t.Errorf("it has the headers %q", h)
 	}
 }
 

@@ -119,7 +119,7 @@ func TestConformance(t *testing.T) {
 			b.MaxPayload = payloadOf(t, parameters)
 			b.Open, b.URL = redis.OpenStreams, as(t, s, "streams", parameters)
 			b.NewQueue = func(t *testing.T) string { return dropped(t, s, newStream(t, s)) }
-			b.Missing = "q:missing"
+			b.Missing, b.Own = "q:missing", "redis-"
 			brokertest.Run(t, b)
 		})
 	}
