@@ -27,7 +27,9 @@ const (
 	headerNulls     = "kafka-null-headers" // headers without a value, as JSON: see nulls
 	// headerPartition is the partition in which the record was before it died, where its headers say so.
 	headerPartition = "kafka-original-partition"
-	noValue         = "null"
+	// headerOriginalTime is a header of a record that was sent with another time than its event time; see renewed.
+	headerOriginalTime = "kafka-original-timestamp"
+	noValue            = "null"
 )
 
 // nulls says which headers have no value: of each name, their places among the headers of the name.
@@ -62,8 +64,12 @@ func message(r *kgo.Record, id kadm.TopicID) driver.Message {
 	}
 	null := nulls{}
 	count := map[string]int{}
+	_, isRenewed := originalTime(r)
 	m.Headers = make([]deadletter.Header, 0, len(r.Headers)+1)
 	for _, h := range r.Headers {
+		if isRenewed && h.Key == headerOriginalTime {
+			continue
+		}
 		name := h.Key
 		if strings.HasPrefix(name, own) {
 			name = foreign + name
@@ -94,8 +100,11 @@ func message(r *kgo.Record, id kadm.TopicID) driver.Message {
 }
 
 // eventTime returns the time in milliseconds that the producer of a record has set; of a dead letter by Spring or by
-// package kafka, the producer of the original.
+// package kafka, and of a record that was sent back with another time, the producer of the original.
 func eventTime(r *kgo.Record) (ms int64, ok bool) {
+	if ms, ok = originalTime(r); ok {
+		return ms, ok
+	}
 	ms, ok = r.Timestamp.UnixMilli(), r.Attrs.TimestampType() == 0
 	for _, h := range r.Headers {
 		switch {
@@ -110,6 +119,12 @@ func eventTime(r *kgo.Record) (ms int64, ok bool) {
 		}
 	}
 	return ms, ok && ms >= 0
+}
+
+// timed reports whether a message has a time of its producer.
+func timed(m driver.Message) bool {
+	return !m.Time.IsZero() ||
+		slices.ContainsFunc(m.Headers, func(h deadletter.Header) bool { return h.Name == headerTimestamp })
 }
 
 func textHeader(name, value string) deadletter.Header {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ type sending struct {
 	messages []driver.Message
 	p        *producer
 	held     map[string]bool // keys of which a message was not sent
+	lifetime lifetime        // of records in the topic
+	began    time.Time
 
 	mu    sync.Mutex
 	errs  []error
@@ -57,7 +60,10 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 		return driver.Fail(len(messages), err)
 	}
 	s := &sending{conn: c, to: to, parts: len(of.Partitions), messages: messages, p: p, held: map[string]bool{},
-		errs: make([]error, len(messages))}
+		errs: make([]error, len(messages)), began: time.Now()}
+	if slices.ContainsFunc(messages, timed) {
+		s.lifetime = c.lifetime(ctx, to.topic, s.began)
+	}
 	for from := 0; from < len(messages); {
 		from = s.run(ctx, from)
 	}
@@ -146,8 +152,9 @@ func (s *sending) produce(ctx context.Context, batch []int) bool {
 			s.errs[i] = err
 			continue
 		}
-		s.p.client.Produce(context.WithoutCancel(ctx), record(s.to.topic, at, &s.messages[i]),
-			func(_ *kgo.Record, err error) { s.answer(i, err) })
+		r := record(s.to.topic, at, &s.messages[i])
+		renewed(r, s.lifetime, s.began)
+		s.p.client.Produce(context.WithoutCancel(ctx), r, func(_ *kgo.Record, err error) { s.answer(i, err) })
 	}
 	bounded, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
