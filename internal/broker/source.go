@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
@@ -45,6 +46,7 @@ type Source struct {
 	queue   string
 	opts    SourceOptions
 	monitor *monitor
+	holder  atomic.Pointer[driver.Holder] // the receiver of the session
 }
 
 // NewSource returns a source that connects with dial. It does nothing before Run.
@@ -63,6 +65,16 @@ func NewSource(dial Dial, queue string, o *SourceOptions) *Source {
 	}
 	s.monitor = newMonitor(s.opts.Now, Stopped)
 	return s
+}
+
+// Held returns how many messages have come from the broker and are not acknowledged. ok is false where the broker counts
+// them itself, and while there is no connection. It may be called at any time.
+func (s *Source) Held() (n int64, ok bool) {
+	if h := s.holder.Load(); h != nil {
+		n = (*h).Held()
+		return max(n, 0), n >= 0
+	}
+	return 0, false
 }
 
 // Status returns how the source is doing. It may be called at any time.
@@ -131,6 +143,10 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 		return fmt.Errorf("receive from %q: %w", s.queue, err)
 	}
 	defer func() { _ = r.Close() }()
+	if h, ok := r.(driver.Holder); ok {
+		s.holder.Store(&h)
+		defer s.holder.Store(nil)
+	}
 	s.monitor.enter(Connected)
 	var next decoded
 	for {

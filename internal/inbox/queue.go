@@ -68,16 +68,16 @@ func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) 
 	var out []Queue
 	for _, s := range sources {
 		q := queueOf(s)
+		if s.Intake == nil { // first: a message that is captured in between counts twice, and not never
+			if q.Waiting, err = in.waiting(ctx, s); err != nil {
+				return nil, err
+			}
+		}
 		if q.Letters, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, countedLetters); err != nil {
 			return nil, err
 		}
 		if s.Intake != nil && q.Letters == 0 {
 			continue // what waits there are jobs that have not run, and no failures
-		}
-		if s.Intake == nil {
-			if q.Waiting, err = in.waiting(ctx, s); err != nil {
-				return nil, err
-			}
 		}
 		out = append(out, q)
 	}
@@ -158,15 +158,14 @@ func (in *Inbox) waiting(ctx context.Context, s *deadletter.Source) (int64, erro
 	return max(n, 0), nil
 }
 
-// catchUp waits until the messages that a broker counts are captured, a second at most: an application that has pushed
-// a job expects to see it. What a node has taken and not stored yet may not be counted. It does not wait for a source
-// that is not read. The error says that the broker does not answer.
+// catchUp waits until the messages of a source are captured, a second at most: an application that has pushed a job
+// expects to see it. It does not wait for a source that is not read. The error says that the broker does not answer.
 func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
-	for {
+	for again := false; ; again = true {
 		n, err := in.waiting(ctx, s)
-		if err != nil || n == 0 || s.Paused {
+		if err != nil || s.Paused || n == 0 && (again || !in.onTheWay(s)) {
 			return err
 		}
 		select {
@@ -175,6 +174,12 @@ func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 		case <-time.After(catchUpEvery):
 		}
 	}
+}
+
+// onTheWay reports whether messages of a source may be where nobody counts them.
+func (in *Inbox) onTheWay(s *deadletter.Source) bool {
+	carrier := in.opts.Carriers[s.Driver]
+	return s.Driver != HTTP && carrier != nil && carrier.OnTheWay(s)
 }
 
 // inQueue are the states of the letters of a queue.

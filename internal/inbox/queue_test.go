@@ -137,6 +137,15 @@ func testQueueDepth(t *testing.T, r *rig) {
 	if err != nil || len(queues) != 1 || queues[0].Letters != 2 || queues[0].Depth() != 7 {
 		t.Errorf("%v: %+v", err, queues)
 	}
+	// One that is captured between the two counts is in one of them at least.
+	r.broker.waiting = 1
+	r.broker.asked = func() {
+		r.die(dead(3, "Timeout"))
+		r.broker.waiting = 0
+	}
+	if queues, err = r.Queues(t.Context(), "default"); err != nil || queues[0].Depth() < 3 {
+		t.Errorf("%v: while one is captured %+v", err, queues)
+	}
 }
 
 // TestRequeueOldest: each request sends the job that waits longest, and no other.

@@ -4,15 +4,17 @@ import (
 	"bytes"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// roundTripTests are about a message that is received and sent back, as a letter is.
+// roundTripTests are about a message that is received and sent back, as a letter is, and about the time in between.
 var roundTripTests = map[string]func(*testing.T, *Broker){
 	"EmptyIsNotNothing": emptyIsNotNothing,
 	"SecondTripIsSame":  secondTripIsSame,
+	"TakenCounts":       takenCounts,
 }
 
 // oddMessages are such that have parts which are empty, or there twice.
@@ -76,4 +78,38 @@ func secondTripIsSame(t *testing.T, b *Broker) {
 	}
 	Ack(t, r, first)
 	Ack(t, r2, second)
+}
+
+// takenCounts: what was received and is not acknowledged is counted, by Stat or by its receiver. Else a queue whose
+// messages are being stored would look empty.
+func takenCounts(t *testing.T, b *Broker) {
+	d, queue := b.connect(t), b.NewQueue(t)
+	r := Receiver(t, d, queue)
+	waits := func(step string, want int64) {
+		t.Helper()
+		deadline := time.Now().Add(b.Patience) // a broker may be late to count an acknowledgement
+		for {
+			_, n, err := d.Stat(t.Context(), queue)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h, ok := r.(driver.Holder); ok {
+				n += max(h.Held(), 0)
+			}
+			if n == want {
+				return
+			}
+			if time.Now().After(deadline) || n >= 0 && n < want {
+				t.Fatalf("%s, %d messages are counted, want %d", step, n, want)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	Send(t, d, queue, b.numbered(7)...)
+	got := b.receive(t, r, 5)
+	waits("after 5 of 7 were received", 7)
+	Ack(t, r, got[:3])
+	waits("after 3 were acknowledged", 4)
+	Ack(t, r, append(got[3:], b.receive(t, r, 2)...))
+	waits("after all were acknowledged", 0)
 }

@@ -66,7 +66,7 @@ type Driver interface {
 	// fail with ErrBehind. A message that is refused for good does not hold back others.
 	Send(ctx context.Context, target string, messages []Message) []error
 	// Stat reports whether a queue exists, and how many messages wait in it; -1 where the broker does not say.
-	// Messages that were received and not acknowledged may count or not.
+	// Messages that were received and not acknowledged count, unless only their receivers know them; see Holder.
 	Stat(ctx context.Context, queue string) (exists bool, depth int64, err error)
 	// Close ends the connection and its receivers. What was not acknowledged stays on the broker. A second call does
 	// nothing.
@@ -95,6 +95,13 @@ type Keeper interface {
 	// Keep says that messages may have been stored although that failed. Release and Close do not give them back: they
 	// come again, to this receiver or another one, with the same positions.
 	Keep(messages []Message)
+}
+
+// Holder is what a Receiver has if Stat does not count what it holds.
+type Holder interface {
+	// Held returns how many messages have come from the broker and are not acknowledged, those that Receive has not
+	// returned yet included; -1 if Stat counts them. It may be called at any time.
+	Held() int64
 }
 
 // Peeker is what a Driver has if its broker shows messages without delivering them.

@@ -39,13 +39,15 @@ type Carrier struct {
 
 	mu      sync.Mutex
 	targets map[string]*broker.Target
+	reading map[string]*broker.Source // by queueOf
 }
 
 var _ inbox.Carrier = (*Carrier)(nil)
 
 // New returns a carrier over the driver of a name. It opens nothing; connections are made when they are needed.
 func New(registry driver.Registry, name string) *Carrier {
-	return &Carrier{registry: registry, name: name, targets: map[string]*broker.Target{}}
+	return &Carrier{registry: registry, name: name, targets: map[string]*broker.Target{},
+		reading: map[string]*broker.Source{}}
 }
 
 // Close closes the connections for sending, and returns their errors joined. Reading ends with its context.
@@ -96,8 +98,29 @@ func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, 
 	if err != nil || !exists {
 		return 0, err
 	}
-	return depth, nil
+	held, _ := c.held(source) // after the answer: what has left the broker since then counts twice, and not never
+	return depth + held, nil
 }
+
+// OnTheWay implements inbox.Carrier.
+func (c *Carrier) OnTheWay(source *deadletter.Source) bool {
+	_, ok := c.held(source)
+	return ok
+}
+
+// held returns what the reader of a source holds. ok is false where the broker counts that, or another node reads.
+func (c *Carrier) held(source *deadletter.Source) (n int64, ok bool) {
+	c.mu.Lock()
+	s := c.reading[queueOf(source)]
+	c.mu.Unlock()
+	if s == nil {
+		return 0, false
+	}
+	return s.Held()
+}
+
+// queueOf is a queue of a broker.
+func queueOf(source *deadletter.Source) string { return source.URL + " " + source.Queue }
 
 // Lag implements inbox.Carrier.
 func (c *Carrier) Lag(ctx context.Context, source *deadletter.Source) (map[int32]int64, error) {
@@ -166,6 +189,16 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, size int,
 	capture func([]inbox.Arrival) (store func(context.Context) error), report func(error),
 ) {
 	s := broker.NewSource(c.dial(source.URL), source.Queue, &broker.SourceOptions{Batch: size})
+	c.mu.Lock()
+	c.reading[queueOf(source)] = s
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.reading[queueOf(source)] == s {
+			delete(c.reading, queueOf(source))
+		}
+	}()
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { reportStatus(watching, s, report) })
