@@ -18,8 +18,8 @@ const QueuePrefix = "dlq:"
 const overflowPrefix = "overflow:"
 
 const (
-	// countedLetters bounds the count of letters of a queue.
-	countedLetters = 1_000_000
+	// CountedLetters bounds the count of letters of a queue.
+	CountedLetters = 1_000_000
 	// depthTime bounds how long the brokers of a namespace are asked for their depths.
 	depthTime = 5 * time.Second
 	// pageBytes is about how many bytes of letters a page has at most, and pagePart how many letters are read together.
@@ -34,8 +34,9 @@ type Queue struct {
 	Source *deadletter.Source
 	// Name is the queue that the source reads, or the name of a source that programs report to.
 	Name string
-	// Letters are those that wait for a decision or for their policy, up to a million.
+	// Letters are those that wait for a decision or for their policy, up to a million; Capped: there are more.
 	Letters int
+	Capped  bool
 	// Waiting are the messages on the broker that are not captured yet; 0 where the broker does not count.
 	Waiting int64
 }
@@ -73,9 +74,10 @@ func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) 
 				return nil, err
 			}
 		}
-		if q.Letters, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, countedLetters); err != nil {
+		if q.Letters, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, CountedLetters+1); err != nil {
 			return nil, err
 		}
+		q.Letters, q.Capped = atMost(q.Letters, CountedLetters)
 		if s.Intake != nil && q.Letters == 0 {
 			continue // what waits there are jobs that have not run, and no failures
 		}
@@ -185,15 +187,15 @@ func (in *Inbox) onTheWay(s *deadletter.Source) bool {
 // inQueue are the states of the letters of a queue.
 var inQueue = []deadletter.State{deadletter.Open, deadletter.Scheduled}
 
-// QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all, up to
-// a million. A page of large letters is shorter than limit. Letters that are captured or sent back between two pages
+// QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all: one
+// more than CountedLetters stands for all that is more. A page of large letters is shorter than limit. Letters that are captured or sent back between two pages
 // move the places of others. An empty queue whose broker does not answer is Unavailable.
 func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) ([]*deadletter.Letter, int, error) {
 	if err := in.limit(limit); err != nil {
 		return nil, 0, err
 	}
 	lost := in.catchUp(ctx, q.Source)
-	total, err := in.store.OpenLetters(ctx, q.Source.Namespace, q.Source.Name, countedLetters)
+	total, err := in.store.OpenLetters(ctx, q.Source.Namespace, q.Source.Name, CountedLetters+1)
 	if err != nil {
 		return nil, 0, err
 	}

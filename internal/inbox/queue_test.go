@@ -321,3 +321,41 @@ func TestQueueOfIntake(t *testing.T) {
 		}
 	})
 }
+
+// TestCountsAreMarked: a count that stops at its bound says that there are more, and a source whose bound is above it is
+// full when it is.
+func TestCountsAreMarked(t *testing.T) { onEveryDatabase(t, testCountsAreMarked) }
+
+func testCountsAreMarked(t *testing.T, r *rig) {
+	if testing.Short() {
+		t.Skip("10,001 letters take seconds")
+	}
+	source := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq",
+		MaxReplays: 3, MaxOpen: 10_001}
+	is := func(open int, capped bool, state string) {
+		t.Helper()
+		st, err := r.Source(t.Context(), "default", "orders")
+		if err != nil || st.Open != open || st.OpenCapped != capped || st.State != state {
+			t.Fatalf("it has %d open letters (capped: %t) and is %s, want %d (%t), %s: %v", st.Open, st.OpenCapped, st.State,
+				open, capped, state, err)
+		}
+	}
+	for n := range 20 {
+		batch := make([]inbox.Arrival, 500)
+		for i := range batch {
+			batch[i] = dead(500*n+i, "Timeout")
+		}
+		r.die(batch...)
+	}
+	if _, err := r.SaveSource(t.Context(), source, inbox.By{}); err != nil {
+		t.Fatal(err)
+	}
+	is(10_000, false, "reading")
+	r.die(dead(10_000, "Timeout"))
+	is(10_001, false, "waiting")
+	source.MaxOpen = 0
+	if _, err := r.SaveSource(t.Context(), source, inbox.By{}); err != nil {
+		t.Fatal(err)
+	}
+	is(10_000, true, "reading")
+}
