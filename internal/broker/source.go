@@ -67,8 +67,8 @@ func NewSource(dial Dial, queue string, o *SourceOptions) *Source {
 	return s
 }
 
-// Held returns how many messages have come from the broker and are not acknowledged. ok is false where the broker counts
-// them itself, and while there is no connection. It may be called at any time.
+// Held returns how many messages have come from the broker and are not acknowledged. ok is false where the broker
+// counts them itself, and while there is no connection. It may be called at any time.
 func (s *Source) Held() (n int64, ok bool) {
 	if h := s.holder.Load(); h != nil {
 		n = (*h).Held()

@@ -188,8 +188,9 @@ func (in *Inbox) onTheWay(s *deadletter.Source) bool {
 var inQueue = []deadletter.State{deadletter.Open, deadletter.Scheduled}
 
 // QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all: one
-// more than CountedLetters stands for all that is more. A page of large letters is shorter than limit. Letters that are captured or sent back between two pages
-// move the places of others. An empty queue whose broker does not answer is Unavailable.
+// more than CountedLetters stands for all that is more. A page of large letters is shorter than limit. Letters that are
+// captured or sent back between two pages move the places of others. An empty queue whose broker does not answer is
+// Unavailable.
 func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) ([]*deadletter.Letter, int, error) {
 	if err := in.limit(limit); err != nil {
 		return nil, 0, err

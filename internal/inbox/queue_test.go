@@ -322,8 +322,8 @@ func TestQueueOfIntake(t *testing.T) {
 	})
 }
 
-// TestCountsAreMarked: a count that stops at its bound says that there are more, and a source whose bound is above it is
-// full when it is.
+// TestCountsAreMarked: a count that stops at its bound says that there are more, and a source whose max_open is above
+// it is shown as full.
 func TestCountsAreMarked(t *testing.T) { onEveryDatabase(t, testCountsAreMarked) }
 
 func testCountsAreMarked(t *testing.T, r *rig) {

@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// shownOpen bounds the count of open letters of a source: a list of sources must stay cheap with millions of letters. One
-// that may have more is counted further, up to roomOpen, so that it is seen when it is full.
+// shownOpen bounds the count of open letters of a source: a list of sources must stay cheap with millions of letters.
+// One that may have more is counted further, up to roomOpen, so that it is seen when it is full.
 const shownOpen, roomOpen = 10_000, 100_000
 
 // withDefaults returns a copy of a source with what it leaves open filled in, and a version of at least 1.

@@ -2104,6 +2104,8 @@ export interface Pagination {
   offset: number;
   /** Jobs in the queue, up to 1,000,000. */
   total: number;
+  /** Whether there are more. */
+  total_capped?: boolean;
 }
 
 export interface Part {
@@ -2390,8 +2392,13 @@ export interface ProgressReport {
 }
 
 export interface Queue {
-  /** Jobs: open dead letters, and messages on the broker that are not captured yet. */
+  /**
+   * Jobs: open dead letters, and messages on the broker that are not captured yet. Letters are counted up to
+   * 1,000,000.
+   */
   count: number;
+  /** Whether there are more. */
+  count_capped?: boolean;
   /** Queue that a source reads, or the name of a source that programs report to. */
   queue_name: string;
 }
@@ -3956,8 +3963,10 @@ export interface SourceStatus {
   name: string;
   /** Defaults to default. */
   namespace?: string;
-  /** Open letters, up to 10,000. */
+  /** Open letters, up to 10,000; up to max_open if that is more, and at most 100,000. */
   open: number;
+  /** Whether there are more open letters. */
+  open_capped?: boolean;
   paused?: boolean;
   /** In the answer to a request for one source. */
   policies?: Array<Policy>;

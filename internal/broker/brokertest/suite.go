@@ -2,8 +2,8 @@
 // only the seam in package driver; what a broker cannot do is declared in [Broker], and shown by a skipped subtest.
 //
 // content.go is about what a message is made of, roundtrip.go about what is left of it once it was received and sent
-// back, delivery.go about who gets it, connection.go about the beginning and the end of connections. A driver's own test
-// describes its broker and calls [Run].
+// back, delivery.go about who gets it, connection.go about the beginning and the end of connections. A driver's own
+// test describes its broker and calls [Run].
 package brokertest
 
 import (

@@ -67,8 +67,8 @@ func renewed(r *kgo.Record, l lifetime, now time.Time) {
 	r.Timestamp = now
 }
 
-// originalTime reads the header of renewed, in milliseconds. It is one only beside that of a redrive: an application may
-// have a header of this name, too.
+// originalTime reads the header of renewed, in milliseconds. It is one only beside that of a redrive: an application
+// may have a header of this name, too.
 func originalTime(r *kgo.Record) (ms int64, ok bool) {
 	sent := false
 	for _, h := range r.Headers {

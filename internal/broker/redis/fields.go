@@ -14,8 +14,8 @@ import (
 //
 // A header that has the name of such a field is written with the prefix "header.", as is one that looks as if it had
 // been prefixed. An entry without a field for the payload has only headers, and an empty payload is written only where
-// there is no header. What was otherwise in an entry says the header redis-fields; a field of that name is a header with
-// the prefix "redis-header-".
+// there is no header. The header redis-fields says what was otherwise in an entry; a field of that name is a header
+// with the prefix "redis-header-".
 type layout string
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
-// An entry of any fields is written again as it was, with what a redrive adds at its end, and with what an edit changed.
+// An entry of any fields is written again as it was, with what a redrive adds at its end.
 func TestFieldsAreWrittenAsTheyWere(t *testing.T) {
 	t.Parallel()
 	text := rapid.SampledFrom([]string{"", "", "x", "\x00\xff"})

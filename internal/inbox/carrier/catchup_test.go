@@ -2,6 +2,7 @@ package carrier_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -82,8 +83,8 @@ func pushAndAsk(t *testing.T, name, url string, dial driver.OpenFunc) {
 		return total
 	}
 	push := func(i int) {
-		if errs := d.Send(t.Context(), queue, []driver.Message{{Payload: fmt.Append(nil, i)}}); errs != nil && errs[0] != nil {
-			t.Fatal(errs)
+		if err := errors.Join(d.Send(t.Context(), queue, []driver.Message{{Payload: fmt.Append(nil, i)}})...); err != nil {
+			t.Fatal(err)
 		}
 	}
 	push(0)

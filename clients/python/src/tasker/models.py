@@ -2092,6 +2092,8 @@ class Pagination(TypedDict):
     offset: int
     #: Jobs in the queue, up to 1,000,000.
     total: int
+    #: Whether there are more.
+    total_capped: NotRequired[bool]
 
 
 Part = TypedDict(
@@ -2374,8 +2376,11 @@ class ProgressReport(TypedDict):
 
 
 class Queue(TypedDict):
-    #: Jobs: open dead letters, and messages on the broker that are not captured yet.
+    #: Jobs: open dead letters, and messages on the broker that are not captured yet. Letters are counted up to
+    #: 1,000,000.
     count: int
+    #: Whether there are more.
+    count_capped: NotRequired[bool]
     #: Queue that a source reads, or the name of a source that programs report to.
     queue_name: str
 
@@ -3905,8 +3910,10 @@ class SourceStatus(TypedDict):
     name: str
     #: Defaults to default.
     namespace: NotRequired[str]
-    #: Open letters, up to 10,000.
+    #: Open letters, up to 10,000; up to max_open if that is more, and at most 100,000.
     open: int
+    #: Whether there are more open letters.
+    open_capped: NotRequired[bool]
     paused: NotRequired[bool]
     #: In the answer to a request for one source.
     policies: NotRequired[list[Policy]]
