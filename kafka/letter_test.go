@@ -140,7 +140,8 @@ func TestThereAndBack(t *testing.T) {
 	}
 	for _, value := range [][]byte{[]byte(`{"event_id":"e1"}`), {0xff, 0}, nil, {}} {
 		original := &kgo.Record{Topic: r.topic, Partition: 3, Key: []byte("k"), Value: value,
-			Timestamp: time.UnixMilli(1_700_000_000_000), Headers: []kgo.RecordHeader{{Key: "a", Value: []byte("1")}}}
+			Timestamp: time.Now().Add(-time.Hour).Truncate(time.Millisecond),
+			Headers:   []kgo.RecordHeader{{Key: "a", Value: []byte("1")}}}
 		if err := client.ProduceSync(t.Context(), original).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
