@@ -55,7 +55,9 @@ type SourceStatus struct {
 	State SourceState `json:"state" doc:"reading, reported (driver http: programs report its letters), paused, waiting (for room) or lost."`
 	Error string      `json:"error,omitempty" doc:"The last one."`
 	Since time.Time   `json:"since,omitzero" doc:"When it entered the state."`
-	Open  int         `json:"open" doc:"Open letters, up to 10,000."`
+	Open  int         `json:"open" doc:"Open letters, up to 10,000; up to max_open if that is more, and at most 100,000."`
+	// OpenCapped reports whether there are more open letters than Open.
+	OpenCapped bool `json:"open_capped,omitempty" doc:"Whether there are more open letters."`
 	// Waiting is how many messages of the source are on its broker; nil where that is not known. It is in the answer to
 	// Source.
 	Waiting *int64 `json:"waiting,omitempty" doc:"Messages that wait on the broker, in the answer to a request for one source; missing where the broker does not say."`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -77,17 +78,14 @@ type envelope struct {
 
 // id identifies the event: its member event_id, its header of that name, or else its place.
 func (f *failed) id() string {
-	var event struct {
-		ID any `json:"event_id"`
-	}
+	var event map[string]json.RawMessage
 	if json.Unmarshal(f.event.Value, &event) == nil {
-		switch id := event.ID.(type) {
-		case string:
-			if id != "" {
-				return id
-			}
-		case float64:
-			return strconv.FormatFloat(id, 'f', -1, 64)
+		var text string
+		switch id := event["event_id"]; {
+		case json.Unmarshal(id, &text) == nil && text != "":
+			return text
+		case len(id) > 0 && strings.IndexByte("-0123456789", id[0]) >= 0:
+			return string(id) // as it is written: it may have more digits than a float64
 		}
 	}
 	for _, h := range slices.Backward(f.event.Headers) {

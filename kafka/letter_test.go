@@ -46,6 +46,9 @@ func TestFormat(t *testing.T) {
 		"Object":     {kgo.Record{Key: []byte("k"), Value: []byte(`{"event_id":"e-1", "n": 12345678901234567890 }`)}, "e-1"},
 		"Number":     {kgo.Record{Value: []byte(`1.0`)}, "orders:3@17"},
 		"IDIsNumber": {kgo.Record{Key: []byte{}, Value: []byte(`{"event_id":42}`)}, "42"},
+		"IDIsLarge":  {kgo.Record{Value: []byte(`{"event_id":9007199254740993}`)}, "9007199254740993"},
+		"IDIsHuge":   {kgo.Record{Value: []byte(`{"event_id": -1.50e400 , "EVENT_ID":1}`)}, "-1.50e400"},
+		"IDIsEmpty":  {kgo.Record{Value: []byte(`{"event_id":""}`)}, "orders:3@17"},
 		"KeyIsBytes": {kgo.Record{Key: []byte{0xff, 0}, Value: []byte(`{}`)}, "orders:3@17"},
 		"Bytes":      {kgo.Record{Key: []byte{0xff, 0}, Value: []byte{0, 1, 0xff}}, "orders:3@17"},
 		"Text":       {kgo.Record{Value: []byte("a b")}, "orders:3@17"},
@@ -137,7 +140,8 @@ func TestThereAndBack(t *testing.T) {
 	}
 	for _, value := range [][]byte{[]byte(`{"event_id":"e1"}`), {0xff, 0}, nil, {}} {
 		original := &kgo.Record{Topic: r.topic, Partition: 3, Key: []byte("k"), Value: value,
-			Timestamp: time.UnixMilli(1_700_000_000_000), Headers: []kgo.RecordHeader{{Key: "a", Value: []byte("1")}}}
+			Timestamp: time.Now().Add(-time.Hour).Truncate(time.Millisecond),
+			Headers:   []kgo.RecordHeader{{Key: "a", Value: []byte("1")}}}
 		if err := client.ProduceSync(t.Context(), original).FirstErr(); err != nil {
 			t.Fatal(err)
 		}

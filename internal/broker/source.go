@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
@@ -50,6 +51,7 @@ type Source struct {
 	queue   string
 	opts    SourceOptions
 	monitor *monitor
+	holder  atomic.Pointer[driver.Holder] // the receiver of the session
 }
 
 // NewSource returns a source that connects with dial. It does nothing before Run.
@@ -68,6 +70,16 @@ func NewSource(dial Dial, queue string, o *SourceOptions) *Source {
 	}
 	s.monitor = newMonitor(s.opts.Now, Stopped)
 	return s
+}
+
+// Held returns how many messages have come from the broker and are not acknowledged. ok is false where the broker
+// counts them itself, and while there is no connection. It may be called at any time.
+func (s *Source) Held() (n int64, ok bool) {
+	if h := s.holder.Load(); h != nil {
+		n = (*h).Held()
+		return max(n, 0), n >= 0
+	}
+	return 0, false
 }
 
 // Status returns how the source is doing. It may be called at any time.
@@ -142,6 +154,10 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 	holds, err := s.takeBack(work, r)
 	if err != nil {
 		return err
+	}
+	if h, ok := r.(driver.Holder); ok {
+		s.holder.Store(&h)
+		defer s.holder.Store(nil)
 	}
 	s.monitor.enter(Connected)
 	until, end := context.WithCancel(ctx)

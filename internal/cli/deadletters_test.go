@@ -66,6 +66,18 @@ const groupID = "00000000000000ab"
 
 var redriveID = uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f81")
 
+// A number at which the server stopped counting is shown as one.
+func TestSourceListMarksCounts(t *testing.T) {
+	t.Parallel()
+	c := &canned{answers: map[string][]any{"GET /v1/sources": {map[string]any{"sources": []deadletters.SourceStatus{
+		{Source: deadletters.Source{Name: "full"}, Open: 10_000},
+		{Source: deadletters.Source{Name: "fuller"}, Open: 10_000, OpenCapped: true}}}}}}
+	_, out, errs := c.tasker(t, false, "source", "list")
+	if strings.Count(out, "10000") != 2 || strings.Count(out, "10000+") != 1 {
+		t.Errorf("it says\n%s%s", out, errs)
+	}
+}
+
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)

@@ -81,7 +81,7 @@ func newSourceAdd(s *session) *cobra.Command {
 
 // newSourceList builds `source list`. The states follow from stored settings and counts, so the command is cheap and
 // connects to no broker. `source test` does. --json prints a list of deadletters.SourceStatus. OPEN counts up to 10,000
-// letters, so that the list stays cheap with millions of them.
+// letters, so that the list stays cheap with millions of them, and says 10000+ then.
 func newSourceList(s *session) *cobra.Command {
 	var namespace string
 	cmd := &cobra.Command{
@@ -101,6 +101,14 @@ func newSourceList(s *session) *cobra.Command {
 	return cmd
 }
 
+// openCount is the number of open letters of a source, with a + if there are more.
+func openCount(of *deadletters.SourceStatus) string {
+	if of.OpenCapped {
+		return strconv.Itoa(of.Open) + "+"
+	}
+	return strconv.Itoa(of.Open)
+}
+
 // printSources prints one row per source. URLs come from the server without their passwords.
 func (s *session) printSources(list []deadletters.SourceStatus) error {
 	if s.json {
@@ -118,7 +126,7 @@ func (s *session) printSources(list []deadletters.SourceStatus) error {
 	t.dropFirst("URL", "DRIVER")
 	for i := range list {
 		l := &list[i]
-		cells := []string{qualified(l.Namespace, l.Name), l.Driver, l.URL, l.Queue, string(l.State), strconv.Itoa(l.Open)}
+		cells := []string{qualified(l.Namespace, l.Name), l.Driver, l.URL, l.Queue, string(l.State), openCount(l)}
 		if some && l.Oversized != nil {
 			cells = append(cells, strconv.Itoa(l.Oversized.Messages))
 		} else if some {

@@ -26,6 +26,8 @@ type canonicaliser struct {
 	in  []byte
 	at  int
 	out []byte
+	// exact keeps halves of surrogate pairs apart. What canonicalJSON returns is stored as a hash, and stays as it is.
+	exact bool
 	// spans are the members of the objects that are open; sorted is room for one of them.
 	spans  []span
 	sorted []byte
@@ -149,6 +151,8 @@ func (c *canonicaliser) text() {
 			c.out = append(c.out, '\\', byte(r))
 		case r < ' ':
 			c.out = append(c.out, '\\', 'u', '0', '0', "0123456789abcdef"[r>>4], "0123456789abcdef"[r&15])
+		case c.exact && utf16.IsSurrogate(r):
+			c.out = strconv.AppendInt(append(c.out, '\\', 'u'), int64(r), 16)
 		default:
 			c.out = utf8.AppendRune(c.out, r)
 		}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/pointer"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -99,32 +100,31 @@ func values(list []Header, name string) [][]byte {
 	return out
 }
 
-// nth returns an element, nil beyond the end: nil is a missing value, other than an empty one.
-func nth[T ~[]byte](list []T, i int) []byte {
-	if i < len(list) {
+// nth returns an element, nil beyond the ends: nil is a missing value, other than an empty one.
+func nth(list [][]byte, i int) []byte {
+	if 0 <= i && i < len(list) {
 		return list[i]
 	}
 	return nil
 }
 
-// documents compares two valid documents. Members are matched by name, elements by place: an element that was inserted
-// at the front makes all others differ, which is true of the bytes that a consumer reads.
+// documents compares two valid documents. Members are matched by name, those with one name from the last to the first,
+// and elements by place: an element that was inserted at the front makes all others differ, which is true of the bytes
+// that a consumer reads.
 func (d *differ) documents(at string, a, b []byte) {
 	switch kind := kindOf(a); {
 	case len(*d) >= MaxChanges:
 	case kind == '{' && kindOf(b) == '{':
-		before, after := members(a), members(b)
-		for _, m := range before {
-			var other []byte
-			if i := find(after, m.name); i >= 0 {
-				other = after[i].value
+		names, before := members(a)
+		more, after := members(b)
+		for _, name := range append(names, more...) {
+			below := at + "/" + pointer.Escape(said(name))
+			x, y := before[name], after[name]
+			for i := max(len(x), len(y)); i > 0; i-- {
+				d.either(below, nth(x, len(x)-i), nth(y, len(y)-i))
 			}
-			d.either(at+"/"+escape(m.name), m.value, other)
-		}
-		for _, m := range after {
-			if find(before, m.name) < 0 {
-				d.either(at+"/"+escape(m.name), nil, m.value)
-			}
+			delete(before, name)
+			delete(after, name)
 		}
 	case kind == '[' && kindOf(b) == '[':
 		before, after := elements(a), elements(b)
@@ -143,4 +143,22 @@ func (d *differ) either(at string, a, b []byte) {
 		return
 	}
 	d.documents(at, a, b)
+}
+
+// members returns the names of an object in their order, and the values of each.
+func members(doc []byte) (names []string, values map[string][][]byte) {
+	values = map[string][][]byte{}
+	for _, p := range parts(doc, pointer.Start(doc, 0)) {
+		names = append(names, p.name)
+		values[p.name] = append(values[p.name], p.of(doc))
+	}
+	return names, values
+}
+
+// elements returns the elements of an array.
+func elements(doc []byte) (list [][]byte) {
+	for _, p := range parts(doc, pointer.Start(doc, 0)) {
+		list = append(list, p.of(doc))
+	}
+	return list
 }

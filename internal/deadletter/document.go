@@ -3,162 +3,227 @@ package deadletter
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/envelope"
+	"github.com/taskerhq/tasker/internal/pointer"
 )
 
-// A patch works on the bytes of a document: values that it does not name stay as they are, with every digit, and
-// members keep their order.
+// A patch cuts into the bytes of a document: what it does not name stays as it is, with every digit, escape and space.
 
-// member is a member of an object.
-type member struct {
-	name  string
-	value json.RawMessage
+// part is a member of an object or an element of an array, and where it stands in the document.
+type part struct {
+	name  string // of a member, as text returns it
+	from  int    // where the part begins
+	value int    // where its value begins
+	end   int    // behind its value
 }
+
+// of returns the value of a part of doc.
+func (p part) of(doc []byte) []byte { return doc[p.value:p.end] }
 
 // kindOf returns the first byte of a value: { [ " or of a number or word.
 func kindOf(doc []byte) byte {
-	if doc = bytes.TrimSpace(doc); len(doc) > 0 {
-		return doc[0]
+	if at := pointer.Start(doc, 0); at < len(doc) {
+		return doc[at]
 	}
 	return 0
 }
 
-// members returns the members of a valid object.
-func members(doc []byte) []member {
-	d := json.NewDecoder(bytes.NewReader(doc))
-	var list []member
-	_, _ = d.Token() // the document is valid
-	for d.More() {
-		name, _ := d.Token()
-		var m member
-		m.name, _ = name.(string)
-		if d.Decode(&m.value) != nil {
-			break
-		}
-		list = append(list, m)
-	}
-	return list
-}
-
-// elements returns the elements of a valid array.
-func elements(doc []byte) []json.RawMessage {
-	var list []json.RawMessage
-	_ = json.Unmarshal(doc, &list) // the document is valid
-	return list
-}
-
-// find returns the place of a member, -1 for none.
-func find(list []member, name string) int {
-	for i := len(list) - 1; i >= 0; i-- { // of members with one name readers take the last
-		if list[i].name == name {
-			return i
+// parts yields the parts of the object or array that begins at a place of a valid document.
+func parts(doc []byte, at int) iter.Seq2[int, part] {
+	return func(yield func(int, part) bool) {
+		object := doc[at] == '{'
+		at := pointer.Start(doc, at+1)
+		for n := 0; doc[at] != '}' && doc[at] != ']'; n++ {
+			p := part{from: at, value: at}
+			if object {
+				end := pointer.End(doc, at)
+				p.name = text(doc[at:end])
+				p.value = pointer.Start(doc, pointer.Start(doc, end)+1)
+			}
+			p.end = pointer.End(doc, p.value)
+			if !yield(n, p) {
+				return
+			}
+			if at = pointer.Start(doc, p.end); doc[at] == ',' {
+				at = pointer.Start(doc, at+1)
+			}
 		}
 	}
-	return -1
 }
 
-// quote writes a string in JSON with the fewest escapes.
-func quote(s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string is always encoded
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// objectOf writes an object with the members in their order.
-func objectOf(list []member) json.RawMessage {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, m := range list {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(quote(m.name))
-		b.WriteByte(':')
-		b.Write(m.value)
+// text returns what a valid JSON string says, as the inside of a JSON string with as few escapes as possible. So two
+// strings are the same if their texts are; package json reads one character for all halves of surrogate pairs.
+func text(quoted []byte) string {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1])
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	c := canonicaliser{in: quoted, exact: true}
+	c.text()
+	return string(c.out[1 : len(c.out)-1])
 }
 
-// arrayOf writes an array.
-func arrayOf(list []json.RawMessage) json.RawMessage {
-	return append(append([]byte{'['}, bytes.Join(rawBytes(list), []byte{','})...), ']')
-}
-
-// rawBytes returns the elements as byte slices, without copying them.
-func rawBytes(list []json.RawMessage) [][]byte {
-	out := make([][]byte, len(list))
-	for i, v := range list {
-		out[i] = v
+// said is a text for people.
+func said(text string) string {
+	var s string
+	if strings.IndexByte(text, '\\') < 0 || json.Unmarshal([]byte(`"`+text+`"`), &s) != nil {
+		return text
 	}
-	return out
+	return s
 }
 
 // equalJSON reports whether two valid documents have the same values.
-func equalJSON(a, b []byte) bool { return bytes.Equal(canonicalJSON(a), canonicalJSON(b)) }
+func equalJSON(a, b []byte) bool {
+	x, y := canonicaliser{in: a, exact: true}, canonicaliser{in: b, exact: true}
+	x.value()
+	y.value()
+	return bytes.Equal(x.out, y.out)
+}
+
+// locate returns the part of a valid document that a path leads to, or false. Of members with one name it takes the
+// last, as readers do.
+func locate(doc []byte, path []string) (p part, ok bool) {
+	p.value = pointer.Start(doc, 0)
+	p.end = pointer.End(doc, p.value)
+	for _, name := range path {
+		if p, ok = child(doc, p.value, name); !ok {
+			return p, false
+		}
+	}
+	return p, true
+}
+
+// child returns the part of a name or an index of the value at a place, or false.
+func child(doc []byte, at int, name string) (found part, ok bool) {
+	switch doc[at] {
+	case '{':
+		for _, p := range parts(doc, at) {
+			if p.name == name {
+				found, ok = p, true
+			}
+		}
+	case '[':
+		wanted, is := index(name)
+		for i, p := range parts(doc, at) {
+			if is && i == wanted {
+				return p, true
+			}
+		}
+	}
+	return found, ok
+}
+
+// splice returns doc with text in the place of doc[from:to].
+func splice(doc []byte, from, to int, text ...[]byte) []byte {
+	return slices.Concat(doc[:from], bytes.Join(text, nil), doc[to:])
+}
+
+// asMember is a member as it is added.
+func asMember(name string, value []byte) []byte {
+	return slices.Concat([]byte{'"'}, []byte(name), []byte(`":`), value)
+}
+
+// rewrite writes the object or array at a place of doc anew: with gives for each part the bytes that take its place,
+// or false to leave it out, and more is added at the end. All else keeps its bytes; a part that is left out takes the
+// space and the comma before it along, the first one those behind it.
+func rewrite(doc []byte, at int, with func(int, part) ([]byte, bool), more ...[]byte) []byte {
+	out := slices.Grow(slices.Clone(doc[:at+1]), len(doc)-at)
+	empty, end := true, at+1
+	for i, p := range parts(doc, at) {
+		gap := doc[end:p.from]
+		if i == 0 {
+			out = append(out, gap...)
+		}
+		end = p.end
+		value, keep := with(i, p)
+		if !keep {
+			continue
+		}
+		if !empty {
+			out = append(out, gap...)
+		}
+		empty = false
+		out = append(out, value...)
+	}
+	for _, text := range more {
+		if !empty {
+			out = append(out, ',')
+		}
+		empty = false
+		out = append(out, text...)
+	}
+	return append(out, doc[end:]...)
+}
 
 // mergePatch applies a merge patch (RFC 7396) to a valid document. null in the patch removes a member; anything but an
-// object replaces the whole value.
-func mergePatch(doc, patch []byte) json.RawMessage {
+// object replaces the whole value. Of members with one name the last counts, and is the one that is left.
+func mergePatch(doc, patch []byte) []byte {
 	if kindOf(patch) != '{' || envelope.Is(patch) { // an encoded value has no members
 		return bytes.TrimSpace(patch)
 	}
-	var list []member
-	if kindOf(doc) == '{' {
-		list = members(doc)
+	if kindOf(doc) != '{' {
+		doc = []byte("{}")
 	}
-	for _, change := range members(patch) {
-		i := find(list, change.name)
-		switch {
-		case string(change.value) == "null":
-			for ; i >= 0; i = find(list, change.name) {
-				list = append(list[:i], list[i+1:]...)
-			}
-		case i >= 0:
-			list[i].value = mergePatch(list[i].value, change.value)
-		default:
-			list = append(list, member{change.name, mergePatch(nil, change.value)})
+	type change struct {
+		value []byte
+		place int // of the last member of the name in the document, -1 for none
+	}
+	changes := map[string]*change{}
+	var order []string
+	for _, p := range parts(patch, pointer.Start(patch, 0)) {
+		if changes[p.name] == nil {
+			order = append(order, p.name)
+		}
+		changes[p.name] = &change{p.of(patch), -1}
+	}
+	at := pointer.Start(doc, 0)
+	for i, p := range parts(doc, at) {
+		if c := changes[p.name]; c != nil {
+			c.place = i
 		}
 	}
-	return objectOf(list)
+	var added [][]byte
+	for _, name := range order {
+		if c := changes[name]; c.place < 0 && string(c.value) != "null" {
+			added = append(added, asMember(name, mergePatch(nil, c.value)))
+		}
+	}
+	return rewrite(doc, at, func(i int, p part) ([]byte, bool) {
+		c := changes[p.name]
+		if c == nil {
+			return doc[p.from:p.end], true
+		}
+		if string(c.value) == "null" || i != c.place {
+			return nil, false
+		}
+		return slices.Concat(doc[p.from:p.value], mergePatch(p.of(doc), c.value)), true
+	}, added...)
 }
 
 // split returns the parts of a JSON pointer, or false for what is none.
-func split(pointer string) ([]string, bool) {
-	if pointer == "" {
+func split(text string) ([]string, bool) {
+	if text == "" {
 		return nil, true
 	}
-	if pointer[0] != '/' {
+	if text[0] != '/' {
 		return nil, false
 	}
-	parts := strings.Split(pointer[1:], "/")
+	parts := strings.Split(text[1:], "/")
 	for i, p := range parts {
-		for j := 0; j < len(p); j++ {
-			if p[j] == '~' && (j+1 == len(p) || p[j+1] != '0' && p[j+1] != '1') {
-				return nil, false
-			}
+		if strings.Count(p, "~") != strings.Count(p, "~0")+strings.Count(p, "~1") {
+			return nil, false
 		}
-		parts[i] = strings.ReplaceAll(strings.ReplaceAll(p, "~1", "/"), "~0", "~")
+		parts[i] = pointer.Unescape(p)
 	}
 	return parts, true
 }
 
-// escape is the form of a name in a JSON pointer.
-func escape(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
-}
-
-// index reads an index of an array of n elements; - stands for the place behind the last one. ok is false for what is
-// none, and beyond n.
-func index(part string, n int) (i int, ok bool) {
-	if part == "-" {
-		return n, true
-	}
-	i, err := strconv.Atoi(part)
-	return i, err == nil && strconv.Itoa(i) == part && 0 <= i && i <= n
+// index reads an index of an array.
+func index(name string) (i int, ok bool) {
+	i, err := strconv.Atoi(name)
+	return i, err == nil && i >= 0 && strconv.Itoa(i) == name
 }

@@ -9,33 +9,33 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Numbers keep every digit, members their order, and what a patch does not name its bytes.
+// Numbers keep every digit, members their order, and what a patch does not name all its bytes.
 func TestApplyPatch(t *testing.T) {
 	t.Parallel()
 	const doc = `{"z": 12345678901234567890.10, "a": {"b/c": [1, 2, 3], "~": null}, "é": "\u00e9"}`
 	for _, c := range []struct{ patch, want string }{
-		{`[]`, doc},
+		{`[]`, doc}, {`{}`, doc},
 		{`[{"op":"replace","path":"/a/b~1c/1","value":1e400}]`,
-			`{"z":12345678901234567890.10,"a":{"b/c":[1,1e400,3],"~":null},"é":"\u00e9"}`},
+			`{"z": 12345678901234567890.10, "a": {"b/c": [1, 1e400, 3], "~": null}, "é": "\u00e9"}`},
 		{`[{"op":"add","path":"/a/b~1c/0","value":0},{"op":"add","path":"/a/b~1c/-","value":4}]`,
-			`{"z":12345678901234567890.10,"a":{"b/c":[0,1,2,3,4],"~":null},"é":"\u00e9"}`},
+			`{"z": 12345678901234567890.10, "a": {"b/c": [0,1, 2, 3,4], "~": null}, "é": "\u00e9"}`},
 		{`[{"op":"add","path":"/a/~0","value":null},{"op":"remove","path":"/z"}]`,
-			`{"a":{"b/c":[1, 2, 3],"~":null},"é":"\u00e9"}`},
+			`{"a": {"b/c": [1, 2, 3], "~": null}, "é": "\u00e9"}`},
 		{`[{"op":"move","from":"/a/b~1c/0","path":"/first"},{"op":"copy","from":"/z","path":"/a"}]`,
-			`{"z":12345678901234567890.10,"a":12345678901234567890.10,"é":"\u00e9","first":1}`},
+			`{"z": 12345678901234567890.10, "a": 12345678901234567890.10, "é": "\u00e9","first":1}`},
 		{`[{"op":"test","path":"/z","value":1.234567890123456789010e19},{"op":"replace","path":"","value":[]}]`, `[]`},
 		{`[{"op":"test","path":"/é","value":"é"},{"op":"move","from":"/z","path":"/z"}]`, doc},
 		{`[{"op":"test","path":"/a/~0","value":null},{"op":"add","path":"/","value":1},{"op":"remove","path":"/a"}]`,
-			`{"z":12345678901234567890.10,"é":"\u00e9","":1}`},
-		{`{}`, `{"z":12345678901234567890.10,"a":{"b/c": [1, 2, 3], "~": null},"é":"\u00e9"}`},
+			`{"z": 12345678901234567890.10, "é": "\u00e9","":1}`},
 		{`{"a":{"~":null,"b/c":null,"new":{"x":null,"y":9007199254740993}},"é":null,"none":null}`,
-			`{"z":12345678901234567890.10,"a":{"new":{"y":9007199254740993}}}`},
-		{`[{"value":7,"op":"add","path":"/z"}]`, `{"z":7,"a":{"b/c": [1, 2, 3], "~": null},"é":"\u00e9"}`},
-		{`[{"op":"replace","path":"/z","value":7}]`, `{"z":7,"a":{"b/c": [1, 2, 3], "~": null},"é":"\u00e9"}`},
+			`{"z": 12345678901234567890.10, "a": {"new":{"y":9007199254740993}}}`},
+		{`[{"value":7,"op":"add","path":"/z"}]`, `{"z": 7, "a": {"b/c": [1, 2, 3], "~": null}, "é": "\u00e9"}`},
+		{`[{"op":"replace","path":"/z","value":7}]`, `{"z": 7, "a": {"b/c": [1, 2, 3], "~": null}, "é": "\u00e9"}`},
 		{`[{"op":"add","path":"/a/b~1c/3","value":4}]`,
-			`{"z":12345678901234567890.10,"a":{"b/c":[1,2,3,4],"~":null},"é":"\u00e9"}`},
-		{`{"z":7}`, `{"z":7,"a":{"b/c": [1, 2, 3], "~": null},"é":"\u00e9"}`},
-		{`{"a":[null]}`, `{"z":12345678901234567890.10,"a":[null],"é":"\u00e9"}`},
+			`{"z": 12345678901234567890.10, "a": {"b/c": [1, 2, 3,4], "~": null}, "é": "\u00e9"}`},
+		{`{"z":7}`, `{"z": 7, "a": {"b/c": [1, 2, 3], "~": null}, "é": "\u00e9"}`},
+		{`{"a":[null]}`, `{"z": 12345678901234567890.10, "a": [null], "é": "\u00e9"}`},
+		{`{"z":1,"z":8,"x":{"y":1},"x":[]}`, `{"z": 8, "a": {"b/c": [1, 2, 3], "~": null}, "é": "\u00e9","x":[]}`},
 	} {
 		e := deadletter.Edit{Patch: []byte(c.patch)}
 		if p := e.Validate(); len(p) > 0 {
@@ -49,6 +49,56 @@ func TestApplyPatch(t *testing.T) {
 		if string(content.Payload) != doc {
 			t.Fatalf("%s changed the original to %s", c.patch, content.Payload)
 		}
+	}
+}
+
+// Of members with one name readers take the last one. An edit leaves one of them, or none: never one that was hidden.
+func TestApplyToRepeatedMembers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ doc, patch, want string }{
+		{`{"a":1,"a":2,"b":3}`, `[{"op":"remove","path":"/a"}]`, `{"b":3}`},
+		{`{"a":1,"a":2}`, `[{"op":"move","from":"/a","path":"/c"}]`, `{"c":2}`},
+		{`{"a":1,"a":2,"c":4,"c":5}`, `[{"op":"move","from":"/a","path":"/c"}]`, `{"c":2}`},
+		{`{"a":1,"a":2,"b":3}`, `[{"op":"replace","path":"/a","value":9}]`, `{"a":9,"b":3}`},
+		{`{"a":1,"b":3,"\u0061":2}`, `[{"op":"add","path":"/a","value":9}]`, `{"b":3,"\u0061":9}`},
+		{`{"a":1,"a":2,"b":3}`, `[{"op":"copy","from":"/a","path":"/c"}]`, `{"a":1,"a":2,"b":3,"c":2}`},
+		{`{"a":{"x":1},"a":{"x":2,"x":3}}`, `[{"op":"replace","path":"/a/x","value":9}]`, `{"a":{"x":1},"a":{"x":9}}`},
+		{`{"a":1,"a":2,"b":3}`, `{"a":null}`, `{"b":3}`},
+		{`{"a":1,"a":2,"b":3}`, `{"a":9}`, `{"a":9,"b":3}`},
+		{` { "a" : 1 , "b" : 3 , "a" : {"x":1} } `, `{"a":{"y":2}}`, ` { "b" : 3 , "a" : {"x":1,"y":2} } `},
+	} {
+		patched(t, c.doc, c.patch, c.want)
+	}
+}
+
+// Names and values with odd escapes are what they say, and stay as they are written.
+func TestApplyKeepsEscapes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ doc, patch, want string }{
+		{`{"\ud800":1,"\ud801":2,"b":3}`, `[{"op":"remove","path":"/b"}]`, `{"\ud800":1,"\ud801":2}`},
+		{`{"\ud800":1,"\uD801":2,"\ufffd":3}`, `[{"op":"remove","path":"/\uD800"}]`, `{"\uD801":2,"\ufffd":3}`},
+		{`{"\ud800":1,"\ud801":2}`, `{"\ud801":null,"\ud802":3}`, `{"\ud800":1,"\ud802":3}`},
+		{`{"a\/b":1,"b":3}`, `[{"op":"remove","path":"/b"}]`, `{"a\/b":1}`},
+		{`{"a\/b":1,"b":3}`, `[{"op":"remove","path":"/a~1b"}]`, `{"b":3}`},
+		{`{"\"\\\n":1}`, `[{"op":"copy","from":"/\u0022\\\u000a","path":"/\""}]`, `{"\"\\\n":1,"\"":1}`},
+		{`["\ud800"]`, `[{"op":"test","path":"/0","value":"\uD800"}]`, `["\ud800"]`},
+		{`["\ud800"]`, `[{"op":"test","path":"/0","value":"\ud801"}]`, ""},
+		{`{"n":9007199254740993}`, `[{"op":"test","path":"/n","value":9007199254740992}]`, ""},
+	} {
+		patched(t, c.doc, c.patch, c.want)
+	}
+}
+
+// patched checks what a patch makes of a document; "" is that it does not apply.
+func patched(t *testing.T, doc, patch, want string) {
+	t.Helper()
+	e := deadletter.Edit{Patch: []byte(patch)}
+	if p := e.Validate(); len(p) > 0 {
+		t.Errorf("%s: %v", patch, p)
+	}
+	got, err := e.Apply(deadletter.Content{Payload: []byte(doc)})
+	if string(got.Payload) != want || (err == nil) != (want != "") {
+		t.Errorf("%s with %s is\n%s, want\n%s (%v)", doc, patch, got.Payload, want, err)
 	}
 }
 
@@ -159,7 +209,11 @@ func TestEditValidate(t *testing.T) {
 		"/patch: is not valid JSON":   {Patch: []byte(`{`)},
 		"/patch: must be a JSON":      {Patch: []byte(`5`)},
 		"/patch/0: must be an object": {Patch: []byte(`[null]`)},
-		"/patch: is not a list":       {Patch: []byte(`[5]`)},
+		"/patch/0: must be an obj":    {Patch: []byte(`[5]`)},
+		"/patch/0/path: must be a s":  {Patch: []byte(`[{"op":"remove","path":5}]`)},
+		"/patch/0/OP: must be writ":   {Patch: []byte(`[{"OP":"remove","op":"remove","path":"/a"}]`)},
+		"/patch/0/Value: must be wri": {Patch: []byte(`[{"op":"add","Value":1,"path":"/a"}]`)},
+		"/patch/0/path: appears tw":   {Patch: []byte(`[{"op":"remove","path":"/a","p\u0061th":"/a"}]`)},
 		"/patch/0/op: must be one of": {Patch: []byte(`[{"path":""}]`)},
 		"/patch/0/path: is missing":   {Patch: []byte(`[{"op":"remove"}]`)},
 		"/patch/0/path: is not":       {Patch: []byte(`[{"op":"remove","path":"a"}]`)},

@@ -1,270 +1,232 @@
 package deadletter
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/internal/pointer"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// patchOp is an operation of a JSON patch (RFC 6902).
+// patchOp is an operation of a JSON patch (RFC 6902). Its texts are those that text returns.
 type patchOp struct {
-	Op    string          `json:"op"`
-	Path  *string         `json:"path"`
-	From  *string         `json:"from"`
-	Value json.RawMessage `json:"value"`
+	op         string
+	path, from string
+	value      []byte
 }
 
 // MaxOperations bounds the operations of a JSON patch.
 const MaxOperations = 100
 
-// patchProblems returns the problems of a JSON patch that do not depend on the document.
+// patchProblems returns the problems of a valid document, an array, as a JSON patch: those that do not depend on the
+// document that it changes.
 func patchProblems(patch []byte) (ops []patchOp, list problems) {
-	if err := json.Unmarshal(patch, &ops); err != nil {
-		list.add("", "is not a list of operations: "+err.Error())
-		return nil, list
-	}
-	list.entries("", len(ops), MaxOperations)
-	raw := elements(patch)
-	for i, op := range ops {
-		at := fmt.Sprintf("/%d", i)
-		if kindOf(raw[i]) != '{' {
-			list.add(at, "must be an object")
+	for i, p := range parts(patch, pointer.Start(patch, 0)) {
+		if i >= MaxOperations { // they are counted, and not read
+			ops = append(ops, patchOp{})
 			continue
 		}
-		needsValue := op.Op == "add" || op.Op == "replace" || op.Op == "test"
-		needsFrom := op.Op == "move" || op.Op == "copy"
-		list.when(!needsValue && !needsFrom && op.Op != "remove", at+"/op",
-			"must be one of add, remove, replace, move, copy, test")
-		list.pointer(at+"/path", op.Path)
-		if needsFrom {
-			list.pointer(at+"/from", op.From)
-		}
-		list.when(needsValue && find(members(raw[i]), "value") < 0, at+"/value", "is missing")
-		if op.Value == nil {
-			ops[i].Value = json.RawMessage("null") // package json sets no raw message to null
-		}
+		var op patchOp
+		op.read(p.of(patch), fmt.Sprintf("/%d", i), &list)
+		ops = append(ops, op)
 	}
+	list.entries("", len(ops), MaxOperations)
 	return ops, list
 }
 
-// pointer adds the problem of a member that must be a JSON pointer.
-func (p *problems) pointer(at string, s *string) {
-	if s == nil {
-		p.add(at, "is missing")
+// The members of an operation. Others are ignored, as the RFC has it.
+const (
+	opMember, pathMember, fromMember, valueMember = "op", "path", "from", "value"
+)
+
+// read reads an operation, and adds its problems at a place.
+func (op *patchOp) read(doc []byte, at string, list *problems) {
+	if kindOf(doc) != '{' {
+		list.add(at, "must be an object")
 		return
 	}
-	if _, ok := split(*s); !ok {
-		p.add(at, "is not a JSON pointer: it is empty or begins with /")
+	got := map[string][]byte{}
+	for _, p := range parts(doc, 0) {
+		for _, known := range []string{opMember, pathMember, fromMember, valueMember} {
+			// A name that is nearly right is a mistake. Other programs may take it for the right one.
+			list.when(p.name != known && strings.EqualFold(p.name, known), at+"/"+p.name, "must be written "+known)
+		}
+		list.when(got[p.name] != nil, at+"/"+pointer.Escape(said(p.name)), "appears twice")
+		got[p.name] = p.of(doc)
 	}
+	if v := got[opMember]; kindOf(v) == '"' {
+		op.op = text(v)
+	}
+	needsValue := op.op == "add" || op.op == "replace" || op.op == "test"
+	needsFrom := op.op == "move" || op.op == "copy"
+	list.when(!needsValue && !needsFrom && op.op != "remove", at+"/op",
+		"must be one of add, remove, replace, move, copy, test")
+	op.path = list.pointer(at+"/path", got[pathMember])
+	if needsFrom {
+		op.from = list.pointer(at+"/from", got[fromMember])
+	}
+	op.value = got[valueMember]
+	list.when(needsValue && op.value == nil, at+"/value", "is missing")
+}
+
+// pointer returns the text of a member that must be a JSON pointer, or adds its problem.
+func (p *problems) pointer(at string, value []byte) string {
+	if kindOf(value) != '"' {
+		p.when(value == nil, at, "is missing")
+		p.when(value != nil, at, "must be a string")
+		return ""
+	}
+	s := text(value)
+	_, ok := split(s)
+	p.when(!ok, at, "is not a JSON pointer: it is empty or begins with /")
+	return s
 }
 
 // jsonPatch applies a checked JSON patch to a valid document of at most limit bytes, whole or not at all.
-func jsonPatch(doc []byte, ops []patchOp, limit int) (json.RawMessage, *task.Problem) {
-	out := json.RawMessage(doc)
+func jsonPatch(doc []byte, ops []patchOp, limit int) ([]byte, *task.Problem) {
 	for i, op := range ops {
-		next, fault := op.apply(out)
+		next, fault := op.apply(doc)
 		if fault == "" && len(next) > limit {
 			fault = fmt.Sprintf("makes the payload larger than %d bytes", limit) // copies can double it each time
 		}
 		if fault != "" {
 			return nil, &task.Problem{Location: fmt.Sprintf("/%d", i), Message: fault}
 		}
-		out = next
+		doc = next
 	}
-	return out, nil
+	return doc, nil
 }
 
 // apply applies one operation. The fault says why it does not apply.
-func (op patchOp) apply(doc json.RawMessage) (json.RawMessage, string) {
-	path, _ := split(*op.Path)
-	switch op.Op {
+func (op patchOp) apply(doc []byte) ([]byte, string) {
+	switch op.op {
 	case "add":
-		return edit(doc, path, insertion(op.Value))
+		return add(doc, op.path, op.value)
 	case "remove":
-		return edit(doc, path, removal)
+		return remove(doc, op.path)
 	case "replace":
-		return edit(doc, path, replacement(op.Value))
+		if _, fault := lookUp(doc, op.path); fault != "" {
+			return nil, fault
+		}
+		return put(doc, op.path, op.value)
 	case "test":
-		got, fault := lookUp(doc, path)
-		if fault == "" && !equalJSON(got, op.Value) {
-			fault = "the test fails: the value at " + shown(*op.Path) + " is another one"
+		got, fault := lookUp(doc, op.path)
+		if fault == "" && !equalJSON(got, op.value) {
+			fault = "the test fails: the value at " + shown(op.path) + " is another one"
 		}
 		return doc, fault
 	}
 	// What is left are move and copy.
-	from, _ := split(*op.From)
-	value, fault := lookUp(doc, from)
+	value, fault := lookUp(doc, op.from)
 	if fault != "" {
 		return nil, fault
 	}
-	if op.Op == "move" {
-		if *op.Path == *op.From {
+	if op.op == "move" {
+		if op.path == op.from {
 			return doc, ""
 		}
-		if strings.HasPrefix(*op.Path, *op.From+"/") {
+		if strings.HasPrefix(op.path, op.from+"/") {
 			return nil, "a value cannot be moved into itself"
 		}
-		if doc, fault = edit(doc, from, removal); fault != "" {
+		if doc, fault = remove(doc, op.from); fault != "" {
 			return nil, fault
 		}
 	}
-	return edit(doc, path, insertion(value))
+	return add(doc, op.path, value)
 }
 
 // shown is a pointer in an error message.
-func shown(pointer string) string {
-	if pointer == "" {
+func shown(path string) string {
+	if path == "" {
 		return "the top"
 	}
-	return bounded(pointer)
+	return bounded(said(path))
 }
 
-// change is what happens at the place that a pointer names: to the whole document (nil), or in an object or array.
-type change struct {
-	whole    func() (json.RawMessage, string)
-	inObject func(list []member, name string) ([]member, string)
-	inArray  func(list []json.RawMessage, i int) ([]json.RawMessage, string)
-}
-
-// nothingThere is the fault of a place that does not exist. edit adds the place.
-const nothingThere = "there is no value at "
-
-// insertion is what add does: in an object it replaces a member or appends one, in an array it shifts those behind.
-func insertion(v json.RawMessage) change {
-	return change{
-		whole: func() (json.RawMessage, string) { return v, "" },
-		inObject: func(list []member, name string) ([]member, string) {
-			if i := find(list, name); i >= 0 {
-				list[i].value = v
-				return list, ""
-			}
-			return append(list, member{name, v}), ""
-		},
-		inArray: func(list []json.RawMessage, i int) ([]json.RawMessage, string) {
-			return slices.Insert(list, i, v), ""
-		},
-	}
-}
-
-// replacement is what replace does: the place must exist.
-func replacement(v json.RawMessage) change {
-	c := insertion(v)
-	add := c.inObject
-	c.inObject = func(list []member, name string) ([]member, string) {
-		if find(list, name) < 0 {
-			return nil, nothingThere
-		}
-		return add(list, name)
-	}
-	c.inArray = func(list []json.RawMessage, i int) ([]json.RawMessage, string) {
-		if i == len(list) {
-			return nil, nothingThere
-		}
-		list[i] = v
-		return list, ""
-	}
-	return c
-}
-
-// removal is what remove does.
-var removal = change{
-	whole: func() (json.RawMessage, string) { return nil, "the whole payload cannot be removed" },
-	inObject: func(list []member, name string) ([]member, string) {
-		i := find(list, name)
-		if i < 0 {
-			return nil, nothingThere
-		}
-		return slices.Delete(list, i, i+1), ""
-	},
-	inArray: func(list []json.RawMessage, i int) ([]json.RawMessage, string) {
-		if i == len(list) {
-			return nil, nothingThere
-		}
-		return slices.Delete(list, i, i+1), ""
-	},
-}
-
-// edit carries out a change at a place of a document.
-func edit(doc json.RawMessage, path []string, c change) (json.RawMessage, string) {
-	out, fault := editAt(doc, path, c)
-	if fault == nothingThere {
-		fault += shown(join(path))
-	}
-	return out, fault
-}
-
-// editAt carries out a change below a value. It writes every object and array on the way anew and leaves all others
-// byte for byte.
-func editAt(doc json.RawMessage, path []string, c change) (json.RawMessage, string) {
-	if len(path) == 0 {
-		return c.whole()
-	}
-	last := len(path) == 1
-	switch kindOf(doc) {
-	case '{':
-		list := members(doc)
-		if last {
-			list, fault := c.inObject(list, path[0])
-			return objectOf(list), fault
-		}
-		i := find(list, path[0])
-		if i < 0 {
-			return nil, nothingThere
-		}
-		value, fault := editAt(list[i].value, path[1:], c)
-		list[i].value = value
-		return objectOf(list), fault
-	case '[':
-		list := elements(doc)
-		i, ok := index(path[0], len(list))
-		if !ok || !last && i == len(list) {
-			return nil, nothingThere
-		}
-		if last {
-			list, fault := c.inArray(list, i)
-			return arrayOf(list), fault
-		}
-		value, fault := editAt(list[i], path[1:], c)
-		list[i] = value
-		return arrayOf(list), fault
-	}
-	return nil, nothingThere
-}
+// nothingAt is the fault of a place that does not exist.
+func nothingAt(path string) string { return "there is no value at " + shown(path) }
 
 // lookUp returns the value at a place.
-func lookUp(doc json.RawMessage, path []string) (json.RawMessage, string) {
-	for _, part := range path {
-		switch kindOf(doc) {
-		case '{':
-			list := members(doc)
-			i := find(list, part)
-			if i < 0 {
-				return nil, nothingThere + shown(join(path))
-			}
-			doc = list[i].value
-		case '[':
-			list := elements(doc)
-			i, ok := index(part, len(list))
-			if !ok || i == len(list) {
-				return nil, nothingThere + shown(join(path))
-			}
-			doc = list[i]
-		default:
-			return nil, nothingThere + shown(join(path))
-		}
+func lookUp(doc []byte, path string) ([]byte, string) {
+	steps, _ := split(path)
+	p, ok := locate(doc, steps)
+	if !ok {
+		return nil, nothingAt(path)
 	}
-	return doc, ""
+	return p.of(doc), ""
 }
 
-// join writes the parts of a path as a JSON pointer.
-func join(path []string) string {
-	var b strings.Builder
-	for _, part := range path {
-		b.WriteByte('/')
-		b.WriteString(escape(part))
+// container returns where the value begins that holds a place of a document, and the name of the place in it.
+func container(doc []byte, path string) (at int, name string, fault string) {
+	steps, _ := split(path)
+	last := len(steps) - 1
+	p, ok := locate(doc, steps[:last])
+	if !ok || doc[p.value] != '{' && doc[p.value] != '[' {
+		return 0, "", nothingAt(path)
 	}
-	return b.String()
+	return p.value, steps[last], ""
+}
+
+// add puts a value at a place: in an object it replaces a member or appends one, in an array it shifts those behind.
+func add(doc []byte, path string, value []byte) ([]byte, string) {
+	if path == "" {
+		return value, ""
+	}
+	at, name, fault := container(doc, path)
+	if fault != "" {
+		return nil, fault
+	}
+	found, there := child(doc, at, name)
+	keep := func(_ int, p part) ([]byte, bool) { return doc[p.from:p.end], true }
+	switch {
+	case doc[at] == '{' && there:
+		return put(doc, path, value)
+	case doc[at] == '{':
+		return rewrite(doc, at, keep, asMember(name, value)), ""
+	case there:
+		return splice(doc, found.from, found.from, value, []byte{','}), ""
+	}
+	n := 0
+	for range parts(doc, at) {
+		n++
+	}
+	if i, ok := index(name); name != "-" && !(ok && i == n) {
+		return nil, nothingAt(path)
+	}
+	return rewrite(doc, at, keep, value), ""
+}
+
+// put replaces the value at a place that exists. Other members of its name go: the last is the one that counts.
+func put(doc []byte, path string, value []byte) ([]byte, string) {
+	if path == "" {
+		return value, ""
+	}
+	return change(doc, path, func(p part) ([]byte, bool) { return slices.Concat(doc[p.from:p.value], value), true })
+}
+
+// remove removes the value at a place, with all members of its name: the one before would show otherwise.
+func remove(doc []byte, path string) ([]byte, string) {
+	if path == "" {
+		return nil, "the whole payload cannot be removed"
+	}
+	return change(doc, path, func(part) ([]byte, bool) { return nil, false })
+}
+
+// change does something with the part at a place, and removes other members of its name.
+func change(doc []byte, path string, with func(part) ([]byte, bool)) ([]byte, string) {
+	at, name, fault := container(doc, path)
+	if fault != "" {
+		return nil, fault
+	}
+	found, ok := child(doc, at, name)
+	if !ok {
+		return nil, nothingAt(path)
+	}
+	return rewrite(doc, at, func(_ int, p part) ([]byte, bool) {
+		if p == found {
+			return with(p)
+		}
+		return doc[p.from:p.end], doc[at] == '[' || p.name != name
+	}), ""
 }

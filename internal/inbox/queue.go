@@ -19,8 +19,8 @@ const QueuePrefix = "dlq:"
 const overflowPrefix = "overflow:"
 
 const (
-	// countedLetters bounds the count of letters of a queue.
-	countedLetters = 1_000_000
+	// CountedLetters bounds the count of letters of a queue.
+	CountedLetters = 1_000_000
 	// depthTime bounds how long the brokers of a namespace are asked for their depths.
 	depthTime = 5 * time.Second
 	// pageBytes is about how many bytes of letters a page has at most, and pagePart how many letters are read together.
@@ -35,8 +35,9 @@ type Queue struct {
 	Source *deadletter.Source
 	// Name is the queue that the source reads, or the name of a source that programs report to.
 	Name string
-	// Letters are those that wait for a decision or for their policy, up to a million.
+	// Letters are those that wait for a decision or for their policy, up to a million; Capped: there are more.
 	Letters int
+	Capped  bool
 	// Waiting are the messages on the broker that are not captured yet; 0 where the broker does not count.
 	Waiting int64
 }
@@ -69,16 +70,17 @@ func (in *Inbox) Queues(ctx context.Context, namespace string) ([]Queue, error) 
 	var out []Queue
 	for _, s := range sources {
 		q := queueOf(s)
-		if q.Letters, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, countedLetters); err != nil {
-			return nil, err
-		}
-		if s.Intake != nil && q.Letters == 0 {
-			continue // what waits there are jobs that have not run, and no failures
-		}
-		if s.Intake == nil {
+		if s.Intake == nil { // first: a message that is captured in between counts twice, and not never
 			if q.Waiting, err = in.waiting(ctx, s); err != nil {
 				return nil, err
 			}
+		}
+		if q.Letters, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, CountedLetters+1); err != nil {
+			return nil, err
+		}
+		q.Letters, q.Capped = atMost(q.Letters, CountedLetters)
+		if s.Intake != nil && q.Letters == 0 {
+			continue // what waits there are jobs that have not run, and no failures
 		}
 		out = append(out, q)
 	}
@@ -167,15 +169,14 @@ func unasked(s *deadletter.Source, err error) string {
 	return fmt.Sprintf("the broker of the source %s cannot be asked: %s", s.Name, itemMessage(err))
 }
 
-// catchUp waits until the messages that a broker counts are captured, a second at most: an application that has pushed
-// a job expects to see it. What a node has taken and not stored yet may not be counted. It does not wait for a source
-// that is not read. The error says that the broker does not answer.
+// catchUp waits until the messages of a source are captured, a second at most: an application that has pushed a job
+// expects to see it. It does not wait for a source that is not read. The error says that the broker does not answer.
 func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
-	for {
+	for again := false; ; again = true {
 		n, err := in.waiting(ctx, s)
-		if err != nil || n == 0 || s.Paused {
+		if err != nil || s.Paused || n == 0 && (again || !in.onTheWay(s)) {
 			return err
 		}
 		select {
@@ -186,18 +187,25 @@ func (in *Inbox) catchUp(ctx context.Context, s *deadletter.Source) error {
 	}
 }
 
+// onTheWay reports whether messages of a source may be where nobody counts them.
+func (in *Inbox) onTheWay(s *deadletter.Source) bool {
+	carrier := in.opts.Carriers[s.Driver]
+	return s.Driver != HTTP && carrier != nil && carrier.OnTheWay(s)
+}
+
 // inQueue are the states of the letters of a queue.
 var inQueue = []deadletter.State{deadletter.Open, deadletter.Scheduled}
 
-// QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all, up to
-// a million. A page of large letters is shorter than limit. Letters that are captured or sent back between two pages
-// move the places of others. An empty queue whose broker does not answer is Unavailable.
+// QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all: one
+// more than CountedLetters stands for all that is more. A page of large letters is shorter than limit. Letters that are
+// captured or sent back between two pages move the places of others. An empty queue whose broker does not answer is
+// Unavailable.
 func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) ([]*deadletter.Letter, int, error) {
 	if err := in.limit(limit); err != nil {
 		return nil, 0, err
 	}
 	lost := in.catchUp(ctx, q.Source)
-	total, err := in.store.OpenLetters(ctx, q.Source.Namespace, q.Source.Name, countedLetters)
+	total, err := in.store.OpenLetters(ctx, q.Source.Namespace, q.Source.Name, CountedLetters+1)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -137,6 +137,15 @@ func testQueueDepth(t *testing.T, r *rig) {
 	if err != nil || len(queues) != 1 || queues[0].Letters != 2 || queues[0].Depth() != 7 {
 		t.Errorf("%v: %+v", err, queues)
 	}
+	// One that is captured between the two counts is in one of them at least.
+	r.broker.waiting = 1
+	r.broker.asked = func() {
+		r.die(dead(3, "Timeout"))
+		r.broker.waiting = 0
+	}
+	if queues, err = r.Queues(t.Context(), "default"); err != nil || queues[0].Depth() < 3 {
+		t.Errorf("%v: while one is captured %+v", err, queues)
+	}
 }
 
 // TestRequeueOldest: each request sends the job that waits longest, and no other.
@@ -311,4 +320,42 @@ func TestQueueOfIntake(t *testing.T) {
 			t.Errorf("%+v, %v", queues, err)
 		}
 	})
+}
+
+// TestCountsAreMarked: a count that stops at its bound says that there are more, and a source whose max_open is above
+// it is shown as full.
+func TestCountsAreMarked(t *testing.T) { onEveryDatabase(t, testCountsAreMarked) }
+
+func testCountsAreMarked(t *testing.T, r *rig) {
+	if testing.Short() {
+		t.Skip("10,001 letters take seconds")
+	}
+	source := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq",
+		MaxReplays: 3, MaxOpen: 10_001}
+	is := func(open int, capped bool, state string) {
+		t.Helper()
+		st, err := r.Source(t.Context(), "default", "orders")
+		if err != nil || st.Open != open || st.OpenCapped != capped || st.State != state {
+			t.Fatalf("it has %d open letters (capped: %t) and is %s, want %d (%t), %s: %v", st.Open, st.OpenCapped, st.State,
+				open, capped, state, err)
+		}
+	}
+	for n := range 20 {
+		batch := make([]inbox.Arrival, 500)
+		for i := range batch {
+			batch[i] = dead(500*n+i, "Timeout")
+		}
+		r.die(batch...)
+	}
+	if _, err := r.SaveSource(t.Context(), source, inbox.By{}); err != nil {
+		t.Fatal(err)
+	}
+	is(10_000, false, "reading")
+	r.die(dead(10_000, "Timeout"))
+	is(10_001, false, "waiting")
+	source.MaxOpen = 0
+	if _, err := r.SaveSource(t.Context(), source, inbox.By{}); err != nil {
+		t.Fatal(err)
+	}
+	is(10_000, true, "reading")
 }

@@ -18,9 +18,13 @@ import (
 // use. Package carrier implements it.
 type Carrier interface {
 	Sender
-	// Depth returns how many messages of a source are on its broker, those that are being captured included or not; -1
-	// where the broker does not count. A queue that does not exist has 0. Errors may wrap ErrRefused.
+	// Depth returns how many messages of a source are not captured yet; -1 where the broker does not count. A queue that
+	// does not exist has 0. What another node has taken and not stored yet counts if the broker counts it. Errors may
+	// wrap ErrRefused.
 	Depth(ctx context.Context, source *deadletter.Source) (int64, error)
+	// OnTheWay reports whether messages may be on their way from the broker to this node, where Depth does not see them
+	// for a moment.
+	OnTheWay(source *deadletter.Source) bool
 	// Lag returns how many messages wait in each part of a source, by the number of the part; nil where its queue has no
 	// parts.
 	Lag(ctx context.Context, source *deadletter.Source) (map[int32]int64, error)

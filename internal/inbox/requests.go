@@ -198,7 +198,10 @@ type SourceStatus struct {
 	State string
 	Error string // the last one; "" for none
 	Since task.Instant
-	Open  int // open letters, up to 10,000
+	// Open are the open letters, up to 10,000, or up to max_open if that is more, and at most 100,000. OpenCapped: there
+	// are more.
+	Open       int
+	OpenCapped bool
 	// Waiting is how many messages are on the broker, -1 where it is not known; of Inbox.Source.
 	Waiting int64
 	// Oversized are the messages that stay on the broker because they are too large.

@@ -87,7 +87,7 @@ func (in *Inbox) Requeue(ctx context.Context, q *Queue, req Requeue) (Requeued, 
 	}
 	yes := true
 	parked, err := in.store.OldestLetters(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name,
-		States: inQueue, Parked: &yes, Limit: countedLetters})
+		States: inQueue, Parked: &yes, Limit: CountedLetters})
 	out.Parked = len(parked)
 	return out, err
 }

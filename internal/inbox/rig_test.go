@@ -194,9 +194,10 @@ type broker struct {
 	// before and after run around each send of a source's letters; nil: nothing does.
 	after   func(source string)
 	before  func(ctx context.Context, source string)
-	waiting int64 // messages that are not captured
-	down    bool  // it tells nothing
-	log     *log  // what it keeps of the queue; nil: it keeps nothing
+	waiting int64  // messages that are not captured
+	asked   func() // runs once, right after the broker has told how many; nil: nothing does
+	down    bool   // it tells nothing
+	log     *log   // what it keeps of the queue; nil: it keeps nothing
 }
 
 func newBroker() *broker {
@@ -212,13 +213,20 @@ func (b *broker) Exists(_ context.Context, _ *deadletter.Source, destination str
 	return b.queues[destination], nil
 }
 
+func (b *broker) OnTheWay(*deadletter.Source) bool { return false }
+
 func (b *broker) Depth(context.Context, *deadletter.Source) (int64, error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.down {
+	down, n, asked := b.down, b.waiting, b.asked
+	b.asked = nil
+	b.mu.Unlock()
+	if asked != nil {
+		asked()
+	}
+	if down {
 		return 0, errors.New("the broker is down")
 	}
-	return b.waiting, nil
+	return n, nil
 }
 
 func (*broker) Lag(context.Context, *deadletter.Source) (map[int32]int64, error) { return nil, nil }

@@ -13,7 +13,8 @@ import (
 )
 
 // shownOpen bounds the count of open letters of a source: a list of sources must stay cheap with millions of letters.
-const shownOpen = 10_000
+// One that may have more is counted further, up to roomOpen, so that it is seen when it is full.
+const shownOpen, roomOpen = 10_000, 100_000
 
 // withDefaults returns a copy of a source with what it leaves open filled in, and a version of at least 1.
 func withDefaults(s *deadletter.Source) *deadletter.Source {
@@ -306,9 +307,11 @@ func (in *Inbox) depth(ctx context.Context, of *SourceStatus) int64 {
 func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (SourceStatus, error) {
 	st := SourceStatus{Source: s, State: "reading", Waiting: -1}
 	var err error
-	if st.Open, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, shownOpen); err != nil {
+	bound := max(shownOpen, min(s.MaxOpen, roomOpen))
+	if st.Open, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, bound+1); err != nil {
 		return st, err
 	}
+	st.Open, st.OpenCapped = atMost(st.Open, bound)
 	if st.Oversized, err = in.oversized(ctx, s); err != nil {
 		return st, err
 	}
@@ -326,6 +329,9 @@ func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (SourceStatus
 	}
 	return st, nil
 }
+
+// atMost cuts a count off at a bound, beyond which it went by one, and reports whether there are more.
+func atMost(n, bound int) (int, bool) { return min(n, bound), n > bound }
 
 // TestSource asks the broker of a source whether its queue exists. The answer's Error is why it cannot be read; err is
 // only of the request and the database. A source of reports has no broker and is always fine.

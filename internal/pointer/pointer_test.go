@@ -1,6 +1,7 @@
 package pointer_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/taskerhq/tasker/internal/pointer"
@@ -33,5 +34,22 @@ func TestEscape(t *testing.T) {
 		if got := pointer.Unescape(escaped); got != plain {
 			t.Errorf("Unescape(%q) = %q, want %q", escaped, got, plain)
 		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{`1`, `-1.5e+3`, `true`, `null`, `""`, `"a\"]\\"`, `[]`, `[ "]" , {"}":[1]} ]`,
+		`{"a" : "\ud800" }`, strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)} {
+		for _, behind := range []string{"", " ", ",1", "]", "}", "\n]"} {
+			doc := []byte(" \t\r\n" + value + behind)
+			from := pointer.Start(doc, 0)
+			if to := pointer.End(doc, from); string(doc[from:to]) != value {
+				t.Errorf("the value of %.40q is %.40q", doc, doc[from:to])
+			}
+		}
+	}
+	if at := pointer.Start([]byte("  "), 0); at != 2 {
+		t.Errorf("the end of nothing is at %d", at)
 	}
 }

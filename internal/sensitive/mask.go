@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/taskerhq/tasker/internal/pointer"
 )
 
 // maxDepth bounds the nesting in which values are looked for. What lies deeper is masked whole.
@@ -229,11 +231,7 @@ func (m *masker) replace() {
 	m.at = end
 }
 
-func (m *masker) space() {
-	for m.at < len(m.doc) && strings.IndexByte(" \t\r\n", m.doc[m.at]) >= 0 {
-		m.at++
-	}
-}
+func (m *masker) space() { m.at = pointer.Start(m.doc, m.at) }
 
 // text reads a string and returns what it says.
 func (m *masker) text() string {
@@ -250,36 +248,4 @@ func (m *masker) text() string {
 
 func (m *masker) skip() { m.at = m.end() }
 
-// end returns where the value that begins here ends. It does not recurse: documents may be nested deeply.
-func (m *masker) end() int {
-	depth, i := 0, m.at
-	for i < len(m.doc) {
-		switch c := m.doc[i]; c {
-		case '"':
-			for i++; m.doc[i] != '"'; i++ {
-				if m.doc[i] == '\\' {
-					i++
-				}
-			}
-			i++
-		case '{', '[':
-			depth++
-			i++
-			continue
-		case '}', ']':
-			depth--
-			i++
-		case ',', ':', ' ', '\t', '\r', '\n':
-			i++
-			continue
-		default:
-			for i < len(m.doc) && strings.IndexByte(",:]} \t\r\n", m.doc[i]) < 0 {
-				i++
-			}
-		}
-		if depth == 0 {
-			return i
-		}
-	}
-	return i
-}
+func (m *masker) end() int { return pointer.End(m.doc, m.at) }

@@ -81,16 +81,16 @@ func (c *checker) push(name string) {
 
 // value checks the value at i and returns the place after it.
 func (c *checker) value(i int, s *Shape) int {
-	i = c.space(i)
+	i = pointer.Start(c.data, i)
 	if s.kind == oneOf {
 		s = c.choose(i, s)
 	}
 	if s.kind == anyValue {
-		return c.skip(i)
+		return pointer.End(c.data, i)
 	}
 	if !s.takes(c.data[i]) {
 		c.report("must be %s, not %s", s.kind, kindOf(c.data[i]))
-		return c.skip(i)
+		return pointer.End(c.data, i)
 	}
 	switch s.kind {
 	case object:
@@ -98,7 +98,7 @@ func (c *checker) value(i int, s *Shape) int {
 	case array:
 		return c.array(i, s)
 	}
-	end := c.skip(i)
+	end := pointer.End(c.data, i)
 	switch s.kind {
 	case text:
 		c.text(c.data[i+1:end-1], s)
@@ -146,12 +146,12 @@ func (c *checker) choose(i int, s *Shape) *Shape {
 
 // has reports whether the object at i has a property of that name.
 func (c *checker) has(i int, name string) bool {
-	for i = c.space(i + 1); c.data[i] != '}'; {
+	for i = pointer.Start(c.data, i+1); c.data[i] != '}'; {
 		key, after := c.key(i)
 		if string(key) == name {
 			return true
 		}
-		i = c.next(c.skip(c.space(after)))
+		i = c.next(pointer.End(c.data, pointer.Start(c.data, after)))
 	}
 	return false
 }
@@ -161,17 +161,17 @@ func (c *checker) has(i int, name string) bool {
 func (c *checker) object(i int, s *Shape) int {
 	var seen uint64
 	length := len(c.path)
-	for i = c.space(i + 1); c.data[i] != '}'; {
+	for i = pointer.Start(c.data, i+1); c.data[i] != '}'; {
 		key, after := c.key(i)
-		i = c.space(after)
+		i = pointer.Start(c.data, after)
 		place, known := s.index[string(key)]
 		switch {
 		case known && seen&(1<<place) != 0:
 			c.reportAt(string(key), "appears twice")
-			i = c.skip(i)
+			i = pointer.End(c.data, i)
 		case known && c.data[i] == 'n' && !s.fields[place].required:
 			// null for an optional property means the same as leaving it out.
-			i = c.skip(i)
+			i = pointer.End(c.data, i)
 		case known:
 			seen |= 1 << place
 			c.push(s.fields[place].name)
@@ -179,13 +179,13 @@ func (c *checker) object(i int, s *Shape) int {
 			c.path = c.path[:length]
 		case s.closed:
 			c.reportAt(string(key), "is not a known property")
-			i = c.skip(i)
+			i = pointer.End(c.data, i)
 		case s.each != nil:
 			c.push(string(key))
 			i = c.value(i, s.each)
 			c.path = c.path[:length]
 		default:
-			i = c.skip(i)
+			i = pointer.End(c.data, i)
 		}
 		i = c.next(i)
 	}
@@ -201,7 +201,7 @@ func (c *checker) object(i int, s *Shape) int {
 // end, so that the message can tell how many there are.
 func (c *checker) array(i int, s *Shape) int {
 	length, n := len(c.path), 0
-	for i = c.space(i + 1); c.data[i] != ']'; n++ {
+	for i = pointer.Start(c.data, i+1); c.data[i] != ']'; n++ {
 		c.path = append(c.path, '/')
 		c.path = strconv.AppendInt(c.path, int64(n), 10)
 		i = c.next(c.value(i, s.each))
@@ -298,76 +298,21 @@ func (c *checker) number(begin, end int, s *Shape) {
 
 // key returns the name that begins at i and the place after its colon.
 func (c *checker) key(i int) ([]byte, int) {
-	end := c.skip(i)
+	end := pointer.End(c.data, i)
 	name := c.data[i+1 : end-1]
 	if bytes.IndexByte(name, '\\') >= 0 {
 		name = unquote(name)
 	}
-	return name, c.space(end) + 1
+	return name, pointer.Start(c.data, end) + 1
 }
 
 // next returns the place of the next member after a value: behind the comma, or
 // at the closing bracket.
 func (c *checker) next(i int) int {
-	if i = c.space(i); c.data[i] == ',' {
-		return c.space(i + 1)
+	if i = pointer.Start(c.data, i); c.data[i] == ',' {
+		return pointer.Start(c.data, i+1)
 	}
 	return i
-}
-
-// space returns the first place from i on that is no white space.
-func (c *checker) space(i int) int {
-	for i < len(c.data) && (c.data[i] == ' ' || c.data[i] == '\n' || c.data[i] == '\r' || c.data[i] == '\t') {
-		i++
-	}
-	return i
-}
-
-// skip returns the place after the value at i. It does not recurse: the depth of an unchecked value must not
-// cost stack.
-func (c *checker) skip(i int) int {
-	for depth := 0; i < len(c.data); {
-		switch c.data[i] {
-		case '"':
-			i = c.endOfString(i)
-		case '{', '[':
-			depth++
-			i++
-			continue
-		case '}', ']':
-			depth--
-			i++
-		case ' ', '\n', '\r', '\t', ',', ':':
-			i++
-			continue
-		default:
-			for i++; i < len(c.data) && !endsLiteral(c.data[i]); i++ {
-			}
-		}
-		if depth == 0 {
-			return i
-		}
-	}
-	return i
-}
-
-// endsLiteral reports whether a number, true, false or null is over at b.
-func endsLiteral(b byte) bool {
-	switch b {
-	case ',', '}', ']', ' ', '\n', '\r', '\t':
-		return true
-	}
-	return false
-}
-
-// endOfString returns the place after the string that begins at i.
-func (c *checker) endOfString(i int) int {
-	for i++; c.data[i] != '"'; i++ {
-		if c.data[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
 }
 
 // unquote resolves the escapes of what stood between quotes.

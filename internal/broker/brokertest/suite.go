@@ -1,9 +1,9 @@
 // Package brokertest is the conformance suite that every driver passes, on a real server where it has one. It knows
 // only the seam in package driver; what a broker cannot do is declared in [Broker], and shown by a skipped subtest.
 //
-// content.go is about what a message is made of, delivery.go about who gets it, connection.go about the beginning and
-// the end of connections, outcome.go about what a sender learns. A driver's own test describes its broker and calls
-// [Run].
+// content.go is about what a message is made of, roundtrip.go about what is left of it once it was received and sent
+// back, delivery.go about who gets it, connection.go about the beginning and the end of connections, outcome.go about
+// what a sender learns. A driver's own test describes its broker and calls [Run].
 package brokertest
 
 import (
@@ -76,8 +76,8 @@ func Run(t *testing.T, b Broker) {
 		b.Patience = Patience
 	}
 	before := goleak.IgnoreCurrent()
-	for _, group := range []map[string]func(*testing.T, *Broker){contentTests, deliveryTests, connectionTests,
-		outcomeTests} {
+	for _, group := range []map[string]func(*testing.T, *Broker){contentTests, roundTripTests, deliveryTests,
+		connectionTests, outcomeTests} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(t, &b) })
 		}

@@ -97,7 +97,7 @@ type Driver interface {
 	// fail with ErrBehind. A message that is refused for good does not hold back others.
 	Send(ctx context.Context, target string, messages []Message, limits Limits) []error
 	// Stat reports whether a queue exists, and how many messages wait in it; -1 where the broker does not say.
-	// Messages that were received and not acknowledged may count or not.
+	// Messages that were received and not acknowledged count, unless only their receivers know them; see Holder.
 	Stat(ctx context.Context, queue string) (exists bool, depth int64, err error)
 	// Close ends the connection and its receivers. What was not acknowledged stays on the broker. A second call does
 	// nothing.
@@ -146,6 +146,13 @@ type Leaver interface {
 type Returner interface {
 	// Return gives those back that have up to most bytes, as Release would. It returns the others.
 	Return(ctx context.Context, most int) ([]Left, error)
+}
+
+// Holder is what a Receiver has if Stat does not count what it holds.
+type Holder interface {
+	// Held returns how many messages have come from the broker and are not acknowledged, those that Receive has not
+	// returned yet included; -1 if Stat counts them. It may be called at any time.
+	Held() int64
 }
 
 // Peeker is what a Driver has if its broker shows messages without delivering them.

@@ -122,6 +122,14 @@ func (g *guardedReceiver) Release(ctx context.Context, messages []Message) error
 // Close implements Receiver.
 func (g *guardedReceiver) Close() error { return g.secrets.hide(g.receiver.Close()) }
 
+// Held implements Holder, for a receiver that does.
+func (g *guardedReceiver) Held() int64 {
+	if h, ok := g.receiver.(Holder); ok {
+		return h.Held()
+	}
+	return -1
+}
+
 // Keep implements Keeper, for a receiver that does.
 func (g *guardedReceiver) Keep(messages []Message) {
 	if k, ok := g.receiver.(Keeper); ok {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -77,17 +78,19 @@ func (d *Decoded) eventKey(o map[string]json.RawMessage) error {
 	return nil
 }
 
-// eventID returns the identifier of the original event, else that of the envelope.
+// eventID returns the identifier of the original event, else that of the envelope. A number is one as it is written.
 func eventID(o map[string]json.RawMessage) string {
-	var event struct {
-		ID json.RawMessage `json:"event_id"`
+	var event map[string]json.RawMessage
+	_ = json.Unmarshal(o["event"], &event) // one that is no object has none
+	return cmp.Or(jsonID(event["event_id"]), jsonID(o["event_id"]))
+}
+
+// jsonID returns the text of a JSON string or number, and "" for anything else.
+func jsonID(raw json.RawMessage) string {
+	if len(raw) > 0 && strings.IndexByte("-0123456789", raw[0]) >= 0 {
+		return string(raw)
 	}
-	if err := json.Unmarshal(o["event"], &event); err == nil {
-		if id := jsonName(event.ID); id != "" {
-			return id
-		}
-	}
-	return jsonName(o["event_id"])
+	return jsonName(raw)
 }
 
 // jsonInstant reads a time in a JSON string or number.

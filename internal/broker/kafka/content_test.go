@@ -22,7 +22,7 @@ import (
 // their order and may repeat, the event time stays.
 func TestRecordsSurvive(t *testing.T) {
 	url := kafkatest.Shared(t)
-	topic, back := kafkatest.NewTopic(t, url, 1), kafkatest.NewTopic(t, url, 1)
+	topic, back := kafkatest.NewTopic(t, url, 1), kafkatest.NewTopic(t, url, 1, "retention.ms", "-1")
 	at := time.UnixMilli(1_600_000_000_123)
 	want := []*kgo.Record{
 		{Key: []byte("tombstone"), Value: nil},
@@ -31,7 +31,9 @@ func TestRecordsSurvive(t *testing.T) {
 		{Key: []byte{}, Value: []byte("empty key"), Timestamp: at},
 		{Key: []byte("k"), Value: []byte{0, 0xff}, Timestamp: at, Headers: []kgo.RecordHeader{
 			{Key: "b", Value: []byte("1")}, {Key: "a", Value: []byte{0, 0, 0, 7}}, {Key: "b", Value: []byte("2")},
-			{Key: "null", Value: nil}, {Key: "empty", Value: []byte{}}, {Key: "kafka-mine", Value: []byte("x")}}},
+			{Key: "null", Value: nil}, {Key: "empty", Value: []byte{}}, {Key: "kafka-mine", Value: []byte("x")},
+			{Key: "both", Value: []byte{}}, {Key: "both", Value: nil}, {Key: "both", Value: []byte("x")},
+			{Key: "both", Value: []byte{}}, {Key: "kafka-none", Value: nil}, {Key: "", Value: nil}}},
 	}
 	client := kafkatest.Client(t, url, kgo.DefaultProduceTopic(topic))
 	for _, r := range want {
@@ -63,6 +65,48 @@ func TestRecordsSurvive(t *testing.T) {
 		}
 		if fmt.Sprintf("%#v", s.Headers) != fmt.Sprintf("%#v", w.Headers) {
 			t.Errorf("record %d has the headers %#v, want %#v", i, s.Headers, w.Headers)
+		}
+	}
+}
+
+// A letter that an older version has captured names the headers that have no value.
+func TestNullHeadersOfOlderLetters(t *testing.T) {
+	url := kafkatest.Shared(t)
+	topic := kafkatest.NewTopic(t, url, 1)
+	d := open(t, url)
+	send(t, d, topic, driver.Message{Headers: append(header("a", ""), header("kafka-null-headers", `["a"]`)...)})
+	got := receive(t, receiver(t, d, topic), 1)
+	if h := headers(&got[0]); h["kafka-null-headers"] != `{"a":[0]}` {
+		t.Errorf("it has the headers %q", h)
+	}
+}
+
+// A letter that is older than the retention of its topic arrives, and is as old as it was when it dies again.
+func TestOlderThanTheRetention(t *testing.T) {
+	url := kafkatest.Shared(t)
+	topic := kafkatest.NewTopic(t, url, 1, "retention.ms", "3600000", "segment.ms", "100")
+	d := open(t, url)
+	old := time.Now().Add(-2 * time.Hour).UnixMilli()
+	var want []driver.Message
+	for i, age := range []int64{0, 1, 24 * 3_600_000} {
+		want = append(want, driver.Message{Payload: fmt.Append(nil, i), Headers: append(header("tasker-letter", "1"),
+			header("kafka-timestamp", strconv.FormatInt(old-age, 10))...)})
+	}
+	send(t, d, topic, want...)
+	reader := kafkatest.Client(t, url, kgo.ConsumeTopics(topic))
+	var sent []*kgo.Record
+	for len(sent) < len(want) {
+		sent = append(sent, reader.PollFetches(t.Context()).Records()...)
+	}
+	for i, r := range sent {
+		if age := time.Since(r.Timestamp); age > time.Minute || len(r.Headers) != 2 ||
+			r.Headers[1].Key != "kafka-original-timestamp" {
+			t.Errorf("record %d is %v old, with %v", i, age, r.Headers)
+		}
+	}
+	for i, m := range receive(t, receiver(t, d, topic), len(want)) {
+		if a, b := headers(&m), headers(&want[i]); !maps.Equal(a, b) {
+			t.Errorf("message %d has %q, and was sent with %q", i, a, b)
 		}
 	}
 }

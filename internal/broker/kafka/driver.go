@@ -36,6 +36,7 @@ type conn struct {
 	closed    bool
 	idle      []*producer
 	receivers map[*receiver]struct{}
+	lifetimes map[string]known // of topics to which records with a time were sent
 }
 
 var (
@@ -66,7 +67,7 @@ func Open(ctx context.Context, url string) (driver.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{target: target, receivers: map[*receiver]struct{}{}}
+	c := &conn{target: target, receivers: map[*receiver]struct{}{}, lifetimes: map[string]known{}}
 	if c.opts, err = parseOptions(target); err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func TestFormats(t *testing.T) {
 // has added.
 func TestSpringAndBack(t *testing.T) {
 	url := kafkatest.Shared(t)
-	dead, work := kafkatest.NewTopic(t, url, 1), kafkatest.NewTopic(t, url, 4)
+	dead, work := kafkatest.NewTopic(t, url, 1), kafkatest.NewTopic(t, url, 4, "retention.ms", "-1")
 	at := time.UnixMilli(1_600_000_000_000)
 	produce(t, kafkatest.Client(t, url, kgo.DefaultProduceTopic(dead)), &kgo.Record{Key: []byte("k"), Value: []byte("v"),
 		Headers: recordHeaders("mine", "1", "kafka_dlt-original-topic", work, "kafka_dlt-original-partition", number(4, 3),

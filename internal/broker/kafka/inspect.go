@@ -126,35 +126,13 @@ func (c *conn) oldestUnread(ctx context.Context, topic string) (oldest time.Time
 
 // configure reads the settings of the topic.
 func (c *conn) configure(ctx context.Context, f *Finding) error {
-	configs, err := c.admin.DescribeTopicConfigs(ctx, f.Queue.Name)
+	settings, err := c.settings(ctx, f.Queue.Name)
 	if err != nil {
-		return c.fail(err)
+		return err
 	}
-	of, err := configs.On(f.Queue.Name, nil)
-	if err == nil {
-		err = of.Err
-	}
-	if err != nil {
-		return classify(err)
-	}
-	for _, entry := range of.Configs {
-		value := entry.MaybeValue()
-		switch entry.Key {
-		case "cleanup.policy":
-			f.Cleanup = value
-		case "min.insync.replicas":
-			f.InSync, err = strconv.Atoi(value)
-		case "retention.ms":
-			var ms int64
-			if ms, err = strconv.ParseInt(value, 10, 64); ms < 0 {
-				f.Retention = -1
-			} else {
-				f.Retention = time.Duration(min(ms, int64(time.Duration(1<<63-1)/time.Millisecond))) * time.Millisecond
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("%s of the topic %s: %w", entry.Key, f.Queue.Name, err)
-		}
+	f.Cleanup, f.Retention = settings["cleanup.policy"], milliseconds(settings["retention.ms"])
+	if f.InSync, err = strconv.Atoi(settings["min.insync.replicas"]); err != nil {
+		return fmt.Errorf("min.insync.replicas of the topic %s: %w", f.Queue.Name, err)
 	}
 	return nil
 }

@@ -24,11 +24,28 @@ const (
 	foreign         = "kafka-header-"
 	headerTimestamp = "kafka-timestamp"    // the event time in milliseconds, where the producer has set it
 	headerValue     = "kafka-value"        // "null": the record has no value, as a tombstone
-	headerNulls     = "kafka-null-headers" // names of headers without a value, as JSON
+	headerNulls     = "kafka-null-headers" // headers without a value, as JSON: see nulls
 	// headerPartition is the partition in which the record was before it died, where its headers say so.
 	headerPartition = "kafka-original-partition"
-	null            = "null"
+	// headerOriginalTime is a header of a record that was sent with another time than its event time; see renewed.
+	headerOriginalTime = "kafka-original-timestamp"
+	noValue            = "null"
 )
+
+// nulls says which headers have no value: of each name, their places among the headers of the name.
+type nulls map[string][]int
+
+// readNulls reads the header that says so. That of a letter which an older version has captured is a list of names: all
+// headers of these names that are empty. One that was edited into something else names none.
+func readNulls(value []byte) func(name string, place int) bool {
+	var all []string
+	if json.Unmarshal(value, &all) == nil {
+		return func(name string, _ int) bool { return slices.Contains(all, name) }
+	}
+	null := nulls{}
+	_ = json.Unmarshal(value, &null)
+	return func(name string, place int) bool { return slices.Contains(null[name], place) }
+}
 
 // position identifies a record. A topic that was deleted and created again has another ID, and the same offsets.
 func position(topic string, id kadm.TopicID, r *kgo.Record) string {
@@ -46,17 +63,23 @@ func message(r *kgo.Record, id kadm.TopicID) driver.Message {
 	if r.Timestamp.UnixMilli() >= 0 { // records of very old producers have -1
 		m.Time = r.Timestamp
 	}
-	var nulls []string
+	null := nulls{}
+	count := map[string]int{}
+	_, isRenewed := originalTime(r)
 	m.Headers = make([]deadletter.Header, 0, len(r.Headers)+1)
 	for _, h := range r.Headers {
+		if isRenewed && h.Key == headerOriginalTime {
+			continue
+		}
 		name := h.Key
 		if strings.HasPrefix(name, own) {
 			name = foreign + name
 		}
 		if h.Value == nil {
-			nulls = append(nulls, name)
+			null[name] = append(null[name], count[name])
 			h.Value = []byte{}
 		}
+		count[name]++
 		m.Headers = append(m.Headers, deadletter.Header{Name: name, Value: h.Value})
 	}
 	if at, ok := eventTime(r); ok {
@@ -68,18 +91,21 @@ func message(r *kgo.Record, id kadm.TopicID) driver.Message {
 	}
 	if r.Value == nil {
 		m.Payload = []byte{}
-		m.Headers = append(m.Headers, textHeader(headerValue, null))
+		m.Headers = append(m.Headers, textHeader(headerValue, noValue))
 	}
-	if len(nulls) > 0 {
-		list, _ := json.Marshal(slices.Compact(nulls)) // texts can be written
+	if len(null) > 0 {
+		list, _ := json.Marshal(null) // texts and numbers can be written
 		m.Headers = append(m.Headers, deadletter.Header{Name: headerNulls, Value: list})
 	}
 	return m
 }
 
 // eventTime returns the time in milliseconds that the producer of a record has set; of a dead letter by Spring or by
-// package kafka, the producer of the original.
+// package kafka, and of a record that was sent back with another time, the producer of the original.
 func eventTime(r *kgo.Record) (ms int64, ok bool) {
+	if ms, ok = originalTime(r); ok {
+		return ms, ok
+	}
 	ms, ok = r.Timestamp.UnixMilli(), r.Attrs.TimestampType() == 0
 	for _, h := range r.Headers {
 		switch {
@@ -96,6 +122,12 @@ func eventTime(r *kgo.Record) (ms int64, ok bool) {
 	return ms, ok && ms >= 0
 }
 
+// timed reports whether a message has a time of its producer.
+func timed(m driver.Message) bool {
+	return !m.Time.IsZero() ||
+		slices.ContainsFunc(m.Headers, func(h deadletter.Header) bool { return h.Name == headerTimestamp })
+}
+
 func textHeader(name, value string) deadletter.Header {
 	return deadletter.Header{Name: name, Value: []byte(value)}
 }
@@ -106,7 +138,7 @@ func record(topic string, partition int32, m *driver.Message) *kgo.Record {
 	if r.Value == nil {
 		r.Value = []byte{} // null is said by a header
 	}
-	var nulls []string
+	isNull := readNulls(nil)
 	for _, h := range m.Headers {
 		switch h.Name {
 		case headerTimestamp:
@@ -114,21 +146,24 @@ func record(topic string, partition int32, m *driver.Message) *kgo.Record {
 				r.Timestamp = time.UnixMilli(ms)
 			}
 		case headerValue:
-			if string(h.Value) == null && len(m.Payload) == 0 { // else it was edited
+			if string(h.Value) == noValue && len(m.Payload) == 0 { // else it was edited
 				r.Value = nil
 			}
 		case headerNulls:
-			_ = json.Unmarshal(h.Value, &nulls) // one that was edited into something else names none
+			isNull = readNulls(h.Value)
 		}
 	}
+	count := map[string]int{}
 	for _, h := range m.Headers {
 		name, isForeign := strings.CutPrefix(h.Name, foreign)
 		if strings.HasPrefix(h.Name, own) && !isForeign {
 			continue
 		}
 		value := h.Value
+		place := count[h.Name]
+		count[h.Name]++
 		switch {
-		case len(value) == 0 && slices.Contains(nulls, h.Name):
+		case len(value) == 0 && isNull(h.Name, place):
 			value = nil
 		case value == nil:
 			value = []byte{}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,16 @@ func permissions(t *testing.T, s *kafkatest.Secured) {
 	depth(t, d, dead, 0)
 	if exists, n, err := d.Stat(t.Context(), work); !exists || n != -1 || err != nil {
 		t.Errorf("the topic to write to: %t, %d, %v", exists, n, err)
+	}
+	// It may not read for how long the topic keeps records. They arrive all the same.
+	for _, age := range []time.Duration{23 * time.Hour, 25 * time.Hour} {
+		ms := time.Now().Add(-age).UnixMilli()
+		send(t, d, work, driver.Message{Headers: header("kafka-timestamp", strconv.FormatInt(ms, 10))})
+	}
+	for i, m := range receive(t, receiver(t, open(t, s.URL()), work), 5)[3:] {
+		if _, is := headers(&m)["kafka-header-kafka-original-timestamp"]; is != (i == 1) {
+			t.Errorf("message %d of unknown retention has %q", i, headers(&m))
+		}
 	}
 	for i, err := range d.Send(t.Context(), other, numbered(2), driver.Limits{}) {
 		if !errors.Is(err, driver.ErrRefused) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,8 @@ type sending struct {
 	limits   driver.Limits
 	p        *producer
 	held     map[string]bool // keys of which a message was not sent
+	lifetime lifetime        // of records in the topic
+	began    time.Time
 
 	mu    sync.Mutex
 	errs  []error
@@ -59,7 +62,10 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 		return driver.Fail(len(messages), err)
 	}
 	s := &sending{conn: c, to: to, parts: len(of.Partitions), messages: messages, limits: limits, p: p,
-		held: map[string]bool{}, errs: make([]error, len(messages))}
+		held: map[string]bool{}, errs: make([]error, len(messages)), began: time.Now()}
+	if slices.ContainsFunc(messages, timed) {
+		s.lifetime = c.lifetime(ctx, to.topic, s.began)
+	}
 	for from := 0; from < len(messages); {
 		from = s.run(ctx, from)
 	}
@@ -160,8 +166,10 @@ func (s *sending) produce(ctx context.Context, batch []int) bool {
 			s.errs[i] = err
 			continue
 		}
+		r := record(s.to.topic, at, &s.messages[i])
+		renewed(r, s.lifetime, s.began)
 		// When its time ends the client lets go of a record that it has not written, or that was refused.
-		s.p.client.Produce(each, record(s.to.topic, at, &s.messages[i]), func(_ *kgo.Record, err error) { s.answer(i, err) })
+		s.p.client.Produce(each, r, func(_ *kgo.Record, err error) { s.answer(i, err) })
 	}
 	bounded, stop := context.WithTimeout(ctx, s.limits.Time()+settling)
 	defer stop()

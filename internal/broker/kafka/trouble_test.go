@@ -315,13 +315,13 @@ func TestTooLargeForTheTopic(t *testing.T) {
 	}
 }
 
-// TestTimestampRefused: a topic that refuses old timestamps refuses that message only.
+// TestTimestampRefused: a topic that refuses timestamps of the future refuses that message only.
 func TestTimestampRefused(t *testing.T) {
 	url := kafkatest.Shared(t)
-	topic := kafkatest.NewTopic(t, url, 1, "message.timestamp.before.max.ms", "3600000")
+	topic := kafkatest.NewTopic(t, url, 1, "message.timestamp.after.max.ms", "3600000")
 	d := open(t, url)
 	messages := numbered(3)
-	messages[1].Headers = header("kafka-timestamp", "1000000")
+	messages[1].Headers = header("kafka-timestamp", "4000000000000")
 	errs := d.Send(t.Context(), topic, messages, driver.Limits{})
 	if errs[0] != nil || !errors.Is(errs[1], driver.ErrRefused) || errs[2] != nil {
 		t.Errorf("send: %v", errs)

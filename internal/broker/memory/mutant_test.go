@@ -153,6 +153,8 @@ func (r *mutantReceiver) Ack(ctx context.Context, messages []driver.Message) err
 	return r.Receiver.Ack(ctx, messages)
 }
 
+func (r *mutantReceiver) Held() int64 { return r.Receiver.(driver.Holder).Held() }
+
 func (r *mutantReceiver) Close() error {
 	if r.mutant.close != nil {
 		return r.mutant.close(r)

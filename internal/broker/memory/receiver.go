@@ -70,6 +70,14 @@ func (r *receiver) tryReceive(max int) ([]driver.Message, <-chan struct{}, error
 	return out, nil, nil
 }
 
+// Held implements driver.Holder.
+func (r *receiver) Held() int64 {
+	b := r.conn.broker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return int64(len(r.held))
+}
+
 // Ack implements driver.Receiver.
 func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	return r.settle(ctx, messages, func(entries []*entry) error {

@@ -44,8 +44,9 @@ func TestEverythingSurvives(t *testing.T) {
 	want := everything()
 	publish(t, ch, "", "in", want)
 	publish(t, ch, "", "in", amqp091.Publishing{DeliveryMode: amqp091.Transient, Expiration: "600000"})
+	publish(t, ch, "", "in", amqp091.Publishing{Timestamp: time.Unix(0, 0)})
 	r := receiver(t, d, "in")
-	got := receive(t, r, 2)
+	got := receive(t, r, 3)
 	ack(t, r, got)
 	send(t, d, "out", got...)
 
@@ -65,6 +66,10 @@ func TestEverythingSurvives(t *testing.T) {
 	if second := get(t, ch, "out"); second.DeliveryMode != amqp091.Transient || second.Expiration != "600000" {
 		t.Errorf("the second message has the delivery mode %d and the expiration %q", second.DeliveryMode,
 			second.Expiration)
+	}
+	if third := get(t, ch, "out"); third.DeliveryMode != 0 || third.Timestamp.Unix() != 0 {
+		t.Errorf("the third message has the delivery mode %d, want none, and the time %v", third.DeliveryMode,
+			third.Timestamp)
 	}
 }
 

@@ -84,7 +84,7 @@ func Received(queue string, d *amqp091.Delivery) driver.Message {
 	set(nameContentType, d.ContentType)
 	set(nameContentEncoding, d.ContentEncoding)
 	if d.DeliveryMode != amqp091.Persistent {
-		set(nameDeliveryMode, strconv.Itoa(int(max(d.DeliveryMode, amqp091.Transient))))
+		set(nameDeliveryMode, strconv.Itoa(int(d.DeliveryMode)))
 	}
 	if d.Priority != 0 {
 		set(namePriority, strconv.Itoa(int(d.Priority)))
@@ -266,8 +266,8 @@ func (p *parsed) property(h deadletter.Header) error {
 			return bad
 		}
 		p.Priority = uint8(n)
-	case nameDeliveryMode:
-		n := number(1, 2)
+	case nameDeliveryMode: // 0: the message has no such property
+		n := number(0, 2)
 		if n > 2 {
 			return bad
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rabbitmq/amqp091-go"
 
@@ -35,6 +36,8 @@ type receiver struct {
 	left     int      // of held: they stay on the server, and take no place of the prefetch
 	average  int      // bytes of a message
 
+	here atomic.Int64 // messages that have come and are not acknowledged
+
 	mu     sync.Mutex
 	buffer []amqp091.Delivery // that the caller has not received
 	pumps  sync.WaitGroup
@@ -47,7 +50,10 @@ type receipt struct {
 	tag      uint64
 }
 
-var _ driver.Receiver = (*receiver)(nil)
+var (
+	_ driver.Receiver = (*receiver)(nil)
+	_ driver.Holder   = (*receiver)(nil)
+)
 
 // Open implements driver.Driver. The queue is not declared: it is somebody else's.
 func (c *conn) Open(ctx context.Context, queue string) (driver.Receiver, error) {
@@ -83,6 +89,7 @@ func (r *receiver) consume() error {
 	}
 	r.pumps.Go(func() {
 		for d := range deliveries {
+			r.here.Add(1)
 			r.mu.Lock()
 			r.buffer = append(r.buffer, d)
 			r.mu.Unlock()
@@ -264,6 +271,7 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 		}
 		return fmt.Errorf("%w: %w", driver.ErrLost, err)
 	}
+	r.here.Add(int64(len(rest) - len(r.held)))
 	r.held = rest
 	return nil
 }
@@ -275,6 +283,9 @@ func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again 
 	r.consumeAgain(ctx, r.prefetch)
 	return true, r.failed()
 }
+
+// Held implements driver.Holder. RabbitMQ tells only how many messages it has not sent to anybody.
+func (r *receiver) Held() int64 { return r.here.Load() }
 
 // failed returns why the receiver has ended, nil if it has not.
 func (r *receiver) failed() error {

@@ -126,18 +126,22 @@ func (i *Inspector) Holders(ctx context.Context, queue string, silence time.Dura
 	var err error
 	if i.list {
 		held := func(id string) string { return key(queue, "held:"+id) }
-		out, err = i.silent(ctx, key(queue, "receivers"), silence, held, func(ctx context.Context, of string) (int64, error) {
-			answer, err := i.do(ctx, i.client.B().Hkeys().Key(of).Build())
-			if err != nil {
-				return 0, err
-			}
-			ids, err := answer.AsStrSlice()
-			return int64(len(ids)), err
-		})
+		out, err = i.silent(ctx, key(queue, "receivers"), silence, held, i.holds)
 	} else {
 		out, err = i.pending(ctx, queue, silence)
 	}
 	return out, driver.Hide(err, i.url)
+}
+
+// holds returns how many messages a receiver of a list holds, by the key of what it holds. The permissions of users do
+// not include HLEN.
+func (c *conn) holds(ctx context.Context, key string) (int64, error) {
+	answer, err := c.do(ctx, c.client.B().Hkeys().Key(key).Build())
+	if err != nil {
+		return 0, err
+	}
+	ids, err := answer.AsStrSlice()
+	return int64(len(ids)), err
 }
 
 // Consumers returns consumers of a list in applications (package redisqueue) that have been silent for a time and hold

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -57,14 +58,42 @@ func (l lists) Send(ctx context.Context, target string, messages []driver.Messag
 		func(m *driver.Message) []string { return []string{string(m.Payload)} })
 }
 
-// Stat implements driver.Driver.
+// Stat implements driver.Driver. It counts what receivers hold, after what is in the list: a message that is taken in
+// between counts twice, and not never. Who may only send to a list need not be allowed to know its receivers.
 func (l lists) Stat(ctx context.Context, queue string) (bool, int64, error) {
 	answer, err := l.do(ctx, l.client.B().Llen().Key(queue).Build())
 	if err != nil {
 		return false, 0, err
 	}
 	n, err := answer.AsInt64()
-	return true, n, err
+	if err != nil {
+		return true, n, err
+	}
+	held, err := l.held(ctx, queue)
+	if errors.Is(err, driver.ErrRefused) {
+		return true, n, nil
+	}
+	return true, n + held, err
+}
+
+// held returns how many messages the receivers of a list hold.
+func (l lists) held(ctx context.Context, queue string) (n int64, err error) {
+	answer, err := l.do(ctx, l.client.B().Zrangebyscore().Key(key(queue, "receivers")).Min("-inf").Max("+inf").Build())
+	if err != nil {
+		return 0, err
+	}
+	ids, err := answer.AsStrSlice()
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		of, err := l.holds(ctx, key(queue, "held:"+id))
+		if err != nil {
+			return 0, err
+		}
+		n += of
+	}
+	return n, nil
 }
 
 // Peek implements driver.Peeker.

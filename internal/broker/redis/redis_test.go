@@ -130,7 +130,7 @@ func TestConformance(t *testing.T) {
 			b.NetworkURL = b.Network.URL(t, b.URL)
 			b.Delete = func(t *testing.T, queue string) { must(t, s, "DEL", queue) }
 			b.NewQueue = func(t *testing.T) string { return dropped(t, s, newStream(t, s)) }
-			b.Missing = "q:missing"
+			b.Missing, b.Own = "q:missing", "redis-"
 			brokertest.Run(t, b)
 		})
 	}

@@ -37,7 +37,7 @@ func Add(site *page.Site, api *tasker.Client) {
 	page.AddList(f, page.ListPage[deadletters.SourceStatus, sourceList]{
 		Page: page.Page[sourceList]{Path: "/sources", File: "list.html", Section: "sources", Needs: reads, Topics: topics},
 		Rows: p.list, Show: p.showList,
-		Columns: []string{"namespace", "name", "driver", "url", "queue", "state", "error", "open"},
+		Columns: []string{"namespace", "name", "driver", "url", "queue", "state", "error", "open", "open_capped"},
 		Record:  record,
 	})
 	page.Add(f, page.Page[sourcePage]{Path: "/sources/{namespace}/{name}", File: "source.html", Section: "sources",
@@ -70,12 +70,6 @@ func (s row) LettersURL() string {
 func (s row) RedriveURL() string {
 	return "/redrives/new?" + url.Values{"source": {s.Name}, "namespace": {s.Namespace}, "state": {"open"}}.Encode()
 }
-
-// openCounted is the number at which the API stops counting open letters.
-const openCounted = 10_000
-
-// Capped reports whether there may be more open letters than were counted.
-func (s row) Capped() bool { return s.Open >= openCounted }
 
 // sourceList is what the list shows.
 type sourceList struct {
@@ -119,7 +113,8 @@ func (p *pages) showList(r *page.Request, of page.List[deadletters.SourceStatus]
 
 // record is a source as a row of CSV.
 func record(s deadletters.SourceStatus) []string {
-	return []string{s.Namespace, s.Name, s.Driver, s.URL, s.Queue, string(s.State), s.Error, strconv.Itoa(s.Open)}
+	return []string{s.Namespace, s.Name, s.Driver, s.URL, s.Queue, string(s.State), s.Error, strconv.Itoa(s.Open),
+		strconv.FormatBool(s.OpenCapped)}
 }
 
 // testWebhook sends a test event, and tells how it was answered.

@@ -39,13 +39,17 @@ type Carrier struct {
 	registry driver.Registry
 	name     string
 	targets  targets
+
+	mu      sync.Mutex
+	reading map[queue]*broker.Source
 }
 
 var _ inbox.Carrier = (*Carrier)(nil)
 
 // New returns a carrier over the driver of a name. It opens nothing; connections are made when they are needed.
 func New(registry driver.Registry, name string) *Carrier {
-	return &Carrier{registry: registry, name: name, targets: targets{byPlace: map[place]*entry{}}}
+	return &Carrier{registry: registry, name: name, targets: targets{byPlace: map[place]*entry{}},
+		reading: map[queue]*broker.Source{}}
 }
 
 // Close closes the connections for sending, and returns their errors joined. Reading ends with its context.
@@ -87,8 +91,31 @@ func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, 
 	if err != nil || !exists {
 		return 0, refusal(err)
 	}
-	return depth, nil
+	held, _ := c.held(source) // after the answer: what has left the broker since then counts twice, and not never
+	return depth + held, nil
 }
+
+// OnTheWay implements inbox.Carrier.
+func (c *Carrier) OnTheWay(source *deadletter.Source) bool {
+	_, ok := c.held(source)
+	return ok
+}
+
+// held returns what the reader of a source holds. ok is false where the broker counts that, or another node reads.
+func (c *Carrier) held(source *deadletter.Source) (n int64, ok bool) {
+	c.mu.Lock()
+	s := c.reading[queueOf(source)]
+	c.mu.Unlock()
+	if s == nil {
+		return 0, false
+	}
+	return s.Held()
+}
+
+// queue is one of a broker.
+type queue struct{ url, name string }
+
+func queueOf(source *deadletter.Source) queue { return queue{source.URL, source.Queue} }
 
 // Lag implements inbox.Carrier.
 func (c *Carrier) Lag(ctx context.Context, source *deadletter.Source) (map[int32]int64, error) {
@@ -185,6 +212,16 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of inbox.
 		Left: func(ctx context.Context, messages []driver.Left) error {
 			return sure(func(ctx context.Context) error { return of.Left(ctx, oversized(messages)) })(ctx)
 		}})
+	c.mu.Lock()
+	c.reading[queueOf(source)] = s
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.reading[queueOf(source)] == s {
+			delete(c.reading, queueOf(source))
+		}
+	}()
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { reportStatus(watching, s, report) })

@@ -53,7 +53,7 @@ func (b *Jobs) Queues(ctx context.Context, namespace string) ([]dlqapi.Queue, er
 	}
 	out := []dlqapi.Queue{}
 	for i := range list {
-		out = append(out, dlqapi.Queue{Name: list[i].Name, Count: list[i].Depth()})
+		out = append(out, dlqapi.Queue{Name: list[i].Name, Count: list[i].Depth(), CountCapped: list[i].Capped})
 	}
 	return out, nil
 }
@@ -73,7 +73,8 @@ func (b *Jobs) Jobs(ctx context.Context, of dlqapi.Name, start, limit int) (*dlq
 	if err != nil {
 		return nil, shownError(err)
 	}
-	page := &dlqapi.Page{QueueName: q.Name, Items: []dlqapi.Job{}, Pagination: dlqapi.Pagination{Total: total,
+	page := &dlqapi.Page{QueueName: q.Name, Items: []dlqapi.Job{}, Pagination: dlqapi.Pagination{
+		Total: min(total, inbox.CountedLetters), TotalCapped: total > inbox.CountedLetters,
 		Limit: limit, Offset: start, HasMore: start+len(letters) < total && len(letters) > 0}}
 	for _, l := range letters {
 		page.Items = append(page.Items, shownJob(l, q))

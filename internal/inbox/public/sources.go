@@ -93,7 +93,7 @@ func (b *Backend) PauseSource(ctx context.Context, namespace, name string, pause
 // shownStatus converts a source with its state.
 func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 	out := deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
-		Since: optionalTime(s.Since), Open: s.Open, Preview: shownPreviews(s.Preview)}
+		Since: optionalTime(s.Since), Open: s.Open, OpenCapped: s.OpenCapped, Preview: shownPreviews(s.Preview)}
 	if s.Waiting >= 0 {
 		out.Waiting = &s.Waiting
 	}

@@ -262,7 +262,7 @@ func purgedRedrives(f *inboxFixture) {
 	}
 	f.openCase("disk 7 is full", f.now)
 	r := f.redrive(deadletter.OpRedrive, deadletter.Selection{Kind: deadletter.KindCase})
-	items := f.freeze(r)
+	items = f.freeze(r)
 	r.State, r.EndedAt, items[0].State = deadletter.RedriveDone, f.now-20, deadletter.ItemSent
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		if err := f.inbox.SaveRedrive(ctx, tx, r); err != nil {

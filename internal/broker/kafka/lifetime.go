@@ -1,0 +1,140 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+const (
+	// unknownAge is the age from which a record counts as too old for a topic whose settings may not be read.
+	unknownAge = 24 * time.Hour
+	// rememberFor is how long the settings of a topic are not read again.
+	rememberFor = time.Minute
+	// settingsTime bounds the question for them: the time of a send is better spent on sending.
+	settingsTime = 2 * time.Second
+)
+
+// lifetime is the age from which a topic does not keep a record with a time of its producer: Kafka deletes it, maybe at
+// once, although it has confirmed it, or refuses it. It is negative for a topic that keeps all.
+type lifetime time.Duration
+
+// lifetimeOf derives it from the settings of a topic. A tenth of the retention is left for a consumer.
+func lifetimeOf(settings map[string]string) lifetime {
+	least := lifetime(-1)
+	if settings["message.timestamp.type"] == "LogAppendTime" { // the time of the producer does not count
+		return least
+	}
+	limit := func(d time.Duration) {
+		if d >= 0 && (least < 0 || lifetime(d) < least) {
+			least = lifetime(d)
+		}
+	}
+	if strings.Contains(settings["cleanup.policy"], "delete") {
+		d := milliseconds(settings["retention.ms"])
+		limit(d - d/10)
+	}
+	limit(milliseconds(settings["message.timestamp.before.max.ms"]))
+	return least
+}
+
+// milliseconds reads a setting; it is negative where there is none, or no limit.
+func milliseconds(text string) time.Duration {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ms < 0 || ms > int64(time.Duration(1<<63-1)/time.Millisecond) {
+		return -1
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// keeps reports whether the topic keeps a record with a time.
+func (l lifetime) keeps(at, now time.Time) bool { return l < 0 || now.Sub(at) < time.Duration(l) }
+
+// renewed gives a record the time of sending if the topic would not keep it with its own, which a header keeps.
+func renewed(r *kgo.Record, l lifetime, now time.Time) {
+	if r.Timestamp.IsZero() || l.keeps(r.Timestamp, now) {
+		return
+	}
+	ms := strconv.FormatInt(r.Timestamp.UnixMilli(), 10)
+	r.Headers = append(r.Headers, kgo.RecordHeader{Key: headerOriginalTime, Value: []byte(ms)})
+	r.Timestamp = now
+}
+
+// originalTime reads the header of renewed, in milliseconds. It is one only beside that of a redrive: an application
+// may have a header of this name, too.
+func originalTime(r *kgo.Record) (ms int64, ok bool) {
+	sent := false
+	for _, h := range r.Headers {
+		switch h.Key {
+		case headerOriginalTime:
+			if n, err := strconv.ParseInt(string(h.Value), 10, 64); err == nil && n >= 0 {
+				ms, ok = n, true
+			}
+		case deadletter.HeaderLetter:
+			sent = true
+		}
+	}
+	return ms, ok && sent
+}
+
+// known is a lifetime that was found out at a time.
+type known struct {
+	lifetime
+	at time.Time
+}
+
+// lifetime returns that of a topic, as it was within the last minute. If the settings may not be read, or cannot be, it
+// is unknownAge.
+func (c *conn) lifetime(ctx context.Context, topic string, now time.Time) lifetime {
+	c.mu.Lock()
+	of, ok := c.lifetimes[topic]
+	c.mu.Unlock()
+	if ok && now.Sub(of.at) < rememberFor {
+		return of.lifetime
+	}
+	of = known{lifetime(unknownAge), now}
+	bounded, cancel := context.WithTimeout(ctx, settingsTime)
+	defer cancel()
+	settings, err := c.settings(bounded, topic)
+	if err == nil {
+		of.lifetime = lifetimeOf(settings)
+	} else if !errors.Is(err, kerr.TopicAuthorizationFailed) {
+		return of.lifetime // asked again next time
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, old := range c.lifetimes {
+		if now.Sub(old.at) >= rememberFor {
+			delete(c.lifetimes, name)
+		}
+	}
+	c.lifetimes[topic] = of
+	return of.lifetime
+}
+
+// settings returns the settings of a topic.
+func (c *conn) settings(ctx context.Context, topic string) (map[string]string, error) {
+	configs, err := c.admin.DescribeTopicConfigs(ctx, topic)
+	if err != nil {
+		return nil, c.fail(err)
+	}
+	of, err := configs.On(topic, nil)
+	if err == nil {
+		err = of.Err
+	}
+	if err != nil {
+		return nil, classify(err)
+	}
+	settings := map[string]string{}
+	for _, entry := range of.Configs {
+		settings[entry.Key] = entry.MaybeValue()
+	}
+	return settings, nil
+}
