@@ -1530,12 +1530,12 @@ export interface Item {
   /** Letter or case. */
   id: string;
   kind: "letter" | "case";
-  /** Why it failed or was skipped. */
+  /** Why it failed, was skipped, or is unknown. */
   message?: string;
   /** Items are numbered in the order in which they are sent. */
   no: number;
-  state: "pending" | "sending" | "sent" | "returned" | "completed" | "failed" | "skipped";
-  /** It may have been sent twice, under the same ID. */
+  state: "pending" | "sending" | "unknown" | "sent" | "returned" | "completed" | "failed" | "skipped";
+  /** A try had no answer: what was sent may be there twice, under the same number; what failed may be there once. */
   uncertain?: boolean;
   wave?: number;
 }
@@ -1548,8 +1548,13 @@ export interface ItemCounts {
   sending: number;
   sent: number;
   skipped: number;
-  /** Among the others: may have been sent twice, under the same ID. */
+  /**
+   * Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed
+   * may be there once.
+   */
   uncertain: number;
+  /** They may have arrived, or not, and are sent again under the same numbers until that is known. */
+  unknown: number;
 }
 
 export interface ItemPage {
@@ -1641,7 +1646,7 @@ export interface Letter {
   etag?: string;
   /** Of its latest occurrence. */
   failure: LetterFailure;
-  /** When it died first. */
+  /** When it died first, as its message says. */
   first_at: Timestamp;
   /** Convention in which the message told of its failure; http for a report, raw if none was recognised. */
   format?: string;
@@ -1649,9 +1654,15 @@ export interface Letter {
   group_id: string;
   /** Consumer that failed. */
   handler?: string;
-  /** When it died last. */
+  /** When it died last, as its message says. */
   last_at: Timestamp;
   letter_uuid: string;
+  /** How often the letters that it continues were sent back. Bounds on replays count it. */
+  lineage?: number;
+  /** Why: it carries the headers of a send of that letter and is another message, or it has the same message ID. */
+  linked_by?: "copied_header" | "same_id";
+  /** Letter that it resembles. */
+  linked_uuid?: string;
   message_id?: string;
   namespace: string;
   /** How often it died. */
@@ -1681,6 +1692,8 @@ export interface Letter {
   state_at: Timestamp;
   /** Why the message could not be decoded. */
   undecoded?: string;
+  /** The outcome of its last send is not known: it may have arrived, or not. */
+  unknown?: boolean;
 }
 
 export interface LetterEdit {
@@ -1759,7 +1772,7 @@ export interface LetterStory {
   etag?: string;
   /** Of its latest occurrence. */
   failure: LetterFailure;
-  /** When it died first. */
+  /** When it died first, as its message says. */
   first_at: Timestamp;
   /** Convention in which the message told of its failure; http for a report, raw if none was recognised. */
   format?: string;
@@ -1770,9 +1783,15 @@ export interface LetterStory {
   handler?: string;
   /** Its latest occurrences, the latest first. */
   history: Array<Occurrence>;
-  /** When it died last. */
+  /** When it died last, as its message says. */
   last_at: Timestamp;
   letter_uuid: string;
+  /** How often the letters that it continues were sent back. Bounds on replays count it. */
+  lineage?: number;
+  /** Why: it carries the headers of a send of that letter and is another message, or it has the same message ID. */
+  linked_by?: "copied_header" | "same_id";
+  /** Letter that it resembles. */
+  linked_uuid?: string;
   message_id?: string;
   namespace: string;
   /** How often it died. */
@@ -1802,6 +1821,8 @@ export interface LetterStory {
   state_at: Timestamp;
   /** Why the message could not be decoded. */
   undecoded?: string;
+  /** The outcome of its last send is not known: it may have arrived, or not. */
+  unknown?: boolean;
 }
 
 export interface Lifecycle {
@@ -2173,6 +2194,11 @@ export interface PauseRequest {
 }
 
 export interface Plan {
+  /**
+   * A letter whose send had no answer stays open, as unknown. By default it is sent again under the same number
+   * until the outcome is known.
+   */
+  at_most_once?: boolean | null;
   /** Size of the first wave. Defaults to 10. */
   canary?: number | null;
   /** Each wave is that many times the size of the one before. Defaults to 2. */
@@ -2994,8 +3020,13 @@ export interface RedriveCounts {
   sending: number;
   sent: number;
   skipped: number;
-  /** Among the others: they may have been sent twice, under the same ID. */
+  /**
+   * Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed
+   * may be there once.
+   */
   uncertain: number;
+  /** They may have arrived, or not. */
+  unknown: number;
 }
 
 export interface RedriveEvent {
@@ -3047,8 +3078,13 @@ export interface RedriveWave {
   sending: number;
   sent: number;
   skipped: number;
-  /** Among the others: may have been sent twice, under the same ID. */
+  /**
+   * Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed
+   * may be there once.
+   */
   uncertain: number;
+  /** They may have arrived, or not, and are sent again under the same numbers until that is known. */
+  unknown: number;
 }
 
 export interface RegisteredWorker {

@@ -1519,12 +1519,12 @@ class Item(TypedDict):
     #: Letter or case.
     id: str
     kind: Literal["letter", "case"]
-    #: Why it failed or was skipped.
+    #: Why it failed, was skipped, or is unknown.
     message: NotRequired[str]
     #: Items are numbered in the order in which they are sent.
     no: int
-    state: Literal["pending", "sending", "sent", "returned", "completed", "failed", "skipped"]
-    #: It may have been sent twice, under the same ID.
+    state: Literal["pending", "sending", "unknown", "sent", "returned", "completed", "failed", "skipped"]
+    #: A try had no answer: what was sent may be there twice, under the same number; what failed may be there once.
     uncertain: NotRequired[bool]
     wave: NotRequired[int]
 
@@ -1537,8 +1537,11 @@ class ItemCounts(TypedDict):
     sending: int
     sent: int
     skipped: int
-    #: Among the others: may have been sent twice, under the same ID.
+    #: Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed may
+    #: be there once.
     uncertain: int
+    #: They may have arrived, or not, and are sent again under the same numbers until that is known.
+    unknown: int
 
 
 class ItemPage(TypedDict):
@@ -1628,7 +1631,7 @@ class Letter(TypedDict):
     etag: NotRequired[str]
     #: Of its latest occurrence.
     failure: LetterFailure
-    #: When it died first.
+    #: When it died first, as its message says.
     first_at: Timestamp
     #: Convention in which the message told of its failure; http for a report, raw if none was recognised.
     format: NotRequired[str]
@@ -1636,9 +1639,15 @@ class Letter(TypedDict):
     group_id: str
     #: Consumer that failed.
     handler: NotRequired[str]
-    #: When it died last.
+    #: When it died last, as its message says.
     last_at: Timestamp
     letter_uuid: str
+    #: How often the letters that it continues were sent back. Bounds on replays count it.
+    lineage: NotRequired[int]
+    #: Why: it carries the headers of a send of that letter and is another message, or it has the same message ID.
+    linked_by: NotRequired[Literal["copied_header", "same_id"]]
+    #: Letter that it resembles.
+    linked_uuid: NotRequired[str]
     message_id: NotRequired[str]
     namespace: str
     #: How often it died.
@@ -1668,6 +1677,8 @@ class Letter(TypedDict):
     state_at: Timestamp
     #: Why the message could not be decoded.
     undecoded: NotRequired[str]
+    #: The outcome of its last send is not known: it may have arrived, or not.
+    unknown: NotRequired[bool]
 
 
 class LetterEdit(TypedDict):
@@ -1748,7 +1759,7 @@ class LetterStory(TypedDict):
     etag: NotRequired[str]
     #: Of its latest occurrence.
     failure: LetterFailure
-    #: When it died first.
+    #: When it died first, as its message says.
     first_at: Timestamp
     #: Convention in which the message told of its failure; http for a report, raw if none was recognised.
     format: NotRequired[str]
@@ -1759,9 +1770,15 @@ class LetterStory(TypedDict):
     handler: NotRequired[str]
     #: Its latest occurrences, the latest first.
     history: list[Occurrence]
-    #: When it died last.
+    #: When it died last, as its message says.
     last_at: Timestamp
     letter_uuid: str
+    #: How often the letters that it continues were sent back. Bounds on replays count it.
+    lineage: NotRequired[int]
+    #: Why: it carries the headers of a send of that letter and is another message, or it has the same message ID.
+    linked_by: NotRequired[Literal["copied_header", "same_id"]]
+    #: Letter that it resembles.
+    linked_uuid: NotRequired[str]
     message_id: NotRequired[str]
     namespace: str
     #: How often it died.
@@ -1791,6 +1808,8 @@ class LetterStory(TypedDict):
     state_at: Timestamp
     #: Why the message could not be decoded.
     undecoded: NotRequired[str]
+    #: The outcome of its last send is not known: it may have arrived, or not.
+    unknown: NotRequired[bool]
 
 
 class Lifecycle(TypedDict):
@@ -2165,6 +2184,9 @@ class PauseRequest(TypedDict):
 
 
 class Plan(TypedDict):
+    #: A letter whose send had no answer stays open, as unknown. By default it is sent again under the same number
+    #: until the outcome is known.
+    at_most_once: NotRequired[bool | None]
     #: Size of the first wave. Defaults to 10.
     canary: NotRequired[int | None]
     #: Each wave is that many times the size of the one before. Defaults to 2.
@@ -2959,8 +2981,11 @@ class RedriveCounts(TypedDict):
     sending: int
     sent: int
     skipped: int
-    #: Among the others: they may have been sent twice, under the same ID.
+    #: Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed may
+    #: be there once.
     uncertain: int
+    #: They may have arrived, or not.
+    unknown: int
 
 
 class RedriveEvent(TypedDict):
@@ -3012,8 +3037,11 @@ class RedriveWave(TypedDict):
     sending: int
     sent: int
     skipped: int
-    #: Among the others: may have been sent twice, under the same ID.
+    #: Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed may
+    #: be there once.
     uncertain: int
+    #: They may have arrived, or not, and are sent again under the same numbers until that is known.
+    unknown: int
 
 
 class RegisteredWorker(TypedDict):
