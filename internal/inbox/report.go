@@ -126,8 +126,8 @@ func boundDetails(list []deadletter.Detail) []deadletter.Detail {
 	return list
 }
 
-// identify returns what makes a repeated delivery of a message recognisable: its position on its broker; of a report, the
-// program's identifier with all that it reports. A message that has neither is always another one.
+// identify returns what makes a repeated delivery of a message recognisable: its position on its broker; of a report,
+// the program's identifier with all that it reports. A message that has neither is always another one.
 func (in *Inbox) identify(of *deadletter.Source, a *Arrival) string {
 	switch {
 	case a.Position != "":
