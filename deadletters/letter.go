@@ -60,8 +60,8 @@ type Letter struct {
 	PayloadOmitted bool `json:"payload_omitted,omitempty" doc:"The payload is above 1 KiB and was left out of the list: the letter by its UUID has it."`
 	// Edited is what is sent in place of the original.
 	Edited    *Content `json:"edited,omitempty" doc:"What is sent in place of the original."`
-	SizeBytes int      `json:"size_bytes" doc:"Size of the payload, before it was cut."`
-	Cut       bool     `json:"cut,omitempty" doc:"The payload was over the limit and was cut."`
+	SizeBytes int      `json:"size_bytes" doc:"Size of the payload. Of a letter that is cut: before that."`
+	Cut       bool     `json:"cut,omitempty" doc:"An early version has kept only the beginning of the payload: the letter can be neither edited nor sent back."`
 	Undecoded string   `json:"undecoded,omitempty" doc:"Why the message could not be decoded."`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with every change of the letter. An act with If-Match is refused if it has changed."`

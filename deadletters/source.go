@@ -41,6 +41,14 @@ const (
 	SourceLost    SourceState = "lost"    // its broker does not answer
 )
 
+// Oversized sums up the messages of a source that stay on its broker because they are larger than a letter may be.
+type Oversized struct {
+	Messages      int       `json:"messages" doc:"Number of messages, up to 1,000: at that many the source waits."`
+	FirstPosition string    `json:"first_position" doc:"Position on the broker of the message that was found first; a hash of it where the broker has no positions."`
+	LargestBytes  int       `json:"largest_bytes" doc:"Key, headers and payload of the largest message."`
+	Since         time.Time `json:"since" doc:"When the first one was found."`
+}
+
 // SourceStatus is a source and how it stands.
 type SourceStatus struct {
 	Source
@@ -51,6 +59,8 @@ type SourceStatus struct {
 	// Waiting is how many messages of the source are on its broker; nil where that is not known. It is in the answer to
 	// Source.
 	Waiting *int64 `json:"waiting,omitempty" doc:"Messages that wait on the broker, in the answer to a request for one source; missing where the broker does not say."`
+	// Oversized are the messages that stay on the broker because they are larger than a letter may be; nil for none.
+	Oversized *Oversized `json:"oversized,omitempty" doc:"Messages that stay on the broker because they are larger than engine.limits.letter_bytes; missing if there are none."`
 	// Policies are those that decide about letters of the source: one for each origin that has one, then that for all
 	// others. They are in the answer to Source.
 	Policies []Policy `json:"policies,omitempty" doc:"In the answer to a request for one source."`

@@ -151,7 +151,8 @@ func TestThereAndBack(t *testing.T) {
 		}
 		content := format.Decode(batch[0], "").Content
 		back := driver.Message{Key: content.Key, Headers: content.Headers, Payload: content.Payload}
-		if errs := link.Send(t.Context(), r.topic+"#original", []driver.Message{back}); errs != nil && errs[0] != nil {
+		errs := link.Send(t.Context(), r.topic+"#original", []driver.Message{back}, driver.Limits{})
+		if errs != nil && errs[0] != nil {
 			t.Fatal(errs[0])
 		}
 		type facts struct {

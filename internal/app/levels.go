@@ -20,7 +20,7 @@ func SourceCounter(node interface {
 			l := &levels[i]
 			out[i] = telemetry.SourceLevel{Namespace: l.Source.Namespace, Source: l.Source.Name, Queue: l.Name,
 				Open: int64(l.Letters), Waiting: l.Waiting, Broker: l.Source.Driver != inbox.HTTP,
-				Answers: l.Err == nil, Lag: l.Lag, Breaker: l.Breaker}
+				Answers: l.Err == nil, Oversized: l.Oversized, Lag: l.Lag, Breaker: l.Breaker}
 			if l.Source.Intake != nil {
 				out[i].Queue = "" // its messages are jobs, and no failures
 			}

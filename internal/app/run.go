@@ -206,9 +206,11 @@ func newHandler(current *live, store backend, history *now.History, tel *telemet
 	version string,
 ) (http.Handler, error) {
 	cfg, keys := current.cfg.Load(), current.keys
+	letterBytes := int64(cfg.Engine.Limits.LetterBytes)
 	front := web.New(web.Options{
 		Logger: current.log, Keys: keys, KeyUse: store, Watcher: tel,
-		BodiesBytes: int64(max(cfg.Server.BodiesBytes, cfg.Server.BatchBodyBytes, cfg.Server.BodyBytes)), // one body at least
+		BodiesBytes: max(int64(max(cfg.Server.BodiesBytes, cfg.Server.BatchBodyBytes, cfg.Server.BodyBytes)),
+			httpapi.LetterBody(letterBytes)), // one body at least
 	})
 	api := httpapi.New(store, httpapi.Options{
 		Front:        front,
@@ -226,6 +228,7 @@ func newHandler(current *live, store backend, history *now.History, tel *telemet
 		Limits: httpapi.Limits{
 			BodyBytes:      int64(cfg.Server.BodyBytes),
 			BatchBodyBytes: int64(cfg.Server.BatchBodyBytes),
+			LetterBytes:    letterBytes,
 			Streams:        cfg.Server.MaxStreams,
 			StreamsPerKey:  cfg.Server.MaxStreamsPerKey,
 		},

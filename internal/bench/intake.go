@@ -45,7 +45,7 @@ func runIntake(ctx context.Context, opts Options) (report Report, err error) {
 		for i := range batch {
 			batch[i].Payload = letterPayload(from+i, opts.PayloadBytes)
 		}
-		if err := errors.Join(r.conn.Send(ctx, r.dead, batch)...); err != nil {
+		if err := errors.Join(r.conn.Send(ctx, r.dead, batch, driver.Limits{})...); err != nil {
 			return report, err
 		}
 	}

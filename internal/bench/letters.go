@@ -146,7 +146,7 @@ func (r *letterRig) capture(ctx context.Context) (*Phase, error) {
 			for i := range batch {
 				batch[i] = r.message(from + i)
 			}
-			if err := errors.Join(r.conn.Send(ctx, r.dead, batch)...); err != nil {
+			if err := errors.Join(r.conn.Send(ctx, r.dead, batch, driver.Limits{})...); err != nil {
 				return err
 			}
 		}

@@ -5,6 +5,6 @@
 // A [Source] gives each batch of a queue to a function that stores it, and acknowledges it afterwards. A [Target] sends
 // messages and says of each what became of it: sent, refused, or not known.
 //
-// Begin with source.go, then target.go with sending.go. Both use the connection in link.go, which retry.go and
-// breaker.go keep from overloading a broker that is down; status.go tells an operator how it stands.
+// Begin with source.go and large.go, then target.go with sending.go. Both use the connection in link.go, which retry.go
+// and breaker.go keep from overloading a broker that is down; status.go tells an operator how it stands.
 package broker

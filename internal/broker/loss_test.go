@@ -43,7 +43,7 @@ func TestLossIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	for _, err := range conn.Send(t.Context(), "orders", []driver.Message{{Payload: []byte("next")}}) {
+	for _, err := range conn.Send(t.Context(), "orders", []driver.Message{{Payload: []byte("next")}}, driver.Limits{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ type answers struct {
 	errs []error
 }
 
-func (a *answers) Send(_ context.Context, _ string, messages []driver.Message) []error {
+func (a *answers) Send(_ context.Context, _ string, messages []driver.Message, _ driver.Limits) []error {
 	err := a.errs[0]
 	a.errs = a.errs[1:]
 	return driver.Fail(len(messages), err)
@@ -51,7 +51,7 @@ func TestRepeatableSend(t *testing.T) {
 				target := broker.NewTarget(func(context.Context) (driver.Driver, error) { return d, nil },
 					&broker.TargetOptions{Tries: 3})
 				defer target.Close()
-				results := target.Send(t.Context(), "q", keyed(1))
+				results := target.Send(t.Context(), "q", keyed(1), never)
 				if got := outcomes(t, results); got != c.want {
 					t.Errorf("the outcome is %s, want %s", got, c.want)
 				}

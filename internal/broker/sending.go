@@ -15,6 +15,8 @@ type sending struct {
 	target      *Target
 	destination string
 	messages    []driver.Message
+	limits      driver.Limits
+	turn        context.Context //nolint:containedctx // that of the call, which ends with its turn as well
 	results     []Result
 	// held has the keys of which nothing more is sent.
 	held map[string]bool
@@ -34,16 +36,16 @@ func (s *sending) batch(ctx context.Context, begin, end int) {
 			return
 		}
 		before := len(open)
-		rest, err := s.try(ctx, open)
+		rest, untried, err := s.try(ctx, open)
 		if open = rest; len(open) == 0 {
 			return
 		}
-		if len(open) < before && s.untried(open) {
+		if len(open) < before && untried && !s.limits.Over() {
 			tries--
 			continue
 		}
 		if tries >= s.target.opts.Tries || errors.Is(err, ErrOpen) || errors.Is(err, driver.ErrClosed) ||
-			pause(ctx, tries, s.target.opts.MaxPause) != nil {
+			pause(s.turn, tries, s.target.opts.MaxPause) != nil {
 			for _, i := range open {
 				s.decide(i, s.left(i), s.results[i].Err)
 			}
@@ -52,17 +54,13 @@ func (s *sending) batch(ctx context.Context, begin, end int) {
 	}
 }
 
-// untried reports whether the turn of a message did not come.
-func (s *sending) untried(open []int) bool {
-	return slices.ContainsFunc(open, func(i int) bool { return errors.Is(s.results[i].Err, driver.ErrUntried) })
-}
-
 // dropHeld decides the messages whose keys are held, and returns the others.
 func (s *sending) dropHeld(open []int) []int {
 	kept := open[:0]
 	for _, i := range open {
 		if key := s.messages[i].Key; key != nil && s.held[string(key)] {
-			s.decide(i, s.left(i), driver.ErrBehind)
+			s.note(i, driver.ErrBehind)
+			s.decide(i, s.left(i), s.results[i].Err)
 		} else {
 			kept = append(kept, i)
 		}
@@ -70,34 +68,29 @@ func (s *sending) dropHeld(open []int) []int {
 	return kept
 }
 
-// try sends messages once. It returns those that are not decided, with the errors in their results, and the error if
-// the try failed as a whole.
-func (s *sending) try(ctx context.Context, open []int) ([]int, error) {
+// try sends messages once. It returns those that are not decided, with the errors in their results, whether the turn of
+// one of them did not come, and the error if the try failed as a whole.
+func (s *sending) try(ctx context.Context, open []int) (rest []int, untried bool, err error) {
 	t := s.target
-	if err := ctx.Err(); err != nil {
-		return s.failed(open, err)
+	if s.turn.Err() != nil {
+		return s.failed(open, driver.ErrUntried)
 	}
 	if ok, wait := t.breaker.allow(t.opts.Now()); !ok {
-		err := fmt.Errorf("%w for another %v", ErrOpen, wait.Round(time.Millisecond))
-		for _, i := range open {
-			if s.results[i].Err == nil { // else it was tried, and why that failed says more
-				s.results[i].Err = err
-			}
-		}
-		return open, err
+		return s.failed(open, fmt.Errorf("%w for another %v", ErrOpen, wait.Round(time.Millisecond)))
 	}
-	bounded, cancel := context.WithTimeout(ctx, t.opts.Timeout)
-	defer cancel()
-	d, err := t.link.get(bounded)
+	d, err := t.link.get(s.turn)
 	if err != nil {
 		t.record(ctx, 0, err)
+		if s.turn.Err() != nil {
+			err = fmt.Errorf("%w: there is no connection: %w", driver.ErrUntried, err)
+		}
 		return s.failed(open, err)
 	}
 	batch := make([]driver.Message, len(open))
 	for at, i := range open {
 		batch[at] = s.messages[i]
 	}
-	errs := d.Send(bounded, s.destination, batch)
+	errs := d.Send(ctx, s.destination, batch, s.limits)
 	if errs == nil {
 		errs = make([]error, len(open))
 	}
@@ -112,7 +105,8 @@ func (s *sending) try(ctx context.Context, open []int) ([]int, error) {
 			break
 		}
 	}
-	return rest, last
+	untried = slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, driver.ErrUntried) })
+	return rest, untried, last
 }
 
 // take decides messages by the errors of a driver. It returns those that may be tried again, how many were sent,
@@ -139,7 +133,7 @@ func (s *sending) take(open []int, errs []error) (rest []int, sent int, answered
 			s.decide(i, Uncertain, err)
 		default:
 			s.doubtful[i] = s.doubtful[i] || uncertain(err)
-			s.results[i].Err = err
+			s.note(i, err)
 			rest = append(rest, i)
 		}
 		last = err
@@ -147,34 +141,55 @@ func (s *sending) take(open []int, errs []error) (rest []int, sent int, answered
 	return rest, sent, answered, last
 }
 
+// begun reports whether a message whose try failed with err was begun: given to the broker, or to a connection that
+// could not be made.
+func begun(err error) bool {
+	for _, not := range []error{driver.ErrUntried, driver.ErrBehind, driver.ErrClosed, ErrOpen} {
+		if errors.Is(err, not) {
+			return false
+		}
+	}
+	return true
+}
+
+// note notes why a message is not sent yet. Why a try failed says more than that there was no other one.
+func (s *sending) note(i int, err error) {
+	if s.results[i].Err == nil || begun(err) {
+		s.results[i].Err = err
+	}
+}
+
 // left is the outcome of a message that is not decided after the last try. One that may have been sent by any try stays
 // uncertain, whatever the later ones failed with.
 func (s *sending) left(i int) Outcome {
-	if s.doubtful[i] {
+	switch {
+	case s.doubtful[i]:
 		return Uncertain
+	case begun(s.results[i].Err):
+		return Unavailable
 	}
-	return Unavailable
+	return Untried
 }
 
 // uncertain reports whether a message may have been sent, in spite of the error. A driver that was interrupted and does
 // not say more may have written.
 func uncertain(err error) bool {
 	return errors.Is(err, driver.ErrUncertain) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+		begun(err) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }
 
 // failed gives all messages one error, and leaves them undecided.
-func (s *sending) failed(open []int, err error) ([]int, error) {
+func (s *sending) failed(open []int, err error) ([]int, bool, error) {
 	for _, i := range open {
-		s.results[i].Err = err
+		s.note(i, err)
 	}
-	return open, err
+	return open, false, err
 }
 
 // decide decides a message.
 func (s *sending) decide(i int, o Outcome, err error) {
 	s.results[i] = Result{Outcome: o, Err: err, Repeated: o == Sent && s.doubtful[i]}
-	if key := s.messages[i].Key; key != nil && (o == Unavailable || o == Uncertain) {
+	if key := s.messages[i].Key; key != nil && (o == Unavailable || o == Untried || o == Uncertain) {
 		s.held[string(key)] = true
 	}
 }

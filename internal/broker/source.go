@@ -26,6 +26,10 @@ var ErrNotStored = errors.New("nothing was stored")
 type SourceOptions struct {
 	// Batch bounds a batch, in messages; driver.BatchBytes bounds its bytes. Defaults to 500.
 	Batch int
+	// MaxBytes bounds a message that is captured; 0 is no bound. A larger one stays on its broker, and the source goes on
+	// behind it, once Left has returned nil: it records them. Some come again, after Hold at the latest.
+	MaxBytes int
+	Left     func(ctx context.Context, messages []driver.Left) error
 	// Linger is how long a batch waits for more messages after its first. Defaults to 50 ms.
 	Linger time.Duration
 	// Hold is how long a batch that cannot be captured is kept before the broker gets it back. Giving back is not free:
@@ -96,6 +100,9 @@ func (s *Source) Run(ctx context.Context, capture CaptureFunc) error {
 		if s.monitor.get().Messages > before {
 			failures = 0
 		}
+		if errors.Is(err, errAgain) {
+			continue
+		}
 		failures++
 		state := Lost
 		if errors.Is(err, errCapture) {
@@ -132,27 +139,37 @@ func (s *Source) session(ctx, work context.Context, capture CaptureFunc) error {
 		return fmt.Errorf("receive from %q: %w", s.queue, err)
 	}
 	defer func() { _ = r.Close() }()
+	holds, err := s.takeBack(work, r)
+	if err != nil {
+		return err
+	}
 	s.monitor.enter(Connected)
+	until, end := context.WithCancel(ctx)
+	defer end()
+	hold := time.AfterFunc(never, end)
+	defer hold.Stop()
+	if holds {
+		hold.Reset(s.opts.Hold)
+	}
 	capture = from(rand.Text(), capture)
 	var next decoded
 	for {
-		if len(next.batch) == 0 {
-			if next, err = s.receive(ctx, r, capture); err != nil {
+		if next.size() == 0 {
+			if next, err = s.receive(until, r, capture); err != nil {
+				if until.Err() != nil && ctx.Err() == nil {
+					return errAgain
+				}
 				return fmt.Errorf("receive from %q: %w", s.queue, err)
 			}
 		}
-		now := next
-		if next, err = s.captureAhead(ctx, work, r, now, capture); err != nil {
-			if k, ok := r.(driver.Keeper); ok && errors.Is(err, errUnsure) {
-				k.Keep(now.batch)
-			}
-			_ = r.Release(work, slices.Concat(now.batch, next.batch)) // if it fails, closing gives back as well
+		var again bool
+		if next, again, err = s.settle(ctx, work, r, next, capture); err != nil {
 			return err
 		}
-		if err := r.Ack(work, now.batch); err != nil {
-			return fmt.Errorf("acknowledge %d messages from %q: %w", len(now.batch), s.queue, err)
+		if again && !holds {
+			holds = true
+			hold.Reset(s.opts.Hold)
 		}
-		s.monitor.done(len(now.batch))
 	}
 }
 
@@ -166,10 +183,32 @@ func from(receiver string, capture CaptureFunc) CaptureFunc {
 	}
 }
 
-// decoded is a batch that was received, with what stores it.
-type decoded struct {
-	batch []driver.Message
-	store func(context.Context) error
+// never is longer than any session.
+const never = 1 << 62
+
+// settle captures a batch and acknowledges it. It returns the next one, if there is one already, and whether a message
+// that it has left comes again.
+func (s *Source) settle(ctx, work context.Context, r driver.Receiver, now decoded, capture CaptureFunc) (
+	next decoded, again bool, err error,
+) {
+	if next, err = s.captureAhead(ctx, work, r, now, capture); err != nil {
+		if k, ok := r.(driver.Keeper); ok && errors.Is(err, errUnsure) {
+			k.Keep(now.batch)
+		}
+		// If it fails, closing gives back as well.
+		_ = r.Release(work, slices.Concat(now.batch, now.large, next.batch, next.large))
+		return next, false, err
+	}
+	if len(now.batch) > 0 {
+		if err := r.Ack(work, now.batch); err != nil {
+			return next, false, fmt.Errorf("acknowledge %d messages from %q: %w", len(now.batch), s.queue, err)
+		}
+	}
+	if again, err = s.leave(work, r, now.large); err != nil {
+		return next, false, err
+	}
+	s.monitor.done(len(now.batch))
+	return next, again, nil
 }
 
 // captureAhead stores a batch. If the batch is full, more messages wait: it receives and decodes the next one in the
@@ -177,7 +216,7 @@ type decoded struct {
 func (s *Source) captureAhead(ctx, work context.Context, r driver.Receiver, now decoded, capture CaptureFunc) (
 	next decoded, err error,
 ) {
-	if len(now.batch) < s.opts.Batch && sizeOf(now.batch) < driver.BatchBytes {
+	if now.size() < s.opts.Batch && sizeOf(now.batch)+sizeOf(now.large) < driver.BatchBytes {
 		return next, s.capture(ctx, work, now)
 	}
 	ahead, enough := context.WithCancel(ctx)
@@ -209,7 +248,7 @@ func (s *Source) receive(ctx context.Context, r driver.Receiver, capture Capture
 		}
 		batch = append(batch, more...)
 	}
-	return decoded{batch, capture(batch)}, nil
+	return s.decode(batch, capture), nil
 }
 
 // capture captures a batch, and tries again until it succeeds, ctx ends or the batch was held long enough.
@@ -228,7 +267,7 @@ func (s *Source) capture(ctx, work context.Context, of decoded) error {
 		if !errors.Is(err, ErrNotStored) {
 			kind = errUnsure
 		}
-		err = fmt.Errorf("%w %d messages from %q: %w", kind, len(of.batch), s.queue, err)
+		err = fmt.Errorf("%w %d messages from %q: %w", kind, of.size(), s.queue, err)
 		s.monitor.fail(Blocked, err)
 		if pause(held, failures, maxPause) != nil {
 			return err

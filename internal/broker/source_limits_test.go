@@ -32,7 +32,8 @@ func TestBatchesAreBoundedInBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		large := driver.Message{Payload: make([]byte, driver.BatchBytes/2)}
-		for _, err := range d.Send(context.Background(), "q", []driver.Message{large, large, large, large, large}) {
+		all := []driver.Message{large, large, large, large, large}
+		for _, err := range d.Send(context.Background(), "q", all, driver.Limits{}) {
 			if err != nil {
 				t.Fatal(err)
 			}

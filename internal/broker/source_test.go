@@ -105,7 +105,8 @@ func (r *rig) send(from, to int) {
 	}
 	defer d.Close()
 	for i := from; i <= to; i++ {
-		for _, err := range d.Send(context.Background(), "q", []driver.Message{{Payload: fmt.Append(nil, i)}}) {
+		one := []driver.Message{{Payload: fmt.Append(nil, i)}}
+		for _, err := range d.Send(context.Background(), "q", one, driver.Limits{}) {
 			if err != nil {
 				r.t.Fatal(err)
 			}
@@ -407,7 +408,7 @@ func BenchmarkSource(b *testing.B) {
 	}
 	n := 0
 	for b.Loop() {
-		d.Send(b.Context(), "q", messages)
+		d.Send(b.Context(), "q", messages, driver.Limits{})
 		ctx, cancel := context.WithCancel(b.Context())
 		left := batch
 		if err := s.Run(ctx, func(got []driver.Message) func(context.Context) error {

@@ -18,6 +18,7 @@ const (
 	Sent        Outcome = "sent"        // the broker has confirmed it
 	Failed      Outcome = "failed"      // it was not sent, and cannot be: no such destination, too large, refused
 	Unavailable Outcome = "unavailable" // it was not sent; a later try may succeed
+	Untried     Outcome = "untried"     // it was not begun; that says nothing against it
 	Uncertain   Outcome = "uncertain"   // it was written, and the answer is missing
 )
 
@@ -40,8 +41,8 @@ type TargetOptions struct {
 	Batch int
 	// Tries bounds the tries of a message that fails for a moment, the first included. Defaults to 4.
 	Tries int
-	// Timeout bounds one try of one batch; what was written by then is uncertain. Defaults to 30 s.
-	Timeout time.Duration
+	// Each bounds one try of one message; see driver.Limits. Defaults to driver.MessageTime.
+	Each time.Duration
 	// BreakAfter is the number of tries in a row that failed as a whole, after which the circuit breaker opens, for
 	// BreakFor. They default to 5 and 10 s.
 	BreakAfter int
@@ -68,7 +69,7 @@ func NewTarget(dial Dial, o *TargetOptions) *Target {
 	}
 	t.opts.Batch = cmp.Or(t.opts.Batch, 500)
 	t.opts.Tries = cmp.Or(t.opts.Tries, 4)
-	t.opts.Timeout = cmp.Or(t.opts.Timeout, 30*time.Second)
+	t.opts.Each = cmp.Or(t.opts.Each, driver.MessageTime)
 	t.opts.MaxPause = cmp.Or(t.opts.MaxPause, 5*time.Second)
 	if t.opts.Now == nil {
 		t.opts.Now = time.Now
@@ -154,11 +155,19 @@ func (t *Target) ReadLog(ctx context.Context, queue string, part driver.LogPart,
 }
 
 // Send sends messages to a destination in their order, and returns a result for each. It blocks until all are decided:
-// what fails for a moment is tried again; when ctx ends, what was not sent is Unavailable. After a message that is
-// Unavailable or Uncertain, no later message of its key is sent, so that the order within a key stays.
-func (t *Target) Send(ctx context.Context, destination string, messages []driver.Message) []Result {
+// what fails for a moment is tried again. No message is begun once until has passed, unless it is zero: those are
+// Untried. What was begun by then has the time of a message. When ctx ends, what was begun is Uncertain. After a
+// message that was not sent for a reason that may pass, or is Uncertain, no later message of its key is sent, so that
+// the order within a key stays; those are Untried as well.
+func (t *Target) Send(ctx context.Context, destination string, messages []driver.Message, until time.Time) []Result {
 	s := &sending{target: t, destination: destination, messages: messages, results: make([]Result, len(messages)),
-		held: map[string]bool{}, doubtful: map[int]bool{}}
+		limits: driver.Limits{Until: until, Each: t.opts.Each}, turn: ctx, held: map[string]bool{},
+		doubtful: map[int]bool{}}
+	if !until.IsZero() {
+		var cancel context.CancelFunc
+		s.turn, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
 	for begin := 0; begin < len(messages); {
 		end, size := begin, 0
 		for end < len(messages) && end-begin < t.opts.Batch && (size == 0 || size < driver.BatchBytes) {

@@ -14,6 +14,9 @@ import (
 	"github.com/taskerhq/tasker/internal/broker/memory"
 )
 
+// never is the end of a turn that has none.
+var never time.Time
+
 // newTarget returns a broker with a queue, and a target that sends to it.
 func newTarget(t *testing.T, o *broker.TargetOptions) (*memory.Broker, *broker.Target) {
 	t.Helper()
@@ -42,7 +45,7 @@ func outcomes(t *testing.T, results []broker.Result) string {
 			t.Errorf("%s has the error %v", r.Outcome, r.Err)
 		}
 		s += map[broker.Outcome]string{broker.Sent: "s", broker.Failed: "f", broker.Unavailable: "a",
-			broker.Uncertain: "u"}[r.Outcome]
+			broker.Uncertain: "u", broker.Untried: "n"}[r.Outcome]
 	}
 	return s
 }
@@ -71,17 +74,17 @@ func TestSend(t *testing.T) {
 	b, target := newTarget(t, &broker.TargetOptions{Batch: 3})
 	messages := keyed(8)
 	messages[4].Payload = make([]byte, 2000)
-	if got := outcomes(t, target.Send(t.Context(), "q", messages)); got != "ssssfsss" {
+	if got := outcomes(t, target.Send(t.Context(), "q", messages, never)); got != "ssssfsss" {
 		t.Errorf("the outcomes are %s", got)
 	}
 	if got := received(t, b); got != "0 1 2 3 5 6 7 " {
 		t.Errorf("received %s", got)
 	}
-	results := target.Send(t.Context(), "missing", keyed(2))
+	results := target.Send(t.Context(), "missing", keyed(2), never)
 	if outcomes(t, results) != "ff" || !errors.Is(results[0].Err, driver.ErrNotFound) {
 		t.Errorf("to a missing queue: %v", results)
 	}
-	if got := target.Send(t.Context(), "q", nil); len(got) != 0 {
+	if got := target.Send(t.Context(), "q", nil, never); len(got) != 0 {
 		t.Errorf("of nothing: %v", got)
 	}
 	if exists, depth, err := target.Stat(t.Context(), "q"); !exists || depth != 7 || err != nil {
@@ -96,7 +99,7 @@ func TestTransientFailuresAreTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, target := newTarget(t, nil)
 		b.FailSends(3, nil) // of 0, of 1, and of one of them again
-		if got := outcomes(t, target.Send(t.Context(), "q", keyed(6))); got != "ssssss" {
+		if got := outcomes(t, target.Send(t.Context(), "q", keyed(6), never)); got != "ssssss" {
 			t.Errorf("the outcomes are %s", got)
 		}
 		order := received(t, b)
@@ -110,8 +113,8 @@ func TestUncertainHoldsItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, target := newTarget(t, &broker.TargetOptions{Batch: 1})
 		b.LoseConfirms(1)
-		results := target.Send(t.Context(), "q", keyed(5))
-		if got := outcomes(t, results); got != "usasa" || !errors.Is(results[2].Err, driver.ErrBehind) {
+		results := target.Send(t.Context(), "q", keyed(5), never)
+		if got := outcomes(t, results); got != "usnsn" || !errors.Is(results[2].Err, driver.ErrBehind) {
 			t.Errorf("the outcomes are %s: %v", got, results)
 		}
 		if got := received(t, b); got != "0 1 3 " {
@@ -124,7 +127,7 @@ func TestKeyStaysBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, target := newTarget(t, &broker.TargetOptions{Batch: 2, Tries: 2})
 		b.FailSends(3, nil) // 0 and 1, and then 0
-		if got := outcomes(t, target.Send(t.Context(), "q", keyed(6))); got != "asasas" {
+		if got := outcomes(t, target.Send(t.Context(), "q", keyed(6), never)); got != "asnsns" {
 			t.Errorf("the outcomes are %s", got)
 		}
 		if got := received(t, b); got != "1 3 5 " {
@@ -137,7 +140,7 @@ func TestTargetReconnects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, target := newTarget(t, nil)
 		for i := range 3 {
-			if got := outcomes(t, target.Send(t.Context(), "q", keyed(2))); got != "ss" {
+			if got := outcomes(t, target.Send(t.Context(), "q", keyed(2), never)); got != "ss" {
 				t.Errorf("round %d: the outcomes are %s", i, got)
 			}
 			b.Disconnect()
@@ -150,12 +153,12 @@ func TestBreaker(t *testing.T) {
 		b, target := newTarget(t, nil)
 		b.Stop()
 		for range 2 {
-			if got := outcomes(t, target.Send(t.Context(), "q", keyed(3))); got != "aaa" {
+			if got := outcomes(t, target.Send(t.Context(), "q", keyed(3), never)); got != "aaa" {
 				t.Fatalf("the outcomes are %s", got)
 			}
 		}
 		began := time.Now()
-		results := target.Send(t.Context(), "q", keyed(1))
+		results := target.Send(t.Context(), "q", keyed(1), never)
 		if !errors.Is(results[0].Err, broker.ErrOpen) || time.Since(began) != 0 {
 			t.Fatalf("after %v: %v", time.Since(began), results)
 		}
@@ -164,7 +167,7 @@ func TestBreaker(t *testing.T) {
 		}
 		b.Start()
 		time.Sleep(10 * time.Second)
-		if got := outcomes(t, target.Send(t.Context(), "q", keyed(3))); got != "sss" {
+		if got := outcomes(t, target.Send(t.Context(), "q", keyed(3), never)); got != "sss" {
 			t.Fatalf("the outcomes are %s", got)
 		}
 		if got := target.Status(); got.State != broker.Connected {
@@ -178,7 +181,7 @@ func TestBreakerIgnoresRefusals(t *testing.T) {
 	t.Parallel()
 	_, target := newTarget(t, nil)
 	for range 20 {
-		if got := outcomes(t, target.Send(t.Context(), "missing", keyed(1))); got != "f" {
+		if got := outcomes(t, target.Send(t.Context(), "missing", keyed(1), never)); got != "f" {
 			t.Fatalf("the outcome is %s", got)
 		}
 	}
@@ -186,12 +189,12 @@ func TestBreakerIgnoresRefusals(t *testing.T) {
 
 func TestTimeoutIsUncertain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, target := newTarget(t, &broker.TargetOptions{Timeout: time.Second})
-		if got := outcomes(t, target.Send(t.Context(), "q", keyed(1))); got != "s" {
+		b, target := newTarget(t, &broker.TargetOptions{Each: time.Second})
+		if got := outcomes(t, target.Send(t.Context(), "q", keyed(1), never)); got != "s" {
 			t.Fatalf("the outcome is %s", got)
 		}
 		b.Slow(time.Minute)
-		if got := outcomes(t, target.Send(t.Context(), "q", []driver.Message{{}, {}})); got != "uu" {
+		if got := outcomes(t, target.Send(t.Context(), "q", []driver.Message{{}, {}}, never)); got != "uu" {
 			t.Fatalf("the outcomes are %s", got)
 		}
 	})
@@ -202,13 +205,13 @@ func TestEndedContext(t *testing.T) {
 	b, target := newTarget(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := outcomes(t, target.Send(ctx, "q", keyed(3))); got != "aaa" {
+	if got := outcomes(t, target.Send(ctx, "q", keyed(3), never)); got != "nnn" {
 		t.Fatalf("the outcomes are %s", got)
 	}
 	if got := received(t, b); got != "" {
 		t.Fatalf("received %s", got)
 	}
-	if got := outcomes(t, target.Send(t.Context(), "q", keyed(3))); got != "sss" {
+	if got := outcomes(t, target.Send(t.Context(), "q", keyed(3), never)); got != "sss" {
 		t.Fatalf("later the outcomes are %s", got)
 	}
 }
@@ -220,7 +223,7 @@ func TestConcurrentSends(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				if got := outcomes(t, target.Send(t.Context(), "q", keyed(2))); got != "ss" {
+				if got := outcomes(t, target.Send(t.Context(), "q", keyed(2), never)); got != "ss" {
 					t.Errorf("the outcomes are %s", got)
 				}
 			}
@@ -233,8 +236,8 @@ func TestConcurrentSends(t *testing.T) {
 	if err := target.Close(); err != nil {
 		t.Fatal(err)
 	}
-	results := target.Send(t.Context(), "q", keyed(1))
-	if outcomes(t, results) != "a" || !errors.Is(results[0].Err, driver.ErrClosed) {
+	results := target.Send(t.Context(), "q", keyed(1), never)
+	if outcomes(t, results) != "n" || !errors.Is(results[0].Err, driver.ErrClosed) {
 		t.Fatalf("after Close: %v", results)
 	}
 }
@@ -242,7 +245,7 @@ func TestConcurrentSends(t *testing.T) {
 // slow is a driver that has time for one message of a call.
 type slow struct{ driver.Driver }
 
-func (slow) Send(_ context.Context, _ string, m []driver.Message) []error {
+func (slow) Send(_ context.Context, _ string, m []driver.Message, _ driver.Limits) []error {
 	return append([]error{nil}, driver.Fail(len(m)-1, driver.ErrUntried)...)
 }
 
@@ -251,7 +254,49 @@ func TestSlowDestination(t *testing.T) {
 	t.Parallel()
 	target := broker.NewTarget(func(context.Context) (driver.Driver, error) { return slow{}, nil },
 		&broker.TargetOptions{Tries: 2})
-	if got := outcomes(t, target.Send(t.Context(), "q", keyed(6))); got != "ssssss" {
+	if got := outcomes(t, target.Send(t.Context(), "q", keyed(6), never)); got != "ssssss" {
 		t.Errorf("the outcomes are %s", got)
 	}
+}
+
+// TestTurn: the end of the turn begins nothing more, and cuts off nothing. What was refused before it is refused, not
+// untried.
+func TestTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, target := newTarget(t, &broker.TargetOptions{Batch: 1, Each: 10 * time.Second})
+		b.Slow(2 * time.Second)
+		began := time.Now()
+		got := outcomes(t, target.Send(t.Context(), "q", keyed(6), began.Add(5*time.Second)))
+		if got != "ssnnnn" { // connecting is slow, too
+			t.Errorf("the outcomes are %s", got)
+		}
+		if took := time.Since(began); took != 6*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		b.Slow(time.Second)
+		b.FailSends(1000, nil)
+		if got := outcomes(t, target.Send(t.Context(), "q", keyed(2), time.Now().Add(time.Second/2))); got != "an" {
+			t.Errorf("after a refusal the outcomes are %s", got)
+		}
+	})
+}
+
+// TestCancelledSend: a process that stops waits for no message.
+func TestCancelledSend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, target := newTarget(t, &broker.TargetOptions{Batch: 1})
+		if got := outcomes(t, target.Send(t.Context(), "q", keyed(1), never)); got != "s" {
+			t.Fatalf("the outcome is %s", got)
+		}
+		b.Slow(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		began := time.Now()
+		if got := outcomes(t, target.Send(ctx, "q", keyed(3), began.Add(time.Hour))); got != "unn" {
+			t.Errorf("the outcomes are %s", got)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -108,12 +109,22 @@ func (s *session) printSources(list []deadletters.SourceStatus) error {
 	if len(list) == 0 {
 		return s.printf("No sources.\n")
 	}
-	t := s.newTable("SOURCE", "DRIVER", "URL", "QUEUE", "STATE", "OPEN", "ERROR")
+	columns := []string{"SOURCE", "DRIVER", "URL", "QUEUE", "STATE", "OPEN", "TOO LARGE", "ERROR"}
+	some := slices.ContainsFunc(list, func(l deadletters.SourceStatus) bool { return l.Oversized != nil })
+	if !some {
+		columns = slices.Delete(columns, 6, 7)
+	}
+	t := s.newTable(columns...)
 	t.dropFirst("URL", "DRIVER")
 	for i := range list {
 		l := &list[i]
-		t.row(qualified(l.Namespace, l.Name), l.Driver, l.URL, l.Queue, string(l.State), strconv.Itoa(l.Open),
-			headline(l.Error))
+		cells := []string{qualified(l.Namespace, l.Name), l.Driver, l.URL, l.Queue, string(l.State), strconv.Itoa(l.Open)}
+		if some && l.Oversized != nil {
+			cells = append(cells, strconv.Itoa(l.Oversized.Messages))
+		} else if some {
+			cells = append(cells, "")
+		}
+		t.row(append(cells, headline(l.Error))...)
 	}
 	return t.flush()
 }

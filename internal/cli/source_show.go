@@ -10,6 +10,7 @@ import (
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/wording"
 )
 
 // newSourceShow builds `source show`: a source, and which policy decides about the letters of which origin, with where
@@ -31,6 +32,14 @@ func newSourceShow(s *session) *cobra.Command {
 			}
 			if err := s.printSources([]deadletters.SourceStatus{*source}); err != nil {
 				return err
+			}
+			if of := source.Oversized; of != nil {
+				const text = "%s on the broker, too large for a letter: the largest has %d bytes, the first is %s, since %s\n"
+				if err := s.printf(text,
+					wording.Count(of.Messages, "message"), of.LargestBytes, of.FirstPosition,
+					of.Since.UTC().Format(time.RFC3339)); err != nil {
+					return err
+				}
 			}
 			t := s.newTable("ORIGIN", "STRATEGY", "BASE", "CAP", "RETRIES", "MAX AGE", "OF", "SET BY", "AT")
 			for i := range source.Policies {

@@ -51,7 +51,7 @@ func TestEveryAct(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if failed := conn.Send(t.Context(), "jobs", []driver.Message{{Payload: []byte(`{"order": 1}`)}}); failed != nil {
+	if failed := conn.Send(t.Context(), "jobs", []driver.Message{{Payload: []byte(`{"order": 1}`)}}, driver.Limits{}); failed != nil {
 		t.Fatal(failed)
 	}
 	s := serveWith(t, node.Options{Drivers: driver.Registry{"memory": broker.Open},

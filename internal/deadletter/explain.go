@@ -35,7 +35,7 @@ func ExplainLetter(l *Letter, s *Source, p *Policy) Explanation {
 	e.addIf(l.Lineage > 0, "It continues letters that have been sent back "+times(l.Lineage)+", which counts for it, too.")
 	e.addIf(l.FailedSends > 0, "Its policy has tried to send it "+times(l.FailedSends)+" since, and failed.")
 	e.addIf(l.Edited != nil, "An edit is sent in place of its original, which is kept.")
-	e.addIf(l.Cut, "Its payload was larger than the limit and was cut, so it cannot be sent back as it was.")
+	e.addIf(l.Cut, "An early version of Tasker has kept its beginning only: "+WhyCut+".")
 	switch l.State {
 	case Open:
 		e.open(l, s, p)

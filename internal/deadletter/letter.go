@@ -38,6 +38,15 @@ type Content struct {
 	Payload []byte
 }
 
+// Size returns how many bytes key, headers and payload have.
+func (c *Content) Size() int {
+	n := len(c.Key) + len(c.Payload)
+	for _, h := range c.Headers {
+		n += len(h.Name) + len(h.Value)
+	}
+	return n
+}
+
 // Letter is a dead letter.
 type Letter struct {
 	ID        task.ID
@@ -99,7 +108,7 @@ type Letter struct {
 	Original Content
 	// Edited is what is sent in place of the original; nil for none. The original is kept.
 	Edited *Content
-	// Size is the size of the payload in bytes, before it was cut; Cut reports that it was.
+	// Size is the size of the payload in bytes. Cut reports that an early version has kept only its beginning.
 	Size int
 	Cut  bool
 	// Undecoded is why the message could not be decoded; "" when it was.

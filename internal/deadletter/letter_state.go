@@ -200,7 +200,7 @@ func (l *Letter) MaySend(includeParked bool) (why string, ok bool) {
 	case l.State != Open && l.State != Scheduled:
 		return "it is " + string(l.State), false
 	case l.Cut && l.Edited == nil:
-		return "its payload was cut when it was captured; edit it to send it", false
+		return WhyCut, false
 	case l.Parked && !includeParked:
 		return "it is parked: it has been sent back too often", false
 	}

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -241,6 +242,20 @@ func TestBodyLimits(t *testing.T) {
 			t.Errorf("answer is %d %s", got.status, got.body)
 		}
 		if got := a.do(t, "POST", "/v1/tasks/batch", fill(2000, `{"tasks":[{}]}`)); got.status != 200 {
+			t.Errorf("answer is %d %s", got.status, got.body)
+		}
+	})
+	t.Run("OneLetter", func(t *testing.T) {
+		t.Parallel()
+		const letter = 3 << 20
+		a := newAPI(t, f, httpapi.Options{DeadLetters: fakeInbox{f},
+			Limits: httpapi.Limits{BodyBytes: 1000, BatchBodyBytes: 2000, LetterBytes: letter}})
+		report := `{"source":"s","reports":[{"failure":{"message":"m"},"payload_base64":"` +
+			base64.StdEncoding.EncodeToString(make([]byte, letter)) + `"}]}`
+		if got := a.do(t, "POST", "/v1/dead-letters", report); got.status != 200 {
+			t.Errorf("answer is %d %s", got.status, got.body)
+		}
+		if got := a.do(t, "POST", "/v1/dead-letters", fill(5<<20+1, `{}`)); got.status != 413 {
 			t.Errorf("answer is %d %s", got.status, got.body)
 		}
 	})

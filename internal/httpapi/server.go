@@ -70,11 +70,17 @@ type Limits struct {
 	// BatchBodyBytes bounds the body of a request for many objects, in bytes. Defaults to 16 MiB, and is never less
 	// than BodyBytes.
 	BatchBodyBytes int64
+	// LetterBytes bounds a dead letter. A report of one has room in a body: see LetterBody. Defaults to 16 MiB.
+	LetterBytes int64
 	// Streams bounds the number of open streams of events. Defaults to 1,000.
 	Streams int
 	// StreamsPerKey bounds those of one API key. Defaults to 250.
 	StreamsPerKey int
 }
+
+// LetterBody returns the size of the body of a report of a dead letter: its payload is in base64, and there is room for
+// the report itself.
+func LetterBody(letter int64) int64 { return letter/3*4 + 1<<20 }
 
 // withDefaults fills in what is not positive.
 func (l Limits) withDefaults() Limits {
@@ -83,6 +89,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.BatchBodyBytes <= 0 {
 		l.BatchBodyBytes = 16 << 20
+	}
+	if l.LetterBytes <= 0 {
+		l.LetterBytes = 16 << 20
 	}
 	if l.Streams <= 0 {
 		l.Streams = 1000
@@ -158,7 +167,7 @@ func New(backend Backend, opts Options) *API {
 	if s.version == "" {
 		s.version = "devel"
 	}
-	s.api = endpoint.New(s.front, s.limits.BodyBytes, s.limits.BatchBodyBytes)
+	s.api = endpoint.New(s.front, s.limits.BodyBytes, s.limits.BatchBodyBytes, LetterBody(s.limits.LetterBytes))
 	s.masker = masking.New(opts.Sensitive)
 	s.api.MaskWith(s.masker)
 	// Stand-ins and older names come before the routes that use them; the document comes after all routes.

@@ -28,6 +28,7 @@ type batch struct {
 	sources map[deadletter.SourceKey]*deadletter.Source
 	at      task.Instant      // of the mark: the same for all, so that equal changes are stored together
 	decided []deadletter.Item // without being sent
+	left    []deadletter.Item // that do not fit into the batch
 	sending []outgoing
 }
 
@@ -36,7 +37,7 @@ type batch struct {
 func (b *batch) mark(ctx context.Context) error {
 	return b.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		// The store may run this function again after a conflict.
-		b.decided, b.sending, b.at = nil, nil, b.in.now()
+		b.decided, b.sending, b.left, b.at = nil, nil, nil, b.in.now()
 		b.sources = map[deadletter.SourceKey]*deadletter.Source{}
 		if err := b.turn.holds(ctx, tx); err != nil {
 			return err
@@ -44,7 +45,7 @@ func (b *batch) mark(ctx context.Context) error {
 		if active, err := b.active(ctx, tx); err != nil || !active {
 			return err
 		}
-		of, err := b.in.lettersOf(ctx, tx, b.items)
+		of, left, err := b.letters(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -58,6 +59,10 @@ func (b *batch) mark(ctx context.Context) error {
 		var tally deadletter.Tally
 		news := letterNews{}
 		for _, i := range b.items {
+			if slices.Contains(left, i.ID) {
+				b.left = append(b.left, i)
+				continue
+			}
 			l := of[i.ID]
 			was := deadletter.Redriving // a deleted letter counts like one that is marked: no count changes
 			if l != nil {
@@ -127,25 +132,28 @@ func (b *batch) unknown(ctx context.Context, tx engine.Tx, of map[task.ID]*deadl
 	return found, err
 }
 
-// lettersOf returns the letters of items, locked, by their IDs.
-func (in *Inbox) lettersOf(ctx context.Context, tx engine.Tx, items []deadletter.Item) (map[task.ID]*deadletter.Letter,
-	error,
+// batchBytes bounds the large payloads of a batch, but for its first letter.
+const batchBytes = 32 << 20
+
+// letters returns the letters of the items, locked, by their IDs, and those that do not fit into the batch.
+func (b *batch) letters(ctx context.Context, tx engine.Tx) (of map[task.ID]*deadletter.Letter, left []task.ID,
+	err error,
 ) {
-	var ids []task.ID
-	for _, i := range items {
-		if isLetter(i) {
-			ids = append(ids, i.ID)
-		}
+	ids := make([]task.ID, len(b.items))
+	for n, i := range b.items {
+		ids[n] = i.ID
 	}
-	of := map[task.ID]*deadletter.Letter{}
-	if len(ids) == 0 {
-		return of, nil
-	}
-	letters, err := in.store.LettersToSend(ctx, tx, sortIDs(ids))
+	letters, left, err := b.in.store.LettersToSend(ctx, tx, ids, batchBytes)
+	return byID(letters), left, err
+}
+
+// byID returns letters by their IDs.
+func byID(letters []*deadletter.Letter) map[task.ID]*deadletter.Letter {
+	of := make(map[task.ID]*deadletter.Letter, len(letters))
 	for _, l := range letters {
 		of[l.ID] = l
 	}
-	return of, err
+	return of
 }
 
 // prepare decides about one item: it marks its letter and returns what to send, or notes the result of an item that is

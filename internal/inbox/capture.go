@@ -250,7 +250,7 @@ func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Lett
 		Canonical: a.canonical, State: deadletter.Open, StateAt: c.now, Group: group,
 		Failure: a.failure, Handler: a.Handler, Stack: a.stack, Details: boundDetails(a.Details),
 		Occurrences: 1, Attempts: a.Attempts, FirstAt: c.diedFirst(a), LastAt: c.died(a), CapturedAt: c.now,
-		Original: a.content, Size: a.size, Cut: a.cut, Undecoded: a.Undecoded, Version: 1,
+		Original: a.Content, Size: len(a.Content.Payload), Undecoded: a.Undecoded, Version: 1,
 	}
 	c.related(l, a)
 	parks := c.policies.find(l.Namespace, l.Source, l.Origin).Parks(c.source.MaxReplays)

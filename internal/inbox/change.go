@@ -42,10 +42,20 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 	if _, err := r.reload(ctx, tx); err != nil || !r.redrive.State.Active() {
 		return err // paused or cancelled in the meantime
 	}
-	of, err := r.in.lettersOf(ctx, tx, items)
-	if err != nil || !slices.ContainsFunc(items, isLetter) {
+	var ids []task.ID
+	for _, i := range items {
+		if isLetter(i) {
+			ids = append(ids, i.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	letters, err := r.in.store.BareLetters(ctx, tx, sortIDs(ids))
+	if err != nil {
 		return err
 	}
+	of := byID(letters)
 	var tally deadletter.Tally
 	news := letterNews{}
 	var decided []deadletter.Item
@@ -71,7 +81,7 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 		}
 		decided = append(decided, i)
 	}
-	if err := r.in.store.SaveLetters(ctx, tx, changed); err != nil {
+	if err := r.in.store.SaveStates(ctx, tx, changed); err != nil {
 		return err
 	}
 	if err := r.in.store.AddDeltas(ctx, tx, tally.Deltas()); err != nil {

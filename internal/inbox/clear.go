@@ -104,7 +104,7 @@ func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a
 func (in *Inbox) changeLetters(ctx context.Context, tx engine.Tx, ids []task.ID, states []deadletter.State, a act,
 	change func(*deadletter.Letter) error,
 ) (int, error) {
-	letters, err := in.store.LettersToSend(ctx, tx, sortIDs(ids))
+	letters, err := in.store.BareLetters(ctx, tx, sortIDs(ids))
 	if err != nil {
 		return 0, err
 	}

@@ -55,23 +55,22 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID) error
 		return err
 	}
 	b := &batch{in: in, turn: t, redrive: &deadletter.Redrive{Operation: deadletter.OpRedrive}}
-	for i, id := range in.fitting(ctx, ids) {
+	for i, id := range ids {
 		b.items = append(b.items, deadletter.Item{No: i + 1, Kind: deadletter.KindLetter, ID: id})
 	}
 	if err := b.mark(ctx); err != nil {
 		return err
 	}
 	outcomes := in.deliver(ctx, b.sending)
-	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		if err := in.recordSends(ctx, tx, t, outcomes, nil, policies, never); err != nil {
-			return err
-		}
-		return in.leave(ctx, tx, b.decided)
+	return in.settling(outcomes, func(fast bool) error {
+		return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			if err := in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, fast: fast}); err != nil {
+				return err
+			}
+			return in.leave(ctx, tx, b.decided)
+		})
 	})
 }
-
-// never is the answer for sends that are repeated until their outcome is known.
-func never(task.ID) bool { return false }
 
 // sendAgain sends once more what has no known outcome, under the same number: what had no answer, and what a process
 // left in flight when it ended.
@@ -102,7 +101,7 @@ func (in *Inbox) sendAgain(ctx context.Context, t turn, due []deadletter.Send) e
 	}
 	outcomes := append(in.deliver(ctx, sending), settled...)
 	return in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		return in.recordSends(ctx, tx, t, outcomes, nil, policies, once)
+		return in.recordSends(ctx, tx, sent{turn: t, outcomes: outcomes, policies: policies, once: once})
 	})
 }
 
@@ -121,14 +120,11 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 	for i, s := range due {
 		ids[i] = s.Owner
 	}
-	letters, err := in.store.LettersToSend(ctx, tx, sortIDs(in.fitting(ctx, ids)))
+	letters, _, err := in.store.LettersToSend(ctx, tx, ids, batchBytes)
 	if err != nil {
 		return nil, nil, err
 	}
-	of := map[task.ID]*deadletter.Letter{}
-	for _, l := range letters {
-		of[l.ID] = l
-	}
+	of := byID(letters) // those that do not fit stay due
 	sends, err := in.store.SendsOf(ctx, tx, deadletter.SendLetter, ids)
 	if err != nil {
 		return nil, nil, err
@@ -253,10 +249,7 @@ func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return len(due), err
 	}
-	of := map[task.ID]*deadletter.Letter{}
-	for _, l := range letters {
-		of[l.ID] = l
-	}
+	of := byID(letters)
 	var list []outgoing
 	type place struct {
 		source      deadletter.SourceKey
@@ -288,22 +281,4 @@ func (in *Inbox) sendCopies(ctx context.Context) (n int, err error) {
 	}
 	in.deliver(ctx, list)
 	return len(due), nil
-}
-
-// batchBytes bounds the payloads of a batch, but for its first letter.
-const batchBytes = 32 << 20
-
-// fitting returns the first letters whose payloads fit into a batch. It locks nothing: a size never changes.
-func (in *Inbox) fitting(ctx context.Context, ids []task.ID) []task.ID {
-	sizes, err := in.store.PayloadSizes(ctx, ids)
-	if err != nil {
-		return ids // the mark fails as well
-	}
-	total := 0
-	for i, id := range ids {
-		if total += sizes[id]; total > batchBytes && i > 0 {
-			return ids[:i]
-		}
-	}
-	return ids
 }

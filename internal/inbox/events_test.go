@@ -231,7 +231,7 @@ type flaky struct {
 	report chan func(error)
 }
 
-func (f *flaky) Read(ctx context.Context, _ *deadletter.Source, _ int,
+func (f *flaky) Read(ctx context.Context, _ *deadletter.Source, _ inbox.ReadOptions,
 	_ func([]inbox.Arrival) func(context.Context) error, report func(error),
 ) {
 	f.report <- report

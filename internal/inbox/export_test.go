@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
 )
 
 // Readers reads sources, a look at a time.
@@ -33,4 +34,27 @@ func SendInBatches(in *Inbox, of int) { in.batch = of }
 // StoreBatch returns what stores a batch of a broker.
 func StoreBatch(in *Inbox, s *deadletter.Source, batch []Arrival) func(context.Context) error {
 	return in.letters(s)(batch)
+}
+
+// Large keeps account of the large messages of a source, as a node does that has read it since begun.
+type Large struct{ *large }
+
+// LargeOf returns that of a source.
+func LargeOf(in *Inbox, s *deadletter.Source, log *slog.Logger) Large {
+	run := &reading{source: s}
+	return Large{&large{in: in, source: s, carrier: in.opts.Carriers[s.Driver], prepare: in.letters(s), log: log, run: run,
+		begun: in.now()}}
+}
+
+// Record is what a carrier calls.
+func (l Large) Record(ctx context.Context, list ...deadletter.Oversized) error {
+	return l.record(ctx, list)
+}
+
+// Again is what a node does when it begins to read a source, and every hour.
+func (l Large) Again(ctx context.Context) error { return l.again(ctx) }
+
+// ByBytes is Inbox.byBytes.
+func ByBytes(ctx context.Context, in *Inbox, ids []task.ID, count, bytes int) ([][]task.ID, error) {
+	return in.byBytes(ctx, ids, count, bytes)
 }

@@ -69,8 +69,9 @@ type Options struct {
 	Formats []string
 	// Ruler applies rules to fingerprints. It is the one of the engine, so that both follow a change at the same time.
 	Ruler *Ruler
-	// PayloadBytes bounds the payload of a letter; what is above is cut with a mark. Defaults to 1 MiB.
-	PayloadBytes int
+	// LetterBytes bounds the key, headers and payload of a letter, in bytes. What is larger is not taken. Defaults to
+	// 16 MiB.
+	LetterBytes int
 	// DefaultPolicy applies to letters that no stored policy is for. nil: they are left to operators.
 	DefaultPolicy *deadletter.Policy
 	// ReadBatch bounds the messages of a source that are captured in one transaction; 0: the carrier's own bound.
@@ -111,7 +112,7 @@ type Inbox struct {
 // New returns an Inbox on a database. It starts nothing: internal/upkeep calls Advance, SendDue, Triage and Tidy, and
 // internal/node runs Read.
 func New(db Database, tasks Tasks, opts Options) *Inbox {
-	opts.PayloadBytes = cmp.Or(opts.PayloadBytes, 1<<20)
+	opts.LetterBytes = cmp.Or(opts.LetterBytes, 16<<20)
 	opts.PageItems = cmp.Or(opts.PageItems, 1000)
 	opts.IntakeBatch = max(opts.IntakeBatch, 1)
 	if opts.Gone == nil {

@@ -77,8 +77,7 @@ func (in *Inbox) EditLetter(ctx context.Context, id task.ID, edit LetterEdit) (*
 			return l.Edit(nil)
 		}
 		if l.Cut {
-			return &task.Error{Code: task.WrongState, Message: "the payload of the letter was cut when it was captured",
-				Hint: "it cannot be edited, nor sent back"}
+			return task.Errorf(task.WrongState, "the letter was not edited: %s", deadletter.WhyCut)
 		}
 		if problems := edit.Edit.Validate(); len(problems) > 0 {
 			return &task.Error{Code: task.Invalid, Message: "the letter was not edited", Problems: problems}
@@ -94,9 +93,8 @@ func (in *Inbox) EditLetter(ctx context.Context, id task.ID, edit LetterEdit) (*
 // edited returns what would be sent of a letter after an edit, or TooLarge.
 func (in *Inbox) edited(l *deadletter.Letter, edit *deadletter.Edit) (deadletter.Content, error) {
 	content, err := edit.Apply(l.Outgoing())
-	if err == nil && len(content.Payload) > in.opts.PayloadBytes {
-		err = task.Errorf(task.TooLarge, "the payload would be %d bytes long; the limit is %d", len(content.Payload),
-			in.opts.PayloadBytes)
+	if fault := in.sizeFault(content.Size()); err == nil && fault != "" {
+		err = task.Errorf(task.TooLarge, "the edited message %s", fault)
 	}
 	return content, err
 }

@@ -25,6 +25,8 @@ type Level struct {
 	Queue
 	// Err is why Waiting is not known: the broker does not answer. nil for a source of reports, which has no broker.
 	Err error
+	// Oversized is how many messages stay on the broker because they are too large.
+	Oversized int
 	// Lag is how many messages wait in each part of the queue, such as a partition, by its number; nil where it has none.
 	Lag map[int32]int64
 	// Breaker is the state of the circuit breaker of sends to the broker; "" where there is none.
@@ -62,6 +64,11 @@ func (in *Inbox) Levels(ctx context.Context) ([]Level, error) {
 		if levels[i].Letters, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, levelLetters); err != nil {
 			break
 		}
+		of, failed := in.oversized(ctx, s)
+		if err = failed; err != nil {
+			break
+		}
+		levels[i].Oversized = of.Messages
 	}
 	asked.Wait()
 	return levels, err

@@ -15,10 +15,7 @@ type prepared struct {
 	no        int // its place among the arrivals
 	batch     string
 	identity  string
-	content   deadletter.Content // within the bounds
-	size      int                // of the payload before it was cut
-	cut       bool
-	canonical string // hash of content
+	canonical string // hash of the content
 	eventType string
 	failure   failure.Report
 	stack     string        // of failure, cut
@@ -34,17 +31,8 @@ func (in *Inbox) prepare(of *deadletter.Source, arrivals []Arrival) []prepared {
 		p := prepared{Arrival: a, no: i, batch: batch, identity: in.identify(of, a), failure: bound(a.Failure),
 			stack: failure.Cut(a.Stack, maxStack),
 			print: failure.PrintOf(a.Failure, a.Stack, cmp.Or(a.Handler, of.Name))}
-		p.content, p.size, p.cut = in.bounded(a.Content)
-		p.canonical, p.eventType = deadletter.Canonical(p.content), deadletter.EventType(a.Content)
+		p.canonical, p.eventType = deadletter.Canonical(a.Content), deadletter.EventType(a.Content)
 		all[i] = p
 	}
 	return all
-}
-
-// whole returns the hash of the content as it arrived.
-func (p *prepared) whole() string {
-	if !p.cut {
-		return p.canonical
-	}
-	return deadletter.Canonical(p.Content)
 }

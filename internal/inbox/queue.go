@@ -203,9 +203,13 @@ func (in *Inbox) QueueLetters(ctx context.Context, q *Queue, start, limit int) (
 	if err != nil {
 		return nil, 0, err
 	}
+	parts, err := in.byBytes(ctx, ids, pagePart, pageBytes)
+	if err != nil {
+		return nil, 0, err
+	}
 	var letters []*deadletter.Letter
 	size := 0
-	for part := range slices.Chunk(ids, pagePart) {
+	for _, part := range parts {
 		whole, err := in.store.WholeLetters(ctx, part)
 		if err != nil {
 			return nil, 0, err

@@ -27,20 +27,29 @@ type Carrier interface {
 	// Breaker returns the state of the circuit breaker of sends to the broker of a source; "" for a source whose letters
 	// go to hosts of their own.
 	Breaker(source *deadletter.Source) task.BreakerState
-	// Read receives messages of a source, up to batch at a time, and has them acknowledged once they are stored. batch 0
-	// is a default. It connects again
-	// after errors, which it reports, and blocks until ctx ends.
+	// Read receives messages of a source, and has them acknowledged once they are stored. It connects again after errors,
+	// which it reports, and blocks until ctx ends.
 	//
 	// capture prepares a batch and returns what stores it. A batch may be prepared while the one before it is stored;
 	// batches are stored one at a time, in their order. After an error the messages stay with the broker and are
 	// delivered again. report gets nil when the source answers again. An error that wraps ErrBlocked is none of the
 	// broker: its messages cannot be stored now.
-	Read(ctx context.Context, source *deadletter.Source, batch int,
+	Read(ctx context.Context, source *deadletter.Source, of ReadOptions,
 		capture func([]Arrival) (store func(context.Context) error), report func(error))
 	// Peek returns up to max messages at the front of a source as Read would, and leaves them there. ErrNoPeek: brokers
 	// of its kind cannot do that.
 	Peek(ctx context.Context, source *deadletter.Source, max int) ([]Arrival, error)
 	LogReader
+}
+
+// ReadOptions configure Carrier.Read.
+type ReadOptions struct {
+	// Batch bounds the messages that are captured at a time; 0 is a default.
+	Batch int
+	// MaxBytes bounds a message that is captured. A larger one stays on its broker, and those behind it are captured, once
+	// Left has returned nil. Left may get a message again.
+	MaxBytes int
+	Left     func(ctx context.Context, messages []deadletter.Oversized) error
 }
 
 // ErrNoPeek is why messages cannot be shown without taking them.
@@ -121,6 +130,8 @@ type reading struct {
 	heard bool         // something was reported
 	since task.Instant // since when it fails; 0: it does not
 	why   string
+
+	large looks // at messages that stay on the broker
 }
 
 // look takes sources that are free, keeps those that it has, and stops reading those that are paused, changed or lost.
@@ -157,6 +168,9 @@ func (r *readers) look(ctx context.Context) error {
 			if err := r.judge(ctx, s, r.running[name]); err != nil {
 				return err
 			}
+		}
+		if run := r.running[name]; run != nil {
+			run.large.look(r.in.now())
 		}
 	}
 	return nil
@@ -216,13 +230,18 @@ func (r *readers) begin(ctx context.Context, name string, s *deadletter.Source) 
 	r.running[name] = run
 	carrier := r.in.opts.Carriers[s.Driver]
 	r.log.Info("reading a source", "source", name, "driver", s.Driver, "queue", s.Queue, "intake", s.Intake != nil)
+	of, prepare := ReadOptions{Batch: r.in.opts.ReadBatch, MaxBytes: r.in.opts.LetterBytes}, r.in.letters(s)
+	if s.Intake != nil {
+		of.Batch, prepare = r.in.opts.IntakeBatch, r.in.intake(s)
+	}
+	large := &large{in: r.in, source: s, carrier: carrier, prepare: prepare, log: r.log.With("source", name), run: run,
+		begun: r.in.now()}
+	of.Left = large.record
+	run.large.again = func() error { return large.again(ctx) }
 	go func() {
 		defer close(run.done)
-		batch, prepare := r.in.opts.ReadBatch, r.in.letters(s)
-		if s.Intake != nil {
-			batch, prepare = r.in.opts.IntakeBatch, r.in.intake(s)
-		}
-		carrier.Read(ctx, s, batch, func(arrivals []Arrival) func(context.Context) error {
+		defer run.large.wait()
+		carrier.Read(ctx, s, of, func(arrivals []Arrival) func(context.Context) error {
 			store := prepare(arrivals)
 			return func(ctx context.Context) error {
 				err := store(ctx)

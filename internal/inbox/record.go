@@ -10,17 +10,42 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
+// sent is what recordSends records.
+type sent struct {
+	turn     turn
+	outcomes []outcome
+	decided  []deadletter.Item          // without a send
+	policies policies                   // decide about letters that no redrive sends
+	once     func(redrive task.ID) bool // whether its sends are not repeated; nil: all are
+	fast     bool
+}
+
+// errChanged is why a fast record is rolled back: others have changed a send or a letter since its mark.
+var errChanged = errors.New("a send or its letter has changed")
+
+// settling records outcomes fast if all are confirmed, as most are: then a letter and its send need not be read, only
+// be as they were marked. It records again if they are not.
+func (in *Inbox) settling(outcomes []outcome, record func(fast bool) error) error {
+	fast := len(outcomes) > 0
+	for i := range outcomes {
+		fast = fast && outcomes[i].err == nil && !outcomes[i].item.Uncertain
+	}
+	err := record(fast)
+	if errors.Is(err, errChanged) {
+		return record(false)
+	}
+	return err
+}
+
 // record is one transaction that stores outcomes of sends of letters: in the sends, the letters and the items of their
 // redrives. A send that is not in flight any more under its turn has been settled by somebody else: its message has
 // died, or another process has found it.
 type record struct {
-	in       *Inbox
-	ctx      context.Context
-	tx       engine.Tx
-	turn     turn
-	now      task.Instant
-	policies policies // decide about letters that no redrive sends
-	once     func(redrive task.ID) bool
+	in  *Inbox
+	ctx context.Context
+	tx  engine.Tx
+	sent
+	now task.Instant
 
 	letters   map[task.ID]*deadletter.Letter
 	sends     []deadletter.Send
@@ -32,22 +57,51 @@ type record struct {
 }
 
 // recordSends stores outcomes of letters, and items that were decided without a send.
-func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, t turn, outcomes []outcome, decided []deadletter.Item,
-	of policies, once func(redrive task.ID) bool,
-) error {
-	if err := t.holds(ctx, tx); err != nil {
+func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, of sent) error {
+	if err := of.turn.holds(ctx, tx); err != nil {
 		return err
 	}
-	r := &record{in: in, ctx: ctx, tx: tx, turn: t, now: in.now(), policies: of, once: once, items: decided,
-		letters: map[task.ID]*deadletter.Letter{}, decisions: newDecisions()}
-	if err := r.all(outcomes); err != nil {
+	r := &record{in: in, ctx: ctx, tx: tx, sent: of, now: in.now(), items: of.decided, decisions: newDecisions()}
+	save, all := r.save, r.all
+	if of.fast {
+		save, all = r.saveFast, r.confirmed
+	}
+	if err := all(of.outcomes); err != nil {
 		return err
 	}
-	in.observeSends(tx, outcomes)
+	in.observeSends(tx, of.outcomes)
 	rows := in.store
-	return errors.Join(rows.SaveSends(ctx, tx, r.sends), rows.AddSends(ctx, tx, r.copies), rows.SaveStates(ctx, tx,
-		r.changed), in.saveItems(ctx, tx, r.items), r.decisions.store(ctx, tx, in), rows.AddDeltas(ctx, tx,
-		r.tally.Deltas()), in.tell(ctx, tx, r.decisions.events(r.now)...))
+	return errors.Join(save(), rows.AddSends(ctx, tx, r.copies), in.saveItems(ctx, tx, r.items), r.decisions.store(ctx, tx,
+		in), rows.AddDeltas(ctx, tx, r.tally.Deltas()), in.tell(ctx, tx, r.decisions.events(r.now)...))
+}
+
+// save stores sends and letters that are locked.
+func (r *record) save() error {
+	return errors.Join(r.in.store.SaveStates(r.ctx, r.tx, r.changed), r.in.store.SaveSends(r.ctx, r.tx, r.sends))
+}
+
+// saveFast stores sends and letters if they are as they were marked. Letters come first, as everywhere.
+func (r *record) saveFast() error {
+	all, err := r.in.store.SaveSent(r.ctx, r.tx, r.changed)
+	if err == nil && all {
+		all, err = r.in.store.SaveDelivered(r.ctx, r.tx, r.sends)
+	}
+	if err == nil && !all {
+		err = errChanged
+	}
+	return err
+}
+
+// confirmed records outcomes by what was marked.
+func (r *record) confirmed(outcomes []outcome) error {
+	for i := range outcomes {
+		o := &outcomes[i]
+		s, l := o.send, *o.out.Letter // the store may run this again after a conflict
+		if err := r.one(o, &s, &l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // all records the outcomes. Letters are locked before their sends, as everywhere.
@@ -63,9 +117,7 @@ func (r *record) all(outcomes []outcome) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range letters {
-		r.letters[l.ID] = l
-	}
+	r.letters = byID(letters)
 	sends, err := r.in.store.SendsOf(r.ctx, r.tx, deadletter.SendLetter, ids)
 	if err != nil {
 		return err
@@ -93,7 +145,7 @@ func (r *record) all(outcomes []outcome) error {
 
 // one records one outcome.
 func (r *record) one(o *outcome, s *deadletter.Send, l *deadletter.Letter) error {
-	over := o.settle(s, r.once(s.About), r.now)
+	over := o.settle(s, r.once != nil && r.once(s.About), r.now)
 	i := o.item
 	i.At, i.Uncertain = r.now, s.Copies > 1 || s.Copies == 1 && s.State == deadletter.SendUnknown
 	if o.err != nil && !o.delivered() {

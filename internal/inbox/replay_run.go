@@ -128,6 +128,11 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 	if err != nil && !errors.As(err, &gone) {
 		return err
 	}
+	for _, e := range entries {
+		if fault := p.in.sizeFault(e.Size); fault != "" && p.replay.Spec.Selects(e.Key, e.Headers) {
+			return fmt.Errorf("the message at offset %d of partition %d %s", e.Offset, part.Partition, fault)
+		}
+	}
 	arrivals, next := selected(p.replay, source, entries, next, allowed)
 	step := replayStep{part: i, from: part.Next, to: next, counts: deadletter.ReplayCounts{}}
 	if gone != nil {

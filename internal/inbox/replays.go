@@ -30,6 +30,7 @@ type LogEntry struct {
 	At      task.Instant // 0: unknown
 	Key     []byte
 	Headers []deadletter.Header
+	Size    int            // bytes of the whole message
 	Arrival func() Arrival // decodes it
 }
 

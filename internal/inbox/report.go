@@ -3,7 +3,6 @@ package inbox
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -11,13 +10,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Bounds of a letter, in bytes. What a message says of its failure is evidence: it is cut with a mark, never refused.
+// Bounds of what a message says of its failure, in bytes. That is evidence: it is cut with a mark, never refused. The
+// message itself is kept whole or not taken.
 const (
 	maxName    = 255
 	maxMessage = 4096
 	maxStack   = 16 << 10
-	maxHeaders = 64 << 10 // names and values
-	maxKey     = 4 << 10
 )
 
 // HTTP is the driver of a source whose letters are reported. No node reads such a source; its letters are sent back by
@@ -27,7 +25,7 @@ const HTTP = "http"
 // checkReports refuses reports that break a rule, all or none, and reports all problems at once. Texts that may be long
 // are not checked: capture cuts them.
 func (in *Inbox) checkReports(source string, reports []Report) error {
-	var problems []task.Problem
+	var problems, tooLarge []task.Problem
 	bad := func(at, fault string) {
 		if fault != "" {
 			problems = append(problems, task.Problem{Location: at, Message: fault})
@@ -55,15 +53,17 @@ func (in *Inbox) checkReports(source string, reports []Report) error {
 		if r.FailedAt < 0 || r.FailedAt > in.now().Add(maxAhead) {
 			bad(at+"/failed_at", "must not be in the future")
 		}
-		if len(r.Content.Key) > maxKey {
-			bad(at+"/key", fmt.Sprintf("must not be longer than %d bytes", maxKey))
-		}
-		if headerBytes(r.Content.Headers) > maxHeaders {
-			bad(at+"/headers", fmt.Sprintf("must not be longer than %d bytes in all", maxHeaders))
+		if fault := in.sizeFault(r.Content.Size()); fault != "" {
+			tooLarge = append(tooLarge, task.Problem{Location: at, Message: fault})
 		}
 	}
 	if len(problems) > 0 {
-		return &task.Error{Code: task.Invalid, Message: "nothing was captured: the report is not valid", Problems: problems}
+		return &task.Error{Code: task.Invalid, Message: "nothing was captured: the report is not valid",
+			Problems: append(problems, tooLarge...)}
+	}
+	if len(tooLarge) > 0 {
+		return &task.Error{Code: task.TooLarge, Message: "nothing was captured: a message is too large",
+			Problems: tooLarge}
 	}
 	return nil
 }
@@ -71,35 +71,12 @@ func (in *Inbox) checkReports(source string, reports []Report) error {
 // maxAhead is how far the clock of a program that reports may be ahead.
 const maxAhead = 5 * 60 * 1e9
 
-// headerBytes is the length of all names and values.
-func headerBytes(headers []deadletter.Header) int {
-	n := 0
-	for _, h := range headers {
-		n += len(h.Name) + len(h.Value)
+// sizeFault is what is wrong with the size of a message: one that is too large to be kept whole is not taken.
+func (in *Inbox) sizeFault(size int) string {
+	if size <= in.opts.LetterBytes {
+		return ""
 	}
-	return n
-}
-
-// bounded returns content within the limits, the size of the whole payload, and whether anything was cut.
-//
-// c's slices may be shared with the caller and are not changed. What is cut is cloned, so that a small rest does not
-// keep a large message in memory.
-func (in *Inbox) bounded(c deadletter.Content) (of deadletter.Content, size int, cut bool) {
-	size = len(c.Payload)
-	if len(c.Key) > maxKey {
-		c.Key, cut = slices.Clone(c.Key[:maxKey]), true
-	}
-	total := 0
-	for i, h := range c.Headers {
-		if total += len(h.Name) + len(h.Value); total > maxHeaders {
-			c.Headers, cut = slices.Clone(c.Headers[:i]), true
-			break
-		}
-	}
-	if size > in.opts.PayloadBytes {
-		c.Payload, cut = slices.Clone(c.Payload[:in.opts.PayloadBytes]), true
-	}
-	return c, size, cut
+	return fmt.Sprintf("has %d bytes; a letter may have %d (engine.limits.letter_bytes)", size, in.opts.LetterBytes)
 }
 
 // bound cuts the texts of a failure, and finds its class if the message names none that is known.

@@ -183,6 +183,14 @@ const (
 	CancelRedrive RedriveAct = "cancel"
 )
 
+// Oversized sums up the messages of a source that stay on its broker because they are too large.
+type Oversized struct {
+	Messages int
+	First    string // position of the one that was found first; a hash where the broker has no positions
+	Largest  int    // bytes
+	Since    task.Instant
+}
+
 // SourceStatus is a source and how it stands.
 type SourceStatus struct {
 	Source *deadletter.Source
@@ -193,6 +201,8 @@ type SourceStatus struct {
 	Open  int // open letters, up to 10,000
 	// Waiting is how many messages are on the broker, -1 where it is not known; of Inbox.Source.
 	Waiting int64
+	// Oversized are the messages that stay on the broker because they are too large.
+	Oversized Oversized
 	// Preview is what the first messages would become; of TestSource and a source with an intake.
 	Preview []IntakePreview
 	// Policies are those that decide about its letters, that for all other origins last; of Inbox.Source.

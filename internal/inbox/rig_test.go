@@ -264,7 +264,7 @@ func (b *broker) Peek(context.Context, *deadletter.Source, int) ([]inbox.Arrival
 	return nil, inbox.ErrNoPeek
 }
 
-func (b *broker) Read(ctx context.Context, _ *deadletter.Source, _ int,
+func (b *broker) Read(ctx context.Context, _ *deadletter.Source, _ inbox.ReadOptions,
 	capture func([]inbox.Arrival) (store func(context.Context) error), report func(error),
 ) {
 	for {

@@ -29,6 +29,7 @@ type Store interface {
 	RedriveRows
 	RedriveReader
 	SourceRows
+	OversizedRows
 	PolicyRows
 	RuleRows
 	RuleReader
@@ -63,15 +64,18 @@ type LetterRows interface {
 
 // SendRows are letters in a transaction that marks them or records what was sent: many of them, as fast as possible.
 type SendRows interface {
-	// LettersToSend is LetterRows.Letters without stacks.
-	LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
-	// PayloadSizes returns the sizes of the payloads of letters that are above SmallPayload. It locks nothing.
-	PayloadSizes(ctx context.Context, ids []task.ID) (map[task.ID]int, error)
+	// LettersToSend is LetterRows.Letters without stacks: the first of the IDs, up to size bytes of large payloads, but at
+	// least one. left are the IDs from the first one on that does not fit.
+	LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID, size int) (letters []*deadletter.Letter,
+		left []task.ID, err error)
 	// BareLetters is LetterRows.Letters without headers, large payloads, edits and stacks: for changes of state.
 	BareLetters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error)
 	// SaveStates stores the columns that a change of state may touch: state, reason, times, redrive, replays, failed
 	// sends, parked, unknown and version.
 	SaveStates(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error
+	// SaveSent is SaveStates for letters that have the version before the one to store. It reports whether all have;
+	// else the transaction must be rolled back.
+	SaveSent(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) (bool, error)
 }
 
 // SentContent identifies messages with nothing but their content: the hash of the payload, and the message ID, "" for
@@ -84,6 +88,9 @@ type OutboxRows interface {
 	AddSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
 	// SaveSends stores what changes of sends that exist.
 	SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error
+	// SaveDelivered is SaveSends for sends that are in flight under their turns. It reports whether all are; else the
+	// transaction must be rolled back.
+	SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) (bool, error)
 	// DropSends removes the sends of a kind that owners have.
 	DropSends(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) error
 	// SendsOf returns the sends of a kind that owners have, locked, in the order of the owners and numbers.
@@ -131,6 +138,8 @@ type LetterReader interface {
 	Occurrences(ctx context.Context, id task.ID, limit int) ([]deadletter.Occurrence, error)
 	// ListLetters returns a page, the newest first, without payloads above SmallPayload, headers and stacks.
 	ListLetters(ctx context.Context, f LetterFilter) (LetterPage, error)
+	// LetterBytes returns about how many bytes letters have whole, by ID; those that do not exist are left out.
+	LetterBytes(ctx context.Context, ids []task.ID) (map[task.ID]int, error)
 	// OpenLetters counts the open letters of a source, up to a limit.
 	OpenLetters(ctx context.Context, namespace, source string, limit int) (int, error)
 	// DueLetters returns the IDs of up to limit scheduled letters that are due, the earliest first.
@@ -346,6 +355,20 @@ type SourceRows interface {
 	// MarkSource stores since when a source cannot be read, and why; 0 when it can be. It reports whether that changes
 	// anything: a source that is lost already stays lost since then.
 	MarkSource(ctx context.Context, tx engine.Tx, namespace, name string, lost task.Instant, why string) (bool, error)
+}
+
+// MaxOversized bounds the messages of a source that are recorded as too large.
+const MaxOversized = 1000
+
+// OversizedRows are messages that stay on their brokers because they are too large, by source and position.
+type OversizedRows interface {
+	// SaveOversized records messages; one that is known keeps its FirstAt.
+	SaveOversized(ctx context.Context, tx engine.Tx, namespace, source string, list []deadletter.Oversized) error
+	// Oversized returns those of a source, up to MaxOversized, the first seen first.
+	Oversized(ctx context.Context, namespace, source string) ([]deadletter.Oversized, error)
+	// DropOversized forgets messages by their positions, and ForgetOversized all of a source.
+	DropOversized(ctx context.Context, tx engine.Tx, namespace, source string, positions []string) error
+	ForgetOversized(ctx context.Context, tx engine.Tx, namespace, source string) error
 }
 
 // PolicyRows are policies, by namespace, source and origin.

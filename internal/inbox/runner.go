@@ -179,13 +179,15 @@ func (r *runner) reload(ctx context.Context, tx engine.Tx) (task.Instant, error)
 // The row of the redrive is locked last: record and the mark of the next batch run at the same time, and a mark holds
 // that lock.
 func (r *runner) record(ctx context.Context, outcomes []outcome, decided []deadletter.Item, last int) error {
-	return r.update(ctx, func(ctx context.Context, tx engine.Tx) error {
-		return r.in.recordSends(ctx, tx, r.turn, outcomes, decided, policies{},
-			func(task.ID) bool { return r.redrive.Plan.AtMostOnce })
-	}, func(ctx context.Context, tx engine.Tx, now task.Instant) (int, error) {
-		// The items say what is decided, not this process: another one may have counted some of them already.
-		decided, err := r.in.store.DecidedItems(ctx, tx, r.redrive.ID, r.redrive.Wave)
-		return decided - r.redrive.WaveSent, errors.Join(err, r.redrive.Decided(decided-r.redrive.WaveSent, last, now))
+	return r.in.settling(outcomes, func(fast bool) error {
+		return r.update(ctx, func(ctx context.Context, tx engine.Tx) error {
+			return r.in.recordSends(ctx, tx, sent{turn: r.turn, outcomes: outcomes, decided: decided, fast: fast,
+				once: func(task.ID) bool { return r.redrive.Plan.AtMostOnce }})
+		}, func(ctx context.Context, tx engine.Tx, now task.Instant) (int, error) {
+			// The items say what is decided, not this process: another one may have counted some of them already.
+			decided, err := r.in.store.DecidedItems(ctx, tx, r.redrive.ID, r.redrive.Wave)
+			return decided - r.redrive.WaveSent, errors.Join(err, r.redrive.Decided(decided-r.redrive.WaveSent, last, now))
+		})
 	})
 }
 

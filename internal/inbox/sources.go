@@ -71,6 +71,11 @@ func (in *Inbox) saveSource(ctx context.Context, s *deadletter.Source, by By, ke
 				return err
 			}
 		}
+		if known != nil && (known.Driver != next.Driver || known.URL != next.URL || known.Queue != next.Queue) {
+			if err := in.store.ForgetOversized(ctx, tx, s.Namespace, s.Name); err != nil { // they are elsewhere
+				return err
+			}
+		}
 		if err := in.store.SaveSource(ctx, tx, next); err != nil {
 			return err
 		}
@@ -168,6 +173,9 @@ func (in *Inbox) DropSource(ctx context.Context, namespace, name string, by By) 
 			if len(s.Sensitive)+len(s.SensitiveHeaders) > 0 {
 				return &task.Error{Code: task.Conflict, Message: "the source has sensitive fields: its letters would no longer " +
 					"be masked", Hint: "save it without sensitive fields first, or pause it"}
+			}
+			if err := in.store.ForgetOversized(ctx, tx, namespace, name); err != nil {
+				return err
 			}
 			return in.store.DropSource(ctx, tx, s)
 		})
@@ -305,6 +313,9 @@ func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (SourceStatus
 	if st.Open, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, shownOpen); err != nil {
 		return st, err
 	}
+	if st.Oversized, err = in.oversized(ctx, s); err != nil {
+		return st, err
+	}
 	switch {
 	case s.Driver == HTTP:
 		st.State = "reported"
@@ -314,6 +325,8 @@ func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (SourceStatus
 		st.State, st.Error, st.Since = "lost", s.LostFor, s.LostAt
 	case s.MaxOpen > 0 && st.Open >= s.MaxOpen:
 		st.State, st.Error = "waiting", fmt.Sprintf("it has %d open letters, as many as it may have", st.Open)
+	case st.Oversized.Messages >= MaxOversized:
+		st.State, st.Error = "waiting", tooManyLarge(in.opts.LetterBytes)
 	}
 	return st, nil
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/task"
 )
 
 // stream sends the items of a wave that may be sent now, batch by batch. The results of a batch are recorded while the
@@ -59,7 +58,6 @@ func (s *stream) batch(ctx context.Context) (more bool, err error) {
 	case len(items) == 0, !first && !slices.ContainsFunc(items, isLetter):
 		return false, nil
 	}
-	items = s.fit(ctx, items)
 	letters := slices.DeleteFunc(slices.Clone(items), func(i deadletter.Item) bool { return !isLetter(i) })
 	cases := slices.DeleteFunc(slices.Clone(items), isLetter)
 	for i := range letters {
@@ -83,27 +81,18 @@ func (s *stream) batch(ctx context.Context) (more bool, err error) {
 		return false, errors.Join(err, s.record(ctx, outcomes, b.decided, s.behind))
 	}
 	s.left, s.behind = s.left-len(items), items[len(items)-1].No
-	if len(cases) == 0 && s.left > 0 && s.redrive.Plan.Rate <= 0 && allSent(outcomes, b.decided) {
+	if len(cases)+len(b.left) == 0 && s.left > 0 && s.redrive.Plan.Rate <= 0 && allSent(outcomes, b.decided) {
 		s.recordBehind(ctx, outcomes)
 		return s.goesOn(ctx)
 	}
 	done, left, err := s.onCases(ctx, cases, s.replay)
-	left = append(left, untried(outcomes)...)
+	left = slices.Concat(left, b.left, untried(outcomes))
 	slices.SortFunc(left, func(a, b deadletter.Item) int { return a.No - b.No })
 	err = errors.Join(err, s.record(ctx, outcomes, append(b.decided, done...), behind(items, left)))
 	if err == nil && len(outcomes) > 0 && len(untried(outcomes)) == len(outcomes) && ctx.Err() == nil {
 		err = s.stuck(ctx, outcomes[0].err)
 	}
 	return false, err
-}
-
-// fit returns the first items whose payloads fit into a batch.
-func (s *stream) fit(ctx context.Context, items []deadletter.Item) []deadletter.Item {
-	ids := make([]task.ID, len(items))
-	for n, i := range items {
-		ids[n] = i.ID
-	}
-	return items[:len(s.in.fitting(ctx, ids))]
 }
 
 // untried returns the items whose sends were not begun.

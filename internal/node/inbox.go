@@ -61,8 +61,8 @@ func openInbox(s engine.Database, e *engine.Engine, b *local.Backend, ruler *inb
 	sender := webhook.NewSender()
 	in := inbox.New(db, e, inbox.Options{Carriers: carriers, Formats: format.Names(), Ruler: ruler,
 		DefaultPolicy: opts.DefaultPolicy, ReadBatch: opts.ReadBatch,
-		Webhooks:     webhooks(b, opts.Webhooks, sender),
-		PayloadBytes: limits.PayloadBytes, PageItems: limits.PageItems, IntakeBatch: intakeBatch(e.Config()),
+		Webhooks:    webhooks(b, opts.Webhooks, sender),
+		LetterBytes: limits.LetterBytes, PageItems: limits.PageItems, IntakeBatch: intakeBatch(e.Config()),
 		FailedJob: encodeFailedJob, Intaken: opts.Intaken, Gone: opts.Gone,
 		Observer: opts.Letters})
 	loops := []upkeep.Loop{

@@ -65,6 +65,9 @@ type Limits struct {
 	// LargeResultBytes bounds a step's result where there is a blob store for results above PayloadBytes. Defaults to
 	// 64 MiB; at most 1 GiB.
 	LargeResultBytes int
+	// LetterBytes bounds a message that becomes a dead letter: its key, headers and payload. A larger one stays on its
+	// broker. Defaults to 16 MiB; at most 64 MiB.
+	LetterBytes int
 	// CheckpointBytes bounds the checkpoint of a step. Defaults to 64 KiB.
 	CheckpointBytes int
 	// LogBytes bounds the log of an attempt: its end is kept. Defaults to 64 KiB; with -1 no logs are kept.
@@ -181,6 +184,7 @@ func orDefault[T comparable](v *T, d T) {
 func (c Config) WithDefaults() Config {
 	orDefault(&c.Limits.PayloadBytes, 256<<10)
 	orDefault(&c.Limits.LargeResultBytes, 64<<20)
+	orDefault(&c.Limits.LetterBytes, 16<<20)
 	orDefault(&c.Limits.CheckpointBytes, 64<<10)
 	orDefault(&c.Limits.LogBytes, 64<<10)
 	orDefault(&c.Limits.BatchItems, 1000)
@@ -240,6 +244,7 @@ func (c Config) Validate() error {
 	bad(c.Limits.PayloadBytes > 0, "limits.payload_bytes must be positive")
 	bad(c.Limits.LargeResultBytes > 0 && c.Limits.LargeResultBytes <= 1<<30,
 		"limits.large_result_bytes must be 1 to 1073741824")
+	bad(c.Limits.LetterBytes > 0 && c.Limits.LetterBytes <= 64<<20, "limits.letter_bytes must be 1 to 67108864")
 	bad(c.Limits.CheckpointBytes > 0, "limits.checkpoint_bytes must be positive")
 	bad(c.Limits.LogBytes >= -1 && c.Limits.LogBytes <= 1<<20, "limits.log_bytes must be -1 (no logs) to 1048576")
 	bad(c.Limits.BatchItems > 0, "limits.batch_items must be positive")

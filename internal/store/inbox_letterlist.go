@@ -173,11 +173,15 @@ func (s letterRows) listByIDs(ctx context.Context, f inbox.LetterFilter) (inbox.
 	return page, err
 }
 
+// shownLetter is bareLetter with at most 1 KiB of the key.
+var shownLetter = strings.Replace(bareLetter, "l.message_key", "substr(l.message_key, 1, 1024)", 1)
+
 // listed returns the letters of a page, in the order of the IDs.
-// They come without payloads of other tables, without headers and stacks: a list does not show them.
+// They come without payloads of other tables, without headers and stacks, and with the beginning of a long key: a list
+// does not show more.
 func (s letterRows) listed(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error) {
 	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
-		`SELECT `+bareLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ``)
+		`SELECT `+shownLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ``)
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,25 @@ type sendValues struct {
 // are stored by one statement.
 func (letterRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
 	s := In(tx)
+	return saveSends(sends, func(w *where, query string, ids []task.ID) error {
+		return s.Send(ctx, query+s.idList(w, ids), w.args...)
+	})
+}
+
+// SaveDelivered is SaveSends for sends that are in flight under their turns; see inbox.OutboxRows.
+func (letterRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) (bool, error) {
+	s := In(tx)
+	saved := int64(0)
+	err := saveSends(sends, func(w *where, query string, ids []task.ID) error {
+		n, err := s.Exec(ctx, query+s.idList(w, ids)+` AND state = 'in_flight' AND turn = $4`, w.args...)
+		saved += n
+		return err
+	})
+	return saved == int64(len(sends)), err
+}
+
+// saveSends calls save for sends that change alike.
+func saveSends(sends []deadletter.Send, save func(w *where, query string, ids []task.ID) error) error {
 	sorted := slices.SortedFunc(slices.Values(sends), func(a, b deadletter.Send) int {
 		return cmp.Or(compareIDs(a.Owner, b.Owner), cmp.Compare(a.No, b.No))
 	})
@@ -74,9 +93,9 @@ func (letterRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadlette
 		for ids := range chunks(alike[v]) {
 			w := where{args: []any{string(v.kind), v.no, string(v.state), v.turn, int64(v.at), int64(v.nextAt), v.tries,
 				v.copies, v.died, v.open, v.error}}
-			query := `UPDATE tasker_sends SET state = $3, turn = $4, at = $5, next_at = $6, tries = $7, copies = $8,
-  died = $9, open = $10, error = $11 WHERE kind = $1 AND no = $2 AND owner_id IN ` + s.idList(&w, ids)
-			if err := s.Send(ctx, query, w.args...); err != nil {
+			const query = `UPDATE tasker_sends SET state = $3, turn = $4, at = $5, next_at = $6, tries = $7, copies = $8,
+  died = $9, open = $10, error = $11 WHERE kind = $1 AND no = $2 AND owner_id IN `
+			if err := save(&w, query, ids); err != nil {
 				return err
 			}
 		}

@@ -10,13 +10,29 @@ import (
 )
 
 // LettersToSend returns letters without their stacks, locked; see inbox.SendRows.
-func (letterRows) LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error) {
+func (letterRows) LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID, size int) (
+	letters []*deadletter.Letter, left []task.ID, err error,
+) {
 	s := letterRows{In(tx)}
 	rows, err := s.locked(ctx, ids)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.withBodies(ctx, rows)
+	kept, total := make(map[task.ID]int, len(rows)), 0
+	for _, r := range rows {
+		if r.large() {
+			kept[r.ID] = r.kept
+		}
+	}
+	for i, id := range ids { // in the order of the caller, which is that of messages with one key
+		if total += kept[id]; total > size && i > 0 {
+			left = ids[i:]
+			rows = slices.DeleteFunc(rows, func(r letterRow) bool { return slices.Contains(left, r.ID) })
+			break
+		}
+	}
+	letters, err = s.withBodies(ctx, rows)
+	return letters, left, err
 }
 
 // BareLetters returns letters without headers, bodies and stacks, locked; see inbox.SendRows.
@@ -46,6 +62,28 @@ type letterState struct {
 // same way, mostly: those with equal values are stored by one statement.
 func (letterRows) SaveStates(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error {
 	s := In(tx)
+	return saveStates(letters, func(v letterState, w *where, query string, ids []task.ID) error {
+		return s.Send(ctx, query+s.idList(w, ids), w.args...)
+	}, s)
+}
+
+// SaveSent is SaveStates for letters of which nothing else has changed since their last version; see inbox.SendRows.
+func (letterRows) SaveSent(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) (bool, error) {
+	s := In(tx)
+	saved := int64(0)
+	err := saveStates(letters, func(v letterState, w *where, query string, ids []task.ID) error {
+		query += s.idList(w, ids) + ` AND version = ` + w.arg(v.version-1)
+		n, err := s.Exec(ctx, query, w.args...)
+		saved += n
+		return err
+	}, s)
+	return saved == int64(len(letters)), err
+}
+
+// saveStates calls save for letters that change alike.
+func saveStates(letters []*deadletter.Letter, save func(v letterState, w *where, query string, ids []task.ID) error,
+	s SQL,
+) error {
 	sorted := slices.SortedFunc(slices.Values(letters), func(a, b *deadletter.Letter) int {
 		return compareIDs(a.ID, b.ID)
 	})
@@ -64,26 +102,12 @@ func (letterRows) SaveStates(ctx context.Context, tx engine.Tx, letters []*deadl
 		for ids := range chunks(alike[v]) {
 			w := where{args: []any{string(v.state), int64(v.at), int64(v.due), v.reason, s.optional(v.redrive),
 				int64(v.purgeAt), v.replays, flag(v.parked), v.version, v.failed, flag(v.unknown)}}
-			query := `UPDATE tasker_letters SET state = $1, state_at = $2, due_at = $3, reason = $4, redrive_id = $5,
-  purge_at = $6, replays = $7, parked = $8, version = $9, failed_sends = $10, unknown = $11
-  WHERE letter_id IN ` + s.idList(&w, ids)
-			if err := s.Send(ctx, query, w.args...); err != nil {
+			const query = `UPDATE tasker_letters SET state = $1, state_at = $2, due_at = $3, reason = $4, redrive_id = $5,
+  purge_at = $6, replays = $7, parked = $8, version = $9, failed_sends = $10, unknown = $11 WHERE letter_id IN `
+			if err := save(v, &w, query, ids); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// PayloadSizes returns the sizes of large payloads; see inbox.SendRows.
-func (s letterRows) PayloadSizes(ctx context.Context, ids []task.ID) (map[task.ID]int, error) {
-	sizes := map[task.ID]int{}
-	_, err := collectByIDs(ctx, s.SQL, ids, func(row Row) (none struct{}, err error) {
-		var id task.ID
-		var size int
-		err = row.Scan(s.ScanID(&id), &size)
-		sizes[id] = size
-		return none, err
-	}, `SELECT letter_id, kept_bytes FROM tasker_letters WHERE kept_bytes > 1024 AND letter_id IN `, ``)
-	return sizes, err
 }

@@ -20,6 +20,8 @@ type SourceLevel struct {
 	Queue string
 	// Open are the open letters, Waiting the messages that are not captured yet.
 	Open, Waiting int64
+	// Oversized are messages that stay on the broker because they are too large.
+	Oversized int
 	// Lag is how many of them wait in each partition; nil where the queue has none.
 	Lag map[int32]int64
 	// Broker reports whether it reads from a broker, and Answers whether that answers; else Waiting is not known.
@@ -56,10 +58,11 @@ const (
 // names under which applications of /api/dlq know depths and breakers.
 type sourceCache struct {
 	remembered[[]SourceLevel]
-	open, waiting, lag, up, breaker metric.Float64ObservableGauge
-	depth, state                    metric.Float64ObservableGauge
-	gone                            metric.Int64Counter
-	names                           names
+	open, waiting, oversized metric.Float64ObservableGauge
+	lag, up, breaker         metric.Float64ObservableGauge
+	depth, state             metric.Float64ObservableGauge
+	gone                     metric.Int64Counter
+	names                    names
 }
 
 // register creates the gauges and registers the callback that observes them.
@@ -67,6 +70,8 @@ func (c *sourceCache) register(m metric.Meter) error {
 	b := &builder{meter: m}
 	c.open = b.gauge("tasker.dead_letters.open", "{letter}", "Open dead letters, counted up to 100,000 per source.")
 	c.waiting = b.gauge("tasker.dead_letters.waiting", "{message}", "Messages of a broker that are not captured yet.")
+	c.oversized = b.gauge("tasker.dead_letters.oversized", "{message}",
+		"Messages that stay on their broker because they are larger than engine.limits.letter_bytes.")
 	c.lag = b.gauge("tasker.dead_letters.lag", "{message}",
 		"Messages of a partition that are not captured yet, for the 100 partitions of a source with most.")
 	c.gone = b.counter("tasker.dead_letters.gone", "{message}",
@@ -80,7 +85,7 @@ func (c *sourceCache) register(m metric.Meter) error {
 	if b.err != nil {
 		return b.err
 	}
-	_, err := m.RegisterCallback(c.observe, c.open, c.waiting, c.lag, c.up, c.breaker, c.depth, c.state)
+	_, err := m.RegisterCallback(c.observe, c.open, c.waiting, c.oversized, c.lag, c.up, c.breaker, c.depth, c.state)
 	return err
 }
 
@@ -107,6 +112,7 @@ func (c *sourceCache) show(o metric.Observer, l *SourceLevel) {
 	o.ObserveFloat64(c.open, float64(l.Open), of)
 	if l.Broker {
 		o.ObserveFloat64(c.up, number(l.Answers), of)
+		o.ObserveFloat64(c.oversized, float64(l.Oversized), of)
 	}
 	if l.Broker && l.Answers {
 		o.ObserveFloat64(c.waiting, float64(l.Waiting), of)

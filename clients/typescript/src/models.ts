@@ -1636,7 +1636,7 @@ export interface Letter {
   /** Attempts of its consumers, in all. */
   attempts: number;
   captured_at: Timestamp;
-  /** The payload was over the limit and was cut. */
+  /** An early version has kept only the beginning of the payload: the letter can be neither edited nor sent back. */
   cut?: boolean;
   /** When a policy sends it back. */
   due_at?: Timestamp;
@@ -1684,7 +1684,7 @@ export interface Letter {
   redrive_uuid?: string;
   /** How often it was sent back. */
   replays: number;
-  /** Size of the payload, before it was cut. */
+  /** Size of the payload. Of a letter that is cut: before that. */
   size_bytes: number;
   source: string;
   state: "open" | "scheduled" | "redriving" | "redriven" | "discarded";
@@ -1762,7 +1762,7 @@ export interface LetterStory {
   /** Attempts of its consumers, in all. */
   attempts: number;
   captured_at: Timestamp;
-  /** The payload was over the limit and was cut. */
+  /** An early version has kept only the beginning of the payload: the letter can be neither edited nor sent back. */
   cut?: boolean;
   /** When a policy sends it back. */
   due_at?: Timestamp;
@@ -1813,7 +1813,7 @@ export interface LetterStory {
   redrive_uuid?: string;
   /** How often it was sent back. */
   replays: number;
-  /** Size of the payload, before it was cut. */
+  /** Size of the payload. Of a letter that is cut: before that. */
   size_bytes: number;
   source: string;
   state: "open" | "scheduled" | "redriving" | "redriven" | "discarded";
@@ -2110,6 +2110,17 @@ export interface OutagePage {
   next_cursor?: string;
   /** The newest first. */
   outages: Array<Outage>;
+}
+
+export interface Oversized {
+  /** Position on the broker of the message that was found first; a hash of it where the broker has no positions. */
+  first_position: string;
+  /** Key, headers and payload of the largest message. */
+  largest_bytes: number;
+  /** Number of messages, up to 1,000: at that many the source waits. */
+  messages: number;
+  /** When the first one was found. */
+  since: Timestamp;
 }
 
 export interface Page {
@@ -3998,6 +4009,11 @@ export interface SourceStatus {
   namespace?: string;
   /** Open letters, up to 10,000. */
   open: number;
+  /**
+   * Messages that stay on the broker because they are larger than engine.limits.letter_bytes; missing if there
+   * are none.
+   */
+  oversized?: Oversized;
   paused?: boolean;
   /** In the answer to a request for one source. */
   policies?: Array<Policy>;

@@ -51,7 +51,7 @@ func receiveWithin(t testing.TB, r driver.Receiver, n int, patience time.Duratio
 // Send sends messages, all of which must be confirmed.
 func Send(t testing.TB, d driver.Driver, target string, messages ...driver.Message) {
 	t.Helper()
-	for i, err := range d.Send(t.Context(), target, messages) {
+	for i, err := range d.Send(t.Context(), target, messages, driver.Limits{}) {
 		if err != nil {
 			t.Fatalf("send message %d of %d: %v", i+1, len(messages), err)
 		}

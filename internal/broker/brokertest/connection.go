@@ -64,7 +64,7 @@ func closedIsClosed(t *testing.T, b *Broker) {
 	if _, err := d.Open(t.Context(), queue); err == nil {
 		t.Error("a closed driver opens a queue")
 	}
-	if errs := d.Send(t.Context(), queue, b.numbered(1)); len(errs) != 1 || errs[0] == nil {
+	if errs := d.Send(t.Context(), queue, b.numbered(1), driver.Limits{}); len(errs) != 1 || errs[0] == nil {
 		t.Errorf("Send of a closed driver returned %v", errs)
 		// Uncertain would make a redrive mark the letter; permanent would fail it. Neither is true here.
 	} else if errors.Is(errs[0], driver.ErrUncertain) || driver.Permanent(errs[0]) {
@@ -90,7 +90,7 @@ func nothingLostWhenCut(t *testing.T, b *Broker) {
 			b.Cut(t)
 		}
 		payload := fmt.Sprint(i)
-		if errs := d.Send(t.Context(), queue, []driver.Message{{Payload: []byte(payload)}}); len(errs) > 0 &&
+		if errs := d.Send(t.Context(), queue, []driver.Message{{Payload: []byte(payload)}}, driver.Limits{}); len(errs) > 0 &&
 			errs[0] != nil {
 			// A broken connection is replaced, as package broker does it. Whether the message arrived is not
 			// known.
@@ -144,7 +144,7 @@ func confirmedSurvivesStop(t *testing.T, b *Broker) {
 	Send(t, d, queue, b.numbered(100)...)
 	b.Stop(t)
 	// A send to a stopped broker must fail or be uncertain.
-	for _, err := range d.Send(t.Context(), queue, b.numbered(2)) {
+	for _, err := range d.Send(t.Context(), queue, b.numbered(2), driver.Limits{}) {
 		if err == nil {
 			t.Error("a stopped broker confirmed a message")
 		}

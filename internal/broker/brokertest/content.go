@@ -91,7 +91,7 @@ func (b *Broker) sameContent(t *testing.T, i int, got, want *driver.Message) {
 	}
 }
 
-// largeMessages: a message near the limit of a letter's payload passes.
+// largeMessages: a message near the limit of a letter's payload passes, to the receiver and back.
 func largeMessages(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	var want []driver.Message
@@ -110,6 +110,10 @@ func largeMessages(t *testing.T, b *Broker) {
 		b.sameContent(t, i, &got[i], &want[i])
 	}
 	Ack(t, r, got)
+	back := b.NewQueue(t)
+	Send(t, d, back, got[0])
+	again := b.receive(t, Receiver(t, d, back), 1)
+	b.sameContent(t, 0, &again[0], &want[0])
 }
 
 // tooLarge: a message that the broker refuses does not take its neighbours with it, and the error says why.
@@ -119,7 +123,7 @@ func tooLarge(t *testing.T, b *Broker) {
 	}
 	d, queue := b.connect(t), b.NewQueue(t)
 	errs := d.Send(t.Context(), queue, []driver.Message{{Payload: []byte("a")},
-		{Payload: make([]byte, b.TooLarge)}, {Payload: []byte("b")}})
+		{Payload: make([]byte, b.TooLarge)}, {Payload: []byte("b")}}, driver.Limits{})
 	if len(errs) != 3 || errs[0] != nil || errs[2] != nil || !errors.Is(errs[1], driver.ErrTooLarge) {
 		t.Fatalf("Send returned %v, want only the second message to be too large", errs)
 	}
@@ -134,7 +138,7 @@ func missingDestination(t *testing.T, b *Broker) {
 		t.Skip("Broker.NoMissing: any name is a queue")
 	}
 	d, queue := b.connect(t), b.NewQueue(t)
-	errs := d.Send(t.Context(), b.Missing, b.numbered(2))
+	errs := d.Send(t.Context(), b.Missing, b.numbered(2), driver.Limits{})
 	if len(errs) != 2 || !errors.Is(errs[0], driver.ErrNotFound) || !errors.Is(errs[1], driver.ErrNotFound) {
 		t.Fatalf("Send to a missing queue returned %v", errs)
 	}
@@ -209,7 +213,7 @@ func timesAreNow(t *testing.T, b *Broker) {
 // nothingIsSent: empty lists are no error.
 func nothingIsSent(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
-	if errs := d.Send(t.Context(), queue, nil); len(errs) != 0 {
+	if errs := d.Send(t.Context(), queue, nil, driver.Limits{}); len(errs) != 0 {
 		t.Fatalf("Send of nothing returned %v", errs)
 	}
 	r := Receiver(t, d, queue)

@@ -27,6 +27,7 @@ var deliveryTests = map[string]func(*testing.T, *Broker){
 	"CancelledSendIsReported": cancelledSendIsReported,
 	"BatchesAreBounded":       batchesAreBounded,
 	"QueuesAreSeparate":       queuesAreSeparate,
+	"LargeIsLeft":             largeIsLeft,
 }
 
 // orderWithinKey: messages of one key are received in the order in which they were sent.
@@ -221,7 +222,8 @@ func concurrentSenders(t *testing.T, b *Broker) {
 	for s := range senders {
 		wg.Go(func() {
 			for i := range each {
-				for _, err := range d.Send(t.Context(), queue, []driver.Message{{Payload: fmt.Append(nil, s, "/", i)}}) {
+				one := []driver.Message{{Payload: fmt.Append(nil, s, "/", i)}}
+				for _, err := range d.Send(t.Context(), queue, one, driver.Limits{}) {
 					if err != nil {
 						t.Errorf("send: %v", err)
 					}
@@ -264,7 +266,7 @@ func cancelledReceiveIsSafe(t *testing.T, b *Broker) {
 	go func() {
 		defer close(done)
 		for _, m := range b.numbered(total) {
-			for _, err := range d.Send(t.Context(), queue, []driver.Message{m}) {
+			for _, err := range d.Send(t.Context(), queue, []driver.Message{m}, driver.Limits{}) {
 				if err != nil {
 					t.Errorf("send: %v", err)
 				}
@@ -314,7 +316,7 @@ func cancelledSendIsReported(t *testing.T, b *Broker) {
 	d, queue := b.connect(t), b.NewQueue(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	errs := d.Send(ctx, queue, b.numbered(3))
+	errs := d.Send(ctx, queue, b.numbered(3), driver.Limits{})
 	if len(errs) != 3 {
 		t.Fatalf("a cancelled Send of 3 returned %d errors", len(errs))
 	}

@@ -2,7 +2,8 @@
 // only the seam in package driver; what a broker cannot do is declared in [Broker], and shown by a skipped subtest.
 //
 // content.go is about what a message is made of, delivery.go about who gets it, connection.go about the beginning and
-// the end of connections. A driver's own test describes its broker and calls [Run].
+// the end of connections, outcome.go about what a sender learns. A driver's own test describes its broker and calls
+// [Run].
 package brokertest
 
 import (
@@ -29,6 +30,16 @@ type Broker struct {
 	Cut func(t *testing.T)
 	// Stop ends the server, and Start brings it back with what it holds; nil where a test cannot.
 	Stop, Start func(t *testing.T)
+
+	// Network is what connections to NetworkURL pass; nil where a test has none.
+	Network    *Network
+	NetworkURL string
+	// Forbidden is a queue to which the user may not send; "" where there is none.
+	Forbidden string
+	// Refuse has the broker refuse for a moment what is sent to a queue, and Accept ends that; nil where a test cannot.
+	Refuse, Accept func(t *testing.T, queue string)
+	// Delete deletes a queue; nil where a test cannot, or a queue that does not exist is an empty one.
+	Delete func(t *testing.T, queue string)
 
 	// Patience is how long the suite waits for what must happen; only a driver that fails uses it up. Defaults to that
 	// of the drivers' own tests.
@@ -65,7 +76,8 @@ func Run(t *testing.T, b Broker) {
 		b.Patience = Patience
 	}
 	before := goleak.IgnoreCurrent()
-	for _, group := range []map[string]func(*testing.T, *Broker){contentTests, deliveryTests, connectionTests} {
+	for _, group := range []map[string]func(*testing.T, *Broker){contentTests, deliveryTests, connectionTests,
+		outcomeTests} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) { test(t, &b) })
 		}

@@ -6,6 +6,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -15,6 +16,30 @@ import (
 // BatchBytes is about how many bytes of payload a Receive returns at most, and a Send is given: a batch of large
 // messages is short.
 const BatchBytes = 16 << 20
+
+// MessageTime bounds a message that is sent, from the moment it is handed to its broker until the answer. It is the
+// only limit of a send: a batch has none.
+const MessageTime = 15 * time.Second
+
+// Limits bound a Send.
+type Limits struct {
+	// Until ends the turn of the caller: no message is begun after it. The zero time: it does not end.
+	Until time.Time
+	// Each bounds each message that was begun, from the moment it is handed to the broker until its answer, also beyond
+	// Until. Defaults to MessageTime.
+	Each time.Duration
+}
+
+// Over reports whether the turn has ended.
+func (l Limits) Over() bool { return !l.Until.IsZero() && !time.Now().Before(l.Until) }
+
+// Time returns how long a message may take.
+func (l Limits) Time() time.Duration { return cmp.Or(l.Each, MessageTime) }
+
+// Message returns a context for a message that begins now.
+func (l Limits) Message(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, l.Time())
+}
 
 // Message is a message as its broker holds it. Key, header values and payload are any bytes, NUL included. Nobody
 // changes the bytes of a message that was received.
@@ -41,17 +66,18 @@ type Message struct {
 	// Receiver identifies who received it, which package broker sets: what a receiver gets after it has acknowledged is no
 	// repetition.
 	Receiver string
+	// Deliveries is how often the broker has delivered the message before, where it drops one that was delivered too
+	// often; else 0.
+	Deliveries int
+	// Log is where a log has the message, To being the offset behind it; zero if its broker keeps no log.
+	Log LogPart
 	// Receipt is how the driver finds the delivery again at Ack and Release; nobody else reads it.
 	Receipt any
 }
 
 // Size returns about how many bytes a message has.
 func (m *Message) Size() int {
-	n := len(m.Key) + len(m.Payload)
-	for _, h := range m.Headers {
-		n += len(h.Name) + len(h.Value)
-	}
-	return n
+	return (&deadletter.Content{Key: m.Key, Headers: m.Headers, Payload: m.Payload}).Size()
 }
 
 // Driver is a connection to a broker. Its methods may be called concurrently. A context bounds its call only: what the
@@ -64,9 +90,12 @@ type Driver interface {
 	// the broker keeps it, Time. It returns one error for each message, or nil if all are confirmed: the broker holds the
 	// message as durably as the target is configured to. See errors.go for what an error says.
 	//
+	// No message is begun once the turn is over; those fail with ErrUntried. Every message that was begun has the full
+	// time of a message, whatever the others need. When ctx ends, Send gives up at once: what was begun is uncertain.
+	//
 	// If a message is not sent, the driver sends no later message of the same key in the call, where it can help it; those
 	// fail with ErrBehind. A message that is refused for good does not hold back others.
-	Send(ctx context.Context, target string, messages []Message) []error
+	Send(ctx context.Context, target string, messages []Message, limits Limits) []error
 	// Stat reports whether a queue exists, and how many messages wait in it; -1 where the broker does not say.
 	// Messages that were received and not acknowledged may count or not.
 	Stat(ctx context.Context, queue string) (exists bool, depth int64, err error)
@@ -97,6 +126,26 @@ type Keeper interface {
 	// Keep says that messages may have been stored although that failed. Release and Close do not give them back: they
 	// come again, to this receiver or another one, with the same positions.
 	Keep(messages []Message)
+}
+
+// Left is a message that stays on its broker, because it is larger than its reader takes.
+type Left struct {
+	Message     // of one that Return leaves where it is, the position only
+	Bytes   int // its size
+}
+
+// Leaver is what a Receiver has if a message that is neither acknowledged nor given back is in the way of others. Of
+// another receiver the next one gets such messages.
+type Leaver interface {
+	// Leave lets the receiver go on behind messages that stay on the broker. again: the next receiver gets them, or
+	// returns them from Return.
+	Leave(ctx context.Context, messages []Message) (again bool, err error)
+}
+
+// Returner is what a Receiver has if its Leave puts messages aside on the broker.
+type Returner interface {
+	// Return gives those back that have up to most bytes, as Release would. It returns the others.
+	Return(ctx context.Context, most int) ([]Left, error)
 }
 
 // Peeker is what a Driver has if its broker shows messages without delivering them.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// The errors that a driver wraps, so that the code above it knows what happened. An error of the context counts as
-// ErrUncertain. Any other error of Send means that the message was certainly not sent, and that a later try may
-// succeed.
+// The errors that a driver wraps, so that the code above it knows what happened. An error of Send that wraps none of
+// them means that the broker has certainly not stored the message, and that a later try may succeed. An error of the
+// context counts as ErrUncertain.
 var (
 	// ErrNotFound: the queue or the destination does not exist. For good.
 	ErrNotFound = errors.New("no such queue")
@@ -16,12 +16,13 @@ var (
 	// ErrRefused: the broker does not take the message for another reason that a retry does not change, such as missing
 	// permission. For good.
 	ErrRefused = errors.New("message refused")
-	// ErrUncertain: the message was written, and no answer came. It may have been sent.
+	// ErrUncertain: the message was written, and no answer says whether it was stored. A driver says so only if it may
+	// have been.
 	ErrUncertain = errors.New("no answer after the message was written")
 	// ErrRepeatable: it may have been sent, and to send it again with the same SendID is safe: the broker remembers it.
 	// Wraps ErrUncertain.
 	ErrRepeatable = fmt.Errorf("it can be sent again: %w", ErrUncertain)
-	// ErrUntried: the turn of the message did not come before the context ended.
+	// ErrUntried: the message was not begun, because its turn did not come. It says nothing against the message.
 	ErrUntried = errors.New("there was no time left to send it")
 	// ErrBehind: an earlier message of the same key was not sent, therefore this one was not tried.
 	ErrBehind = errors.New("an earlier message of the same key was not sent")

@@ -36,8 +36,8 @@ func (g *guarded) Open(ctx context.Context, queue string) (Receiver, error) {
 }
 
 // Send implements Driver.
-func (g *guarded) Send(ctx context.Context, target string, messages []Message) []error {
-	errs := g.driver.Send(ctx, target, messages)
+func (g *guarded) Send(ctx context.Context, target string, messages []Message, limits Limits) []error {
+	errs := g.driver.Send(ctx, target, messages, limits)
 	for i, err := range errs {
 		errs[i] = g.secrets.hide(err)
 	}
@@ -127,4 +127,24 @@ func (g *guardedReceiver) Keep(messages []Message) {
 	if k, ok := g.receiver.(Keeper); ok {
 		k.Keep(messages)
 	}
+}
+
+// Leave implements Leaver. What a receiver that is none holds comes again once it closes.
+func (g *guardedReceiver) Leave(ctx context.Context, messages []Message) (again bool, err error) {
+	l, ok := g.receiver.(Leaver)
+	if !ok {
+		return true, nil
+	}
+	again, err = l.Leave(ctx, messages)
+	return again, g.secrets.hide(err)
+}
+
+// Return implements Returner, for a receiver that does.
+func (g *guardedReceiver) Return(ctx context.Context, most int) ([]Left, error) {
+	r, ok := g.receiver.(Returner)
+	if !ok {
+		return nil, nil
+	}
+	left, err := r.Return(ctx, most)
+	return left, g.secrets.hide(err)
 }

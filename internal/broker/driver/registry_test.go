@@ -35,7 +35,7 @@ func TestRedact(t *testing.T) {
 type leaky struct{ err error }
 
 func (l leaky) Open(context.Context, string) (driver.Receiver, error) { return l, nil }
-func (l leaky) Send(_ context.Context, _ string, m []driver.Message) []error {
+func (l leaky) Send(_ context.Context, _ string, m []driver.Message, _ driver.Limits) []error {
 	return driver.Fail(len(m), l.err)
 }
 func (l leaky) Stat(context.Context, string) (bool, int64, error)           { return false, 0, l.err }
@@ -79,7 +79,7 @@ func TestNoErrorShowsASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, some := t.Context(), make([]driver.Message, 1)
-	check(d.Send(ctx, "q", some)[0])
+	check(d.Send(ctx, "q", some, driver.Limits{})[0])
 	_, _, err = d.Stat(ctx, "q")
 	check(err)
 	if !errors.Is(err, driver.ErrLost) {

@@ -166,7 +166,7 @@ func TestPartitions(t *testing.T) {
 	}
 	for target, want := range map[string]error{topic + "#12": driver.ErrNotFound, topic + "#x": driver.ErrRefused,
 		topic + "#original": driver.ErrRefused} {
-		if errs := d.Send(t.Context(), target, numbered(1)); !errors.Is(errs[0], want) {
+		if errs := d.Send(t.Context(), target, numbered(1), driver.Limits{}); !errors.Is(errs[0], want) {
 			t.Errorf("%s: %v, want %v", target, errs[0], want)
 		}
 	}

@@ -13,13 +13,19 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestConformance runs the suite on a broker that creates topics when somebody uses them, so that a driver that lets it
-// is found out.
+// is found out. One broker refuses nothing for a moment; see TestRefusedForAMoment.
 func TestConformance(t *testing.T) {
-	s := kafkatest.Start(t, map[string]string{"auto.create.topics.enable": "true", "num.partitions": "1"})
+	s := behindProxy(t, map[string]string{"auto.create.topics.enable": "true", "num.partitions": "1"})
 	brokertest.Run(t, brokertest.Broker{
 		Open: kafka.Open, URL: s.URL() + "?session=2&max_message=12582912", Missing: "missing",
 		NoMessageIDs: true, NoMark: true, Own: "kafka-", TooLarge: 13 << 20,
 		NewQueue: func(t *testing.T) string { return kafkatest.NewTopic(t, s.URL(), 1) },
+		Network:  s.Network, NetworkURL: s.url + "?session=2&max_message=12582912",
+		Delete: func(t *testing.T, topic string) {
+			if _, err := kafkatest.Admin(t, s.URL()).DeleteTopic(t.Context(), topic); err != nil {
+				t.Error(err)
+			}
+		},
 		Stop: func(t *testing.T) {
 			if err := s.Kill(); err != nil {
 				t.Fatal(err)

@@ -15,7 +15,8 @@ import (
 type producer struct {
 	client *kgo.Client
 	topics map[string]shape
-	wrote  atomic.Bool // it has begun to write messages since it was taken
+	// wrote: it has begun to write messages since fresh; cut: what it wrote had no answer.
+	wrote, cut atomic.Bool
 }
 
 // shape is what a producer knows of a topic. One that has changed needs another producer: the client would learn of it
@@ -25,7 +26,10 @@ type shape struct {
 	parts int
 }
 
-var _ kgo.HookBrokerWrite = (*producer)(nil)
+var (
+	_ kgo.HookBrokerWrite = (*producer)(nil)
+	_ kgo.HookBrokerE2E   = (*producer)(nil)
+)
 
 // OnBrokerWrite implements kgo.HookBrokerWrite.
 func (p *producer) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, n int, _, _ time.Duration, _ error) {
@@ -33,6 +37,23 @@ func (p *producer) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, n int, _, _ ti
 		p.wrote.Store(true)
 	}
 }
+
+// OnBrokerE2E implements kgo.HookBrokerE2E.
+func (p *producer) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e kgo.BrokerE2E) {
+	if key == kmsg.Produce.Int16() && e.BytesWritten > 0 && e.Err() != nil {
+		p.cut.Store(true)
+	}
+}
+
+// fresh says that the messages that are written from now on are others: none is on its way.
+func (p *producer) fresh() {
+	p.wrote.Store(false)
+	p.cut.Store(false)
+}
+
+// refusals is how often a record is tried that is refused for a moment: for some seconds, in which a partition may get
+// another leader. Then it fails with what the broker says.
+const refusals = 10
 
 // producer returns an idempotent producer, which waits for all replicas that are in sync. Nothing is sent before Flush,
 // so that messages of a run share a request.
@@ -52,7 +73,6 @@ func (c *conn) producer(of *kadm.TopicDetail) (*producer, error) {
 		}
 		c.mu.Unlock()
 		p.topics[of.Topic] = now
-		p.wrote.Store(false)
 		return p, nil
 	}
 	c.mu.Unlock()
@@ -61,7 +81,8 @@ func (c *conn) producer(of *kadm.TopicDetail) (*producer, error) {
 	p.client, err = c.newClient(kgo.WithHooks(p), kgo.ManualFlushing(), kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.RecordPartitioner(partitions{kgo.StickyKeyPartitioner(nil)}),
 		kgo.ProducerBatchMaxBytes(int32(c.opts.largest)+4096), kgo.BrokerMaxWriteBytes(int32(c.opts.largest)+(1<<20)),
-		kgo.MaxBufferedRecords(2*runMessages), kgo.UnknownTopicRetries(2))
+		kgo.MaxBufferedRecords(2*runMessages), kgo.UnknownTopicRetries(2),
+		kgo.RecordRetries(refusals))
 	if err != nil {
 		return nil, err
 	}

@@ -281,6 +281,11 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	return err
 }
 
+// Leave implements driver.Leaver: the log keeps what is committed.
+func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again bool, err error) {
+	return false, r.Ack(ctx, messages)
+}
+
 // Release implements driver.Receiver: messages go back to their places in the buffer.
 func (r *receiver) Release(_ context.Context, messages []driver.Message) error {
 	r.mu.Lock()

@@ -41,7 +41,8 @@ func position(topic string, id kadm.TopicID, r *kgo.Record) string {
 
 // message turns a record into a message.
 func message(r *kgo.Record, id kadm.TopicID) driver.Message {
-	m := driver.Message{Position: position(r.Topic, id, r), Key: r.Key, Payload: r.Value, Origin: r.Topic}
+	m := driver.Message{Position: position(r.Topic, id, r), Key: r.Key, Payload: r.Value, Origin: r.Topic,
+		Log: driver.LogPart{Partition: r.Partition, From: r.Offset, To: r.Offset + 1}}
 	if r.Timestamp.UnixMilli() >= 0 { // records of very old producers have -1
 		m.Time = r.Timestamp
 	}

@@ -3,9 +3,6 @@ package kafka_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
-	"sync"
 	"testing"
 	"time"
 
@@ -90,86 +87,26 @@ func numbered(n int) []driver.Message {
 	return out
 }
 
-// network is a broker behind a proxy that a test can break.
+// network is a broker behind a network that a test can put out of order.
 type network struct {
 	*kafkatest.Server
-	url string // through the proxy
-
-	mu    sync.Mutex
-	conns map[net.Conn]bool
-	shut  bool // new connections are cut at once
+	*brokertest.Network
+	url string // through it
 }
 
-// behindProxy starts a broker with two listeners: its own URL is direct, clients of the other one go through a proxy.
-func behindProxy(t testing.TB) *network {
+// URL returns the URL of the broker that is not through the network.
+func (n *network) URL() string { return n.Server.URL() }
+
+// behindProxy starts a broker with two listeners: its own URL is direct, clients of the other one pass the network.
+func behindProxy(t testing.TB, settings map[string]string) *network {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	port, err := testserver.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &network{url: "kafka://" + l.Addr().String(), conns: map[net.Conn]bool{}}
-	var running sync.WaitGroup
-	running.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			running.Go(func() { n.pass(c, fmt.Sprintf("127.0.0.1:%d", port)) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		n.Cut()
-		running.Wait()
-	})
-	n.Server = kafkatest.Start(t, nil, kafkatest.Listener{Name: "PROXIED", Protocol: "PLAINTEXT", Port: port,
-		Advertised: l.Addr().String()})
+	n := &network{Network: brokertest.NewNetwork(t, fmt.Sprintf("127.0.0.1:%d", port))}
+	n.url = "kafka://" + n.Network.Address
+	n.Server = kafkatest.Start(t, settings, kafkatest.Listener{Name: "PROXIED", Protocol: "PLAINTEXT", Port: port,
+		Advertised: n.Network.Address})
 	return n
-}
-
-// pass copies a connection until one side, or Cut, ends it.
-func (n *network) pass(c net.Conn, to string) {
-	defer c.Close()
-	server, err := net.Dial("tcp", to)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	n.mu.Lock()
-	shut := n.shut
-	n.conns[c], n.conns[server] = true, true
-	n.mu.Unlock()
-	if !shut {
-		go func() {
-			_, _ = io.Copy(server, c)
-			_ = server.Close()
-		}()
-		_, _ = io.Copy(c, server)
-	}
-	n.mu.Lock()
-	delete(n.conns, c)
-	delete(n.conns, server)
-	n.mu.Unlock()
-}
-
-// Cut ends all connections.
-func (n *network) Cut() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for c := range n.conns {
-		_ = c.Close()
-	}
-}
-
-// Shut ends all connections and accepts none, until it is called with false.
-func (n *network) Shut(shut bool) {
-	n.mu.Lock()
-	n.shut = shut
-	n.mu.Unlock()
-	n.Cut()
 }

@@ -96,7 +96,7 @@ func logins(t *testing.T, s *kafkatest.Secured) {
 		t.Run(name, func(t *testing.T) {
 			d, err := driver.Registry{"kafka": kafka.Open}.Open(t.Context(), "kafka", c.url)
 			if err == nil {
-				for _, sent := range d.Send(t.Context(), topic, numbered(1)) {
+				for _, sent := range d.Send(t.Context(), topic, numbered(1), driver.Limits{}) {
 					err = sent
 				}
 				if closed := d.Close(); closed != nil {
@@ -131,12 +131,12 @@ func permissions(t *testing.T, s *kafkatest.Secured) {
 	if exists, n, err := d.Stat(t.Context(), work); !exists || n != -1 || err != nil {
 		t.Errorf("the topic to write to: %t, %d, %v", exists, n, err)
 	}
-	for i, err := range d.Send(t.Context(), other, numbered(2)) {
+	for i, err := range d.Send(t.Context(), other, numbered(2), driver.Limits{}) {
 		if !errors.Is(err, driver.ErrRefused) {
 			t.Errorf("message %d: %v", i, err)
 		}
 	}
-	for i, err := range d.Send(t.Context(), dead, numbered(2)) {
+	for i, err := range d.Send(t.Context(), dead, numbered(2), driver.Limits{}) {
 		if !errors.Is(err, driver.ErrRefused) {
 			t.Errorf("message %d to a topic that it may read: %v", i, err)
 		}

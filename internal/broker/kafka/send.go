@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -18,8 +19,8 @@ import (
 const (
 	runMessages = 1000
 	runBytes    = 900_000
-	// runTime bounds the wait for the answers to a run: the client would try for ever.
-	runTime = 10 * time.Second
+	// settling is how long the client has, after the time of a message, to say which records it has not written.
+	settling = 500 * time.Millisecond
 )
 
 // sending is one call of Send.
@@ -28,6 +29,7 @@ type sending struct {
 	to       destination
 	parts    int // of the topic
 	messages []driver.Message
+	limits   driver.Limits
 	p        *producer
 	held     map[string]bool // keys of which a message was not sent
 
@@ -39,8 +41,8 @@ type sending struct {
 // errUnanswered is the error of a message while its answer is awaited.
 var errUnanswered = errors.New("there is no answer yet")
 
-// Send implements driver.Driver.
-func (c *conn) Send(ctx context.Context, target string, messages []driver.Message) []error {
+// Send implements driver.Driver. A run begins as a whole.
+func (c *conn) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	if len(messages) == 0 {
 		return nil
 	}
@@ -48,7 +50,7 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 	if err != nil {
 		return driver.Fail(len(messages), err)
 	}
-	of, err := c.topic(ctx, to.topic)
+	of, err := c.known(ctx, to.topic, limits)
 	if err != nil {
 		return driver.Fail(len(messages), unwritten(err))
 	}
@@ -56,8 +58,8 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 	if err != nil {
 		return driver.Fail(len(messages), err)
 	}
-	s := &sending{conn: c, to: to, parts: len(of.Partitions), messages: messages, p: p, held: map[string]bool{},
-		errs: make([]error, len(messages))}
+	s := &sending{conn: c, to: to, parts: len(of.Partitions), messages: messages, limits: limits, p: p,
+		held: map[string]bool{}, errs: make([]error, len(messages))}
 	for from := 0; from < len(messages); {
 		from = s.run(ctx, from)
 	}
@@ -65,6 +67,18 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 		c.rest(s.p)
 	}
 	return s.errs
+}
+
+// known describes a topic that is sent to. The answer comes within the turn, or no message is begun.
+func (c *conn) known(ctx context.Context, topic string, limits driver.Limits) (kadm.TopicDetail, error) {
+	if !limits.Until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, limits.Until)
+		defer cancel()
+	}
+	ctx, cancel := limits.Message(ctx)
+	defer cancel()
+	return c.topic(ctx, topic)
 }
 
 // unwritten is an error after which certainly nothing was written.
@@ -85,7 +99,7 @@ func (s *sending) run(ctx context.Context, from int) (next int) {
 		if len(batch) > 0 && size+n > runBytes {
 			break
 		}
-		if s.ready(next) {
+		if s.ready(ctx, next) {
 			batch = append(batch, next)
 			size += n
 		}
@@ -105,10 +119,10 @@ func (s *sending) run(ctx context.Context, from int) (next int) {
 }
 
 // ready reports whether a message may be sent. Else it has an error.
-func (s *sending) ready(i int) bool {
+func (s *sending) ready(ctx context.Context, i int) bool {
 	m := &s.messages[i]
 	switch {
-	case s.p == nil:
+	case s.p == nil, ctx.Err() != nil, s.limits.Over():
 		s.errs[i] = driver.ErrUntried
 	case m.Key != nil && s.held[string(m.Key)]:
 		s.errs[i] = driver.ErrBehind
@@ -123,7 +137,7 @@ func (s *sending) isolate(ctx context.Context, batch []int) {
 	for _, i := range batch {
 		if err := s.errs[i]; errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) ||
 			errors.Is(err, kerr.InvalidTimestamp) || errors.Is(err, kerr.InvalidRecord) {
-			if !s.ready(i) {
+			if !s.ready(ctx, i) {
 				continue
 			}
 			s.produce(ctx, []int{i})
@@ -131,26 +145,26 @@ func (s *sending) isolate(ctx context.Context, batch []int) {
 	}
 }
 
-// produce sends messages and waits for the answers. When ctx ends it gives the producer up, and returns false.
+// produce sends messages and waits for the answers. When the time of a message ends, or ctx, it gives the producer up,
+// and returns false.
 func (s *sending) produce(ctx context.Context, batch []int) bool {
 	for _, i := range batch {
 		s.errs[i] = errUnanswered
 	}
-	if ctx.Err() != nil {
-		s.abandon(batch, ctx.Err())
-		return false
-	}
+	s.p.fresh()
+	each, cancel := s.limits.Message(ctx)
+	defer cancel()
 	for _, i := range batch {
 		at, err := s.to.of(&s.messages[i], s.parts)
 		if err != nil {
 			s.errs[i] = err
 			continue
 		}
-		s.p.client.Produce(context.WithoutCancel(ctx), record(s.to.topic, at, &s.messages[i]),
-			func(_ *kgo.Record, err error) { s.answer(i, err) })
+		// When its time ends the client lets go of a record that it has not written, or that was refused.
+		s.p.client.Produce(each, record(s.to.topic, at, &s.messages[i]), func(_ *kgo.Record, err error) { s.answer(i, err) })
 	}
-	bounded, cancel := context.WithTimeout(ctx, runTime)
-	defer cancel()
+	bounded, stop := context.WithTimeout(ctx, s.limits.Time()+settling)
+	defer stop()
 	if err := s.p.client.Flush(bounded); err != nil {
 		s.abandon(batch, err)
 		return false
@@ -168,19 +182,18 @@ func (s *sending) answer(i int, err error) {
 	s.errs[i] = s.outcome(err)
 }
 
-// outcome classifies what the client says of a message.
+// outcome classifies what the client says of a message. It tries again what was refused for a moment, or had no answer;
+// what it gives up in the end was not stored by any try that was answered. A try without an answer may have been.
 func (s *sending) outcome(err error) error {
 	if err == nil {
 		return nil
 	}
 	var refusal *kerr.Error
-	answered := errors.As(err, &refusal)
+	wrote := s.p.wrote.Load()
 	switch {
-	case s.conn.ended.Err() != nil && !s.p.wrote.Load():
+	case s.conn.ended.Err() != nil && !wrote:
 		return driver.ErrClosed
-	case answered && !doubtful(refusal):
-		return classify(err) // the broker says that it has not stored it
-	case s.p.wrote.Load():
+	case wrote && (s.p.cut.Load() || errors.Is(err, kgo.ErrClientClosed) || errors.As(err, &refusal) && doubtful(refusal)):
 		return fmt.Errorf("%w: %w", driver.ErrUncertain, err)
 	}
 	return unwritten(classify(err))

@@ -73,7 +73,7 @@ func TestRebalance(t *testing.T) {
 
 // TestPutOut: the acknowledgement of a member that the group has put out is an error, and moves no offset.
 func TestPutOut(t *testing.T) {
-	n := behindProxy(t)
+	n := behindProxy(t, nil)
 	topic := kafkatest.NewTopic(t, n.URL(), 1)
 	r := receiver(t, open(t, n.url+"?session=2"), topic)
 	send(t, open(t, n.URL()), topic, numbered(4)...)
@@ -105,7 +105,7 @@ func TestPutOut(t *testing.T) {
 // TestCut: connections break while messages are sent and received. What was confirmed comes, and what was acknowledged
 // does not come again.
 func TestCut(t *testing.T) {
-	n := behindProxy(t)
+	n := behindProxy(t, nil)
 	topic := kafkatest.NewTopic(t, n.URL(), 2)
 	d := open(t, n.url+"?session=2")
 	confirmed := map[string]bool{}
@@ -114,7 +114,7 @@ func TestCut(t *testing.T) {
 		if i%4 == 1 {
 			n.Cut()
 		}
-		for at, err := range d.Send(t.Context(), topic, messages) {
+		for at, err := range d.Send(t.Context(), topic, messages, driver.Limits{}) {
 			if err == nil {
 				confirmed[string(messages[at].Payload)] = true
 			}
@@ -165,9 +165,7 @@ func TestFrozen(t *testing.T) {
 	if err := s.Freeze(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	for _, err := range d.Send(ctx, topic, numbered(2)) {
+	for _, err := range d.Send(t.Context(), topic, numbered(2), driver.Limits{Each: 300 * time.Millisecond}) {
 		if err == nil || driver.Permanent(err) {
 			t.Errorf("a frozen broker answers %v", err)
 		}
@@ -223,7 +221,7 @@ func TestTopicDeleted(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	if errs := d.Send(t.Context(), name, numbered(1)); !errors.Is(errs[0], driver.ErrNotFound) {
+	if errs := d.Send(t.Context(), name, numbered(1), driver.Limits{}); !errors.Is(errs[0], driver.ErrNotFound) {
 		t.Errorf("send: %v", errs[0])
 	}
 	kafkatest.CreateTopic(t, url, name, 1)
@@ -258,7 +256,7 @@ func TestPartitionsAdded(t *testing.T) {
 	}
 	var errs []error
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if errs = d.Send(t.Context(), topic+"#2", numbered(1)); errs[0] == nil {
+		if errs = d.Send(t.Context(), topic+"#2", numbered(1), driver.Limits{}); errs[0] == nil {
 			break
 		}
 	}
@@ -307,7 +305,7 @@ func TestTooLargeForTheTopic(t *testing.T) {
 	d := open(t, url)
 	messages := numbered(5)
 	messages[2].Payload = []byte(strings.Repeat("0123456789abcdef", 200))
-	for i, err := range d.Send(t.Context(), topic, messages) {
+	for i, err := range d.Send(t.Context(), topic, messages, driver.Limits{}) {
 		if (i == 2) != errors.Is(err, driver.ErrTooLarge) || i != 2 && err != nil {
 			t.Errorf("message %d: %v", i, err)
 		}
@@ -324,7 +322,7 @@ func TestTimestampRefused(t *testing.T) {
 	d := open(t, url)
 	messages := numbered(3)
 	messages[1].Headers = header("kafka-timestamp", "1000000")
-	errs := d.Send(t.Context(), topic, messages)
+	errs := d.Send(t.Context(), topic, messages, driver.Limits{})
 	if errs[0] != nil || !errors.Is(errs[1], driver.ErrRefused) || errs[2] != nil {
 		t.Errorf("send: %v", errs)
 	}

@@ -115,8 +115,16 @@ func (c *conn) Open(ctx context.Context, name string) (driver.Receiver, error) {
 
 // Send implements driver.Driver. Every message is as durable as the broker once it is in the queue. The errors are nil
 // if all are sent, as the seam allows.
-func (c *conn) Send(ctx context.Context, target string, messages []driver.Message) []error {
-	if err := c.use(ctx); err != nil {
+func (c *conn) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
+	if ctx.Err() != nil || limits.Over() {
+		return driver.Fail(len(messages), driver.ErrUntried)
+	}
+	each, cancel := limits.Message(ctx)
+	defer cancel()
+	if err := c.use(each); err != nil {
+		if each.Err() != nil {
+			err = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
+		}
 		return driver.Fail(len(messages), err)
 	}
 	b := c.broker

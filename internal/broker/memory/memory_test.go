@@ -64,7 +64,7 @@ func TestFailedSendHoldsBackItsKey(t *testing.T) {
 	t.Parallel()
 	b, d := open(t, nil)
 	b.FailSends(1, nil)
-	errs := d.Send(t.Context(), "q", messages(5)) // keys 0 1 0 1 0
+	errs := d.Send(t.Context(), "q", messages(5), driver.Limits{}) // keys 0 1 0 1 0
 	for i, err := range errs {
 		switch {
 		case i == 0 && (err == nil || driver.Permanent(err)), i%2 == 1 && err != nil,
@@ -81,7 +81,8 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	b, d := open(t, nil)
 	b.LoseConfirms(1)
-	if errs := d.Send(t.Context(), "q", messages(2)); !errors.Is(errs[0], driver.ErrUncertain) || errs[1] != nil {
+	errs := d.Send(t.Context(), "q", messages(2), driver.Limits{})
+	if !errors.Is(errs[0], driver.ErrUncertain) || errs[1] != nil {
 		t.Fatalf("Send returned %v", errs)
 	}
 	b.DeliverTwice(1)
@@ -118,7 +119,7 @@ func TestFaults(t *testing.T) {
 func TestFailedReceiveDeliversNothing(t *testing.T) {
 	t.Parallel()
 	b, d := open(t, &memory.Options{NoPositions: true})
-	d.Send(t.Context(), "q", messages(1))
+	d.Send(t.Context(), "q", messages(1), driver.Limits{})
 	b.FailReceives(1, driver.ErrLost)
 	r, err := d.Open(t.Context(), "q")
 	if err != nil {
@@ -152,7 +153,7 @@ func BenchmarkThroughput(b *testing.B) {
 	}
 	n := 0
 	for b.Loop() {
-		for _, err := range d.Send(b.Context(), "q", batch) {
+		for _, err := range d.Send(b.Context(), "q", batch, driver.Limits{}) {
 			if err != nil {
 				b.Fatal(err)
 			}

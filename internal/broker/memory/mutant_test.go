@@ -33,22 +33,34 @@ var mutants = map[string]mutant{
 			for i := range messages {
 				messages[i].Headers = nil
 			}
-			return d.Send(ctx, to, messages)
+			return d.Send(ctx, to, messages, driver.Limits{})
 		}},
 	"confirms what is missing": {found: "MissingDestination",
 		send: func(d driver.Driver, ctx context.Context, to string, messages []driver.Message) []error {
-			d.Send(ctx, to, messages)
+			d.Send(ctx, to, messages, driver.Limits{})
 			return nil
 		}},
 	"confirms what it did not send": {found: "ConfirmedSurvivesStop",
 		send: func(d driver.Driver, ctx context.Context, to string, messages []driver.Message) []error {
-			errs := d.Send(ctx, to, messages)
+			errs := d.Send(ctx, to, messages, driver.Limits{})
 			for i := range errs {
 				if errs[i] != nil && strings.Contains(errs[i].Error(), "lost") {
 					errs[i] = nil
 				}
 			}
 			return errs
+		}},
+	"calls a refusal uncertain": {found: "RefusedForAMoment",
+		send: func(d driver.Driver, ctx context.Context, to string, messages []driver.Message) []error {
+			errs := d.Send(ctx, to, messages, driver.Limits{})
+			for i := range errs {
+				errs[i] = driver.ErrUncertain
+			}
+			return errs
+		}},
+	"begins after its turn": {found: "TurnIsOver",
+		send: func(d driver.Driver, ctx context.Context, to string, messages []driver.Message) []error {
+			return d.Send(ctx, to, messages, driver.Limits{})
 		}},
 	"reverses batches": {found: "OrderWithinKey",
 		receive: func(r driver.Receiver, ctx context.Context, max int) ([]driver.Message, error) {
@@ -115,11 +127,11 @@ func (d mutantDriver) Open(ctx context.Context, queue string) (driver.Receiver, 
 	return &mutantReceiver{r, d.mutant}, nil
 }
 
-func (d mutantDriver) Send(ctx context.Context, to string, messages []driver.Message) []error {
+func (d mutantDriver) Send(ctx context.Context, to string, messages []driver.Message, limits driver.Limits) []error {
 	if d.mutant.send != nil {
 		return d.mutant.send(d.Driver, ctx, to, messages)
 	}
-	return d.Driver.Send(ctx, to, messages)
+	return d.Driver.Send(ctx, to, messages, limits)
 }
 
 type mutantReceiver struct {
@@ -165,6 +177,8 @@ func suite(t *testing.T, m mutant, patience time.Duration) {
 			return name
 		},
 		Missing:  "missing",
+		Refuse:   func(*testing.T, string) { b.FailSends(10, nil) },
+		Accept:   func(*testing.T, string) { b.FailSends(0, nil) },
 		Cut:      func(*testing.T) { b.Disconnect() },
 		Stop:     func(*testing.T) { b.Stop() },
 		Start:    func(*testing.T) { b.Start() },

@@ -13,18 +13,17 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/outbound"
 )
 
 const (
-	// requestTime bounds one request.
-	requestTime = 5 * time.Second
 	// drained bounds what is read of an answer, so that its connection can be used again.
 	drained = 64 << 10
 	// lanes is how many requests run at a time. Messages of one key share a lane, so that they stay in order.
@@ -39,7 +38,6 @@ type Driver struct{ client *http.Client }
 func Open() *Driver {
 	return &Driver{client: &http.Client{
 		Transport:     outbound.Transport(lanes),
-		Timeout:       requestTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -74,9 +72,8 @@ func parse(target string) (*url.URL, error) {
 	return u, nil
 }
 
-// Send implements driver.Driver: one request after the other within a lane, and the lanes at the same time. It blocks
-// until all are answered or ctx ends.
-func (d *Driver) Send(ctx context.Context, target string, messages []driver.Message) []error {
+// Send implements driver.Driver: one request after the other within a lane, and the lanes at the same time.
+func (d *Driver) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	u, err := parse(target)
 	if err != nil {
 		return driver.Fail(len(messages), err)
@@ -84,7 +81,7 @@ func (d *Driver) Send(ctx context.Context, target string, messages []driver.Mess
 	errs := make([]error, len(messages))
 	var wait sync.WaitGroup
 	for _, lane := range inLanes(messages) {
-		wait.Go(func() { d.lane(ctx, u, messages, lane, errs) })
+		wait.Go(func() { d.lane(ctx, u, messages, lane, limits, errs) })
 	}
 	wait.Wait()
 	return errs
@@ -104,17 +101,21 @@ func inLanes(messages []driver.Message) [lanes][]int {
 }
 
 // lane sends the messages of a lane. After one that may be sent later, no other of its key is sent.
-func (d *Driver) lane(ctx context.Context, u *url.URL, messages []driver.Message, lane []int, errs []error) {
+func (d *Driver) lane(ctx context.Context, u *url.URL, messages []driver.Message, lane []int, limits driver.Limits,
+	errs []error,
+) {
 	held := map[string]bool{}
 	for _, i := range lane {
 		m := &messages[i]
 		switch {
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || limits.Over():
 			errs[i] = driver.ErrUntried
 		case m.Key != nil && held[string(m.Key)]:
 			errs[i] = driver.ErrBehind
 		default:
-			errs[i] = d.post(ctx, u, m)
+			each, cancel := limits.Message(ctx)
+			errs[i] = d.post(each, u, m)
+			cancel()
 		}
 		if m.Key != nil && errs[i] != nil && !driver.Permanent(errs[i]) {
 			held[string(m.Key)] = true
@@ -125,6 +126,8 @@ func (d *Driver) lane(ctx context.Context, u *url.URL, messages []driver.Message
 // post sends one message: its payload as the body, its headers as headers. An answer of 2xx confirms it. The key is not
 // sent; it only decides the order.
 func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error {
+	var written progress
+	ctx = httptrace.WithClientTrace(ctx, written.trace())
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(m.Payload))
 	if err != nil {
 		return fmt.Errorf("%w: %w", driver.ErrRefused, err)
@@ -134,13 +137,17 @@ func (d *Driver) post(ctx context.Context, u *url.URL, m *driver.Message) error 
 		request.Header.Set("Content-Type", "application/json")
 	}
 	for _, h := range m.Headers {
-		if carried(h.Name, h.Value) {
+		switch {
+		case !carried(h.Name, h.Value):
+		case strings.EqualFold(h.Name, "Content-Type"): // that of the letter, and no second one
+			request.Header.Set("Content-Type", string(h.Value))
+		default:
 			request.Header.Add(h.Name, string(h.Value))
 		}
 	}
 	answer, err := d.client.Do(request)
 	if err != nil {
-		return failure(err)
+		return written.failure(err)
 	}
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, drained) // only for the sake of the connection
@@ -168,15 +175,28 @@ func carried(name string, value []byte) bool {
 	return true
 }
 
-// failure says what an error without an answer means: whoever could not connect has not written. After any other error
-// the message may have arrived. The text names no address, since the URL may hold a secret.
-func failure(err error) error {
-	var op *net.OpError
-	var dns *net.DNSError
-	if errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial" {
-		return errors.New("the destination cannot be reached")
+// progress is how far a request has come. The client writes from goroutines that may outlive the call.
+type progress struct{ connected, written atomic.Bool }
+
+func (p *progress) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GotConn:      func(httptrace.GotConnInfo) { p.connected.Store(true) },
+		WroteHeaders: func() { p.written.Store(true) },
 	}
-	return driver.ErrUncertain
+}
+
+// failure says what an error without an answer means: whoever has not connected has not written. After any other error
+// the message may have arrived. The text names no address, since the URL may hold a secret.
+func (p *progress) failure(err error) error {
+	var op *net.OpError
+	again := errors.As(err, &op) && op.Op == "dial" // a connection that was kept had ended; no new one could be made
+	switch {
+	case p.written.Load() || p.connected.Load() && !again:
+		return driver.ErrUncertain
+	case errors.Is(err, context.Canceled):
+		return driver.ErrUntried
+	}
+	return errors.New("the destination cannot be reached")
 }
 
 // verdict says what a status means. 429, 408 and 5xx may pass, so they are tried again; the other refusals are final.

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/post"
@@ -36,7 +39,7 @@ func TestSend(t *testing.T) {
 			{Name: "Authorization", Value: []byte("secret")},
 			{Name: "x-split", Value: []byte("a\r\nInjected: b")},
 			{Name: "bad name", Value: []byte("x")},
-		}}})
+		}}}, driver.Limits{})
 	if errs[0] != nil {
 		t.Fatal(errs[0])
 	}
@@ -87,7 +90,7 @@ func TestVerdicts(t *testing.T) {
 		server.URL + "/cut": driver.ErrUncertain, server.URL + "/busy": plain, server.URL + "/limit": plain,
 		closed.URL + "/ok": plain, "ftp://host/x": driver.ErrNotFound, "orders": driver.ErrNotFound,
 	} {
-		err := d.Send(t.Context(), target, []driver.Message{{Payload: []byte("x")}})[0]
+		err := d.Send(t.Context(), target, []driver.Message{{Payload: []byte("x")}}, driver.Limits{})[0]
 		switch {
 		case want == plain:
 			if err == nil || driver.Permanent(err) || errors.Is(err, driver.ErrUncertain) {
@@ -115,7 +118,8 @@ func TestSendCancelled(t *testing.T) {
 	defer close(release)
 	d := post.Open()
 	defer d.Close()
-	if err := d.Send(ctx, server.URL, []driver.Message{{Payload: []byte("x")}})[0]; !errors.Is(err, driver.ErrUncertain) {
+	err := d.Send(ctx, server.URL, []driver.Message{{Payload: []byte("x")}}, driver.Limits{})[0]
+	if !errors.Is(err, driver.ErrUncertain) {
 		t.Errorf("%v, want %v", err, driver.ErrUncertain)
 	}
 }
@@ -134,7 +138,7 @@ func TestSendOutOfTime(t *testing.T) {
 	d := post.Open()
 	defer d.Close()
 	uncertain, untried := 0, 0
-	for i, err := range d.Send(ctx, server.URL, make([]driver.Message, 100)) {
+	for i, err := range d.Send(ctx, server.URL, make([]driver.Message, 100), driver.Limits{}) {
 		switch {
 		case errors.Is(err, driver.ErrUncertain):
 			uncertain++
@@ -146,6 +150,80 @@ func TestSendOutOfTime(t *testing.T) {
 	}
 	if uncertain == 0 || uncertain > 8 || untried != 100-uncertain {
 		t.Errorf("%d uncertain, %d untried; at most one request of each lane was written", uncertain, untried)
+	}
+}
+
+// Every request that was begun within the turn has its own time, and none is begun later: a healthy endpoint that is
+// slow takes what it has time for, and nothing is cut off.
+func TestSlowEndpoint(t *testing.T) {
+	t.Parallel()
+	var served atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(400 * time.Millisecond): // it is slow
+			served.Add(1)
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	d := post.Open()
+	defer d.Close()
+	sent, untried := int64(0), 0
+	for i, err := range d.Send(t.Context(), server.URL, make([]driver.Message, 500),
+		driver.Limits{Until: time.Now().Add(time.Second)}) {
+		switch {
+		case err == nil:
+			sent++
+		case errors.Is(err, driver.ErrUntried):
+			untried++
+		default:
+			t.Fatalf("message %d: %v", i, err)
+		}
+	}
+	if sent == 0 || untried == 0 || sent != served.Load() {
+		t.Errorf("%d sent, %d untried; the server has served %d", sent, untried, served.Load())
+	}
+}
+
+// A request without an answer in its time may have arrived; one for which there was no connection has not.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	d := post.Open()
+	defer d.Close()
+	limits := driver.Limits{Each: 300 * time.Millisecond}
+	one := []driver.Message{{Payload: []byte("x")}}
+	if err := d.Send(t.Context(), "http://"+silent.Addr().String(), one, limits)[0]; !errors.Is(err, driver.ErrUncertain) {
+		t.Errorf("a server that does not answer: %v", err)
+	}
+	// The handshake gets no answer, so nothing of the request was written.
+	err = d.Send(t.Context(), "https://"+silent.Addr().String(), one, limits)[0]
+	if err == nil || driver.Permanent(err) || errors.Is(err, driver.ErrUncertain) {
+		t.Errorf("a server that ends no handshake: %v", err)
+	}
+}
+
+// A letter has one type: its own, however it is written, or else the one that its payload looks like.
+func TestContentType(t *testing.T) {
+	t.Parallel()
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got = r.Header.Values("Content-Type")
+	}))
+	defer server.Close()
+	d := post.Open()
+	defer d.Close()
+	for name, want := range map[string]string{"content-type": "text/csv", "CONTENT-TYPE": "text/csv",
+		"other": "application/json"} {
+		errs := d.Send(t.Context(), server.URL, []driver.Message{{Payload: []byte("1"),
+			Headers: []deadletter.Header{{Name: name, Value: []byte("text/csv")}}}}, driver.Limits{})
+		if errs[0] != nil || len(got) != 1 || got[0] != want {
+			t.Errorf("with the header %s: %q, %v; want %s", name, got, errs[0], want)
+		}
 	}
 }
 
@@ -171,7 +249,7 @@ func TestKeysInOrder(t *testing.T) {
 			messages = append(messages, driver.Message{Key: []byte(key), Payload: fmt.Append(nil, key, i)})
 		}
 	}
-	errs := d.Send(t.Context(), server.URL, messages)
+	errs := d.Send(t.Context(), server.URL, messages, driver.Limits{})
 	mu.Lock()
 	defer mu.Unlock()
 	slices.SortStableFunc(got, func(a, b string) int { return strings.Compare(a[:1], b[:1]) })

@@ -98,13 +98,14 @@ func TestEditedHeaders(t *testing.T) {
 		"header name":   {Headers: text(long, "")},
 		"message ID":    {MessageID: long},
 	} {
-		errs := d.Send(t.Context(), "q", []driver.Message{m, {Payload: []byte("next")}})
+		errs := d.Send(t.Context(), "q", []driver.Message{m, {Payload: []byte("next")}}, driver.Limits{})
 		if !errors.Is(errs[0], driver.ErrRefused) || errs[1] != nil {
 			t.Errorf("a bad %s: %v", name, errs)
 		}
 	}
 	large := driver.Message{Headers: text("large", strings.Repeat("x", 200<<10))}
-	if errs := d.Send(t.Context(), "q", []driver.Message{large}); !errors.Is(errs[0], driver.ErrTooLarge) {
+	errs := d.Send(t.Context(), "q", []driver.Message{large}, driver.Limits{})
+	if !errors.Is(errs[0], driver.ErrTooLarge) {
 		t.Errorf("headers that do not fit into a frame: %v", errs)
 	}
 }

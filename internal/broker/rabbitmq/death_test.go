@@ -173,14 +173,14 @@ func TestNotSent(t *testing.T) {
 		"exchange:orders/unbound": driver.ErrNotFound, "exchange:": driver.ErrRefused, "exchange:orders": driver.ErrRefused,
 		"exchange:%zz/k": driver.ErrRefused, "": driver.ErrRefused,
 	} {
-		for i, err := range s.d.Send(t.Context(), target, []driver.Message{foreign, foreign}) {
+		for i, err := range s.d.Send(t.Context(), target, []driver.Message{foreign, foreign}, driver.Limits{}) {
 			if err == nil || !driver.Permanent(err) || !errors.Is(err, want) {
 				t.Errorf("message %d to %q: %v, want %v", i, target, err, want)
 			}
 		}
 	}
 	var full int
-	for _, err := range s.d.Send(t.Context(), "full", numbered(5)) {
+	for _, err := range s.d.Send(t.Context(), "full", numbered(5), driver.Limits{}) {
 		if err != nil {
 			if driver.Permanent(err) {
 				t.Errorf("a full queue: %v", err)
@@ -217,7 +217,7 @@ func TestSomeAreReturned(t *testing.T) {
 		messages = append(messages, m)
 	}
 	sent := 0
-	for i, err := range s.d.Send(t.Context(), "exchange:orders", messages) {
+	for i, err := range s.d.Send(t.Context(), "exchange:orders", messages, driver.Limits{}) {
 		if (err != nil) != (i%3 == 1) || err != nil && !errors.Is(err, driver.ErrNotFound) {
 			t.Errorf("message %d: %v", i, err)
 		}

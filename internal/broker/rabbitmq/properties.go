@@ -59,6 +59,12 @@ func Received(queue string, d *amqp091.Delivery) driver.Message {
 	if m.Payload == nil {
 		m.Payload = []byte{}
 	}
+	switch n := d.Headers["x-delivery-count"].(type) { // of a quorum queue
+	case int64:
+		m.Deliveries = int(n)
+	case int32:
+		m.Deliveries = int(n)
+	}
 	kinds := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 		text, kind := encode(d.Headers[name])

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/rabbitmq/amqp091-go"
 
@@ -15,6 +16,8 @@ import (
 const (
 	// window bounds the messages that were published and not confirmed. The server may return all of them.
 	window = 1024
+	// destinations bounds what a publisher remembers.
+	destinations = 10_000
 	// large is the size above which a message is sent alone, unless the server has taken one of its size.
 	large = 1 << 20
 )
@@ -37,7 +40,7 @@ type pending struct {
 	to       destination
 	confirm  *amqp091.DeferredConfirmation
 	returned *amqp091.Return
-	alone    bool
+	until    time.Time // when its time ends
 }
 
 // publisher returns a channel in confirm mode.
@@ -73,28 +76,39 @@ func (c *conn) rest(p *publisher) {
 }
 
 // publish publishes a message as mandatory. It blocks while the server does not read.
-func (p *publisher) publish(at int, m *parsed, to destination, alone bool) error {
+func (p *publisher) publish(at int, m *parsed, to destination, until time.Time) error {
 	confirm, err := p.ch.PublishWithDeferredConfirm(to.exchange, to.key, true, false, m.Publishing)
 	if err != nil {
 		return err
 	}
-	p.open = append(p.open, &pending{at: at, message: m, to: to, confirm: confirm, alone: alone})
+	p.open = append(p.open, &pending{at: at, message: m, to: to, confirm: confirm, until: until})
 	return nil
 }
+
+// errLate is the error of a message without an answer in its time.
+var errLate = errors.New("the server has not confirmed it in time")
 
 // settle waits for the answer to the oldest message that has none, and returns it with its error.
 func (p *publisher) settle(ctx context.Context) (*pending, error) {
 	oldest := p.open[0]
-	select {
-	case <-oldest.confirm.Done():
-	case <-ctx.Done():
-		return oldest, ctx.Err()
+	each, cancel := context.WithDeadline(ctx, oldest.until)
+	defer cancel()
+	// An answer that is there counts, although the wait for those before it took its time.
+	if _, err := oldest.confirm.WaitContext(each); err != nil && !answered(oldest) {
+		if ctx.Err() != nil {
+			return oldest, ctx.Err()
+		}
+		p.open = p.open[1:]
+		return oldest, errLate
 	}
 	p.match()
 	p.open = p.open[1:]
 	if oldest.confirm.Acked() {
 		if oldest.returned != nil {
 			return oldest, unroutable(oldest)
+		}
+		if len(p.proven) >= destinations {
+			clear(p.proven)
 		}
 		p.proven[oldest.to] = true
 		return oldest, nil
@@ -103,6 +117,16 @@ func (p *publisher) settle(ctx context.Context) (*pending, error) {
 		return oldest, err
 	}
 	return oldest, errNack
+}
+
+// answered reports whether there is an answer to a message.
+func answered(of *pending) bool {
+	select {
+	case <-of.confirm.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // errNack is an answer of the server. A queue with overflow reject-publish that is full gives it.

@@ -43,13 +43,27 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			owner := rabbittest.NewVhost(t, s.URL())
 			user := rabbittest.NewUser(t, owner, "^$", `^amq\.default$`, "^q-")
+			host, err := url.Parse(s.URL())
+			if err != nil {
+				t.Fatal(err)
+			}
+			between := brokertest.NewNetwork(t, host.Host)
 			var queues atomic.Int64
-			brokertest.Run(t, brokertest.Broker{
+			b := brokertest.Broker{
 				Open: rabbitmq.Open, URL: user, Missing: "q-missing", NoKeys: true, TooLarge: 13 << 20,
 				NewQueue: func(t *testing.T) string {
 					queue := "q-" + strings.ToLower(time.Unix(queues.Add(1), 0).UTC().Format("150405"))
 					declare(t, owner, queue, arguments)
 					return queue
+				},
+				Network: between, NetworkURL: between.URL(t, user),
+				Forbidden: "exchange:amq.fanout/x",
+				Refuse:    func(t *testing.T, queue string) { limit(t, owner, queue, 1) }, // it has one message
+				Accept: func(t *testing.T, _ string) {
+					rabbittest.Manage(t, owner, http.MethodDelete, "/api/policies/{vhost}/limit", nil)
+				},
+				Delete: func(t *testing.T, queue string) {
+					rabbittest.Manage(t, owner, http.MethodDelete, "/api/queues/{vhost}/"+queue, nil)
 				},
 				Cut: func(t *testing.T) { cut(t, owner, s) },
 				Stop: func(t *testing.T) {
@@ -62,7 +76,11 @@ func TestConformance(t *testing.T) {
 						t.Fatal(err)
 					}
 				},
-			})
+			}
+			if name == "Quorum" { // it takes some messages more than its limit
+				b.Refuse, b.Accept = nil, nil
+			}
+			brokertest.Run(t, b)
 		})
 	}
 }

@@ -32,6 +32,7 @@ type receiver struct {
 	prefetch int      // of the consumer that is open
 	tag      int      // of that consumer
 	held     []uint64 // delivered to the caller and not acknowledged, rising
+	left     int      // of held: they stay on the server, and take no place of the prefetch
 	average  int      // bytes of a message
 
 	mu     sync.Mutex
@@ -72,7 +73,7 @@ func (c *conn) Open(ctx context.Context, queue string) (driver.Receiver, error) 
 
 // consume begins to consume.
 func (r *receiver) consume() error {
-	if err := r.ch.Qos(r.prefetch, 0, false); err != nil {
+	if err := r.qos(); err != nil {
 		return err
 	}
 	r.tag++
@@ -90,6 +91,9 @@ func (r *receiver) consume() error {
 	})
 	return nil
 }
+
+// qos tells the server how many messages it may send ahead, besides those that are left.
+func (r *receiver) qos() error { return r.ch.Qos(min(r.prefetch+r.left, mostPrefetch), 0, false) }
 
 // signal wakes a Receive that waits.
 func (r *receiver) signal() {
@@ -144,8 +148,8 @@ func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, erro
 			return nil, err
 		case waiting > 0:
 			return r.take(ctx, max), nil
-		case len(r.held) >= r.prefetch && r.conn.prefetch == 0: // the caller wants more than the server sends
-			r.consumeAgain(ctx, min(2*len(r.held), mostPrefetch))
+		case len(r.held)-r.left >= r.prefetch && r.conn.prefetch == 0: // the caller wants more than the server sends
+			r.consumeAgain(ctx, min(2*(len(r.held)-r.left), mostPrefetch))
 			continue
 		}
 		select {
@@ -159,7 +163,7 @@ func (r *receiver) Receive(ctx context.Context, max int) ([]driver.Message, erro
 // take returns messages of the buffer, which is not empty.
 func (r *receiver) take(ctx context.Context, most int) []driver.Message {
 	r.mu.Lock()
-	full := len(r.held)+len(r.buffer) >= r.prefetch
+	full := len(r.held)-r.left+len(r.buffer) >= r.prefetch
 	n, size := 0, 0
 	for n < min(most, len(r.buffer)) && (n == 0 || size < driver.BatchBytes) {
 		size += len(r.buffer[n].Body)
@@ -191,7 +195,7 @@ func (r *receiver) adapt(ctx context.Context, most, size int, full bool) {
 	r.average = max((3*r.average+size)/4, 1)
 	want := min(max(2*driver.BatchBytes/r.average, leastPrefetch), max(4*most, firstPrefetch), mostPrefetch)
 	if r.conn.prefetch > 0 || want <= 2*r.prefetch && want >= r.prefetch/2 || want > r.prefetch && !full ||
-		want < r.prefetch && len(r.held) > want {
+		want < r.prefetch && len(r.held)-r.left > want {
 		return
 	}
 	r.consumeAgain(ctx, want)
@@ -252,7 +256,7 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 				return err
 			}
 		}
-		return r.ch.Qos(r.prefetch, 0, false)
+		return r.qos()
 	})
 	if err != nil {
 		if failed := r.failed(); failed != nil {
@@ -262,6 +266,14 @@ func (r *receiver) Ack(ctx context.Context, messages []driver.Message) error {
 	}
 	r.held = rest
 	return nil
+}
+
+// Leave implements driver.Leaver: the server keeps what is not acknowledged, and sends as many messages more. Qos holds
+// for the next consumer only, so there is another one.
+func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again bool, err error) {
+	r.left += len(messages)
+	r.consumeAgain(ctx, r.prefetch)
+	return true, r.failed()
 }
 
 // failed returns why the receiver has ended, nil if it has not.

@@ -1,6 +1,7 @@
 package rabbitmq_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"testing"
@@ -107,4 +108,21 @@ func numbered(n int) []driver.Message {
 		out[i].Payload = fmt.Append(nil, i+1)
 	}
 	return out
+}
+
+// limit has a queue refuse what is over a number of messages.
+func limit(t testing.TB, url, queue string, messages int) {
+	t.Helper()
+	rabbittest.Manage(t, url, http.MethodPut, "/api/policies/{vhost}/limit", map[string]any{"pattern": queue,
+		"definition": map[string]any{"max-length": messages, "overflow": "reject-publish"}, "apply-to": "queues"})
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		var of struct{ Policy string }
+		answer := rabbittest.Manage(t, url, http.MethodGet, "/api/queues/{vhost}/"+queue, nil)
+		if err := json.Unmarshal(answer, &of); err == nil && of.Policy == "limit" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the queue has no limit: %s", answer)
+		}
+	}
 }

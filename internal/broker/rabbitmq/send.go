@@ -1,10 +1,12 @@
 package rabbitmq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/rabbitmq/amqp091-go"
 
@@ -17,27 +19,36 @@ type sending struct {
 	ctx      context.Context //nolint:containedctx // it is that of the call
 	to       destination
 	messages []driver.Message
+	limits   driver.Limits
 	errs     []error
 	p        *publisher
 	proven   map[destination]bool
+	exists   map[string]bool       // exchanges that have taken a message in this call
 	refused  map[destination]error // what the server has answered for a destination
+	gone     map[string]error      // and for an exchange that does not exist
+	late     []int                 // messages whose time has ended without an answer
 }
 
 // Send implements driver.Driver. Many messages are on their way at a time, so when the server does not take one, later
-// ones may have been taken.
-func (c *conn) Send(ctx context.Context, target string, messages []driver.Message) []error {
+// ones may have been taken. The first message of the call to each exchange is alone on its way: the server closes the
+// channel if the exchange is gone, and does not say which of several messages have reached it.
+func (c *conn) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	to, err := parse(target)
 	if err != nil {
 		return driver.Fail(len(messages), err)
 	}
-	s := &sending{conn: c, ctx: ctx, to: to, messages: messages, errs: make([]error, len(messages)),
-		proven: map[destination]bool{}, refused: map[destination]error{}}
+	s := &sending{conn: c, ctx: ctx, to: to, messages: messages, limits: limits, errs: make([]error, len(messages)),
+		proven: map[destination]bool{}, exists: map[string]bool{"": true}, refused: map[destination]error{},
+		gone: map[string]error{}}
 	for i := range messages {
 		if !s.send(i) {
 			break
 		}
 	}
 	s.drain(0)
+	if len(s.late) > 0 {
+		s.retire()
+	}
 	if s.p != nil {
 		c.rest(s.p)
 	}
@@ -48,7 +59,7 @@ func (c *conn) Send(ctx context.Context, target string, messages []driver.Messag
 func (s *sending) send(i int) bool {
 	m, to, err := s.prepare(i)
 	if err == nil {
-		err = s.refused[to]
+		err = cmp.Or(s.gone[to.exchange], s.refused[to])
 	}
 	if err != nil {
 		s.errs[i] = err
@@ -57,7 +68,7 @@ func (s *sending) send(i int) bool {
 	if err := s.ready(); err != nil {
 		return s.stop(i, err)
 	}
-	alone := !s.p.proven[to] || len(m.Body) > max(large, s.conn.largest())
+	alone := !s.p.proven[to] || !s.exists[to.exchange] || len(m.Body) > max(large, s.conn.largest())
 	if alone {
 		if !s.drain(0) {
 			return s.stop(i, nil)
@@ -66,8 +77,10 @@ func (s *sending) send(i int) bool {
 			return s.stop(i, err)
 		}
 	}
-	p := s.p
-	if err := s.conn.Await(s.ctx, func() error { return p.publish(i, m, to, alone) }); err != nil {
+	p, until := s.p, time.Now().Add(s.limits.Time())
+	each, cancel := context.WithDeadline(s.ctx, until)
+	defer cancel()
+	if err := s.conn.Await(each, func() error { return p.publish(i, m, to, until) }); err != nil {
 		return s.stop(i, s.unpublished(err))
 	}
 	if alone {
@@ -98,9 +111,9 @@ func (s *sending) prepare(i int) (*parsed, destination, error) {
 	return m, to, nil
 }
 
-// ready makes sure that there is a publisher, and that the server takes messages.
+// ready makes sure that the turn is not over, that there is a publisher, and that the server takes messages.
 func (s *sending) ready() error {
-	if err := s.ctx.Err(); err != nil {
+	if s.ctx.Err() != nil || s.limits.Over() {
 		return driver.ErrUntried
 	}
 	if why := s.conn.blockedFor(); why != "" {
@@ -110,8 +123,13 @@ func (s *sending) ready() error {
 		return nil
 	}
 	s.p = nil
-	p, err := s.conn.publisher(s.ctx)
+	each, cancel := s.limits.Message(s.ctx)
+	defer cancel()
+	p, err := s.conn.publisher(each)
 	if err != nil {
+		if each.Err() != nil { // the connection is aborted, and nothing was written
+			return fmt.Errorf("%w: %w: the server opens no channel", driver.ErrLost, driver.ErrUntried)
+		}
 		return err
 	}
 	maps.Copy(p.proven, s.proven)
@@ -151,35 +169,50 @@ func (s *sending) unpublished(err error) error {
 	return err // the server has just closed the channel: nothing was written
 }
 
-// drain waits until at most so many messages have no answer. It returns false if the context or the connection ends
-// before.
+// drain waits until at most so many messages have no answer; each has its own time. It returns false if one got none,
+// or the context or the connection has ended.
 func (s *sending) drain(left int) bool {
 	for s.p != nil && len(s.p.open) > left {
+		open := s.p.why == nil
 		of, err := s.p.settle(s.ctx)
+		// The server has closed the channel because of this message: there was no other one.
+		because := open && s.p.why != nil && len(s.p.open) == 0
 		switch {
 		case err == nil:
 			s.conn.took(len(of.message.Body))
-			s.proven[of.to] = true
+			s.proven[of.to], s.exists[of.to.exchange] = true, true
+		case errors.Is(err, errLate):
+			s.errs[of.at] = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
+			s.late = append(s.late, of.at)
 		case s.ctx.Err() != nil && errors.Is(err, s.ctx.Err()):
 			s.abandon(err)
 			return false
 		case s.conn.IsClosed():
 			s.errs[of.at] = fmt.Errorf("%w: %w: %w", driver.ErrLost, driver.ErrUncertain, err)
-		case s.p.why != nil && of.alone:
+		case because:
 			s.errs[of.at] = s.answered(of, err)
-		case s.p.why != nil:
+		case s.p.why != nil: // some message of several: those before it may have been stored
 			s.errs[of.at] = fmt.Errorf("%w: the server has closed the channel: %w", driver.ErrUncertain, err)
+			s.forget(of.to)
 		default:
 			s.errs[of.at] = err
 		}
 	}
-	return !s.conn.IsClosed()
+	return len(s.late) == 0 && !s.conn.IsClosed()
+}
+
+// forget has the next message to a destination be alone on its way.
+func (s *sending) forget(to destination) {
+	delete(s.proven, to)
+	if to.exchange != "" {
+		delete(s.exists, to.exchange)
+	}
 }
 
 // answered is the error of a message that was alone on its way when the server closed the channel: it is about that
-// message.
+// message. An exchange that is not there is not there for other messages either.
 func (s *sending) answered(of *pending, err error) error {
-	delete(s.proven, of.to)
+	s.forget(of.to)
 	var from *amqp091.Error
 	if errors.As(err, &from) && from.Code == amqp091.PreconditionFailed {
 		if len(of.message.Body) > large {
@@ -188,27 +221,38 @@ func (s *sending) answered(of *pending, err error) error {
 		return fmt.Errorf("%w: %w", driver.ErrRefused, err)
 	}
 	err = s.conn.classify(err)
-	if driver.Permanent(err) {
+	switch {
+	case errors.Is(err, driver.ErrNotFound) && of.to.exchange != "":
+		s.gone[of.to.exchange] = err
+	case driver.Permanent(err):
 		s.refused[of.to] = err
 	}
 	return err
 }
 
-// abandon gives up the messages that have no answer, because the context has ended. After a deadline the connection is
-// of no use: the server does not answer.
+// abandon gives up the messages that have no answer, because the context has ended.
 func (s *sending) abandon(err error) {
-	if errors.Is(err, context.DeadlineExceeded) {
-		s.conn.Abort()
-		err = fmt.Errorf("%w: %w", driver.ErrLost, err)
-	} else { // a channel with messages on their way is not used again
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), polite)
-		defer cancel()
-		_ = s.conn.Await(bounded, s.p.ch.Close) // else the connection is cut, and the next call says so
-	}
 	for _, of := range s.p.open {
 		s.errs[of.at] = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
+		s.late = append(s.late, of.at)
 	}
-	s.p = nil
+	s.p.open = nil
+}
+
+// retire closes a channel with messages that have no answer: it is not used again. A server that does not answer that
+// either is lost.
+func (s *sending) retire() {
+	if s.p != nil {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), min(polite, s.limits.Time()))
+		defer cancel()
+		_ = s.conn.Await(bounded, s.p.ch.Close) // else the connection is cut
+		s.p = nil
+	}
+	if s.conn.IsClosed() {
+		for _, i := range s.late {
+			s.errs[i] = fmt.Errorf("%w: %w", driver.ErrLost, s.errs[i])
+		}
+	}
 }
 
 // blockedFor returns why the server takes no messages, "" if it does.

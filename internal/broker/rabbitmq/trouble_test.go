@@ -39,7 +39,7 @@ func TestServerInTrouble(t *testing.T) {
 			if err := alarm(true); err != nil {
 				t.Fatal(err)
 			}
-			errs := d.Send(within(t, 500*time.Millisecond), "q", numbered(3))
+			errs := d.Send(t.Context(), "q", numbered(3), driver.Limits{Each: 500 * time.Millisecond})
 			if !errors.Is(errs[0], driver.ErrUncertain) || errs[1] == nil || errors.Is(errs[1], driver.ErrUncertain) {
 				t.Errorf("with an alarm: %v; want the first to be uncertain, and no other one tried", errs)
 			}
@@ -60,10 +60,10 @@ func TestServerInTrouble(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan []error, 1)
-		go func() { done <- d.Send(ctx, "q", numbered(1)) }()
+		go func() { done <- d.Send(ctx, "q", numbered(1), driver.Limits{}) }()
 		blocked := ""
 		for deadline := time.Now().Add(patience); blocked == "" && time.Now().Before(deadline); {
-			if errs := d.Send(within(t, time.Second), "q", numbered(1)); errs[0] != nil &&
+			if errs := d.Send(within(t, time.Second), "q", numbered(1), driver.Limits{}); errs[0] != nil &&
 				strings.Contains(errs[0].Error(), "takes no messages for now") {
 				blocked = errs[0].Error()
 			}
@@ -89,7 +89,7 @@ func TestServerInTrouble(t *testing.T) {
 		}
 		defer s.Thaw()
 		began := time.Now()
-		errs := d.Send(within(t, 300*time.Millisecond), "q", numbered(2))
+		errs := d.Send(t.Context(), "q", numbered(2), driver.Limits{Each: 300 * time.Millisecond})
 		if !errors.Is(errs[0], driver.ErrUncertain) || !errors.Is(errs[0], driver.ErrLost) {
 			t.Errorf("a frozen server: %v", errs)
 		}
@@ -131,7 +131,7 @@ func TestServerInTrouble(t *testing.T) {
 		} else if !errors.Is(err, driver.ErrLost) {
 			t.Errorf("Receive: %v", err)
 		}
-		if errs := d.Send(t.Context(), "q", numbered(1)); !errors.Is(errs[0], driver.ErrLost) {
+		if errs := d.Send(t.Context(), "q", numbered(1), driver.Limits{}); !errors.Is(errs[0], driver.ErrLost) {
 			t.Errorf("Send: %v", errs)
 		}
 		if err := s.Restart(); err != nil {
@@ -169,9 +169,30 @@ func TestQueueDeleted(t *testing.T) {
 	if _, err := d.Open(t.Context(), "q"); !errors.Is(err, driver.ErrNotFound) {
 		t.Errorf("Open: %v", err)
 	}
-	if errs := d.Send(t.Context(), "q", numbered(1)); !errors.Is(errs[0], driver.ErrNotFound) {
+	if errs := d.Send(t.Context(), "q", numbered(1), driver.Limits{}); !errors.Is(errs[0], driver.ErrNotFound) {
 		t.Errorf("Send: %v", errs)
 	}
+}
+
+// An exchange that was sent to before, and is deleted, refuses all that is sent to it: the first message is alone on
+// its way, so the others are not in doubt.
+func TestExchangeDeleted(t *testing.T) {
+	t.Parallel()
+	url := rabbittest.Shared(t)
+	exchange(t, url, "orders", "topic")
+	declare(t, url, "q", map[string]any{})
+	bind(t, url, "orders", "q", "#")
+	d := open(t, url)
+	send(t, d, "exchange:orders/x", numbered(3)...)
+	rabbittest.Manage(t, url, http.MethodDelete, "/api/exchanges/{vhost}/orders", nil)
+	for i, err := range d.Send(t.Context(), "exchange:orders/x", numbered(300), driver.Limits{}) {
+		if !errors.Is(err, driver.ErrNotFound) || errors.Is(err, driver.ErrUncertain) {
+			t.Fatalf("message %d to an exchange that does not exist: %v", i+1, err)
+		}
+	}
+	exchange(t, url, "orders", "topic")
+	bind(t, url, "orders", "q", "#")
+	send(t, d, "exchange:orders/x", numbered(300)...)
 }
 
 // A permission that is missing is a refusal of each message, and hurts no other destination.
@@ -185,7 +206,7 @@ func TestPermissions(t *testing.T) {
 	bind(t, owner, "secret", "q", "")
 	d := open(t, rabbittest.NewUser(t, owner, "^$", "^orders$", "^dead$"))
 	for target, allowed := range map[string]bool{"exchange:orders/k": true, "exchange:secret/k": false, "q": false} {
-		for _, err := range d.Send(t.Context(), target, numbered(3)) {
+		for _, err := range d.Send(t.Context(), target, numbered(3), driver.Limits{}) {
 			if allowed && err != nil || !allowed && !errors.Is(err, driver.ErrRefused) {
 				t.Errorf("send to %s: %v", target, err)
 			}

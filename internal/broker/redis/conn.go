@@ -48,8 +48,8 @@ func connect(text string, own []string) (*conn, error) {
 		return nil, err
 	}
 	u.Option.Dialer.Timeout = o.timeout
-	// Longer than a call: a slow answer to one must not end the connection that all share.
-	u.Option.ConnWriteTimeout = 2 * o.timeout
+	// Longer than a call, or a message: a slow answer to one must not end the connection that all share.
+	u.Option.ConnWriteTimeout = 2 * max(o.timeout, driver.MessageTime)
 	u.Option.DisableCache = true
 	u.Option.PipelineMultiplex = -1
 	u.Option.DisableRetry = true // who calls the driver decides on that
@@ -92,6 +92,13 @@ func (c *conn) usable() error {
 
 // run runs a script within the time of a call.
 func (c *conn) run(ctx context.Context, s *rueidis.Lua, keys []string, args ...string) ([]rueidis.RedisMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.timeout)
+	defer cancel()
+	return c.exec(ctx, s, keys, args)
+}
+
+// exec runs a script.
+func (c *conn) exec(ctx context.Context, s *rueidis.Lua, keys, args []string) ([]rueidis.RedisMessage, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
@@ -99,8 +106,6 @@ func (c *conn) run(ctx context.Context, s *rueidis.Lua, keys []string, args ...s
 		return nil, fmt.Errorf("%w: the name %q has braces that keep Tasker's keys off its node of the cluster",
 			driver.ErrRefused, keys[0])
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.opts.timeout)
-	defer cancel()
 	answer, err := s.Exec(ctx, c.client, keys, args).ToMessage()
 	if err != nil || !answer.IsArray() {
 		return nil, classify(err)
@@ -125,14 +130,19 @@ const (
 	sendBytes    = 1 << 20
 )
 
-// send adds messages to the end of a list or a stream; parts returns what a message consists of. After one that was not
-// sent it tries no other: what fails for one of them, such as a missing permission, fails for all.
-func (c *conn) send(ctx context.Context, verb, target string, messages []driver.Message,
+// send adds messages to the end of a list or a stream; parts returns what a message consists of. Those of one run of
+// the script begin together. After one that was not sent it tries no other: what fails for one of them, such as a
+// missing permission, fails for all.
+func (c *conn) send(ctx context.Context, verb, target string, messages []driver.Message, limits driver.Limits,
 	parts func(*driver.Message) []string,
 ) []error {
 	errs := make([]error, len(messages))
 	keys := []string{target, key(target, "sent")}
 	for begin := 0; begin < len(messages); {
+		if ctx.Err() != nil || limits.Over() {
+			fail(errs, messages, begin, len(errs), driver.ErrUntried)
+			return errs
+		}
 		args := []string{verb, strconv.FormatInt(c.opts.remember.Milliseconds(), 10)}
 		end, size := begin, 0
 		for end < len(messages) && end-begin < sendMessages && (size == 0 || size < sendBytes) {
@@ -142,7 +152,9 @@ func (c *conn) send(ctx context.Context, verb, target string, messages []driver.
 			size += m.Size() + 1
 			end++
 		}
-		done, err := c.sendSome(ctx, keys, args)
+		each, cancel := limits.Message(ctx)
+		done, err := c.sendSome(each, keys, args)
+		cancel()
 		if err != nil {
 			fail(errs, messages, begin+done, end, fmt.Errorf("send to %q: %w", target, err))
 			return errs
@@ -154,7 +166,7 @@ func (c *conn) send(ctx context.Context, verb, target string, messages []driver.
 
 // sendSome runs the script once. It returns how many messages are sent, and why the others are not.
 func (c *conn) sendSome(ctx context.Context, keys, args []string) (int, error) {
-	answer, err := c.run(ctx, sendScript, keys, args...)
+	answer, err := c.exec(ctx, sendScript, keys, args)
 	if err != nil {
 		return 0, err
 	}

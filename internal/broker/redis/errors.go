@@ -57,17 +57,19 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w: %w", driver.ErrLost, driver.ErrUncertain, err)
 }
 
-// fail notes why messages from begin on were not sent, or perhaps were; those from end on were not tried. One that has
-// a mark may be sent again, whatever happened to it.
+// fail notes why messages from begin on were not sent, or perhaps were; those from end on were not begun, but what is
+// for good is so for them, too. One that has a mark may be sent again, whatever happened to it.
 func fail(errs []error, messages []driver.Message, begin, end int, err error) {
 	unknown := errors.Is(err, driver.ErrUncertain) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, context.Canceled)
 	for i := begin; i < len(errs); i++ {
 		switch {
-		case i >= end && unknown:
+		case i >= end && !driver.Permanent(err):
 			errs[i] = driver.ErrUntried
 		case unknown && messages[i].SendID != "":
 			errs[i] = fmt.Errorf("%w: %w", driver.ErrRepeatable, err)
+		case unknown:
+			errs[i] = fmt.Errorf("%w: %w", driver.ErrUncertain, err)
 		default:
 			errs[i] = err
 		}

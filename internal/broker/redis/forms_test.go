@@ -64,7 +64,7 @@ func TestCluster(t *testing.T) {
 		}
 		d := open(t, kind.open, s.URL())
 		for _, queue := range []string{"q:{}:x", "q}:x", "{}"} { // no other name is in the slot of these
-			if errs := d.Send(t.Context(), queue, numbered(1)); !errors.Is(errs[0], driver.ErrRefused) {
+			if errs := d.Send(t.Context(), queue, numbered(1), driver.Limits{}); !errors.Is(errs[0], driver.ErrRefused) {
 				t.Errorf("%s: a send to %s is answered %v", name, queue, errs[0])
 			}
 			if _, err := d.Open(t.Context(), queue); err == nil {

@@ -15,6 +15,8 @@ var (
 	listTake     = script("list_take")
 	listTakeover = script("list_takeover")
 	listRelease  = script("list_release")
+	listLeave    = script("list_leave")
+	listReturn   = script("list_return")
 )
 
 // lists is the driver of lists. Any name is a list: one that does not exist is empty.
@@ -38,7 +40,7 @@ func (l lists) Open(ctx context.Context, queue string) (driver.Receiver, error) 
 	}
 	id := newID()
 	h := &list{lists: l, id: id, next: 1,
-		keys: []string{queue, key(queue, "receivers"), key(queue, "held:"+id)}}
+		keys: []string{queue, key(queue, "receivers"), key(queue, "held:"+id), key(queue, "oversized")}}
 	if _, err := h.take(ctx, 0); err != nil { // our own keys may be out of reach
 		return nil, err
 	}
@@ -46,12 +48,13 @@ func (l lists) Open(ctx context.Context, queue string) (driver.Receiver, error) 
 }
 
 // Send implements driver.Driver. A list has payloads only.
-func (l lists) Send(ctx context.Context, target string, messages []driver.Message) []error {
+func (l lists) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	verb := "RPUSH"
 	if l.opts.head == "RIGHT" {
 		verb = "LPUSH"
 	}
-	return l.send(ctx, verb, target, messages, func(m *driver.Message) []string { return []string{string(m.Payload)} })
+	return l.send(ctx, verb, target, messages, limits,
+		func(m *driver.Message) []string { return []string{string(m.Payload)} })
 }
 
 // Stat implements driver.Driver.
@@ -89,12 +92,12 @@ func (l lists) Peek(ctx context.Context, queue string, max int) ([]driver.Messag
 type list struct {
 	lists
 	id   string
-	keys []string // list, receivers, held
+	keys []string // list, receivers, held, oversized
 	next int64    // number of the next message
 }
 
 func (l *list) take(ctx context.Context, max int) ([]driver.Message, error) {
-	answer, err := l.run(ctx, listTake, l.keys, l.id, milliseconds(l.opts.gone), l.opts.head, strconv.Itoa(max),
+	answer, err := l.run(ctx, listTake, l.keys[:3], l.id, milliseconds(l.opts.gone), l.opts.head, strconv.Itoa(max),
 		strconv.Itoa(driver.BatchBytes), strconv.FormatInt(l.next, 10))
 	if err != nil {
 		return nil, err
@@ -164,6 +167,34 @@ func (l *list) release(ctx context.Context, ids []string) error { return l.giveB
 func (l *list) close(ctx context.Context, but []string) error { return l.giveBack(ctx, "ALL BUT", but) }
 
 func (l *list) giveBack(ctx context.Context, which string, ids []string) error {
-	_, err := l.run(ctx, listRelease, l.keys, append([]string{l.id, l.opts.head, which}, ids...)...)
+	_, err := l.run(ctx, listRelease, l.keys[:3], append([]string{l.id, l.opts.head, which}, ids...)...)
 	return err
+}
+
+// leave implements holder: a list has no place for messages that it shall not give again, so they get a key beside it.
+// The next receiver looks at that.
+func (l *list) leave(ctx context.Context, ids []string) (again bool, err error) {
+	_, err = l.run(ctx, listLeave, l.keys[2:], ids...)
+	return true, err
+}
+
+// returns implements holder.
+func (l *list) returns(ctx context.Context, most int) ([]driver.Left, error) {
+	answer, err := l.run(ctx, listReturn, []string{l.keys[0], l.keys[3]}, l.opts.head, strconv.Itoa(most))
+	if err != nil {
+		return nil, err
+	}
+	var left []driver.Left
+	for i := 0; i+1 < len(answer); i += 2 {
+		id, err := answer[i].ToString()
+		if err != nil {
+			return nil, err
+		}
+		size, err := answer[i+1].AsInt64()
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, driver.Left{Message: driver.Message{Position: l.keys[0] + "@" + id}, Bytes: int(size)})
+	}
+	return left, nil
 }

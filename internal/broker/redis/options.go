@@ -16,7 +16,7 @@ type options struct {
 	timeout time.Duration // of one call; 5s
 	// gone is the time without a sign of life after which another receiver takes over what one holds; 30s, 1s to 1h.
 	gone time.Duration
-	// remember is how long a mark of a message that was sent is kept; 1h, 1m to 168h.
+	// remember is how long a mark of a message that was sent is kept after the last try; 1h, at least that, to 168h.
 	remember time.Duration
 
 	head string // of a list: LEFT or RIGHT
@@ -26,6 +26,9 @@ type options struct {
 	remove   bool   // remove entries that are acknowledged
 	mkstream bool   // a send creates a stream that is missing
 }
+
+// recalled is the shortest time for marks: a send whose outcome is unknown is tried again minutes later.
+const recalled = time.Hour
 
 // Parameters of URLs, by kind.
 var (
@@ -43,7 +46,7 @@ func parse(text string, own []string) (redisurl.Target, options, error) {
 	o := options{
 		timeout:  cmp.Or(u.Timeout, 5*time.Second),
 		gone:     p.duration("gone", 30*time.Second, time.Second, time.Hour),
-		remember: p.duration("remember", time.Hour, time.Minute, 7*24*time.Hour),
+		remember: max(p.duration("remember", recalled, time.Minute, 7*24*time.Hour), recalled),
 		head:     strings.ToUpper(p.choice("head", "left", "right")),
 		group:    p.name("group", "tasker"),
 		payload:  p.name("payload", "payload"),

@@ -52,7 +52,8 @@ func (i *Inspector) needed(queue string, targets []string) []command {
 		out = slices.Concat(out,
 			on(queue, "LLEN KEY", "LRANGE KEY 0 0", "BLMOVE KEY KEY LEFT LEFT 1", pop, push),
 			on(key(queue, "receivers"), "ZADD KEY 1 x", "ZREM KEY x", "ZSCORE KEY x", "ZRANGEBYSCORE KEY -inf 0"),
-			on(key(queue, "held:x"), "HSET KEY x x", "HGET KEY x", "HKEYS KEY", "HDEL KEY x", "EXISTS KEY"))
+			on(key(queue, "held:x"), "HSET KEY x x", "HGET KEY x", "HKEYS KEY", "HDEL KEY x", "EXISTS KEY"),
+			on(key(queue, "oversized"), "HSET KEY x x", "HGET KEY x", "HKEYS KEY", "HDEL KEY x"))
 	} else {
 		out = slices.Concat(out,
 			on(queue, "EXISTS KEY", "XLEN KEY", "XRANGE KEY - +", "XREAD COUNT 1 STREAMS KEY 0",

@@ -30,6 +30,9 @@ type holder interface {
 	wait(ctx context.Context, d time.Duration) error
 	ack(ctx context.Context, ids []string) error
 	release(ctx context.Context, ids []string) error
+	// leave and returns are driver.Leaver and driver.Returner.
+	leave(ctx context.Context, ids []string) (again bool, err error)
+	returns(ctx context.Context, most int) ([]driver.Left, error)
 	// close gives back all but the messages of IDs, which are left to be taken over with the same positions.
 	close(ctx context.Context, but []string) error
 }
@@ -190,6 +193,29 @@ func (r *receiver) Release(ctx context.Context, messages []driver.Message) error
 		}
 		return r.holder.release(ctx, ids)
 	})
+}
+
+// Leave implements driver.Leaver.
+func (r *receiver) Leave(ctx context.Context, messages []driver.Message) (again bool, err error) {
+	err = r.settle(messages, func(ids []string) error {
+		if again, err = r.holder.leave(ctx, ids); err == nil {
+			for _, id := range ids {
+				delete(r.unsure, id)
+			}
+		}
+		return err
+	})
+	return again, err
+}
+
+// Return implements driver.Returner.
+func (r *receiver) Return(ctx context.Context, most int) ([]driver.Left, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, driver.ErrClosed
+	}
+	return r.holder.returns(ctx, most)
 }
 
 // settle calls fn with the IDs of messages, while the receiver is open.

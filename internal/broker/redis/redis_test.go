@@ -90,7 +90,15 @@ func cut(s *redistest.Server) func(*testing.T) {
 // kind is enough.
 func TestConformance(t *testing.T) {
 	s := server(t)
-	common := brokertest.Broker{Cut: cut(s),
+	host, err := url.Parse(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := func(n string) func(*testing.T, string) {
+		return func(t *testing.T, _ string) { must(t, s, "CONFIG", "SET", "maxmemory", n) }
+	}
+	common := brokertest.Broker{Cut: cut(s), Network: brokertest.NewNetwork(t, host.Host), Forbidden: "forbidden",
+		Refuse: memory("1"), Accept: memory("0"),
 		Stop: func(t *testing.T) {
 			if err := s.Stop(); err != nil {
 				t.Fatal(err)
@@ -106,6 +114,7 @@ func TestConformance(t *testing.T) {
 			b := common
 			b.MaxPayload = payloadOf(t, parameters)
 			b.Open, b.URL = redis.OpenLists, as(t, s, "lists", parameters)
+			b.NetworkURL = b.Network.URL(t, b.URL)
 			b.NewQueue = func(t *testing.T) string { return dropped(t, s, newList(t)) }
 			b.Missing, b.NoMissing = "q:missing", true
 			b.NoHeaders, b.NoKeys, b.NoMessageIDs, b.NoMark, b.NewPositions = true, true, true, true, true
@@ -118,6 +127,8 @@ func TestConformance(t *testing.T) {
 			b := common
 			b.MaxPayload = payloadOf(t, parameters)
 			b.Open, b.URL = redis.OpenStreams, as(t, s, "streams", parameters)
+			b.NetworkURL = b.Network.URL(t, b.URL)
+			b.Delete = func(t *testing.T, queue string) { must(t, s, "DEL", queue) }
 			b.NewQueue = func(t *testing.T) string { return dropped(t, s, newStream(t, s)) }
 			b.Missing = "q:missing"
 			brokertest.Run(t, b)

@@ -47,12 +47,12 @@ func (s streams) Open(ctx context.Context, queue string) (driver.Receiver, error
 }
 
 // Send implements driver.Driver.
-func (s streams) Send(ctx context.Context, target string, messages []driver.Message) []error {
+func (s streams) Send(ctx context.Context, target string, messages []driver.Message, limits driver.Limits) []error {
 	verb := "XADD NOMKSTREAM"
 	if s.opts.mkstream {
 		verb = "XADD"
 	}
-	return s.send(ctx, verb, target, messages, layout(s.opts.payload).fields)
+	return s.send(ctx, verb, target, messages, limits, layout(s.opts.payload).fields)
 }
 
 // Stat implements driver.Driver. What waits are the entries that the group has not acknowledged; without a group, all.
@@ -173,6 +173,12 @@ func (s *stream) release(ctx context.Context, ids []string) error {
 
 // close gives back everything: the positions of entries stay the same in any case.
 func (s *stream) close(ctx context.Context, _ []string) error { return s.settle(ctx, "CLOSE", nil) }
+
+// leave implements holder: entries stay in the stream, taken by this consumer until it closes.
+func (s *stream) leave(context.Context, []string) (again bool, err error) { return true, nil }
+
+// returns implements holder: there is nothing beside the stream.
+func (s *stream) returns(context.Context, int) ([]driver.Left, error) { return nil, nil }
 
 func (s *stream) settle(ctx context.Context, act string, ids []string) error {
 	_, err := s.run(ctx, streamSettle, []string{s.queue}, append([]string{s.opts.group, s.id, act}, ids...)...)

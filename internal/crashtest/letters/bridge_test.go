@@ -256,7 +256,7 @@ func (p *peer) Send(args Send, reply *[]Fault) error {
 	}
 	half := len(messages) / 2
 	for i, part := range [][]driver.Message{messages[:half], messages[half:]} {
-		errs := p.driver.Send(context.Background(), args.Target, part)
+		errs := p.driver.Send(context.Background(), args.Target, part, driver.Limits{})
 		for k := range part {
 			var f Fault
 			if errs != nil {

@@ -49,7 +49,7 @@ func (d *remote) Open(ctx context.Context, queue string) (driver.Receiver, error
 	return &remoteReceiver{d, o.Receiver}, nil
 }
 
-func (d *remote) Send(ctx context.Context, target string, messages []driver.Message) []error {
+func (d *remote) Send(ctx context.Context, target string, messages []driver.Message, _ driver.Limits) []error {
 	args := Send{Target: target}
 	for _, m := range messages {
 		args.Messages = append(args.Messages, Message{Key: m.Key, Payload: m.Payload, Headers: m.Headers,

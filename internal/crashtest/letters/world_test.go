@@ -79,7 +79,7 @@ func (w *world) die(n int) {
 func (w *world) send(queue string, batch []driver.Message) {
 	d, err := w.bridge.Broker.Open(context.Background(), "")
 	if err == nil {
-		err = errors.Join(d.Send(context.Background(), queue, batch)...)
+		err = errors.Join(d.Send(context.Background(), queue, batch, driver.Limits{})...)
 		d.Close()
 	}
 	if err != nil {

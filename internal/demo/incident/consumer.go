@@ -96,7 +96,7 @@ func (a *application) consume(ctx context.Context, r release) (err error) {
 				dead = append(dead, deadLetter(m, err, time.Now()))
 			}
 		}
-		if err := errors.Join(conn.Send(finishing, deadQueue, dead)...); err != nil {
+		if err := errors.Join(conn.Send(finishing, deadQueue, dead, driver.Limits{})...); err != nil {
 			return fmt.Errorf("send to %s: %w", deadQueue, err)
 		}
 		if err := in.Ack(finishing, batch); err != nil {
@@ -172,7 +172,7 @@ func publish(ctx context.Context, b *memory.Broker, rows []demo.Row) (err error)
 		}
 		messages[i] = driver.Message{Payload: payload, MessageID: messageID(rows[i])}
 	}
-	if err := errors.Join(conn.Send(ctx, workQueue, messages)...); err != nil {
+	if err := errors.Join(conn.Send(ctx, workQueue, messages, driver.Limits{})...); err != nil {
 		return fmt.Errorf("send to %s: %w", workQueue, err)
 	}
 	return nil

@@ -15,9 +15,10 @@ import (
 // API is a set of operations over HTTP and their OpenAPI document. Add operations first, then call Complete, then
 // serve; it is safe for concurrent use from then on.
 type API struct {
-	front                     *web.Front
-	mask                      Mask // nil: nothing is sensitive
-	bodyBytes, batchBodyBytes int64
+	front *web.Front
+	mask  Mask // nil: nothing is sensitive
+
+	bodyBytes, batchBodyBytes, letterBodyBytes int64
 
 	// Set while routes are added, read-only afterwards.
 	mux      *http.ServeMux
@@ -36,10 +37,10 @@ type API struct {
 }
 
 // New returns an API without operations. front checks API keys and refuses requests; the limits bound the bodies of
-// operations with one object and with many, in bytes.
-func New(front *web.Front, bodyBytes, batchBodyBytes int64) *API {
+// operations with one object, with many, and with dead letters, in bytes.
+func New(front *web.Front, bodyBytes, batchBodyBytes, letterBodyBytes int64) *API {
 	a := &API{
-		front: front, bodyBytes: bodyBytes, batchBodyBytes: batchBodyBytes,
+		front: front, bodyBytes: bodyBytes, batchBodyBytes: batchBodyBytes, letterBodyBytes: letterBodyBytes,
 		mux: http.NewServeMux(), registry: newRegistry(), hot: map[string]bool{}, methods: map[string][]string{},
 		typed: map[string][]string{}, integers: map[string][]string{}, lists: map[string][]string{},
 		older:   map[string]map[string]string{},

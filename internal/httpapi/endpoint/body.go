@@ -49,6 +49,9 @@ func newBodyReader[B any](a *API, e Endpoint) *bodyReader {
 	if e.is(Batch) {
 		b.limit = a.batchBodyBytes
 	}
+	if e.is(Letters) {
+		b.limit = max(a.batchBodyBytes, a.letterBodyBytes)
+	}
 	return b
 }
 

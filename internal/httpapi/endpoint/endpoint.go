@@ -35,6 +35,7 @@ const (
 	Conflicts                      // depends on the state of the object: answers 409
 	Limited                        // subject to a limit: answers 413 or 429
 	KeyInQuery                     // accepts the API key as the parameter api_key
+	Letters                        // the body may have one dead letter of the largest size, and as much as a Batch
 	Unmasked                       // refuses the mask in place of a sensitive value: answers 422
 )
 

@@ -42,7 +42,7 @@ func (f *family) letterRoutes() {
 	edit, discard := may(access.DeadLettersEdit), may(access.DeadLettersDiscard)
 
 	add(f, post("/v1/dead-letters", "report-dead-letters", "Report messages that could not be processed", report,
-		endpoint.Hot|endpoint.Batch|finds|limited|conflicts), f.report)
+		endpoint.Hot|endpoint.Letters|finds|limited|conflicts), f.report)
 	add(f, get("/v1/dead-letters", "list-dead-letters", "List dead letters, newest first", read, 0), f.letters)
 	f.exportRoute(get("/v1/dead-letters/export", "export-dead-letters",
 		"Export dead letters whole, one a line, newest first", read, limited))

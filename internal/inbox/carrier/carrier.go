@@ -9,8 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"net/url"
 	"sync"
 	"time"
 
@@ -23,76 +21,60 @@ import (
 )
 
 const (
-	// sendTimeout bounds one try of a batch, and sendTries how often it is tried: together less than the inbox waits.
-	sendTimeout, sendTries = 3 * time.Second, 2
+	// sendTries is how often a letter is tried within one turn.
+	sendTries = 2
+	// maxPosition bounds a position that is shown as it is.
+	maxPosition = 1024
 	// reportEvery is how often the state of a source is looked at.
 	reportEvery = time.Second
 )
 
-// Carrier is an inbox.Carrier over the drivers of one name. It keeps one connection for each URL of a broker to which
-// letters are sent, until Close: letters of many sources of one broker share it. Sources without a URL send to the
-// hosts of their destinations; each host has a circuit breaker of its own, so that one that is down stops no others.
-// Reading has connections of its own, so that a blocked read never delays a send. It is safe for concurrent use.
+// Carrier is an inbox.Carrier over the drivers of one name. It keeps one connection for each namespace and URL of a
+// broker to which letters are sent, until Close: letters of many sources of one broker share it. Sources without a URL
+// send to the hosts of their destinations; each host has a circuit breaker for each namespace, so that one that is down
+// stops no others. Reading has connections of its own, so that a blocked read never delays a send. It is safe for
+// concurrent use.
 type Carrier struct {
 	registry driver.Registry
 	name     string
-
-	mu      sync.Mutex
-	targets map[string]*broker.Target
+	targets  targets
 }
 
 var _ inbox.Carrier = (*Carrier)(nil)
 
 // New returns a carrier over the driver of a name. It opens nothing; connections are made when they are needed.
 func New(registry driver.Registry, name string) *Carrier {
-	return &Carrier{registry: registry, name: name, targets: map[string]*broker.Target{}}
+	return &Carrier{registry: registry, name: name, targets: targets{byPlace: map[place]*entry{}}}
 }
 
 // Close closes the connections for sending, and returns their errors joined. Reading ends with its context.
-func (c *Carrier) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var errs []error
-	for _, t := range c.targets {
-		errs = append(errs, t.Close())
-	}
-	clear(c.targets)
-	return errors.Join(errs...)
-}
+func (c *Carrier) Close() error { return c.targets.close() }
 
 // dial returns how to connect to a URL. The registry hides passwords in the errors.
 func (c *Carrier) dial(url string) broker.Dial {
 	return func(ctx context.Context) (driver.Driver, error) { return c.registry.Open(ctx, c.name, url) }
 }
 
-// hosts bounds the connections of sources without a URL: their targets may allow any number of hosts. Beyond it, hosts
-// share one.
-const hosts = 1024
-
-// target returns the connection by which letters of a source are sent to a destination.
-func (c *Carrier) target(source *deadletter.Source, destination string) *broker.Target {
-	key := source.URL
-	if u, err := url.Parse(destination); key == "" && err == nil && u.Host != "" {
-		key = fmt.Sprintf("host %d", crc32.ChecksumIEEE([]byte(u.Host))%hosts)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.targets[key] == nil {
-		c.targets[key] = broker.NewTarget(c.dial(source.URL),
-			&broker.TargetOptions{Timeout: sendTimeout, Tries: sendTries})
-	}
-	return c.targets[key]
+// target returns the connection by which letters of a source are sent to a destination. The caller calls done.
+func (c *Carrier) target(source *deadletter.Source, destination string) (target *broker.Target, done func()) {
+	return c.targets.take(placeOf(source, destination), func() *broker.Target {
+		return broker.NewTarget(c.dial(source.URL), &broker.TargetOptions{Tries: sendTries})
+	})
 }
 
 // Exists implements inbox.Sender. It asks the broker each time: a queue may be made after a redrive was refused.
 func (c *Carrier) Exists(ctx context.Context, source *deadletter.Source, destination string) (bool, error) {
-	exists, _, err := c.target(source, destination).Stat(ctx, destination)
+	t, done := c.target(source, destination)
+	defer done()
+	exists, _, err := t.Stat(ctx, destination)
 	return exists, err
 }
 
 // Depth implements inbox.Carrier. It uses the connection for sending, so a blocked read does not delay it.
 func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, error) {
-	exists, depth, err := c.target(source, source.Queue).Stat(ctx, source.Queue)
+	t, done := c.target(source, source.Queue)
+	defer done()
+	exists, depth, err := t.Stat(ctx, source.Queue)
 	if err != nil || !exists {
 		return 0, err
 	}
@@ -101,7 +83,9 @@ func (c *Carrier) Depth(ctx context.Context, source *deadletter.Source) (int64, 
 
 // Lag implements inbox.Carrier.
 func (c *Carrier) Lag(ctx context.Context, source *deadletter.Source) (map[int32]int64, error) {
-	parts, err := c.target(source, source.Queue).Lag(ctx, source.Queue)
+	t, done := c.target(source, source.Queue)
+	defer done()
+	parts, err := t.Lag(ctx, source.Queue)
 	if err != nil || parts == nil {
 		return nil, err
 	}
@@ -112,16 +96,18 @@ func (c *Carrier) Lag(ctx context.Context, source *deadletter.Source) (map[int32
 	return lag, nil
 }
 
-// Breaker implements inbox.Carrier. Sources of one broker share a breaker.
+// Breaker implements inbox.Carrier. Sources of one broker and namespace share a breaker.
 func (c *Carrier) Breaker(source *deadletter.Source) task.BreakerState {
 	if source.URL == "" {
 		return ""
 	}
-	return c.target(source, source.Queue).Breaker()
+	t, done := c.target(source, source.Queue)
+	defer done()
+	return t.Breaker()
 }
 
-// Send implements inbox.Sender. The lineage is in the headers of the content; a broker without headers drops them, and
-// the letter is then recognised by its content.
+// Send implements inbox.Sender. A letter that was begun within the turn has driver.MessageTime. The lineage is in the
+// headers of the content; a broker without headers drops them, and the letter is then recognised by its content.
 func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destination string,
 	letters []inbox.Outgoing,
 ) []error {
@@ -130,23 +116,41 @@ func (c *Carrier) Send(ctx context.Context, source *deadletter.Source, destinati
 		messages[i] = driver.Message{Key: l.Content.Key, Headers: l.Content.Headers, Payload: l.Content.Payload,
 			MessageID: l.Letter.MessageID, SendID: l.SendID}
 	}
+	t, done := c.target(source, destination)
+	defer done()
+	until, _ := ctx.Deadline()
+	work, cancel := outlive(ctx)
+	defer cancel()
 	errs := make([]error, len(letters))
-	for i, r := range c.target(source, destination).Send(ctx, destination, messages) {
-		errs[i] = outcome(&r)
+	for i, r := range t.Send(work, destination, messages, until) {
+		errs[i] = outcome(r)
 	}
 	return errs
 }
 
-// outcome is a result as the inbox knows it.
-func outcome(r *broker.Result) error {
+// outlive returns a context that ends when ctx is cancelled, and not at its deadline: that is the end of the turn, and
+// what was begun has its own time.
+func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			cancel()
+		}
+	})
+	return work, func() {
+		stop()
+		cancel()
+	}
+}
+
+// outcome gives a result the meaning that it has for the inbox.
+func outcome(r broker.Result) error {
 	switch {
-	case r.Outcome == broker.Sent && r.Repeated: // the broker may have forgotten the first time, in a failover for example
+	case r.Repeated: // the broker may have forgotten the first time, in a failover for example
 		return inbox.ErrRepeated
-	case r.Outcome == broker.Sent:
-		return nil
 	case r.Outcome == broker.Uncertain:
 		return fmt.Errorf("%w: %w", inbox.ErrUnknown, r.Err)
-	case errors.Is(r.Err, broker.ErrOpen), errors.Is(r.Err, driver.ErrUntried):
+	case r.Outcome == broker.Untried:
 		return fmt.Errorf("%w: %w", inbox.ErrNotTried, r.Err)
 	case driver.Permanent(r.Err):
 		return forGood{r.Err}
@@ -165,10 +169,13 @@ func (e forGood) Unwrap() error { return e.error }
 
 // Read implements inbox.Carrier. It returns when ctx has ended and the batch that was being captured is acknowledged or
 // left to the broker.
-func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, size int,
+func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, of inbox.ReadOptions,
 	capture func([]inbox.Arrival) (store func(context.Context) error), report func(error),
 ) {
-	s := broker.NewSource(c.dial(source.URL), source.Queue, &broker.SourceOptions{Batch: size})
+	s := broker.NewSource(c.dial(source.URL), source.Queue, &broker.SourceOptions{Batch: of.Batch, MaxBytes: of.MaxBytes,
+		Left: func(ctx context.Context, messages []driver.Left) error {
+			return sure(func(ctx context.Context) error { return of.Left(ctx, oversized(messages)) })(ctx)
+		}})
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { reportStatus(watching, s, report) })
@@ -184,6 +191,23 @@ func (c *Carrier) Read(ctx context.Context, source *deadletter.Source, size int,
 	if err != nil {
 		report(err)
 	}
+}
+
+// oversized returns what is recorded of messages that stay on the broker. Where they have no position there, headers do
+// not count: the broker changes some of them.
+func oversized(messages []driver.Left) []deadletter.Oversized {
+	list := make([]deadletter.Oversized, len(messages))
+	for i, m := range messages {
+		o := deadletter.Oversized{Position: m.Position, Bytes: m.Bytes, Offset: -1, Deliveries: m.Deliveries}
+		if o.Position == "" || task.TextFault(o.Position, maxPosition) != "" {
+			o.Position = deadletter.Identify(m.Position, m.MessageID, deadletter.Content{Key: m.Key, Payload: m.Payload})
+		}
+		if m.Log.To > 0 {
+			o.Partition, o.Offset = m.Log.Partition, m.Log.From
+		}
+		list[i] = o
+	}
+	return list
 }
 
 // sure marks errors that are answers: then nothing is stored. An error of the database may hide a commit.
@@ -227,7 +251,9 @@ func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) 
 func (c *Carrier) LogParts(ctx context.Context, source *deadletter.Source, topic string, since, before time.Time) (
 	[]deadletter.ReplayPart, error,
 ) {
-	found, err := c.target(source, topic).LogParts(ctx, topic, since, before)
+	t, done := c.target(source, topic)
+	defer done()
+	found, err := t.LogParts(ctx, topic, since, before)
 	if err != nil {
 		return nil, logError(err)
 	}
@@ -242,7 +268,9 @@ func (c *Carrier) LogParts(ctx context.Context, source *deadletter.Source, topic
 func (c *Carrier) ReadLog(ctx context.Context, source *deadletter.Source, topic string, part deadletter.ReplayPart,
 	max int,
 ) ([]inbox.LogEntry, int64, error) {
-	found, next, err := c.target(source, topic).ReadLog(ctx, topic, driver.LogPart{Partition: part.Partition,
+	t, done := c.target(source, topic)
+	defer done()
+	found, next, err := t.ReadLog(ctx, topic, driver.LogPart{Partition: part.Partition,
 		From: part.Next, To: part.To}, max)
 	if lost := driver.Lost(err); lost > 0 {
 		return nil, next, &inbox.GoneError{Messages: lost, Why: err.Error()}
@@ -252,7 +280,7 @@ func (c *Carrier) ReadLog(ctx context.Context, source *deadletter.Source, topic 
 	}
 	entries := make([]inbox.LogEntry, len(found))
 	for i, e := range found {
-		entries[i] = inbox.LogEntry{Offset: e.Offset, Key: e.Key, Headers: e.Headers,
+		entries[i] = inbox.LogEntry{Offset: e.Offset, Key: e.Key, Headers: e.Headers, Size: e.Message.Size(),
 			Arrival: func() inbox.Arrival { return Arrival(e.Message, source) }}
 		if !e.Time.IsZero() {
 			entries[i].At = task.At(e.Time)

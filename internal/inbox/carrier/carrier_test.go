@@ -109,7 +109,7 @@ func feed(t *testing.T, b *memory.Broker) {
 		messages = append(messages, driver.Message{Payload: fmt.Appendf(nil, `{"order":%d}`, i),
 			MessageID: fmt.Sprintf("m%d", i)})
 	}
-	for _, err := range conn.Send(t.Context(), "orders.dlq", messages) {
+	for _, err := range conn.Send(t.Context(), "orders.dlq", messages, driver.Limits{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func consume(t *testing.T, b *memory.Broker) map[string]int {
 			}
 			if rejected < 100 {
 				rejected++
-				if errs := conn.Send(t.Context(), "orders.dlq", []driver.Message{m}); errs != nil {
+				if errs := conn.Send(t.Context(), "orders.dlq", []driver.Message{m}, driver.Limits{}); errs != nil {
 					t.Fatal(errs)
 				}
 			}

@@ -43,4 +43,9 @@ func TestHostsApart(t *testing.T) {
 	if err := send(up.URL + "/x"); err != nil {
 		t.Errorf("another host: %v", err)
 	}
+	other := &deadletter.Source{Namespace: "other", Name: "app", Driver: "http"}
+	errs := c.Send(t.Context(), other, down.URL+"/x", []inbox.Outgoing{{Letter: &deadletter.Letter{}}})
+	if errs[0] == nil || errors.Is(errs[0], inbox.ErrNotTried) {
+		t.Errorf("another namespace: %v, want that it is tried", errs[0])
+	}
 }

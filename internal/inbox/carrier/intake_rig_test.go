@@ -214,6 +214,20 @@ func (d deaf) Ack(ctx context.Context, m []driver.Message) error {
 	return d.Receiver.Ack(ctx, m)
 }
 
+func (d deaf) Leave(ctx context.Context, m []driver.Message) (bool, error) {
+	if of, ok := d.Receiver.(driver.Leaver); ok {
+		return of.Leave(ctx, m)
+	}
+	return true, nil
+}
+
+func (d deaf) Return(ctx context.Context, most int) ([]driver.Left, error) {
+	if of, ok := d.Receiver.(driver.Returner); ok {
+		return of.Return(ctx, most)
+	}
+	return nil, nil
+}
+
 type deafDriver struct {
 	driver.Driver
 	rig *intakeRig
@@ -292,7 +306,7 @@ func (r *intakeRig) put(payloads ...string) {
 			messages[i].MessageID = rand.Text()
 		}
 	}
-	for i, err := range r.driver.Send(r.t.Context(), r.queue, messages) {
+	for i, err := range r.driver.Send(r.t.Context(), r.queue, messages, driver.Limits{}) {
 		if err != nil {
 			r.t.Fatalf("send %d: %v", i, err)
 		}

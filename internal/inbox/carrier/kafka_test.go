@@ -26,7 +26,7 @@ func TestIntakeOfTopic(t *testing.T) {
 					Payload: fmt.Appendf(nil, `{"type":"pod","event_id":"e%d"}`, i)})
 			}
 			messages = append(messages, messages[7], driver.Message{Payload: []byte("no JSON")})
-			for i, err := range r.driver.Send(t.Context(), r.queue, messages) {
+			for i, err := range r.driver.Send(t.Context(), r.queue, messages, driver.Limits{}) {
 				if err != nil {
 					t.Fatalf("message %d: %v", i, err)
 				}

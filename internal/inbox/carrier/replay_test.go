@@ -96,7 +96,7 @@ func numbered(from, to int) (list []driver.Message) {
 
 func (r *intakeRig) putAll(list []driver.Message) {
 	r.t.Helper()
-	for i, err := range r.driver.Send(r.t.Context(), r.queue, list) {
+	for i, err := range r.driver.Send(r.t.Context(), r.queue, list, driver.Limits{}) {
 		if err != nil {
 			r.t.Fatalf("send %d: %v", i, err)
 		}

@@ -96,6 +96,10 @@ func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 	if s.Waiting >= 0 {
 		out.Waiting = &s.Waiting
 	}
+	if of := s.Oversized; of.Messages > 0 {
+		out.Oversized = &deadletters.Oversized{Messages: of.Messages, FirstPosition: of.First, LargestBytes: of.Largest,
+			Since: optionalTime(of.Since)}
+	}
 	return out
 }
 

@@ -202,7 +202,13 @@ func savedStates(f *inboxFixture) {
 		f.same("FindLetter", f.find(l.ID), l)
 	}
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		got, err := f.inbox.LettersToSend(ctx, tx, ids)
+		some, left, err := f.inbox.LettersToSend(ctx, tx, ids, 1)
+		if err != nil {
+			return err
+		}
+		f.same("letters before a large one", []any{len(some), left}, []any{3, ids[3:]})
+		got, left, err := f.inbox.LettersToSend(ctx, tx, ids, 1<<20)
+		f.same("letters that are left", len(left), 0)
 		for i, l := range letters {
 			bare := *l
 			bare.Stack, bare.Details = "", nil

@@ -1621,7 +1621,7 @@ class Letter(TypedDict):
     #: Attempts of its consumers, in all.
     attempts: int
     captured_at: Timestamp
-    #: The payload was over the limit and was cut.
+    #: An early version has kept only the beginning of the payload: the letter can be neither edited nor sent back.
     cut: NotRequired[bool]
     #: When a policy sends it back.
     due_at: NotRequired[Timestamp]
@@ -1669,7 +1669,7 @@ class Letter(TypedDict):
     redrive_uuid: NotRequired[str]
     #: How often it was sent back.
     replays: int
-    #: Size of the payload, before it was cut.
+    #: Size of the payload. Of a letter that is cut: before that.
     size_bytes: int
     source: str
     state: Literal["open", "scheduled", "redriving", "redriven", "discarded"]
@@ -1749,7 +1749,7 @@ class LetterStory(TypedDict):
     #: Attempts of its consumers, in all.
     attempts: int
     captured_at: Timestamp
-    #: The payload was over the limit and was cut.
+    #: An early version has kept only the beginning of the payload: the letter can be neither edited nor sent back.
     cut: NotRequired[bool]
     #: When a policy sends it back.
     due_at: NotRequired[Timestamp]
@@ -1800,7 +1800,7 @@ class LetterStory(TypedDict):
     redrive_uuid: NotRequired[str]
     #: How often it was sent back.
     replays: int
-    #: Size of the payload, before it was cut.
+    #: Size of the payload. Of a letter that is cut: before that.
     size_bytes: int
     source: str
     state: Literal["open", "scheduled", "redriving", "redriven", "discarded"]
@@ -2096,6 +2096,17 @@ class OutagePage(TypedDict):
     next_cursor: NotRequired[str]
     #: The newest first.
     outages: list[Outage]
+
+
+class Oversized(TypedDict):
+    #: Position on the broker of the message that was found first; a hash of it where the broker has no positions.
+    first_position: str
+    #: Key, headers and payload of the largest message.
+    largest_bytes: int
+    #: Number of messages, up to 1,000: at that many the source waits.
+    messages: int
+    #: When the first one was found.
+    since: Timestamp
 
 
 class Page(TypedDict):
@@ -3937,6 +3948,9 @@ class SourceStatus(TypedDict):
     namespace: NotRequired[str]
     #: Open letters, up to 10,000.
     open: int
+    #: Messages that stay on the broker because they are larger than engine.limits.letter_bytes; missing if there are
+    #: none.
+    oversized: NotRequired[Oversized]
     paused: NotRequired[bool]
     #: In the answer to a request for one source.
     policies: NotRequired[list[Policy]]

@@ -1,7 +1,7 @@
 #!lua
 -- Adds messages to the end of a list or a stream. Of each that has a mark it is remembered for some time that it was
--- sent, so that a second time adds nothing. The mark is set first and removed again after a failure: no error between
--- the two leaves a message without its mark.
+-- sent, so that a second time adds nothing; that begins the time anew. The mark is set first and removed again after a
+-- failure: no error between the two leaves a message without its mark.
 --
 -- KEYS: list or stream, marks
 -- ARGV: LPUSH, RPUSH, XADD (creates the stream), or XADD NOMKSTREAM; milliseconds to remember; for each message its
@@ -16,7 +16,7 @@ local done, at, marked = 0, 3, false
 local payloads, marks, first = {}, {}, 0 -- of a list: what is new goes there at once; first is how many are before it
 while at <= #ARGV do
   local mark, n = ARGV[at], tonumber(ARGV[at + 1])
-  if mark == '' or redis.call('ZADD', KEYS[2], 'NX', now, mark) == 1 then
+  if mark == '' or redis.call('ZADD', KEYS[2], now, mark) == 1 then
     if not stream then
       if #payloads == 0 then first = done end
       payloads[#payloads + 1] = ARGV[at + 2]
@@ -33,8 +33,8 @@ while at <= #ARGV do
         return {done, answer and answer.err or 'NOSTREAM there is no such stream'}
       end
     end
-    marked = marked or mark ~= ''
   end
+  marked = marked or mark ~= ''
   done = done + 1
   at = at + 2 + n
 end

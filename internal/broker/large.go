@@ -1,0 +1,79 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/broker/driver"
+)
+
+// errAgain ends a session so that the next one looks again at what this one has left.
+var errAgain = errors.New("messages that were left are looked at again")
+
+// takeBack gives messages back that an earlier receiver has put aside and that fit by now, and records the others;
+// there says whether there are any.
+func (s *Source) takeBack(ctx context.Context, r driver.Receiver) (there bool, err error) {
+	of, ok := r.(driver.Returner)
+	if !ok || s.opts.MaxBytes == 0 {
+		return false, nil
+	}
+	left, err := of.Return(ctx, s.opts.MaxBytes)
+	if err == nil && len(left) > 0 {
+		err = s.opts.Left(ctx, left)
+	}
+	if err != nil {
+		return false, fmt.Errorf("look at large messages of %q: %w", s.queue, err)
+	}
+	return len(left) > 0, nil
+}
+
+// leave lets a receiver go on behind messages that are too large. again is that of driver.Leaver.
+func (s *Source) leave(ctx context.Context, r driver.Receiver, large []driver.Message) (again bool, err error) {
+	l, ok := r.(driver.Leaver)
+	if !ok || len(large) == 0 {
+		return len(large) > 0, nil
+	}
+	if again, err = l.Leave(ctx, large); err != nil {
+		err = fmt.Errorf("leave %d messages on %q: %w", len(large), s.queue, err)
+	}
+	return again, err
+}
+
+// decoded is a batch that was received, with what stores it and records those of its messages that are too large.
+type decoded struct {
+	batch, large []driver.Message
+	store        func(context.Context) error
+}
+
+// size returns the number of its messages.
+func (d *decoded) size() int { return len(d.batch) + len(d.large) }
+
+// decode divides a batch.
+func (s *Source) decode(batch []driver.Message, capture CaptureFunc) decoded {
+	large := func(m driver.Message) bool { return s.opts.MaxBytes > 0 && m.Size() > s.opts.MaxBytes }
+	if !slices.ContainsFunc(batch, large) {
+		return decoded{batch: batch, store: capture(batch)}
+	}
+	var d decoded
+	var left []driver.Left
+	for _, m := range batch {
+		if large(m) {
+			d.large, left = append(d.large, m), append(left, driver.Left{Message: m, Bytes: m.Size()})
+		} else {
+			d.batch = append(d.batch, m)
+		}
+	}
+	rest := func(context.Context) error { return nil }
+	if len(d.batch) > 0 {
+		rest = capture(d.batch)
+	}
+	d.store = func(ctx context.Context) error {
+		if err := s.opts.Left(ctx, left); err != nil { // first: its error says that nothing is stored
+			return err
+		}
+		return rest(ctx)
+	}
+	return d
+}

@@ -1,0 +1,96 @@
+package carrier
+
+import (
+	"errors"
+	"net/url"
+	"sync"
+
+	"github.com/taskerhq/tasker/internal/broker"
+	"github.com/taskerhq/tasker/internal/deadletter"
+)
+
+// kept bounds the targets: destinations of sources without a URL may be on any number of hosts. Those in use do not
+// end, so there may be more for a moment.
+const kept = 1024
+
+// place is where letters go over one connection, with one circuit breaker: two namespaces, brokers or hosts never share
+// one.
+type place struct {
+	namespace string
+	url       string // of the broker; "" if there is none
+	host      string // scheme and host of the destination, where there is no broker
+}
+
+// placeOf returns the place of a destination.
+func placeOf(source *deadletter.Source, destination string) place {
+	of := place{namespace: source.Namespace, url: source.URL}
+	if u, err := url.Parse(destination); of.url == "" && err == nil {
+		of.host = u.Scheme + "://" + u.Host
+	}
+	return of
+}
+
+// entry is what is kept for a place.
+type entry struct {
+	*broker.Target
+
+	users int
+	last  uint64 // when it was used last, in uses of all
+}
+
+// targets are the targets by their places. It is safe for concurrent use.
+type targets struct {
+	mu      sync.Mutex
+	uses    uint64
+	byPlace map[place]*entry
+}
+
+// take returns the target of a place, which open makes if there is none. It stays open until the caller calls done.
+func (t *targets) take(of place, open func() *broker.Target) (target *broker.Target, done func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.byPlace[of]
+	if e == nil {
+		t.shrink()
+		e = &entry{Target: open()}
+		t.byPlace[of] = e
+	}
+	t.uses++
+	e.users++
+	e.last = t.uses
+	return e.Target, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		e.users--
+	}
+}
+
+// shrink closes the target that was not used for longest, if there are too many. The caller holds mu.
+func (t *targets) shrink() {
+	if len(t.byPlace) < kept {
+		return
+	}
+	var idle *entry
+	var at place
+	for of, e := range t.byPlace {
+		if e.users == 0 && (idle == nil || e.last < idle.last) {
+			idle, at = e, of
+		}
+	}
+	if idle != nil {
+		delete(t.byPlace, at)
+		go func() { _ = idle.Close() }() // it may take a moment, and nobody uses it
+	}
+}
+
+// close closes all targets, and returns their errors joined.
+func (t *targets) close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var errs []error
+	for _, e := range t.byPlace {
+		errs = append(errs, e.Close())
+	}
+	clear(t.byPlace)
+	return errors.Join(errs...)
+}

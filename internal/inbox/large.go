@@ -1,0 +1,238 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// lookEvery is how often a source looks again at messages that stay on its broker, and lookRetry after an error. One
+	// that its broker would have delivered again in lookEvery is not there any more.
+	lookEvery, lookRetry = time.Hour, time.Minute
+	// maxDeliveries is how often a message that is too large is received from a broker that counts: RabbitMQ drops one
+	// after 20 deliveries by default, in a quorum queue.
+	maxDeliveries = 10
+)
+
+// large keeps account of the messages of a source that stay on its broker because they are too large.
+type large struct {
+	in      *Inbox
+	source  *deadletter.Source
+	carrier Carrier
+	prepare storing
+	log     *slog.Logger
+	run     *reading
+	begun   task.Instant
+}
+
+// record records messages that stay on the broker. Exhausted when there are too many: then nobody would know of the
+// next one, and the source is not read on.
+func (l *large) record(ctx context.Context, list []deadletter.Oversized) error {
+	in, now := l.in, l.in.now()
+	known, err := in.store.Oversized(ctx, l.source.Namespace, l.source.Name)
+	if err != nil {
+		return err
+	}
+	seen := make(map[string]bool, len(known))
+	for _, o := range known {
+		seen[o.Position] = true
+	}
+	var rows, fresh []deadletter.Oversized
+	worn := false
+	for _, o := range list {
+		worn = worn || o.Deliveries >= maxDeliveries
+		if slices.ContainsFunc(rows, func(r deadletter.Oversized) bool { return r.Position == o.Position }) {
+			continue
+		}
+		o.FirstAt, o.SeenAt = now, now
+		if rows = append(rows, o); !seen[o.Position] {
+			fresh = append(fresh, o)
+		}
+	}
+	if len(known)+len(fresh) > MaxOversized {
+		err := task.Errorf(task.Exhausted, "%s", tooManyLarge(in.opts.LetterBytes))
+		l.run.report(l.log, err)
+		return err
+	}
+	err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return in.store.SaveOversized(ctx, tx, l.source.Namespace, l.source.Name, rows)
+	})
+	if err != nil {
+		return err
+	}
+	for _, o := range fresh {
+		l.log.Warn("a message stays on its broker: it is larger than a letter may be (engine.limits.letter_bytes)",
+			"position", o.Position, "bytes", o.Bytes, "limit", in.opts.LetterBytes)
+	}
+	if worn {
+		return l.protect(ctx)
+	}
+	return nil
+}
+
+// tooManyLarge is why a source is not read on.
+func tooManyLarge(limit int) string {
+	return fmt.Sprintf("%d messages stay on the broker because they have more than %d bytes "+
+		"(engine.limits.letter_bytes): no more are left there", MaxOversized, limit)
+}
+
+// protect pauses the source, because its broker is about to drop a message that it delivers again and again.
+func (l *large) protect(ctx context.Context) error {
+	by := By{Actor: engine.System, Reason: fmt.Sprintf("a message that is too large was delivered %d times: the broker "+
+		"would drop it after some more; raise engine.limits.letter_bytes, or take the message away", maxDeliveries)}
+	in, namespace, name := l.in, l.source.Namespace, l.source.Name
+	l.log.Error("the source is paused: " + by.Reason)
+	defer in.wakeReaders()
+	return in.versioned(ctx, by, func(ctx context.Context, tx engine.Tx) error {
+		s, err := in.store.Source(ctx, tx, namespace, name)
+		if err != nil || s == nil || s.Paused {
+			return err
+		}
+		before := sourceState(s)
+		s.Paused = true
+		s.Version++
+		if err := in.store.SaveSource(ctx, tx, s); err != nil {
+			return err
+		}
+		return in.act(ctx, tx, act{kind: "pause_source", by: by, namespace: namespace, of: name, from: before,
+			to: sourceState(s)})
+	})
+}
+
+// again looks at all messages that are recorded. What fits by now is captured from a log, or forgotten where the broker
+// delivers it again. What is not on the broker any more is forgotten, too.
+func (l *large) again(ctx context.Context) error {
+	in := l.in
+	list, err := in.store.Oversized(ctx, l.source.Namespace, l.source.Name)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	_, trouble, _ := l.run.trouble()
+	delivered := trouble == "" && in.now().Sub(l.begun) >= lookEvery // all that is there was
+	var starts map[int32]int64
+	var errs []error
+	var done []string
+	for _, o := range list {
+		ended := false
+		switch fits := o.Bytes <= in.opts.LetterBytes; {
+		case !o.InLog():
+			ended = fits || delivered && in.now().Sub(o.SeenAt) > lookEvery
+		case fits:
+			ended, err = l.capture(ctx, o)
+			errs = append(errs, err)
+		default:
+			if starts == nil {
+				if starts, err = l.starts(ctx); err != nil {
+					return err
+				}
+			}
+			if ended = o.Offset < starts[o.Partition]; ended {
+				l.gone(o)
+			}
+		}
+		if ended {
+			done = append(done, o.Position)
+		}
+	}
+	if len(done) == 0 {
+		return errors.Join(errs...)
+	}
+	return errors.Join(append(errs, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+		return in.store.DropOversized(ctx, tx, l.source.Namespace, l.source.Name, done)
+	}))...)
+}
+
+// oversized sums up the messages of a source that stay on its broker.
+func (in *Inbox) oversized(ctx context.Context, s *deadletter.Source) (sum Oversized, err error) {
+	if s.Driver == HTTP {
+		return sum, nil
+	}
+	list, err := in.store.Oversized(ctx, s.Namespace, s.Name)
+	for i, o := range list {
+		if i == 0 {
+			sum.First, sum.Since = o.Position, o.FirstAt
+		}
+		sum.Messages++
+		sum.Largest = max(sum.Largest, o.Bytes)
+	}
+	return sum, err
+}
+
+// starts returns where the parts of the source's log begin.
+func (l *large) starts(ctx context.Context) (map[int32]int64, error) {
+	parts, err := l.carrier.LogParts(ctx, l.source, l.source.Queue, time.Time{}, time.Time{})
+	starts := make(map[int32]int64, len(parts))
+	for _, p := range parts {
+		starts[p.Partition] = p.From
+	}
+	return starts, err
+}
+
+// capture captures a message of a log, and reports whether it is a letter now, or gone.
+func (l *large) capture(ctx context.Context, o deadletter.Oversized) (ended bool, err error) {
+	at := deadletter.ReplayPart{Partition: o.Partition, From: o.Offset, Next: o.Offset, To: o.Offset + 1}
+	entries, _, err := l.carrier.ReadLog(ctx, l.source, l.source.Queue, at, 1)
+	if err != nil && !isGone(err) {
+		return false, err
+	}
+	if err != nil || len(entries) == 0 {
+		l.gone(o)
+		return true, nil
+	}
+	a := entries[0].Arrival()
+	if a.Position != o.Position { // of a topic that was deleted and made again
+		l.gone(o)
+		return true, nil
+	}
+	if err := l.prepare([]Arrival{a})(ctx); err != nil {
+		return false, err
+	}
+	l.log.Info("a message that was too large is captured", "position", o.Position, "bytes", o.Bytes)
+	return true, nil
+}
+
+// gone reports a message that its broker has deleted.
+func (l *large) gone(o deadletter.Oversized) {
+	l.log.Error("a message of a source was LOST: it was too large, and its broker has deleted it", "position", o.Position)
+	l.in.opts.Gone(l.source.Namespace, l.source.Name, 1)
+}
+
+// looks calls again when its time has come, one call at a time. look and wait are of the goroutine of Read.
+type looks struct {
+	again func() error
+	work  sync.WaitGroup
+
+	mu   sync.Mutex
+	busy bool
+	next task.Instant
+}
+
+// look begins a look that is due. Until one has ended well it is due again soon.
+func (k *looks) look(now task.Instant) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.busy || now < k.next {
+		return
+	}
+	k.busy, k.next = true, now.Add(lookEvery)
+	k.work.Go(func() {
+		err := k.again()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.busy = false; err != nil {
+			k.next = now.Add(lookRetry)
+		}
+	})
+}
+
+// wait waits for a look that is under way.
+func (k *looks) wait() { k.work.Wait() }
