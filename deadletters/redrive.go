@@ -53,7 +53,7 @@ const (
 	OpRedrive Operation = "redrive"
 	// OpDiscard discards letters, and cancels the tasks of cases.
 	OpDiscard Operation = "discard"
-	// OpRestore opens letters again that were discarded, or, if the selection says so, sent back.
+	// OpRestore opens discarded letters again. RestoreLetter opens one that was sent back, too.
 	OpRestore Operation = "restore"
 )
 

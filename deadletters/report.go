@@ -23,9 +23,9 @@ type ReportRequest struct {
 
 // Report is one message that could not be processed.
 type Report struct {
-	// MessageID is the program's identifier of the message. A second report of the same source with the same one
-	// changes nothing. "" identifies the message by its content, origin and time of failure.
-	MessageID string        `json:"message_id,omitempty" doc:"Identifier of the message. A second report of the source with the same one changes nothing. Without it content, origin and time of failure identify the message." maxLength:"255"`
+	// MessageID is the program's identifier of the message. A report of the same source that is equal to an earlier one,
+	// the identifier included, changes nothing. Without an identifier it is always a new letter.
+	MessageID string        `json:"message_id,omitempty" doc:"Identifier of the message. A report of the source that is equal to an earlier one in everything, with the same identifier, changes nothing. Without it a report is always a new letter, unless the batch has an idempotency_key." maxLength:"255"`
 	Origin    string        `json:"origin,omitempty" doc:"Queue or topic that the message was taken from; a redrive sends it there." maxLength:"255"`
 	Handler   string        `json:"handler,omitempty" doc:"Consumer that failed." maxLength:"255"`
 	Failure   LetterFailure `json:"failure"`
@@ -33,7 +33,7 @@ type Report struct {
 	// FailedAt is the time of the failure. Defaults to now.
 	FailedAt time.Time `json:"failed_at,omitzero" doc:"Time of the failure. Defaults to now."`
 	// LetterUUID is the value of the header tasker-letter, if the message has been sent back before.
-	LetterUUID *uuid.UUID `json:"letter_uuid,omitempty" doc:"Value of the header tasker-letter, if the message has been sent back before."`
+	LetterUUID *uuid.UUID `json:"letter_uuid,omitempty" doc:"Value of the header tasker-letter, if the message has been sent back before. The letter opens again if the content is what was sent; else the report is a new letter with a link."`
 	Content
 }
 

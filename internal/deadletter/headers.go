@@ -1,10 +1,10 @@
 package deadletter
 
-// The headers of a message that is sent back. When it dies again, they say which letter it is.
+// The headers of a message that is sent back. When it dies again, they name the send that it may be a death of.
 const (
 	HeaderLetter  = "tasker-letter"  // ID of the letter
 	HeaderRedrive = "tasker-redrive" // ID of the redrive
-	HeaderReplays = "tasker-replays" // times that the letter was sent back, in decimal
+	HeaderReplays = "tasker-replays" // number of the send, in decimal; one that is tried again keeps it
 )
 
 // The headers that consumers of event platforms expect, beside those above, on what is sent back.

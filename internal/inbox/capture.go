@@ -34,8 +34,8 @@ const maxReports = 1000
 // none. A source that does not exist is made, with the driver "http".
 //
 // It refuses with Invalid reports that break a rule, with a JSON pointer for each fault; with NotFound a namespace that
-// the key of the request does not reach; with Exhausted if the source or the namespace is full. A repetition of a
-// report that has a MessageID, or a time of failure, changes nothing, so a caller may retry after a lost answer.
+// the key of the request does not reach; with Exhausted if the source or the namespace is full. A report that has a
+// MessageID and is equal to an earlier one changes nothing, so a caller may retry after a lost answer.
 func (in *Inbox) Report(ctx context.Context, namespace, source string, reports []Report) ([]Receipt, error) {
 	if err := reach(ctx, namespace); err != nil {
 		return nil, err

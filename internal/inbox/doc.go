@@ -7,10 +7,12 @@
 // in the audit trail.
 //
 // How to read it: inbox.go has the type and what all verbs share. requests.go and roles.go are its two borders: what
-// callers ask, and what it needs of a store. capture.go and report.go take messages in. letters.go, groups.go,
-// sources.go and policies.go are one object each. A redrive begins in preview.go and redrives.go; runner.go carries it
-// on, batch.go sends its letters, change.go discards or restores them, cases.go acts on cases. triage.go and
-// schedule.go are the other loops, reading.go reads the brokers. Package carrier joins them, package public is the API.
+// callers ask, and what it needs of a store. capture.go and report.go take messages in, recognise.go and journal.go
+// find out what they are. letters.go, groups.go, sources.go and policies.go are one object each. A redrive begins in
+// preview.go and redrives.go; runner.go carries it on, batch.go marks its letters, change.go discards or restores
+// them, cases.go acts on cases. outbox.go sends all that is marked, record.go stores the outcomes, and due.go sends
+// what policies have scheduled, and once more what has no known outcome. triage.go is another loop, reading.go reads
+// the brokers. Package carrier joins them, package public is the API.
 //
 // Failures are put into groups by their fingerprints, unless a rule decides: rules.go saves rules, ruler.go applies
 // them, and ruletest.go tries them. Package rule has the language.

@@ -14,8 +14,8 @@ import (
 )
 
 // The outbox: all that is sent is a row (deadletter.Send) before it is sent, and its outcome has three values. Redrives
-// and policies (batch.go), failures of tasks (failures.go) and copies (copies.go) write rows; deliver sends what is
-// marked; again.go sends once more what has no known outcome.
+// and policies (batch.go) and failures of tasks (failures.go) write rows, and record.go those of copies; deliver sends
+// what is marked; due.go sends once more what has no known outcome.
 
 // Outgoing is one message to send.
 type Outgoing struct {

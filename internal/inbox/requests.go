@@ -17,8 +17,8 @@ type By struct {
 
 // Report is a failure that a program reports.
 type Report struct {
-	// MessageID is the program's identifier of the message. A second report of the same source with the same identifier
-	// is a repetition, and changes nothing. "" identifies the message by its content, origin and time of failure.
+	// MessageID is the program's identifier of the message. A report of the same source that is equal to an earlier one,
+	// the identifier included, is a repetition and changes nothing. Without an identifier it is always another one.
 	MessageID string
 	// Origin is where the consumer took the message from; "" if that is not known. For a report over HTTP it is a
 	// claim: letters are only sent there if the source lists it as a target.

@@ -10,7 +10,7 @@ import (
 
 // stream sends the items of a wave that may be sent now, batch by batch. The results of a batch are recorded while the
 // next one is marked and sent: both take about as long, and each waits for the database and the broker most of the
-// time. At most two batches have marks without a record, which recover finds if the process ends.
+// time. At most two batches have marks without a record, which SendDue finds if the process ends.
 //
 // The next batch is marked before the results of the one before are counted only where that cannot change the decision
 // to send it: without a rate, and while every send succeeds. What comes back, and the acts of operators, are looked at
@@ -32,7 +32,7 @@ type recording struct {
 
 // send decides the next n items: it sends letters in batches and replays cases one by one, or notes why not. It may
 // return before all are decided, so that Next is asked again. An error leaves the rest of the items pending, or marked
-// for recover.
+// for SendDue.
 func (r *runner) send(ctx context.Context, n int) error {
 	s := &stream{runner: r, left: n, behind: r.redrive.Behind}
 	for more := true; more; {

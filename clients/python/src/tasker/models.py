@@ -3214,10 +3214,12 @@ class Report(TypedDict):
     key: NotRequired[str | None]
     #: Key of the message, if it is not text.
     key_base64: NotRequired[str | None]
-    #: Value of the header tasker-letter, if the message has been sent back before.
+    #: Value of the header tasker-letter, if the message has been sent back before. The letter opens again if the
+    #: content is what was sent; else the report is a new letter with a link.
     letter_uuid: NotRequired[str | None]
-    #: Identifier of the message. A second report of the source with the same one changes nothing. Without it content,
-    #: origin and time of failure identify the message.
+    #: Identifier of the message. A report of the source that is equal to an earlier one in everything, with the same
+    #: identifier, changes nothing. Without it a report is always a new letter, unless the batch has an
+    #: idempotency_key.
     message_id: NotRequired[str | None]
     #: Queue or topic that the message was taken from; a redrive sends it there.
     origin: NotRequired[str | None]
