@@ -193,6 +193,11 @@ func TestChangedByItsConsumer(t *testing.T) {
 		"Headers": func(l *deadletter.Letter, round int) inbox.Arrival {
 			return back(l, "Timeout")
 		},
+		"OneHeader": func(l *deadletter.Letter, round int) inbox.Arrival { // not the number of the send
+			a := back(l, "Timeout")
+			a.Replays = 0
+			return a
+		},
 		"EventID": func(_ *deadletter.Letter, round int) inbox.Arrival {
 			a := dead(1, "Timeout")
 			a.Format, a.MessageID = "dlq_envelope", "event-1"

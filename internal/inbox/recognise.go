@@ -34,7 +34,7 @@ func (a *prepared) business() bool {
 }
 
 // sent is the content by which a message without headers is a death of a send.
-func (a *prepared) sent() SentContent { return SentContent{a.canonical, a.MessageID} }
+func (a *prepared) sent() SentContent { return SentContent{a.whole(), a.MessageID} }
 
 // named reports whether a message names a letter in its headers.
 func (a *prepared) named() bool { return !a.Letter.IsZero() && !a.Reread }
@@ -248,7 +248,7 @@ func (c *capture) match(a *prepared) *deadletter.Send {
 
 // agrees reports whether content and destination of a send are those of a message.
 func agrees(a *prepared, s *deadletter.Send) bool {
-	return s.Content == a.canonical && deadletter.Lands(s.Destination, a.Origin)
+	return s.Content == a.whole() && deadletter.Lands(s.Destination, a.Origin)
 }
 
 // sameKey reports whether the key of a message is that of a letter, as far as both have one.
@@ -266,8 +266,9 @@ func (c *capture) related(l *deadletter.Letter, a *prepared) {
 	case a.named() && of != nil:
 		l.Link = deadletter.Link{Kind: deadletter.LinkHeader, Letter: of.ID}
 		for _, s := range c.sends[of.ID] {
-			if s.No == a.Replays && deadletter.Lands(s.Destination, a.Origin) {
-				l.Lineage = s.No + s.Lineage
+			// Without the number it may be of any of them, and the guard must hold.
+			if (a.Replays == 0 || s.No == a.Replays) && deadletter.Lands(s.Destination, a.Origin) {
+				l.Lineage = max(l.Lineage, s.No+s.Lineage)
 			}
 		}
 	case a.MessageID != "" && !same.IsZero():
