@@ -34,7 +34,7 @@ func (a *prepared) business() bool {
 }
 
 // sent is the content by which a message without headers is a death of a send.
-func (a *prepared) sent() SentContent { return SentContent{a.whole(), a.MessageID} }
+func (a *prepared) sent() SentContent { return SentContent{a.canonical, a.MessageID} }
 
 // named reports whether a message names a letter in its headers.
 func (a *prepared) named() bool { return !a.Letter.IsZero() && !a.Reread }
@@ -248,7 +248,7 @@ func (c *capture) match(a *prepared) *deadletter.Send {
 
 // agrees reports whether content and destination of a send are those of a message.
 func agrees(a *prepared, s *deadletter.Send) bool {
-	return s.Content == a.whole() && deadletter.Lands(s.Destination, a.Origin)
+	return s.Content == a.canonical && deadletter.Lands(s.Destination, a.Origin)
 }
 
 // sameKey reports whether the key of a message is that of a letter, as far as both have one.

@@ -1,0 +1,209 @@
+package inbox_test
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/inbox"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// check compares what there is with what is true.
+func (m *outboxModel) check() {
+	m.t.Helper()
+	if len(m.faults) > 0 {
+		m.t.Fatalf("%s", strings.Join(m.faults, "\n"))
+	}
+	letters := m.letters()
+	live, all := map[string]int{}, map[string]int{}
+	open := map[deadletter.GroupID]int64{}
+	for _, l := range letters {
+		of := class(l.Source, l.Canonical, l.MessageID)
+		all[of]++
+		switch l.State {
+		case deadletter.Redriven:
+			if !m.confirmed[sending{l.ID, l.Replays}] {
+				m.t.Fatalf("the letter %s is redriven, and its send %d was not confirmed", l.ID, l.Replays)
+			}
+			continue
+		case deadletter.Open, deadletter.Scheduled:
+			open[l.Group]++
+		case deadletter.Discarded:
+			p := m.place(l.Source)
+			if strings.HasPrefix(l.Reason, deadletter.ReasonPrefix) && l.Sends()+m.bad[l.ID] < p.policy.MaxRetries {
+				m.t.Fatalf("the letter %s is given up after %d sends of %d: %s", l.ID, l.Sends(), p.policy.MaxRetries, l.Reason)
+			}
+		}
+		live[of]++
+	}
+	m.counts(open)
+	if !m.clean {
+		return
+	}
+	for _, p := range m.places {
+		for _, q := range p.queue {
+			live[q.class]++
+		}
+		for _, b := range p.dead {
+			if !b.captured {
+				live[b.class]++
+			}
+		}
+	}
+	for _, of := range slices.Sorted(maps.Keys(m.need)) {
+		if m.need[of] != live[of]+m.done[of] {
+			m.t.Fatalf("%s: there are %d messages, %d of them processed and %d waiting", of, m.need[of], m.done[of], live[of])
+		}
+		queue, _, _ := strings.Cut(of, " ")
+		if m.place(queue).headers != anyHeaders && all[of] > m.first[of] {
+			m.t.Fatalf("%s: %d letters of %d messages that died", of, all[of], m.first[of])
+		}
+	}
+}
+
+// counts compares the open letters of groups.
+func (m *outboxModel) counts(open map[deadletter.GroupID]int64) {
+	m.t.Helper()
+	if _, _, err := m.nodes[0].Triage(m.t.Context()); err != nil {
+		m.t.Fatal(err)
+	}
+	page, err := m.nodes[0].Groups(m.t.Context(), inbox.GroupFilter{Namespace: m.namespace, Limit: 1000}, "")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, g := range page.Groups {
+		if g.OpenLetters != open[g.ID] {
+			m.t.Fatalf("the group %s has %d open letters, want %d", g.Print.Type, g.OpenLetters, open[g.ID])
+		}
+	}
+}
+
+// heal ends all faults of the broker, and all that operators have begun.
+func (m *outboxModel) heal() {
+	m.healed = true
+	for _, id := range m.redrives {
+		_, err := m.nodes[0].ActOnRedrive(m.t.Context(), id, inbox.CancelRedrive, inbox.By{})
+		if err != nil && task.CodeOf(err) != task.WrongState {
+			m.t.Fatal(err)
+		}
+	}
+}
+
+// turnOver captures and sends all that there is, and lets consumers take all of it; fails is how many of a hundred
+// they cannot process. It reports whether anything was left to do.
+func (m *outboxModel) turnOver(after time.Duration, fails int) (busy bool) {
+	m.redeliver()
+	m.nodes[0].later(after)
+	m.work(m.node())
+	for _, p := range m.places {
+		busy = busy || len(p.queue)+len(p.dead) > 0
+		for len(p.queue) > 0 {
+			m.consume(p, fails, 0, m.now())
+		}
+		for len(p.dead) > 0 {
+			m.capture(p, 50)
+		}
+	}
+	m.check()
+	return busy
+}
+
+// rests wants that policies come to rest though consumers process nothing, within their retries.
+func (m *outboxModel) rests() {
+	for round := 0; ; round++ {
+		busy := m.turnOver(2*time.Hour, 100)
+		if !busy && m.in(deadletter.Scheduled) == nil && m.in(deadletter.Redriving) == nil {
+			break
+		}
+		if round == 60 {
+			m.t.Fatalf("the policies do not come to rest")
+		}
+	}
+	for root, sends := range m.byPolicy {
+		queue, _, _ := strings.Cut(root, " ")
+		p := m.place(queue)
+		most := p.policy.MaxRetries * (m.roots[root] + m.extra[root])
+		if len(sends) > most && p.headers != anyHeaders {
+			m.t.Fatalf("%s: a policy has sent %d messages %d times, with %d repeats; it may %d times", root, m.roots[root],
+				len(sends), m.extra[root], most)
+		}
+	}
+}
+
+// ends lets operators send everything back, until nothing is left.
+func (m *outboxModel) ends() {
+	m.did = append(m.did, "ends")
+	for round := 0; ; round++ {
+		for m.in(deadletter.Discarded) != nil {
+			m.restores()
+		}
+		for _, p := range m.places {
+			m.freeze(p, deadletter.Plan{Canary: 1000, Observe: deadletter.NoObservation},
+				deadletter.StopRule{ReturnedShare: 1, SamePrint: deadletter.MaxWave, Failed: deadletter.MaxWave}, true)
+		}
+		busy := m.turnOver(31*time.Second, 0)
+		if !busy && !slices.ContainsFunc(m.letters(), func(l *deadletter.Letter) bool {
+			return l.State != deadletter.Redriven
+		}) {
+			break
+		}
+		if round == 30 {
+			m.t.Fatalf("letters are left")
+		}
+	}
+	for _, of := range slices.Sorted(maps.Keys(m.need)) {
+		if m.done[of] < m.need[of] || m.clean && m.done[of] > m.need[of] {
+			m.t.Fatalf("%s: %d messages were processed %d times", of, m.need[of], m.done[of])
+		}
+	}
+	m.settled()
+}
+
+// settled wants that the outcome of every send is known, and that redrives say what became of their sends.
+func (m *outboxModel) settled() {
+	r := m.nodes[0]
+	var ids []task.ID
+	replays := map[task.ID]int{}
+	for _, l := range m.letters() {
+		ids = append(ids, l.ID)
+		replays[l.ID] = l.Replays
+	}
+	slices.SortFunc(ids, func(a, b task.ID) int { return cmp.Compare(a.Seq(), b.Seq()) })
+	sent := map[task.ID]int{}
+	err := r.db.Write(m.t.Context(), func(ctx context.Context, tx engine.Tx) error {
+		sends, err := r.db.(inbox.Database).Inbox().SendsOf(ctx, tx, deadletter.SendLetter, ids)
+		for _, s := range sends {
+			if s.State == deadletter.SendDelivered {
+				sent[s.About]++
+			}
+			superseded := s.State == deadletter.SendUnknown && s.No < replays[s.Owner]
+			if s.NextAt != 0 || s.State != deadletter.SendDelivered && s.State != deadletter.SendRefused && !superseded {
+				m.t.Errorf("a send is left: %+v", s)
+			}
+			if m.clean && s.State == deadletter.SendDelivered && s.Copies != 1 {
+				m.t.Errorf("a send has %d copies: %+v", s.Copies, s)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, id := range m.redrives {
+		found := r.found(id)
+		c := found.Counts
+		if c.Sent+c.Returned != sent[id] || c.Sending+c.Unknown > 0 ||
+			found.State == deadletter.RedriveDone && c.Pending > 0 {
+			m.t.Errorf("the redrive is %s with %+v, and %d of its sends were delivered", found.State, c, sent[id])
+		}
+	}
+	if m.t.Failed() {
+		m.t.FailNow()
+	}
+}
