@@ -49,7 +49,7 @@ type Letter struct {
 
 	// LinkedUUID and LinkedBy name the letter that it resembles.
 	LinkedUUID *uuid.UUID `json:"linked_uuid,omitempty" doc:"Letter that it resembles."`
-	LinkedBy   string     `json:"linked_by,omitempty" enum:"copied_header,same_id" doc:"Why: it carries the headers of a send of that letter and is another message, or it has the same message ID."`
+	LinkedBy   string     `json:"linked_by,omitempty" enum:"copied_header,same_id,same_content" doc:"Why: it carries the headers of a send of that letter and is another message; it has the same message ID; or it was sent as that letter without a confirmation, while an equal message died."`
 
 	FirstAt    time.Time `json:"first_at" doc:"When it died first, as its message says."`
 	LastAt     time.Time `json:"last_at" doc:"When it died last, as its message says."`

@@ -129,9 +129,10 @@ func (s *topicStory) start() {
 
 // event returns a record as a consumer of a topic gets it.
 func (s *topicStory) event(topic, id string) *kgo.Record {
-	return &kgo.Record{Topic: s.prefix + topic, Key: []byte("key-" + id), Timestamp: time.UnixMilli(1_760_000_000_000),
-		Value:   fmt.Appendf(nil, `{"event_id":%q,"event_type":"order.created","n":12345678901234567890}`, id),
-		Headers: []kgo.RecordHeader{{Key: "trace", Value: []byte("t-" + id)}}}
+	return &kgo.Record{Topic: s.prefix + topic, Key: []byte("key-" + id),
+		Timestamp: time.Now().Add(-time.Hour).Truncate(time.Millisecond), // within the retention of the topic
+		Value:     fmt.Appendf(nil, `{"event_id":%q,"event_type":"order.created","n":12345678901234567890}`, id),
+		Headers:   []kgo.RecordHeader{{Key: "trace", Value: []byte("t-" + id)}}}
 }
 
 // fail gives up an event after three retries.

@@ -140,6 +140,8 @@ const (
 	LinkHeader LinkKind = "copied_header"
 	// LinkID: a message of the source with the same ID.
 	LinkID LinkKind = "same_id"
+	// LinkContent: a send of the letter was not confirmed, and an equal message died meanwhile.
+	LinkContent LinkKind = "same_content"
 )
 
 // Link names the letter that another one resembles.

@@ -115,6 +115,19 @@ func (l *Letter) Unmark(reason string, unknown bool, now task.Instant) error {
 	return nil
 }
 
+// Apart returns a letter of what was sent of this one, as it was marked for a send that is not confirmed: the death that
+// seemed to be its return may be that of an equal message.
+func (l *Letter) Apart(id task.ID, s *Send, now task.Instant) *Letter {
+	n := *l
+	n.ID, n.Link, n.Lineage = id, Link{Kind: LinkContent, Letter: l.ID}, s.No+s.Lineage
+	n.Position, n.Stack, n.Details = "", "", nil
+	n.State, n.StateAt, n.Due, n.PurgeAt, n.Redrive = Open, now, 0, 0, task.ID{}
+	n.Reason = failure.Cut("an equal message died while this one was sent without a confirmation: "+s.Error, MaxReason)
+	n.Occurrences, n.Attempts, n.Replays, n.Unknown, n.FailedSends = 1, 0, 0, false, 0
+	n.CapturedAt, n.Version = now, 1
+	return &n
+}
+
 // Supersede gives up on a send whose outcome is not known, because something else is sent now, or elsewhere: the next
 // send has a number of its own.
 func (l *Letter) Supersede() {

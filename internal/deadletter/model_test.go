@@ -227,7 +227,7 @@ func must(t *rapid.T, err error) {
 func (m *model) die(t *rapid.T, i int) {
 	l := m.letters[i]
 	before := l.State
-	second := m.sends[i].Dies()
+	second := m.sends[i].Dies(true)
 	if m.deaths[i]++; second != (m.deaths[i] > 1) {
 		t.Fatalf("death %d of letter %d: %t", m.deaths[i], i, second)
 	}

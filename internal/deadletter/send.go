@@ -138,9 +138,14 @@ func (s *Send) Open() bool {
 	return s.Kind == SendLetter && s.State != SendRefused && s.State != SendPlanned && s.Died == 0
 }
 
-// Dies records that the message of the send has died, which proves that it had arrived. second: an earlier death has
-// consumed the send, and this one is of another copy of it.
-func (s *Send) Dies() (second bool) {
+// Dies records that the message of the send has died. If that is proved, it had arrived; a message that has only the
+// content may be another one, so a send in flight has its outcome to come. second: an earlier death has consumed the
+// send, and this one is of another copy of it.
+func (s *Send) Dies(proved bool) (second bool) {
+	if s.State == SendInFlight && !proved {
+		s.Died++
+		return false
+	}
 	if s.State == SendInFlight { // nobody else counts the try under way
 		s.Copies++
 	}

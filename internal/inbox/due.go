@@ -138,7 +138,8 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 		if l == nil || !left && (s.NextAt == 0 || s.NextAt > now) {
 			continue
 		}
-		if l.State != deadletter.Redriving || s.No != l.Replays+1 { // an operator, or another send, has overtaken it
+		presumed := left && s.Died > 0
+		if !presumed && (l.State != deadletter.Redriving || s.No != l.Replays+1) { // an operator, or another send, has overtaken it
 			s.GiveUp("the letter is " + string(l.State))
 			marked = append(marked, *s)
 			continue
@@ -158,7 +159,7 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 		case why != "":
 			settled = append(settled, outcome{outgoing: outgoing{send: *s, item: item, out: Outgoing{Letter: l}},
 				err: errors.Join(ErrForGood, errors.New(why))})
-		case left && once(s.About):
+		case presumed, left && once(s.About):
 			settled = append(settled, outcome{outgoing: outgoing{send: *s, item: item, out: Outgoing{Letter: l}},
 				err: errors.Join(ErrForGood, errInterrupted)})
 		default:

@@ -78,7 +78,7 @@ var errTurnLost = errors.New("another process has the turn")
 
 // takeTurn ends the turn of any other process in a loop.
 func (in *Inbox) takeTurn(ctx context.Context, loop string) (turn, error) {
-	t := turn{in: in, loop: loop, no: rand.Int64()}
+	t := turn{in: in, loop: loop, no: rand.Int64()} //nolint:gosec // a name, and no secret
 	return t, in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		return in.store.TakeTurn(ctx, tx, loop, t.no)
 	})

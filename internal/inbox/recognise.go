@@ -36,6 +36,11 @@ func (a *prepared) business() bool {
 // sent is the content by which a message without headers is a death of a send.
 func (a *prepared) sent() SentContent { return SentContent{a.canonical, a.MessageID} }
 
+// proves reports whether a message that agrees with a send is certainly that of the send, and no equal one.
+func (a *prepared) proves(s *deadletter.Send) bool {
+	return a.named() || a.MessageID != "" || s.State == deadletter.SendDelivered
+}
+
 // named reports whether a message names a letter in its headers.
 func (a *prepared) named() bool { return !a.Letter.IsZero() && !a.Reread }
 
@@ -205,7 +210,7 @@ func (c *capture) recognise(a *prepared) (*deadletter.Letter, *deadletter.Send) 
 		return l, nil
 	}
 	if s := c.match(a); s != nil {
-		if second := s.Dies(); second {
+		if second := s.Dies(a.proves(s)); second {
 			c.consume(s)
 			return c.letters[s.Owner], nil
 		}
@@ -239,6 +244,9 @@ func (c *capture) match(a *prepared) *deadletter.Send {
 		}
 	}
 	for _, s := range c.byContent[a.sent()] {
+		if s.State == deadletter.SendUnknown && !a.proves(s) {
+			continue // it may not have arrived: then the message would be lost
+		}
 		if s.Open() && agrees(a, s) && sameKey(a, c.letters[s.Owner]) {
 			return s
 		}

@@ -52,6 +52,7 @@ type record struct {
 	copies    []deadletter.Send
 	items     []deadletter.Item
 	changed   []*deadletter.Letter
+	apart     []*deadletter.Letter // new ones
 	tally     deadletter.Tally
 	decisions *decisions
 }
@@ -77,7 +78,13 @@ func (in *Inbox) recordSends(ctx context.Context, tx engine.Tx, of sent) error {
 
 // save stores sends and letters that are locked.
 func (r *record) save() error {
-	return errors.Join(r.in.store.SaveStates(r.ctx, r.tx, r.changed), r.in.store.SaveSends(r.ctx, r.tx, r.sends))
+	rows := r.in.store
+	if len(r.apart) > 0 {
+		if _, err := rows.AddLetters(r.ctx, r.tx, r.apart); err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.SaveStates(r.ctx, r.tx, r.changed), rows.SaveSends(r.ctx, r.tx, r.sends))
 }
 
 // saveFast stores sends and letters if they are as they were marked. Letters come first, as everywhere.
@@ -146,6 +153,9 @@ func (r *record) all(outcomes []outcome) error {
 // one records one outcome.
 func (r *record) one(o *outcome, s *deadletter.Send, l *deadletter.Letter) error {
 	over := o.settle(s, r.once != nil && r.once(s.About), r.now)
+	if s.Died > 0 {
+		return r.presumed(o, s)
+	}
 	i := o.item
 	i.At, i.Uncertain = r.now, s.Copies > 1 || s.Copies == 1 && s.State == deadletter.SendUnknown
 	if o.err != nil && !o.delivered() {
@@ -187,6 +197,25 @@ func (r *record) one(o *outcome, s *deadletter.Send, l *deadletter.Letter) error
 	}
 	r.sends = append(r.sends, *s)
 	r.items = append(r.items, i)
+	return nil
+}
+
+// presumed records the outcome of a send whose message seems to have died already: an equal one has. If the send is not
+// confirmed they may be two messages, and what was sent becomes a letter of its own.
+func (r *record) presumed(o *outcome, s *deadletter.Send) error {
+	if s.State == deadletter.SendDelivered {
+		r.sends = append(r.sends, *s)
+		return nil
+	}
+	s.GiveUp(itemMessage(o.err))
+	r.sends = append(r.sends, *s)
+	l := o.out.Letter.Apart(r.in.newID(), s, r.now)
+	l.Identity = deadletter.Identify("", l.ID.String(), l.Original)
+	if s.About.IsZero() {
+		r.in.decide(r.policies, l, "", r.now, r.decisions)
+	}
+	r.tally.Of(l.Group).OpenLetters += opened(l.State)
+	r.apart = append(r.apart, l)
 	return nil
 }
 

@@ -108,3 +108,60 @@ func TestSplitWhileSending(t *testing.T) {
 		r.want("open", []int64{page.Groups[0].OpenLetters, page.Groups[1].OpenLetters}, []int64{3, 0})
 	})
 }
+
+// TestEqualMessageDuringASend: while a job without headers and ID is sent, an equal job dies. It seems to be the one that
+// is sent. If the broker confirms that one, it was, or the other way round: there is one job. If not, there are two.
+func TestEqualMessageDuringASend(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer  error
+		letters int
+	}{
+		"Confirmed": {nil, 1},
+		"NoAnswer":  {inbox.ErrUnknown, 2},
+		"NotTried":  {inbox.ErrNotTried, 2},
+		"Refused":   {inbox.ErrForGood, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onEveryDatabase(t, func(t *testing.T, r *rig) {
+				first := r.die(bare("1"))[0].Letter
+				r.begin(deadletter.Plan{Observe: time.Hour}, nil)
+				r.broker.fails = func(inbox.Outgoing) error { return c.answer }
+				r.broker.during = func() {
+					r.want("the equal job", r.die(bare("2"))[0].Letter, first)
+				}
+				r.advance()
+				r.broker.fails = nil
+				page, err := r.Letters(t.Context(), inbox.LetterFilter{Limit: 10})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.want("letters", len(page.Letters), c.letters)
+				for _, l := range page.Letters {
+					r.want("state", l.State, deadletter.Open)
+					r.want("sends", l.Sends(), 1)
+					if l.ID != first {
+						r.want("link", l.Link, deadletter.Link{Kind: deadletter.LinkContent, Letter: first})
+						r.want("payload", string(r.letter(l.ID).Original.Payload), `{"job":"refresh"}`)
+					}
+				}
+				r.want("open letters", r.group(r.letter(first).Group).Group.OpenLetters, int64(c.letters))
+			})
+		})
+	}
+}
+
+// TestEqualMessageOfUnknownSend: what may not have arrived is not taken for an equal job that dies.
+func TestEqualMessageOfUnknownSend(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		first := r.die(bare("1"))[0].Letter
+		r.begin(deadletter.Plan{Observe: time.Hour}, nil)
+		r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+		r.advance()
+		got := r.die(bare("2"))[0]
+		r.want("the equal job", []any{got.Status, got.Letter == first}, []any{inbox.Captured, false})
+		r.want("the send is owed", r.letter(first).State, deadletter.Redriving)
+	})
+}

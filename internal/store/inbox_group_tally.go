@@ -47,20 +47,20 @@ func (letterRows) AddGroups(ctx context.Context, tx engine.Tx, groups []*deadlet
 // AddTally stores what a transaction adds to the inbox; see engine.GroupRows. A new group is stored with its counts:
 // nobody else can count in it before the transaction ends. So a burst of failures that are all different leaves no
 // deltas, which every answer would have to add up. The changes of all others are deltas.
-func (r letterRows) AddTally(ctx context.Context, tx engine.Tx, t *deadletter.Tally) error {
+func (s letterRows) AddTally(ctx context.Context, tx engine.Tx, t *deadletter.Tally) error {
 	groups, deltas := t.Groups(), t.Deltas()
 	if len(groups) < fewRows { // the few of a single failure are not worth an answer of the database
-		if err := r.AddGroups(ctx, tx, groups); err != nil {
+		if err := s.AddGroups(ctx, tx, groups); err != nil {
 			return err
 		}
-		return r.AddDeltas(ctx, tx, deltas)
+		return s.AddDeltas(ctx, tx, deltas)
 	}
 	counted, err := In(tx).addCounted(ctx, groups, deltas)
 	if err != nil {
 		return err
 	}
 	deltas = slices.DeleteFunc(deltas, func(d deadletter.Delta) bool { return counted[d.Group] })
-	return r.AddDeltas(ctx, tx, deltas)
+	return s.AddDeltas(ctx, tx, deltas)
 }
 
 // addCounted stores new groups with their counts, and returns which those are.

@@ -1659,8 +1659,11 @@ export interface Letter {
   letter_uuid: string;
   /** How often the letters that it continues were sent back. Bounds on replays count it. */
   lineage?: number;
-  /** Why: it carries the headers of a send of that letter and is another message, or it has the same message ID. */
-  linked_by?: "copied_header" | "same_id";
+  /**
+   * Why: it carries the headers of a send of that letter and is another message; it has the same message ID; or
+   * it was sent as that letter without a confirmation, while an equal message died.
+   */
+  linked_by?: "copied_header" | "same_id" | "same_content";
   /** Letter that it resembles. */
   linked_uuid?: string;
   message_id?: string;
@@ -1788,8 +1791,11 @@ export interface LetterStory {
   letter_uuid: string;
   /** How often the letters that it continues were sent back. Bounds on replays count it. */
   lineage?: number;
-  /** Why: it carries the headers of a send of that letter and is another message, or it has the same message ID. */
-  linked_by?: "copied_header" | "same_id";
+  /**
+   * Why: it carries the headers of a send of that letter and is another message; it has the same message ID; or
+   * it was sent as that letter without a confirmation, while an equal message died.
+   */
+  linked_by?: "copied_header" | "same_id" | "same_content";
   /** Letter that it resembles. */
   linked_uuid?: string;
   message_id?: string;

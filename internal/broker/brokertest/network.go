@@ -110,12 +110,12 @@ func (n *Network) Shut(shut bool) {
 
 // carry carries bytes both ways until one side, or Cut, ends the connection.
 func (n *Network) carry(client net.Conn) {
-	defer client.Close()
+	defer client.Close() //nolint:errcheck // it is cut
 	broker, err := net.Dial("tcp", n.to)
 	if err != nil {
 		return
 	}
-	defer broker.Close()
+	defer broker.Close() //nolint:errcheck // as above
 	n.mu.Lock()
 	shut := n.shut
 	n.conns[client], n.conns[broker] = true, true

@@ -1644,8 +1644,9 @@ class Letter(TypedDict):
     letter_uuid: str
     #: How often the letters that it continues were sent back. Bounds on replays count it.
     lineage: NotRequired[int]
-    #: Why: it carries the headers of a send of that letter and is another message, or it has the same message ID.
-    linked_by: NotRequired[Literal["copied_header", "same_id"]]
+    #: Why: it carries the headers of a send of that letter and is another message; it has the same message ID; or it
+    #: was sent as that letter without a confirmation, while an equal message died.
+    linked_by: NotRequired[Literal["copied_header", "same_id", "same_content"]]
     #: Letter that it resembles.
     linked_uuid: NotRequired[str]
     message_id: NotRequired[str]
@@ -1775,8 +1776,9 @@ class LetterStory(TypedDict):
     letter_uuid: str
     #: How often the letters that it continues were sent back. Bounds on replays count it.
     lineage: NotRequired[int]
-    #: Why: it carries the headers of a send of that letter and is another message, or it has the same message ID.
-    linked_by: NotRequired[Literal["copied_header", "same_id"]]
+    #: Why: it carries the headers of a send of that letter and is another message; it has the same message ID; or it
+    #: was sent as that letter without a confirmation, while an equal message died.
+    linked_by: NotRequired[Literal["copied_header", "same_id", "same_content"]]
     #: Letter that it resembles.
     linked_uuid: NotRequired[str]
     message_id: NotRequired[str]
