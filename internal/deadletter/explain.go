@@ -32,8 +32,8 @@ func ExplainLetter(l *Letter, s *Source, p *Policy) Explanation {
 		", and is another message: its consumer has changed it, or copies headers to what it publishes.")
 	e.addIf(l.Link.Kind == LinkID, "The letter "+l.Link.Letter.String()+" of the same source has the same message ID. "+
 		"They are kept apart, because nothing proves that they are one message.")
-	e.addIf(l.Link.Kind == LinkContent, "It was sent as the letter "+l.Link.Letter.String()+", without a confirmation, and "+
-		"an equal message without an ID died meanwhile. If that was the one that was sent, this letter is one too many.")
+	e.addIf(l.Link.Kind == LinkContent, "It was sent as the letter "+l.Link.Letter.String()+", without a confirmation, "+
+		"and an equal message without an ID died meanwhile. If that was the one that was sent, this letter is one too many.")
 	e.addIf(l.Lineage > 0, "It continues letters that have been sent back "+times(l.Lineage)+", which counts for it, too.")
 	e.addIf(l.FailedSends > 0, "Its policy has tried to send it "+times(l.FailedSends)+" since, and failed.")
 	e.addIf(l.Edited != nil, "An edit is sent in place of its original, which is kept.")

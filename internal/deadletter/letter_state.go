@@ -115,8 +115,8 @@ func (l *Letter) Unmark(reason string, unknown bool, now task.Instant) error {
 	return nil
 }
 
-// Apart returns a letter of what was sent of this one, as it was marked for a send that is not confirmed: the death that
-// seemed to be its return may be that of an equal message.
+// Apart returns a letter of what was sent of this one, as it was marked for a send that is not confirmed: the death
+// that seemed to be its return may be that of an equal message.
 func (l *Letter) Apart(id task.ID, s *Send, now task.Instant) *Letter {
 	n := *l
 	n.ID, n.Link, n.Lineage = id, Link{Kind: LinkContent, Letter: l.ID}, s.No+s.Lineage

@@ -139,7 +139,8 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 			continue
 		}
 		presumed := left && s.Died > 0
-		if !presumed && (l.State != deadletter.Redriving || s.No != l.Replays+1) { // an operator, or another send, has overtaken it
+		overtaken := l.State != deadletter.Redriving || s.No != l.Replays+1 // by an operator, or another send
+		if overtaken && !presumed {
 			s.GiveUp("the letter is " + string(l.State))
 			marked = append(marked, *s)
 			continue
