@@ -110,7 +110,8 @@ func TestSplitWhileSending(t *testing.T) {
 }
 
 // TestEqualMessageDuringASend: while a job without headers and ID is sent, an equal job dies. It seems to be the one
-// that is sent. If the broker confirms that one, it was, or the other way round: there is one job. If not, there are two.
+// that is sent. If the broker confirms that one, it was, or the other way round: there is one job. If not, there are
+// two.
 func TestEqualMessageDuringASend(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
