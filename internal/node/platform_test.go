@@ -142,12 +142,13 @@ func (p *platform) handle(_ context.Context, event *kgo.Record) error {
 	return nil
 }
 
-// happen sends an event, with a key and a header, as if of a year ago.
+// happen sends an event, with a key and a header, as if of an hour ago: its topic keeps it.
 func (p *platform) happen(topic, id string) {
 	p.Helper()
-	r := &kgo.Record{Topic: p.prefix + topic, Key: []byte("key-" + id), Timestamp: time.UnixMilli(1_760_000_000_000),
-		Value:   fmt.Appendf(nil, `{"event_id":%q,"event_type":%q,"n":12345678901234567890}`, id, topic+".created"),
-		Headers: []kgo.RecordHeader{{Key: "trace", Value: []byte("t-" + id)}}}
+	r := &kgo.Record{Topic: p.prefix + topic, Key: []byte("key-" + id),
+		Timestamp: time.Now().Add(-time.Hour).Truncate(time.Millisecond),
+		Value:     fmt.Appendf(nil, `{"event_id":%q,"event_type":%q,"n":12345678901234567890}`, id, topic+".created"),
+		Headers:   []kgo.RecordHeader{{Key: "trace", Value: []byte("t-" + id)}}}
 	if err := p.client.ProduceSync(p.Context(), r).FirstErr(); err != nil {
 		p.Fatal(err)
 	}
