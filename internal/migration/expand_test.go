@@ -25,8 +25,8 @@ var expands = []*regexp.Regexp{
 // before it (docs/guides/upgrading.md).
 var contracts = map[string]string{
 	"0038_kinds_of_steps.sql": "it widens a CHECK constraint: all rows that an older node writes satisfy it",
-	"0044_outbox.sql": "stop: an older node sends letters without a turn and a row of the outbox, and writes failures of " +
-		"intakes to a table that is gone",
+	"0044_outbox.sql": "stop: an older node sends letters without a turn and a row of the outbox, and writes failures " +
+		"of intakes to a table that is gone",
 	"0045_group_news.sql": "it replaces an index: queries of an older node are slower without it",
 }
 
