@@ -6,17 +6,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// GroupState is the state of a group.
-type GroupState string
-
-// The states of groups.
-const (
-	GroupOpen         GroupState = "open"
-	GroupAcknowledged GroupState = "acknowledged" // somebody is working on it
-	GroupResolved     GroupState = "resolved"     // a new failure opens it again, as a regression
-	GroupIgnored      GroupState = "ignored"      // until a time, a count or a rate
-)
-
 // Group is everything with one fingerprint: letters, and cases of tasks.
 type Group struct {
 	GroupID     string      `json:"group_id" doc:"16 hexadecimal digits."`

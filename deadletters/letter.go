@@ -7,18 +7,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// LetterState is the state of a letter.
-type LetterState string
-
-// The states of letters. Open letters never expire.
-const (
-	LetterOpen      LetterState = "open"      // waits for a decision
-	LetterScheduled LetterState = "scheduled" // a policy sends it back at due_at
-	LetterRedriving LetterState = "redriving" // is being sent back
-	LetterRedriven  LetterState = "redriven"  // was sent back, and has not come back since
-	LetterDiscarded LetterState = "discarded" // given up, with a reason; it can be restored
-)
-
 // Letter is a dead letter.
 type Letter struct {
 	LetterUUID uuid.UUID `json:"letter_uuid"`

@@ -8,15 +8,6 @@ import (
 	"github.com/taskerhq/tasker"
 )
 
-// Kind is the kind of an item of the inbox.
-type Kind string
-
-// The kinds.
-const (
-	KindLetter Kind = "letter"
-	KindCase   Kind = "case" // of a task; see package operate
-)
-
 // Selection selects letters and cases. Zero fields do not restrict.
 type Selection struct {
 	Namespace   string      `json:"namespace,omitempty" doc:"A redrive has one. Defaults to that of the first group, else of the first letter in ids, else to the only one of the API key." maxLength:"255"`
@@ -43,19 +34,6 @@ type Selection struct {
 	CaseReason tasker.CaseReason `json:"reason,omitempty" doc:"Why a case was opened." enum:"staleness_timeout,max_retries_exceeded,dependency_cycle_detected,worker_unavailable,manual_dlq"`
 	TaskState  tasker.TaskState  `json:"task_state,omitempty" doc:"State of the task of a case, now." enum:"pending,initializing,enqueuing_steps,steps_in_process,evaluating_results,waiting_for_dependencies,waiting_for_retry,blocked_by_failures,complete,error,cancelled,resolved_manually"`
 }
-
-// Operation is what a redrive does with its items.
-type Operation string
-
-// The operations.
-const (
-	// OpRedrive sends letters back, and runs the failed steps of the tasks of cases again.
-	OpRedrive Operation = "redrive"
-	// OpDiscard discards letters, and cancels the tasks of cases.
-	OpDiscard Operation = "discard"
-	// OpRestore opens discarded letters again. RestoreLetter opens one that was sent back, too.
-	OpRestore Operation = "restore"
-)
 
 // Plan says how many items a redrive takes, in which waves it sends them, and how it replays the tasks of cases. Zero
 // fields take the server's defaults.
@@ -112,20 +90,4 @@ type PreviewItem struct {
 	Destination string    `json:"destination,omitempty"`
 	Changes     []Change  `json:"changes,omitempty" doc:"What the edit changes."`
 	Problem     string    `json:"problem,omitempty" doc:"Why the edit does not apply to it."`
-}
-
-// Change is one difference between an original and its edited form.
-type Change struct {
-	Pointer string `json:"pointer" doc:"JSON pointer into the payload, or key, header NAME, payload."`
-	Before  string `json:"before,omitempty"`
-	After   string `json:"after,omitempty"`
-}
-
-// DestinationCheck is whether letters can be sent to a destination.
-type DestinationCheck struct {
-	Source      string `json:"source"`
-	Destination string `json:"destination"`
-	Letters     int    `json:"letters"`
-	Exists      bool   `json:"exists"`
-	Allowed     bool   `json:"allowed"`
 }

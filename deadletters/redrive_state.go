@@ -6,23 +6,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// RedriveState is the state of a redrive.
-type RedriveState string
-
-// The states of redrives.
-const (
-	RedriveDraft     RedriveState = "draft"     // frozen, not started
-	RedriveRunning   RedriveState = "running"   // sends a wave
-	RedriveObserving RedriveState = "observing" // waits to see what of a wave comes back
-	RedrivePaused    RedriveState = "paused"    // by an operator
-	RedriveHalted    RedriveState = "halted"    // by its stop rule
-	RedriveDone      RedriveState = "done"
-	RedriveCancelled RedriveState = "cancelled"
-)
-
-// Ended reports whether a redrive does nothing more.
-func (s RedriveState) Ended() bool { return s == RedriveDone || s == RedriveCancelled }
-
 // Redrive is an operation on a frozen selection.
 type Redrive struct {
 	RedriveUUID   uuid.UUID `json:"redrive_uuid"`
@@ -59,44 +42,11 @@ type Redrive struct {
 	ETag string `json:"etag,omitempty" doc:"Changes with state and progress. An act with If-Match is refused if it has changed."`
 }
 
-// RedriveWave counts the items of a wave by their states.
-type RedriveWave struct {
-	No int `json:"no"`
-	ItemCounts
-}
-
-// ItemCounts counts the items of a redrive by their states.
-type ItemCounts struct {
-	Pending   int `json:"pending"`
-	Sending   int `json:"sending"`
-	Unknown   int `json:"unknown" doc:"They may have arrived, or not, and are sent again under the same numbers until that is known."`
-	Sent      int `json:"sent"`
-	Returned  int `json:"returned"`
-	Completed int `json:"completed"`
-	Failed    int `json:"failed"`
-	Skipped   int `json:"skipped"`
-	Uncertain int `json:"uncertain" doc:"Among the others: a try had no answer. What was sent may be there twice, under the same number; what failed may be there once."`
-}
-
-// Decided returns the number of items that have a result: neither pending, nor being sent, nor unknown.
-func (c *ItemCounts) Decided() int { return c.Sent + c.Returned + c.Completed + c.Failed + c.Skipped }
-
 // RedriveAct is an act on a redrive.
 type RedriveAct struct {
 	Action RedriveAction `json:"action" enum:"start,pause,resume,cancel"`
 	Act
 }
-
-// RedriveAction is the verb of an act on a redrive.
-type RedriveAction string
-
-// The actions.
-const (
-	StartRedrive  RedriveAction = "start"
-	PauseRedrive  RedriveAction = "pause"
-	ResumeRedrive RedriveAction = "resume"
-	CancelRedrive RedriveAction = "cancel"
-)
 
 // RedriveFilter selects a page of redrives. Zero fields do not restrict.
 type RedriveFilter struct {
@@ -111,21 +61,6 @@ type RedrivePage struct {
 	Redrives   []Redrive `json:"redrives"`
 	NextCursor string    `json:"next_cursor,omitempty" doc:"Start of the next page; missing at the end."`
 }
-
-// ItemState is the result of one item of a redrive.
-type ItemState string
-
-// The states of items.
-const (
-	ItemPending   ItemState = "pending"
-	ItemSending   ItemState = "sending"   // its outcome is not recorded yet
-	ItemUnknown   ItemState = "unknown"   // it may have arrived, or not; it is sent again under the same number
-	ItemSent      ItemState = "sent"      // confirmed, and not seen again
-	ItemReturned  ItemState = "returned"  // it died again
-	ItemCompleted ItemState = "completed" // the task, or an operation other than sending
-	ItemFailed    ItemState = "failed"    // the item stays as it was
-	ItemSkipped   ItemState = "skipped"   // it had changed since the freeze
-)
 
 // Item is one item of a redrive.
 type Item struct {

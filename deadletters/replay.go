@@ -32,22 +32,6 @@ type TopicReplayRequest struct {
 	Act
 }
 
-// ReplayState is the state of a replay.
-type ReplayState string
-
-// The states of replays.
-const (
-	ReplayDraft     ReplayState = "draft" // planned, not started
-	ReplayRunning   ReplayState = "running"
-	ReplayPaused    ReplayState = "paused" // by an operator
-	ReplayFailed    ReplayState = "failed" // it cannot go on until somebody acts; resume tries again
-	ReplayDone      ReplayState = "done"
-	ReplayCancelled ReplayState = "cancelled"
-)
-
-// Ended reports whether a replay does nothing more.
-func (s ReplayState) Ended() bool { return s == ReplayDone || s == ReplayCancelled }
-
 // TopicReplay reads a range of a topic again, without a change to the topic or to the position of any consumer. Each
 // message of the range becomes a letter or a task once, whatever fails meanwhile.
 type TopicReplay struct {
@@ -70,22 +54,6 @@ type TopicReplay struct {
 	CreatedAt time.Time  `json:"created_at"`
 
 	ETag string `json:"etag,omitempty" doc:"Changes with the state. An act with If-Match is refused if it has changed."`
-}
-
-// ReplayCounts counts messages of a replay.
-type ReplayCounts struct {
-	Letters int64 `json:"letters" doc:"Stored, those included that could not become tasks."`
-	Tasks   int64 `json:"tasks" doc:"Made."`
-	Known   int64 `json:"known" doc:"A letter of the source or a task already."`
-	Gone    int64 `json:"gone" doc:"At most that many were deleted on the broker before they were read."`
-}
-
-// ReplayPart is the range of one partition.
-type ReplayPart struct {
-	Partition int32 `json:"partition"`
-	From      int64 `json:"from"`
-	To        int64 `json:"to" doc:"Not included."`
-	Next      int64 `json:"next" doc:"Offset to read next."`
 }
 
 // Left returns how many offsets are to be read; some of them may hold no message.

@@ -54,16 +54,6 @@ type Receipt struct {
 	Status     ReceiptStatus `json:"status" enum:"captured,duplicate,returned" doc:"captured: a new letter; duplicate: known already, nothing changed; returned: a letter that was sent back is open again."`
 }
 
-// ReceiptStatus is the effect of a report.
-type ReceiptStatus string
-
-// The effects.
-const (
-	Captured  ReceiptStatus = "captured"  // a new letter
-	Duplicate ReceiptStatus = "duplicate" // known already; nothing changed
-	Returned  ReceiptStatus = "returned"  // a letter that was sent back is open again
-)
-
 // NewReport returns the report of a message that was taken from origin and failed with err. Its type is the Go type of
 // the innermost error.
 func NewReport(origin string, payload []byte, err error) Report {

@@ -70,18 +70,6 @@ type SourceStatus struct {
 	Preview []IntakePreview `json:"preview,omitempty" doc:"What the first messages would become; in the answer to a test of a source with an intake, where its broker can show messages."`
 }
 
-// Strategy is how a policy sends letters back.
-type Strategy string
-
-// The strategies.
-const (
-	Manual      Strategy = "manual"      // not at all: an operator decides
-	Immediate   Strategy = "immediate"   // at once
-	Fixed       Strategy = "fixed"       // after the base
-	Exponential Strategy = "exponential" // after the base, multiplied for each replay, up to the cap
-	Scheduled   Strategy = "scheduled"   // at a time of day
-)
-
 // Policy says which letters of a source are sent back without an operator, and when.
 type Policy struct {
 	Namespace string `json:"namespace,omitempty" doc:"Defaults to default." maxLength:"255"`
@@ -110,18 +98,6 @@ type Policy struct {
 
 // AllSources is the Source of a policy for all sources of its namespace.
 const AllSources = "*"
-
-// PolicySetter is where the settings of a policy come from.
-type PolicySetter string
-
-// The setters of policies.
-const (
-	SetByOperator      PolicySetter = "operator"      // over the API
-	SetByPreset        PolicySetter = "preset"        // likewise, with the settings of a preset
-	SetByConfiguration PolicySetter = "configuration" // the file of a node
-	SetByEnvironment   PolicySetter = "environment"   // variables of a node
-	SetByDefault       PolicySetter = "default"       // nobody: letters are left to operators
-)
 
 // PolicyRequest makes or changes a policy. Its ETag is ignored; Act.IfMatch names the expected one.
 type PolicyRequest struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
@@ -21,13 +22,13 @@ func (c *Config) DefaultPolicy() *deadletter.Policy {
 	if d.MaxRetryAttempts == 0 && d.RetryDelayHours == 0 && d.MaxAgeDays == 0 {
 		return nil
 	}
-	p := deadletter.Policy{Strategy: deadletter.Exponential, MaxRetries: cmp.Or(d.MaxRetryAttempts, defaultRetryAttempts),
+	p := deadletter.Policy{Strategy: model.Exponential, MaxRetries: cmp.Or(d.MaxRetryAttempts, defaultRetryAttempts),
 		Base:    time.Duration(cmp.Or(d.RetryDelayHours, defaultRetryDelayHours) * float64(time.Hour)),
 		MaxAge:  time.Duration(cmp.Or(d.MaxAgeDays, defaultMaxAgeDays) * 24 * float64(time.Hour)),
-		SetFrom: deadletter.SetByConfiguration}.WithDefaults()
+		SetFrom: model.SetByConfiguration}.WithDefaults()
 	for _, key := range []string{"dlq.max_retry_attempts", "dlq.retry_delay_hours", "dlq.max_age_days"} {
 		if c.origins[key].Layer == "env" {
-			p.SetFrom, p.SetBy = deadletter.SetByEnvironment, c.origins[key].Place
+			p.SetFrom, p.SetBy = model.SetByEnvironment, c.origins[key].Place
 		}
 	}
 	return &p

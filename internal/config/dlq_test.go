@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/config"
-	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
 // TestDefaultPolicy: the variables of processors of dead letter topics are understood; one with the prefix overrides
@@ -37,7 +37,7 @@ func TestDefaultPolicy(t *testing.T) {
 	} {
 		p := load(c.environ...).DefaultPolicy()
 		if p == nil || p.MaxRetries != c.retries || p.Base != c.base || p.MaxAge != c.age ||
-			p.Strategy != deadletter.Exponential || p.SetFrom != deadletter.SetByEnvironment || p.SetBy == "" ||
+			p.Strategy != model.Exponential || p.SetFrom != model.SetByEnvironment || p.SetBy == "" ||
 			p.Cap != max(time.Hour, c.base) {
 			t.Errorf("%s: %+v", name, p)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
@@ -31,7 +32,7 @@ type Policy struct {
 func (p *Policy) domain(of *deadletter.Source) (*deadletter.Policy, error) {
 	at, err := deadletter.ParseTimeOfDay(p.TimeOfDay)
 	out := deadletter.Policy{Namespace: of.Namespace, Source: of.Name, Origin: p.Origin,
-		Strategy: deadletter.Strategy(p.Strategy), MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted,
+		Strategy: model.Strategy(p.Strategy), MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted,
 		Base: duration(p.BaseSeconds), Cap: duration(p.CapSeconds), Multiplier: p.Multiplier, Jitter: p.Jitter, At: at,
 		MaxAge: duration(p.MaxAgeSeconds), OnlyTypes: p.OnlyErrorTypes, DiscardTests: p.DiscardTestEvents,
 		CopyRetries: p.CopyRetries}.WithDefaults()
@@ -54,9 +55,9 @@ var position = regexp.MustCompile(`:\d+:\d+$`)
 // the variable that they are from.
 func (c *Config) DeadLetterPolicies() []*deadletter.Policy {
 	from := c.origins["sources"]
-	setter, by := deadletter.SetByConfiguration, position.ReplaceAllString(from.Place, "")
+	setter, by := model.SetByConfiguration, position.ReplaceAllString(from.Place, "")
 	if from.Layer == "env" {
-		setter = deadletter.SetByEnvironment
+		setter = model.SetByEnvironment
 	}
 	var out []*deadletter.Policy
 	sources := c.DeadLetterSources()

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/taskerhq/tasker/internal/config"
@@ -34,18 +36,18 @@ func TestPoliciesOfSources(t *testing.T) {
   - {name: other, namespace: video, driver: http}
 `)
 	want := []*deadletter.Policy{{Namespace: "default", Source: "events", Origin: "pod-events",
-		Strategy: deadletter.Exponential, MaxRetries: 3, KeepExhausted: true, Base: 1500 * time.Millisecond,
+		Strategy: model.Exponential, MaxRetries: 3, KeepExhausted: true, Base: 1500 * time.Millisecond,
 		Cap: 10 * time.Minute, Multiplier: 3, Jitter: 0.1, MaxAge: 7 * 24 * time.Hour, OnlyTypes: []string{"Timeout"},
-		DiscardTests: true, CopyRetries: true, SetFrom: deadletter.SetByConfiguration, SetBy: file},
-		{Namespace: "default", Source: "events", Strategy: deadletter.ScheduledAt,
-			At: 3*time.Hour + 30*time.Minute, SetFrom: deadletter.SetByConfiguration, SetBy: file}}
+		DiscardTests: true, CopyRetries: true, SetFrom: model.SetByConfiguration, SetBy: file},
+		{Namespace: "default", Source: "events", Strategy: model.Scheduled,
+			At: 3*time.Hour + 30*time.Minute, SetFrom: model.SetByConfiguration, SetBy: file}}
 	*want[1] = want[1].WithDefaults()
 	if diff := cmp.Diff(want, load(t, config.Sources{File: file}).DeadLetterPolicies()); diff != "" {
 		t.Errorf("the policies differ (-want +got):\n%s", diff)
 	}
 	variable := `TASKER_SOURCES=[{name: a, namespace: video, driver: http, policies: [{strategy: manual}]}]`
 	got := load(t, config.Sources{Environ: []string{variable}}).DeadLetterPolicies()
-	if len(got) != 1 || got[0].Namespace != "video" || got[0].SetFrom != deadletter.SetByEnvironment ||
+	if len(got) != 1 || got[0].Namespace != "video" || got[0].SetFrom != model.SetByEnvironment ||
 		got[0].SetBy != "TASKER_SOURCES" {
 		t.Errorf("from a variable: %+v", got)
 	}

@@ -3,6 +3,7 @@ package deadletter
 import (
 	"cmp"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -21,5 +22,5 @@ func PrintOfCase(c *task.Case, handler, template, stack string) failure.Print {
 // GroupOfCase returns a new group of a case, in the namespace of its task. It is open; its counts are 0.
 func GroupOfCase(namespace string, c *task.Case, print failure.Print) *Group {
 	return &Group{ID: GroupOf(namespace, print), Namespace: namespace, Print: print, Title: print.Title(),
-		State: GroupOpen, StateAt: c.OccurredAt, OpenedAt: c.OccurredAt, FirstAt: c.OpenedAt, LastAt: c.OccurredAt}
+		State: model.GroupOpen, StateAt: c.OccurredAt, OpenedAt: c.OccurredAt, FirstAt: c.OpenedAt, LastAt: c.OccurredAt}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/pointer"
 	"github.com/taskerhq/tasker/internal/task"
@@ -18,7 +19,7 @@ const (
 
 // Diff lists how content b differs from a, at most MaxChanges differences: key, headers, payload. Two payloads of JSON
 // are compared member by member and element by element; how they are written does not matter.
-func Diff(a, b Content) []Change {
+func Diff(a, b Content) []model.Change {
 	var d differ
 	if !bytes.Equal(a.Key, b.Key) || (a.Key == nil) != (b.Key == nil) {
 		d.add("key", a.Key, b.Key)
@@ -38,7 +39,7 @@ func Diff(a, b Content) []Change {
 func isJSON(p []byte) bool { return len(p) > 0 && task.JSONFault(p, MaxPayload) == "" }
 
 // differ collects differences, up to MaxChanges.
-type differ []Change
+type differ []model.Change
 
 // add adds a difference at a JSON pointer; "" is the payload as a whole.
 func (d *differ) add(at string, before, after []byte) {
@@ -46,7 +47,8 @@ func (d *differ) add(at string, before, after []byte) {
 		at = "payload" // as a whole
 	}
 	if len(*d) < MaxChanges {
-		*d = append(*d, Change{failure.Cut(at, 4*maxShown), show(before), show(after)})
+		*d = append(*d, model.Change{Pointer: failure.Cut(at, 4*maxShown), Before: show(before),
+			After: show(after)})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -90,7 +91,7 @@ type Event struct {
 	Decided int `json:"decided,omitempty"` // items that have a result
 	Wave    int `json:"wave,omitempty"`
 	// Counts are known when no wave is under way: they cost a look at every item. nil: not known.
-	Counts *Counts `json:"counts,omitempty"`
+	Counts *model.ItemCounts `json:"counts,omitempty"`
 
 	Replay *ReplayNews `json:"replay,omitempty"` // of a replay
 
@@ -153,11 +154,11 @@ type ScheduleNews struct {
 
 // ReplayNews is the replay that an event is about.
 type ReplayNews struct {
-	Source string       `json:"source"`
-	Topic  string       `json:"topic"`
-	Into   ReplayInto   `json:"into"`
-	Left   int64        `json:"left"` // offsets to be read
-	Counts ReplayCounts `json:"counts"`
+	Source string             `json:"source"`
+	Topic  string             `json:"topic"`
+	Into   ReplayInto         `json:"into"`
+	Left   int64              `json:"left"` // offsets to be read
+	Counts model.ReplayCounts `json:"counts"`
 }
 
 // EventLetter is a letter in an event.
@@ -170,14 +171,14 @@ type EventLetter struct {
 const maxEventTitle = 300
 
 // GroupHappened returns an event of a group.
-func GroupHappened(kind EventKind, g *Group, from GroupState, cause string, now task.Instant) Event {
+func GroupHappened(kind EventKind, g *Group, from model.GroupState, cause string, now task.Instant) Event {
 	return Event{Kind: kind, Namespace: g.Namespace, At: now, Object: g.ID.String(), From: string(from),
 		To: string(g.State), Cause: failure.Cut(cause, MaxCause), Title: failure.Cut(g.Title, maxEventTitle),
 		Where: g.Print.Where, Failures: g.Failures}
 }
 
 // RedriveHappened returns the event of a redrive that has entered a state. counts may be nil.
-func RedriveHappened(r *Redrive, from RedriveState, counts *Counts, now task.Instant) Event {
+func RedriveHappened(r *Redrive, from model.RedriveState, counts *model.ItemCounts, now task.Instant) Event {
 	e := Event{Kind: EventRedrive, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
 		To: string(r.State), Cause: failure.Cut(r.Halt, MaxCause), Total: r.Total, Decided: r.Behind, Wave: r.Wave,
 		Counts: counts}
@@ -188,7 +189,7 @@ func RedriveHappened(r *Redrive, from RedriveState, counts *Counts, now task.Ins
 }
 
 // ReplayHappened returns the event of a replay that has entered a state.
-func ReplayHappened(r *Replay, from ReplayState, now task.Instant) Event {
+func ReplayHappened(r *Replay, from model.ReplayState, now task.Instant) Event {
 	return Event{Kind: EventReplay, Namespace: r.Namespace, At: now, Object: r.ID.String(), From: string(from),
 		To: string(r.State), Cause: failure.Cut(r.Progress.Why, MaxCause), Replay: &ReplayNews{Source: r.Source,
 			Topic: r.Spec.Topic, Into: r.Spec.Into, Left: r.Left(), Counts: r.Progress.Counts}}
@@ -219,7 +220,8 @@ func PauseHappened(kind EventKind, p *task.Pause, now task.Instant) Event {
 
 // ApprovalHappened returns the event of an approval that a step begins to wait for, or of its end.
 func ApprovalHappened(w *task.StepWait, text string, now task.Instant) Event {
-	return Event{Kind: EventApprovalRequested, Namespace: w.Namespace, At: now, Object: w.Step.String(), Where: w.StepName,
+	return Event{Kind: EventApprovalRequested, Namespace: w.Namespace, At: now, Object: w.Step.String(),
+		Where: w.StepName,
 		Title: failure.Cut(text, maxEventTitle), Approval: &ApprovalNews{Task: w.Task.String(), Template: w.Template,
 			Until: w.Until}}
 }
@@ -269,7 +271,8 @@ func (g *Group) First(d Delta, now task.Instant) bool {
 
 // MayBurst reports whether Burst can find a burst, without the counts by the hour.
 func (g *Group) MayBurst(now task.Instant) bool {
-	return g.Failures >= burstLeast && g.MergedInto == 0 && (g.State == GroupOpen || g.State == GroupAcknowledged) &&
+	return g.Failures >= burstLeast && g.MergedInto == 0 && (g.State == model.GroupOpen ||
+		g.State == model.GroupAcknowledged) &&
 		now.Sub(g.FirstAt) >= time.Hour && (g.BurstAt == 0 || now.Sub(g.BurstAt) >= burstPause)
 }
 
@@ -322,9 +325,9 @@ func (e *Event) Hook() string {
 	switch {
 	case e.Namespace == SystemNamespace:
 		return ""
-	case e.Kind == EventRedrive && e.To == string(RedriveHalted):
+	case e.Kind == EventRedrive && e.To == string(model.RedriveHalted):
 		return hookHalted
-	case e.Kind == EventReplay && e.To == string(ReplayFailed):
+	case e.Kind == EventReplay && e.To == string(model.ReplayFailed):
 		return hookReplayFailed
 	case e.Kind == EventGroupNew, e.Kind == EventRegression, e.Kind == EventBurst, e.Kind == EventLost,
 		e.Kind == EventRetrying, e.Kind == EventRetried, e.Kind == EventDiscarded, e.Kind == EventOutageOpened,

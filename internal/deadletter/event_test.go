@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
@@ -29,7 +30,7 @@ func TestGroupFirst(t *testing.T) {
 		"OverAnHour":  {func(_ *deadletter.Group, d *deadletter.Delta) { d.At = now - hour - 1 }, true, false},
 		"OfTheFuture": {func(_ *deadletter.Group, d *deadletter.Delta) { d.At = now + hour }, true, true},
 	} {
-		g := groupIn(deadletter.GroupOpen)
+		g := groupIn(model.GroupOpen)
 		d := deadletter.Delta{Group: g.ID, Failures: 1, At: now}
 		c.change(g, &d)
 		if got := g.First(d, now); got != c.news || (g.ToldAt != 0) != c.told {
@@ -73,13 +74,13 @@ func TestGroupBurst(t *testing.T) {
 		"Few":           {func(g *deadletter.Group) { g.Failures = 49 }, with(nil, 60), 0, 0, false},
 		"Just":          {func(g *deadletter.Group) { g.Failures = 50 }, with(nil, 60), 60, 0, true},
 		"Merged":        {func(g *deadletter.Group) { g.MergedInto = 1 }, with(nil, 60), 0, 0, false},
-		"Acknowledged":  {func(g *deadletter.Group) { g.State = deadletter.GroupAcknowledged }, with(nil, 60), 60, 0, true},
-		"Resolved":      {func(g *deadletter.Group) { g.State = deadletter.GroupResolved }, with(nil, 60), 0, 0, false},
-		"Ignored":       {func(g *deadletter.Group) { g.State = deadletter.GroupIgnored }, with(nil, 60), 0, 0, false},
+		"Acknowledged":  {func(g *deadletter.Group) { g.State = model.GroupAcknowledged }, with(nil, 60), 60, 0, true},
+		"Resolved":      {func(g *deadletter.Group) { g.State = model.GroupResolved }, with(nil, 60), 0, 0, false},
+		"Ignored":       {func(g *deadletter.Group) { g.State = model.GroupIgnored }, with(nil, 60), 0, 0, false},
 		"SixHoursSince": {func(g *deadletter.Group) { g.BurstAt = at - 6*hour }, with(nil, 60), 60, 0, true},
 		"TooSoon":       {func(g *deadletter.Group) { g.BurstAt = at - 6*hour + 1 }, with(nil, 60), 0, 0, false},
 	} {
-		g := groupIn(deadletter.GroupOpen)
+		g := groupIn(model.GroupOpen)
 		g.Failures, g.FirstAt = 1000, begin-100*hour
 		c.change(g)
 		before := g.BurstAt
@@ -98,7 +99,7 @@ func TestHook(t *testing.T) {
 	t.Parallel()
 	var types []string
 	for _, kind := range deadletter.EventKinds {
-		for _, to := range []string{"open", string(deadletter.RedriveHalted), string(deadletter.ReplayFailed)} {
+		for _, to := range []string{"open", string(model.RedriveHalted), string(model.ReplayFailed)} {
 			e := deadletter.Event{Kind: kind, Namespace: "shop", To: to}
 			if hook := e.Hook(); hook != "" && !slices.Contains(types, hook) {
 				types = append(types, hook)
@@ -122,12 +123,12 @@ func TestHook(t *testing.T) {
 // TestHappened: an event has what its receivers need without asking back.
 func TestHappened(t *testing.T) {
 	t.Parallel()
-	r := redriveIn(deadletter.RedriveRunning)
+	r := redriveIn(model.RedriveRunning)
 	r.Behind = 7
 	if e := deadletter.RedriveHappened(r, "", nil, now); e.Decided != 7 || e.Counts != nil {
 		t.Errorf("without counts: %+v", e)
 	}
-	counts := &deadletter.Counts{Pending: 100, Sending: 50, Sent: 1, Returned: 2, Completed: 4, Failed: 8, Skipped: 16}
+	counts := &model.ItemCounts{Pending: 100, Sending: 50, Sent: 1, Returned: 2, Completed: 4, Failed: 8, Skipped: 16}
 	if e := deadletter.RedriveHappened(r, "", counts, now); e.Decided != 31 || e.Counts != counts {
 		t.Errorf("with counts: %+v", e)
 	}

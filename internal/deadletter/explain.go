@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -39,20 +40,20 @@ func ExplainLetter(l *Letter, s *Source, p *Policy) Explanation {
 	e.addIf(l.Edited != nil, "An edit is sent in place of its original, which is kept.")
 	e.addIf(l.Cut, "An early version of Tasker has kept its beginning only: "+WhyCut+".")
 	switch l.State {
-	case Open:
+	case model.LetterOpen:
 		e.open(l, s, p)
-	case Scheduled:
+	case model.LetterScheduled:
 		e.Summary = "A policy sends the letter back at " + at(l.Due) + "."
 		e.Next = "Nothing needs to be done. To prevent it: tasker letter discard " + l.ID.String() + "."
-	case Redriving:
+	case model.LetterRedriving:
 		e.Summary = sender(l, "is sending the letter back") + ", since " + at(l.StateAt) + "."
 		e.Next = "It counts as sent when that is confirmed. Without an answer, and if its node stops before, it is sent " +
 			"again under the same number until the outcome is known."
-	case Redriven:
+	case model.LetterRedriven:
 		e.Summary = sender(l, "sent the letter back") + " at " + at(l.StateAt) + ", and it has not come back since."
 		e.Next = "If it dies again, the same letter opens again. Otherwise it is deleted at " + at(l.PurgeAt) + ". tasker " +
 			"letter restore " + l.ID.String() + " opens it to send it once more."
-	case Discarded:
+	case model.LetterDiscarded:
 		e.Summary = "The letter was discarded at " + at(l.StateAt) + ": " + l.Reason + "."
 		e.Next = "tasker letter restore " + l.ID.String() + " opens it again, until it is deleted at " + at(l.PurgeAt) + "."
 	}
@@ -75,7 +76,7 @@ func (e *Explanation) open(l *Letter, s *Source, p *Policy) {
 		send += " --include-parked"
 	case p == nil:
 		e.Why = append(e.Why, "No policy applies to its origin.")
-	case p.Strategy == Manual:
+	case p.Strategy == model.Manual:
 		e.Why = append(e.Why, "The policy of its origin leaves letters to an operator.")
 	case l.Reason != "":
 		e.Why = append(e.Why, "Its policy left it to an operator: "+l.Reason+".")
@@ -86,7 +87,7 @@ func (e *Explanation) open(l *Letter, s *Source, p *Policy) {
 // ExplainRedrive explains a redrive whose Counts are filled in.
 func ExplainRedrive(r *Redrive) Explanation {
 	e := Explanation{}
-	if r.State != RedriveDraft {
+	if r.State != model.RedriveDraft {
 		e.Why = append(e.Why, progress(r))
 	}
 	c := r.Counts
@@ -99,23 +100,23 @@ func ExplainRedrive(r *Redrive) Explanation {
 		"the same number; what failed may be there once.", c.Uncertain))
 	id := r.ID.String()
 	switch r.State {
-	case RedriveDraft:
+	case model.RedriveDraft:
 		e.Summary = fmt.Sprintf("The redrive is a draft with %d items, frozen at %s.", r.Total, at(r.FrozenAt))
 		e.Next = "tasker redrive start " + id + " starts it."
-	case RedriveRunning:
+	case model.RedriveRunning:
 		e.Summary = fmt.Sprintf("Wave %d is under way: %d of its %d items are decided.", r.Wave, r.WaveSent, r.WaveSize)
 		e.Next = "After the wave it observes " + r.Plan.Observe.String() + ". tasker redrive pause " + id + " stops it."
 		if r.Plan.Observe <= 0 {
 			e.Next = "The next wave follows at once. tasker redrive pause " + id + " stops it."
 		}
-	case RedriveObserving:
+	case model.RedriveObserving:
 		e.Summary = fmt.Sprintf("Wave %d is sent, and the redrive observes what comes back until %s.", r.Wave,
 			at(r.StateAt.Add(r.Plan.Observe)))
 		e.Next = "Then the next wave begins, or the redrive ends, unless the stop rule halts it: " + r.Stop.text() + "."
-	case RedrivePaused:
+	case model.RedrivePaused:
 		e.Summary = "An operator has paused the redrive at " + at(r.StateAt) + "."
 		e.Next = "tasker redrive resume " + id + " continues, tasker redrive cancel " + id + " ends it."
-	case RedriveHalted:
+	case model.RedriveHalted:
 		e.Summary = "The stop rule has halted the redrive at " + at(r.StateAt) + ": " + r.Halt + "."
 		look := "Look at what came back: tasker redrive report " + id + " --state returned."
 		if r.Counts.Returned == 0 && r.Counts.Failed > 0 {
@@ -123,10 +124,10 @@ func ExplainRedrive(r *Redrive) Explanation {
 		}
 		e.Next = look + " When the cause is fixed, " +
 			"tasker redrive resume " + id + " continues; tasker redrive cancel " + id + " leaves the rest as it is."
-	case RedriveDone:
+	case model.RedriveDone:
 		e.Summary = "The redrive has ended at " + at(r.EndedAt) + "."
 		e.Next = "Letters that come back from now on open again. tasker redrive report " + id + " lists the results."
-	case RedriveCancelled:
+	case model.RedriveCancelled:
 		e.Summary = "The redrive was cancelled at " + at(r.EndedAt) + "."
 		e.Next = "What was not sent is as it was before. tasker redrive report " + id + " lists the results."
 	}

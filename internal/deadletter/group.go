@@ -3,6 +3,7 @@ package deadletter
 import (
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -10,20 +11,6 @@ import (
 // GroupID identifies a group. It follows from the namespace and the fingerprint alone, so that every process finds the
 // same without asking; 0 is no group.
 type GroupID int64
-
-// GroupState is the state of a group.
-type GroupState string
-
-// The states of groups.
-const (
-	GroupOpen         GroupState = "open"
-	GroupAcknowledged GroupState = "acknowledged" // somebody is working on it
-	GroupResolved     GroupState = "resolved"     // a new failure opens it again, as a regression
-	GroupIgnored      GroupState = "ignored"      // until a time, a count or a rate
-)
-
-// GroupStates lists the states.
-var GroupStates = []GroupState{GroupOpen, GroupAcknowledged, GroupResolved, GroupIgnored}
 
 // Ignore bounds how long a group is ignored; zero fields do not. Whichever is reached first opens the group again.
 type Ignore struct {
@@ -41,7 +28,7 @@ type Group struct {
 	Print     failure.Print
 	Title     string
 
-	State      GroupState
+	State      model.GroupState
 	StateAt    task.Instant
 	ResolvedIn string // the version that is said to fix it
 	Ignore     Ignore

@@ -1,44 +1,27 @@
 package deadletter
 
 import (
-	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// groupTransitions is the only table of a group's transitions. A group that is ignored again gets other bounds.
-var groupTransitions = map[GroupState][]GroupState{
-	GroupOpen:         {GroupAcknowledged, GroupResolved, GroupIgnored},
-	GroupAcknowledged: {GroupOpen, GroupResolved, GroupIgnored},
-	GroupResolved:     {GroupOpen},
-	GroupIgnored:      {GroupIgnored, GroupOpen, GroupAcknowledged, GroupResolved},
-}
-
-// Next lists the states that may follow s.
-func (s GroupState) Next() []GroupState { return groupTransitions[s] }
-
-// Can reports whether a group may move from s to t.
-func (s GroupState) Can(t GroupState) bool { return slices.Contains(groupTransitions[s], t) }
-
-// Known reports whether the state exists.
-func (s GroupState) Known() bool { return slices.Contains(GroupStates, s) }
-
 // NewGroup returns the open group of a fingerprint, with no failures counted yet.
 func NewGroup(namespace string, p failure.Print, now task.Instant) *Group {
-	return &Group{ID: GroupOf(namespace, p), Namespace: namespace, Print: p, Title: p.Title(), State: GroupOpen,
+	return &Group{ID: GroupOf(namespace, p), Namespace: namespace, Print: p, Title: p.Title(), State: model.GroupOpen,
 		StateAt: now, OpenedAt: now, FirstAt: now, LastAt: now, Version: 1}
 }
 
 // move changes the state, or refuses.
-func (g *Group) move(to GroupState, now task.Instant) error {
+func (g *Group) move(to model.GroupState, now task.Instant) error {
 	if err := g.unmerged(); err != nil {
 		return err
 	}
 	if !g.State.Can(to) {
 		e := task.Errorf(task.WrongState, "the group %s is %s and cannot become %s", g.ID, g.State, to)
-		if g.State == GroupResolved {
+		if g.State == model.GroupResolved {
 			e.Hint = "open it again first"
 		}
 		return e
@@ -60,12 +43,12 @@ func (g *Group) unmerged() error {
 }
 
 // Acknowledge says that somebody is working on the group.
-func (g *Group) Acknowledge(now task.Instant) error { return g.move(GroupAcknowledged, now) }
+func (g *Group) Acknowledge(now task.Instant) error { return g.move(model.GroupAcknowledged, now) }
 
 // Resolve says that the cause is removed, in a version of the application if one is named. It ends the time for which
 // the group was unresolved.
 func (g *Group) Resolve(version string, now task.Instant) error {
-	if err := g.move(GroupResolved, now); err != nil {
+	if err := g.move(model.GroupResolved, now); err != nil {
 		return err
 	}
 	g.ResolvedIn, g.ResolvedAt = version, now
@@ -77,7 +60,7 @@ func (g *Group) Resolve(version string, now task.Instant) error {
 
 // IgnoreFor hides the group until one of the bounds is reached; without bounds, until somebody opens it.
 func (g *Group) IgnoreFor(bounds Ignore, now task.Instant) error {
-	if err := g.move(GroupIgnored, now); err != nil {
+	if err := g.move(model.GroupIgnored, now); err != nil {
 		return err
 	}
 	g.Ignore, g.IgnoredFrom = bounds, g.Failures+g.Shown
@@ -86,8 +69,8 @@ func (g *Group) IgnoreFor(bounds Ignore, now task.Instant) error {
 
 // Reopen opens a group that is acknowledged, ignored or resolved.
 func (g *Group) Reopen(now task.Instant) error {
-	resolved := g.State == GroupResolved
-	if err := g.move(GroupOpen, now); err != nil {
+	resolved := g.State == model.GroupResolved
+	if err := g.move(model.GroupOpen, now); err != nil {
 		return err
 	}
 	if resolved {
@@ -115,14 +98,14 @@ func (g *Group) Failed(d Delta, hour int64, now task.Instant) GroupEvent {
 		return NoEvent
 	}
 	switch {
-	case g.State == GroupResolved && d.At > g.ResolvedAt:
+	case g.State == model.GroupResolved && d.At > g.ResolvedAt:
 		if g.Reopen(now) != nil {
 			return NoEvent
 		}
 		g.Regression = true
 		g.Regressions++
 		return Regressed
-	case g.State == GroupIgnored && g.overrun(hour):
+	case g.State == model.GroupIgnored && g.overrun(hour):
 		if g.Reopen(now) != nil {
 			return NoEvent
 		}
@@ -139,7 +122,7 @@ func (g *Group) overrun(hour int64) bool {
 
 // Elapsed opens an ignored group whose time is up, and reports whether it did.
 func (g *Group) Elapsed(now task.Instant) GroupEvent {
-	if g.State != GroupIgnored || g.Ignore.Until == 0 || now < g.Ignore.Until || g.Reopen(now) != nil {
+	if g.State != model.GroupIgnored || g.Ignore.Until == 0 || now < g.Ignore.Until || g.Reopen(now) != nil {
 		return NoEvent
 	}
 	return IgnoreEnded
@@ -198,14 +181,14 @@ func (g *Group) Merge(into *Group, members int) error {
 
 // Shows tells an ignored group that another one was merged into it: failures from before are none since it was ignored.
 func (g *Group) Shows(m *Group) {
-	if g.State == GroupIgnored {
+	if g.State == model.GroupIgnored {
 		g.IgnoredFrom += m.Failures
 	}
 }
 
 // ShowsNoMore tells an ignored group that a merge was undone.
 func (g *Group) ShowsNoMore(m *Group) {
-	if g.State == GroupIgnored {
+	if g.State == model.GroupIgnored {
 		g.IgnoredFrom -= m.Failures
 	}
 }

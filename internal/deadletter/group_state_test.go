@@ -7,18 +7,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-func groupIn(s deadletter.GroupState) *deadletter.Group {
+func groupIn(s model.GroupState) *deadletter.Group {
 	g := deadletter.NewGroup("shop", failure.Print{Version: 1, Type: "E", Message: "m"}, now)
 	g.State, g.Failures = s, 10
 	switch s {
-	case deadletter.GroupResolved:
+	case model.GroupResolved:
 		g.ResolvedAt, g.ResolvedIn, g.Resolutions = now+10, "1.2", 1
-	case deadletter.GroupIgnored:
+	case model.GroupIgnored:
 		g.Ignore, g.IgnoredFrom = deadletter.Ignore{Count: 5, PerHour: 100, Until: now + 50}, 10
 	}
 	return g
@@ -33,16 +34,16 @@ func hintOf(err error) string {
 // Every act in every state: it leads where the table says, or is refused and changes nothing.
 func TestGroupTransitions(t *testing.T) {
 	t.Parallel()
-	acts := map[deadletter.GroupState]func(g *deadletter.Group) error{
-		deadletter.GroupOpen:         func(g *deadletter.Group) error { return g.Reopen(now + 20) },
-		deadletter.GroupAcknowledged: func(g *deadletter.Group) error { return g.Acknowledge(now + 20) },
-		deadletter.GroupResolved:     func(g *deadletter.Group) error { return g.Resolve("2.0", now+20) },
-		deadletter.GroupIgnored: func(g *deadletter.Group) error {
+	acts := map[model.GroupState]func(g *deadletter.Group) error{
+		model.GroupOpen:         func(g *deadletter.Group) error { return g.Reopen(now + 20) },
+		model.GroupAcknowledged: func(g *deadletter.Group) error { return g.Acknowledge(now + 20) },
+		model.GroupResolved:     func(g *deadletter.Group) error { return g.Resolve("2.0", now+20) },
+		model.GroupIgnored: func(g *deadletter.Group) error {
 			return g.IgnoreFor(deadletter.Ignore{Count: 7}, now+20)
 		},
 	}
 	for to, act := range acts {
-		for _, from := range deadletter.GroupStates {
+		for _, from := range model.GroupStates {
 			g := groupIn(from)
 			before := fmt.Sprintf("%+v", *g)
 			err := act(g)
@@ -50,10 +51,10 @@ func TestGroupTransitions(t *testing.T) {
 				if err != nil || g.State != to || g.StateAt != now+20 || g.Version != 2 {
 					t.Errorf("from %s to %s: %v, %+v", from, to, err, g)
 				}
-				if to != deadletter.GroupIgnored && (g.Ignore != deadletter.Ignore{} || g.IgnoredFrom != 0) {
+				if to != model.GroupIgnored && (g.Ignore != deadletter.Ignore{} || g.IgnoredFrom != 0) {
 					t.Errorf("from %s to %s it is ignored until %+v", from, to, g.Ignore)
 				}
-			} else if hintOf(err) != "" != (from == deadletter.GroupResolved) {
+			} else if hintOf(err) != "" != (from == model.GroupResolved) {
 				t.Errorf("from %s to %s: %+v", from, to, err)
 			} else if task.CodeOf(err) != task.WrongState || fmt.Sprintf("%+v", *g) != before {
 				t.Errorf("from %s to %s: %v, %+v", from, to, err, g)
@@ -65,7 +66,7 @@ func TestGroupTransitions(t *testing.T) {
 			}
 		}
 	}
-	if deadletter.GroupState("lost").Known() || !deadletter.GroupOpen.Can(deadletter.GroupResolved) {
+	if !model.GroupOpen.Can(model.GroupResolved) {
 		t.Error("the table is wrong")
 	}
 }
@@ -82,7 +83,7 @@ func TestGroupTimeToResolve(t *testing.T) {
 	g.Failures = 3
 	if e := g.Failed(deadletter.Delta{Group: g.ID, Failures: 1, At: now.Add(9 * time.Hour)}, 1,
 		now.Add(10*time.Hour)); e !=
-		deadletter.Regressed || !g.Regression || g.Regressions != 1 || g.State != deadletter.GroupOpen {
+		deadletter.Regressed || !g.Regression || g.Regressions != 1 || g.State != model.GroupOpen {
 		t.Fatalf("%q, %+v", e, g)
 	}
 	_ = g.Resolve("1.1", now.Add(14*time.Hour))
@@ -99,28 +100,28 @@ func TestGroupTimeToResolve(t *testing.T) {
 func TestGroupFailed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		state    deadletter.GroupState
+		state    model.GroupState
 		failures int64 // after the delta
 		delta    deadletter.Delta
 		hour     int64
 		want     deadletter.GroupEvent
 	}{
-		"Second": {deadletter.GroupOpen, 5, deadletter.Delta{Failures: 4}, 4, deadletter.NoEvent},
-		"OnlyCounts": {deadletter.GroupResolved, 5, deadletter.Delta{OpenLetters: -1, At: now + 99}, 0,
+		"Second": {model.GroupOpen, 5, deadletter.Delta{Failures: 4}, 4, deadletter.NoEvent},
+		"OnlyCounts": {model.GroupResolved, 5, deadletter.Delta{OpenLetters: -1, At: now + 99}, 0,
 			deadletter.NoEvent},
-		"Acknowledged": {deadletter.GroupAcknowledged, 15, deadletter.Delta{Failures: 4}, 4, deadletter.NoEvent},
-		"Regression": {deadletter.GroupResolved, 15, deadletter.Delta{Failures: 1, At: now + 11}, 1,
+		"Acknowledged": {model.GroupAcknowledged, 15, deadletter.Delta{Failures: 4}, 4, deadletter.NoEvent},
+		"Regression": {model.GroupResolved, 15, deadletter.Delta{Failures: 1, At: now + 11}, 1,
 			deadletter.Regressed},
-		"LateDelta":      {deadletter.GroupResolved, 15, deadletter.Delta{Failures: 1, At: now + 10}, 1, deadletter.NoEvent},
-		"Ignored":        {deadletter.GroupIgnored, 14, deadletter.Delta{Failures: 4, At: now + 11}, 99, deadletter.NoEvent},
-		"IgnoredCount":   {deadletter.GroupIgnored, 15, deadletter.Delta{Failures: 1}, 1, deadletter.IgnoreEnded},
-		"IgnoredPerHour": {deadletter.GroupIgnored, 11, deadletter.Delta{Failures: 1}, 100, deadletter.IgnoreEnded},
+		"LateDelta":      {model.GroupResolved, 15, deadletter.Delta{Failures: 1, At: now + 10}, 1, deadletter.NoEvent},
+		"Ignored":        {model.GroupIgnored, 14, deadletter.Delta{Failures: 4, At: now + 11}, 99, deadletter.NoEvent},
+		"IgnoredCount":   {model.GroupIgnored, 15, deadletter.Delta{Failures: 1}, 1, deadletter.IgnoreEnded},
+		"IgnoredPerHour": {model.GroupIgnored, 11, deadletter.Delta{Failures: 1}, 100, deadletter.IgnoreEnded},
 	} {
 		g := groupIn(c.state)
 		g.Failures, c.delta.Group = c.failures, g.ID
 		got := g.Failed(c.delta, c.hour, now+60)
 		opened := c.want == deadletter.Regressed || c.want == deadletter.IgnoreEnded
-		if got != c.want || opened && g.State != deadletter.GroupOpen || !opened && g.State != c.state {
+		if got != c.want || opened && g.State != model.GroupOpen || !opened && g.State != c.state {
 			t.Errorf("%s: %q, %+v", name, got, g)
 		}
 		again := groupIn(c.state)
@@ -129,7 +130,7 @@ func TestGroupFailed(t *testing.T) {
 			t.Errorf("%s, merged: %q", name, got)
 		}
 	}
-	shows := groupIn(deadletter.GroupOpen)
+	shows := groupIn(model.GroupOpen)
 	if e := shows.Failed(deadletter.Delta{Group: shows.ID + 1, Failures: 10}, 10, now); e != deadletter.NoEvent {
 		t.Errorf("the first failures of a member: %q", e)
 	}
@@ -137,12 +138,12 @@ func TestGroupFailed(t *testing.T) {
 
 func TestGroupElapsed(t *testing.T) {
 	t.Parallel()
-	g := groupIn(deadletter.GroupIgnored)
+	g := groupIn(model.GroupIgnored)
 	if g.Elapsed(now+49) != deadletter.NoEvent || g.Elapsed(now+50) != deadletter.IgnoreEnded ||
-		g.State != deadletter.GroupOpen || g.Elapsed(now+51) != deadletter.NoEvent {
+		g.State != model.GroupOpen || g.Elapsed(now+51) != deadletter.NoEvent {
 		t.Errorf("%+v", g)
 	}
-	forever := groupIn(deadletter.GroupOpen)
+	forever := groupIn(model.GroupOpen)
 	_ = forever.IgnoreFor(deadletter.Ignore{}, now)
 	forever.Failures = 1 << 40
 	if forever.Elapsed(1<<60) != deadletter.NoEvent ||
@@ -154,12 +155,12 @@ func TestGroupElapsed(t *testing.T) {
 // A group that shows others is ignored from what all of them had, and for as many failures as come to any.
 func TestGroupIgnoresWhatItShows(t *testing.T) {
 	t.Parallel()
-	g := groupIn(deadletter.GroupOpen)
+	g := groupIn(model.GroupOpen)
 	g.Shown = 3
 	if err := g.IgnoreFor(deadletter.Ignore{Count: 5}, now); err != nil || g.IgnoredFrom != 13 {
 		t.Fatalf("it is ignored from %d, %v", g.IgnoredFrom, err)
 	}
-	other := groupIn(deadletter.GroupOpen)
+	other := groupIn(model.GroupOpen)
 	g.Shows(other)
 	if g.IgnoredFrom != 23 {
 		t.Errorf("with another one it is ignored from %d", g.IgnoredFrom)
@@ -173,7 +174,7 @@ func TestGroupIgnoresWhatItShows(t *testing.T) {
 	if e := g.Failed(deadletter.Delta{Failures: 1, At: now + 1}, 0, now); e != deadletter.IgnoreEnded {
 		t.Errorf("after 5 failures: %q", e)
 	}
-	open := groupIn(deadletter.GroupOpen)
+	open := groupIn(model.GroupOpen)
 	open.Shows(other)
 	if open.ShowsNoMore(other); open.IgnoredFrom != 0 {
 		t.Errorf("a group that is not ignored: %+v", open)
@@ -195,7 +196,7 @@ func TestResolutionsMean(t *testing.T) {
 
 func TestGroupAssign(t *testing.T) {
 	t.Parallel()
-	g := groupIn(deadletter.GroupOpen)
+	g := groupIn(model.GroupOpen)
 	owner, none, due := "ann", "", now
 	if !g.Assign(deadletter.Assignment{Owner: &owner, DueAt: &due}) || g.Owner != "ann" || g.DueAt != now ||
 		g.Version != 2 {

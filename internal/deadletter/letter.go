@@ -1,29 +1,10 @@
 package deadletter
 
 import (
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
-
-// State is the state of a letter.
-type State string
-
-// The states of letters.
-const (
-	// Open: it waits for a decision. An open letter never expires.
-	Open State = "open"
-	// Scheduled: a policy sends it back at its due time.
-	Scheduled State = "scheduled"
-	// Redriving: a redrive, or a policy, is sending it back.
-	Redriving State = "redriving"
-	// Redriven: it was sent back, and has not come back since.
-	Redriven State = "redriven"
-	// Discarded: an operator or a policy has given it up, with a reason. It can be restored.
-	Discarded State = "discarded"
-)
-
-// States lists the states.
-var States = []State{Open, Scheduled, Redriving, Redriven, Discarded}
 
 // Header is one header of a message. A name may occur more than once; a value is binary.
 type Header struct {
@@ -70,7 +51,7 @@ type Letter struct {
 	// sent back.
 	Canonical string
 
-	State   State
+	State   model.LetterState
 	StateAt task.Instant // when it entered the state
 	Due     task.Instant // of a scheduled letter
 	Reason  string       // why it was discarded, or left to an operator; "" otherwise

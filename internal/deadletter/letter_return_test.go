@@ -3,6 +3,7 @@ package deadletter_test
 import (
 	"testing"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
@@ -11,7 +12,7 @@ import (
 // A letter that comes back has one more occurrence, and the counts of all of them.
 func TestLetterReturn(t *testing.T) {
 	t.Parallel()
-	l := letterIn(deadletter.Redriven)
+	l := letterIn(model.LetterRedriven)
 	died := deadletter.Occurrence{At: now + 7, Group: 4, Attempts: 3, Position: "p2", Origin: "mails.v2", Handler: "send",
 		Stack: "at f", Failure: failure.Report{Type: "E"}, Payload: []byte("x"), Redrive: redriveID,
 		Details: []deadletter.Detail{{Name: "host", Value: "a"}}}
@@ -27,7 +28,7 @@ func TestLetterReturn(t *testing.T) {
 	// it comes back before its send is recorded
 	_ = l.Mark(redriveID, now)
 	o = l.Return(deadletter.Occurrence{At: now + 20}, 2, 2, now+20)
-	if l.State != deadletter.Open || l.Replays != 2 || !l.Parked || o.No != 3 || l.Origin != "mails.v2" ||
+	if l.State != model.LetterOpen || l.Replays != 2 || !l.Parked || o.No != 3 || l.Origin != "mails.v2" ||
 		!o.Redrive.IsZero() || l.Position != "" {
 		t.Errorf("unrecorded: %+v, %+v", l, o)
 	}
@@ -39,10 +40,10 @@ func TestLetterReturn(t *testing.T) {
 // TestLetterReturnOfASend: which send has died decides what a return changes besides the counts. It never fails.
 func TestLetterReturnOfASend(t *testing.T) {
 	t.Parallel()
-	const open, scheduled, redriving, redriven, discarded = deadletter.Open, deadletter.Scheduled, deadletter.Redriving,
-		deadletter.Redriven, deadletter.Discarded
+	const open, scheduled, redriving, redriven, discarded = model.LetterOpen, model.LetterScheduled, model.LetterRedriving,
+		model.LetterRedriven, model.LetterDiscarded
 	type fields struct {
-		state   deadletter.State
+		state   model.LetterState
 		replays int
 		unknown bool
 		failed  int
@@ -96,7 +97,7 @@ func TestLetterParks(t *testing.T) {
 		{1, 2, 1, 3, true}, {1, 1, 1, 3, false}, {0, 2, 1, 3, true}, {0, 9, 1, 3, true},
 		{999, 999, 1, 0, false}, {1, 0, 1, 1, true},
 	} {
-		l := letterIn(deadletter.Redriven)
+		l := letterIn(model.LetterRedriven)
 		l.Replays, l.Lineage, l.Parked = c.replays, c.lineage, !c.parked
 		l.Return(deadletter.Occurrence{}, c.no, c.bound, now)
 		if l.Parked != c.parked || l.Sends() != max(c.replays, c.no)+c.lineage || l.Lineage != c.lineage {
@@ -109,7 +110,7 @@ func TestLetterParks(t *testing.T) {
 func TestLetterSentNumber(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ replays, no, want int }{{0, 1, 1}, {1, 2, 2}, {1, 3, 3}, {3, 2, 3}, {2, 2, 2}} {
-		l := letterIn(deadletter.Redriving)
+		l := letterIn(model.LetterRedriving)
 		l.Replays = c.replays
 		if err := l.Sent(c.no, now, day); err != nil || l.Replays != c.want {
 			t.Errorf("send %d after %d: %d, %v", c.no, c.replays, l.Replays, err)
@@ -121,13 +122,13 @@ func TestLetterSentNumber(t *testing.T) {
 // counted when it became known.
 func TestLetterSupersedes(t *testing.T) {
 	t.Parallel()
-	l := letterIn(deadletter.Open)
+	l := letterIn(model.LetterOpen)
 	l.Replays, l.Lineage = 1, 2
 	if l.Supersede(); l.Replays != 1 {
 		t.Errorf("nothing is unknown: %+v", l)
 	}
 	l.Unknown = true
-	if l.Supersede(); l.Replays != 2 || l.Unknown || l.Lineage != 2 || l.State != deadletter.Open {
+	if l.Supersede(); l.Replays != 2 || l.Unknown || l.Lineage != 2 || l.State != model.LetterOpen {
 		t.Errorf("superseded: %+v", l)
 	}
 	if l.Supersede(); l.Replays != 2 {
@@ -135,7 +136,7 @@ func TestLetterSupersedes(t *testing.T) {
 	}
 	// The message of the one that was given up may still die, and the letter that is sent anew goes on.
 	_ = l.Mark(redriveID, now)
-	if o := l.Return(deadletter.Occurrence{}, 2, 0, now); o.No != 2 || l.State != deadletter.Redriving || l.Replays != 2 {
+	if o := l.Return(deadletter.Occurrence{}, 2, 0, now); o.No != 2 || l.State != model.LetterRedriving || l.Replays != 2 {
 		t.Errorf("the earlier send died: %+v, %+v", o, l)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -21,30 +22,11 @@ const (
 // MaxReason bounds a reason, in bytes.
 const MaxReason = 2000
 
-// transitions is the only table of a letter's transitions. A scheduled letter that stays scheduled gets another due
-// time.
-var transitions = map[State][]State{
-	Open:      {Scheduled, Redriving, Discarded},
-	Scheduled: {Scheduled, Open, Redriving, Discarded},
-	Redriving: {Redriven, Open},
-	Redriven:  {Open}, // it returned, or an operator wants it sent again
-	Discarded: {Open},
-}
-
-// Next lists the states that may follow s.
-func (s State) Next() []State { return transitions[s] }
-
-// Can reports whether a letter may move from s to t.
-func (s State) Can(t State) bool { return slices.Contains(transitions[s], t) }
-
-// Known reports whether the state exists.
-func (s State) Known() bool { return slices.Contains(States, s) }
-
 // hints say what an operator can do about a letter in a state that refuses an act.
-var hints = map[State]string{
-	Redriving: "wait until it is sent, or until its send has failed",
-	Redriven:  "it opens again if it comes back; restore it to send it once more",
-	Discarded: "restore it first",
+var hints = map[model.LetterState]string{
+	model.LetterRedriving: "wait until it is sent, or until its send has failed",
+	model.LetterRedriven:  "it opens again if it comes back; restore it to send it once more",
+	model.LetterDiscarded: "restore it first",
 }
 
 // refuse is the error of an act that the state does not allow.
@@ -55,7 +37,7 @@ func (l *Letter) refuse(act string) error {
 }
 
 // move changes the state of a letter in one of the states from; act is the past participle for the refusal.
-func (l *Letter) move(to State, now task.Instant, act string, from ...State) error {
+func (l *Letter) move(to model.LetterState, now task.Instant, act string, from ...model.LetterState) error {
 	if !slices.Contains(from, l.State) || !l.State.Can(to) {
 		return l.refuse(act)
 	}
@@ -68,7 +50,7 @@ func (l *Letter) move(to State, now task.Instant, act string, from ...State) err
 
 // Schedule makes an open or scheduled letter due at a time: a policy sends it back then.
 func (l *Letter) Schedule(due, now task.Instant) error {
-	if err := l.move(Scheduled, now, "scheduled", Open, Scheduled); err != nil {
+	if err := l.move(model.LetterScheduled, now, "scheduled", model.LetterOpen, model.LetterScheduled); err != nil {
 		return err
 	}
 	l.Due = due
@@ -77,7 +59,7 @@ func (l *Letter) Schedule(due, now task.Instant) error {
 
 // Unschedule opens a scheduled letter again: it is left to an operator, for the reason.
 func (l *Letter) Unschedule(reason string, now task.Instant) error {
-	if err := l.move(Open, now, "taken from its schedule", Scheduled); err != nil {
+	if err := l.move(model.LetterOpen, now, "taken from its schedule", model.LetterScheduled); err != nil {
 		return err
 	}
 	l.Reason = failure.Cut(reason, MaxReason)
@@ -86,7 +68,7 @@ func (l *Letter) Unschedule(reason string, now task.Instant) error {
 
 // Mark gives an open or scheduled letter to a redrive, which is about to send it. The zero ID stands for a policy.
 func (l *Letter) Mark(redrive task.ID, now task.Instant) error {
-	if err := l.move(Redriving, now, "sent back", Open, Scheduled); err != nil {
+	if err := l.move(model.LetterRedriving, now, "sent back", model.LetterOpen, model.LetterScheduled); err != nil {
 		return err
 	}
 	l.Redrive = redrive
@@ -96,7 +78,7 @@ func (l *Letter) Mark(redrive task.ID, now task.Instant) error {
 // Sent records that send no of a marked letter is confirmed. It returns WrongState for one that came back in the
 // meantime; that is counted as sent already.
 func (l *Letter) Sent(no int, now task.Instant, retention time.Duration) error {
-	if err := l.move(Redriven, now, "recorded as sent", Redriving); err != nil {
+	if err := l.move(model.LetterRedriven, now, "recorded as sent", model.LetterRedriving); err != nil {
 		return err
 	}
 	l.Replays = max(l.Replays, no)
@@ -107,7 +89,7 @@ func (l *Letter) Sent(no int, now task.Instant, retention time.Duration) error {
 
 // Unmark opens a marked letter again, because it could not be sent, for the reason. unknown: it may have been.
 func (l *Letter) Unmark(reason string, unknown bool, now task.Instant) error {
-	if err := l.move(Open, now, "taken from its redrive", Redriving); err != nil {
+	if err := l.move(model.LetterOpen, now, "taken from its redrive", model.LetterRedriving); err != nil {
 		return err
 	}
 	l.Reason = failure.Cut(reason, MaxReason)
@@ -121,7 +103,7 @@ func (l *Letter) Apart(id task.ID, s *Send, now task.Instant) *Letter {
 	n := *l
 	n.ID, n.Link, n.Lineage = id, Link{Kind: LinkContent, Letter: l.ID}, s.No+s.Lineage
 	n.Position, n.Stack, n.Details = "", "", nil
-	n.State, n.StateAt, n.Due, n.PurgeAt, n.Redrive = Open, now, 0, 0, task.ID{}
+	n.State, n.StateAt, n.Due, n.PurgeAt, n.Redrive = model.LetterOpen, now, 0, 0, task.ID{}
 	n.Reason = failure.Cut("an equal message died while this one was sent without a confirmation: "+s.Error, MaxReason)
 	n.Occurrences, n.Attempts, n.Replays, n.Unknown, n.FailedSends = 1, 0, 0, false, 0
 	n.CapturedAt, n.Version = now, 1
@@ -143,9 +125,9 @@ func (l *Letter) Supersede() {
 // A letter can come back before its send is recorded: then Return counts the send. It can also come back from an
 // earlier send: one that is open already stays so, and one that is being sent anew goes on being sent.
 func (l *Letter) Return(o Occurrence, no, maxReplays int, now task.Instant) Occurrence {
-	if current := no > l.Replays; l.State != Redriving || current {
-		if l.State == Redriven || l.State == Redriving || l.State == Discarded {
-			l.State, l.StateAt = Open, now
+	if current := no > l.Replays; l.State != model.LetterRedriving || current {
+		if l.State == model.LetterRedriven || l.State == model.LetterRedriving || l.State == model.LetterDiscarded {
+			l.State, l.StateAt = model.LetterOpen, now
 			l.Due, l.PurgeAt = 0, 0
 		}
 		l.Reason = ""
@@ -182,7 +164,7 @@ func (l *Letter) Identified(source, identity string) (a Alias, ok bool) {
 
 // Discard gives an open or scheduled letter up, for a reason. It can be restored until it is deleted.
 func (l *Letter) Discard(reason string, now task.Instant, retention time.Duration) error {
-	if err := l.move(Discarded, now, "discarded", Open, Scheduled); err != nil {
+	if err := l.move(model.LetterDiscarded, now, "discarded", model.LetterOpen, model.LetterScheduled); err != nil {
 		return err
 	}
 	l.Reason = failure.Cut(reason, MaxReason)
@@ -193,7 +175,7 @@ func (l *Letter) Discard(reason string, now task.Instant, retention time.Duratio
 // Restore opens a letter again that was discarded or sent back: there is a way back from both. Its counts stay. A death
 // of an earlier send that arrives from then on is one more occurrence.
 func (l *Letter) Restore(now task.Instant) error {
-	if err := l.move(Open, now, "restored", Redriven, Discarded); err != nil {
+	if err := l.move(model.LetterOpen, now, "restored", model.LetterRedriven, model.LetterDiscarded); err != nil {
 		return err
 	}
 	l.FailedSends = 0
@@ -202,7 +184,7 @@ func (l *Letter) Restore(now task.Instant) error {
 
 // Edit sets what is sent in place of the original; nil sends the original again. The state does not change.
 func (l *Letter) Edit(to *Content) error {
-	if l.State != Open && l.State != Scheduled {
+	if l.State != model.LetterOpen && l.State != model.LetterScheduled {
 		return l.refuse("edited")
 	}
 	l.Edited = to
@@ -217,7 +199,7 @@ func (l *Letter) Purges(now task.Instant) bool { return l.PurgeAt != 0 && l.Purg
 // MaySend reports whether a redrive may send the letter; why is the reason for a person if not.
 func (l *Letter) MaySend(includeParked bool) (why string, ok bool) {
 	switch {
-	case l.State != Open && l.State != Scheduled:
+	case l.State != model.LetterOpen && l.State != model.LetterScheduled:
 		return "it is " + string(l.State), false
 	case l.Cut && l.Edited == nil:
 		return WhyCut, false

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -17,18 +18,18 @@ const (
 
 var redriveID = task.MakeID(7, 7)
 
-func letterIn(s deadletter.State) *deadletter.Letter {
+func letterIn(s model.LetterState) *deadletter.Letter {
 	l := &deadletter.Letter{ID: task.MakeID(1, 1), Namespace: "shop", Source: "mail", Origin: "mails", State: s,
 		StateAt: 1, Occurrences: 1, Attempts: 2, Version: 5, FirstAt: now, LastAt: now, Group: 3, Position: "p1",
 		Original: deadletter.Content{Payload: []byte(`{"a":1}`)}}
 	l.Identity = deadletter.Identify(l.Position, "", l.Original)
 	l.Canonical = deadletter.Canonical(l.Original)
 	switch s {
-	case deadletter.Scheduled:
+	case model.LetterScheduled:
 		l.Due = now
-	case deadletter.Redriven:
+	case model.LetterRedriven:
 		l.PurgeAt, l.Replays, l.Redrive = now, 1, redriveID
-	case deadletter.Discarded:
+	case model.LetterDiscarded:
 		l.PurgeAt, l.Reason = now, "why"
 	}
 	return l
@@ -38,29 +39,29 @@ func letterIn(s deadletter.State) *deadletter.Letter {
 // leads. In the states of stays it is allowed too, and leaves the state as it is.
 var acts = map[string]struct {
 	do    func(l *deadletter.Letter) error
-	from  []deadletter.State
-	to    deadletter.State
-	stays []deadletter.State
+	from  []model.LetterState
+	to    model.LetterState
+	stays []model.LetterState
 }{
 	"Schedule": {func(l *deadletter.Letter) error { return l.Schedule(now+9, now+1) },
-		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Scheduled, nil},
+		[]model.LetterState{model.LetterOpen, model.LetterScheduled}, model.LetterScheduled, nil},
 	"Unschedule": {func(l *deadletter.Letter) error { return l.Unschedule("manual now", now+1) },
-		[]deadletter.State{deadletter.Scheduled}, deadletter.Open, nil},
+		[]model.LetterState{model.LetterScheduled}, model.LetterOpen, nil},
 	"Mark": {func(l *deadletter.Letter) error { return l.Mark(redriveID, now+1) },
-		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Redriving, nil},
+		[]model.LetterState{model.LetterOpen, model.LetterScheduled}, model.LetterRedriving, nil},
 	"Sent": {func(l *deadletter.Letter) error { return l.Sent(1, now+1, day) },
-		[]deadletter.State{deadletter.Redriving}, deadletter.Redriven, nil},
+		[]model.LetterState{model.LetterRedriving}, model.LetterRedriven, nil},
 	"Unmark": {func(l *deadletter.Letter) error { return l.Unmark("refused", false, now+1) },
-		[]deadletter.State{deadletter.Redriving}, deadletter.Open, nil},
+		[]model.LetterState{model.LetterRedriving}, model.LetterOpen, nil},
 	"Return": {func(l *deadletter.Letter) error {
 		l.Return(deadletter.Occurrence{At: now + 1, Group: 4, Attempts: 3, Position: "p2"}, 1, 3, now+1)
 		return nil
-	}, []deadletter.State{deadletter.Redriving, deadletter.Redriven, deadletter.Discarded}, deadletter.Open,
-		[]deadletter.State{deadletter.Open, deadletter.Scheduled}},
+	}, []model.LetterState{model.LetterRedriving, model.LetterRedriven, model.LetterDiscarded}, model.LetterOpen,
+		[]model.LetterState{model.LetterOpen, model.LetterScheduled}},
 	"Discard": {func(l *deadletter.Letter) error { return l.Discard("old", now+1, day) },
-		[]deadletter.State{deadletter.Open, deadletter.Scheduled}, deadletter.Discarded, nil},
+		[]model.LetterState{model.LetterOpen, model.LetterScheduled}, model.LetterDiscarded, nil},
 	"Restore": {func(l *deadletter.Letter) error { return l.Restore(now + 1) },
-		[]deadletter.State{deadletter.Redriven, deadletter.Discarded}, deadletter.Open, nil},
+		[]model.LetterState{model.LetterRedriven, model.LetterDiscarded}, model.LetterOpen, nil},
 }
 
 // Every act in every state: it leads where the table says, or is refused and changes nothing.
@@ -68,13 +69,13 @@ func TestLetterTransitions(t *testing.T) {
 	t.Parallel()
 	reached := map[string]bool{}
 	for name, act := range acts {
-		for _, from := range deadletter.States {
+		for _, from := range model.LetterStates {
 			l := letterIn(from)
 			before := fmt.Sprintf("%+v", *l)
 			err := act.do(l)
 			if slices.Contains(act.stays, from) {
 				if err != nil || l.State != from || l.StateAt != 1 || l.Version != 6 || (l.Due != 0) !=
-					(from == deadletter.Scheduled) || l.PurgeAt != 0 {
+					(from == model.LetterScheduled) || l.PurgeAt != 0 {
 					t.Errorf("%s of a letter that is %s: %v, %+v", name, from, err, l)
 				}
 				continue
@@ -89,27 +90,27 @@ func TestLetterTransitions(t *testing.T) {
 			if err != nil || l.State != act.to || l.Version != 6 || l.StateAt != now+1 || !from.Can(act.to) {
 				t.Errorf("%s of a letter that is %s: %v, %+v", name, from, err, l)
 			}
-			if (l.Due != 0) != (l.State == deadletter.Scheduled) || (l.PurgeAt != 0) != (l.State == deadletter.Redriven ||
-				l.State == deadletter.Discarded) {
+			if (l.Due != 0) != (l.State == model.LetterScheduled) || (l.PurgeAt != 0) != (l.State == model.LetterRedriven ||
+				l.State == model.LetterDiscarded) {
 				t.Errorf("%s: due %d, deleted %d", name, l.Due, l.PurgeAt)
 			}
 		}
 	}
-	for _, from := range deadletter.States {
+	for _, from := range model.LetterStates {
 		for _, to := range from.Next() {
-			if !reached[string(from+" "+to)] || !to.Known() {
+			if !reached[string(from+" "+to)] || !slices.Contains(model.LetterStates, to) {
 				t.Errorf("no act leads from %s to %s", from, to)
 			}
 		}
 	}
-	if deadletter.State("lost").Known() || len(deadletter.State("lost").Next()) > 0 {
+	if len(model.LetterState("lost").Next()) > 0 {
 		t.Error("there is a state lost")
 	}
 }
 
 func TestLetterFields(t *testing.T) {
 	t.Parallel()
-	l := letterIn(deadletter.Open)
+	l := letterIn(model.LetterOpen)
 	if _ = l.Schedule(now+9, now); l.Due != now+9 {
 		t.Errorf("due %d", l.Due)
 	}
@@ -134,10 +135,10 @@ func TestLetterFields(t *testing.T) {
 		l.Purges(l.PurgeAt-1) || !l.Purges(l.PurgeAt) || l.Unknown || l.FailedSends != 0 {
 		t.Errorf("sent: %+v", l)
 	}
-	if _ = l.Discard("x", now, day); l.State != deadletter.Redriven {
+	if _ = l.Discard("x", now, day); l.State != model.LetterRedriven {
 		t.Errorf("discarded: %+v", l)
 	}
-	open := letterIn(deadletter.Open)
+	open := letterIn(model.LetterOpen)
 	if _ = open.Discard("old", now, day); open.Reason != "old" || open.PurgeAt != now.Add(day) {
 		t.Errorf("discarded: %+v", open)
 	}
@@ -146,7 +147,7 @@ func TestLetterFields(t *testing.T) {
 		!open.Unknown {
 		t.Errorf("restored: %+v", open)
 	}
-	again := letterIn(deadletter.Redriven)
+	again := letterIn(model.LetterRedriven)
 	if _ = again.Restore(now); again.Replays != 1 || again.Purges(now.Add(999*day)) {
 		t.Errorf("restored: %+v", again)
 	}
@@ -163,7 +164,7 @@ func TestRetention(t *testing.T) {
 // All identities of a letter stay known: the letter has the latest of its own source, aliases have the others.
 func TestLetterIdentified(t *testing.T) {
 	t.Parallel()
-	l := letterIn(deadletter.Redriven)
+	l := letterIn(model.LetterRedriven)
 	first := l.Identity
 	for _, c := range []struct {
 		source, identity string
@@ -185,10 +186,10 @@ func TestLetterIdentified(t *testing.T) {
 
 func TestLetterEditAndMaySend(t *testing.T) {
 	t.Parallel()
-	for _, s := range deadletter.States {
+	for _, s := range model.LetterStates {
 		l := letterIn(s)
 		err := l.Edit(&deadletter.Content{Payload: []byte(`{"a":2}`)})
-		if s == deadletter.Open || s == deadletter.Scheduled {
+		if s == model.LetterOpen || s == model.LetterScheduled {
 			if err != nil || string(l.Outgoing().Payload) != `{"a":2}` || string(l.Original.Payload) != `{"a":1}` ||
 				l.Version != 6 || l.State != s || l.Canonical != deadletter.Canonical(l.Outgoing()) {
 				t.Errorf("edited: %+v, %v", l, err)
@@ -200,11 +201,11 @@ func TestLetterEditAndMaySend(t *testing.T) {
 		} else if task.CodeOf(err) != task.WrongState || l.Edited != nil || l.Version != 5 {
 			t.Errorf("%s is edited: %+v, %v", s, l, err)
 		}
-		if _, sends := letterIn(s).MaySend(false); sends != (s == deadletter.Open || s == deadletter.Scheduled) {
+		if _, sends := letterIn(s).MaySend(false); sends != (s == model.LetterOpen || s == model.LetterScheduled) {
 			t.Errorf("%s sends: %t", s, sends)
 		}
 	}
-	l := letterIn(deadletter.Open)
+	l := letterIn(model.LetterOpen)
 	l.Parked = true
 	if why, ok := l.MaySend(false); ok || why == "" {
 		t.Error("a parked letter is sent")

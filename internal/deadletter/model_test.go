@@ -7,13 +7,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// model is a redrive over some letters, with a runner that may end between any two of its steps, a broker whose answers
+// world is a redrive over some letters, with a runner that may end between any two of its steps, a broker whose answers
 // may be lost, a consumer, and operators. rapid prints the seed of a run that fails.
-type model struct {
+type world struct {
 	letters []*deadletter.Letter
 	sends   []*deadletter.Send // one for each letter
 	items   []deadletter.Item
@@ -24,19 +25,19 @@ type model struct {
 	confirmed       []bool
 }
 
-func newModel(t *rapid.T) *model {
+func newWorld(t *rapid.T) *world {
 	n := rapid.IntRange(0, 30).Draw(t, "letters")
-	m := &model{now: now, arrived: make([]int, n), deaths: make([]int, n), confirmed: make([]bool, n)}
+	m := &world{now: now, arrived: make([]int, n), deaths: make([]int, n), confirmed: make([]bool, n)}
 	for i := range n {
-		l := letterIn(deadletter.Open)
+		l := letterIn(model.LetterOpen)
 		l.ID = task.MakeID(int64(i+1), 1)
 		m.letters = append(m.letters, l)
 		m.sends = append(m.sends, newSend(l))
-		m.items = append(m.items, deadletter.Item{No: i + 1, ID: l.ID, State: deadletter.ItemPending})
+		m.items = append(m.items, deadletter.Item{No: i + 1, ID: l.ID, State: model.ItemPending})
 	}
 	plan := deadletter.Plan{Canary: rapid.IntRange(1, 5).Draw(t, "canary"), Largest: 8, Observe: time.Second,
 		Rate: rapid.SampledFrom([]float64{0, 0.5, 10}).Draw(t, "rate"), AtMostOnce: rapid.Bool().Draw(t, "at most once")}
-	m.redrive = &deadletter.Redrive{ID: redriveID, Operation: deadletter.OpRedrive, State: deadletter.RedriveDraft,
+	m.redrive = &deadletter.Redrive{ID: redriveID, Operation: model.OpRedrive, State: model.RedriveDraft,
 		Total: n, Plan: plan.WithDefaults(), Stop: deadletter.StopRule{ReturnedShare: 0.5, Failed: 2}}
 	return m
 }
@@ -46,25 +47,25 @@ func newSend(l *deadletter.Letter) *deadletter.Send {
 }
 
 // outcome counts the items of the wave, as a store does.
-func (m *model) outcome() deadletter.Outcome {
+func (m *world) outcome() deadletter.Outcome {
 	o := deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{}}
 	for _, i := range m.items {
 		if i.Wave != m.redrive.Wave {
 			continue
 		}
 		switch i.State {
-		case deadletter.ItemSending:
+		case model.ItemSending:
 			o.Sending++
-		case deadletter.ItemUnknown:
+		case model.ItemUnknown:
 			o.Unknown++
-		case deadletter.ItemSent:
+		case model.ItemSent:
 			o.Sent++
-		case deadletter.ItemReturned:
+		case model.ItemReturned:
 			o.Returned++
 			o.ByGroup[i.Group]++
-		case deadletter.ItemFailed:
+		case model.ItemFailed:
 			o.Failed++
-		case deadletter.ItemSkipped:
+		case model.ItemSkipped:
 			o.Skipped++
 		}
 	}
@@ -72,8 +73,8 @@ func (m *model) outcome() deadletter.Outcome {
 }
 
 // run is one turn of the runner.
-func (m *model) run(t *rapid.T) {
-	if i := m.find(deadletter.ItemSending); i >= 0 { // of a runner that ended
+func (m *world) run(t *rapid.T) {
+	if i := m.find(model.ItemSending); i >= 0 { // of a runner that ended
 		m.again(t, i)
 		return
 	}
@@ -95,7 +96,7 @@ func (m *model) run(t *rapid.T) {
 		if s.N <= 0 || s.N > m.redrive.WaveSize-m.redrive.WaveSent-o.Sending-o.Unknown {
 			t.Fatalf("%+v of %+v", s, m.redrive)
 		}
-		if i := m.find(deadletter.ItemPending); i >= 0 {
+		if i := m.find(model.ItemPending); i >= 0 {
 			m.mark(t, i)
 		} else { // nothing is left, whatever the row says
 			must(t, m.redrive.Decided(m.redrive.WaveSize-m.redrive.WaveSent, m.redrive.Total, m.now))
@@ -108,21 +109,21 @@ func (m *model) run(t *rapid.T) {
 }
 
 // find returns the first item in a state; -1 for none.
-func (m *model) find(s deadletter.ItemState) int {
+func (m *world) find(s model.ItemState) int {
 	return slices.IndexFunc(m.items, func(i deadletter.Item) bool { return i.State == s })
 }
 
 // mark marks an item. A letter that an operator changed since the freeze is skipped.
-func (m *model) mark(t *rapid.T, i int) {
+func (m *world) mark(t *rapid.T, i int) {
 	l := m.letters[i]
 	m.items[i].Wave = m.redrive.Wave
 	if _, sends := l.MaySend(false); !sends {
-		m.items[i].State = deadletter.ItemSkipped
+		m.items[i].State = model.ItemSkipped
 		m.decided(t, i+1)
 		return
 	}
 	must(t, l.Mark(redriveID, m.now))
-	m.items[i].State = deadletter.ItemSending
+	m.items[i].State = model.ItemSending
 	if m.sends[i].State == refused { // its turn did not come before
 		m.sends[i] = newSend(l)
 	}
@@ -135,18 +136,18 @@ func (m *model) mark(t *rapid.T, i int) {
 }
 
 // due sends once more what is due next of that whose outcome is not known.
-func (m *model) due(t *rapid.T) {
-	if i := m.find(deadletter.ItemUnknown); i >= 0 {
+func (m *world) due(t *rapid.T) {
+	if i := m.find(model.ItemUnknown); i >= 0 {
 		m.now = max(m.now, m.sends[i].NextAt)
 		m.again(t, i)
 	}
 }
 
 // again sends an item once more, under its number; but not where its outcome is lost, and it may arrive once only.
-func (m *model) again(t *rapid.T, i int) {
+func (m *world) again(t *rapid.T, i int) {
 	left := m.sends[i].State == inFlight
 	m.sends[i].Mark(1, m.now)
-	if m.items[i].State = deadletter.ItemSending; left && m.redrive.Plan.AtMostOnce {
+	if m.items[i].State = model.ItemSending; left && m.redrive.Plan.AtMostOnce {
 		m.silence(i)
 		m.record(t, i)
 		return
@@ -155,7 +156,7 @@ func (m *model) again(t *rapid.T, i int) {
 }
 
 // silence is a try of which no answer came.
-func (m *model) silence(i int) {
+func (m *world) silence(i int) {
 	m.sends[i].NoAnswer("no answer", m.now)
 	if m.redrive.Plan.AtMostOnce {
 		m.sends[i].GiveUp("no answer")
@@ -163,7 +164,7 @@ func (m *model) silence(i int) {
 }
 
 // settle sends an item and records what became of it. It may die before that is recorded.
-func (m *model) settle(t *rapid.T, i int) {
+func (m *world) settle(t *rapid.T, i int) {
 	s := m.sends[i]
 	switch rapid.IntRange(0, 6).Draw(t, "outcome") {
 	case 0:
@@ -189,29 +190,29 @@ func (m *model) settle(t *rapid.T, i int) {
 }
 
 // record records the outcome of a send in its letter and its item.
-func (m *model) record(t *rapid.T, i int) {
+func (m *world) record(t *rapid.T, i int) {
 	s, l := m.sends[i], m.letters[i]
 	item := &m.items[i]
 	switch {
 	case s.State == delivered:
-		item.State = deadletter.ItemSent
+		item.State = model.ItemSent
 		must(t, l.Sent(s.No, m.now, day))
 	case s.NextAt != 0:
-		item.State = deadletter.ItemUnknown
+		item.State = model.ItemUnknown
 	default:
-		item.State = deadletter.ItemFailed
+		item.State = model.ItemFailed
 		if s.Tries == 0 {
-			item.State, item.Wave = deadletter.ItemPending, 0
+			item.State, item.Wave = model.ItemPending, 0
 		}
 		must(t, l.Unmark(s.Error, s.Copies > 0, m.now))
 	}
-	if item.State != deadletter.ItemPending {
+	if item.State != model.ItemPending {
 		m.decided(t, i+1)
 	}
 }
 
 // decided counts what is decided of the wave; last is the number of the last item that was marked.
-func (m *model) decided(t *rapid.T, last int) {
+func (m *world) decided(t *rapid.T, last int) {
 	if m.redrive.WaveSize > 0 {
 		must(t, m.redrive.Decided(m.outcome().Decided()-m.redrive.WaveSent, last, m.now))
 	}
@@ -224,7 +225,7 @@ func must(t *rapid.T, err error) {
 }
 
 // die lets a copy of a message die. The first death is a return of its letter, whatever its state is.
-func (m *model) die(t *rapid.T, i int) {
+func (m *world) die(t *rapid.T, i int) {
 	l := m.letters[i]
 	before := l.State
 	second := m.sends[i].Dies(true)
@@ -235,18 +236,18 @@ func (m *model) die(t *rapid.T, i int) {
 		return
 	}
 	l.Return(deadletter.Occurrence{At: m.now, Group: 4, Attempts: 1}, m.sends[i].No, 3, m.now)
-	if l.State != deadletter.Open {
+	if l.State != model.LetterOpen {
 		t.Fatalf("a letter that was %s and died is %s", before, l.State)
 	}
-	m.items[i].State, m.items[i].Group = deadletter.ItemReturned, 4
+	m.items[i].State, m.items[i].Group = model.ItemReturned, 4
 }
 
 // TestModel lets a runner, a consumer and operators do what they can in any order.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := newModel(t)
-		operator := func(act func(task.Instant) error, allowed ...deadletter.RedriveState) func(*rapid.T) {
+		m := newWorld(t)
+		operator := func(act func(task.Instant) error, allowed ...model.RedriveState) func(*rapid.T) {
 			return func(t *rapid.T) {
 				before := m.redrive.State
 				if err := act(m.now); (err == nil) != slices.Contains(allowed, before) {
@@ -257,9 +258,9 @@ func TestModel(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"run":      m.run,
 			"again":    m.run, // more often than the others
-			"start":    operator(m.redrive.Start, deadletter.RedriveDraft),
-			"pause":    operator(m.redrive.Pause, deadletter.RedriveRunning, deadletter.RedriveObserving),
-			"continue": operator(m.redrive.Continue, deadletter.RedrivePaused, deadletter.RedriveHalted),
+			"start":    operator(m.redrive.Start, model.RedriveDraft),
+			"pause":    operator(m.redrive.Pause, model.RedriveRunning, model.RedriveObserving),
+			"continue": operator(m.redrive.Continue, model.RedrivePaused, model.RedriveHalted),
 			"due":      m.due,
 			"consume": func(t *rapid.T) {
 				for i := range m.letters {
@@ -270,9 +271,9 @@ func TestModel(t *testing.T) {
 				}
 			},
 			"discard": m.operate(func(l *deadletter.Letter) error { return l.Discard("by hand", m.now, day) },
-				deadletter.Open),
-			"restore": m.operate(func(l *deadletter.Letter) error { return l.Restore(m.now) }, deadletter.Redriven,
-				deadletter.Discarded),
+				model.LetterOpen),
+			"restore": m.operate(func(l *deadletter.Letter) error { return l.Restore(m.now) }, model.LetterRedriven,
+				model.LetterDiscarded),
 			"": m.check,
 		})
 		m.finish(t)
@@ -280,7 +281,7 @@ func TestModel(t *testing.T) {
 }
 
 // operate is what an operator does with a letter, in the states where that is allowed.
-func (m *model) operate(act func(*deadletter.Letter) error, allowed ...deadletter.State) func(*rapid.T) {
+func (m *world) operate(act func(*deadletter.Letter) error, allowed ...model.LetterState) func(*rapid.T) {
 	return func(t *rapid.T) {
 		if len(m.letters) == 0 {
 			t.Skip()
@@ -294,7 +295,7 @@ func (m *model) operate(act func(*deadletter.Letter) error, allowed ...deadlette
 }
 
 // check holds what is always true.
-func (m *model) check(t *rapid.T) {
+func (m *world) check(t *rapid.T) {
 	r := m.redrive
 	if r.WaveSent > r.WaveSize && r.WaveSize > 0 || r.Behind > r.Total {
 		t.Fatalf("%+v", r)
@@ -308,7 +309,7 @@ func (m *model) check(t *rapid.T) {
 }
 
 // checkLetter holds what is always true of a letter, its send and its item.
-func (m *model) checkLetter(t *rapid.T, i int) {
+func (m *world) checkLetter(t *rapid.T, i int) {
 	l, s, item := m.letters[i], m.sends[i], m.items[i]
 	known := m.confirmed[i] || m.deaths[i] > 0
 	replays := 0
@@ -319,7 +320,7 @@ func (m *model) checkLetter(t *rapid.T, i int) {
 		t.Fatalf("letter %d, confirmed %t, died %d times: %+v, %+v", i, m.confirmed[i], m.deaths[i], l, s)
 	}
 	sending := s.State == inFlight || s.State == unknown && s.NextAt != 0
-	if (l.State == deadletter.Redriving) != sending || !sending && l.Unknown != (s.State == unknown) {
+	if (l.State == model.LetterRedriving) != sending || !sending && l.Unknown != (s.State == unknown) {
 		t.Fatalf("letter %d: %+v, %+v", i, l, s)
 	}
 	if m.arrived[i] > 0 && (s.State == refused || s.State == planned) || m.deaths[i] > m.arrived[i] {
@@ -328,14 +329,14 @@ func (m *model) checkLetter(t *rapid.T, i int) {
 	if r := m.redrive; r.Plan.AtMostOnce && m.arrived[i] > 1 {
 		t.Fatalf("letter %d arrived %d times", i, m.arrived[i])
 	}
-	want := map[deadletter.ItemState]bool{
-		deadletter.ItemPending:  s.State == planned || s.State == refused && s.Tries == 0,
-		deadletter.ItemSkipped:  s.State == planned || s.State == refused && s.Tries == 0,
-		deadletter.ItemSending:  s.State == inFlight,
-		deadletter.ItemUnknown:  s.State == unknown && s.NextAt != 0,
-		deadletter.ItemSent:     s.State == delivered && s.Died == 0,
-		deadletter.ItemReturned: s.State == delivered && s.Died > 0,
-		deadletter.ItemFailed:   s.State == refused && s.Tries > 0 || s.State == unknown && s.NextAt == 0,
+	want := map[model.ItemState]bool{
+		model.ItemPending:  s.State == planned || s.State == refused && s.Tries == 0,
+		model.ItemSkipped:  s.State == planned || s.State == refused && s.Tries == 0,
+		model.ItemSending:  s.State == inFlight,
+		model.ItemUnknown:  s.State == unknown && s.NextAt != 0,
+		model.ItemSent:     s.State == delivered && s.Died == 0,
+		model.ItemReturned: s.State == delivered && s.Died > 0,
+		model.ItemFailed:   s.State == refused && s.Tries > 0 || s.State == unknown && s.NextAt == 0,
 	}
 	if !want[item.State] {
 		t.Fatalf("item %d is %s: %+v", item.No, item.State, s)
@@ -343,19 +344,19 @@ func (m *model) checkLetter(t *rapid.T, i int) {
 }
 
 // finish lets everything go on: a redrive that nobody stops ends with every item decided.
-func (m *model) finish(t *rapid.T) {
+func (m *world) finish(t *rapid.T) {
 	for range 10_000 {
 		switch m.redrive.State {
-		case deadletter.RedriveDraft:
+		case model.RedriveDraft:
 			must(t, m.redrive.Start(m.now))
-		case deadletter.RedrivePaused, deadletter.RedriveHalted:
+		case model.RedrivePaused, model.RedriveHalted:
 			must(t, m.redrive.Continue(m.now))
-		case deadletter.RedriveDone:
-			for m.find(deadletter.ItemUnknown) >= 0 { // of waves that were halted
+		case model.RedriveDone:
+			for m.find(model.ItemUnknown) >= 0 { // of waves that were halted
 				m.due(t)
 			}
-			if m.redrive.Behind != len(m.items) || m.find(deadletter.ItemPending) >= 0 ||
-				m.find(deadletter.ItemSending) >= 0 {
+			if m.redrive.Behind != len(m.items) || m.find(model.ItemPending) >= 0 ||
+				m.find(model.ItemSending) >= 0 {
 				t.Fatalf("it is done: %+v", m.redrive)
 			}
 			m.check(t)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -97,7 +98,7 @@ func (s StopRule) Validate() []task.Problem {
 func (r *Redrive) Validate() []task.Problem {
 	var p problems
 	p.when(r.Operation == "", "/operation", "must not be empty")
-	p.oneOf("/operation", string(r.Operation), words(Operations)...)
+	p.oneOf("/operation", string(r.Operation), words(model.Operations)...)
 	p.below("/selection", r.Selection.Validate())
 	p.text("/destination", r.Destination, task.MaxName)
 	if r.Edit != nil {
@@ -106,7 +107,7 @@ func (r *Redrive) Validate() []task.Problem {
 	p.below("/plan", r.Plan.Validate())
 	p.below("/stop", r.Stop.Validate())
 	p.text("/reason", r.Reason, MaxReason)
-	if r.Operation != OpRedrive && r.Operation.Known() {
+	if r.Operation != model.OpRedrive && r.Operation.Known() {
 		p.when(r.Destination != "", "/destination", "is for the operation redrive only")
 		p.when(r.Edit != nil, "/edit", "is for the operation redrive only")
 	}

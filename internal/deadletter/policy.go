@@ -3,30 +3,16 @@ package deadletter
 import (
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/task"
 )
-
-// Strategy is how a policy sends letters back.
-type Strategy string
-
-// The strategies.
-const (
-	Manual      Strategy = "manual"      // not at all: an operator decides
-	Immediate   Strategy = "immediate"   // at once
-	Fixed       Strategy = "fixed"       // after the base
-	Exponential Strategy = "exponential" // after the base, multiplied for each replay, up to the cap
-	ScheduledAt Strategy = "scheduled"   // at a time of day
-)
-
-// Strategies lists the strategies.
-var Strategies = []Strategy{Manual, Immediate, Fixed, Exponential, ScheduledAt}
 
 // Policy says which letters of a source are sent back without an operator, and when.
 type Policy struct {
 	Namespace string
 	Source    string // "" for every source of the namespace that has no policy of its own
 	Origin    string // "" for every origin of the source that has no policy of its own
-	Strategy  Strategy
+	Strategy  model.Strategy
 	// MaxRetries bounds the replays of a letter; when it is reached the letter is discarded with that reason, or left
 	// to an operator if KeepExhausted.
 	MaxRetries    int
@@ -45,9 +31,9 @@ type Policy struct {
 	// CopyRetries sends a copy of each letter that the policy sends to its destination with CopySuffix, if that exists.
 	CopyRetries bool `json:",omitempty"`
 	// SetFrom, SetBy and SetAt are where its settings come from, whose act that was, and when.
-	SetFrom Setter       `json:",omitempty"`
-	SetBy   string       `json:",omitempty"`
-	SetAt   task.Instant `json:",omitempty"`
+	SetFrom model.PolicySetter `json:",omitempty"`
+	SetBy   string             `json:",omitempty"`
+	SetAt   task.Instant       `json:",omitempty"`
 	Version int64
 }
 
@@ -56,18 +42,6 @@ const (
 	TestPrefix = "test-"
 	// CopySuffix follows the name of a destination in that of its copies.
 	CopySuffix = "-retry"
-)
-
-// Setter is where the settings of a policy come from.
-type Setter string
-
-// The setters.
-const (
-	SetByOperator      Setter = "operator"      // over the API
-	SetByPreset        Setter = "preset"        // likewise, with the settings of a preset
-	SetByConfiguration Setter = "configuration" // the file of a node
-	SetByEnvironment   Setter = "environment"   // variables of a node
-	SetByDefault       Setter = "default"       // nobody: letters are left to operators
 )
 
 // DriverHTTP is the driver of a source whose letters are reported. No node reads such a source; its letters are sent

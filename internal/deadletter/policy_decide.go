@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/sensitive"
 	"github.com/taskerhq/tasker/internal/task"
@@ -65,9 +66,10 @@ type Decision struct {
 //   - Everything else is sent at a time, counted from now.
 func (p *Policy) Decide(l *Letter, now task.Instant, chance float64) Decision {
 	switch why, sends := l.MaySend(true); {
-	case p.DiscardTests && (l.State == Open || l.State == Scheduled) && strings.HasPrefix(l.MessageID, TestPrefix):
+	case p.DiscardTests && (l.State == model.LetterOpen || l.State == model.LetterScheduled) &&
+		strings.HasPrefix(l.MessageID, TestPrefix):
 		return Decision{Verdict: VerdictDiscard, Reason: ReasonTest}
-	case p.Strategy == Manual || p.Strategy == "":
+	case p.Strategy == model.Manual || p.Strategy == "":
 		return Decision{Verdict: VerdictLeave}
 	case !sends:
 		return Decision{Verdict: VerdictLeave, Reason: why}
@@ -141,18 +143,18 @@ func (p *Policy) exhausted(l *Letter, reason string) Decision {
 func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 	delay, tries := 0.0, float64(l.Sends()+l.FailedSends)
 	switch p.Strategy {
-	case Immediate:
+	case model.Immediate:
 		if l.FailedSends > 0 {
 			delay = growing(DefaultBase, DefaultMultiplier, float64(l.FailedSends-1), DefaultCap)
 		}
-	case Fixed:
+	case model.Fixed:
 		delay = float64(p.Base)
-	case Exponential:
+	case model.Exponential:
 		delay = growing(p.Base, p.Multiplier, tries, p.Cap)
-	case ScheduledAt:
+	case model.Scheduled:
 		delay = float64(p.untilTimeOfDay(now))
 	}
-	if p.Strategy != ScheduledAt {
+	if p.Strategy != model.Scheduled {
 		// A jitter of 0.2 places the delay between 80 % and 120 %.
 		delay *= 1 + p.Jitter*(2*chance-1)
 	} else { // never before the time of day
@@ -165,7 +167,7 @@ func (p *Policy) due(l *Letter, now task.Instant, chance float64) task.Instant {
 // these are more. A policy is set for a purpose and bounds its own sends; max_replays, whose default nobody has chosen,
 // is for what operators send. p is nil for none.
 func (p *Policy) Parks(maxReplays int) int {
-	if p == nil || p.Strategy == Manual || maxReplays <= 0 {
+	if p == nil || p.Strategy == model.Manual || maxReplays <= 0 {
 		return maxReplays
 	}
 	return max(maxReplays, p.MaxRetries)
@@ -191,18 +193,18 @@ func (p *Policy) untilTimeOfDay(now task.Instant) time.Duration {
 // WithDefaults returns the policy with a default for each zero field that its strategy needs.
 func (p Policy) WithDefaults() Policy {
 	if p.Strategy == "" {
-		p.Strategy = Manual
+		p.Strategy = model.Manual
 	}
-	if p.Strategy == Manual {
+	if p.Strategy == model.Manual {
 		return p
 	}
 	if p.MaxRetries == 0 {
 		p.MaxRetries = DefaultMaxRetries
 	}
-	if p.Base == 0 && (p.Strategy == Fixed || p.Strategy == Exponential) {
+	if p.Base == 0 && (p.Strategy == model.Fixed || p.Strategy == model.Exponential) {
 		p.Base = DefaultBase
 	}
-	if p.Strategy == Exponential {
+	if p.Strategy == model.Exponential {
 		if p.Multiplier == 0 {
 			p.Multiplier = DefaultMultiplier
 		}
@@ -218,14 +220,14 @@ func (p *Policy) Validate() []task.Problem {
 	var list problems
 	list.text("/source", p.Source, task.MaxName)
 	list.text("/origin", p.Origin, task.MaxName)
-	list.oneOf("/strategy", string(p.Strategy), words(Strategies)...)
-	if p.Strategy != Manual {
+	list.oneOf("/strategy", string(p.Strategy), words(model.Strategies)...)
+	if p.Strategy != model.Manual {
 		list.between("/max_retries", float64(p.MaxRetries), 1, MaxRetriesLimit)
 	}
 	list.within("/base", p.Base, 0, MaxDelay)
 	list.within("/cap", p.Cap, 0, MaxDelay)
-	list.when(p.Strategy == Exponential && p.Cap < p.Base, "/cap", "must not be shorter than base")
-	if p.Strategy == Exponential || p.Multiplier != 0 {
+	list.when(p.Strategy == model.Exponential && p.Cap < p.Base, "/cap", "must not be shorter than base")
+	if p.Strategy == model.Exponential || p.Multiplier != 0 {
 		list.between("/multiplier", p.Multiplier, 1, MaxMultiplier)
 	}
 	list.between("/jitter", p.Jitter, 0, 1)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
@@ -14,15 +15,15 @@ import (
 func TestPolicyDecides(t *testing.T) {
 	t.Parallel()
 	const send, leave, discard = deadletter.VerdictSend, deadletter.VerdictLeave, deadletter.VerdictDiscard
-	fixed := deadletter.Policy{Strategy: deadletter.Fixed, MaxRetries: 3, Base: time.Minute}
+	fixed := deadletter.Policy{Strategy: model.Fixed, MaxRetries: 3, Base: time.Minute}
 	with := func(change func(p *deadletter.Policy)) deadletter.Policy {
 		p := fixed
 		change(&p)
 		return p
 	}
-	growing := deadletter.Policy{Strategy: deadletter.Exponential, MaxRetries: 99, Base: time.Second, Cap: time.Minute,
+	growing := deadletter.Policy{Strategy: model.Exponential, MaxRetries: 99, Base: time.Second, Cap: time.Minute,
 		Multiplier: 3}
-	daily := deadletter.Policy{Strategy: deadletter.ScheduledAt, MaxRetries: 3, At: 3 * time.Hour}
+	daily := deadletter.Policy{Strategy: model.Scheduled, MaxRetries: 3, At: 3 * time.Hour}
 	midnight := now - now%task.Instant(day.Microseconds())
 	for name, c := range map[string]struct {
 		p      deadletter.Policy
@@ -34,8 +35,8 @@ func TestPolicyDecides(t *testing.T) {
 		reason string
 	}{
 		"Zero":      {deadletter.Policy{}, nil, now, 0, leave, 0, ""},
-		"Manual":    {deadletter.Policy{Strategy: deadletter.Manual, MaxRetries: 9}, nil, now, 0, leave, 0, ""},
-		"Immediate": {deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 1}, nil, now, 0.9, send, 0, ""},
+		"Manual":    {deadletter.Policy{Strategy: model.Manual, MaxRetries: 9}, nil, now, 0, leave, 0, ""},
+		"Immediate": {deadletter.Policy{Strategy: model.Immediate, MaxRetries: 1}, nil, now, 0.9, send, 0, ""},
 		"Fixed":     {fixed, func(l *deadletter.Letter) { l.Replays = 2 }, now, 0.9, send, time.Minute, ""},
 		"First":     {growing, nil, now, 0, send, time.Second, ""},
 		"Third":     {growing, func(l *deadletter.Letter) { l.Replays = 2 }, now, 0, send, 9 * time.Second, ""},
@@ -79,22 +80,22 @@ func TestPolicyDecides(t *testing.T) {
 			0, "parked"},
 		"UnknownKept": {with(func(p *deadletter.Policy) { p.KeepExhausted = true }),
 			func(l *deadletter.Letter) { l.Unknown, l.Lineage = true, 3 }, now, 0, leave, 0, "sent back 3 times"},
-		"FailedImmediate": {deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 9},
+		"FailedImmediate": {deadletter.Policy{Strategy: model.Immediate, MaxRetries: 9},
 			func(l *deadletter.Letter) { l.FailedSends = 3 }, now, 0.9, send, 4 * time.Minute, ""},
-		"FailedImmediateCapped": {deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 99},
+		"FailedImmediateCapped": {deadletter.Policy{Strategy: model.Immediate, MaxRetries: 99},
 			func(l *deadletter.Letter) { l.FailedSends = 30 }, now, 0.9, send, time.Hour, ""},
 		"Test": {with(func(p *deadletter.Policy) { p.DiscardTests = true }),
 			func(l *deadletter.Letter) { l.MessageID = "test-1" }, now, 0, discard, 0, deadletter.ReasonTest},
-		"TestManual": {deadletter.Policy{Strategy: deadletter.Manual, DiscardTests: true},
+		"TestManual": {deadletter.Policy{Strategy: model.Manual, DiscardTests: true},
 			func(l *deadletter.Letter) { l.MessageID = "test-" }, now, 0, discard, 0, deadletter.ReasonTest},
 		"TestKept": {fixed, func(l *deadletter.Letter) { l.MessageID = "test-1" }, now, 0, send, time.Minute, ""},
 		"NoTest": {with(func(p *deadletter.Policy) { p.DiscardTests = true }),
 			func(l *deadletter.Letter) { l.MessageID = "a-test-1" }, now, 0, send, time.Minute, ""},
 		"Cut": {fixed, func(l *deadletter.Letter) { l.Cut = true }, now, 0, leave, 0, "cut"},
-		"Redriven": {fixed, func(l *deadletter.Letter) { l.State = deadletter.Redriven }, now, 0, leave, 0,
+		"Redriven": {fixed, func(l *deadletter.Letter) { l.State = model.LetterRedriven }, now, 0, leave, 0,
 			"it is redriven"},
 	} {
-		l := letterIn(deadletter.Open)
+		l := letterIn(model.LetterOpen)
 		l.Failure = failure.Report{Type: "E"}
 		if c.letter != nil {
 			c.letter(l)
@@ -111,13 +112,13 @@ func TestPolicyDecides(t *testing.T) {
 
 func TestPolicyDefaultsAndBounds(t *testing.T) {
 	t.Parallel()
-	for s, want := range map[deadletter.Strategy]deadletter.Policy{
-		"":                   {Strategy: deadletter.Manual},
-		deadletter.Immediate: {Strategy: deadletter.Immediate, MaxRetries: 3},
-		deadletter.Fixed:     {Strategy: deadletter.Fixed, MaxRetries: 3, Base: time.Minute},
-		deadletter.Exponential: {Strategy: deadletter.Exponential, MaxRetries: 3, Base: time.Minute, Cap: time.Hour,
+	for s, want := range map[model.Strategy]deadletter.Policy{
+		"":              {Strategy: model.Manual},
+		model.Immediate: {Strategy: model.Immediate, MaxRetries: 3},
+		model.Fixed:     {Strategy: model.Fixed, MaxRetries: 3, Base: time.Minute},
+		model.Exponential: {Strategy: model.Exponential, MaxRetries: 3, Base: time.Minute, Cap: time.Hour,
 			Multiplier: 2},
-		deadletter.ScheduledAt: {Strategy: deadletter.ScheduledAt, MaxRetries: 3},
+		model.Scheduled: {Strategy: model.Scheduled, MaxRetries: 3},
 	} {
 		got := deadletter.Policy{Strategy: s}.WithDefaults()
 		if got.Strategy != want.Strategy || got.MaxRetries != want.MaxRetries || got.Base != want.Base ||
@@ -128,11 +129,11 @@ func TestPolicyDefaultsAndBounds(t *testing.T) {
 		got.Source = "mail"
 		expect(t, got.Validate(), "")
 	}
-	if got := (deadletter.Policy{Strategy: deadletter.Exponential, Base: 3 * time.Hour}).WithDefaults(); got.Cap !=
+	if got := (deadletter.Policy{Strategy: model.Exponential, Base: 3 * time.Hour}).WithDefaults(); got.Cap !=
 		3*time.Hour {
 		t.Errorf("%+v", got)
 	}
-	steady := deadletter.Policy{Strategy: deadletter.Exponential, Source: "mail", MaxRetries: 1, Base: time.Minute,
+	steady := deadletter.Policy{Strategy: model.Exponential, Source: "mail", MaxRetries: 1, Base: time.Minute,
 		Cap: time.Minute, Multiplier: 1, MaxAge: 87_600 * time.Hour} // ten years
 	expect(t, steady.Validate(), "")
 	steady.MaxAge++
@@ -155,7 +156,7 @@ func TestPolicyDefaultsAndBounds(t *testing.T) {
 		"/only_types: has 101 entries":           func(p *deadletter.Policy) { p.OnlyTypes = make([]string, 101) },
 		"/only_types/0: must not be empty":       func(p *deadletter.Policy) { p.OnlyTypes = []string{""} },
 	} {
-		p := deadletter.Policy{Source: "mail", Strategy: deadletter.Exponential}.WithDefaults()
+		p := deadletter.Policy{Source: "mail", Strategy: model.Exponential}.WithDefaults()
 		change(&p)
 		expect(t, p.Validate(), want)
 	}

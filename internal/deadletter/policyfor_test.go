@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
@@ -49,14 +50,14 @@ func TestPoliciesOf(t *testing.T) {
 // TestParks: the default of max_replays does not cut a policy short, and a policy parks nothing earlier.
 func TestParks(t *testing.T) {
 	t.Parallel()
-	ten := &deadletter.Policy{Strategy: deadletter.Fixed, MaxRetries: 10}
+	ten := &deadletter.Policy{Strategy: model.Fixed, MaxRetries: 10}
 	for _, c := range []struct {
 		p             *deadletter.Policy
 		replays, want int
 	}{
 		{nil, 3, 3}, {ten, 3, 10}, {ten, 20, 20}, {ten, 0, 0},
-		{&deadletter.Policy{Strategy: deadletter.Manual, MaxRetries: 10}, 3, 3},
-		{&deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 1}, 3, 3},
+		{&deadletter.Policy{Strategy: model.Manual, MaxRetries: 10}, 3, 3},
+		{&deadletter.Policy{Strategy: model.Immediate, MaxRetries: 1}, 3, 3},
 	} {
 		if got := c.p.Parks(c.replays); got != c.want {
 			t.Errorf("%+v with %d: %d", c.p, c.replays, got)
@@ -67,14 +68,14 @@ func TestParks(t *testing.T) {
 // TestKindOfDiscard: what a policy says of a discard is known again.
 func TestKindOfDiscard(t *testing.T) {
 	t.Parallel()
-	p := deadletter.Policy{Strategy: deadletter.Fixed, MaxRetries: 2, Base: time.Second, MaxAge: time.Hour,
+	p := deadletter.Policy{Strategy: model.Fixed, MaxRetries: 2, Base: time.Second, MaxAge: time.Hour,
 		DiscardTests: true}
 	for want, change := range map[deadletter.DiscardKind]func(*deadletter.Letter){
 		deadletter.DiscardMaxRetries: func(l *deadletter.Letter) { l.Replays = 2 },
 		deadletter.DiscardMaxAge:     func(l *deadletter.Letter) { l.FirstAt = now.Add(-2 * time.Hour) },
 		deadletter.DiscardTestEvent:  func(l *deadletter.Letter) { l.MessageID = "test-7" },
 	} {
-		l := letterIn(deadletter.Open)
+		l := letterIn(model.LetterOpen)
 		change(l)
 		d := p.Decide(l, now, 0)
 		if got := deadletter.KindOfDiscard(deadletter.ReasonPrefix + d.Reason); got != want || d.Verdict !=

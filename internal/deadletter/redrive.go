@@ -3,29 +3,21 @@ package deadletter
 import (
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/task"
-)
-
-// Kind is the kind of an item of the inbox.
-type Kind string
-
-// The kinds of items.
-const (
-	KindLetter Kind = "letter"
-	KindCase   Kind = "case"
 )
 
 // Selection selects items of the inbox. Zero fields do not restrict.
 type Selection struct {
 	Namespace string
-	Kind      Kind // "" selects both
+	Kind      model.Kind // "" selects both
 	IDs       []task.ID
 	Groups    []GroupID
 	Source    string
 	Origin    string
 	Template  string // of cases: name of the template
 	// State selects letters in it, and cases that are pending for Open; "" selects all states.
-	State State
+	State model.LetterState
 	Type  string // error type
 	// Text is a literal part of an error message or a payload.
 	Text string
@@ -48,37 +40,6 @@ type Selection struct {
 	// number of letters that a search finds would tell what is masked.
 	Masked bool `json:",omitempty"`
 }
-
-// Operation is what a redrive does with its items.
-type Operation string
-
-// The operations.
-const (
-	// OpRedrive sends letters back, and runs the failed steps of the tasks of cases again.
-	OpRedrive Operation = "redrive"
-	// OpDiscard discards letters, and cancels the tasks of cases.
-	OpDiscard Operation = "discard"
-	// OpRestore opens discarded letters again.
-	OpRestore Operation = "restore"
-)
-
-// RedriveState is the state of a redrive.
-type RedriveState string
-
-// The states of redrives.
-const (
-	RedriveDraft     RedriveState = "draft"     // frozen, not started
-	RedriveRunning   RedriveState = "running"   // sends a wave
-	RedriveObserving RedriveState = "observing" // waits to see what of a wave comes back
-	RedrivePaused    RedriveState = "paused"    // by an operator
-	RedriveHalted    RedriveState = "halted"    // by its stop rule
-	RedriveDone      RedriveState = "done"
-	RedriveCancelled RedriveState = "cancelled"
-)
-
-// RedriveStates lists the states.
-var RedriveStates = []RedriveState{RedriveDraft, RedriveRunning, RedriveObserving, RedrivePaused, RedriveHalted,
-	RedriveDone, RedriveCancelled}
 
 // Plan says how many items a redrive takes, in which waves it sends them, and how it replays the tasks of cases.
 type Plan struct {
@@ -124,7 +85,7 @@ type Edit struct {
 type Redrive struct {
 	ID        task.ID
 	Namespace string
-	Operation Operation
+	Operation model.Operation
 	Selection Selection
 	// Destination is where letters are sent; "" sends each to its origin.
 	Destination string
@@ -134,10 +95,10 @@ type Redrive struct {
 	// IncludeParked takes parked letters too.
 	IncludeParked bool
 
-	State   RedriveState
+	State   model.RedriveState
 	StateAt task.Instant
 	// Resume is the state to which a paused redrive returns.
-	Resume RedriveState
+	Resume model.RedriveState
 	Halt   string // why it was halted, in a sentence
 
 	FrozenAt  task.Instant
@@ -145,12 +106,12 @@ type Redrive struct {
 	EndedAt   task.Instant
 
 	Total    int // items
-	Counts   Counts
+	Counts   model.ItemCounts
 	Wave     int // number of the wave under way, from 1; 0 before the first
 	WaveSize int
 	WaveSent int // items of the wave that are decided: sent, failed or skipped
 	// Waves are the counts of the newest waves, where they were asked for.
-	Waves     []WaveCounts
+	Waves     []model.RedriveWave
 	WaveBegan task.Instant
 	// Behind is the number of the last item that was decided.
 	Behind int
@@ -160,28 +121,13 @@ type Redrive struct {
 	Version            int64
 }
 
-// ItemState is the result of one item.
-type ItemState string
-
-// The states of items.
-const (
-	ItemPending   ItemState = "pending"
-	ItemSending   ItemState = "sending"   // marked; its outcome is not recorded yet
-	ItemUnknown   ItemState = "unknown"   // it may have arrived, or not; it is sent again under the same number
-	ItemSent      ItemState = "sent"      // and not seen again
-	ItemReturned  ItemState = "returned"  // it died again
-	ItemCompleted ItemState = "completed" // the task, or an operation other than sending
-	ItemFailed    ItemState = "failed"    // with a message; the item stays as it was
-	ItemSkipped   ItemState = "skipped"   // it had changed since the freeze; with a message
-)
-
 // Item is one item of a redrive. Items are numbered in the order in which they are sent.
 type Item struct {
 	Redrive task.ID
 	No      int // from 1
-	Kind    Kind
+	Kind    model.Kind
 	ID      task.ID // of the letter or the case
-	State   ItemState
+	State   model.ItemState
 	Wave    int
 	At      task.Instant // of the state
 	Message string
@@ -192,31 +138,9 @@ type Item struct {
 	Uncertain bool
 }
 
-// Counts counts items by their states.
-type Counts struct {
-	Pending, Sending, Unknown, Sent, Returned, Completed, Failed, Skipped int
-	Uncertain                                                             int // among the others
-}
-
-// Decided is the number of items that have a result.
-func (c Counts) Decided() int { return c.Sent + c.Returned + c.Completed + c.Failed + c.Skipped }
-
 // Outcome is how the items of one wave stand.
 type Outcome struct {
-	Counts
+	model.ItemCounts
 	// ByGroup counts the items that came back, by the group that they came back in.
 	ByGroup map[GroupID]int
-}
-
-// Change is one difference between two contents.
-type Change struct {
-	// Pointer is a JSON pointer into the payload, or "key", "header NAME", "payload".
-	Pointer       string
-	Before, After string // cut to 512 bytes; "" where there is none
-}
-
-// WaveCounts counts the items of a wave by their states.
-type WaveCounts struct {
-	No     int
-	Counts Counts
 }

@@ -2,54 +2,21 @@ package deadletter
 
 import (
 	"math"
-	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// redriveTransitions is the only table of a redrive's transitions.
-var redriveTransitions = map[RedriveState][]RedriveState{
-	RedriveDraft: {RedriveRunning, RedriveCancelled},
-	RedriveRunning: {RedriveObserving, RedrivePaused, RedriveHalted, RedriveDone,
-		RedriveCancelled},
-	RedriveObserving: {RedriveRunning, RedrivePaused, RedriveHalted, RedriveDone, RedriveCancelled},
-	RedrivePaused:    {RedriveRunning, RedriveObserving, RedriveCancelled},
-	RedriveHalted:    {RedriveRunning, RedriveCancelled},
-	RedriveDone:      {},
-	RedriveCancelled: {},
-}
-
-// Next lists the states that may follow s.
-func (s RedriveState) Next() []RedriveState { return redriveTransitions[s] }
-
-// Can reports whether a redrive may move from s to t.
-func (s RedriveState) Can(t RedriveState) bool { return slices.Contains(redriveTransitions[s], t) }
-
-// Known reports whether the state exists.
-func (s RedriveState) Known() bool { return slices.Contains(RedriveStates, s) }
-
-// Ended reports whether the state is final.
-func (s RedriveState) Ended() bool { return s == RedriveDone || s == RedriveCancelled }
-
-// Active reports whether a runner has something to do for a redrive in the state, now or later.
-func (s RedriveState) Active() bool { return s == RedriveRunning || s == RedriveObserving }
-
-// Known reports whether the operation exists.
-func (o Operation) Known() bool { return slices.Contains(Operations, o) }
-
-// Operations lists the operations.
-var Operations = []Operation{OpRedrive, OpDiscard, OpRestore}
-
 // move changes the state, or refuses; act is the past participle for the refusal.
-func (r *Redrive) move(to RedriveState, now task.Instant, act string) error {
+func (r *Redrive) move(to model.RedriveState, now task.Instant, act string) error {
 	if !r.State.Can(to) {
 		e := task.Errorf(task.WrongState, "the redrive %s is %s and cannot be %s", r.ID, r.State, act)
 		switch r.State {
-		case RedriveDraft:
+		case model.RedriveDraft:
 			e.Hint = "start it first"
-		case RedriveDone, RedriveCancelled:
+		case model.RedriveDone, model.RedriveCancelled:
 			e.Hint = "it is over: freeze a new selection"
 		}
 		return e
@@ -65,10 +32,10 @@ func (r *Redrive) move(to RedriveState, now task.Instant, act string) error {
 
 // Start starts a draft.
 func (r *Redrive) Start(now task.Instant) error {
-	if r.State != RedriveDraft {
+	if r.State != model.RedriveDraft {
 		return r.refuse("started")
 	}
-	if err := r.move(RedriveRunning, now, "started"); err != nil {
+	if err := r.move(model.RedriveRunning, now, "started"); err != nil {
 		return err
 	}
 	r.StartedAt = now
@@ -83,7 +50,7 @@ func (r *Redrive) refuse(act string) error {
 // Pause stops sending until Continue. Items that are being sent are finished.
 func (r *Redrive) Pause(now task.Instant) error {
 	from := r.State
-	if err := r.move(RedrivePaused, now, "paused"); err != nil {
+	if err := r.move(model.RedrivePaused, now, "paused"); err != nil {
 		return err
 	}
 	r.Resume = from
@@ -97,10 +64,10 @@ func (r *Redrive) Pause(now task.Instant) error {
 //   - After a halt an operator overrides the stop rule: the waves begin again with a canary of the items that are
 //     left, and the stop rule looks at the new waves only.
 func (r *Redrive) Continue(now task.Instant) error {
-	to, halted := r.Resume, r.State == RedriveHalted
+	to, halted := r.Resume, r.State == model.RedriveHalted
 	if halted {
-		to = RedriveRunning
-	} else if r.State != RedrivePaused {
+		to = model.RedriveRunning
+	} else if r.State != model.RedrivePaused {
 		return r.refuse("continued")
 	}
 	if err := r.move(to, now, "continued"); err != nil {
@@ -109,18 +76,20 @@ func (r *Redrive) Continue(now task.Instant) error {
 	switch {
 	case halted:
 		r.WaveSize, r.WaveSent, r.WaveBegan = 0, 0, now
-	case to == RedriveRunning:
+	case to == model.RedriveRunning:
 		r.WaveBegan = now.Add(-r.span(r.WaveSent))
 	}
 	return nil
 }
 
 // Cancel ends a redrive early. What was sent stays sent.
-func (r *Redrive) Cancel(now task.Instant) error { return r.move(RedriveCancelled, now, "cancelled") }
+func (r *Redrive) Cancel(now task.Instant) error {
+	return r.move(model.RedriveCancelled, now, "cancelled")
+}
 
 // HaltFor stops a redrive until Continue; reason is a sentence.
 func (r *Redrive) HaltFor(reason string, now task.Instant) error {
-	if err := r.move(RedriveHalted, now, "halted"); err != nil {
+	if err := r.move(model.RedriveHalted, now, "halted"); err != nil {
 		return err
 	}
 	r.Halt = failure.Cut(reason, MaxReason)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -18,38 +19,6 @@ const (
 	ReplayIntoInbox ReplayInto = "inbox" // letters
 	ReplayIntoTasks ReplayInto = "tasks"
 )
-
-// ReplayState is the state of a replay.
-type ReplayState string
-
-// The states of replays.
-const (
-	ReplayDraft     ReplayState = "draft" // planned, not started
-	ReplayRunning   ReplayState = "running"
-	ReplayPaused    ReplayState = "paused" // by an operator
-	ReplayFailed    ReplayState = "failed" // it cannot go on until somebody acts
-	ReplayDone      ReplayState = "done"
-	ReplayCancelled ReplayState = "cancelled"
-)
-
-// ReplayStates lists the states.
-var ReplayStates = []ReplayState{ReplayDraft, ReplayRunning, ReplayPaused, ReplayFailed, ReplayDone, ReplayCancelled}
-
-// replayTransitions is the only table of a replay's transitions.
-var replayTransitions = map[ReplayState][]ReplayState{
-	ReplayDraft:     {ReplayRunning, ReplayCancelled},
-	ReplayRunning:   {ReplayPaused, ReplayFailed, ReplayDone, ReplayCancelled},
-	ReplayPaused:    {ReplayRunning, ReplayCancelled},
-	ReplayFailed:    {ReplayRunning, ReplayCancelled},
-	ReplayDone:      {},
-	ReplayCancelled: {},
-}
-
-// Next lists the states that may follow s.
-func (s ReplayState) Next() []ReplayState { return replayTransitions[s] }
-
-// Ended reports whether the state is final.
-func (s ReplayState) Ended() bool { return s == ReplayDone || s == ReplayCancelled }
 
 // The bounds of replays.
 const (
@@ -81,24 +50,10 @@ type ReplaySpec struct {
 	Rate    float64  // messages a second; 0: no limit
 }
 
-// ReplayPart is the range of one partition, frozen when the replay was made. Next is the offset to go on from.
-type ReplayPart struct {
-	Partition      int32
-	From, To, Next int64
-}
-
-// ReplayCounts counts the messages that a replay has read and selected.
-type ReplayCounts struct {
-	Letters int64 // stored, those included that could not become tasks
-	Tasks   int64 // made
-	Known   int64 // a letter or a task before
-	Gone    int64 // at most that many were deleted on the broker before they were read
-}
-
 // ReplayProgress is how far a replay is.
 type ReplayProgress struct {
-	Parts  []ReplayPart
-	Counts ReplayCounts
+	Parts  []model.ReplayPart
+	Counts model.ReplayCounts
 	// Why is why it failed or, while it runs, what holds it up; "" for nothing.
 	Why string
 	// RetryAt is when it is tried again after what holds it up.
@@ -114,7 +69,7 @@ type ReplayProgress struct {
 type Replay struct {
 	ID                 task.ID
 	Namespace, Source  string
-	State              ReplayState
+	State              model.ReplayState
 	Spec               ReplaySpec
 	Progress           ReplayProgress
 	Actor, Key, Reason string
@@ -124,7 +79,7 @@ type Replay struct {
 }
 
 // Move changes the state, or refuses; act is the past participle for the refusal.
-func (r *Replay) Move(to ReplayState, now task.Instant, act string) error {
+func (r *Replay) Move(to model.ReplayState, now task.Instant, act string) error {
 	if !slices.Contains(r.State.Next(), to) {
 		return task.Errorf(task.WrongState, "the replay %s is %s and cannot be %s", r.ID, r.State, act)
 	}
@@ -132,7 +87,7 @@ func (r *Replay) Move(to ReplayState, now task.Instant, act string) error {
 	switch {
 	case to.Ended():
 		r.Progress.EndedAt, r.PurgeAt = now, now.Add(Retention)
-	case to == ReplayRunning && r.Progress.StartedAt == 0:
+	case to == model.ReplayRunning && r.Progress.StartedAt == 0:
 		r.Progress.StartedAt = now
 	}
 	r.Version++
@@ -141,7 +96,7 @@ func (r *Replay) Move(to ReplayState, now task.Instant, act string) error {
 
 // Fail ends the work until an operator resumes it; why is a sentence.
 func (r *Replay) Fail(why string, now task.Instant) error {
-	err := r.Move(ReplayFailed, now, "failed")
+	err := r.Move(model.ReplayFailed, now, "failed")
 	if err == nil {
 		r.Progress.Why = failure.Cut(why, MaxCause)
 	}
@@ -208,7 +163,7 @@ func (s *ReplaySpec) Selects(key []byte, headers []Header) bool {
 }
 
 // Freeze bounds the parts of a log by offsets and partitions, and returns the range that the replay reads.
-func (s *ReplaySpec) Freeze(parts []ReplayPart) (frozen []ReplayPart) {
+func (s *ReplaySpec) Freeze(parts []model.ReplayPart) (frozen []model.ReplayPart) {
 	for _, p := range parts {
 		if len(s.Partitions) > 0 && !slices.Contains(s.Partitions, p.Partition) {
 			continue

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
@@ -38,7 +39,7 @@ func TestReplayParts(t *testing.T) {
 	t.Parallel()
 	from, to := int64(10), int64(30)
 	s := deadletter.ReplaySpec{FromOffset: &from, ToOffset: &to, Partitions: []int32{0, 2, 3}}
-	parts := s.Freeze([]deadletter.ReplayPart{{Partition: 0, From: 0, To: 20}, {Partition: 1, From: 0, To: 20},
+	parts := s.Freeze([]model.ReplayPart{{Partition: 0, From: 0, To: 20}, {Partition: 1, From: 0, To: 20},
 		{Partition: 2, From: 25, To: 90}, {Partition: 3, From: 31, To: 40}})
 	if want := "[{0 10 20 10} {2 25 30 25}]"; fmt.Sprint(parts) != want {
 		t.Fatalf("the range is %v, want %s", parts, want)

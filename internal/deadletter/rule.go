@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/sensitive"
 	"github.com/taskerhq/tasker/internal/task"
@@ -56,7 +57,7 @@ type Rule struct {
 
 // Facts are what the expressions of a rule can look at. A fact that is not known is "" or 0.
 type Facts struct {
-	Kind Kind
+	Kind model.Kind
 	// Failure is the failure. The failure of a case has its code, if there is one, as its type as well.
 	Failure failure.Report
 	Frame   string // of its stack, as in failure.Print
@@ -104,7 +105,7 @@ func (r *Rule) Follow(before *Rule) {
 // FactsOfLetter returns the facts of an occurrence of a letter. The names of sensitive headers are in any case: rules
 // see the mask in place of their values, whoever saved them, because groups and counts are shown to everybody.
 func FactsOfLetter(l *Letter, of failure.Report, handler, stack string, sensitiveHeaders []string) Facts {
-	return Facts{Kind: KindLetter, Failure: of, Frame: failure.PrintOf(failure.Report{}, stack, "").Frame,
+	return Facts{Kind: model.KindLetter, Failure: of, Frame: failure.PrintOf(failure.Report{}, stack, "").Frame,
 		Handler: handler, Source: l.Source, Origin: l.Origin, Headers: masked(l.Original.Headers, sensitiveHeaders)}
 }
 
@@ -124,7 +125,8 @@ func masked(headers []Header, names []string) []Header {
 
 // FactsOfCase returns the facts of the latest occurrence of a case. The arguments are those of PrintOfCase.
 func FactsOfCase(c *task.Case, handler, template string, print failure.Print) Facts {
-	return Facts{Kind: KindCase, Failure: failure.Report{Type: c.Fingerprint, Code: c.Fingerprint, Message: c.Message,
-		Class: c.Class, Retryable: c.Retryable}, Frame: print.Frame, Handler: handler, Template: template, Step: c.Step,
+	return Facts{Kind: model.KindCase, Failure: failure.Report{Type: c.Fingerprint, Code: c.Fingerprint,
+		Message: c.Message,
+		Class:   c.Class, Retryable: c.Retryable}, Frame: print.Frame, Handler: handler, Template: template, Step: c.Step,
 		Reason: string(c.Reason)}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -38,7 +39,7 @@ func (s *Selection) Matches(l *Letter) bool {
 
 // SelectsLetters reports whether a selection can select letters: they belong to no template, and have no task.
 func (s *Selection) SelectsLetters() bool {
-	return s.Kind != KindCase && s.Template == "" && s.Reason == "" && s.TaskState == ""
+	return s.Kind != model.KindCase && s.Template == "" && s.Reason == "" && s.TaskState == ""
 }
 
 // maybe reports whether a field that restricts, unless it is nil, has a value.
@@ -64,7 +65,7 @@ func (s *Selection) header(list []Header) bool {
 func (s *Selection) Validate() []task.Problem {
 	var p problems
 	p.text("/namespace", s.Namespace, task.MaxName)
-	p.oneOf("/kind", string(s.Kind), string(KindLetter), string(KindCase))
+	p.oneOf("/kind", string(s.Kind), string(model.KindLetter), string(model.KindCase))
 	p.entries("/ids", len(s.IDs), MaxSelectionIDs)
 	for i, id := range s.IDs {
 		p.when(id.IsZero(), fmt.Sprintf("/ids/%d", i), "must not be zero")
@@ -76,7 +77,7 @@ func (s *Selection) Validate() []task.Problem {
 	p.text("/source", s.Source, task.MaxName)
 	p.text("/origin", s.Origin, task.MaxName)
 	p.text("/template", s.Template, task.MaxName)
-	p.oneOf("/state", string(s.State), words(States)...)
+	p.oneOf("/state", string(s.State), words(model.LetterStates)...)
 	p.text("/type", s.Type, task.MaxName)
 	p.text("/text", s.Text, MaxText)
 	p.text("/header_name", s.HeaderName, task.MaxName)
@@ -99,12 +100,12 @@ func (s *Selection) Validate() []task.Problem {
 
 // cross adds the problems of restrictions that exclude each other: such a selection selects nothing, whatever there is.
 func (s *Selection) cross(p *problems) {
-	if s.Kind == KindCase {
+	if s.Kind == model.KindCase {
 		p.when(s.Source != "", "/source", "restricts letters, and kind is case")
 		p.when(s.Origin != "", "/origin", "restricts letters, and kind is case")
 		p.when(s.HeaderName != "", "/header_name", "restricts letters, and kind is case")
 	}
-	if s.Kind == KindLetter {
+	if s.Kind == model.KindLetter {
 		p.when(s.Template != "", "/template", "restricts cases, and kind is letter")
 		p.when(s.Reason != "", "/reason", "restricts cases, and kind is letter")
 		p.when(s.TaskState != "", "/task_state", "restricts cases, and kind is letter")

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
 func selected() *deadletter.Letter {
-	l := letterIn(deadletter.Open)
+	l := letterIn(model.LetterOpen)
 	l.Failure = failure.Report{Type: "Timeout", Message: "after 5 s_100%"}
 	l.Original.Payload = []byte("head" + strings.Repeat(" ", 1020) + "tail")
 	l.Original.Headers = []deadletter.Header{{Name: "a", Value: []byte("1")}, {Name: "b", Value: nil},
@@ -31,8 +32,8 @@ func TestSelectionMatches(t *testing.T) {
 		"All":               {deadletter.Selection{}, true},
 		"Namespace":         {deadletter.Selection{Namespace: "shop"}, true},
 		"OtherNamespace":    {deadletter.Selection{Namespace: "shop2"}, false},
-		"Letters":           {deadletter.Selection{Kind: deadletter.KindLetter}, true},
-		"Cases":             {deadletter.Selection{Kind: deadletter.KindCase}, false},
+		"Letters":           {deadletter.Selection{Kind: model.KindLetter}, true},
+		"Cases":             {deadletter.Selection{Kind: model.KindCase}, false},
 		"Template":          {deadletter.Selection{Template: "mail"}, false},
 		"ID":                {deadletter.Selection{IDs: []task.ID{redriveID, task.MakeID(1, 1)}}, true},
 		"OtherID":           {deadletter.Selection{IDs: []task.ID{redriveID}}, false},
@@ -42,8 +43,8 @@ func TestSelectionMatches(t *testing.T) {
 		"PartOfSource":      {deadletter.Selection{Source: "mai"}, false},
 		"Origin":            {deadletter.Selection{Origin: "mails"}, true},
 		"OtherOrigin":       {deadletter.Selection{Origin: "Mails"}, false},
-		"State":             {deadletter.Selection{State: deadletter.Open}, true},
-		"OtherState":        {deadletter.Selection{State: deadletter.Redriven}, false},
+		"State":             {deadletter.Selection{State: model.LetterOpen}, true},
+		"OtherState":        {deadletter.Selection{State: model.LetterRedriven}, false},
 		"Type":              {deadletter.Selection{Type: "Timeout"}, true},
 		"OtherType":         {deadletter.Selection{Type: "timeout"}, false},
 		"TextOfError":       {deadletter.Selection{Text: "s_100%"}, true},
@@ -113,12 +114,12 @@ func TestSelectionValidate(t *testing.T) {
 		"/replayed: excludes":           {MinReplays: 1, Replayed: new(bool)},
 		"/reason: must be one":          {Reason: "boredom"},
 		"/task_state: must be one":      {TaskState: "asleep"},
-		"/reason: restricts":            {Kind: deadletter.KindLetter, Reason: task.ReasonManual},
-		"/task_state: restricts":        {Kind: deadletter.KindLetter, TaskState: task.Errored},
-		"/source: restricts letters":    {Kind: deadletter.KindCase, Source: "a"},
-		"/origin: restricts letters":    {Kind: deadletter.KindCase, Origin: "a"},
-		"/header_name: restricts":       {Kind: deadletter.KindCase, HeaderName: "a"},
-		"/template: restricts cases":    {Kind: deadletter.KindLetter, Template: "a"},
+		"/reason: restricts":            {Kind: model.KindLetter, Reason: task.ReasonManual},
+		"/task_state: restricts":        {Kind: model.KindLetter, TaskState: task.Errored},
+		"/source: restricts letters":    {Kind: model.KindCase, Source: "a"},
+		"/origin: restricts letters":    {Kind: model.KindCase, Origin: "a"},
+		"/header_name: restricts":       {Kind: model.KindCase, HeaderName: "a"},
+		"/template: restricts cases":    {Kind: model.KindLetter, Template: "a"},
 	} {
 		expect(t, s.Validate(), want)
 		if !s.Restricts() && want != "/namespace: is 256" && want != "/header_value: needs" &&
@@ -126,8 +127,8 @@ func TestSelectionValidate(t *testing.T) {
 			t.Errorf("%s does not restrict", want)
 		}
 	}
-	good := deadletter.Selection{Namespace: long[1:], Kind: deadletter.KindLetter, IDs: []task.ID{redriveID},
-		Groups: []deadletter.GroupID{math.MaxInt64}, Source: "a b", State: deadletter.Redriving, HeaderName: "x",
+	good := deadletter.Selection{Namespace: long[1:], Kind: model.KindLetter, IDs: []task.ID{redriveID},
+		Groups: []deadletter.GroupID{math.MaxInt64}, Source: "a b", State: model.LetterRedriving, HeaderName: "x",
 		Text: strings.Repeat("x", 1000), After: 1, Before: 2, MinReplays: 1000}
 	expect(t, good.Validate(), "")
 	all := deadletter.Selection{Namespace: "shop"}
@@ -204,10 +205,10 @@ func TestRedriveValidate(t *testing.T) {
 			r.Operation, r.Edit = "discard", &deadletter.Edit{}
 		},
 		"/destination: is for the operation": func(r *deadletter.Redrive) {
-			r.Operation, r.Destination = deadletter.OpRestore, "x"
+			r.Operation, r.Destination = model.OpRestore, "x"
 		},
 	} {
-		r := redriveIn(deadletter.RedriveDraft)
+		r := redriveIn(model.RedriveDraft)
 		change(r)
 		expect(t, r.Validate(), want)
 	}

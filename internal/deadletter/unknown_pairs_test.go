@@ -4,14 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
 // The age of a letter is no reason to give up what may have arrived.
 func TestUnknownTooOld(t *testing.T) {
 	t.Parallel()
-	p := deadletter.Policy{Strategy: deadletter.Fixed, MaxRetries: 3, Base: time.Minute, MaxAge: time.Hour}
-	l := letterIn(deadletter.Open)
+	p := deadletter.Policy{Strategy: model.Fixed, MaxRetries: 3, Base: time.Minute, MaxAge: time.Hour}
+	l := letterIn(model.LetterOpen)
 	l.Unknown = true
 	if d := p.Decide(l, now.Add(2*time.Hour), 0); d.Verdict != deadletter.VerdictLeave {
 		t.Errorf("%+v", d)
@@ -25,9 +26,9 @@ func TestRateBesideUnknown(t *testing.T) {
 		rate    float64
 		unknown int
 	}{{0.5, 1}, {2, 5}, {10, 50}} {
-		r := redriveIn(deadletter.RedriveRunning)
+		r := redriveIn(model.RedriveRunning)
 		r.Stop, r.Total, r.WaveSize, r.WaveSent, r.WaveBegan, r.Plan.Rate = deadletter.StopRule{}, 1000, 100, 0, now, c.rate
-		o := deadletter.Outcome{Counts: deadletter.Counts{Unknown: c.unknown}}
+		o := deadletter.Outcome{ItemCounts: model.ItemCounts{Unknown: c.unknown}}
 		sent, at := 0, now
 		for at < now.Add(time.Minute) && sent < 100-c.unknown {
 			switch s := r.Next(at, o); s.Act {
@@ -50,10 +51,10 @@ func TestRateBesideUnknown(t *testing.T) {
 // After a halt the redrive does not end while an outcome of the halted wave is not known.
 func TestDoneWithUnknown(t *testing.T) {
 	t.Parallel()
-	r := redriveIn(deadletter.RedriveRunning)
+	r := redriveIn(model.RedriveRunning)
 	r.Total, r.WaveSent, r.Behind = 10, 7, 10
 	r.Stop = deadletter.StopRule{Failed: 3}
-	o := deadletter.Outcome{Counts: deadletter.Counts{Sent: 7, Unknown: 3}}
+	o := deadletter.Outcome{ItemCounts: model.ItemCounts{Sent: 7, Unknown: 3}}
 	_ = r.Apply(r.Next(now, o), now)
 	_ = r.Continue(now)
 	if s := r.Next(now, o); s.Act != deadletter.ActWait {
@@ -64,11 +65,11 @@ func TestDoneWithUnknown(t *testing.T) {
 // A wave whose outcomes are all lost at first, and the last one, is followed by no other.
 func TestWaveOfUnknown(t *testing.T) {
 	t.Parallel()
-	r := redriveIn(deadletter.RedriveRunning)
+	r := redriveIn(model.RedriveRunning)
 	r.Total, r.WaveSent, r.Behind = 10, 0, 0
 	_ = r.Decided(0, 10, now) // all ten are marked and unknown
 	_ = r.Decided(10, 0, now) // SendDue has settled them; runner.record(nil, nil, 0)
-	o := deadletter.Outcome{Counts: deadletter.Counts{Sent: 10}}
+	o := deadletter.Outcome{ItemCounts: model.ItemCounts{Sent: 10}}
 	if s := r.Next(r.StateAt.Add(r.Plan.Observe), o); s.Act != deadletter.ActDone {
 		t.Errorf("%+v, behind %d", s, r.Behind)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -54,7 +55,7 @@ func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 	case !r.State.Active():
 		return Step{Act: ActRest}
 	case r.WaveSize > 0:
-		if reason := r.Stop.violated(o, r.State == RedriveObserving && r.observed(now, o)); reason != "" {
+		if reason := r.Stop.violated(o, r.State == model.RedriveObserving && r.observed(now, o)); reason != "" {
 			return Step{Act: ActHalt, Reason: reason}
 		}
 	}
@@ -63,7 +64,7 @@ func (r *Redrive) Next(now task.Instant, o Outcome) Step {
 		return r.send(now, o.Sending+o.Unknown)
 	case r.WaveSent < r.WaveSize, r.WaveSize == 0 && o.Sending+o.Unknown > 0: // their outcome is awaited
 		return Step{Act: ActWait, Until: now + 1}
-	case r.State == RedriveObserving && !r.observed(now, o):
+	case r.State == model.RedriveObserving && !r.observed(now, o):
 		return Step{Act: ActWait, Until: r.StateAt.Add(r.Plan.Observe)}
 	case r.left() == 0:
 		return Step{Act: ActDone}
@@ -86,7 +87,7 @@ func (r *Redrive) nextSize() int {
 	if r.WaveSize > 0 {
 		size = int(math.Ceil(math.Min(float64(r.WaveSize)*r.Plan.Factor, float64(r.Plan.Largest))))
 	}
-	if r.Operation != OpRedrive {
+	if r.Operation != model.OpRedrive {
 		size = r.Plan.Largest // there is nothing to learn from a canary
 	}
 	return max(min(size, r.Plan.Largest, r.left()), 1)
@@ -120,7 +121,7 @@ func (r *Redrive) Apply(s Step, now task.Instant) error {
 	case ActHalt:
 		return r.HaltFor(s.Reason, now)
 	case ActDone:
-		return r.move(RedriveDone, now, "ended")
+		return r.move(model.RedriveDone, now, "ended")
 	}
 	return nil
 }
@@ -128,11 +129,11 @@ func (r *Redrive) Apply(s Step, now task.Instant) error {
 // begin begins a wave of n items. Under a rate it begins where the wave before would have ended, so that many small
 // waves are no faster than a large one.
 func (r *Redrive) begin(n int, now task.Instant) error {
-	if r.State == RedriveObserving {
-		if err := r.move(RedriveRunning, now, "continued"); err != nil {
+	if r.State == model.RedriveObserving {
+		if err := r.move(model.RedriveRunning, now, "continued"); err != nil {
 			return err
 		}
-	} else if r.State != RedriveRunning {
+	} else if r.State != model.RedriveRunning {
 		return r.refuse("continued")
 	} else {
 		r.Version++
@@ -157,14 +158,14 @@ func (r *Redrive) Decided(items, last int, now task.Instant) error {
 		return nil
 	}
 	r.WaveSent += items
-	if r.WaveSent < r.WaveSize || r.Operation != OpRedrive {
+	if r.WaveSent < r.WaveSize || r.Operation != model.OpRedrive {
 		return nil
 	}
 	switch {
-	case r.State == RedriveRunning:
-		return r.move(RedriveObserving, now, "observed")
-	case r.State == RedrivePaused && r.Resume == RedriveRunning:
-		r.Resume = RedriveObserving
+	case r.State == model.RedriveRunning:
+		return r.move(model.RedriveObserving, now, "observed")
+	case r.State == model.RedrivePaused && r.Resume == model.RedriveRunning:
+		r.Resume = model.RedriveObserving
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -15,10 +16,10 @@ type incident struct {
 	t       *testing.T
 	r       *deadletter.Redrive
 	now     task.Instant
-	fate    func(no int) deadletter.ItemState
+	fate    func(no int) model.ItemState
 	group   func(no int) deadletter.GroupID
 	outcome deadletter.Outcome
-	fates   map[deadletter.ItemState]int
+	fates   map[model.ItemState]int
 	waves   []int
 	sent    int // items, whatever became of them
 	log     []string
@@ -26,10 +27,10 @@ type incident struct {
 
 func newIncident(t *testing.T, total int, plan deadletter.Plan) *incident {
 	t.Helper()
-	r := &deadletter.Redrive{ID: redriveID, Operation: deadletter.OpRedrive, State: deadletter.RedriveDraft, Total: total,
+	r := &deadletter.Redrive{ID: redriveID, Operation: model.OpRedrive, State: model.RedriveDraft, Total: total,
 		Plan: plan.WithDefaults(), Stop: deadletter.StopRule{}.WithDefaults()}
-	i := &incident{t: t, r: r, now: now, fates: map[deadletter.ItemState]int{},
-		fate:  func(int) deadletter.ItemState { return deadletter.ItemSent },
+	i := &incident{t: t, r: r, now: now, fates: map[model.ItemState]int{},
+		fate:  func(int) model.ItemState { return model.ItemSent },
 		group: func(int) deadletter.GroupID { return 1 }}
 	i.must(r.Start(i.now))
 	return i
@@ -77,18 +78,18 @@ func (i *incident) send(n int) {
 		f := i.fate(no)
 		i.fates[f]++
 		switch f {
-		case deadletter.ItemSent:
+		case model.ItemSent:
 			i.outcome.Sent++
-		case deadletter.ItemReturned:
+		case model.ItemReturned:
 			i.outcome.Returned++
 			i.outcome.ByGroup[i.group(no)]++
-		case deadletter.ItemCompleted:
+		case model.ItemCompleted:
 			i.outcome.Completed++
-		case deadletter.ItemFailed:
+		case model.ItemFailed:
 			i.outcome.Failed++
-		case deadletter.ItemSkipped:
+		case model.ItemSkipped:
 			i.outcome.Skipped++
-		case deadletter.ItemUnknown:
+		case model.ItemUnknown:
 			i.outcome.Unknown++
 			undecided++
 		}
@@ -99,16 +100,16 @@ func (i *incident) send(n int) {
 }
 
 // settle decides the items of the wave whose outcome is not known.
-func (i *incident) settle(as deadletter.ItemState) {
+func (i *incident) settle(as model.ItemState) {
 	n := i.outcome.Unknown
 	i.outcome.Unknown = 0
 	switch as {
-	case deadletter.ItemSent:
+	case model.ItemSent:
 		i.outcome.Sent += n
-	case deadletter.ItemFailed:
+	case model.ItemFailed:
 		i.outcome.Failed += n
 	}
-	i.fates[deadletter.ItemUnknown] -= n
+	i.fates[model.ItemUnknown] -= n
 	i.fates[as] += n
 	i.must(i.r.Decided(n, i.sent, i.now))
 }
@@ -128,7 +129,7 @@ func TestIncidentOfAGoodFix(t *testing.T) {
 	if got := fmt.Sprint(i.waves); got != "[10 20 40 80 160 320 640 1000 1000 1000 1000 1000 1000 1000 1000 730]" {
 		t.Errorf("the waves are %s", got)
 	}
-	if i.r.State != deadletter.RedriveDone || i.fates[deadletter.ItemSent] != 10_000 || i.r.Behind != 10_000 ||
+	if i.r.State != model.RedriveDone || i.fates[model.ItemSent] != 10_000 || i.r.Behind != 10_000 ||
 		i.r.EndedAt != i.now {
 		t.Errorf("%+v", i.r)
 	}
@@ -141,14 +142,14 @@ func TestIncidentOfAGoodFix(t *testing.T) {
 func TestIncidentOfTwoFixes(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 10_000, deadletter.Plan{})
-	i.fate = func(no int) deadletter.ItemState {
+	i.fate = func(no int) model.ItemState {
 		if no == 4 {
-			return deadletter.ItemSent
+			return model.ItemSent
 		}
-		return deadletter.ItemReturned
+		return model.ItemReturned
 	}
 	i.run(nil)
-	if i.r.State != deadletter.RedriveHalted || i.decided() != 10 ||
+	if i.r.State != model.RedriveHalted || i.decided() != 10 ||
 		i.r.Halt != "9 of 10 items of the wave came back; the stop rule allows 20 %" {
 		t.Fatalf("%q, %d were sent", i.r.Halt, i.decided())
 	}
@@ -156,10 +157,10 @@ func TestIncidentOfTwoFixes(t *testing.T) {
 	if last := i.log[len(i.log)-1]; last != "rest" || i.decided() != 10 {
 		t.Fatalf("a halted redrive goes on: %s", last)
 	}
-	i.fate = func(int) deadletter.ItemState { return deadletter.ItemSent }
+	i.fate = func(int) model.ItemState { return model.ItemSent }
 	i.must(i.r.Continue(i.now))
 	i.run(nil)
-	if i.r.State != deadletter.RedriveDone || i.decided() != 10_000 || i.waves[1] != deadletter.DefaultCanary ||
+	if i.r.State != model.RedriveDone || i.decided() != 10_000 || i.waves[1] != deadletter.DefaultCanary ||
 		i.r.Wave != len(i.waves) {
 		t.Errorf("%+v after waves %v", i.r, i.waves)
 	}
@@ -169,11 +170,11 @@ func TestIncidentOfTwoFixes(t *testing.T) {
 func TestIncidentHaltsAgain(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 100, deadletter.Plan{})
-	i.fate = func(int) deadletter.ItemState { return deadletter.ItemReturned }
+	i.fate = func(int) model.ItemState { return model.ItemReturned }
 	i.run(nil)
 	i.must(i.r.Continue(i.now))
 	i.run(nil)
-	if i.r.State != deadletter.RedriveHalted || i.decided() != 20 || fmt.Sprint(i.waves) != "[10 10]" {
+	if i.r.State != model.RedriveHalted || i.decided() != 20 || fmt.Sprint(i.waves) != "[10 10]" {
 		t.Errorf("%+v, %v", i.r, i.waves)
 	}
 }
@@ -182,22 +183,22 @@ func TestIncidentHaltsAgain(t *testing.T) {
 func TestIncidentInMidWave(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 10_000, deadletter.Plan{})
-	i.fate = func(no int) deadletter.ItemState {
+	i.fate = func(no int) model.ItemState {
 		if no > 2000 {
-			return deadletter.ItemReturned
+			return model.ItemReturned
 		}
-		return deadletter.ItemSent
+		return model.ItemSent
 	}
 	i.group = func(no int) deadletter.GroupID { return deadletter.GroupID(no) }
 	i.run(nil)
-	if i.r.State != deadletter.RedriveHalted || i.r.WaveSent >= i.r.WaveSize {
+	if i.r.State != model.RedriveHalted || i.r.WaveSent >= i.r.WaveSize {
 		t.Errorf("%+v", i.r)
 	}
 }
 
 func TestStopRules(t *testing.T) {
 	t.Parallel()
-	const observing = deadletter.RedriveObserving
+	const observing = model.RedriveObserving
 	for name, c := range map[string]struct {
 		rule  deadletter.StopRule
 		ended bool
@@ -205,35 +206,35 @@ func TestStopRules(t *testing.T) {
 		want  string
 	}{
 		"Few": {deadletter.StopRule{ReturnedShare: 0.2}, false,
-			deadletter.Outcome{Counts: deadletter.Counts{Returned: 4}}, ""},
+			deadletter.Outcome{ItemCounts: model.ItemCounts{Returned: 4}}, ""},
 		"Enough": {deadletter.StopRule{ReturnedShare: 0.2}, false,
-			deadletter.Outcome{Counts: deadletter.Counts{Returned: 2, Sent: 3}}, "2 of 5 items"},
+			deadletter.Outcome{ItemCounts: model.ItemCounts{Returned: 2, Sent: 3}}, "2 of 5 items"},
 		"Exactly": {deadletter.StopRule{ReturnedShare: 0.2}, true,
-			deadletter.Outcome{Counts: deadletter.Counts{Returned: 2, Sent: 8}}, ""},
+			deadletter.Outcome{ItemCounts: model.ItemCounts{Returned: 2, Sent: 8}}, ""},
 		"OneOfOne": {deadletter.StopRule{ReturnedShare: 0.2}, true,
-			deadletter.Outcome{Counts: deadletter.Counts{Returned: 1}}, "1 of 1 items"},
+			deadletter.Outcome{ItemCounts: model.ItemCounts{Returned: 1}}, "1 of 1 items"},
 		"NotSent": {deadletter.StopRule{ReturnedShare: 0.2}, true,
-			deadletter.Outcome{Counts: deadletter.Counts{Returned: 2, Skipped: 99, Failed: 99}}, "2 of 2 items"},
+			deadletter.Outcome{ItemCounts: model.ItemCounts{Returned: 2, Skipped: 99, Failed: 99}}, "2 of 2 items"},
 		"Completed": {deadletter.StopRule{ReturnedShare: 0.2}, true,
-			deadletter.Outcome{Counts: deadletter.Counts{Returned: 2, Completed: 8}}, ""},
+			deadletter.Outcome{ItemCounts: model.ItemCounts{Returned: 2, Completed: 8}}, ""},
 		"All": {deadletter.StopRule{ReturnedShare: 1}, true,
-			deadletter.Outcome{Counts: deadletter.Counts{Returned: 9}}, ""},
+			deadletter.Outcome{ItemCounts: model.ItemCounts{Returned: 9}}, ""},
 		"Percent": {deadletter.StopRule{ReturnedShare: 0.0025}, true,
-			deadletter.Outcome{Counts: deadletter.Counts{Returned: 9}}, "the stop rule allows 0.25 %"},
+			deadletter.Outcome{ItemCounts: model.ItemCounts{Returned: 9}}, "the stop rule allows 0.25 %"},
 		"Failed": {deadletter.StopRule{Failed: 3}, false,
-			deadletter.Outcome{Counts: deadletter.Counts{Failed: 3}},
+			deadletter.Outcome{ItemCounts: model.ItemCounts{Failed: 3}},
 			"3 items of the wave could not be sent; the stop rule allows 2"},
 		"FailedLess": {deadletter.StopRule{Failed: 3}, true,
-			deadletter.Outcome{Counts: deadletter.Counts{Failed: 2, Returned: 99}}, ""},
+			deadletter.Outcome{ItemCounts: model.ItemCounts{Failed: 2, Returned: 99}}, ""},
 		"SamePrint": {deadletter.StopRule{SamePrint: 3}, false,
 			deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{9: 3, 8: 3, 7: 2}},
 			"3 items of the wave came back in group 0000000000000008; the stop rule allows 2"},
 		"SamePrintLess": {deadletter.StopRule{SamePrint: 3}, true,
 			deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{9: 2, 8: 2, 7: 2}}, ""},
-		"NoRule": {deadletter.StopRule{}, true, deadletter.Outcome{Counts: deadletter.Counts{Returned: 9, Failed: 9},
+		"NoRule": {deadletter.StopRule{}, true, deadletter.Outcome{ItemCounts: model.ItemCounts{Returned: 9, Failed: 9},
 			ByGroup: map[deadletter.GroupID]int{9: 9}}, ""},
 	} {
-		r := redriveIn(deadletter.RedriveRunning)
+		r := redriveIn(model.RedriveRunning)
 		if c.ended {
 			r = redriveIn(observing)
 		}
@@ -248,24 +249,24 @@ func TestStopRules(t *testing.T) {
 // The observation lasts as long as the plan says, and ends early when nothing is left that could come back.
 func TestObservation(t *testing.T) {
 	t.Parallel()
-	r := redriveIn(deadletter.RedriveObserving)
+	r := redriveIn(model.RedriveObserving)
 	end := now.Add(deadletter.DefaultObserve)
-	sent := deadletter.Outcome{Counts: deadletter.Counts{Sent: 10}}
+	sent := deadletter.Outcome{ItemCounts: model.ItemCounts{Sent: 10}}
 	if s := r.Next(end-1, sent); s.Act != deadletter.ActWait || s.Until != end {
 		t.Errorf("%+v", s)
 	}
 	if s := r.Next(end, sent); s.Act != deadletter.ActWave || s.N != 20 {
 		t.Errorf("%+v", s)
 	}
-	completed := deadletter.Outcome{Counts: deadletter.Counts{Completed: 8, Skipped: 2}}
+	completed := deadletter.Outcome{ItemCounts: model.ItemCounts{Completed: 8, Skipped: 2}}
 	if s := r.Next(now+1, completed); s.Act != deadletter.ActWave {
 		t.Errorf("%+v", s)
 	}
-	sending := deadletter.Outcome{Counts: deadletter.Counts{Completed: 9, Sending: 1}}
+	sending := deadletter.Outcome{ItemCounts: model.ItemCounts{Completed: 9, Sending: 1}}
 	if s := r.Next(now+1, sending); s.Act != deadletter.ActWait {
 		t.Errorf("%+v", s)
 	}
-	both := deadletter.Outcome{Counts: deadletter.Counts{Sent: 1, Sending: 1, Completed: 8}}
+	both := deadletter.Outcome{ItemCounts: model.ItemCounts{Sent: 1, Sending: 1, Completed: 8}}
 	if s := r.Next(now+1, both); s.Act != deadletter.ActWait {
 		t.Errorf("%+v", s)
 	}
@@ -287,12 +288,12 @@ func TestIncidentWithPauses(t *testing.T) {
 	i.must(i.r.Pause(i.now))
 	before := i.decided()
 	i.run(nil)
-	if i.decided() != before || i.r.State != deadletter.RedrivePaused {
+	if i.decided() != before || i.r.State != model.RedrivePaused {
 		t.Fatalf("a paused redrive goes on: %+v", i.r)
 	}
 	i.now = i.now.Add(time.Hour)
 	i.must(i.r.Continue(i.now))
-	i.run(func() bool { return i.r.State == deadletter.RedriveObserving })
+	i.run(func() bool { return i.r.State == model.RedriveObserving })
 	i.must(i.r.Pause(i.now))
 	i.now = i.now.Add(time.Hour)
 	i.must(i.r.Continue(i.now))
@@ -300,7 +301,7 @@ func TestIncidentWithPauses(t *testing.T) {
 		t.Errorf("the observation does not begin again: %+v", s)
 	}
 	i.run(nil)
-	if i.r.State != deadletter.RedriveDone || i.decided() != 5000 {
+	if i.r.State != model.RedriveDone || i.decided() != 5000 {
 		t.Errorf("%+v, %d", i.r, i.decided())
 	}
 }
@@ -309,10 +310,10 @@ func TestIncidentWithPauses(t *testing.T) {
 func TestIncidentOfDiscarding(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 2500, deadletter.Plan{})
-	i.r.Operation = deadletter.OpDiscard
-	i.fate = func(int) deadletter.ItemState { return deadletter.ItemCompleted }
+	i.r.Operation = model.OpDiscard
+	i.fate = func(int) model.ItemState { return model.ItemCompleted }
 	i.run(nil)
-	if fmt.Sprint(i.waves) != "[1000 1000 500]" || i.now.Sub(now) > time.Second || i.r.State != deadletter.RedriveDone {
+	if fmt.Sprint(i.waves) != "[1000 1000 500]" || i.now.Sub(now) > time.Second || i.r.State != model.RedriveDone {
 		t.Errorf("%v in %s: %+v", i.waves, i.now.Sub(now), i.r)
 	}
 }
@@ -321,7 +322,7 @@ func TestIncidentOfNothing(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 0, deadletter.Plan{})
 	i.run(nil)
-	if i.r.State != deadletter.RedriveDone || i.r.Wave != 0 || len(i.waves) != 0 {
+	if i.r.State != model.RedriveDone || i.r.Wave != 0 || len(i.waves) != 0 {
 		t.Errorf("%+v", i.r)
 	}
 }
@@ -330,19 +331,19 @@ func TestIncidentOfNothing(t *testing.T) {
 func TestIncidentOfARefusingBroker(t *testing.T) {
 	t.Parallel()
 	i := newIncident(t, 1000, deadletter.Plan{})
-	i.fate = func(no int) deadletter.ItemState {
+	i.fate = func(no int) model.ItemState {
 		if no > 100 {
-			return deadletter.ItemFailed
+			return model.ItemFailed
 		}
-		return deadletter.ItemSent
+		return model.ItemSent
 	}
 	i.run(nil)
-	if i.r.State != deadletter.RedriveHalted || i.fates[deadletter.ItemFailed] > 64 {
+	if i.r.State != model.RedriveHalted || i.fates[model.ItemFailed] > 64 {
 		t.Errorf("%+v, %v", i.r, i.fates)
 	}
 	i.must(i.r.Cancel(i.now))
 	i.run(nil)
-	if i.r.State != deadletter.RedriveCancelled || i.r.EndedAt != i.now {
+	if i.r.State != model.RedriveCancelled || i.r.EndedAt != i.now {
 		t.Errorf("%+v", i.r)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -79,7 +80,7 @@ func TestActsOfTheInboxHaveBeforeAndAfter(t *testing.T) {
 			t.Errorf("the change is %v", data)
 		}
 
-		if _, err := r.CreateRedrive(ctx, inbox.RedriveRequest{By: by, Operation: deadletter.OpRedrive,
+		if _, err := r.CreateRedrive(ctx, inbox.RedriveRequest{By: by, Operation: model.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default", Source: "orders"}, Plan: deadletter.Plan{Canary: 3},
 			Edit: &deadletter.Edit{Patch: []byte(`{"pin":"s3cret"}`)}}); err != nil {
 			t.Fatal(err)
@@ -94,11 +95,11 @@ func TestActsOfTheInboxHaveBeforeAndAfter(t *testing.T) {
 			t.Errorf("the act of a redrive with an edit is %s", a.Data)
 		}
 
-		r.policy(deadletter.Policy{Strategy: deadletter.Fixed, Base: time.Minute})
+		r.policy(deadletter.Policy{Strategy: model.Fixed, Base: time.Minute})
 		_, data = r.lastAct("set_policy")
 		r.want("before", data["before"], nil)
 		r.want("strategy", field(data, "after", "Strategy"), "fixed")
-		r.policy(deadletter.Policy{Strategy: deadletter.Immediate})
+		r.policy(deadletter.Policy{Strategy: model.Immediate})
 		_, data = r.lastAct("set_policy")
 		r.want("strategy", field(data, "before", "Strategy"), "fixed")
 	})
@@ -108,7 +109,7 @@ func TestActsOfTheInboxHaveBeforeAndAfter(t *testing.T) {
 func TestPoliciesLeaveActs(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		r.policy(deadletter.Policy{Strategy: deadletter.Fixed, Base: time.Minute, MaxRetries: 1})
+		r.policy(deadletter.Policy{Strategy: model.Fixed, Base: time.Minute, MaxRetries: 1})
 		got := r.die(dead(1, "Timeout"), dead(2, "Timeout"))
 		a, data := r.lastAct("policy_schedule")
 		r.want("who", a.Actor+" "+string(a.Authenticated), "system system")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -64,7 +65,7 @@ func (b *batch) mark(ctx context.Context) error {
 				continue
 			}
 			l := of[i.ID]
-			was := deadletter.Redriving // a deleted letter counts like one that is marked: no count changes
+			was := model.LetterRedriving // a deleted letter counts like one that is marked: no count changes
 			if l != nil {
 				was = l.State
 			}
@@ -165,16 +166,16 @@ func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l 
 ) (*outgoing, error) {
 	now, r := b.at, b.redrive
 	i.At = now
-	skip := func(state deadletter.ItemState, why string) (*outgoing, error) {
+	skip := func(state model.ItemState, why string) (*outgoing, error) {
 		i.State, i.Message = state, why
 		b.decided = append(b.decided, i)
 		return nil, nil
 	}
 	if l == nil {
-		return skip(deadletter.ItemSkipped, "it has been deleted")
+		return skip(model.ItemSkipped, "it has been deleted")
 	}
 	if why, ok := l.MaySend(r.IncludeParked); !ok {
-		return skip(deadletter.ItemSkipped, why)
+		return skip(model.ItemSkipped, why)
 	}
 	to := destination(r.Destination, l)
 	s, why, err := b.route(ctx, tx, l, to)
@@ -185,7 +186,7 @@ func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l 
 		why = b.edit(l)
 	}
 	if why != "" {
-		return skip(deadletter.ItemFailed, why)
+		return skip(model.ItemFailed, why)
 	}
 	send := deadletter.Send{Owner: l.ID, Kind: deadletter.SendLetter, Namespace: l.Namespace, Source: l.Source,
 		Destination: to, Content: l.Canonical, MessageID: l.MessageID, Lineage: l.Lineage}
@@ -197,11 +198,11 @@ func (b *batch) prepare(ctx context.Context, tx engine.Tx, i deadletter.Item, l 
 		send.No = l.Replays + 1
 	}
 	if err := l.Mark(r.ID, now); err != nil {
-		return skip(deadletter.ItemSkipped, itemMessage(err))
+		return skip(model.ItemSkipped, itemMessage(err))
 	}
 	send.About, send.Item = r.ID, i.No
 	send.Mark(b.turn.no, now)
-	i.State = deadletter.ItemSending
+	i.State = model.ItemSending
 	i.Uncertain = send.Copies > 0
 	out := newOutgoing(send, i, l, s, now)
 	return &out, nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -19,7 +20,7 @@ func TestIgnoreByRate(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		got := r.die(dead(1, "Timeout"))[0]
 		r.pass(time.Second)
-		if _, err := r.ChangeGroup(t.Context(), got.Group, inbox.GroupChange{State: deadletter.GroupIgnored,
+		if _, err := r.ChangeGroup(t.Context(), got.Group, inbox.GroupChange{State: model.GroupIgnored,
 			Ignore: deadletter.Ignore{PerHour: 4}}); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +42,7 @@ func TestIgnoreEnds(t *testing.T) {
 		r.pass(time.Second)
 		ignore := func(bounds deadletter.Ignore) {
 			t.Helper()
-			if _, err := r.ChangeGroup(t.Context(), id, inbox.GroupChange{State: deadletter.GroupIgnored,
+			if _, err := r.ChangeGroup(t.Context(), id, inbox.GroupChange{State: model.GroupIgnored,
 				Ignore: bounds}); err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +103,7 @@ func TestSourceBounds(t *testing.T) {
 		if err != nil {
 			t.Fatalf("messages that are stored already are refused: %v", err)
 		}
-		r.want("again", []inbox.CaptureStatus{again[0].Status, again[1].Status}, "[duplicate duplicate]")
+		r.want("again", []model.ReceiptStatus{again[0].Status, again[1].Status}, "[duplicate duplicate]")
 		if err := r.DropSource(t.Context(), "default", "small", inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +121,7 @@ func TestImpossibleTime(t *testing.T) {
 		ahead.FailedAt = task.At(r.clock()).Add(20 * 365 * 24 * time.Hour)
 		l := r.letter(r.die(ahead)[0].Letter)
 		r.want("died", l.LastAt, task.At(r.clock()))
-		r.want("again", r.die(ahead)[0].Status, inbox.Duplicate)
+		r.want("again", r.die(ahead)[0].Status, model.Duplicate)
 	})
 }
 
@@ -141,7 +142,7 @@ func TestSavedAtOnce(t *testing.T) {
 			},
 			"policy": func(n int, version int64) (int64, error) {
 				p, err := r.SavePolicy(t.Context(), &deadletter.Policy{Namespace: "default", Source: "orders",
-					Strategy: deadletter.Fixed, MaxRetries: n + 1}, inbox.By{Version: version})
+					Strategy: model.Fixed, MaxRetries: n + 1}, inbox.By{Version: version})
 				if err != nil {
 					return 0, err
 				}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -172,7 +173,7 @@ func (c *capture) run(arrivals []prepared) ([]Receipt, error) {
 	if c.journal.stored(receiver, batch) {
 		receipts := make([]Receipt, len(arrivals))
 		for i, e := range c.journal.now { // as many
-			receipts[i] = Receipt{Letter: e.Letter, Group: deadletter.GroupID(e.Group), Status: Duplicate}
+			receipts[i] = Receipt{Letter: e.Letter, Group: deadletter.GroupID(e.Group), Status: model.Duplicate}
 		}
 		return receipts, nil
 	}
@@ -207,12 +208,12 @@ func (c *capture) takeAll(arrivals []prepared) ([]Receipt, error) {
 func (c *capture) take(a *prepared) (Receipt, error) {
 	if c.journal != nil {
 		if e, ok := c.journal.redelivered(a.Arrival); ok {
-			return Receipt{Letter: e.Letter, Group: deadletter.GroupID(e.Group), Status: Duplicate}, nil
+			return Receipt{Letter: e.Letter, Group: deadletter.GroupID(e.Group), Status: model.Duplicate}, nil
 		}
 	}
 	l, send := c.recognise(a)
 	if l != nil && send == nil {
-		return Receipt{Letter: l.ID, Group: l.Group, Status: Duplicate}, nil
+		return Receipt{Letter: l.ID, Group: l.Group, Status: model.Duplicate}, nil
 	}
 	if c.full != nil {
 		return Receipt{}, c.full
@@ -229,7 +230,7 @@ func (c *capture) take(a *prepared) (Receipt, error) {
 	c.decide(l)
 	c.added = append(c.added, l)
 	c.byIdentity[a.identity] = l
-	return Receipt{Letter: l.ID, Group: group, Status: Captured}, nil
+	return Receipt{Letter: l.ID, Group: group, Status: model.Captured}, nil
 }
 
 // print returns the fingerprint of a message's failure by the rules, and its group.
@@ -247,7 +248,7 @@ func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Lett
 		ID: c.newID(a.no), Namespace: c.source.Namespace, Source: c.source.Name,
 		Origin: a.Origin, Format: a.Format, Position: a.Position, MessageID: a.MessageID, EventType: a.eventType,
 		Identity:  a.identity,
-		Canonical: a.canonical, State: deadletter.Open, StateAt: c.now, Group: group,
+		Canonical: a.canonical, State: model.LetterOpen, StateAt: c.now, Group: group,
 		Failure: a.failure, Handler: a.Handler, Stack: a.stack, Details: boundDetails(a.Details),
 		Occurrences: 1, Attempts: a.Attempts, FirstAt: c.diedFirst(a), LastAt: c.died(a), CapturedAt: c.now,
 		Original: a.Content, Size: len(a.Content.Payload), Undecoded: a.Undecoded, Version: 1,
@@ -277,7 +278,7 @@ func (c *capture) back(l *deadletter.Letter, send *deadletter.Send, a *prepared,
 	c.count(group, print, 0)
 	c.tally.Of(before).OpenLetters -= opened(was)
 	c.tally.Of(group).OpenLetters += opened(l.State)
-	if l.State == deadletter.Open {
+	if l.State == model.LetterOpen {
 		c.decide(l)
 	}
 	if !slices.Contains(c.added, l) && !slices.Contains(c.changed, l) {
@@ -286,7 +287,7 @@ func (c *capture) back(l *deadletter.Letter, send *deadletter.Send, a *prepared,
 	c.occurrences = append(c.occurrences, o)
 	c.consume(send)
 	c.byIdentity[a.identity] = l
-	return Receipt{Letter: l.ID, Group: group, Status: Returned}, nil
+	return Receipt{Letter: l.ID, Group: group, Status: model.Returned}, nil
 }
 
 // consume notes that a send has changed.
@@ -319,7 +320,7 @@ func (c *capture) returned(send *deadletter.Send, group deadletter.GroupID) erro
 	if err != nil || item.Redrive.IsZero() {
 		return err
 	}
-	item.State, item.At, item.Group = deadletter.ItemReturned, c.now, group
+	item.State, item.At, item.Group = model.ItemReturned, c.now, group
 	return c.in.store.SaveItems(c.ctx, c.tx, []deadletter.Item{item})
 }
 
@@ -335,7 +336,7 @@ func (c *capture) count(id deadletter.GroupID, print failure.Print, open int64) 
 
 // decide applies the policy of a letter's origin.
 func (c *capture) decide(l *deadletter.Letter) {
-	if c.in.decide(c.policies, l, "", c.now, c.decisions); l.State == deadletter.Discarded {
+	if c.in.decide(c.policies, l, "", c.now, c.decisions); l.State == model.LetterDiscarded {
 		c.tally.Of(l.Group).OpenLetters--
 	}
 }

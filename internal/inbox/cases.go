@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -27,9 +28,9 @@ func (r *runner) onCases(ctx context.Context, cases []deadletter.Item,
 		case ctx.Err() != nil: // it may be the error of the interruption
 			return done, cases[n:], ctx.Err()
 		case code == task.NotFound, code == task.WrongState, code == task.Conflict:
-			i.State = deadletter.ItemSkipped
+			i.State = model.ItemSkipped
 		default:
-			i.State = deadletter.ItemFailed
+			i.State = model.ItemFailed
 		}
 		i.At, i.Message = r.in.now(), itemMessage(err)
 		done = append(done, i)
@@ -43,7 +44,7 @@ func (r *runner) discardCase(ctx context.Context, i deadletter.Item) error {
 	if err != nil {
 		return err
 	}
-	return r.onCase(ctx, i, deadletter.ItemCompleted, func(ctx context.Context, tx engine.Tx) error {
+	return r.onCase(ctx, i, model.ItemCompleted, func(ctx context.Context, tx engine.Tx) error {
 		receipts, err := r.in.tasks.CancelIn(ctx, tx, []task.ID{c.TaskID},
 			engine.Cancellation{Actor: r.redrive.Actor, Reason: reasonOf(r.redrive)})
 		if err == nil && len(receipts) == 1 {
@@ -63,11 +64,11 @@ func (r *runner) replay(ctx context.Context, i deadletter.Item) error {
 		_, err := r.in.tasks.EditContextWithin(ctx, c.TaskID, engine.ContextEdit{Merge: r.redrive.Edit.Patch,
 			Actor: r.redrive.Actor, Reason: reasonOf(r.redrive), Replay: true, ResetAttempts: true},
 			func(edit func(context.Context, engine.Tx) error) error {
-				return r.onCase(ctx, i, deadletter.ItemSent, edit)
+				return r.onCase(ctx, i, model.ItemSent, edit)
 			})
 		return err
 	}
-	return r.onCase(ctx, i, deadletter.ItemSent, func(ctx context.Context, tx engine.Tx) error {
+	return r.onCase(ctx, i, model.ItemSent, func(ctx context.Context, tx engine.Tx) error {
 		_, err := r.in.tasks.ReplayIn(ctx, tx, c.TaskID, engine.Replay{Actor: r.redrive.Actor, Reason: reasonOf(r.redrive),
 			ResetAttempts: !r.redrive.Plan.KeepAttempts, Priority: r.redrive.Plan.Priority})
 		return err
@@ -76,7 +77,7 @@ func (r *runner) replay(ctx context.Context, i deadletter.Item) error {
 
 // onCase acts on a case and stores its result in one transaction, so that a crash can neither repeat the act nor lose
 // the result. Nothing is done for a redrive that an operator has paused or cancelled.
-func (r *runner) onCase(ctx context.Context, i deadletter.Item, done deadletter.ItemState,
+func (r *runner) onCase(ctx context.Context, i deadletter.Item, done model.ItemState,
 	act func(context.Context, engine.Tx) error,
 ) error {
 	return r.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
@@ -126,11 +127,11 @@ func (i *CaseItem) became(now task.Instant) (deadletter.Item, bool) {
 	item.At = now
 	switch {
 	case i.Status == "":
-		item.State, item.Message = deadletter.ItemCompleted, "its case has been deleted"
+		item.State, item.Message = model.ItemCompleted, "its case has been deleted"
 	case i.Task == "" || i.Task.Terminal():
-		item.State = deadletter.ItemCompleted
+		item.State = model.ItemCompleted
 	case i.Task == task.Errored && i.Since > i.Item.At:
-		item.State, item.Group = deadletter.ItemReturned, i.Group
+		item.State, item.Group = model.ItemReturned, i.Group
 	default:
 		return item, false
 	}
@@ -175,7 +176,7 @@ func (in *Inbox) settleCases(ctx context.Context, items []CaseItem) (int, error)
 	for _, i := range items {
 		if item, ok := i.became(in.now()); ok {
 			ended = append(ended, item)
-			if item.State == deadletter.ItemCompleted && i.Status == task.CasePending {
+			if item.State == model.ItemCompleted && i.Status == task.CasePending {
 				solved = append(solved, i)
 			}
 		}

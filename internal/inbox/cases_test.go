@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
+
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
@@ -104,11 +106,11 @@ func (r *rig) failTasks(n int) []uuid.UUID {
 }
 
 // cases starts an operation on all cases.
-func (r *rig) cases(op deadletter.Operation, plan deadletter.Plan, edit *deadletter.Edit) *deadletter.Redrive {
+func (r *rig) cases(op model.Operation, plan deadletter.Plan, edit *deadletter.Edit) *deadletter.Redrive {
 	r.t.Helper()
 	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{By: inbox.By{Actor: "ann", Reason: "fixed"},
 		Operation: op, Plan: plan, Edit: edit, Start: true,
-		Selection: deadletter.Selection{Namespace: "default", Kind: deadletter.KindCase}})
+		Selection: deadletter.Selection{Namespace: "default", Kind: model.KindCase}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -120,14 +122,14 @@ func (r *rig) cases(op deadletter.Operation, plan deadletter.Plan, edit *deadlet
 func TestCrashOnCases(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]struct {
-		op    deadletter.Operation
+		op    model.Operation
 		edit  *deadletter.Edit
-		after func(deadletter.Counts) int
+		after func(model.ItemCounts) int
 	}{
-		"edit_context": {deadletter.OpRedrive, &deadletter.Edit{Patch: []byte(`{"order":2}`)},
-			func(c deadletter.Counts) int { return c.Sent }},
-		"replay": {deadletter.OpRedrive, nil, func(c deadletter.Counts) int { return c.Sent }},
-		"cancel": {deadletter.OpDiscard, nil, func(c deadletter.Counts) int { return c.Completed }},
+		"edit_context": {model.OpRedrive, &deadletter.Edit{Patch: []byte(`{"order":2}`)},
+			func(c model.ItemCounts) int { return c.Sent }},
+		"replay": {model.OpRedrive, nil, func(c model.ItemCounts) int { return c.Sent }},
+		"cancel": {model.OpDiscard, nil, func(c model.ItemCounts) int { return c.Completed }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,14 +156,14 @@ func TestWatchAfterEnd(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		ids := r.failTasks(3)
-		made := r.cases(deadletter.OpRedrive, deadletter.Plan{Canary: 3, Observe: time.Second}, nil)
+		made := r.cases(model.OpRedrive, deadletter.Plan{Canary: 3, Observe: time.Second}, nil)
 		r.pass(time.Second)
 		r.pass(time.Minute)
-		r.want("state", r.found(made.ID).State, deadletter.RedriveDone)
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Sent: 3})
+		r.want("state", r.found(made.ID).State, model.RedriveDone)
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Sent: 3})
 		r.want("worked", r.settle(tasker.ResultCompleted), 3)
 		r.pass(time.Second)
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Completed: 3})
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Completed: 3})
 		for _, id := range ids {
 			c, err := operate.Of(r.client).CaseOfTask(t.Context(), id)
 			if err != nil {
@@ -178,9 +180,9 @@ func TestWaveOfCases(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		r.failTasks(4)
-		made, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Start: true,
+		made, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Start: true,
 			Plan: deadletter.Plan{Canary: 2, Observe: time.Minute}, Stop: deadletter.StopRule{ReturnedShare: 0.1},
-			Selection: deadletter.Selection{Namespace: "default", Kind: deadletter.KindCase}})
+			Selection: deadletter.Selection{Namespace: "default", Kind: model.KindCase}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,8 +190,8 @@ func TestWaveOfCases(t *testing.T) {
 		r.pass(time.Second) // the timers of the replayed steps
 		r.want("failed again", r.settle(tasker.ResultFailed), 2)
 		r.pass(time.Minute)
-		r.want("state", r.found(made.ID).State, deadletter.RedriveHalted)
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Pending: 2, Returned: 2})
+		r.want("state", r.found(made.ID).State, model.RedriveHalted)
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Pending: 2, Returned: 2})
 	})
 }
 
@@ -206,7 +208,7 @@ func TestManyRedrives(t *testing.T) {
 		}
 		last := r.begin(deadletter.Plan{Canary: many + 1, Observe: time.Hour}, nil)
 		r.advance()
-		r.want("state", r.found(last.ID).State, deadletter.RedriveObserving)
+		r.want("state", r.found(last.ID).State, model.RedriveObserving)
 	})
 }
 
@@ -228,12 +230,12 @@ func TestRedriveOfFailedTasks(t *testing.T) {
 		}
 		r.want("listed", page.TotalCount, 4)
 		failed := page.Tasks[0]
-		sel := deadletter.Selection{Namespace: "default", Kind: deadletter.KindCase, TaskState: task.Errored,
+		sel := deadletter.Selection{Namespace: "default", Kind: model.KindCase, TaskState: task.Errored,
 			Template: failed.TaskType, Type: failed.Fingerprint, Reason: task.CaseReason(failed.FailureReason),
 			Retryable: &failed.Retryable, FirstAfter: task.FromTime(r.now).Add(-time.Hour)}
 		frozen := func(sel deadletter.Selection, plan deadletter.Plan) (*deadletter.Redrive, []string) {
 			t.Helper()
-			made, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Selection: sel,
+			made, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Selection: sel,
 				Plan: plan})
 			if err != nil {
 				t.Fatal(err)
@@ -258,15 +260,15 @@ func TestRedriveOfFailedTasks(t *testing.T) {
 		made, some := frozen(sel, deadletter.Plan{Limit: 2, KeepAttempts: true, Priority: "high"})
 		r.want("the two oldest that were never replayed", strings.Join(some, " "), strings.Join(listed[:2], " "))
 
-		if _, err := r.ActOnRedrive(t.Context(), made.ID, inbox.StartRedrive, inbox.By{Actor: "ann"}); err != nil {
+		if _, err := r.ActOnRedrive(t.Context(), made.ID, model.StartRedrive, inbox.By{Actor: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		r.pass(time.Second)
 		r.pass(time.Second) // the timers of the replayed steps
 		r.want("replayed", r.settle(tasker.ResultCompleted), 2)
 		r.pass(time.Minute)
-		r.want("state", r.found(made.ID).State, deadletter.RedriveDone)
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Completed: 2})
+		r.want("state", r.found(made.ID).State, model.RedriveDone)
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Completed: 2})
 		got, err := r.client.Task(t.Context(), ids[0], 0)
 		if err != nil {
 			t.Fatal(err)
@@ -280,15 +282,15 @@ func TestReplaysRefused(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		r.failTasks(1)
-		cases := deadletter.Selection{Namespace: "default", Kind: deadletter.KindCase}
+		cases := deadletter.Selection{Namespace: "default", Kind: model.KindCase}
 		for want, req := range map[string]inbox.RedriveRequest{
-			"/plan/priority": {Operation: deadletter.OpRedrive, Selection: cases,
+			"/plan/priority": {Operation: model.OpRedrive, Selection: cases,
 				Plan: deadletter.Plan{Priority: "urgentest"}},
-			"/plan/limit": {Operation: deadletter.OpRedrive, Selection: cases, Plan: deadletter.Plan{Limit: -1}},
-			"/plan":       {Operation: deadletter.OpDiscard, Selection: cases, Plan: deadletter.Plan{KeepAttempts: true}},
-			"/plan ": {Operation: deadletter.OpRedrive, Selection: deadletter.Selection{Namespace: "default"},
+			"/plan/limit": {Operation: model.OpRedrive, Selection: cases, Plan: deadletter.Plan{Limit: -1}},
+			"/plan":       {Operation: model.OpDiscard, Selection: cases, Plan: deadletter.Plan{KeepAttempts: true}},
+			"/plan ": {Operation: model.OpRedrive, Selection: deadletter.Selection{Namespace: "default"},
 				Plan: deadletter.Plan{Priority: "high"}},
-			"/plan  ": {Operation: deadletter.OpRedrive, Selection: cases, Plan: deadletter.Plan{Priority: "high"},
+			"/plan  ": {Operation: model.OpRedrive, Selection: cases, Plan: deadletter.Plan{Priority: "high"},
 				Edit: &deadletter.Edit{Patch: []byte(`{"a":1}`)}},
 		} {
 			_, err := r.CreateRedrive(t.Context(), req)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -64,16 +65,16 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 		if !isLetter(i) {
 			continue
 		}
-		i.At, i.State = r.in.now(), deadletter.ItemCompleted
+		i.At, i.State = r.in.now(), model.ItemCompleted
 		l := of[i.ID]
 		if l == nil {
-			i.State, i.Message = deadletter.ItemSkipped, "it has been deleted"
+			i.State, i.Message = model.ItemSkipped, "it has been deleted"
 			decided = append(decided, i)
 			continue
 		}
 		was := l.State
 		if err := r.changeLetter(l); err != nil {
-			i.State, i.Message = deadletter.ItemSkipped, itemMessage(err)
+			i.State, i.Message = model.ItemSkipped, itemMessage(err)
 		} else {
 			changed = append(changed, l)
 			tally.Of(l.Group).OpenLetters += opened(l.State) - opened(was)
@@ -94,12 +95,12 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 }
 
 // isLetter reports whether an item is a letter; any other is a case.
-func isLetter(i deadletter.Item) bool { return i.Kind == deadletter.KindLetter }
+func isLetter(i deadletter.Item) bool { return i.Kind == model.KindLetter }
 
 // changeLetter applies the operation to one letter, or refuses with WrongState if the letter has changed since the
 // freeze.
 func (r *runner) changeLetter(l *deadletter.Letter) error {
-	if r.redrive.Operation == deadletter.OpRestore {
+	if r.redrive.Operation == model.OpRestore {
 		return l.Restore(r.in.now())
 	}
 	return l.Discard(r.redrive.Reason, r.in.now(), deadletter.Retention)

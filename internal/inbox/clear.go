@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -43,7 +44,7 @@ func (in *Inbox) ClearQueue(ctx context.Context, q *Queue, by By) (Cleared, erro
 	reason := clearedFrom + q.Name + ": " + by.Reason
 	c, err := in.changeQueue(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name, States: inQueue},
 		last, act{kind: "clear_queue", by: by, key: key, namespace: q.Source.Namespace, of: q.Source.Name,
-			to: string(deadletter.Discarded)},
+			to: string(model.LetterDiscarded)},
 		func(l *deadletter.Letter) error { return l.Discard(reason, at, deadletter.Retention) })
 	c.At = at
 	if err == nil && c.Letters == 0 {
@@ -61,9 +62,9 @@ func (in *Inbox) RestoreQueue(ctx context.Context, q *Queue, at task.Instant, by
 	}
 	now := in.now()
 	c, err := in.changeQueue(ctx, QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name,
-		States: []deadletter.State{deadletter.Discarded}, Reason: clearedFrom + q.Name + ": ", At: at}, in.newID(),
+		States: []model.LetterState{model.LetterDiscarded}, Reason: clearedFrom + q.Name + ": ", At: at}, in.newID(),
 		act{kind: "restore_queue", by: by, key: key, namespace: q.Source.Namespace, of: q.Source.Name,
-			from: string(deadletter.Discarded), to: string(deadletter.Open)},
+			from: string(model.LetterDiscarded), to: string(model.LetterOpen)},
 		func(l *deadletter.Letter) error { return l.Restore(now) })
 	c.At = at
 	return c, err
@@ -101,7 +102,7 @@ func (in *Inbox) changeQueue(ctx context.Context, f QueueFilter, last task.ID, a
 }
 
 // changeLetters changes those of the letters that are in one of the states, and stores the act. It returns how many.
-func (in *Inbox) changeLetters(ctx context.Context, tx engine.Tx, ids []task.ID, states []deadletter.State, a act,
+func (in *Inbox) changeLetters(ctx context.Context, tx engine.Tx, ids []task.ID, states []model.LetterState, a act,
 	change func(*deadletter.Letter) error,
 ) (int, error) {
 	letters, err := in.store.BareLetters(ctx, tx, sortIDs(ids))

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
+
 	"pgregory.net/rapid"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -111,7 +113,7 @@ func (c *counted) ends() {
 
 // redrives starts a redrive of the letters, and reports whether one is open.
 func (c *counted) redrives() bool {
-	_, err := c.CreateRedrive(c.t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Start: true,
+	_, err := c.CreateRedrive(c.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Start: true,
 		IncludeParked: true, Plan: deadletter.Plan{Canary: 100, Largest: 100, Observe: deadletter.NoObservation},
 		Selection: deadletter.Selection{Namespace: "default", Source: "orders", IDs: c.ids}})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -31,7 +32,7 @@ func (r *rig) crash(with func()) {
 // begin starts a redrive of all letters of the source "orders".
 func (r *rig) begin(plan deadletter.Plan, edit *deadletter.Edit) *deadletter.Redrive {
 	r.t.Helper()
-	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Plan: plan,
+	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Plan: plan,
 		Edit: edit, Selection: deadletter.Selection{Namespace: "default", Source: "orders"}, Start: true})
 	if err != nil {
 		r.t.Fatal(err)
@@ -67,7 +68,7 @@ func TestCrashInCanary(t *testing.T) {
 		made := r.begin(deadletter.Plan{Canary: 10, Observe: time.Minute}, nil)
 		r.crash(func() { // 3 of the canary come back before the process ends
 			for _, id := range r.broker.sent[:3] {
-				r.want("came back", r.die(back(r.letter(mustID(t, id)), "Schema"))[0].Status, inbox.Returned)
+				r.want("came back", r.die(back(r.letter(mustID(t, id)), "Schema"))[0].Status, model.Returned)
 			}
 		})
 		r.advance()
@@ -77,9 +78,9 @@ func TestCrashInCanary(t *testing.T) {
 		r.advance()
 		found := r.found(made.ID)
 		r.want("the wave", []int{found.Wave, found.WaveSize, found.WaveSent}, []int{1, 10, 10})
-		r.want("counts", found.Counts, deadletter.Counts{Pending: 30, Sent: 7, Returned: 3, Uncertain: 7})
+		r.want("counts", found.Counts, model.ItemCounts{Pending: 30, Sent: 7, Returned: 3, Uncertain: 7})
 		r.pass(2 * time.Minute)
-		r.want("state", r.found(made.ID).State, deadletter.RedriveHalted)
+		r.want("state", r.found(made.ID).State, model.RedriveHalted)
 	})
 }
 
@@ -108,8 +109,8 @@ func TestCrashAroundSkipped(t *testing.T) {
 		r.pass(2 * time.Minute)
 		r.pass(2 * time.Minute)
 		found := r.found(made.ID)
-		r.want("counts", found.Counts, deadletter.Counts{Sent: 4, Skipped: 8, Uncertain: 4})
-		r.want("state", found.State, deadletter.RedriveDone)
+		r.want("counts", found.Counts, model.ItemCounts{Sent: 4, Skipped: 8, Uncertain: 4})
+		r.want("state", found.State, model.RedriveDone)
 	})
 }
 
@@ -134,7 +135,7 @@ func TestCrashAfterEdit(t *testing.T) {
 		}
 		r.pass(30 * time.Second)
 		r.want("failed", r.found(made.ID).Counts.Failed, 1)
-		r.want("open again", r.letter(second.Letter).State, deadletter.Open)
+		r.want("open again", r.letter(second.Letter).State, model.LetterOpen)
 		r.pass(time.Second)
 		r.want("counted", joined(r.groups()), "Timeout open 1")
 	})
@@ -153,7 +154,7 @@ func TestSlowRunner(t *testing.T) {
 		r.advance()
 		found := r.found(made.ID)
 		r.want("the wave", []any{found.Wave, found.WaveSent, found.Behind}, []any{1, 5, 5})
-		r.want("counts", found.Counts, deadletter.Counts{Pending: 15, Sent: 5, Uncertain: 5})
+		r.want("counts", found.Counts, model.ItemCounts{Pending: 15, Sent: 5, Uncertain: 5})
 		for _, id := range r.broker.sent {
 			r.want("replays", r.letter(mustID(t, id)).Replays, 1)
 		}
@@ -176,8 +177,8 @@ func TestLateRecord(t *testing.T) {
 			r.advance()
 		}
 		r.advance()
-		r.want("first", r.found(first.ID).Counts, deadletter.Counts{Returned: 1})
-		r.want("second", r.found(second.ID).Counts, deadletter.Counts{Sent: 1})
+		r.want("first", r.found(first.ID).Counts, model.ItemCounts{Returned: 1})
+		r.want("second", r.found(second.ID).Counts, model.ItemCounts{Sent: 1})
 		r.want("replays", r.letter(got.Letter).Replays, 2)
 	})
 }
@@ -196,13 +197,13 @@ func TestCancelInMidWave(t *testing.T) {
 		}
 		made := r.begin(deadletter.Plan{Canary: 700, Largest: 700, Observe: time.Minute}, nil)
 		r.broker.during = func() {
-			if _, err := r.ActOnRedrive(t.Context(), made.ID, inbox.CancelRedrive, inbox.By{}); err != nil {
+			if _, err := r.ActOnRedrive(t.Context(), made.ID, model.CancelRedrive, inbox.By{}); err != nil {
 				t.Error(err)
 			}
 		}
 		r.advance()
 		r.want("sent", len(r.broker.sent), 500)
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Pending: 200, Sent: 500})
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Pending: 200, Sent: 500})
 		rest := r.begin(deadletter.Plan{Canary: 700, Largest: 700}, nil)
 		r.pass(time.Second)
 		r.want("the rest", r.found(rest.ID).Counts.Sent, 200)
@@ -227,7 +228,7 @@ func TestOverlappingRedrives(t *testing.T) {
 		r.want("sent", []int{len(r.broker.sent), len(r.broker.deliveries())}, []int{20, 20})
 		for _, id := range []task.ID{a.ID, b.ID} {
 			found := r.found(id)
-			r.want("state", found.State, deadletter.RedriveDone)
+			r.want("state", found.State, model.RedriveDone)
 			r.want("decided", found.Counts.Sent+found.Counts.Skipped, 20)
 		}
 	})
@@ -249,20 +250,20 @@ func TestUnknownSend(t *testing.T) {
 		}
 		made := r.begin(deadletter.Plan{Observe: time.Minute}, nil)
 		r.advance()
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Unknown: 1, Failed: 1, Uncertain: 1})
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Unknown: 1, Failed: 1, Uncertain: 1})
 		r.pass(time.Second)
 		r.want("not yet", len(numbers), 1)
-		r.want("state", r.found(made.ID).State, deadletter.RedriveRunning)
-		r.stands(got[0].Letter, deadletter.Redriving, "")
+		r.want("state", r.found(made.ID).State, model.RedriveRunning)
+		r.stands(got[0].Letter, model.LetterRedriving, "")
 		r.pass(time.Second)
 		r.want("again", len(numbers), 2)
 		r.broker.fails = nil
 		r.pass(4 * time.Second)
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Sent: 1, Failed: 1, Uncertain: 1})
-		r.stands(got[0].Letter, deadletter.Redriven, "")
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Sent: 1, Failed: 1, Uncertain: 1})
+		r.stands(got[0].Letter, model.LetterRedriven, "")
 		r.want("one number", []any{numbers[0] == numbers[1], r.letter(got[0].Letter).Replays}, []any{true, 1})
 		r.pass(time.Second)
-		r.want("state", r.found(made.ID).State, deadletter.RedriveObserving)
+		r.want("state", r.found(made.ID).State, model.RedriveObserving)
 		r.want("open", joined(r.groups()), "Timeout open 1")
 	})
 }
@@ -281,15 +282,15 @@ func TestNoAnswerAtAll(t *testing.T) {
 		made := r.begin(deadletter.Plan{Observe: time.Minute}, nil)
 		r.pass(time.Second)
 		found := r.found(made.ID)
-		r.want("state", found.State, deadletter.RedriveHalted)
-		r.want("counts", found.Counts, deadletter.Counts{Pending: 20, Unknown: 10, Uncertain: 10})
+		r.want("state", found.State, model.RedriveHalted)
+		r.want("counts", found.Counts, model.ItemCounts{Pending: 20, Unknown: 10, Uncertain: 10})
 		for range 10 {
 			r.pass(30 * time.Second)
 		}
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Pending: 20, Failed: 10, Uncertain: 10})
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Pending: 20, Failed: 10, Uncertain: 10})
 		unknown := 0
 		for _, l := range r.all() {
-			if l.State != deadletter.Open || l.PurgeAt != 0 || l.Replays != 0 {
+			if l.State != model.LetterOpen || l.PurgeAt != 0 || l.Replays != 0 {
 				t.Errorf("the letter is %s after %d replays, deleted at %d", l.State, l.Replays, l.PurgeAt)
 			}
 			if l.Unknown {
@@ -305,7 +306,7 @@ func TestNoAnswerAtAll(t *testing.T) {
 		r.begin(deadletter.Plan{Canary: 100}, nil)
 		r.pass(time.Second)
 		for _, l := range r.all() {
-			r.want("the letter", []any{l.State, l.Replays, l.Unknown}, []any{deadletter.Redriven, 1, false})
+			r.want("the letter", []any{l.State, l.Replays, l.Unknown}, []any{model.LetterRedriven, 1, false})
 		}
 	})
 }
@@ -321,9 +322,9 @@ func TestAtMostOnce(t *testing.T) {
 		r.pass(time.Second)
 		r.broker.fails = nil
 		r.pass(time.Hour)
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Failed: 1, Uncertain: 1})
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Failed: 1, Uncertain: 1})
 		r.want("sent", r.broker.deliveries()[first.String()], 1)
-		r.want("unknown", []any{r.letter(first).State, r.letter(first).Unknown}, []any{deadletter.Open, true})
+		r.want("unknown", []any{r.letter(first).State, r.letter(first).Unknown}, []any{model.LetterOpen, true})
 		if _, err := r.DiscardLetter(t.Context(), first, inbox.By{Reason: "a test"}); err != nil {
 			t.Fatal(err)
 		}
@@ -331,9 +332,9 @@ func TestAtMostOnce(t *testing.T) {
 		made = r.begin(deadletter.Plan{AtMostOnce: true}, nil)
 		r.crash(nil)
 		r.pass(30 * time.Second)
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Failed: 1, Uncertain: 1})
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Failed: 1, Uncertain: 1})
 		r.want("sent", r.broker.deliveries()[second.String()], 1)
-		r.want("unknown", []any{r.letter(second).State, r.letter(second).Unknown}, []any{deadletter.Open, true})
+		r.want("unknown", []any{r.letter(second).State, r.letter(second).Unknown}, []any{model.LetterOpen, true})
 	})
 }
 
@@ -355,16 +356,16 @@ func TestUnknownIsEdited(t *testing.T) {
 		r.begin(deadletter.Plan{}, &deadletter.Edit{Patch: []byte(`{"fixed":true}`)})
 		r.pass(time.Second)
 		l := r.letter(id)
-		r.want("the letter", []any{l.State, l.Replays}, []any{deadletter.Redriven, 2})
+		r.want("the letter", []any{l.State, l.Replays}, []any{model.LetterRedriven, 2})
 		if len(numbers) != 1 || !strings.Contains(numbers[0], " 2 ") {
 			t.Errorf("sent as %q", numbers)
 		}
 		// The first one was there after all, and dies: one more death of the same letter.
 		died := back(first, "Late")
 		died.Replays = 1
-		r.want("the first one", r.die(died)[0].Status, inbox.Returned)
+		r.want("the first one", r.die(died)[0].Status, model.Returned)
 		l = r.letter(id)
-		r.want("the letter", []any{l.State, l.Replays, l.Occurrences}, []any{deadletter.Open, 2, 2})
+		r.want("the letter", []any{l.State, l.Replays, l.Occurrences}, []any{model.LetterOpen, 2, 2})
 	})
 }
 
@@ -384,17 +385,17 @@ func TestSecondCopy(t *testing.T) {
 			copies[i] = back(r.letter(got.Letter), "Schema")
 			copies[i].Position, copies[i].MessageID, copies[i].Replays = fmt.Sprint("copy/", i), "m1", 1
 		}
-		r.want("first", r.die(copies[0])[0].Status, inbox.Returned)
+		r.want("first", r.die(copies[0])[0].Status, model.Returned)
 		r.begin(deadletter.Plan{Observe: time.Hour}, nil)
 		r.pass(time.Second)
-		r.want("second, after it was sent again", r.die(copies[1])[0].Status, inbox.Duplicate)
-		r.want("delivered again", r.die(copies[0])[0].Status, inbox.Duplicate)
+		r.want("second, after it was sent again", r.die(copies[1])[0].Status, model.Duplicate)
+		r.want("delivered again", r.die(copies[0])[0].Status, model.Duplicate)
 		other := copies[1]
 		other.Position, other.Content.Payload = "other", []byte("a part of it")
-		r.want("another message under the header", r.die(other)[0].Status, inbox.Captured)
+		r.want("another message under the header", r.die(other)[0].Status, model.Captured)
 		l := r.letter(got.Letter)
 		r.want("the letter", []any{l.State, l.Occurrences, l.Replays}, "[redriven 2 2]")
-		r.want("third", r.die(copies[2])[0].Status, inbox.Captured)
+		r.want("third", r.die(copies[2])[0].Status, model.Captured)
 	})
 }
 
@@ -412,12 +413,12 @@ func TestQuickReturn(t *testing.T) {
 				if bare {
 					again.Letter, again.Replays = task.ID{}, 0
 				}
-				r.want("died again", r.die(again)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: inbox.Returned})
+				r.want("died again", r.die(again)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: model.Returned})
 			}
 			r.advance()
-			r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Returned: 1})
+			r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Returned: 1})
 			l := r.letter(id)
-			r.want("the letter", []any{l.State, l.Replays, l.Occurrences}, []any{deadletter.Open, round + 1, round + 2})
+			r.want("the letter", []any{l.State, l.Replays, l.Occurrences}, []any{model.LetterOpen, round + 1, round + 2})
 		}
 	})
 }

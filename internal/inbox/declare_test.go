@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -56,7 +57,7 @@ func TestDeclaredPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		entry := deadletter.Policy{Namespace: "default", Source: "declared", Origin: "orders",
-			Strategy: deadletter.Fixed, Base: time.Second, SetFrom: deadletter.SetByConfiguration,
+			Strategy: model.Fixed, Base: time.Second, SetFrom: model.SetByConfiguration,
 			SetBy: "a.yaml"}.WithDefaults()
 		start := func() *deadletter.Policy {
 			t.Helper()
@@ -67,8 +68,8 @@ func TestDeclaredPolicies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if last := st.Policies[len(st.Policies)-1]; last.Origin != "" || last.SetFrom != deadletter.SetByDefault ||
-				last.Strategy != deadletter.Manual {
+			if last := st.Policies[len(st.Policies)-1]; last.Origin != "" || last.SetFrom != model.SetByDefault ||
+				last.Strategy != model.Manual {
 				t.Errorf("other origins have %+v", last)
 			}
 			if len(st.Policies) == 1 {
@@ -76,7 +77,7 @@ func TestDeclaredPolicies(t *testing.T) {
 			}
 			return st.Policies[0]
 		}
-		if p := start(); p == nil || p.Base != time.Second || p.SetFrom != deadletter.SetByConfiguration ||
+		if p := start(); p == nil || p.Base != time.Second || p.SetFrom != model.SetByConfiguration ||
 			p.SetBy != "a.yaml" || p.SetAt == 0 || p.Version != 1 {
 			t.Fatalf("the first start saved %+v", p)
 		}
@@ -86,7 +87,7 @@ func TestDeclaredPolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		entry.SetBy = "b.yaml" // with the same settings
-		if p := start(); p.Base != time.Minute || p.SetFrom != deadletter.SetByOperator || p.SetBy != "ann" ||
+		if p := start(); p.Base != time.Minute || p.SetFrom != model.SetByOperator || p.SetBy != "ann" ||
 			p.Version != 2 {
 			t.Errorf("a restart made %+v of the policy of an operator", p)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -54,9 +55,9 @@ func (in *Inbox) sendScheduled(ctx context.Context, t turn, ids []task.ID) error
 	if err != nil {
 		return err
 	}
-	b := &batch{in: in, turn: t, redrive: &deadletter.Redrive{Operation: deadletter.OpRedrive}}
+	b := &batch{in: in, turn: t, redrive: &deadletter.Redrive{Operation: model.OpRedrive}}
 	for i, id := range ids {
-		b.items = append(b.items, deadletter.Item{No: i + 1, Kind: deadletter.KindLetter, ID: id})
+		b.items = append(b.items, deadletter.Item{No: i + 1, Kind: model.KindLetter, ID: id})
 	}
 	if err := b.mark(ctx); err != nil {
 		return err
@@ -139,7 +140,7 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 			continue
 		}
 		presumed := left && s.Died > 0
-		overtaken := l.State != deadletter.Redriving || s.No != l.Replays+1 // by an operator, or another send
+		overtaken := l.State != model.LetterRedriving || s.No != l.Replays+1 // by an operator, or another send
 		if overtaken && !presumed {
 			s.GiveUp("the letter is " + string(l.State))
 			marked = append(marked, *s)
@@ -217,7 +218,7 @@ func (in *Inbox) leave(ctx context.Context, tx engine.Tx, decided []deadletter.I
 	}
 	var changed []*deadletter.Letter
 	for _, l := range letters {
-		if l.State != deadletter.Scheduled {
+		if l.State != model.LetterScheduled {
 			continue
 		}
 		if err := l.Unschedule(why[l.ID], in.now()); err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 )
@@ -21,7 +22,7 @@ func TestEqualDeliveries(t *testing.T) {
 				list = append(list, a)
 			}
 			for _, receipt := range r.die(list...) {
-				if receipt.Status == inbox.Captured {
+				if receipt.Status == model.Captured {
 					captured++
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/node"
@@ -97,14 +98,14 @@ func TestGroupEvents(t *testing.T) {
 			"default2Timeout: Timeout of order <n>")
 		r.die(dead(3, "Timeout"))
 		r.pass(time.Second)
-		change := func(state deadletter.GroupState) {
+		change := func(state model.GroupState) {
 			t.Helper()
 			if _, err := r.ChangeGroup(t.Context(), group, inbox.GroupChange{State: state}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		change(deadletter.GroupAcknowledged)
-		change(deadletter.GroupResolved)
+		change(model.GroupAcknowledged)
+		change(model.GroupResolved)
 		e = s.expect("group.state acknowledged", "group.state resolved")
 		r.want("from, by", e.Group.FromState+" "+e.Cause, "acknowledged resolve_group")
 		note := "no change of state"
@@ -189,14 +190,14 @@ func TestRedriveEvents(t *testing.T) {
 		}
 		r.pass(time.Second)
 		s := r.listen(tasker.EventFilter{Types: []tasker.EventType{tasker.EventRedriveState}})
-		redrive, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive,
+		redrive, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default", Source: "orders"},
 			Plan:      deadletter.Plan{Canary: 2, Factor: 2, Largest: 8, Observe: time.Minute},
 			Stop:      deadletter.StopRule{ReturnedShare: 0.4}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		act := func(what inbox.RedriveAct) {
+		act := func(what model.RedriveAction) {
 			t.Helper()
 			if _, err := r.ActOnRedrive(t.Context(), redrive.ID, what, inbox.By{}); err != nil {
 				t.Fatal(err)
@@ -204,7 +205,7 @@ func TestRedriveEvents(t *testing.T) {
 		}
 		e := s.expect("redrive.state draft")
 		r.want("items", fmt.Sprint(e.Redrive.Total, e.Redrive.Counts.Pending), "10 10")
-		act(inbox.StartRedrive)
+		act(model.StartRedrive)
 		r.pass(time.Second)
 		e = s.expect("redrive.state running", "redrive.state observing")
 		r.want("decided", fmt.Sprint(e.Redrive.Decided, e.Redrive.Wave, e.Redrive.Counts), "2 1 <nil>")
@@ -215,10 +216,10 @@ func TestRedriveEvents(t *testing.T) {
 		if !strings.Contains(e.Redrive.HaltReason, "came back") {
 			t.Errorf("halted because of %q", e.Redrive.HaltReason)
 		}
-		act(inbox.ResumeRedrive)
-		act(inbox.PauseRedrive)
-		act(inbox.ResumeRedrive)
-		act(inbox.CancelRedrive)
+		act(model.ResumeRedrive)
+		act(model.PauseRedrive)
+		act(model.ResumeRedrive)
+		act(model.CancelRedrive)
 		s.expect("redrive.state running", "redrive.state paused", "redrive.state running")
 		e = s.expect("redrive.state cancelled")
 		r.want("pending", e.Redrive.Counts.Pending, 8)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -187,16 +188,16 @@ func (in *Inbox) ChangeGroup(ctx context.Context, id deadletter.GroupID, ch Grou
 		a.data = ch.input()
 		g.Assign(deadletter.Assignment{Owner: ch.Owner, Runbook: ch.Runbook, DueAt: ch.DueAt})
 		switch ch.State {
-		case deadletter.GroupAcknowledged:
+		case model.GroupAcknowledged:
 			a.kind = "acknowledge_group"
 			return g.Acknowledge(in.now())
-		case deadletter.GroupResolved:
+		case model.GroupResolved:
 			a.kind = "resolve_group"
 			return g.Resolve(ch.ResolvedIn, in.now())
-		case deadletter.GroupIgnored:
+		case model.GroupIgnored:
 			a.kind = "ignore_group"
 			return g.IgnoreFor(ch.Ignore, in.now())
-		case deadletter.GroupOpen:
+		case model.GroupOpen:
 			a.kind = "reopen_group"
 			return g.Reopen(in.now())
 		}
@@ -213,14 +214,14 @@ func (in *Inbox) checkGroupChange(ch *GroupChange) []task.Problem {
 			problems = append(problems, task.Problem{Location: at, Message: fault})
 		}
 	}
-	if ch.State != "" && !slices.Contains(deadletter.GroupStates, ch.State) {
+	if ch.State != "" && !slices.Contains(model.GroupStates, ch.State) {
 		bad("/state", "must be open, acknowledged, resolved or ignored")
 	}
 	bad("/resolved_in", task.TextFault(ch.ResolvedIn, maxName))
-	if ch.ResolvedIn != "" && ch.State != deadletter.GroupResolved {
+	if ch.ResolvedIn != "" && ch.State != model.GroupResolved {
 		bad("/resolved_in", "goes with the state resolved")
 	}
-	if ch.Ignore != (deadletter.Ignore{}) && ch.State != deadletter.GroupIgnored {
+	if ch.Ignore != (deadletter.Ignore{}) && ch.State != model.GroupIgnored {
 		bad("/ignore", "goes with the state ignored")
 	}
 	if ch.Ignore.Count < 0 || ch.Ignore.PerHour < 0 {

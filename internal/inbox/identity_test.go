@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -28,8 +29,8 @@ func bares(round string, n int) (list []inbox.Arrival) {
 }
 
 // statuses counts receipts.
-func statuses(receipts []inbox.Receipt) map[inbox.CaptureStatus]int {
-	count := map[inbox.CaptureStatus]int{}
+func statuses(receipts []inbox.Receipt) map[model.ReceiptStatus]int {
+	count := map[model.ReceiptStatus]int{}
 	for _, r := range receipts {
 		count[r.Status]++
 	}
@@ -47,7 +48,7 @@ func TestEqualJobsReturn(t *testing.T) {
 		r.want("died again", statuses(r.die(bares("b", 11)...)), "map[captured:1 returned:10]")
 		r.pass(2 * time.Minute)
 		found := r.found(made.ID)
-		r.want("the redrive", []any{found.State, found.Counts.Returned}, []any{deadletter.RedriveHalted, 10})
+		r.want("the redrive", []any{found.State, found.Counts.Returned}, []any{model.RedriveHalted, 10})
 	})
 }
 
@@ -66,7 +67,7 @@ func TestEqualJobsAtOnce(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				returned <- statuses(got)[inbox.Returned]
+				returned <- statuses(got)[model.Returned]
 			}()
 		}
 		sum := 0
@@ -84,7 +85,7 @@ func TestEqualJobsUnderAPolicy(t *testing.T) {
 	for _, copies := range []int{1, 2} {
 		t.Run(fmt.Sprint(copies), func(t *testing.T) {
 			onEveryDatabase(t, func(t *testing.T, r *rig) {
-				r.policy(deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 3})
+				r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 3})
 				r.die(bares("0", 20)...)
 				for round := 1; round <= 10; round++ {
 					before := len(r.broker.sent)
@@ -122,8 +123,8 @@ func TestContentCrossesNoSource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.want("the job of the other source", got[0].Status, inbox.Captured)
-		r.want("the letter", r.letter(id).State, deadletter.Redriven)
+		r.want("the job of the other source", got[0].Status, model.Captured)
+		r.want("the letter", r.letter(id).State, model.LetterRedriven)
 	})
 }
 
@@ -140,7 +141,7 @@ func TestSharedMessageIDs(t *testing.T) {
 		var before task.ID
 		for _, what := range []string{"created", "paid", "shipped"} {
 			got := r.die(event(what))[0]
-			r.want(what, got.Status, inbox.Captured)
+			r.want(what, got.Status, model.Captured)
 			link := deadletter.Link{}
 			if !before.IsZero() {
 				link = deadletter.Link{Kind: deadletter.LinkID, Letter: before}
@@ -150,9 +151,9 @@ func TestSharedMessageIDs(t *testing.T) {
 			before = got.Letter
 		}
 		r.again()
-		r.want("another one", r.die(event("returned"))[0].Status, inbox.Captured)
-		r.want("the same one", r.die(event("paid"))[0].Status, inbox.Returned)
-		r.want("and once more", r.die(event("paid"))[0].Status, inbox.Captured)
+		r.want("another one", r.die(event("returned"))[0].Status, model.Captured)
+		r.want("the same one", r.die(event("paid"))[0].Status, model.Returned)
+		r.want("and once more", r.die(event("paid"))[0].Status, model.Captured)
 	})
 }
 
@@ -171,17 +172,17 @@ func TestCopiedHeaders(t *testing.T) {
 			Failure: failure.Report{Type: "SMTP", Message: "mailbox full", Retryable: true}}, Format: "tasker", Replays: 1,
 			Position: "invoices.dlq/0@7"}
 		got := r.die(invoice)[0]
-		r.want("the invoice", got.Status, inbox.Captured)
+		r.want("the invoice", got.Status, model.Captured)
 		l := r.letter(got.Letter)
 		r.want("its link", []any{l.Link, l.Sends()}, []any{deadletter.Link{Kind: deadletter.LinkHeader, Letter: id}, 0})
-		r.want("the order", r.letter(id).State, deadletter.Redriven)
+		r.want("the order", r.letter(id).State, model.LetterRedriven)
 		r.again()
 		r.want("sent", []any{r.broker.to[len(r.broker.to)-1], string(r.broker.got[got.Letter.String()])},
 			[]any{"default invoices", `{"invoice":"I-1"}`})
 		forwarded := back(r.letter(id), "Forwarded") // the same content, but not where it was sent
 		forwarded.Position, forwarded.Origin = "elsewhere", "orders.slow"
-		r.want("forwarded", r.die(forwarded)[0].Status, inbox.Captured)
-		r.want("the order itself", r.die(back(r.letter(id), "Schema"))[0].Status, inbox.Returned)
+		r.want("forwarded", r.die(forwarded)[0].Status, model.Captured)
+		r.want("the order itself", r.die(back(r.letter(id), "Schema"))[0].Status, model.Returned)
 	})
 }
 
@@ -206,7 +207,7 @@ func TestChangedByItsConsumer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEveryDatabase(t, func(t *testing.T, r *rig) {
-				r.policy(deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 4})
+				r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 4})
 				first := dead(1, "Timeout")
 				first.Format, first.MessageID = "dlq_envelope", "event-1"
 				last := r.die(first)[0].Letter
@@ -220,11 +221,11 @@ func TestChangedByItsConsumer(t *testing.T) {
 					died.Position = fmt.Sprint("round/", round)
 					died.Content.Payload = fmt.Appendf(nil, `{"round":%d}`, round)
 					got := r.die(died)[0]
-					r.want("what was changed", got.Status, inbox.Captured)
+					r.want("what was changed", got.Status, model.Captured)
 					last = got.Letter
 				}
 				r.want("sent", len(r.broker.sent), 4)
-				r.want("the last one", r.letter(last).State, deadletter.Discarded)
+				r.want("the last one", r.letter(last).State, model.LetterDiscarded)
 			})
 		})
 	}
@@ -234,7 +235,7 @@ func TestChangedByItsConsumer(t *testing.T) {
 func TestEventWithoutHeaders(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		r.policy(deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 4})
+		r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 4})
 		event := func(round int) inbox.Arrival {
 			a := dead(1, "Timeout")
 			a.Format, a.MessageID, a.Position = "dlq_envelope", "event-1", fmt.Sprint("t/0@", round)
@@ -244,7 +245,7 @@ func TestEventWithoutHeaders(t *testing.T) {
 		for round := 1; round <= 4; round++ {
 			r.pass(time.Second)
 			r.want("died again", r.die(event(round))[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group,
-				Status: inbox.Returned})
+				Status: model.Returned})
 		}
 		r.pass(time.Hour)
 		r.want("sent", len(r.broker.sent), 4)
@@ -263,7 +264,7 @@ func TestSkewedClocks(t *testing.T) {
 			r.again()
 			second := dead(n, "Timeout")
 			second.FailedAt = first.FailedAt.Add(skew)
-			r.want(skew.String(), r.die(second)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: inbox.Returned})
+			r.want(skew.String(), r.die(second)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: model.Returned})
 		}
 	})
 }
@@ -274,7 +275,7 @@ func TestRegressionByASlowClock(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		g := r.die(dead(1, "Timeout"))[0].Group
 		r.pass(time.Minute)
-		if _, err := r.ChangeGroup(t.Context(), g, inbox.GroupChange{State: deadletter.GroupResolved}); err != nil {
+		if _, err := r.ChangeGroup(t.Context(), g, inbox.GroupChange{State: model.GroupResolved}); err != nil {
 			t.Fatal(err)
 		}
 		r.pass(time.Second)
@@ -306,7 +307,7 @@ func TestReports(t *testing.T) {
 		id := r.die(dead(1, "Timeout"))[0].Letter
 		first := report(func(*inbox.Report) {})
 		r.want("again", report(func(*inbox.Report) {}), inbox.Receipt{Letter: first.Letter, Group: first.Group,
-			Status: inbox.Duplicate})
+			Status: model.Duplicate})
 		for name, change := range map[string]func(*inbox.Report){
 			"content":        func(a *inbox.Report) { a.Content.Payload = []byte(`{"invoice":"I-2"}`) },
 			"header":         func(a *inbox.Report) { a.Content.Headers = []deadletter.Header{{Name: "a", Value: []byte("b")}} },
@@ -318,7 +319,7 @@ func TestReports(t *testing.T) {
 			"letter, no ID":  func(a *inbox.Report) { a.Letter, a.MessageID = id, "" },
 			"unknown letter": func(a *inbox.Report) { a.Letter = task.MakeID(9, 9) },
 		} {
-			r.want(name, report(change).Status, inbox.Captured)
+			r.want(name, report(change).Status, model.Captured)
 		}
 		r.want("the letter that is named", r.letter(id).Occurrences, 1)
 	})

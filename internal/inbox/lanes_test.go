@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 )
@@ -55,14 +56,14 @@ func TestSlowSource(t *testing.T) {
 		}
 		send("a redrive", func() {
 			die(1)
-			if _, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Start: true,
+			if _, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Start: true,
 				Selection: deadletter.Selection{Namespace: "default"}}); err != nil {
 				t.Fatal(err)
 			}
 		})
 		send("a policy", func() {
 			for _, source := range names {
-				p := &deadletter.Policy{Namespace: "default", Source: source, Strategy: deadletter.Fixed, Base: time.Minute}
+				p := &deadletter.Policy{Namespace: "default", Source: source, Strategy: model.Fixed, Base: time.Minute}
 				if _, err := r.SavePolicy(t.Context(), p, inbox.By{}); err != nil {
 					t.Fatal(err)
 				}

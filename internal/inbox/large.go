@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -179,7 +180,7 @@ func (l *large) starts(ctx context.Context) (map[int32]int64, error) {
 
 // capture captures a message of a log, and reports whether it is a letter now, or gone.
 func (l *large) capture(ctx context.Context, o deadletter.Oversized) (ended bool, err error) {
-	at := deadletter.ReplayPart{Partition: o.Partition, From: o.Offset, Next: o.Offset, To: o.Offset + 1}
+	at := model.ReplayPart{Partition: o.Partition, From: o.Offset, Next: o.Offset, To: o.Offset + 1}
 	entries, _, err := l.carrier.ReadLog(ctx, l.source, l.source.Queue, at, 1)
 	if err != nil && !isGone(err) {
 		return false, err

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -22,10 +23,10 @@ func (r *rig) known(of task.ID, list ...inbox.Arrival) {
 	before := r.letter(of)
 	for i, a := range list {
 		got := r.die(a)[0]
-		r.want(fmt.Sprint("late delivery ", i), []any{got.Status, got.Letter}, []any{inbox.Duplicate, of})
+		r.want(fmt.Sprint("late delivery ", i), []any{got.Status, got.Letter}, []any{model.Duplicate, of})
 	}
 	for _, got := range r.die(list...) {
-		r.want("late deliveries in one batch", []any{got.Status, got.Letter}, []any{inbox.Duplicate, of})
+		r.want("late deliveries in one batch", []any{got.Status, got.Letter}, []any{model.Duplicate, of})
 	}
 	after := r.letter(of)
 	r.want("the letter", []any{after.State, after.Version, after.Occurrences},
@@ -49,7 +50,7 @@ func TestLateDelivery(t *testing.T) {
 			if round == 2 {
 				died.Replays = 0 // its consumer kept one header of two
 			}
-			r.want("died again", r.die(died)[0].Status, inbox.Returned)
+			r.want("died again", r.die(died)[0].Status, model.Returned)
 			deaths = append(deaths, died)
 			r.known(id, deaths...) // while it is open
 		}
@@ -65,9 +66,9 @@ func TestLateDelivery(t *testing.T) {
 		_, err := r.Letter(t.Context(), id)
 		r.refused(err, task.NotFound)
 		got := r.die(first)[0]
-		r.want("after the letter was deleted", got.Status, inbox.Captured)
+		r.want("after the letter was deleted", got.Status, model.Captured)
 		r.want("a late delivery of the new letter", r.die(first)[0],
-			inbox.Receipt{Letter: got.Letter, Group: got.Group, Status: inbox.Duplicate})
+			inbox.Receipt{Letter: got.Letter, Group: got.Group, Status: model.Duplicate})
 	})
 }
 
@@ -92,17 +93,17 @@ func TestReturnByAnotherSource(t *testing.T) {
 		}
 		bare := first
 		bare.Position = "0:7"
-		r.want("content alone", capture(bare).Status, inbox.Captured)
+		r.want("content alone", capture(bare).Status, model.Captured)
 		died := back(r.letter(id), "Schema")
 		died.Position = "0:2"
-		for _, want := range []inbox.CaptureStatus{inbox.Returned, inbox.Duplicate} {
+		for _, want := range []model.ReceiptStatus{model.Returned, model.Duplicate} {
 			got := capture(died)
 			r.want("through another source", []any{got.Status, got.Letter}, []any{want, id})
 		}
 		r.known(id, first)
 		other := dead(2, "Timeout")
 		other.Position = "0:2"
-		r.want("another message", r.die(other)[0].Status, inbox.Captured)
+		r.want("another message", r.die(other)[0].Status, model.Captured)
 		r.again()
 		r.known(id, first)
 	})
@@ -119,13 +120,13 @@ func TestReturnAfterRestore(t *testing.T) {
 		died := back(r.letter(id), "Schema")
 		died.Replays = 1
 		got := r.die(died)[0]
-		r.want("status", got.Status, inbox.Captured)
+		r.want("status", got.Status, model.Captured)
 		r.want("its link", r.letter(got.Letter).Link, deadletter.Link{Kind: deadletter.LinkHeader, Letter: id})
 		r.known(got.Letter, died)
 		r.known(id, first)
 		lost := died
 		lost.Letter, lost.Position = r.db.IDs().Take(r.clock(), 1), "dlq@2"
-		for _, want := range []inbox.CaptureStatus{inbox.Captured, inbox.Duplicate} {
+		for _, want := range []model.ReceiptStatus{model.Captured, model.Duplicate} {
 			r.want("of a letter after the backup", r.die(lost)[0].Status, want)
 		}
 	})
@@ -145,13 +146,13 @@ func TestDeathOfAnUnknownSend(t *testing.T) {
 		died := back(r.letter(id), "Schema")
 		r.broker.fails = func(inbox.Outgoing) error { return fmt.Errorf("%w: no such queue", inbox.ErrForGood) }
 		r.pass(30 * time.Second)
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Failed: 1, Uncertain: 1})
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Failed: 1, Uncertain: 1})
 		l := r.letter(id)
-		r.want("the letter", []any{l.State, l.Unknown, l.Replays}, []any{deadletter.Open, true, 0})
-		r.want("died", r.die(died)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: inbox.Returned})
+		r.want("the letter", []any{l.State, l.Unknown, l.Replays}, []any{model.LetterOpen, true, 0})
+		r.want("died", r.die(died)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: model.Returned})
 		l = r.letter(id)
-		r.want("the letter", []any{l.State, l.Unknown, l.Replays, l.Occurrences}, []any{deadletter.Open, false, 1, 2})
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Returned: 1, Uncertain: 1})
+		r.want("the letter", []any{l.State, l.Unknown, l.Replays, l.Occurrences}, []any{model.LetterOpen, false, 1, 2})
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Returned: 1, Uncertain: 1})
 		r.known(id, first, died)
 		r.pass(time.Second)
 		r.want("open", joined(r.groups()), "Schema open 1; Timeout open 0")

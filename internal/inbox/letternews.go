@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
@@ -64,7 +65,7 @@ func (n letterNews) retried(o *outcome, over bool, l *deadletter.Letter) {
 
 // discarded counts a letter that has changed, if it is discarded now.
 func (n letterNews) discarded(l *deadletter.Letter) {
-	if l.State == deadletter.Discarded {
+	if l.State == model.LetterDiscarded {
 		n.add(deadletter.EventDiscarded, l, l.Reason)
 	}
 }

@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -142,7 +143,7 @@ func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 			return err
 		}
 		news := letterNews{}
-		if was != deadletter.Discarded && l.State == deadletter.Discarded {
+		if was != model.LetterDiscarded && l.State == model.LetterDiscarded {
 			news.add(deadletter.EventDiscarded, l, l.Reason)
 		}
 		return in.tell(ctx, tx, news.events(in.now())...)
@@ -155,7 +156,7 @@ func (in *Inbox) change(ctx context.Context, id task.ID, by By, kind string,
 
 // counted stores the effect of a letter's new state on the open letters of its group, as a delta: a group's own row
 // would be locked by everybody who touches one of its letters.
-func (in *Inbox) counted(ctx context.Context, tx engine.Tx, l *deadletter.Letter, was deadletter.State) error {
+func (in *Inbox) counted(ctx context.Context, tx engine.Tx, l *deadletter.Letter, was model.LetterState) error {
 	d := opened(l.State) - opened(was)
 	if d == 0 {
 		return nil
@@ -165,8 +166,8 @@ func (in *Inbox) counted(ctx context.Context, tx engine.Tx, l *deadletter.Letter
 
 // opened is 1 for a letter that counts as open, and 0 for others. The difference of two states is the delta of a
 // change.
-func opened(s deadletter.State) int64 {
-	if s == deadletter.Open || s == deadletter.Scheduled {
+func opened(s model.LetterState) int64 {
+	if s == model.LetterOpen || s == model.LetterScheduled {
 		return 1
 	}
 	return 0

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -81,7 +82,7 @@ type OriginLevel struct {
 }
 
 // undecided are the states of letters that are neither done nor given up.
-var undecided = []deadletter.State{deadletter.Open, deadletter.Scheduled, deadletter.Redriving}
+var undecided = []model.LetterState{model.LetterOpen, model.LetterScheduled, model.LetterRedriving}
 
 // OriginLevels returns how many letters of each origin are to be decided, for metrics: of the namespaces that have
 // sources, and the first 200 origins by namespace and name. An origin whose letters are all decided has 0 until they

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -30,7 +31,7 @@ type modelLetter struct {
 	id          task.ID
 	group       deadletter.GroupID
 	last        inbox.Arrival // its latest death
-	state       deadletter.State
+	state       model.LetterState
 	occurrences int
 	replays     int
 	parked      bool
@@ -38,7 +39,7 @@ type modelLetter struct {
 }
 
 type modelGroup struct {
-	state       deadletter.GroupState
+	state       model.GroupState
 	regressions int
 	into        deadletter.GroupID
 	failed      bool // since the last triage
@@ -48,7 +49,7 @@ type modelRedrive struct {
 	id     task.ID
 	active bool
 	left   []*modelLetter
-	counts deadletter.Counts
+	counts model.ItemCounts
 }
 
 var causes = []string{"Timeout", "Schema", "Price"}
@@ -91,7 +92,7 @@ func TestInboxModel(t *testing.T) {
 }
 
 // pick returns a letter in one of some states, or nil.
-func (m *reference) pick(states ...deadletter.State) *modelLetter {
+func (m *reference) pick(states ...model.LetterState) *modelLetter {
 	var of []*modelLetter
 	for _, l := range m.letters {
 		if slices.Contains(states, l.state) {
@@ -107,7 +108,7 @@ func (m *reference) pick(states ...deadletter.State) *modelLetter {
 // failed notes a failure in a group, which the next triage sees.
 func (m *reference) failed(id deadletter.GroupID) {
 	if m.groups[id] == nil {
-		m.groups[id] = &modelGroup{state: deadletter.GroupOpen}
+		m.groups[id] = &modelGroup{state: model.GroupOpen}
 	}
 	m.groups[id].failed = true
 }
@@ -115,8 +116,8 @@ func (m *reference) failed(id deadletter.GroupID) {
 func (m *reference) dies() string {
 	a := dead(len(m.letters)+1, causes[m.rng.IntN(len(causes))])
 	got := m.die(a)[0]
-	m.want("a new message", got.Status, inbox.Captured)
-	m.letters = append(m.letters, &modelLetter{id: got.Letter, group: got.Group, last: a, state: deadletter.Open,
+	m.want("a new message", got.Status, model.Captured)
+	m.letters = append(m.letters, &modelLetter{id: got.Letter, group: got.Group, last: a, state: model.LetterOpen,
 		occurrences: 1})
 	m.failed(got.Group)
 	return "dies"
@@ -124,22 +125,22 @@ func (m *reference) dies() string {
 
 // repeats delivers the latest death of a letter again.
 func (m *reference) repeats() string {
-	if l := m.pick(deadletter.Open, deadletter.Redriven, deadletter.Discarded); l != nil && l.last.Position != "" {
-		m.want("a repeated delivery", m.die(l.last)[0].Status, inbox.Duplicate)
+	if l := m.pick(model.LetterOpen, model.LetterRedriven, model.LetterDiscarded); l != nil && l.last.Position != "" {
+		m.want("a repeated delivery", m.die(l.last)[0].Status, model.Duplicate)
 	}
 	return "repeats"
 }
 
 func (m *reference) comesBack() string {
-	l := m.pick(deadletter.Redriven)
+	l := m.pick(model.LetterRedriven)
 	if l == nil {
 		return "nothing comes back"
 	}
 	a := back(m.letter(l.id), causes[m.rng.IntN(len(causes))])
 	a.Replays = l.replays
 	got := m.die(a)[0]
-	m.want("a message that comes back", []any{got.Status, got.Letter}, []any{inbox.Returned, l.id})
-	l.last, l.state, l.group = a, deadletter.Open, got.Group
+	m.want("a message that comes back", []any{got.Status, got.Letter}, []any{model.Returned, l.id})
+	l.last, l.state, l.group = a, model.LetterOpen, got.Group
 	l.occurrences++
 	l.parked = l.replays >= deadletter.DefaultMaxReplays
 	l.sent.counts.Sent--
@@ -149,12 +150,12 @@ func (m *reference) comesBack() string {
 }
 
 func (m *reference) discards() string {
-	if l := m.pick(deadletter.Open); l != nil {
+	if l := m.pick(model.LetterOpen); l != nil {
 		_, err := m.DiscardLetter(m.t.Context(), l.id, inbox.By{Reason: "a test"})
 		m.want("discard", err, nil)
-		l.state = deadletter.Discarded
+		l.state = model.LetterDiscarded
 	}
-	if l := m.pick(deadletter.Redriven); l != nil {
+	if l := m.pick(model.LetterRedriven); l != nil {
 		_, err := m.DiscardLetter(m.t.Context(), l.id, inbox.By{Reason: "a test"})
 		m.refused(err, task.WrongState)
 	}
@@ -162,16 +163,16 @@ func (m *reference) discards() string {
 }
 
 func (m *reference) restores() string {
-	if l := m.pick(deadletter.Discarded); l != nil {
+	if l := m.pick(model.LetterDiscarded); l != nil {
 		_, err := m.RestoreLetter(m.t.Context(), l.id, inbox.By{})
 		m.want("restore", err, nil)
-		l.state = deadletter.Open
+		l.state = model.LetterOpen
 	}
 	return "restores"
 }
 
 func (m *reference) edits() string {
-	if l := m.pick(deadletter.Open); l != nil {
+	if l := m.pick(model.LetterOpen); l != nil {
 		patch := fmt.Appendf(nil, `{"edit":%d}`, m.rng.IntN(100))
 		_, err := m.EditLetter(m.t.Context(), l.id, inbox.LetterEdit{Edit: deadletter.Edit{Patch: patch}})
 		m.want("edit", err, nil)
@@ -183,11 +184,11 @@ func (m *reference) edits() string {
 func (m *reference) freezes() string {
 	r := &modelRedrive{active: true}
 	for _, l := range m.letters {
-		if l.state == deadletter.Open && !l.parked {
+		if l.state == model.LetterOpen && !l.parked {
 			r.left = append(r.left, l)
 		}
 	}
-	made, err := m.CreateRedrive(m.t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Start: true,
+	made, err := m.CreateRedrive(m.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Start: true,
 		Selection: deadletter.Selection{Namespace: "default", Source: "orders"},
 		Plan:      deadletter.Plan{Canary: 10_000, Largest: 10_000, Observe: 24 * time.Hour},
 		Stop:      deadletter.StopRule{ReturnedShare: 1, SamePrint: 100_000, Failed: 100_000}})
@@ -213,13 +214,13 @@ func (m *reference) advances() string {
 		for _, l := range r.left {
 			r.counts.Pending--
 			switch {
-			case l.state != deadletter.Open || l.parked:
+			case l.state != model.LetterOpen || l.parked:
 				r.counts.Skipped++
 			case m.down:
 				r.counts.Failed++
 			default:
 				r.counts.Sent++
-				l.state, l.sent = deadletter.Redriven, r
+				l.state, l.sent = model.LetterRedriven, r
 				l.replays++
 			}
 		}
@@ -234,13 +235,13 @@ func (m *reference) stops() string {
 		if len(r.left) == 0 {
 			continue
 		}
-		what := []inbox.RedriveAct{inbox.PauseRedrive, inbox.CancelRedrive}[m.rng.IntN(2)]
+		what := []model.RedriveAction{model.PauseRedrive, model.CancelRedrive}[m.rng.IntN(2)]
 		if !r.active {
-			what = inbox.ResumeRedrive
+			what = model.ResumeRedrive
 		}
 		_, err := m.ActOnRedrive(m.t.Context(), r.id, what, inbox.By{})
 		m.want(string(what), err, nil)
-		if r.active = what == inbox.ResumeRedrive; what == inbox.CancelRedrive {
+		if r.active = what == model.ResumeRedrive; what == model.CancelRedrive {
 			r.left = nil
 		}
 		return string(what)
@@ -269,11 +270,11 @@ func (m *reference) changes() string {
 	if id == 0 {
 		return "changes nothing"
 	}
-	states := []deadletter.GroupState{deadletter.GroupOpen, deadletter.GroupAcknowledged, deadletter.GroupResolved}
+	states := []model.GroupState{model.GroupOpen, model.GroupAcknowledged, model.GroupResolved}
 	to := states[m.rng.IntN(len(states))]
 	if g := m.groups[id]; g.state != to {
 		_, err := m.ChangeGroup(m.t.Context(), id, inbox.GroupChange{State: to})
-		if g.state == deadletter.GroupResolved && to == deadletter.GroupAcknowledged {
+		if g.state == model.GroupResolved && to == model.GroupAcknowledged {
 			m.refused(err, task.WrongState)
 			return "refuses to acknowledge"
 		}
@@ -328,8 +329,8 @@ func (m *reference) triages() string {
 		if g.into != 0 {
 			g = m.groups[g.into]
 		}
-		if g.state == deadletter.GroupResolved {
-			g.state = deadletter.GroupOpen
+		if g.state == model.GroupResolved {
+			g.state = model.GroupOpen
 			g.regressions++
 		}
 	}
@@ -344,7 +345,7 @@ func (m *reference) compare(after string) {
 		l := m.letter(want.id)
 		m.want(after+": letter "+want.id.String(), []any{l.State, l.Occurrences, l.Replays, l.Parked, l.Group},
 			[]any{want.state, want.occurrences, want.replays, want.parked, want.group})
-		if want.state == deadletter.Open {
+		if want.state == model.LetterOpen {
 			open[want.group]++
 			if into := m.groups[want.group].into; into != 0 {
 				open[into]++

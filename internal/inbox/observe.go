@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -60,7 +61,7 @@ func (in *Inbox) observeFailure(operation string, err error) {
 func (in *Inbox) observeCaptured(of *deadletter.Source, arrivals []prepared, receipts []Receipt) {
 	type key struct {
 		origin, event string
-		outcome       CaptureStatus
+		outcome       model.ReceiptStatus
 	}
 	now, ages := in.now(), map[key][]time.Duration{}
 	for i := range arrivals {

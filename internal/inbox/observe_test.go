@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -72,7 +73,7 @@ func TestObserver(t *testing.T) {
 		a.Origin = "orders"
 		r.die(a)
 		r.redrive(all)
-		if _, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpDiscard, Selection: all,
+		if _, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpDiscard, Selection: all,
 			Start: true, By: inbox.By{Reason: "old"}}); err != nil {
 			t.Fatal(err)
 		}

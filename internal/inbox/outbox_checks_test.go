@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -27,14 +28,14 @@ func (m *outboxModel) check() {
 		of := class(l.Source, l.Canonical, l.MessageID)
 		all[of]++
 		switch l.State {
-		case deadletter.Redriven:
+		case model.LetterRedriven:
 			if !m.confirmed[sending{l.ID, l.Replays}] {
 				m.t.Fatalf("the letter %s is redriven, and its send %d was not confirmed", l.ID, l.Replays)
 			}
 			continue
-		case deadletter.Open, deadletter.Scheduled:
+		case model.LetterOpen, model.LetterScheduled:
 			open[l.Group]++
-		case deadletter.Discarded:
+		case model.LetterDiscarded:
 			p := m.place(l.Source)
 			if strings.HasPrefix(l.Reason, deadletter.ReasonPrefix) && l.Sends()+m.bad[l.ID] < p.policy.MaxRetries {
 				m.t.Fatalf("the letter %s is given up after %d sends of %d: %s", l.ID, l.Sends(), p.policy.MaxRetries, l.Reason)
@@ -88,7 +89,7 @@ func (m *outboxModel) counts(open map[deadletter.GroupID]int64) {
 func (m *outboxModel) heal() {
 	m.healed = true
 	for _, id := range m.redrives {
-		_, err := m.nodes[0].ActOnRedrive(m.t.Context(), id, inbox.CancelRedrive, inbox.By{})
+		_, err := m.nodes[0].ActOnRedrive(m.t.Context(), id, model.CancelRedrive, inbox.By{})
 		if err != nil && task.CodeOf(err) != task.WrongState {
 			m.t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func (m *outboxModel) turnOver(after time.Duration, fails int) (busy bool) {
 func (m *outboxModel) rests() {
 	for round := 0; ; round++ {
 		busy := m.turnOver(2*time.Hour, 100)
-		if !busy && m.in(deadletter.Scheduled) == nil && m.in(deadletter.Redriving) == nil {
+		if !busy && m.in(model.LetterScheduled) == nil && m.in(model.LetterRedriving) == nil {
 			break
 		}
 		if round == 60 {
@@ -140,7 +141,7 @@ func (m *outboxModel) rests() {
 func (m *outboxModel) ends() {
 	m.did = append(m.did, "ends")
 	for round := 0; ; round++ {
-		for m.in(deadletter.Discarded) != nil {
+		for m.in(model.LetterDiscarded) != nil {
 			m.restores()
 		}
 		for _, p := range m.places {
@@ -149,7 +150,7 @@ func (m *outboxModel) ends() {
 		}
 		busy := m.turnOver(31*time.Second, 0)
 		if !busy && !slices.ContainsFunc(m.letters(), func(l *deadletter.Letter) bool {
-			return l.State != deadletter.Redriven
+			return l.State != model.LetterRedriven
 		}) {
 			break
 		}
@@ -199,7 +200,7 @@ func (m *outboxModel) settled() {
 		found := r.found(id)
 		c := found.Counts
 		if c.Sent+c.Returned != sent[id] || c.Sending+c.Unknown > 0 ||
-			found.State == deadletter.RedriveDone && c.Pending > 0 {
+			found.State == model.RedriveDone && c.Pending > 0 {
 			m.t.Errorf("the redrive is %s with %+v, and %d of its sends were delivered", found.State, c, sent[id])
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -148,7 +149,7 @@ func (m *outboxModel) begin(seed uint64, fronts []*front) {
 			Queue: p.name + ".dlq", Targets: []string{p.name}})
 		p.policy = deadletter.Policy{Namespace: m.namespace, Source: p.source, MaxRetries: 1 + rng.IntN(4),
 			KeepExhausted: rng.IntN(2) == 0, Base: 5 * time.Second,
-			Strategy: []deadletter.Strategy{deadletter.Manual, deadletter.Immediate, deadletter.Fixed}[rng.IntN(3)]}
+			Strategy: []model.Strategy{model.Manual, model.Immediate, model.Fixed}[rng.IntN(3)]}
 		if _, err := m.nodes[0].SavePolicy(m.t.Context(), &p.policy, inbox.By{}); err != nil {
 			m.t.Fatal(err)
 		}
@@ -304,7 +305,7 @@ func (m *outboxModel) begins() {
 }
 
 func (m *outboxModel) freeze(p *place, plan deadletter.Plan, stop deadletter.StopRule, parked bool) {
-	made, err := m.node().CreateRedrive(m.t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Start: true,
+	made, err := m.node().CreateRedrive(m.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Start: true,
 		Selection: deadletter.Selection{Namespace: m.namespace, Source: p.source}, Plan: plan, Stop: stop,
 		Destination: p.name, IncludeParked: parked})
 	if task.CodeOf(err) == task.Conflict {
@@ -321,7 +322,7 @@ func (m *outboxModel) controls() string {
 	if len(m.redrives) == 0 {
 		return "controls nothing"
 	}
-	acts := []inbox.RedriveAct{inbox.PauseRedrive, inbox.ResumeRedrive, inbox.ResumeRedrive, inbox.CancelRedrive}
+	acts := []model.RedriveAction{model.PauseRedrive, model.ResumeRedrive, model.ResumeRedrive, model.CancelRedrive}
 	act := acts[m.rng.IntN(len(acts))]
 	_, err := m.node().ActOnRedrive(m.t.Context(), m.redrives[m.rng.IntN(len(m.redrives))], act, inbox.By{})
 	if err != nil && task.CodeOf(err) != task.WrongState {
@@ -342,7 +343,7 @@ func (m *outboxModel) letters() []*deadletter.Letter {
 }
 
 // in returns a letter in a state, nil for none.
-func (m *outboxModel) in(state deadletter.State) *deadletter.Letter {
+func (m *outboxModel) in(state model.LetterState) *deadletter.Letter {
 	list := slices.DeleteFunc(m.letters(), func(l *deadletter.Letter) bool { return l.State != state })
 	if len(list) == 0 {
 		return nil
@@ -351,7 +352,7 @@ func (m *outboxModel) in(state deadletter.State) *deadletter.Letter {
 }
 
 func (m *outboxModel) discards() string {
-	if l := m.in(deadletter.Open); l != nil {
+	if l := m.in(model.LetterOpen); l != nil {
 		if _, err := m.node().DiscardLetter(m.t.Context(), l.ID, inbox.By{Reason: "a test"}); err != nil {
 			m.t.Fatal(err)
 		}
@@ -360,7 +361,7 @@ func (m *outboxModel) discards() string {
 }
 
 func (m *outboxModel) restores() string {
-	if l := m.in(deadletter.Discarded); l != nil {
+	if l := m.in(model.LetterDiscarded); l != nil {
 		if _, err := m.node().RestoreLetter(m.t.Context(), l.ID, inbox.By{}); err != nil {
 			m.t.Fatal(err)
 		}
@@ -370,7 +371,7 @@ func (m *outboxModel) restores() string {
 
 // edits changes what is sent of a letter: it is another message from then on.
 func (m *outboxModel) edits() string {
-	l := m.in(deadletter.Open)
+	l := m.in(model.LetterOpen)
 	if l == nil {
 		return "edits nothing"
 	}

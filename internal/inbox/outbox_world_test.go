@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -332,7 +333,7 @@ func (m *outboxModel) capture(p *place, most int) string {
 			m.t.Fatal(err)
 		}
 		for i, b := range batch {
-			if b.captured != (got[i].Status == inbox.Duplicate) && (b.captured || m.clean) {
+			if b.captured != (got[i].Status == model.Duplicate) && (b.captured || m.clean) {
 				m.t.Fatalf("captured before: %v, and the receipt is %s", b.captured, got[i].Status)
 			}
 			if p.positions {
@@ -358,7 +359,7 @@ func (m *outboxModel) repeats() string {
 		d := p.delivered[m.rng.IntN(len(p.delivered))]
 		got, err := m.node().Capture(m.t.Context(), &deadletter.Source{Namespace: m.namespace, Name: p.source,
 			Driver: "memory"}, []inbox.Arrival{d.Arrival})
-		if err != nil || got[0].Status != inbox.Duplicate || got[0].Letter != d.letter {
+		if err != nil || got[0].Status != model.Duplicate || got[0].Letter != d.letter {
 			m.t.Fatalf("%s is repeated: %+v, %v, want the letter %s", d.Position, got, err, d.letter)
 		}
 	}

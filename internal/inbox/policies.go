@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -36,8 +37,8 @@ func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By, ke
 	before func(ctx context.Context, tx engine.Tx) error,
 ) (*deadletter.Policy, error) {
 	next := p.WithDefaults()
-	next.SetFrom, next.SetAt = cmp.Or(p.SetFrom, deadletter.SetByOperator), in.now()
-	if next.SetFrom != deadletter.SetByConfiguration && next.SetFrom != deadletter.SetByEnvironment {
+	next.SetFrom, next.SetAt = cmp.Or(p.SetFrom, model.SetByOperator), in.now()
+	if next.SetFrom != model.SetByConfiguration && next.SetFrom != model.SetByEnvironment {
 		next.SetBy = by.Actor
 	}
 	if problems := next.Validate(); len(problems) > 0 {
@@ -94,7 +95,7 @@ func (in *Inbox) ChangePolicy(ctx context.Context, namespace, source, origin str
 				next, as.Version = *p, p.Version
 			}
 		}
-		next.SetFrom = deadletter.SetByOperator
+		next.SetFrom = model.SetByOperator
 		change(&next)
 		saved, err := in.SavePolicy(ctx, &next, as)
 		if task.CodeOf(err) != task.Conflict || as.Version == 0 {
@@ -172,7 +173,7 @@ func (p policies) ofSource(s *deadletter.Source) []*deadletter.Policy {
 	if n := len(out); n > 0 && out[n-1].Origin == "" {
 		return out
 	}
-	last := deadletter.Policy{Strategy: deadletter.Manual, SetFrom: deadletter.SetByDefault}
+	last := deadletter.Policy{Strategy: model.Manual, SetFrom: model.SetByDefault}
 	if p.rest != nil {
 		last = *p.rest
 	}

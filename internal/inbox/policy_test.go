@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -24,7 +25,7 @@ func (r *rig) policy(p deadletter.Policy) {
 }
 
 // stands wants the state of a letter, and a part of its reason.
-func (r *rig) stands(id task.ID, state deadletter.State, reason string) {
+func (r *rig) stands(id task.ID, state model.LetterState, reason string) {
 	r.t.Helper()
 	l := r.letter(id)
 	if l.State != state || !strings.Contains(l.Reason, reason) || (reason == "") != (l.Reason == "") {
@@ -37,24 +38,24 @@ func (r *rig) stands(id task.ID, state deadletter.State, reason string) {
 func TestPolicyExhausted(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		r.policy(deadletter.Policy{Strategy: deadletter.Exponential, Base: time.Minute})
+		r.policy(deadletter.Policy{Strategy: model.Exponential, Base: time.Minute})
 		got := r.die(dead(1, "Timeout"))[0]
 		for replay, after := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
-			r.stands(got.Letter, deadletter.Scheduled, "")
+			r.stands(got.Letter, model.LetterScheduled, "")
 			r.pass(after - time.Second)
 			r.want("sent too early", len(r.broker.sent), replay)
 			r.pass(time.Second)
 			r.want("sent", len(r.broker.sent), replay+1)
 			r.die(back(r.letter(got.Letter), "Timeout"))
 		}
-		r.stands(got.Letter, deadletter.Discarded, "policy: it was sent back 3 times; the policy allows 3")
+		r.stands(got.Letter, model.LetterDiscarded, "policy: it was sent back 3 times; the policy allows 3")
 		r.pass(time.Second)
 		r.want("groups", joined(r.groups()), "Timeout open 0")
 		if _, err := r.RestoreLetter(t.Context(), got.Letter, inbox.By{Actor: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		r.pass(time.Hour)
-		r.stands(got.Letter, deadletter.Open, "")
+		r.stands(got.Letter, model.LetterOpen, "")
 		r.want("groups", joined(r.groups()), "Timeout open 1")
 		r.want("sent", len(r.broker.sent), 3)
 	})
@@ -66,24 +67,24 @@ func TestPolicySendFails(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		down := func(inbox.Outgoing) error { return errors.New("the broker is down") }
-		r.policy(deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 3})
+		r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 3})
 		r.broker.fails = down
 		got := r.die(dead(1, "Timeout"))[0]
 		r.pass(time.Second)
-		r.stands(got.Letter, deadletter.Scheduled, "the broker is down")
+		r.stands(got.Letter, model.LetterScheduled, "the broker is down")
 		r.pass(time.Minute)
-		r.stands(got.Letter, deadletter.Scheduled, "the broker is down")
+		r.stands(got.Letter, model.LetterScheduled, "the broker is down")
 		r.want("failed", r.letter(got.Letter).FailedSends, 2)
 		r.broker.fails = nil
 		r.pass(2 * time.Minute)
-		r.stands(got.Letter, deadletter.Redriven, "")
+		r.stands(got.Letter, model.LetterRedriven, "")
 		r.want("failed and sent", []int{r.letter(got.Letter).FailedSends, r.letter(got.Letter).Replays}, "[0 1]")
 
 		r.die(back(r.letter(got.Letter), "Timeout"))
 		r.broker.fails = down
 		r.pass(time.Second)
 		r.pass(time.Minute)
-		r.stands(got.Letter, deadletter.Discarded, "1 times, and 2 sends failed; the policy allows 3; "+
+		r.stands(got.Letter, model.LetterDiscarded, "1 times, and 2 sends failed; the policy allows 3; "+
 			"the last send: the broker is down")
 		r.pass(time.Second)
 		r.want("groups", joined(r.groups()), "Timeout open 0")
@@ -93,29 +94,29 @@ func TestPolicySendFails(t *testing.T) {
 		r.want("failed", r.letter(got.Letter).FailedSends, 0)
 
 		// A letter that was not tried costs no retry, and waits until its destination may be tried.
-		r.policy(deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 1})
+		r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 1})
 		r.broker.fails = func(inbox.Outgoing) error { return fmt.Errorf("%w: the breaker is open", inbox.ErrNotTried) }
 		waits := r.die(dead(3, "Timeout"))[0]
 		for range 3 {
 			r.pass(15 * time.Second)
-			r.stands(waits.Letter, deadletter.Scheduled, "the breaker is open")
+			r.stands(waits.Letter, model.LetterScheduled, "the breaker is open")
 		}
 		r.want("failed", r.letter(waits.Letter).FailedSends, 0)
 		r.pass(time.Second)
 		r.broker.fails = nil
 		r.pass(13 * time.Second)
-		r.stands(waits.Letter, deadletter.Scheduled, "the breaker is open")
+		r.stands(waits.Letter, model.LetterScheduled, "the breaker is open")
 		r.pass(time.Second)
-		r.stands(waits.Letter, deadletter.Redriven, "")
+		r.stands(waits.Letter, model.LetterRedriven, "")
 		r.broker.fails = down
 
-		r.policy(deadletter.Policy{Strategy: deadletter.Fixed, Base: time.Minute, MaxRetries: 99, MaxAge: time.Hour,
+		r.policy(deadletter.Policy{Strategy: model.Fixed, Base: time.Minute, MaxRetries: 99, MaxAge: time.Hour,
 			KeepExhausted: true})
 		kept := r.die(dead(2, "Timeout"))[0]
 		for range 70 {
 			r.pass(time.Minute)
 		}
-		r.stands(kept.Letter, deadletter.Open, "it died more than 1h0m0s ago")
+		r.stands(kept.Letter, model.LetterOpen, "it died more than 1h0m0s ago")
 	})
 }
 
@@ -124,7 +125,7 @@ func TestPolicySendFails(t *testing.T) {
 func TestPolicySendsAgain(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		r.policy(deadletter.Policy{Strategy: deadletter.Immediate})
+		r.policy(deadletter.Policy{Strategy: model.Immediate})
 		got := r.die(dead(1, "Timeout"))[0]
 		ctx, cancel := context.WithCancel(t.Context())
 		r.broker.during = cancel
@@ -135,7 +136,7 @@ func TestPolicySendsAgain(t *testing.T) {
 		r.want("sent while another process may be sending", len(r.broker.sent), 1)
 		r.pass(30 * time.Second)
 		r.want("sent", r.broker.deliveries()[got.Letter.String()], 2)
-		r.stands(got.Letter, deadletter.Redriven, "")
+		r.stands(got.Letter, model.LetterRedriven, "")
 		acts, err := operate.Of(r.client).Audit(t.Context(), operate.AuditFilter{Kind: "send_letter_again"})
 		if err != nil {
 			t.Fatal(err)
@@ -150,7 +151,7 @@ func TestPolicySendsAgain(t *testing.T) {
 func TestPolicyWithoutSource(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		r.policy(deadletter.Policy{Strategy: deadletter.Fixed, Base: time.Minute})
+		r.policy(deadletter.Policy{Strategy: model.Fixed, Base: time.Minute})
 		if err := r.DropSource(t.Context(), "default", "orders", inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
@@ -160,6 +161,6 @@ func TestPolicyWithoutSource(t *testing.T) {
 		}
 		r.refused(r.DropPolicy(t.Context(), "default", "orders", "", inbox.By{}), task.NotFound)
 		r.source(deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory", Queue: "orders.dlq"})
-		r.stands(r.die(dead(1, "Timeout"))[0].Letter, deadletter.Open, "")
+		r.stands(r.die(dead(1, "Timeout"))[0].Letter, model.LetterOpen, "")
 	})
 }

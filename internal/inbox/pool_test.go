@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
+
 	"golang.org/x/sync/errgroup"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -36,7 +38,7 @@ func TestManyNewSources(t *testing.T) {
 		group.Go(func() error {
 			got, err := r.Report(ctx, "default", fmt.Sprintf("shop-%d", n), []inbox.Report{{MessageID: "m",
 				Failure: failure.Report{Type: "Timeout"}, Content: deadletter.Content{Payload: []byte("{}")}}})
-			if err == nil && got[0].Status != inbox.Captured {
+			if err == nil && got[0].Status != model.Captured {
 				err = fmt.Errorf("the report under name %d is %s", n, got[0].Status)
 			}
 			return err
@@ -85,7 +87,7 @@ func TestOneConnection(t *testing.T) {
 	// groups, and the loop that folds their counts
 	_, err = r.MergeGroups(ctx, timeout, []deadletter.GroupID{refused}, by)
 	must(err)
-	_, err = r.ChangeGroup(ctx, timeout, inbox.GroupChange{By: by, State: deadletter.GroupIgnored,
+	_, err = r.ChangeGroup(ctx, timeout, inbox.GroupChange{By: by, State: model.GroupIgnored,
 		Ignore: deadletter.Ignore{Count: 3, PerHour: 1000}})
 	must(err)
 	r.die(dead(5, "Refused"), dead(6, "Timeout"), dead(7, "Refused"))
@@ -109,18 +111,18 @@ func TestOneConnection(t *testing.T) {
 	for _, cause := range []string{"Down", "Lost"} {
 		r.fail(cause)
 	}
-	made, err := r.CreateRedrive(ctx, inbox.RedriveRequest{By: by, Operation: deadletter.OpRedrive,
+	made, err := r.CreateRedrive(ctx, inbox.RedriveRequest{By: by, Operation: model.OpRedrive,
 		Selection: deadletter.Selection{Namespace: "default"}})
 	must(err)
-	_, err = r.ActOnRedrive(ctx, made.ID, inbox.StartRedrive, by)
+	_, err = r.ActOnRedrive(ctx, made.ID, model.StartRedrive, by)
 	must(err)
 	for range 10 {
 		r.pass(5 * time.Second)
 	}
 	done, err := r.Redrive(ctx, made.ID)
 	must(err)
-	r.want("the redrive", []any{done.State, made.Total}, []any{deadletter.RedriveDone, 9})
-	r.policy(deadletter.Policy{Strategy: deadletter.Fixed, Base: time.Minute})
+	r.want("the redrive", []any{done.State, made.Total}, []any{model.RedriveDone, 9})
+	r.policy(deadletter.Policy{Strategy: model.Fixed, Base: time.Minute})
 	r.die(dead(8, "Timeout"))
 	r.pass(time.Hour)
 	must(r.DropPolicy(ctx, "default", "orders", "", by))
@@ -134,7 +136,7 @@ func TestPolicySendsWithinNamespace(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		r.source(deadletter.Source{Namespace: "other", Name: "orders", Driver: "memory", Queue: "orders.dlq"})
 		for _, namespace := range []string{"default", "other"} {
-			p := &deadletter.Policy{Namespace: namespace, Source: "orders", Strategy: deadletter.Fixed, Base: time.Minute}
+			p := &deadletter.Policy{Namespace: namespace, Source: "orders", Strategy: model.Fixed, Base: time.Minute}
 			if _, err := r.SavePolicy(t.Context(), p, inbox.By{}); err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
@@ -32,7 +33,7 @@ func (in *Inbox) PreviewRedrive(ctx context.Context, req RedriveRequest) (*Previ
 		return p, nil
 	}
 	v := &previewer{in: in, ctx: ctx, req: &req, out: p,
-		checks: map[place]*DestinationCheck{}}
+		checks: map[place]*model.DestinationCheck{}}
 	if err := v.run(); err != nil {
 		return nil, err
 	}
@@ -56,10 +57,10 @@ func (in *Inbox) checkReplays(req *RedriveRequest) (problems []task.Problem) {
 	if _, known := in.tasks.Level(p.Priority); !known {
 		add("/priority", quoted(p.Priority)+" is not a priority")
 	}
-	if p.Replays() && req.Selection.Kind != deadletter.KindCase {
+	if p.Replays() && req.Selection.Kind != model.KindCase {
 		add("", "keep_attempts and priority are for selections of the kind case")
 	}
-	if p.Replays() && (req.Operation != deadletter.OpRedrive || req.Edit != nil) {
+	if p.Replays() && (req.Operation != model.OpRedrive || req.Edit != nil) {
 		add("", "keep_attempts and priority are for the operation redrive, without an edit")
 	}
 	return problems
@@ -81,8 +82,8 @@ func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 	}
 	req.Selection.Namespace, req.Selection.Masked = namespace, masked(ctx)
 	req.Selection.State = cmp.Or(req.Selection.State, statesFor(req.Operation)[0])
-	if req.Operation == deadletter.OpRestore { // a case cannot be restored
-		req.Selection.Kind = cmp.Or(req.Selection.Kind, deadletter.KindLetter)
+	if req.Operation == model.OpRestore { // a case cannot be restored
+		req.Selection.Kind = cmp.Or(req.Selection.Kind, model.KindLetter)
 	}
 	req.Selection.Groups, err = in.withMerged(ctx, req.Selection.Groups)
 	return err
@@ -126,7 +127,7 @@ func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 		problems = append(problems, task.Problem{Location: "/selection/state",
 			Message: "must be " + joinStates(of) + " for this operation"})
 	}
-	if req.Operation == deadletter.OpRestore && req.Selection.Kind == deadletter.KindCase {
+	if req.Operation == model.OpRestore && req.Selection.Kind == model.KindCase {
 		problems = append(problems, task.Problem{Location: "/selection/kind",
 			Message: "must be letter: only letters are restored"})
 	}
@@ -146,7 +147,7 @@ func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 		problems = append(problems, task.Problem{Location: "/destination",
 			Message: "must not have a user or a password: answers and logs would show them"})
 	}
-	if req.Operation != deadletter.OpRedrive && (req.Edit != nil || req.Destination != "") {
+	if req.Operation != model.OpRedrive && (req.Edit != nil || req.Destination != "") {
 		problems = append(problems, task.Problem{Location: "/operation",
 			Message: "only a redrive can edit letters or have a destination"})
 	}
@@ -154,7 +155,7 @@ func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 }
 
 // joinStates lists states in words.
-func joinStates(of []deadletter.State) string {
+func joinStates(of []model.LetterState) string {
 	words := make([]string, len(of))
 	for i, s := range of {
 		words[i] = string(s)
@@ -172,7 +173,7 @@ type previewer struct {
 	ctx    context.Context
 	req    *RedriveRequest
 	out    *Preview
-	checks map[place]*DestinationCheck
+	checks map[place]*model.DestinationCheck
 	// manyPlaces: there are more destinations than are asked for, which refuses the operation.
 	manyPlaces bool
 }
@@ -184,12 +185,12 @@ const askedDestinations = 200
 // run looks at letters and cases, unless the selection leaves one of them out, and turns destinations that cannot be
 // used into problems.
 func (v *previewer) run() error {
-	if v.req.Selection.Kind != deadletter.KindCase {
+	if v.req.Selection.Kind != model.KindCase {
 		if err := v.letters(); err != nil {
 			return err
 		}
 	}
-	if v.req.Selection.Kind != deadletter.KindLetter {
+	if v.req.Selection.Kind != model.KindLetter {
 		if err := v.cases(); err != nil {
 			return err
 		}
@@ -203,7 +204,7 @@ func (v *previewer) run() error {
 			v.refuse("the destination " + shownDestination(c.Destination) + " of the source " + c.Source + " does not exist")
 		}
 	}
-	slices.SortFunc(v.out.Destinations, func(a, b DestinationCheck) int {
+	slices.SortFunc(v.out.Destinations, func(a, b model.DestinationCheck) int {
 		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Destination, b.Destination))
 	})
 	return nil
@@ -243,7 +244,7 @@ func (v *previewer) letters() error {
 		}
 		for _, l := range page.Letters {
 			// The freeze leaves them out as well, so they must not be counted.
-			if l.Parked && !v.req.IncludeParked && v.req.Operation == deadletter.OpRedrive {
+			if l.Parked && !v.req.IncludeParked && v.req.Operation == model.OpRedrive {
 				continue
 			}
 			v.out.Total++
@@ -264,17 +265,17 @@ func (v *previewer) letters() error {
 }
 
 // statesFor are the states of the items that an operation is for. The first one is taken if the selection names none.
-func statesFor(op deadletter.Operation) []deadletter.State {
-	if op == deadletter.OpRestore {
-		return []deadletter.State{deadletter.Discarded}
+func statesFor(op model.Operation) []model.LetterState {
+	if op == model.OpRestore {
+		return []model.LetterState{model.LetterDiscarded}
 	}
-	return []deadletter.State{deadletter.Open, deadletter.Scheduled}
+	return []model.LetterState{model.LetterOpen, model.LetterScheduled}
 }
 
 // letter counts a letter for its destination, and makes it a sample while there are fewer than ten.
 func (v *previewer) letter(l *deadletter.Letter) error {
-	item := PreviewItem{Kind: deadletter.KindLetter, ID: l.ID}
-	if v.req.Operation == deadletter.OpRedrive {
+	item := PreviewItem{Kind: model.KindLetter, ID: l.ID}
+	if v.req.Operation == model.OpRedrive {
 		item.Destination = destination(v.req.Destination, l)
 		if err := v.check(l, item.Destination); err != nil {
 			return err
@@ -324,7 +325,7 @@ func (v *previewer) check(l *deadletter.Letter, destination string) error {
 		v.manyPlaces = true
 		return nil
 	}
-	c := &DestinationCheck{Source: l.Source, Destination: destination, Letters: 1}
+	c := &model.DestinationCheck{Source: l.Source, Destination: destination, Letters: 1}
 	v.checks[at] = c
 	s, err := v.in.store.FindSource(v.ctx, l.Namespace, l.Source)
 	if err != nil || s == nil {
@@ -350,7 +351,7 @@ func (v *previewer) cases() error {
 	v.out.Total += len(found)
 	v.out.Capped = v.out.Capped || capped
 	for _, id := range found[:min(len(found), shownSamples-len(v.out.Samples))] {
-		v.out.Samples = append(v.out.Samples, PreviewItem{Kind: deadletter.KindCase, ID: id})
+		v.out.Samples = append(v.out.Samples, PreviewItem{Kind: model.KindCase, ID: id})
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -194,7 +195,7 @@ func (in *Inbox) onTheWay(s *deadletter.Source) bool {
 }
 
 // inQueue are the states of the letters of a queue.
-var inQueue = []deadletter.State{deadletter.Open, deadletter.Scheduled}
+var inQueue = []model.LetterState{model.LetterOpen, model.LetterScheduled}
 
 // QueueLetters returns the letters of a queue from a place in it, whole, the oldest first, and the number of all: one
 // more than CountedLetters stands for all that is more. A page of large letters is shorter than limit. Letters that are

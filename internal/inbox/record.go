@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -161,10 +162,10 @@ func (r *record) one(o *outcome, s *deadletter.Send, l *deadletter.Letter) error
 	if o.err != nil && !o.delivered() {
 		i.Message = itemMessage(o.err)
 	}
-	current := l.State == deadletter.Redriving && s.No == l.Replays+1
+	current := l.State == model.LetterRedriving && s.No == l.Replays+1
 	switch {
 	case s.State == deadletter.SendDelivered:
-		i.State, i.Message = deadletter.ItemSent, ""
+		i.State, i.Message = model.ItemSent, ""
 		if i.Uncertain {
 			i.Message = "it is confirmed; a try before had no answer"
 		}
@@ -175,11 +176,11 @@ func (r *record) one(o *outcome, s *deadletter.Send, l *deadletter.Letter) error
 		}
 		r.copy(s, l)
 	case !over:
-		i.State = deadletter.ItemUnknown
+		i.State = model.ItemUnknown
 	case errors.Is(o.err, ErrNotTried): // nothing was charged: the item waits for its turn
-		i.State = deadletter.ItemPending
+		i.State = model.ItemPending
 	default:
-		i.State = deadletter.ItemFailed
+		i.State = model.ItemFailed
 		if s.Copies > 0 {
 			i.Message = itemMessage(fmt.Errorf("it may have arrived, and was not confirmed in %d tries: %w", s.Tries, o.err))
 		}
@@ -235,7 +236,7 @@ func (r *record) open(o *outcome, s *deadletter.Send, l *deadletter.Letter) erro
 			l.FailedSends++
 		}
 		r.in.decide(r.policies, l, l.Reason, r.now, r.decisions)
-		if l.State == deadletter.Scheduled && !tried {
+		if l.State == model.LetterScheduled && !tried {
 			l.Due = r.now
 			if !o.late {
 				l.Due = max(l.Due, r.now.Add(untriedPause))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/posturl"
@@ -125,10 +126,10 @@ type decidedLetters struct {
 func (d *decisions) note(p *deadletter.Policy, l *deadletter.Letter) {
 	of := decision{policy: policyName(p), namespace: l.Namespace}
 	switch l.State {
-	case deadletter.Discarded:
+	case model.LetterDiscarded:
 		of.kind = "policy_discard"
 		d.news.add(deadletter.EventDiscarded, l, l.Reason)
-	case deadletter.Scheduled:
+	case model.LetterScheduled:
 		of.kind = "policy_schedule"
 	default:
 		return
@@ -156,12 +157,12 @@ func (d *decisions) store(ctx context.Context, tx engine.Tx, in *Inbox) error {
 		if reason := d.acts[of].reason; reason != "" && of.kind == "policy_discard" {
 			by.Reason = fmt.Sprintf("%.500s", of.policy+": "+reason)
 		}
-		to := string(deadletter.Discarded)
+		to := string(model.LetterDiscarded)
 		if of.kind == "policy_schedule" {
-			to = string(deadletter.Scheduled)
+			to = string(model.LetterScheduled)
 		}
 		if err := in.act(ctx, tx, act{kind: of.kind, by: by, namespace: of.namespace, of: of.policy,
-			from: string(deadletter.Open), to: to, data: d.acts[of]}); err != nil {
+			from: string(model.LetterOpen), to: to, data: d.acts[of]}); err != nil {
 			return err
 		}
 	}

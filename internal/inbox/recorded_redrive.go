@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/posturl"
 	"github.com/taskerhq/tasker/internal/task"
@@ -14,39 +15,39 @@ import (
 // stores it, because an act outlives the redrive. It has no payloads: a reader of the audit trail may not be allowed to
 // read letters.
 type redriveRecord struct {
-	Operation     deadletter.Operation `json:"operation"`
-	Items         int                  `json:"items"`
-	Selection     selectionRecord      `json:"selection"`
-	Destination   string               `json:"destination,omitempty"`
-	Edit          *editRecord          `json:"edit,omitempty"`
-	Plan          planRecord           `json:"plan"`
-	Stop          stopRecord           `json:"stop"`
-	IncludeParked bool                 `json:"include_parked,omitempty"`
+	Operation     model.Operation `json:"operation"`
+	Items         int             `json:"items"`
+	Selection     selectionRecord `json:"selection"`
+	Destination   string          `json:"destination,omitempty"`
+	Edit          *editRecord     `json:"edit,omitempty"`
+	Plan          planRecord      `json:"plan"`
+	Stop          stopRecord      `json:"stop"`
+	IncludeParked bool            `json:"include_parked,omitempty"`
 }
 
 // selectionRecord is a deadletter.Selection. Times are RFC 3339.
 type selectionRecord struct {
-	Kind        deadletter.Kind  `json:"kind,omitempty"`
-	IDs         []string         `json:"ids,omitempty"`
-	Groups      []string         `json:"groups,omitempty"`
-	Source      string           `json:"source,omitempty"`
-	Origin      string           `json:"origin,omitempty"`
-	Template    string           `json:"template,omitempty"`
-	State       deadletter.State `json:"state,omitempty"`
-	Type        string           `json:"error_type,omitempty"`
-	Text        string           `json:"text,omitempty"`
-	HeaderName  string           `json:"header_name,omitempty"`
-	HeaderValue string           `json:"header_value,omitempty"`
-	After       *time.Time       `json:"after,omitempty"`
-	Before      *time.Time       `json:"before,omitempty"`
-	FirstAfter  *time.Time       `json:"first_after,omitempty"`
-	FirstBefore *time.Time       `json:"first_before,omitempty"`
-	MinReplays  int              `json:"min_replays,omitempty"`
-	Replayed    *bool            `json:"replayed,omitempty"`
-	Retryable   *bool            `json:"retryable,omitempty"`
-	Parked      *bool            `json:"parked,omitempty"`
-	Reason      task.CaseReason  `json:"reason,omitempty"`
-	TaskState   task.State       `json:"task_state,omitempty"`
+	Kind        model.Kind        `json:"kind,omitempty"`
+	IDs         []string          `json:"ids,omitempty"`
+	Groups      []string          `json:"groups,omitempty"`
+	Source      string            `json:"source,omitempty"`
+	Origin      string            `json:"origin,omitempty"`
+	Template    string            `json:"template,omitempty"`
+	State       model.LetterState `json:"state,omitempty"`
+	Type        string            `json:"error_type,omitempty"`
+	Text        string            `json:"text,omitempty"`
+	HeaderName  string            `json:"header_name,omitempty"`
+	HeaderValue string            `json:"header_value,omitempty"`
+	After       *time.Time        `json:"after,omitempty"`
+	Before      *time.Time        `json:"before,omitempty"`
+	FirstAfter  *time.Time        `json:"first_after,omitempty"`
+	FirstBefore *time.Time        `json:"first_before,omitempty"`
+	MinReplays  int               `json:"min_replays,omitempty"`
+	Replayed    *bool             `json:"replayed,omitempty"`
+	Retryable   *bool             `json:"retryable,omitempty"`
+	Parked      *bool             `json:"parked,omitempty"`
+	Reason      task.CaseReason   `json:"reason,omitempty"`
+	TaskState   task.State        `json:"task_state,omitempty"`
 }
 
 // planRecord is a deadletter.Plan with its defaults.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -42,7 +43,7 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 		now := in.now()
 		r = &deadletter.Redrive{ID: in.newID(), Namespace: req.Selection.Namespace, Operation: req.Operation,
 			Selection: req.Selection, Destination: req.Destination, Edit: req.Edit, Plan: preview.Plan, Stop: preview.Stop,
-			IncludeParked: req.IncludeParked, State: deadletter.RedriveDraft, StateAt: now, FrozenAt: now, CreatedAt: now,
+			IncludeParked: req.IncludeParked, State: model.RedriveDraft, StateAt: now, FrozenAt: now, CreatedAt: now,
 			Actor: by.Actor, Key: key, Reason: by.Reason, Version: 1}
 		n, err := in.store.Freeze(ctx, tx, r, maxFrozen)
 		if err != nil {
@@ -64,7 +65,7 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 			to: string(r.State), data: recordOfRedrive(r)}); err != nil {
 			return err
 		}
-		r.Counts = deadletter.Counts{Pending: n}
+		r.Counts = model.ItemCounts{Pending: n}
 		return in.tellRedrive(ctx, tx, r, "", &r.Counts)
 	})
 	if err != nil {
@@ -76,7 +77,8 @@ func (in *Inbox) CreateRedrive(ctx context.Context, req RedriveRequest) (*deadle
 // ActOnRedrive starts, pauses, resumes or cancels a redrive. What a runner is sending at that moment is still sent and
 // recorded; nothing is marked afterwards. Resuming one that its stop rule halted overrides the rule for what was sent
 // until then. WrongState for an action that the state does not allow.
-func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what RedriveAct, by By) (*deadletter.Redrive, error) {
+func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what model.RedriveAction, by By) (*deadletter.Redrive,
+	error) {
 	by, key, err := signed(ctx, by)
 	if err != nil {
 		return nil, err
@@ -118,15 +120,15 @@ func (in *Inbox) ActOnRedrive(ctx context.Context, id task.ID, what RedriveAct, 
 }
 
 // apply changes the state of a redrive, or refuses an unknown action with Invalid.
-func apply(r *deadletter.Redrive, what RedriveAct, now task.Instant) error {
+func apply(r *deadletter.Redrive, what model.RedriveAction, now task.Instant) error {
 	switch what {
-	case StartRedrive:
+	case model.StartRedrive:
 		return r.Start(now)
-	case PauseRedrive:
+	case model.PauseRedrive:
 		return r.Pause(now)
-	case ResumeRedrive:
+	case model.ResumeRedrive:
 		return r.Continue(now)
-	case CancelRedrive:
+	case model.CancelRedrive:
 		return r.Cancel(now)
 	}
 	return &task.Error{Code: task.Invalid, Message: "the redrive was not changed", Problems: []task.Problem{
@@ -172,7 +174,7 @@ func (in *Inbox) Redrives(ctx context.Context, f RedriveFilter) ([]*deadletter.R
 
 // RedriveItems returns items of a redrive above a number, in the order in which they are sent, with their results; only
 // those in a state unless it is "". NotFound when there is no such redrive.
-func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state deadletter.ItemState, above, limit int) (
+func (in *Inbox) RedriveItems(ctx context.Context, id task.ID, state model.ItemState, above, limit int) (
 	[]deadletter.Item, error,
 ) {
 	if err := in.limit(limit); err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -41,28 +42,28 @@ func TestIgnoreCountsMergedGroups(t *testing.T) {
 			of = r.die(dead(100+n, "Schema"))[0].Group
 		}
 		r.pass(time.Second)
-		if _, err := r.ChangeGroup(t.Context(), into, inbox.GroupChange{State: deadletter.GroupIgnored,
+		if _, err := r.ChangeGroup(t.Context(), into, inbox.GroupChange{State: model.GroupIgnored,
 			Ignore: deadletter.Ignore{Count: 5}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.MergeGroups(t.Context(), into, []deadletter.GroupID{of, of}, inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
-		state := func() deadletter.GroupState {
+		state := func() model.GroupState {
 			r.pass(time.Second)
 			return r.group(into).Group.State
 		}
 		r.die(dead(200, "Schema"), dead(201, "Schema"), dead(202, "Timeout"), dead(203, "Schema"))
-		r.want("after 4 failures", state(), deadletter.GroupIgnored)
+		r.want("after 4 failures", state(), model.GroupIgnored)
 		if _, err := r.UnmergeGroup(t.Context(), of, inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.MergeGroups(t.Context(), into, []deadletter.GroupID{of}, inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
-		r.want("after another merge", state(), deadletter.GroupIgnored)
+		r.want("after another merge", state(), model.GroupIgnored)
 		r.die(dead(204, "Schema"))
-		r.want("after 5 failures", state(), deadletter.GroupOpen)
+		r.want("after 5 failures", state(), model.GroupOpen)
 	})
 }
 
@@ -97,7 +98,7 @@ func TestNewVersions(t *testing.T) {
 		_, err := r.SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "new", Driver: inbox.HTTP}, by)
 		r.refused(err, task.Conflict)
 		_, err = r.SavePolicy(t.Context(), &deadletter.Policy{Namespace: "default", Source: "orders",
-			Strategy: deadletter.Immediate}, by)
+			Strategy: model.Immediate}, by)
 		r.refused(err, task.Conflict)
 		_, err = r.SaveRule(t.Context(), &deadletter.Rule{Namespace: "default", Name: "new", When: "true"}, by)
 		r.refused(err, task.Conflict)
@@ -110,7 +111,7 @@ func TestNamespaceOfSelection(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		got := r.die(dead(1, "Timeout"))[0]
 		total := func(s deadletter.Selection) string {
-			p, err := r.PreviewRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Selection: s})
+			p, err := r.PreviewRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Selection: s})
 			if err != nil {
 				return string(task.CodeOf(err))
 			}
@@ -138,7 +139,7 @@ func TestManyDestinations(t *testing.T) {
 			batch = append(batch, a)
 		}
 		r.die(batch...)
-		req := inbox.RedriveRequest{Operation: deadletter.OpRedrive, Selection: deadletter.Selection{Namespace: "default"}}
+		req := inbox.RedriveRequest{Operation: model.OpRedrive, Selection: deadletter.Selection{Namespace: "default"}}
 		p, err := r.PreviewRedrive(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/intake"
@@ -60,7 +61,7 @@ func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayP
 	p.ends(bounded, carrier, of)
 	var arrivals []Arrival
 	scan := *r // a copy, of which the positions move
-	scan.Progress.Parts = append([]deadletter.ReplayPart(nil), r.Progress.Parts...)
+	scan.Progress.Parts = append([]model.ReplayPart(nil), r.Progress.Parts...)
 	for {
 		i := scan.NextPart()
 		if i < 0 {
@@ -111,7 +112,7 @@ func (p *ReplayPreview) ends(ctx context.Context, c Carrier, of *deadletter.Sour
 	for _, part := range parts[:min(len(parts), previewParts)] {
 		last := part
 		last.Next = part.To - 1
-		for _, at := range []deadletter.ReplayPart{part, last} {
+		for _, at := range []model.ReplayPart{part, last} {
 			entries, _, _ := c.ReadLog(ctx, of, p.Replay.Spec.Topic, at, 1)
 			if len(entries) == 0 || entries[0].At == 0 {
 				continue

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -89,7 +90,7 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 		switch {
 		case i < 0:
 			return false, p.end(ctx, func(r *deadletter.Replay, now task.Instant) error {
-				return r.Move(deadletter.ReplayDone, now, "ended")
+				return r.Move(model.ReplayDone, now, "ended")
 			})
 		case allowed == 0:
 			return false, nil
@@ -100,8 +101,8 @@ func (p *replayer) run(ctx context.Context) (more bool, err error) {
 		if p.replay, err = p.in.store.FindReplay(ctx, p.replay.ID); err != nil || p.replay == nil {
 			return false, err
 		}
-		if p.replay.State != deadletter.ReplayRunning || p.in.now() >= p.until {
-			return p.replay.State == deadletter.ReplayRunning, nil
+		if p.replay.State != model.ReplayRunning || p.in.now() >= p.until {
+			return p.replay.State == model.ReplayRunning, nil
 		}
 	}
 }
@@ -134,7 +135,7 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 		}
 	}
 	arrivals, next := selected(p.replay, source, entries, next, allowed)
-	step := replayStep{part: i, from: part.Next, to: next, counts: deadletter.ReplayCounts{}}
+	step := replayStep{part: i, from: part.Next, to: next, counts: model.ReplayCounts{}}
 	if gone != nil {
 		step.counts.Gone = gone.Messages
 	}
@@ -154,7 +155,7 @@ func (p *replayer) batch(ctx context.Context, c Carrier, source *deadletter.Sour
 		) error {
 			step := step
 			for _, r := range receipts {
-				if r.Status == Duplicate {
+				if r.Status == model.Duplicate {
 					step.counts.Known++
 				} else {
 					step.counts.Letters++
@@ -239,7 +240,7 @@ func repeatedAs(name string, orders []*intake.Task) {
 type replayStep struct {
 	part     int
 	from, to int64
-	counts   deadletter.ReplayCounts
+	counts   model.ReplayCounts
 }
 
 // errOvertaken is why a batch is not stored: another process has stored it.
@@ -259,7 +260,7 @@ func (p *replayer) advance(ctx context.Context, tx engine.Tx, step replayStep) e
 	c := &r.Progress.Counts
 	c.Letters, c.Tasks = c.Letters+step.counts.Letters, c.Tasks+step.counts.Tasks
 	c.Known, c.Gone = c.Known+step.counts.Known, c.Gone+step.counts.Gone
-	if r.State == deadletter.ReplayRunning {
+	if r.State == model.ReplayRunning {
 		r.Progress.Why = ""
 	}
 	r.Took(int(step.counts.Letters+step.counts.Tasks+step.counts.Known), p.in.now())
@@ -268,7 +269,7 @@ func (p *replayer) advance(ctx context.Context, tx engine.Tx, step replayStep) e
 }
 
 // observe reports what a batch became, after the commit.
-func (p *replayer) observe(tx engine.Tx, c deadletter.ReplayCounts) {
+func (p *replayer) observe(tx engine.Tx, c model.ReplayCounts) {
 	namespace, source := p.replay.Namespace, p.replay.Source
 	tx.Handle().AfterCommit(func() {
 		for result, n := range map[string]int64{"letter": c.Letters, "task": c.Tasks, "known": c.Known, "gone": c.Gone} {
@@ -291,7 +292,7 @@ func (p *replayer) trouble(ctx context.Context, err error) error {
 	why := failure.Cut(err.Error(), deadletter.MaxCause)
 	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
-		if err != nil || r == nil || r.State != deadletter.ReplayRunning {
+		if err != nil || r == nil || r.State != model.ReplayRunning {
 			return err
 		}
 		r.Progress.Why, r.Progress.RetryAt = why, p.in.now().Add(replayPause)
@@ -303,7 +304,7 @@ func (p *replayer) trouble(ctx context.Context, err error) error {
 func (p *replayer) end(ctx context.Context, change func(*deadletter.Replay, task.Instant) error) error {
 	return p.in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		r, err := p.in.store.Replay(ctx, tx, p.replay.ID)
-		if err != nil || r == nil || r.State != deadletter.ReplayRunning {
+		if err != nil || r == nil || r.State != model.ReplayRunning {
 			return err
 		}
 		if err := change(r, p.in.now()); err != nil {
@@ -313,13 +314,13 @@ func (p *replayer) end(ctx context.Context, change func(*deadletter.Replay, task
 			return err
 		}
 		kind, reason := "end_replay", "all of the range is read"
-		if r.State == deadletter.ReplayFailed {
+		if r.State == model.ReplayFailed {
 			kind, reason = "fail_replay", r.Progress.Why
 		}
 		if err := p.in.act(ctx, tx, act{kind: kind, by: By{Actor: engine.System, Reason: reason}, namespace: r.Namespace,
-			of: r.ID.String(), from: string(deadletter.ReplayRunning), to: string(r.State)}); err != nil {
+			of: r.ID.String(), from: string(model.ReplayRunning), to: string(r.State)}); err != nil {
 			return err
 		}
-		return p.in.tellReplay(ctx, tx, r, deadletter.ReplayRunning)
+		return p.in.tellReplay(ctx, tx, r, model.ReplayRunning)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/node"
@@ -31,14 +32,14 @@ func (b *broker) kept() (log, error) {
 	return *b.log, b.log.err
 }
 
-func (b *broker) LogParts(context.Context, *deadletter.Source, string, time.Time, time.Time) ([]deadletter.ReplayPart,
+func (b *broker) LogParts(context.Context, *deadletter.Source, string, time.Time, time.Time) ([]model.ReplayPart,
 	error,
 ) {
 	l, err := b.kept()
-	return []deadletter.ReplayPart{{From: l.begin, To: l.end}}, err
+	return []model.ReplayPart{{From: l.begin, To: l.end}}, err
 }
 
-func (b *broker) ReadLog(_ context.Context, _ *deadletter.Source, _ string, part deadletter.ReplayPart, max int) (
+func (b *broker) ReadLog(_ context.Context, _ *deadletter.Source, _ string, part model.ReplayPart, max int) (
 	list []inbox.LogEntry, next int64, err error,
 ) {
 	l, err := b.kept()
@@ -135,7 +136,7 @@ func TestReplayIsTold(t *testing.T) {
 		r.pass(time.Second)
 		e = s.expect("replay.state running", "replay.state failed")
 		r.want("why", e.Replay.Why, "it cannot be read: no permission")
-		if _, err := r.ActOnReplay(t.Context(), second.ID, inbox.CancelRedrive, inbox.By{}); err != nil {
+		if _, err := r.ActOnReplay(t.Context(), second.ID, model.CancelRedrive, inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
 		s.expect("replay.state cancelled")
@@ -162,7 +163,7 @@ func TestEndedReplaysAreDeleted(t *testing.T) {
 		done := r.replays(deadletter.ReplaySpec{})
 		r.pass(time.Second)
 		ended, err := r.Replay(t.Context(), done.ID)
-		if err != nil || ended.State != deadletter.ReplayDone {
+		if err != nil || ended.State != model.ReplayDone {
 			t.Fatalf("the replay is %+v: %v", ended, err)
 		}
 		r.want("kept for", ended.PurgeAt.Sub(ended.Progress.EndedAt), 30*24*time.Hour)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -17,10 +18,10 @@ type LogReader interface {
 	// LogParts returns what the parts of a topic hold now: from the first message that is as new as since, up to the first
 	// one that is as new as before. A zero time is no bound.
 	LogParts(ctx context.Context, source *deadletter.Source, topic string, since, before time.Time) (
-		[]deadletter.ReplayPart, error)
+		[]model.ReplayPart, error)
 	// ReadLog returns messages of a part, up to max, from its Next on, and the offset to go on from. A *GoneError says
 	// that they are deleted, up to next. ErrNoLog: brokers of that kind keep nothing. ErrForGood: a retry is in vain.
-	ReadLog(ctx context.Context, source *deadletter.Source, topic string, part deadletter.ReplayPart, max int) (
+	ReadLog(ctx context.Context, source *deadletter.Source, topic string, part model.ReplayPart, max int) (
 		list []LogEntry, next int64, err error)
 }
 
@@ -87,10 +88,10 @@ func (in *Inbox) CreateReplay(ctx context.Context, req ReplayRequest) (*deadlett
 				Hint: "cancel one: see tasker replay list"}
 		}
 		// The transaction may run again.
-		r.ID, r.CreatedAt, r.State, r.Version = in.newID(), in.now(), deadletter.ReplayDraft, 1
+		r.ID, r.CreatedAt, r.State, r.Version = in.newID(), in.now(), model.ReplayDraft, 1
 		r.Progress.StateAt = r.CreatedAt
 		if req.Start {
-			if err := r.Move(deadletter.ReplayRunning, r.CreatedAt, "started"); err != nil {
+			if err := r.Move(model.ReplayRunning, r.CreatedAt, "started"); err != nil {
 				return err
 			}
 		}
@@ -176,12 +177,12 @@ func (in *Inbox) frozenReplay(ctx context.Context, req *ReplayRequest) (*deadlet
 
 // partsOf returns the range of a replay, or what is wrong with its topic.
 func (in *Inbox) partsOf(ctx context.Context, c Carrier, source *deadletter.Source, s *deadletter.ReplaySpec) (
-	[]deadletter.ReplayPart, []task.Problem, error,
+	[]model.ReplayPart, []task.Problem, error,
 ) {
 	bounded, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
 	parts, err := c.LogParts(bounded, source, s.Topic, instantTime(s.Since), instantTime(s.Before))
-	fault := func(at, message string) ([]deadletter.ReplayPart, []task.Problem, error) {
+	fault := func(at, message string) ([]model.ReplayPart, []task.Problem, error) {
 		return nil, []task.Problem{{Location: at, Message: message}}, nil
 	}
 	switch {
@@ -209,7 +210,8 @@ func instantTime(i task.Instant) time.Time {
 
 // ActOnReplay starts, pauses, resumes or cancels a replay. The batch that is being stored at that moment is stored.
 // WrongState for an action that the state does not allow.
-func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what RedriveAct, by By) (*deadletter.Replay, error) {
+func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what model.RedriveAction, by By) (*deadletter.Replay,
+	error) {
 	by, key, err := signed(ctx, by)
 	if err != nil {
 		return nil, err
@@ -243,18 +245,18 @@ func (in *Inbox) ActOnReplay(ctx context.Context, id task.ID, what RedriveAct, b
 }
 
 // applyToReplay changes the state of a replay, or refuses an unknown action with Invalid.
-func applyToReplay(r *deadletter.Replay, what RedriveAct, now task.Instant) error {
-	drafted := r.State == deadletter.ReplayDraft
+func applyToReplay(r *deadletter.Replay, what model.RedriveAction, now task.Instant) error {
+	drafted := r.State == model.ReplayDraft
 	switch {
-	case what == StartRedrive && drafted:
-		return r.Move(deadletter.ReplayRunning, now, "started")
-	case what == ResumeRedrive && !drafted:
-		return r.Move(deadletter.ReplayRunning, now, "resumed")
-	case what == PauseRedrive:
-		return r.Move(deadletter.ReplayPaused, now, "paused")
-	case what == CancelRedrive:
-		return r.Move(deadletter.ReplayCancelled, now, "cancelled")
-	case what == StartRedrive, what == ResumeRedrive:
+	case what == model.StartRedrive && drafted:
+		return r.Move(model.ReplayRunning, now, "started")
+	case what == model.ResumeRedrive && !drafted:
+		return r.Move(model.ReplayRunning, now, "resumed")
+	case what == model.PauseRedrive:
+		return r.Move(model.ReplayPaused, now, "paused")
+	case what == model.CancelRedrive:
+		return r.Move(model.ReplayCancelled, now, "cancelled")
+	case what == model.StartRedrive, what == model.ResumeRedrive:
 		return task.Errorf(task.WrongState, "the replay %s is %s: %s is for another state", r.ID, r.State, what)
 	}
 	return &task.Error{Code: task.Invalid, Message: "the replay was not changed", Problems: []task.Problem{

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
@@ -38,21 +39,11 @@ type Report struct {
 	Letter task.ID
 }
 
-// CaptureStatus is the effect of capturing one message.
-type CaptureStatus string
-
-// The effects.
-const (
-	Captured  CaptureStatus = "captured"  // a new letter
-	Duplicate CaptureStatus = "duplicate" // the letter was there; nothing changed
-	Returned  CaptureStatus = "returned"  // a letter that was sent back is open again
-)
-
 // Receipt is the answer to one captured message: its letter, and the group of its failure.
 type Receipt struct {
 	Letter task.ID
 	Group  deadletter.GroupID
-	Status CaptureStatus
+	Status model.ReceiptStatus
 }
 
 // LetterStory is a letter with its history.
@@ -86,9 +77,9 @@ type GroupPage struct {
 // GroupChange changes a group; nil fields keep what is. Several changes are one act.
 type GroupChange struct {
 	By
-	State      deadletter.GroupState // "" keeps it
-	ResolvedIn string                // with GroupResolved
-	Ignore     deadletter.Ignore     // with GroupIgnored
+	State      model.GroupState  // "" keeps it
+	ResolvedIn string            // with GroupResolved
+	Ignore     deadletter.Ignore // with GroupIgnored
 	Owner      *string
 	Runbook    *string
 	DueAt      *task.Instant
@@ -121,7 +112,7 @@ type LetterEdit struct {
 // the namespace follows from the first group or letter that it names.
 type RedriveRequest struct {
 	By
-	Operation   deadletter.Operation
+	Operation   model.Operation
 	Selection   deadletter.Selection
 	Destination string // "" sends each letter to its origin
 	Edit        *deadletter.Edit
@@ -143,7 +134,7 @@ type Preview struct {
 	// Samples are up to ten items, with their destinations and what the edit changes.
 	Samples []PreviewItem
 	// Destinations are the places that letters would be sent to.
-	Destinations []DestinationCheck
+	Destinations []model.DestinationCheck
 	// Problems would refuse the operation; empty when it could start.
 	Problems []task.Problem
 	// Plan and Stop have their defaults filled in.
@@ -155,33 +146,12 @@ type Preview struct {
 
 // PreviewItem is one sample of a preview.
 type PreviewItem struct {
-	Kind        deadletter.Kind
+	Kind        model.Kind
 	ID          task.ID
 	Destination string
-	Changes     []deadletter.Change
+	Changes     []model.Change
 	Problem     string // why the edit does not apply to it; "" otherwise
 }
-
-// DestinationCheck is whether letters of a source can be sent to a destination. Letters is their number among those
-// that the preview looked at. Exists is only known if Allowed.
-type DestinationCheck struct {
-	Source      string
-	Destination string
-	Letters     int
-	Exists      bool
-	Allowed     bool
-}
-
-// RedriveAct is an act on a redrive.
-type RedriveAct string
-
-// The acts.
-const (
-	StartRedrive  RedriveAct = "start"
-	PauseRedrive  RedriveAct = "pause"
-	ResumeRedrive RedriveAct = "resume"
-	CancelRedrive RedriveAct = "cancel"
-)
 
 // Oversized sums up the messages of a source that stay on its broker because they are too large.
 type Oversized struct {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -70,7 +71,7 @@ func (in *Inbox) Requeue(ctx context.Context, q *Queue, req Requeue) (Requeued, 
 			return out, &task.Error{Code: task.WrongState, Message: "the letter " + l.ID.String() + " is " + string(l.State),
 				Hint: "only an open or a scheduled letter can be sent back"}
 		}
-		return out, in.requeue(ctx, q, &req, map[deadletter.State][]task.ID{l.State: {l.ID}}, &out)
+		return out, in.requeue(ctx, q, &req, map[model.LetterState][]task.ID{l.State: {l.ID}}, &out)
 	}
 	for range oldestTries {
 		ids, err := in.oldest(ctx, q, &req, &out)
@@ -112,7 +113,7 @@ func (in *Inbox) requeueTarget(q *Queue, named string) string {
 
 // oldest returns the oldest letters by their states, as many as the request takes.
 func (in *Inbox) oldest(ctx context.Context, q *Queue, req *Requeue, out *Requeued) (
-	map[deadletter.State][]task.ID, error,
+	map[model.LetterState][]task.ID, error,
 ) {
 	f := QueueFilter{Namespace: q.Source.Namespace, Source: q.Source.Name, Limit: req.Limit + 1}
 	if no := false; !req.IncludeParked {
@@ -120,11 +121,11 @@ func (in *Inbox) oldest(ctx context.Context, q *Queue, req *Requeue, out *Requeu
 	}
 	type found struct {
 		id    task.ID
-		state deadletter.State
+		state model.LetterState
 	}
 	var all []found
 	for _, state := range inQueue {
-		f.States = []deadletter.State{state}
+		f.States = []model.LetterState{state}
 		ids, err := in.store.OldestLetters(ctx, f)
 		if err != nil {
 			return nil, err
@@ -135,7 +136,7 @@ func (in *Inbox) oldest(ctx context.Context, q *Queue, req *Requeue, out *Requeu
 	}
 	slices.SortFunc(all, func(a, b found) int { return slices.Compare(a.id[:], b.id[:]) })
 	out.More = len(all) > req.Limit
-	by := map[deadletter.State][]task.ID{}
+	by := map[model.LetterState][]task.ID{}
 	for _, l := range all[:min(len(all), req.Limit)] {
 		by[l.state] = append(by[l.state], l.id)
 	}
@@ -143,17 +144,17 @@ func (in *Inbox) oldest(ctx context.Context, q *Queue, req *Requeue, out *Requeu
 }
 
 // requeue creates the redrives of letters, waits for them, and adds up what became of them.
-func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters map[deadletter.State][]task.ID,
+func (in *Inbox) requeue(ctx context.Context, q *Queue, req *Requeue, letters map[model.LetterState][]task.ID,
 	out *Requeued,
 ) error {
 	var made []task.ID
 	for _, state := range inQueue {
 		for ids := range slices.Chunk(letters[state], deadletter.MaxSelectionIDs) {
 			r, err := in.CreateRedrive(ctx, RedriveRequest{By: By{Actor: req.Actor, Reason: req.Reason},
-				Operation: deadletter.OpRedrive, Destination: out.Destination, IncludeParked: req.IncludeParked, Start: true,
+				Operation: model.OpRedrive, Destination: out.Destination, IncludeParked: req.IncludeParked, Start: true,
 				// A destination that somebody names is checked at once. Else one letter without an origin holds no other up.
 				EachItem: req.Destination == "",
-				Selection: deadletter.Selection{Namespace: q.Source.Namespace, Kind: deadletter.KindLetter,
+				Selection: deadletter.Selection{Namespace: q.Source.Namespace, Kind: model.KindLetter,
 					Source: q.Source.Name, State: state, IDs: ids},
 				Plan: deadletter.Plan{Canary: len(ids), Largest: len(ids), Observe: deadletter.NoObservation},
 				Stop: requeueStop})
@@ -211,15 +212,15 @@ func (in *Inbox) awaitRequeue(ctx context.Context, id task.ID, by By, out *Reque
 		if r == nil {
 			return noRedrive(id)
 		}
-		if r.State == deadletter.RedriveHalted {
+		if r.State == model.RedriveHalted {
 			by.Version = 0
-			if _, err := in.ActOnRedrive(context.WithoutCancel(ctx), id, CancelRedrive, by); err != nil &&
+			if _, err := in.ActOnRedrive(context.WithoutCancel(ctx), id, model.CancelRedrive, by); err != nil &&
 				task.CodeOf(err) != task.WrongState {
 				return err
 			}
 			continue
 		}
-		ended := r.State == deadletter.RedriveDone || r.State == deadletter.RedriveCancelled
+		ended := r.State == model.RedriveDone || r.State == model.RedriveCancelled
 		if ended || ctx.Err() != nil {
 			return in.addRequeued(context.WithoutCancel(ctx), r, out)
 		}
@@ -239,13 +240,13 @@ func (in *Inbox) addRequeued(ctx context.Context, r *deadletter.Redrive, out *Re
 	out.Sent += n.Sent + n.Returned + n.Completed
 	out.Failed += n.Failed
 	out.Skipped += n.Skipped
-	if r.State == deadletter.RedriveCancelled {
+	if r.State == model.RedriveCancelled {
 		out.Failed += n.Pending // its stop rule had halted it
 	} else {
 		out.Pending += n.Pending + n.Sending + n.Unknown
 	}
 	if n.Failed > 0 && out.Why == "" {
-		items, err := in.store.ListItems(ctx, r.ID, deadletter.ItemFailed, 0, 1)
+		items, err := in.store.ListItems(ctx, r.ID, model.ItemFailed, 0, 1)
 		if err != nil || len(items) == 0 {
 			return err
 		}

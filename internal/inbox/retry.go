@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -88,8 +89,8 @@ func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.
 	for _, state := range inQueue {
 		for part := range slices.Chunk(letters[state], deadletter.MaxSelectionIDs) {
 			r, err := in.CreateRedrive(ctx, RedriveRequest{By: By{Actor: by.Actor, Reason: by.Reason},
-				Operation: deadletter.OpRedrive, IncludeParked: true, Start: true, EachItem: true,
-				Selection: deadletter.Selection{Namespace: namespace, Kind: deadletter.KindLetter, State: state, IDs: part},
+				Operation: model.OpRedrive, IncludeParked: true, Start: true, EachItem: true,
+				Selection: deadletter.Selection{Namespace: namespace, Kind: model.KindLetter, State: state, IDs: part},
 				Plan:      deadletter.Plan{Canary: len(part), Largest: len(part), Observe: deadletter.NoObservation},
 				Stop:      requeueStop})
 			if err == nil {
@@ -137,9 +138,9 @@ func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.
 // retryOf is the result of an item.
 func retryOf(i deadletter.Item) Retry {
 	switch i.State {
-	case deadletter.ItemSent, deadletter.ItemReturned, deadletter.ItemCompleted:
+	case model.ItemSent, model.ItemReturned, model.ItemCompleted:
 		return Retry{State: RetrySuccess}
-	case deadletter.ItemPending, deadletter.ItemSending, deadletter.ItemUnknown:
+	case model.ItemPending, model.ItemSending, model.ItemUnknown:
 		return Retry{State: RetryPending}
 	}
 	return Retry{State: RetryFailed, Why: i.Message}
@@ -148,13 +149,13 @@ func retryOf(i deadletter.Item) Retry {
 // reopen opens letters that were sent back or discarded, in one transaction, and returns those that can be sent by
 // their states. The others get a result.
 func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[task.ID]Retry) (
-	map[deadletter.State][]task.ID, error,
+	map[model.LetterState][]task.ID, error,
 ) {
 	key := access.From(ctx) // nil: a server without keys
 	may := key == nil || key.Can(access.DeadLettersDiscard)
-	var open map[deadletter.State][]task.ID
+	var open map[model.LetterState][]task.ID
 	err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		open = map[deadletter.State][]task.ID{}
+		open = map[model.LetterState][]task.ID{}
 		clear(results)
 		letters, err := in.store.Letters(ctx, tx, sortIDs(slices.Clone(ids)))
 		if err != nil {
@@ -165,7 +166,7 @@ func (in *Inbox) reopen(ctx context.Context, ids []task.ID, by By, results map[t
 		for _, l := range letters {
 			was := l.State
 			if !slices.Contains(inQueue, was) {
-				if was == deadletter.Discarded && !may {
+				if was == model.LetterDiscarded && !may {
 					results[l.ID] = Retry{State: RetryFailed,
 						Why: "it is discarded, and to restore it needs the permission " + string(access.DeadLettersDiscard)}
 					continue

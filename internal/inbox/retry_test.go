@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
+
 	"pgregory.net/rapid"
 
 	"github.com/taskerhq/tasker"
@@ -19,7 +21,7 @@ import (
 func TestPolicyOfTenRetries(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		r.policy(deadletter.Policy{Strategy: deadletter.Fixed, Base: 10 * time.Second, MaxRetries: 10})
+		r.policy(deadletter.Policy{Strategy: model.Fixed, Base: 10 * time.Second, MaxRetries: 10})
 		got := r.die(dead(1, "Timeout"))[0]
 		for n := range 10 {
 			r.pass(10 * time.Second)
@@ -27,7 +29,7 @@ func TestPolicyOfTenRetries(t *testing.T) {
 			r.die(back(r.letter(got.Letter), "Timeout"))
 		}
 		l := r.letter(got.Letter)
-		r.stands(got.Letter, deadletter.Discarded, "policy: it was sent back 10 times; the policy allows 10")
+		r.stands(got.Letter, model.LetterDiscarded, "policy: it was sent back 10 times; the policy allows 10")
 		r.want("parked", l.Parked, true)
 	})
 }
@@ -45,13 +47,13 @@ func TestPolicyOfAllSources(t *testing.T) {
 			}
 			r.want("set by", []any{saved.SetBy, saved.SetFrom, saved.SetAt != 0}, "[ann operator true]")
 		}
-		save(deadletter.Policy{Namespace: "default", Origin: "orders", Strategy: deadletter.Fixed, Base: time.Hour})
-		save(deadletter.Policy{Namespace: "default", Source: "orders", Strategy: deadletter.Manual})
-		save(deadletter.Policy{Namespace: "default", Strategy: deadletter.Immediate})
-		r.stands(r.die(dead(1, "Timeout"))[0].Letter, deadletter.Scheduled, "")
+		save(deadletter.Policy{Namespace: "default", Origin: "orders", Strategy: model.Fixed, Base: time.Hour})
+		save(deadletter.Policy{Namespace: "default", Source: "orders", Strategy: model.Manual})
+		save(deadletter.Policy{Namespace: "default", Strategy: model.Immediate})
+		r.stands(r.die(dead(1, "Timeout"))[0].Letter, model.LetterScheduled, "")
 		other := dead(2, "Timeout")
 		other.Origin = "refunds"
-		r.stands(r.die(other)[0].Letter, deadletter.Open, "")
+		r.stands(r.die(other)[0].Letter, model.LetterOpen, "")
 		report := func(namespace string) task.ID {
 			got, err := r.Report(t.Context(), namespace, "new", []inbox.Report{dead(3, "Timeout").Report})
 			if err != nil {
@@ -59,14 +61,14 @@ func TestPolicyOfAllSources(t *testing.T) {
 			}
 			return got[0].Letter
 		}
-		r.stands(report("default"), deadletter.Scheduled, "")
-		r.stands(report("else"), deadletter.Open, "")
+		r.stands(report("default"), model.LetterScheduled, "")
+		r.stands(report("else"), model.LetterOpen, "")
 		r.want("policies", len(must(r.Policies(t.Context(), "default"))), 3)
 		r.refused(r.DropPolicy(t.Context(), "default", "", "nothing", inbox.By{}), task.NotFound)
 		if err := r.DropPolicy(t.Context(), "default", "", "orders", inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
-		r.stands(r.die(dead(4, "Timeout"))[0].Letter, deadletter.Open, "")
+		r.stands(r.die(dead(4, "Timeout"))[0].Letter, model.LetterOpen, "")
 	})
 }
 
@@ -82,7 +84,7 @@ func must[T any](v T, err error) T {
 func TestRetryHeaders(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		r.policy(deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 9})
+		r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 9})
 		var got [][]deadletter.Header
 		r.broker.fails = func(o inbox.Outgoing) error {
 			got = append(got, o.Content.Headers)
@@ -128,7 +130,7 @@ func TestRetryHeaders(t *testing.T) {
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		r.policy(deadletter.Policy{Strategy: deadletter.Immediate, CopyRetries: true})
+		r.policy(deadletter.Policy{Strategy: model.Immediate, CopyRetries: true})
 		first := r.die(dead(1, "Timeout"))[0].Letter
 		r.pass(time.Second)
 		r.want("sent", r.broker.to, "[default orders]")
@@ -148,7 +150,7 @@ func TestCopies(t *testing.T) {
 		third := r.die(dead(3, "Timeout"))[0].Letter
 		r.pass(time.Second)
 		for _, id := range []task.ID{first, second, third} {
-			r.stands(id, deadletter.Redriven, "")
+			r.stands(id, model.LetterRedriven, "")
 			r.want("replays", r.letter(id).Replays, 1)
 		}
 	})
@@ -171,7 +173,7 @@ func TestLetterEvents(t *testing.T) {
 				e.Letters.Kind}, []any{kind, "orders", "orders", count, result, why})
 			return e.Letters
 		}
-		r.policy(deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 1, DiscardTests: true})
+		r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 1, DiscardTests: true})
 		many := make([]inbox.Arrival, 400)
 		for i := range many {
 			many[i] = dead(i, "Timeout")
@@ -194,7 +196,7 @@ func TestLetterEvents(t *testing.T) {
 		test := dead(1000, "Timeout")
 		test.MessageID = "test-1"
 		id := r.die(test)[0].Letter
-		r.stands(id, deadletter.Discarded, "policy: "+deadletter.ReasonTest)
+		r.stands(id, model.LetterDiscarded, "policy: "+deadletter.ReasonTest)
 		next(tasker.EventLetterDiscarded, 1, "", "test_event")
 		if _, err := r.RestoreLetter(t.Context(), id, inbox.By{}); err != nil {
 			t.Fatal(err)
@@ -211,7 +213,7 @@ func TestLetterEvents(t *testing.T) {
 func TestCountsNeverGoDown(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
-		r.policy(deadletter.Policy{Strategy: deadletter.Immediate, MaxRetries: 1000, KeepExhausted: true})
+		r.policy(deadletter.Policy{Strategy: model.Immediate, MaxRetries: 1000, KeepExhausted: true})
 		number := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			number++

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -323,7 +324,7 @@ func back(l *deadletter.Letter, cause string) inbox.Arrival {
 	a.Content.Headers = []deadletter.Header{{Name: deadletter.HeaderLetter, Value: []byte(l.ID.String())}}
 	a.Position = "again/" + l.ID.String() + fmt.Sprint(l.Replays)
 	a.Replays = l.Replays
-	if l.State == deadletter.Redriving {
+	if l.State == model.LetterRedriving {
 		a.Replays++
 	}
 	return a

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/node"
@@ -41,7 +42,7 @@ func TestBrokerThatRefuses(t *testing.T) {
 		r.die(dead(1, "Timeout"))
 		for to, want := range map[string]string{"": errNoPermission.Error(),
 			"lost": "no route to host"} {
-			p, err := r.PreviewRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Destination: to,
+			p, err := r.PreviewRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Destination: to,
 				Selection: deadletter.Selection{Namespace: "default"}})
 			if err != nil || len(p.Problems) != 1 || !strings.HasSuffix(p.Problems[0].Message, want) {
 				t.Errorf("to %q: %v, %+v", to, err, p)

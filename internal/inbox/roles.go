@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -180,7 +181,7 @@ type QueueReader interface {
 // QueueFilter selects letters of one source. A letter is as old as its ID: from when it was captured first.
 type QueueFilter struct {
 	Namespace, Source string
-	States            []deadletter.State // at least one
+	States            []model.LetterState // at least one
 	// Zero fields do not restrict.
 	Parked *bool
 	Reason string       // how the reason begins
@@ -197,7 +198,7 @@ type TopicReader interface {
 	Topics(ctx context.Context, namespace string, limit int) ([]string, error)
 	EventTypes(ctx context.Context, namespace string, limit int) ([]string, error)
 	// CountTopic counts the letters that a filter selects by their states, each up to limit.
-	CountTopic(ctx context.Context, f TopicFilter, limit int) (map[deadletter.State]int, error)
+	CountTopic(ctx context.Context, f TopicFilter, limit int) (map[model.LetterState]int, error)
 	// SampleTopic adds up the letters that a filter selects, up to sample of each state, the newest.
 	SampleTopic(ctx context.Context, f TopicFilter, sample int) (TopicSample, error)
 	// TopicLetters returns letters that a filter selects, the newest first, as ListLetters does.
@@ -211,7 +212,7 @@ type TopicFilter struct {
 	Namespace string
 	Origin    *string
 	EventType string
-	States    []deadletter.State // empty: all
+	States    []model.LetterState // empty: all
 }
 
 // TopicSample are sums over some letters.
@@ -282,7 +283,7 @@ type GroupReader interface {
 // GroupFilter selects a page of groups. Zero fields do not restrict.
 type GroupFilter struct {
 	Namespace string
-	State     deadletter.GroupState
+	State     model.GroupState
 	Owner     string
 	Where     string // handler or source
 	Text      string // a literal part of the title
@@ -323,7 +324,7 @@ type RedriveReader interface {
 	// oldest first, behind one of an ID.
 	ActiveRedrives(ctx context.Context, behind task.ID, limit int) ([]*deadletter.Redrive, error)
 	// ListItems returns items of a redrive above a number, up to limit; only those in a state unless it is "".
-	ListItems(ctx context.Context, id task.ID, state deadletter.ItemState, above, limit int) ([]deadletter.Item, error)
+	ListItems(ctx context.Context, id task.ID, state model.ItemState, above, limit int) ([]deadletter.Item, error)
 	// ItemOf returns the item under which a letter or a case was sent, or nil.
 	ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID) (*deadletter.Item, error)
 	// SentCases returns up to limit items of cases that were sent, in the order of their redrives and numbers, behind one
@@ -336,15 +337,15 @@ type RedriveReader interface {
 	// came back, failed or were skipped.
 	WaveTroubled(ctx context.Context, id task.ID, wave int) (bool, error)
 	// CountItems counts the items of a redrive, as FindRedrive returned it, by their states.
-	CountItems(ctx context.Context, r *deadletter.Redrive) (deadletter.Counts, error)
+	CountItems(ctx context.Context, r *deadletter.Redrive) (model.ItemCounts, error)
 	// CountWaves counts the items of the waves above a number, by wave.
-	CountWaves(ctx context.Context, id task.ID, above int) ([]deadletter.WaveCounts, error)
+	CountWaves(ctx context.Context, id task.ID, above int) ([]model.RedriveWave, error)
 }
 
 // RedriveFilter selects a page of redrives. Zero fields do not restrict.
 type RedriveFilter struct {
 	Namespace string
-	States    []deadletter.RedriveState
+	States    []model.RedriveState
 	// Exclusive; zero starts at the newest.
 	Below task.ID
 	Limit int

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -207,7 +208,7 @@ func TestTestRule(t *testing.T) {
 		r.want("its title", item.Print.Title(), "t: acme")
 		r.want("saved", saved.Version, 1)
 
-		f := deadletter.Facts{Kind: deadletter.KindLetter, Failure: failure.Report{Message: "m"}, Handler: "ship"}
+		f := deadletter.Facts{Kind: model.KindLetter, Failure: failure.Report{Message: "m"}, Handler: "ship"}
 		trial, err = r.TestRule(t.Context(), inbox.RuleTest{Rule: rule, Facts: &f})
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
@@ -28,7 +29,7 @@ type RuleTrial struct {
 
 // RuleItem is what a rule decides about one failure.
 type RuleItem struct {
-	Kind    deadletter.Kind
+	Kind    model.Kind
 	ID      task.ID // zero for a failure that is not stored
 	Matched bool
 	Group   deadletter.GroupID // that the rule gives
@@ -85,7 +86,7 @@ type ruleTrial struct {
 }
 
 // item tries the rule on one failure and adds the result. print is the fingerprint without rules.
-func (t *ruleTrial) item(kind deadletter.Kind, id task.ID, print failure.Print, f *deadletter.Facts) {
+func (t *ruleTrial) item(kind model.Kind, id task.ID, print failure.Print, f *deadletter.Facts) {
 	item := RuleItem{Kind: kind, ID: id}
 	matched, keys, err := t.program.Decide(f)
 	t.Tried++
@@ -126,7 +127,7 @@ func (in *Inbox) tryOnGroup(ctx context.Context, t *ruleTrial, g *deadletter.Gro
 			continue
 		}
 		facts := deadletter.FactsOfLetter(l, l.Failure, l.Handler, l.Stack, sensitive[l.Source])
-		t.item(deadletter.KindLetter, l.ID, g.Print, &facts)
+		t.item(model.KindLetter, l.ID, g.Print, &facts)
 	}
 	for _, id := range ids {
 		members, err := in.store.CaseMembers(ctx, id, task.ID{}, testedMembers)
@@ -134,7 +135,7 @@ func (in *Inbox) tryOnGroup(ctx context.Context, t *ruleTrial, g *deadletter.Gro
 			return err
 		}
 		for _, m := range members[:min(len(members), 2*testedMembers-t.Tried)] {
-			t.item(deadletter.KindCase, m.ID, g.Print, &m.Facts)
+			t.item(model.KindCase, m.ID, g.Print, &m.Facts)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -93,7 +94,7 @@ func (r *runner) run(ctx context.Context) (more bool, err error) {
 			continue
 		}
 		step := r.redrive.Next(r.in.now(), outcome)
-		if r.redrive.State == deadletter.RedriveObserving && step.Act != deadletter.ActWait && watched != r.redrive.Wave {
+		if r.redrive.State == model.RedriveObserving && step.Act != deadletter.ActWait && watched != r.redrive.Wave {
 			watched = r.redrive.Wave // the observation ends with what is true at its end
 			if changed, err := r.watchWave(ctx); err != nil {
 				return false, err
@@ -122,7 +123,7 @@ func (r *runner) run(ctx context.Context) (more bool, err error) {
 // apply stores a decision about the redrive itself: a new wave, a halt, the end. An operator who acted in the meantime
 // comes first. A new wave is no act; halting and ending are, by the system.
 func (r *runner) apply(ctx context.Context, step deadletter.Step) error {
-	var counts *deadletter.Counts
+	var counts *model.ItemCounts
 	if step.Act != deadletter.ActWave {
 		var err error
 		if counts, err = r.in.countsOf(ctx, r.redrive.ID); err != nil {
@@ -194,7 +195,7 @@ func (r *runner) record(ctx context.Context, outcomes []outcome, decided []deadl
 // recount counts what others have decided: a process that has ended, or the next try of sends without an answer.
 func (r *runner) recount(ctx context.Context) error {
 	last := r.redrive.Total
-	next, err := r.in.store.ListItems(ctx, r.redrive.ID, deadletter.ItemPending, r.redrive.Behind, 1)
+	next, err := r.in.store.ListItems(ctx, r.redrive.ID, model.ItemPending, r.redrive.Behind, 1)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -34,7 +35,7 @@ func TestFreezeWithinNamespace(t *testing.T) {
 			[]inbox.Arrival{dead(1, "Timeout")}); err != nil {
 			t.Fatal(err)
 		}
-		discard := inbox.RedriveRequest{By: inbox.By{Reason: "test"}, Operation: deadletter.OpDiscard}
+		discard := inbox.RedriveRequest{By: inbox.By{Reason: "test"}, Operation: model.OpDiscard}
 		made, err := r.CreateRedrive(limited(t, "other"), discard)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +87,7 @@ func TestRestoreIsForDiscardedLetters(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.pass(0)
-		req := inbox.RedriveRequest{By: inbox.By{Reason: "mistake"}, Operation: deadletter.OpRestore,
+		req := inbox.RedriveRequest{By: inbox.By{Reason: "mistake"}, Operation: model.OpRestore,
 			Selection: deadletter.Selection{Namespace: "default"}, Start: true}
 		made, err := r.CreateRedrive(t.Context(), req)
 		if err != nil {
@@ -99,14 +100,14 @@ func TestRestoreIsForDiscardedLetters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.want("result", []any{done.State, done.Counts.Completed}, []any{deadletter.RedriveDone, 1})
-		r.want("restored", r.letter(got[0].Letter).State, deadletter.Open)
+		r.want("result", []any{done.State, done.Counts.Completed}, []any{model.RedriveDone, 1})
+		r.want("restored", r.letter(got[0].Letter).State, model.LetterOpen)
 		r.want("the task still counts", joined(r.groups()), "Timeout open 2; Timeout open 1")
 
-		req.Selection.State = deadletter.Open
+		req.Selection.State = model.LetterOpen
 		_, err = r.CreateRedrive(t.Context(), req)
 		r.refused(err, task.Invalid)
-		req.Selection.State, req.Selection.Kind = "", deadletter.KindCase
+		req.Selection.State, req.Selection.Kind = "", model.KindCase
 		_, err = r.CreateRedrive(t.Context(), req)
 		r.refused(err, task.Invalid)
 	})

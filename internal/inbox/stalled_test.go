@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/node"
@@ -140,7 +141,7 @@ func TestEqualMessageDuringASend(t *testing.T) {
 				}
 				r.want("letters", len(page.Letters), c.letters)
 				for _, l := range page.Letters {
-					r.want("state", l.State, deadletter.Open)
+					r.want("state", l.State, model.LetterOpen)
 					r.want("sends", l.Sends(), 1)
 					if l.ID != first {
 						r.want("link", l.Link, deadletter.Link{Kind: deadletter.LinkContent, Letter: first})
@@ -162,7 +163,7 @@ func TestEqualMessageOfUnknownSend(t *testing.T) {
 		r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
 		r.advance()
 		got := r.die(bare("2"))[0]
-		r.want("the equal job", []any{got.Status, got.Letter == first}, []any{inbox.Captured, false})
-		r.want("the send is owed", r.letter(first).State, deadletter.Redriving)
+		r.want("the equal job", []any{got.Status, got.Letter == first}, []any{model.Captured, false})
+		r.want("the send is owed", r.letter(first).State, model.LetterRedriving)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -30,7 +31,7 @@ func TestNight(t *testing.T) {
 		r.want("the first", r.groups()[0][len(r.groups()[0])-8:], "open 200")
 
 		redrive, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{By: inbox.By{Actor: "ann", Reason: "fixed"},
-			Operation: deadletter.OpRedrive, Selection: deadletter.Selection{Namespace: "default", Source: "orders"},
+			Operation: model.OpRedrive, Selection: deadletter.Selection{Namespace: "default", Source: "orders"},
 			Plan: deadletter.Plan{Canary: 30, Factor: 3, Largest: 300, Observe: time.Minute},
 			Stop: deadletter.StopRule{ReturnedShare: 0.1}, Start: true})
 		if err != nil {
@@ -43,7 +44,7 @@ func TestNight(t *testing.T) {
 		// a third of the canary comes back
 		for i, id := range r.broker.sent[:30] {
 			if i%3 == 2 {
-				r.want("came back", r.die(back(r.letter(mustID(t, id)), "Price"))[0].Status, inbox.Returned)
+				r.want("came back", r.die(back(r.letter(mustID(t, id)), "Price"))[0].Status, model.Returned)
 			}
 		}
 		r.pass(2 * time.Minute)
@@ -51,7 +52,7 @@ func TestNight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.want("state", halted.State, deadletter.RedriveHalted)
+		r.want("state", halted.State, model.RedriveHalted)
 		r.want("returned", halted.Counts.Returned, 10)
 		if halted.Halt == "" {
 			t.Error("it does not say why it was halted")
@@ -59,7 +60,7 @@ func TestNight(t *testing.T) {
 		r.pass(time.Hour)
 		r.want("sent while halted", len(r.broker.sent), 30)
 
-		if _, err := r.ActOnRedrive(t.Context(), redrive.ID, inbox.ResumeRedrive, inbox.By{Actor: "ann"}); err != nil {
+		if _, err := r.ActOnRedrive(t.Context(), redrive.ID, model.ResumeRedrive, inbox.By{Actor: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		for range 12 {
@@ -69,7 +70,7 @@ func TestNight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.want("state", done.State, deadletter.RedriveDone)
+		r.want("state", done.State, model.RedriveDone)
 		r.want("sent", done.Counts.Sent, 590)
 		r.want("left", done.Counts.Pending+done.Counts.Sending+done.Counts.Failed+done.Counts.Skipped, 0)
 		for id, n := range r.broker.deliveries() {
@@ -97,26 +98,26 @@ func TestCaptureOnce(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		first := r.die(placed(1, "Timeout"))[0]
-		r.want("first", first.Status, inbox.Captured)
+		r.want("first", first.Status, model.Captured)
 		r.want("again", r.die(placed(1, "Timeout"))[0], inbox.Receipt{Letter: first.Letter, Group: first.Group,
-			Status: inbox.Duplicate})
+			Status: model.Duplicate})
 		both := r.die(placed(2, "Timeout"), placed(2, "Timeout"))
-		r.want("twice in one batch", both[1].Status, inbox.Duplicate)
+		r.want("twice in one batch", both[1].Status, model.Duplicate)
 
 		for round := 1; round <= 3; round++ {
 			r.redrive(deadletter.Selection{Namespace: "default", IDs: []task.ID{first.Letter}})
 			l := r.letter(first.Letter)
-			r.want("sent back", l.State, deadletter.Redriven)
+			r.want("sent back", l.State, model.LetterRedriven)
 			died := back(l, "Schema")
 			got := r.die(died)[0]
-			r.want("returned", got.Status, inbox.Returned)
+			r.want("returned", got.Status, model.Returned)
 			r.want("the same letter", got.Letter, first.Letter)
-			r.want("delivered again", r.die(died)[0].Status, inbox.Duplicate)
+			r.want("delivered again", r.die(died)[0].Status, model.Duplicate)
 			l = r.letter(first.Letter)
 			r.want("occurrences", l.Occurrences, round+1)
 			r.want("parked", l.Parked, round == 3)
 		}
-		_, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive,
+		_, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default", IDs: []task.ID{first.Letter}}, Start: true})
 		r.refused(err, task.Conflict)
 		story, err := r.Letter(t.Context(), first.Letter)
@@ -130,7 +131,7 @@ func TestCaptureOnce(t *testing.T) {
 // redrive sends a selection back at once, without waves.
 func (r *rig) redrive(s deadletter.Selection) *deadletter.Redrive {
 	r.t.Helper()
-	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Selection: s,
+	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Selection: s,
 		Start: true})
 	if err != nil {
 		r.t.Fatal(err)
@@ -194,7 +195,7 @@ func TestTasksInTheInbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.want("state", done.State, deadletter.RedriveDone)
+		r.want("state", done.State, model.RedriveDone)
 		r.want("counts", []int{done.Counts.Completed, done.Counts.Sent}, []int{3, 1})
 		r.pass(time.Second)
 		r.want("nothing is open", joined(r.groups()), "Timeout open 0")
@@ -210,7 +211,7 @@ func TestReportedOriginIsNoTarget(t *testing.T) {
 		if _, err := r.Report(t.Context(), "default", "web", []inbox.Report{report}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive,
+		_, err := r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default", Source: "web"}, Start: true})
 		r.refused(err, task.Invalid)
 	})
@@ -242,7 +243,7 @@ func TestMergedGroups(t *testing.T) {
 		if _, err := r.UnmergeGroup(t.Context(), b, inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
-		_, err = r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Selection: of})
+		_, err = r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Selection: of})
 		r.refused(err, task.Conflict) // nothing is left
 	})
 }
@@ -253,7 +254,7 @@ func TestRegression(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		id := r.die(dead(1, "Timeout"))[0].Group
 		r.pass(time.Hour)
-		if _, err := r.ChangeGroup(t.Context(), id, inbox.GroupChange{State: deadletter.GroupResolved,
+		if _, err := r.ChangeGroup(t.Context(), id, inbox.GroupChange{State: model.GroupResolved,
 			ResolvedIn: "1.4"}); err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +266,7 @@ func TestRegression(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.want("state", story.Group.State, deadletter.GroupOpen)
+		r.want("state", story.Group.State, model.GroupOpen)
 		r.want("a regression", []any{story.Group.Regression, story.Group.Regressions}, []any{true, 1})
 		r.want("the thread", story.Notes[0].Kind, "regression")
 		r.want("time to resolve", story.Group.TimeToResolve(), time.Hour)
@@ -283,7 +284,7 @@ func TestEditDiff(t *testing.T) {
 		id := r.die(a)[0].Letter
 		edit := &deadletter.Edit{Patch: []byte(`{"price":12}`), DropHeaders: []string{"trace"},
 			SetHeaders: []deadletter.Header{{Name: "kind", Value: []byte("fixed")}}}
-		request := inbox.RedriveRequest{Operation: deadletter.OpRedrive, Edit: edit, Start: true,
+		request := inbox.RedriveRequest{Operation: model.OpRedrive, Edit: edit, Start: true,
 			Selection: deadletter.Selection{Namespace: "default", IDs: []task.ID{id}}}
 		preview, err := r.PreviewRedrive(t.Context(), request)
 		if err != nil {
@@ -308,13 +309,13 @@ func TestEditDiff(t *testing.T) {
 		died := back(l, "Price")
 		died.Content.Payload = []byte(`{"order":1,"price":12,"tried":true}`)
 		changed := r.die(died)[0]
-		r.want("something else", changed.Status, inbox.Captured)
+		r.want("something else", changed.Status, model.Captured)
 		r.want("its link", r.letter(changed.Letter).Link, deadletter.Link{Kind: deadletter.LinkHeader, Letter: id})
 		r.want("its sends", r.letter(changed.Letter).Sends(), 1)
-		r.want("comes back", r.die(back(l, "Price"))[0].Status, inbox.Duplicate) // at the same position
+		r.want("comes back", r.die(back(l, "Price"))[0].Status, model.Duplicate) // at the same position
 		again := back(l, "Price")
 		again.Position = "another"
-		r.want("comes back", r.die(again)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: inbox.Returned})
+		r.want("comes back", r.die(again)[0], inbox.Receipt{Letter: id, Group: r.letter(id).Group, Status: model.Returned})
 		cleared, err := r.EditLetter(t.Context(), id, inbox.LetterEdit{Clear: true})
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
@@ -47,13 +48,13 @@ func (r *runner) send(ctx context.Context, n int) error {
 // batch decides the next batch, and reports whether another one may follow before the results of this one are counted.
 func (s *stream) batch(ctx context.Context) (more bool, err error) {
 	first := s.recording == nil
-	items, err := s.in.store.ListItems(ctx, s.redrive.ID, deadletter.ItemPending, s.behind, min(s.left, s.in.batch))
+	items, err := s.in.store.ListItems(ctx, s.redrive.ID, model.ItemPending, s.behind, min(s.left, s.in.batch))
 	switch {
 	case err != nil:
 		return false, err
 	case len(items) == 0 && first: // nothing is left, whatever the row says
 		return false, s.end(ctx)
-	case s.redrive.Operation != deadletter.OpRedrive && first:
+	case s.redrive.Operation != model.OpRedrive && first:
 		return false, s.change(ctx, items)
 	case len(items) == 0, !first && !slices.ContainsFunc(items, isLetter):
 		return false, nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 )
@@ -20,7 +21,7 @@ func (r *rig) wave(stop deadletter.StopRule) *deadletter.Redrive {
 		batch = append(batch, dead(n, "Timeout"))
 	}
 	r.die(batch...)
-	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive, Stop: stop,
+	made, err := r.CreateRedrive(r.t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Stop: stop,
 		Plan:      deadletter.Plan{Canary: 170, Largest: 170, Observe: time.Hour},
 		Selection: deadletter.Selection{Namespace: "default", Source: "orders"}, Start: true})
 	if err != nil {
@@ -57,7 +58,7 @@ func TestLargeWave(t *testing.T) {
 		}
 		found := r.found(made.ID)
 		r.want("the wave", []any{found.State, found.WaveSent, found.Behind}, []any{"observing", 170, 170})
-		r.want("counts", found.Counts, deadletter.Counts{Sent: 170})
+		r.want("counts", found.Counts, model.ItemCounts{Sent: 170})
 		r.pass(time.Second)
 		r.want("groups", joined(r.groups()), "Timeout open 0")
 	})
@@ -78,8 +79,8 @@ func TestStopInLargeWave(t *testing.T) {
 		made := r.wave(deadletter.StopRule{Failed: 1})
 		r.pass(time.Second)
 		found := r.found(made.ID)
-		r.want("state", found.State, deadletter.RedriveHalted)
-		r.want("counts", found.Counts, deadletter.Counts{Pending: 70, Sent: 99, Failed: 1})
+		r.want("state", found.State, model.RedriveHalted)
+		r.want("counts", found.Counts, model.ItemCounts{Pending: 70, Sent: 99, Failed: 1})
 	})
 }
 
@@ -90,13 +91,13 @@ func TestReturnInLargeWave(t *testing.T) {
 		made := r.wave(deadletter.StopRule{SamePrint: 3})
 		r.broker.inSend(2, func() {
 			for _, id := range r.broker.sent[:3] {
-				r.want("came back", r.die(back(r.letter(mustID(t, id)), "Schema"))[0].Status, inbox.Returned)
+				r.want("came back", r.die(back(r.letter(mustID(t, id)), "Schema"))[0].Status, model.Returned)
 			}
 		})
 		r.pass(time.Second)
 		found := r.found(made.ID)
-		r.want("state", found.State, deadletter.RedriveHalted)
-		r.want("counts", found.Counts, deadletter.Counts{Pending: 70, Sent: 97, Returned: 3})
+		r.want("state", found.State, model.RedriveHalted)
+		r.want("counts", found.Counts, model.ItemCounts{Pending: 70, Sent: 97, Returned: 3})
 	})
 }
 
@@ -105,17 +106,17 @@ func TestPauseInLargeWave(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
 		made := r.wave(deadletter.StopRule{})
-		act := func(what inbox.RedriveAct) {
+		act := func(what model.RedriveAction) {
 			if _, err := r.ActOnRedrive(t.Context(), made.ID, what, inbox.By{}); err != nil {
 				t.Error(err)
 			}
 		}
-		r.broker.inSend(2, func() { act(inbox.PauseRedrive) })
+		r.broker.inSend(2, func() { act(model.PauseRedrive) })
 		r.advance()
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Pending: 70, Sent: 100})
-		act(inbox.ResumeRedrive)
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Pending: 70, Sent: 100})
+		act(model.ResumeRedrive)
 		r.pass(time.Second)
-		r.want("counts", r.found(made.ID).Counts, deadletter.Counts{Sent: 170})
+		r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Sent: 170})
 		r.want("letters", []int{len(r.broker.sent), len(r.broker.deliveries())}, []int{170, 170})
 	})
 }
@@ -140,10 +141,10 @@ func TestCrashInLargeWave(t *testing.T) {
 		if again != 50 && again != 100 { // whether the second batch was recorded is left to chance
 			t.Errorf("%d letters were sent again", again)
 		}
-		r.want("counts", found.Counts, deadletter.Counts{Sent: 170, Uncertain: again})
+		r.want("counts", found.Counts, model.ItemCounts{Sent: 170, Uncertain: again})
 		r.want("letters", len(r.broker.deliveries()), 170)
 		for _, id := range r.broker.sent {
-			if l := r.letter(mustID(t, id)); l.State != deadletter.Redriven || l.Replays != 1 {
+			if l := r.letter(mustID(t, id)); l.State != model.LetterRedriven || l.Replays != 1 {
 				t.Fatalf("the letter %s is %s after %d replays", l.ID, l.State, l.Replays)
 			}
 		}

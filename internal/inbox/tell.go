@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -40,7 +41,7 @@ func (in *Inbox) StoreEvents(ctx context.Context, tx engine.Tx, events ...deadle
 // tellRedrive reports that a redrive has entered a state, if it has left the one before. Only its counts cost a look at
 // every item, so that waves, of which there may be thousands, go without.
 func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Redrive,
-	was deadletter.RedriveState, counts *deadletter.Counts,
+	was model.RedriveState, counts *model.ItemCounts,
 ) error {
 	if r.State == was {
 		return nil
@@ -49,7 +50,7 @@ func (in *Inbox) tellRedrive(ctx context.Context, tx engine.Tx, r *deadletter.Re
 }
 
 // tellReplay reports that a replay has entered a state, if it has left the one before; "" for a new one.
-func (in *Inbox) tellReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was deadletter.ReplayState) error {
+func (in *Inbox) tellReplay(ctx context.Context, tx engine.Tx, r *deadletter.Replay, was model.ReplayState) error {
 	if r.State == was {
 		return nil
 	}
@@ -59,7 +60,7 @@ func (in *Inbox) tellReplay(ctx context.Context, tx engine.Tx, r *deadletter.Rep
 }
 
 // countsOf returns the counts of the items of a redrive as they are committed; nil if there is no such redrive.
-func (in *Inbox) countsOf(ctx context.Context, id task.ID) (*deadletter.Counts, error) {
+func (in *Inbox) countsOf(ctx context.Context, id task.ID) (*model.ItemCounts, error) {
 	r, err := in.store.FindRedrive(ctx, id)
 	if err != nil || r == nil {
 		return nil, err

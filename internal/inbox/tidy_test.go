@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -33,7 +34,7 @@ func TestRetentionOfRedrivesAndGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.pass(89 * day)
-		if got, err := r.Redrive(t.Context(), rd); err != nil || got.State != deadletter.RedriveDone {
+		if got, err := r.Redrive(t.Context(), rd); err != nil || got.State != model.RedriveDone {
 			t.Fatalf("after 89 days: %v, %v", got, err)
 		}
 		r.pass(2 * day)
@@ -45,7 +46,7 @@ func TestRetentionOfRedrivesAndGroups(t *testing.T) {
 		}
 		_, err = r.RedriveItems(t.Context(), rd, "", 0, 10)
 		r.refused(err, task.NotFound)
-		_, err = r.ActOnRedrive(t.Context(), rd, inbox.CancelRedrive, inbox.By{})
+		_, err = r.ActOnRedrive(t.Context(), rd, model.CancelRedrive, inbox.By{})
 		r.refused(err, task.NotFound)
 		// Its letter is still there, can be explained, and sent back.
 		l, e, err := r.ExplainLetter(t.Context(), kept.Letter)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -24,7 +25,7 @@ const (
 type TopicCount struct {
 	Name string
 	// ByState counts up to a million letters for each state.
-	ByState map[deadletter.State]int
+	ByState map[model.LetterState]int
 	// Sample is of up to 1,000 letters of each state, the newest.
 	Sample TopicSample
 }
@@ -80,7 +81,7 @@ func (in *Inbox) countTopics(ctx context.Context, names []string, filter func(st
 
 // TopicStats is a summary of the letters of a namespace.
 type TopicStats struct {
-	ByState       map[deadletter.State]int
+	ByState       map[model.LetterState]int
 	Topics, Types []TopicCount // the ten with the most letters; types without samples
 	Waiting       TopicSample  // of open and scheduled letters
 	At            task.Instant

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -114,7 +115,7 @@ func (t *triage) countFresh() {
 func (t *triage) loadCounts() (err error) {
 	var hourly, counted []deadletter.GroupID
 	for id, g := range t.groups {
-		ignored := g.State == deadletter.GroupIgnored
+		ignored := g.State == model.GroupIgnored
 		if g.MayBurst(t.now) || ignored && g.Ignore.PerHour > 0 {
 			hourly = append(hourly, id)
 		}
@@ -163,7 +164,7 @@ func (t *triage) failedIn(g *deadletter.Group, d deadletter.Delta) error {
 	if told != g.ToldAt {
 		t.news = append(t.news, g)
 	}
-	if was := g.State; was != deadletter.GroupOpen {
+	if was := g.State; was != model.GroupOpen {
 		e, err := t.in.noticed(t.ctx, t.tx, g, was, g.Failed(d, t.thisHour(g), t.now))
 		if err != nil || e != nil {
 			t.events = append(t.events, nonNil(e)...)
@@ -198,7 +199,7 @@ func nonNil(e *deadletter.Event) []deadletter.Event {
 
 // noticed stores a change that failures or time brought about, and notes it in the thread of the group. It returns the
 // event, nil if nothing changed.
-func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group, was deadletter.GroupState,
+func (in *Inbox) noticed(ctx context.Context, tx engine.Tx, g *deadletter.Group, was model.GroupState,
 	e deadletter.GroupEvent,
 ) (*deadletter.Event, error) {
 	text, kind := "", deadletter.EventGroupState

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/rule"
 )
 
 func someFacts() deadletter.Facts {
-	return deadletter.Facts{Kind: deadletter.KindLetter, Failure: failure.Report{Type: "CardDeclined", Code: "card-7",
+	return deadletter.Facts{Kind: model.KindLetter, Failure: failure.Report{Type: "CardDeclined", Code: "card-7",
 		Message: "customer acme: card 4711 was declined", Class: failure.Logic}, Frame: "charge (card.go)",
 		Handler: "charge", Source: "billing", Origin: "orders",
 		Headers: []deadletter.Header{{Name: "tenant", Value: []byte("acme")}}}

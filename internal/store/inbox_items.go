@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -23,16 +24,16 @@ func (s letterRows) scanItem(row Row) (i deadletter.Item, err error) {
 }
 
 // itemStates are all that there are.
-var itemStates = []deadletter.ItemState{deadletter.ItemPending, deadletter.ItemSending, deadletter.ItemUnknown,
-	deadletter.ItemSent,
-	deadletter.ItemReturned, deadletter.ItemCompleted, deadletter.ItemFailed, deadletter.ItemSkipped}
+var itemStates = []model.ItemState{model.ItemPending, model.ItemSending, model.ItemUnknown,
+	model.ItemSent,
+	model.ItemReturned, model.ItemCompleted, model.ItemFailed, model.ItemSkipped}
 
 // notableItems are the states in the condition of the index of notable items.
-var notableItems = []deadletter.ItemState{deadletter.ItemReturned, deadletter.ItemFailed, deadletter.ItemSkipped}
+var notableItems = []model.ItemState{model.ItemReturned, model.ItemFailed, model.ItemSkipped}
 
 // ListItems returns items of a redrive above a number; see inbox.RedriveReader.
 // An empty state means all. An unknown state has no items; it must not reach the query, where states are literals.
-func (s letterRows) ListItems(ctx context.Context, id task.ID, state deadletter.ItemState, above,
+func (s letterRows) ListItems(ctx context.Context, id task.ID, state model.ItemState, above,
 	limit int,
 ) ([]deadletter.Item, error) {
 	w := where{}
@@ -125,7 +126,7 @@ func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave,
 func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error) {
 	out := deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{}}
 	var err error
-	if out.Counts, err = s.countWave(ctx, id, wave); err != nil {
+	if out.ItemCounts, err = s.countWave(ctx, id, wave); err != nil {
 		return out, err
 	}
 	const returned = `SELECT group_id, count(*) FROM tasker_redrive_items
@@ -156,18 +157,18 @@ func (s letterRows) WaveTroubled(ctx context.Context, id task.ID, wave int) (boo
 }
 
 // countWave counts the items of a wave by their states.
-func (s letterRows) countWave(ctx context.Context, id task.ID, wave int) (deadletter.Counts, error) {
+func (s letterRows) countWave(ctx context.Context, id task.ID, wave int) (model.ItemCounts, error) {
 	return s.countItems(ctx, `redrive_id = $1 AND wave = $2 AND wave > 0`, s.id(id), wave)
 }
 
 // countItems counts items that meet a condition by their states.
-func (s letterRows) countItems(ctx context.Context, condition string, args ...any) (c deadletter.Counts, err error) {
+func (s letterRows) countItems(ctx context.Context, condition string, args ...any) (c model.ItemCounts, err error) {
 	err = s.Query(ctx, `SELECT state, count(*) FROM tasker_redrive_items WHERE `+condition+` GROUP BY state`, args,
 		func(row Row) error {
 			var state Text
 			var n int
 			err := row.Scan(&state, &n)
-			addItems(&c, deadletter.ItemState(state), n)
+			addItems(&c, model.ItemState(state), n)
 			return err
 		})
 	return c, err
@@ -184,7 +185,7 @@ func (letterRows) DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wa
 const nearBehind = 5000
 
 // CountWaves counts the items of the waves of a redrive above a number; see inbox.RedriveReader.
-func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out []deadletter.WaveCounts, err error) {
+func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out []model.RedriveWave, err error) {
 	err = s.Query(ctx, `SELECT wave, state, count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND wave > $2
   AND wave > 0 GROUP BY wave, state ORDER BY wave, state`, []any{s.id(id), above}, func(row Row) error {
 		var state Text
@@ -193,9 +194,9 @@ func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out 
 			return err
 		}
 		if len(out) == 0 || out[len(out)-1].No != wave {
-			out = append(out, deadletter.WaveCounts{No: wave})
+			out = append(out, model.RedriveWave{No: wave})
 		}
-		addItems(&out[len(out)-1].Counts, deadletter.ItemState(state), n)
+		addItems(&out[len(out)-1].ItemCounts, model.ItemState(state), n)
 		return nil
 	})
 	return out, err
@@ -204,14 +205,14 @@ func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out 
 // CountItems counts the items of a redrive by their states; see inbox.RedriveReader. A redrive may have a million
 // items, so it counts the few that are special, and takes the rest from the row: items are decided in the order of
 // their numbers. Only a redrive of cases is counted item by item, since a case that was sent may be completed.
-func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (deadletter.Counts, error) {
+func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (model.ItemCounts, error) {
 	id := s.id(r.ID)
 	uncertain, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND
  uncertain = 1`, id)
 	if err != nil {
-		return deadletter.Counts{}, err
+		return model.ItemCounts{}, err
 	}
-	if r.Operation == deadletter.OpRedrive && hasCases(r.Selection) {
+	if r.Operation == model.OpRedrive && hasCases(r.Selection) {
 		c, err := s.countItems(ctx, `redrive_id = $1`, id)
 		c.Uncertain = int(uncertain)
 		return c, err
@@ -232,7 +233,7 @@ func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (dead
   AND no <= $3 AND state <> 'pending'`, id, r.Behind, r.Behind+nearBehind)
 	c.Sending, c.Unknown, c.Pending = int(under[0]), int(under[1]), max(r.Total-r.Behind-int(ahead), 0)
 	rest := max(r.Total-c.Pending-c.Sending-c.Unknown-c.Decided(), 0)
-	if r.Operation == deadletter.OpRedrive {
+	if r.Operation == model.OpRedrive {
 		c.Sent = rest
 	} else {
 		c.Completed = rest
@@ -241,23 +242,23 @@ func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (dead
 }
 
 // addItems adds n items of one state.
-func addItems(c *deadletter.Counts, state deadletter.ItemState, n int) {
+func addItems(c *model.ItemCounts, state model.ItemState, n int) {
 	switch state {
-	case deadletter.ItemPending:
+	case model.ItemPending:
 		c.Pending += n
-	case deadletter.ItemSending:
+	case model.ItemSending:
 		c.Sending += n
-	case deadletter.ItemUnknown:
+	case model.ItemUnknown:
 		c.Unknown += n
-	case deadletter.ItemSent:
+	case model.ItemSent:
 		c.Sent += n
-	case deadletter.ItemReturned:
+	case model.ItemReturned:
 		c.Returned += n
-	case deadletter.ItemCompleted:
+	case model.ItemCompleted:
 		c.Completed += n
-	case deadletter.ItemFailed:
+	case model.ItemFailed:
 		c.Failed += n
-	case deadletter.ItemSkipped:
+	case model.ItemSkipped:
 		c.Skipped += n
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -124,7 +125,7 @@ func (s letterRows) walks(w *where, by []walk, f inbox.LetterFilter, size int) s
 	for _, restriction := range by {
 		states := statesOf(f.Selection)
 		if restriction.term == wholeTable && f.State == "" {
-			states = []deadletter.State{""} // all of them, in one walk: one that no letter has would look at every letter
+			states = []model.LetterState{""} // all of them, in one walk: one that no letter has would look at every letter
 		}
 		for _, state := range states {
 			one := where{args: w.args}
@@ -212,7 +213,7 @@ func (s letterRows) DueLetters(ctx context.Context, until task.Instant, limit in
 // SelectCases returns the IDs of pending cases that a selection selects; see inbox.LetterReader.
 // The second result reports whether there are more than limit. The oldest come first.
 func (s letterRows) SelectCases(ctx context.Context, f deadletter.Selection, limit int) ([]task.ID, bool, error) {
-	if f.State = cmp.Or(f.State, deadletter.Open); !hasCases(f) {
+	if f.State = cmp.Or(f.State, model.LetterOpen); !hasCases(f) {
 		return nil, false, nil
 	}
 	w := where{}

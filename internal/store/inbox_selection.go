@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -129,8 +130,8 @@ func isOrIsNot(yes bool, condition string) string {
 // hasCases reports whether a selection can select cases: they come from no source, have no headers, and are pending or
 // not.
 func hasCases(f deadletter.Selection) bool {
-	return f.Kind != deadletter.KindLetter && f.Source == "" && f.Origin == "" && f.HeaderName == "" &&
-		(f.State == "" || f.State == deadletter.Open) && (f.Parked == nil || !*f.Parked)
+	return f.Kind != model.KindLetter && f.Source == "" && f.Origin == "" && f.HeaderName == "" &&
+		(f.State == "" || f.State == model.LetterOpen) && (f.Parked == nil || !*f.Parked)
 }
 
 // caseSelection adds the conditions of a selection on cases, on the alias c. It reports false if nothing can match.
@@ -149,7 +150,7 @@ func (s SQL) caseSelection(ctx context.Context, w *where, f deadletter.Selection
 	if len(f.Groups) > 0 {
 		w.add("c.group_id IN " + list(w, f.Groups, func(g deadletter.GroupID) any { return int64(g) }))
 	}
-	w.addIf(f.State == deadletter.Open, "c.resolution_status = ?", string(task.CasePending))
+	w.addIf(f.State == model.LetterOpen, "c.resolution_status = ?", string(task.CasePending))
 	w.addIf(f.Type != "", "c.error_pattern = ?", clean(f.Type))
 	w.addIf(f.Text != "", "replace(c.error_message, ?, '') <> c.error_message", clean(f.Text))
 	w.addIf(f.After != 0, "c.occurred_at >= ?", int64(f.After))
@@ -171,12 +172,12 @@ func (s SQL) caseSelection(ctx context.Context, w *where, f deadletter.Selection
 }
 
 // statesOf returns the states that a selection selects; none if it names one that does not exist.
-func statesOf(f deadletter.Selection) []deadletter.State {
+func statesOf(f deadletter.Selection) []model.LetterState {
 	switch {
 	case f.State == "":
-		return deadletter.States
-	case slices.Contains(deadletter.States, f.State):
-		return []deadletter.State{f.State}
+		return model.LetterStates
+	case slices.Contains(model.LetterStates, f.State):
+		return []model.LetterState{f.State}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -48,7 +49,7 @@ func (letterRows) BareLetters(ctx context.Context, tx engine.Tx, ids []task.ID) 
 
 // letterState is what a change of state changes of a letter.
 type letterState struct {
-	state            deadletter.State
+	state            model.LetterState
 	at, due, purgeAt task.Instant
 	reason           string
 	redrive          task.ID

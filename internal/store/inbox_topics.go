@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -37,7 +38,7 @@ func scanText(row Row) (string, error) {
 
 // topicWalk returns the condition of a walk along one index: all letters of a filter in one state. Where it names an
 // origin and a type, the index of types is used, and origins are compared.
-func topicWalk(f inbox.TopicFilter, state deadletter.State, args []any) where {
+func topicWalk(f inbox.TopicFilter, state model.LetterState, args []any) where {
 	w := where{args: args}
 	w.add("l.namespace = ?", f.Namespace)
 	if f.EventType != "" {
@@ -51,16 +52,16 @@ func topicWalk(f inbox.TopicFilter, state deadletter.State, args []any) where {
 	return w
 }
 
-func topicStates(f inbox.TopicFilter) []deadletter.State {
+func topicStates(f inbox.TopicFilter) []model.LetterState {
 	if len(f.States) == 0 {
-		return deadletter.States
+		return model.LetterStates
 	}
 	return f.States
 }
 
 // CountTopic counts letters by their states; see inbox.TopicReader.
-func (s letterRows) CountTopic(ctx context.Context, f inbox.TopicFilter, limit int) (map[deadletter.State]int, error) {
-	out := map[deadletter.State]int{}
+func (s letterRows) CountTopic(ctx context.Context, f inbox.TopicFilter, limit int) (map[model.LetterState]int, error) {
+	out := map[model.LetterState]int{}
 	for _, state := range topicStates(f) {
 		w := topicWalk(f, state, nil)
 		query := `SELECT count(*) FROM (SELECT 1 FROM tasker_letters l` + w.text() + ` LIMIT ` + w.arg(limit) + `) q`

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -26,12 +27,12 @@ func fillInbox(t *testing.T, s inboxStore) {
 		bytes[i] = byte(i * i >> 3)
 	}
 	l := &deadletter.Letter{ID: s.IDs().Take(now.Time(), 1), Namespace: "büro", Source: "orders", Identity: "1",
-		State: deadletter.Open, Group: 1 << 61, Occurrences: 1, Stack: "at x", LastAt: now,
+		State: model.LetterOpen, Group: 1 << 61, Occurrences: 1, Stack: "at x", LastAt: now,
 		Original: deadletter.Content{Key: []byte{}, Payload: bytes,
 			Headers: []deadletter.Header{{Name: "h", Value: []byte{0, 1, 0xff}}}},
 		Edited: &deadletter.Content{Payload: bytes[:2000]}}
-	r := &deadletter.Redrive{ID: s.IDs().Take(now.Time(), 1), Namespace: "büro", Operation: deadletter.OpRedrive,
-		State: deadletter.RedriveDraft, Selection: deadletter.Selection{Namespace: "büro"}}
+	r := &deadletter.Redrive{ID: s.IDs().Take(now.Time(), 1), Namespace: "büro", Operation: model.OpRedrive,
+		State: model.RedriveDraft, Selection: deadletter.Selection{Namespace: "büro"}}
 	err := s.Write(t.Context(), func(ctx context.Context, tx engine.Tx) error {
 		for _, step := range []func() error{
 			func() error { _, err := in.AddLetters(ctx, tx, []*deadletter.Letter{l}); return err },
@@ -40,7 +41,7 @@ func fillInbox(t *testing.T, s inboxStore) {
 					Letter: l.ID}})
 			},
 			func() error {
-				return in.AddGroups(ctx, tx, []*deadletter.Group{{ID: l.Group, Namespace: "büro", State: deadletter.GroupOpen}})
+				return in.AddGroups(ctx, tx, []*deadletter.Group{{ID: l.Group, Namespace: "büro", State: model.GroupOpen}})
 			},
 			func() error {
 				return in.AddDeltas(ctx, tx, []deadletter.Delta{{Group: l.Group, Failures: 1, At: now}})

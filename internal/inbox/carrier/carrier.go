@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/broker"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/format"
@@ -295,7 +296,7 @@ func (c *Carrier) Peek(ctx context.Context, source *deadletter.Source, max int) 
 
 // LogParts implements inbox.LogReader.
 func (c *Carrier) LogParts(ctx context.Context, source *deadletter.Source, topic string, since, before time.Time) (
-	[]deadletter.ReplayPart, error,
+	[]model.ReplayPart, error,
 ) {
 	t, done := c.target(source, topic)
 	defer done()
@@ -303,15 +304,15 @@ func (c *Carrier) LogParts(ctx context.Context, source *deadletter.Source, topic
 	if err != nil {
 		return nil, logError(err)
 	}
-	parts := make([]deadletter.ReplayPart, len(found))
+	parts := make([]model.ReplayPart, len(found))
 	for i, p := range found {
-		parts[i] = deadletter.ReplayPart{Partition: p.Partition, From: p.From, To: p.To, Next: p.From}
+		parts[i] = model.ReplayPart{Partition: p.Partition, From: p.From, To: p.To, Next: p.From}
 	}
 	return parts, nil
 }
 
 // ReadLog implements inbox.LogReader.
-func (c *Carrier) ReadLog(ctx context.Context, source *deadletter.Source, topic string, part deadletter.ReplayPart,
+func (c *Carrier) ReadLog(ctx context.Context, source *deadletter.Source, topic string, part model.ReplayPart,
 	max int,
 ) ([]inbox.LogEntry, int64, error) {
 	t, done := c.target(source, topic)

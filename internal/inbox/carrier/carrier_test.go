@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/memory"
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -62,24 +63,24 @@ func TestThereAndBack(t *testing.T) {
 		Queue: "orders.dlq", MaxReplays: 5}, inbox.By{}); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "every message is a letter", func() bool { return count(t, in, deadletter.Open) == letters })
+	wait(t, "every message is a letter", func() bool { return count(t, in, model.LetterOpen) == letters })
 	b.Disconnect()
 
-	redrive, err := in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive,
+	redrive, err := in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
 		Selection: deadletter.Selection{Namespace: "default"}, Destination: "orders", Start: true,
 		Plan: deadletter.Plan{Observe: deadletter.NoObservation}})
 	if err == nil {
 		t.Fatal("a destination outside of the allow-list was accepted")
 	}
 	allow(t, in)
-	if redrive, err = in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive,
+	if redrive, err = in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
 		Selection: deadletter.Selection{Namespace: "default"}, Destination: "orders", Start: true,
 		Plan: deadletter.Plan{Observe: deadletter.NoObservation}}); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, "the redrive ends", func() bool {
 		r, err := in.Redrive(t.Context(), redrive.ID)
-		return err == nil && r.State == deadletter.RedriveDone
+		return err == nil && r.State == model.RedriveDone
 	})
 	sent := consume(t, b)
 	if len(sent) != letters {
@@ -90,8 +91,8 @@ func TestThereAndBack(t *testing.T) {
 			t.Errorf("letter %s was sent %d times", id, times)
 		}
 	}
-	wait(t, "a hundred come back", func() bool { return count(t, in, deadletter.Open) == 100 })
-	if got := count(t, in, deadletter.Redriven); got != letters-100 {
+	wait(t, "a hundred come back", func() bool { return count(t, in, model.LetterOpen) == 100 })
+	if got := count(t, in, model.LetterRedriven); got != letters-100 {
 		t.Errorf("%d letters are redriven, want %d", got, letters-100)
 	}
 }
@@ -169,7 +170,7 @@ func allow(t *testing.T, in *inbox.Inbox) {
 	}
 }
 
-func count(t *testing.T, in *inbox.Inbox, state deadletter.State) int {
+func count(t *testing.T, in *inbox.Inbox, state model.LetterState) int {
 	t.Helper()
 	n := 0
 	f := inbox.LetterFilter{Selection: deadletter.Selection{Namespace: "default", State: state}, Limit: 1000}

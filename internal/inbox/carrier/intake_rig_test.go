@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/broker/kafka"
 	"github.com/taskerhq/tasker/internal/broker/memory"
@@ -374,7 +375,7 @@ func (r *intakeRig) tasks(n *node.Node) []tasker.Task {
 func (r *intakeRig) letters(n *node.Node) string {
 	r.t.Helper()
 	page, err := n.Inbox().Letters(r.t.Context(), inbox.LetterFilter{
-		Selection: deadletter.Selection{Namespace: "default", State: deadletter.Open}, Limit: 1000})
+		Selection: deadletter.Selection{Namespace: "default", State: model.LetterOpen}, Limit: 1000})
 	if err != nil {
 		r.t.Fatal(err)
 	}

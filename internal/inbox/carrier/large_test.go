@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/broker/brokertest"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -62,7 +63,7 @@ func (r *intakeRig) target() string {
 func (r *intakeRig) sizes(in *inbox.Inbox) string {
 	r.t.Helper()
 	page, err := in.Letters(r.t.Context(), inbox.LetterFilter{Limit: 1000,
-		Selection: deadletter.Selection{Namespace: "default", State: deadletter.Open}})
+		Selection: deadletter.Selection{Namespace: "default", State: model.LetterOpen}})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestLargeThereAndBack(t *testing.T) {
 		}
 		r.soon("the letters", "map[307200:1 10485760:1] reading 0 0 KiB false false", func() string { return r.sizes(in) })
 		back := r.target()
-		redrive, err := in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: deadletter.OpRedrive,
+		redrive, err := in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
 			Selection: deadletter.Selection{Namespace: "default"}, Destination: back, Start: true,
 			Plan: deadletter.Plan{Observe: deadletter.NoObservation}})
 		if err != nil {

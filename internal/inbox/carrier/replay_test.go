@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/broker/driver"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
@@ -75,7 +76,7 @@ func advanced(t *testing.T, n *node.Node, id task.ID) *deadletter.Replay {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.State != deadletter.ReplayRunning {
+		if r.State != model.ReplayRunning {
 			return r
 		}
 		if time.Now().After(deadline) {
@@ -104,9 +105,9 @@ func (r *intakeRig) putAll(list []driver.Message) {
 }
 
 // counted wants the state and the counts of a replay.
-func counted(t *testing.T, r *deadletter.Replay, state deadletter.ReplayState, letters, tasks, known int64) {
+func counted(t *testing.T, r *deadletter.Replay, state model.ReplayState, letters, tasks, known int64) {
 	t.Helper()
-	want := deadletter.ReplayCounts{Letters: letters, Tasks: tasks, Known: known}
+	want := model.ReplayCounts{Letters: letters, Tasks: tasks, Known: known}
 	if r.State != state || r.Progress.Counts != want {
 		t.Fatalf("the replay is %s (%s) with %+v, want %s with %+v", r.State, r.Progress.Why, r.Progress.Counts, state, want)
 	}
@@ -123,16 +124,16 @@ func TestReplayIntoTheInbox(t *testing.T) {
 		some := replay(t, n, deadletter.ReplaySpec{Key: &key,
 			Headers: []deadletter.Header{{Name: "tenant", Value: []byte("t0")}}})
 		all, err := n.Inbox().CreateReplay(t.Context(), inbox.ReplayRequest{Namespace: "default", Source: "jobs"})
-		if err != nil || all.State != deadletter.ReplayDraft {
+		if err != nil || all.State != model.ReplayDraft {
 			t.Fatalf("the draft is %+v: %v", all, err)
 		}
 		r.putAll(numbered(30, 40))
-		counted(t, advanced(t, n, some.ID), deadletter.ReplayDone, 5, 0, 0)
-		if _, err := n.Inbox().ActOnReplay(t.Context(), all.ID, inbox.StartRedrive, inbox.By{}); err != nil {
+		counted(t, advanced(t, n, some.ID), model.ReplayDone, 5, 0, 0)
+		if _, err := n.Inbox().ActOnReplay(t.Context(), all.ID, model.StartRedrive, inbox.By{}); err != nil {
 			t.Fatal(err)
 		}
-		counted(t, advanced(t, n, all.ID), deadletter.ReplayDone, 25, 0, 5)
-		counted(t, advanced(t, n, replay(t, n, deadletter.ReplaySpec{}).ID), deadletter.ReplayDone, 10, 0, 30)
+		counted(t, advanced(t, n, all.ID), model.ReplayDone, 25, 0, 5)
+		counted(t, advanced(t, n, replay(t, n, deadletter.ReplaySpec{}).ID), model.ReplayDone, 10, 0, 30)
 		if got := r.depth(); got != 40 {
 			t.Errorf("%d messages wait in the queue, want 40", got)
 		}
@@ -154,10 +155,10 @@ func TestReplayAsTasks(t *testing.T) {
 		run := func(repeat string) *deadletter.Replay {
 			return advanced(t, n, replay(t, n, deadletter.ReplaySpec{Intake: mail, Repeat: repeat}).ID)
 		}
-		counted(t, run(""), deadletter.ReplayDone, 1, 10, 0)
-		counted(t, run(""), deadletter.ReplayDone, 1, 0, 10)
-		counted(t, run("again"), deadletter.ReplayDone, 1, 10, 0)
-		counted(t, run("again"), deadletter.ReplayDone, 1, 0, 10)
+		counted(t, run(""), model.ReplayDone, 1, 10, 0)
+		counted(t, run(""), model.ReplayDone, 1, 0, 10)
+		counted(t, run("again"), model.ReplayDone, 1, 10, 0)
+		counted(t, run("again"), model.ReplayDone, 1, 0, 10)
 		if got := len(r.tasks(n)); got != 20 {
 			t.Errorf("there are %d tasks, want 20", got)
 		}
@@ -195,9 +196,9 @@ func TestReplayGoesOn(t *testing.T) {
 			}
 			got := advanced(t, n, id)
 			if name == "letters" {
-				counted(t, got, deadletter.ReplayDone, 2500, 0, 0)
+				counted(t, got, model.ReplayDone, 2500, 0, 0)
 			} else {
-				counted(t, got, deadletter.ReplayDone, 0, 2500, 0)
+				counted(t, got, model.ReplayDone, 0, 2500, 0)
 			}
 		}
 	})
@@ -213,10 +214,10 @@ func TestReplayUnderControl(t *testing.T) {
 		if _, _, err := n.Inbox().AdvanceReplays(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		act := func(what inbox.RedriveAct) (*deadletter.Replay, error) {
+		act := func(what model.RedriveAction) (*deadletter.Replay, error) {
 			return n.Inbox().ActOnReplay(t.Context(), id, what, inbox.By{})
 		}
-		got, err := act(inbox.PauseRedrive)
+		got, err := act(model.PauseRedrive)
 		if c := got.Progress.Counts.Letters; err != nil || c < 20 || c >= 40 {
 			t.Fatalf("a second's turn at 20 a second has stored %d: %v", c, err)
 		}
@@ -227,14 +228,14 @@ func TestReplayUnderControl(t *testing.T) {
 		if got, _ = n.Inbox().Replay(t.Context(), id); got.Progress.Counts.Letters != stored {
 			t.Error("a paused replay goes on")
 		}
-		if _, err := act(inbox.StartRedrive); task.CodeOf(err) != task.WrongState {
+		if _, err := act(model.StartRedrive); task.CodeOf(err) != task.WrongState {
 			t.Errorf("a paused replay is started: %v", err)
 		}
-		if _, err = act(inbox.ResumeRedrive); err != nil {
+		if _, err = act(model.ResumeRedrive); err != nil {
 			t.Fatal(err)
 		}
-		counted(t, advanced(t, n, id), deadletter.ReplayDone, 40, 0, 0)
-		if _, err := act(inbox.CancelRedrive); task.CodeOf(err) != task.WrongState {
+		counted(t, advanced(t, n, id), model.ReplayDone, 40, 0, 0)
+		if _, err := act(model.CancelRedrive); task.CodeOf(err) != task.WrongState {
 			t.Errorf("what is done is cancelled: %v", err)
 		}
 		minus, zero := int64(-1), int64(0)

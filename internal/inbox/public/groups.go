@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -15,7 +14,7 @@ import (
 
 // Groups implements deadletters.GroupBackend. A page has 50 groups unless the filter says how many.
 func (b *Backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadletters.GroupPage, error) {
-	page, err := b.inbox.Groups(ctx, inbox.GroupFilter{Namespace: f.Namespace, State: deadletter.GroupState(f.State),
+	page, err := b.inbox.Groups(ctx, inbox.GroupFilter{Namespace: f.Namespace, State: f.State,
 		Owner: f.Owner, Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly, Order: f.Order,
 		Limit: cmp.Or(f.Limit, defaultPage)}, f.Cursor)
 	if err != nil {
@@ -26,7 +25,7 @@ func (b *Backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadl
 	for _, g := range page.Groups {
 		shown := shownGroup(g)
 		shown.Hours = shownHours(page.Hours[g.ID])
-		out.Groups = append(out.Groups, *shown)
+		out.Groups = append(out.Groups, shown)
 	}
 	return out, nil
 }
@@ -38,11 +37,7 @@ func (b *Backend) Group(ctx context.Context, id string) (*deadletters.GroupStory
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	story, err := b.inbox.Group(ctx, group)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	return shownGroupStory(story), nil
+	return shown(shownGroupStory)(b.inbox.Group(ctx, group))
 }
 
 // ChangeGroup implements deadletters.GroupBackend.
@@ -52,7 +47,7 @@ func (b *Backend) ChangeGroup(ctx context.Context, id string, ch deadletters.Gro
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return answeredGroup(b.inbox.ChangeGroup(ctx, group, change))
+	return shown(shownGroup)(b.inbox.ChangeGroup(ctx, group, change))
 }
 
 // ChangeGroups implements deadletters.GroupBackend.
@@ -61,7 +56,7 @@ func (b *Backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange
 	change := inbox.GroupsChange{GroupChange: r.groupChange(&req.GroupChange), Groups: r.groups("/groups", req.Groups),
 		DryRun: req.DryRun}
 	if f := req.Filter; f != nil {
-		change.Filter = &inbox.GroupFilter{Namespace: f.Namespace, State: deadletter.GroupState(f.State), Owner: f.Owner,
+		change.Filter = &inbox.GroupFilter{Namespace: f.Namespace, State: f.State, Owner: f.Owner,
 			Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly}
 	}
 	if err := r.err(); err != nil {
@@ -75,7 +70,7 @@ func (b *Backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange
 	for _, result := range results {
 		shown := deadletters.GroupResult{GroupID: result.ID.String()}
 		if g := result.Group; g != nil {
-			shown.Title, shown.State = g.Title, deadletters.GroupState(g.State)
+			shown.Title, shown.State = g.Title, g.State
 		}
 		if result.Err != nil {
 			errors.As(shownError(result.Err), &shown.Error)
@@ -87,7 +82,7 @@ func (b *Backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange
 
 // groupChange converts the change of one group or of many.
 func (r *reader) groupChange(ch *deadletters.GroupChange) inbox.GroupChange {
-	change := inbox.GroupChange{By: r.by(ch.Act), State: deadletter.GroupState(ch.State), ResolvedIn: ch.ResolvedIn,
+	change := inbox.GroupChange{By: r.by(ch.Act), State: ch.State, ResolvedIn: ch.ResolvedIn,
 		Owner: ch.Owner, Runbook: ch.Runbook, Note: ch.Note}
 	if i := ch.Ignore; i != nil {
 		change.Ignore = deadletter.Ignore{Until: r.optionalTime("/ignore/until", i.Until), Count: i.Count,
@@ -113,7 +108,7 @@ func (b *Backend) MergeGroups(ctx context.Context, into string, req deadletters.
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return answeredGroup(b.inbox.MergeGroups(ctx, target, of, by))
+	return shown(shownGroup)(b.inbox.MergeGroups(ctx, target, of, by))
 }
 
 // UnmergeGroup implements deadletters.GroupBackend.
@@ -123,27 +118,15 @@ func (b *Backend) UnmergeGroup(ctx context.Context, id string, act deadletters.A
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return answeredGroup(b.inbox.UnmergeGroup(ctx, group, by))
-}
-
-// answeredGroup converts the answer of a verb. A fake in a test may answer with neither group nor error; that is
-// internal.
-func answeredGroup(g *deadletter.Group, err error) (*deadletters.Group, error) {
-	if err != nil {
-		return nil, shownError(err)
-	}
-	if g == nil {
-		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a group")
-	}
-	return shownGroup(g), nil
+	return shown(shownGroup)(b.inbox.UnmergeGroup(ctx, group, by))
 }
 
 // shownGroup converts a group. MeanOpenSeconds is the mean time from opening to resolution; it is omitted until the
 // group has been resolved once. The hours are not part of a domain group; callers add them.
-func shownGroup(g *deadletter.Group) *deadletters.Group {
-	out := &deadletters.Group{
+func shownGroup(g *deadletter.Group) deadletters.Group {
+	out := deadletters.Group{
 		GroupID: g.ID.String(), Namespace: g.Namespace, Title: g.Title, Fingerprint: shownPrint(g.Print),
-		State: deadletters.GroupState(g.State), StateAt: g.StateAt.Time(), ResolvedIn: g.ResolvedIn,
+		State: g.State, StateAt: g.StateAt.Time(), ResolvedIn: g.ResolvedIn,
 		Regression: g.Regression, Regressions: g.Regressions, ResolvedAt: g.ResolvedAt.Ptr(),
 		Owner: g.Owner, Runbook: g.Runbook, DueAt: g.DueAt.Ptr(), MergedInto: shownGroupID(g.MergedInto),
 		FirstAt: g.FirstAt.Time(), LastAt: g.LastAt.Time(), Failures: g.Failures, OpenLetters: g.OpenLetters,
@@ -175,21 +158,20 @@ func shownHours(hours []deadletter.Hour) []deadletters.Hour {
 
 // shownGroupStory converts a group with its thread, its merged groups and its sample. Notes is an empty list and never
 // nil, so that JSON has [].
-func shownGroupStory(s *inbox.GroupStory) *deadletters.GroupStory {
-	out := &deadletters.GroupStory{Group: *shownGroup(s.Group), Notes: []deadletters.Note{}}
+func shownGroupStory(s *inbox.GroupStory) deadletters.GroupStory {
+	out := deadletters.GroupStory{Group: shownGroup(s.Group), Merged: each(s.Merged, shownGroup),
+		Notes: each(s.Notes, shownNote)}
 	out.Hours = shownHours(s.Hours)
-	for _, g := range s.Merged {
-		out.Merged = append(out.Merged, *shownGroup(g))
-	}
-	for _, n := range s.Notes {
-		out.Notes = append(out.Notes, deadletters.Note{No: n.No, At: n.At.Time(), Actor: n.Author, KeyName: n.Key,
-			Kind: n.Kind, Text: n.Text})
-	}
 	for _, p := range s.Why {
-		out.Why = append(out.Why, deadletters.Part{Name: p.Name, Value: p.Value, From: p.From})
+		out.Why = append(out.Why, deadletters.Part(p))
 	}
 	if s.Sample != nil {
-		out.Sample = shownLetter(s.Sample)
+		sample := shownLetter(s.Sample)
+		out.Sample = &sample
 	}
 	return out
+}
+
+func shownNote(n deadletter.Note) deadletters.Note {
+	return deadletters.Note{No: n.No, At: n.At.Time(), Actor: n.Author, KeyName: n.Key, Kind: n.Kind, Text: n.Text}
 }

@@ -20,30 +20,13 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Queues are the use cases of dead letter queues by their names.
-type Queues interface {
-	// Queues returns the sources of a namespace as queues, with their depths.
-	Queues(ctx context.Context, namespace string) ([]inbox.Queue, error)
-	// FindQueue returns the queue of a name, or NotFound.
-	FindQueue(ctx context.Context, namespace, name string) (*inbox.Queue, error)
-	// QueueLetters returns letters of a queue from a place in it, whole, and the number of all.
-	QueueLetters(ctx context.Context, q *inbox.Queue, start, limit int) ([]*deadletter.Letter, int, error)
-	// QueueLetter returns a letter of a queue, or NotFound.
-	QueueLetter(ctx context.Context, q *inbox.Queue, id task.ID) (*deadletter.Letter, error)
-	// Requeue sends letters back and waits for that.
-	Requeue(ctx context.Context, q *inbox.Queue, req inbox.Requeue) (inbox.Requeued, error)
-	// ClearQueue discards the letters of a queue; RestoreQueue takes that back.
-	ClearQueue(ctx context.Context, q *inbox.Queue, by inbox.By) (inbox.Cleared, error)
-	RestoreQueue(ctx context.Context, q *inbox.Queue, at task.Instant, by inbox.By) (inbox.Cleared, error)
-}
-
 // Jobs is a dlqapi.Backend on an Inbox. It has no state and is safe for concurrent use.
-type Jobs struct{ inbox Inbox }
+type Jobs struct{ inbox *inbox.Inbox }
 
 var _ dlqapi.Backend = (*Jobs)(nil)
 
 // NewJobs returns the Backend of an Inbox.
-func NewJobs(in Inbox) *Jobs { return &Jobs{in} }
+func NewJobs(in *inbox.Inbox) *Jobs { return &Jobs{in} }
 
 // Queues implements dlqapi.Backend.
 func (b *Jobs) Queues(ctx context.Context, namespace string) ([]dlqapi.Queue, error) {
@@ -84,9 +67,8 @@ func (b *Jobs) Jobs(ctx context.Context, of dlqapi.Name, start, limit int) (*dlq
 
 // Requeue implements dlqapi.Backend.
 func (b *Jobs) Requeue(ctx context.Context, of dlqapi.Name, req dlqapi.Requeue) (*dlqapi.Requeued, error) {
-	var r reader
-	by := r.by(req.Act)
-	if err := r.err(); err != nil {
+	by, err := actor(req.Act)
+	if err != nil {
 		return nil, err
 	}
 	q, err := b.find(ctx, of)
@@ -131,9 +113,8 @@ func (b *Jobs) Restore(ctx context.Context, of dlqapi.Name, at time.Time, act de
 func (b *Jobs) changed(ctx context.Context, of dlqapi.Name, act deadletters.Act,
 	change func(*inbox.Queue, inbox.By) (inbox.Cleared, error),
 ) (*dlqapi.Cleared, error) {
-	var r reader
-	by := r.by(act)
-	if err := r.err(); err != nil {
+	by, err := actor(act)
+	if err != nil {
 		return nil, err
 	}
 	q, err := b.find(ctx, of)
@@ -161,9 +142,8 @@ func (b *Jobs) RestoreJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act
 func (b *Jobs) changedJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act,
 	change func(context.Context, task.ID, inbox.By) (*deadletter.Letter, error),
 ) (string, error) {
-	var r reader
-	by := r.by(act)
-	if err := r.err(); err != nil {
+	by, err := actor(act)
+	if err != nil {
 		return "", err
 	}
 	q, err := b.find(ctx, of)

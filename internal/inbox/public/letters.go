@@ -7,9 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -22,16 +20,11 @@ func (b *Backend) Report(ctx context.Context, req deadletters.ReportRequest) ([]
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	receipts, err := b.inbox.Report(ctx, cmp.Or(req.Namespace, defaultNamespace), req.Source, reports)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	out := make([]deadletters.Receipt, len(receipts))
-	for i, receipt := range receipts {
-		out[i] = deadletters.Receipt{LetterUUID: uuid.UUID(receipt.Letter), GroupID: shownGroupID(receipt.Group),
-			Status: deadletters.ReceiptStatus(receipt.Status)}
-	}
-	return out, nil
+	return shownList(shownReceipt)(b.inbox.Report(ctx, cmp.Or(req.Namespace, defaultNamespace), req.Source, reports))
+}
+
+func shownReceipt(r inbox.Receipt) deadletters.Receipt {
+	return deadletters.Receipt{LetterUUID: uuid.UUID(r.Letter), GroupID: shownGroupID(r.Group), Status: r.Status}
 }
 
 // Letters implements deadletters.LetterBackend. A page has 50 letters unless the filter says how many. The cursor is
@@ -51,7 +44,7 @@ func (b *Backend) Letters(ctx context.Context, f deadletters.LetterFilter) (*dea
 	}
 	out := &deadletters.LetterPage{Letters: []deadletters.Letter{}}
 	for _, l := range page.Letters {
-		out.Letters = append(out.Letters, *shownLetter(l))
+		out.Letters = append(out.Letters, shownLetter(l))
 	}
 	if !page.Next.IsZero() {
 		out.NextCursor = page.Next.String()
@@ -61,11 +54,7 @@ func (b *Backend) Letters(ctx context.Context, f deadletters.LetterFilter) (*dea
 
 // Letter implements deadletters.LetterBackend.
 func (b *Backend) Letter(ctx context.Context, id uuid.UUID) (*deadletters.LetterStory, error) {
-	story, err := b.inbox.Letter(ctx, task.ID(id))
-	if err != nil {
-		return nil, shownError(err)
-	}
-	return shownLetterStory(story), nil
+	return shown(shownLetterStory)(b.inbox.Letter(ctx, task.ID(id)))
 }
 
 // exportPage is the number of letters of which an export reads the list at once. Their payloads are read one by one.
@@ -100,7 +89,7 @@ func (b *Backend) ExportLetters(ctx context.Context, f deadletters.LetterFilter,
 					yield(nil, shownError(err))
 					return
 				}
-				if !yield(shownLetter(story.Letter), nil) {
+				if letter := shownLetter(story.Letter); !yield(&letter, nil) {
 					return
 				}
 			}
@@ -124,36 +113,23 @@ func (b *Backend) EditLetter(ctx context.Context, id uuid.UUID, edit deadletters
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return answeredLetter(b.inbox.EditLetter(ctx, task.ID(id), change))
+	return shown(shownLetter)(b.inbox.EditLetter(ctx, task.ID(id), change))
 }
 
 // DiscardLetter implements deadletters.LetterBackend.
 func (b *Backend) DiscardLetter(ctx context.Context, id uuid.UUID, act deadletters.Act) (*deadletters.Letter, error) {
-	var r reader
-	by := r.by(act)
-	if err := r.err(); err != nil {
+	by, err := actor(act)
+	if err != nil {
 		return nil, err
 	}
-	return answeredLetter(b.inbox.DiscardLetter(ctx, task.ID(id), by))
+	return shown(shownLetter)(b.inbox.DiscardLetter(ctx, task.ID(id), by))
 }
 
 // RestoreLetter implements deadletters.LetterBackend.
 func (b *Backend) RestoreLetter(ctx context.Context, id uuid.UUID, act deadletters.Act) (*deadletters.Letter, error) {
-	var r reader
-	by := r.by(act)
-	if err := r.err(); err != nil {
+	by, err := actor(act)
+	if err != nil {
 		return nil, err
 	}
-	return answeredLetter(b.inbox.RestoreLetter(ctx, task.ID(id), by))
-}
-
-// answeredLetter converts the answer of a verb.
-func answeredLetter(l *deadletter.Letter, err error) (*deadletters.Letter, error) {
-	if err != nil {
-		return nil, shownError(err)
-	}
-	if l == nil {
-		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a letter")
-	}
-	return shownLetter(l), nil
+	return shown(shownLetter)(b.inbox.RestoreLetter(ctx, task.ID(id), by))
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/taskerhq/tasker/deadletters/model"
+
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker"
@@ -16,40 +18,25 @@ import (
 	"github.com/taskerhq/tasker/internal/posturl"
 )
 
-// Topics are the use cases of letters by the topics that they came from.
-type Topics interface {
-	TopicStats(ctx context.Context, namespace string) (*inbox.TopicStats, error)
-	Topics(ctx context.Context, namespace string) ([]inbox.TopicCount, error)
-	// TopicLetters returns a page, the newest first, and the number of all.
-	TopicLetters(ctx context.Context, f inbox.TopicFilter, skip, limit int) ([]*deadletter.Letter, int, error)
-	// FindMessage returns the letter of a message by the sender's ID or its UUID.
-	FindMessage(ctx context.Context, namespace, source, id string) (*deadletter.Letter, error)
-	// RetryMessages sends messages back, and tells what became of each.
-	RetryMessages(ctx context.Context, namespace, source string, ids []string, by inbox.By) ([]inbox.Retry, error)
-	// ChangePolicy changes the policy of an origin, or makes one.
-	ChangePolicy(ctx context.Context, namespace, source, origin string, by inbox.By,
-		change func(p *deadletter.Policy)) (*deadletter.Policy, error)
-}
-
 // Messages is a deadletters.TopicBackend on an Inbox. It has no state and is safe for concurrent use.
-type Messages struct{ inbox Inbox }
+type Messages struct{ inbox *inbox.Inbox }
 
 var _ deadletters.TopicBackend = (*Messages)(nil)
 
 // NewMessages returns the Backend of an Inbox.
-func NewMessages(in Inbox) *Messages { return &Messages{in} }
+func NewMessages(in *inbox.Inbox) *Messages { return &Messages{in} }
 
 // statusOf are the statuses of the states of letters.
-var statusOf = map[deadletter.State]deadletters.MessageStatus{
-	deadletter.Open: deadletters.MessagePending, deadletter.Scheduled: deadletters.MessageScheduled,
-	deadletter.Redriving: deadletters.MessageScheduled,
-	deadletter.Redriven:  deadletters.MessageRetried, deadletter.Discarded: deadletters.MessageDiscarded,
+var statusOf = map[model.LetterState]deadletters.MessageStatus{
+	model.LetterOpen: deadletters.MessagePending, model.LetterScheduled: deadletters.MessageScheduled,
+	model.LetterRedriving: deadletters.MessageScheduled,
+	model.LetterRedriven:  deadletters.MessageRetried, model.LetterDiscarded: deadletters.MessageDiscarded,
 }
 
 // statesOf returns the states that a status stands for; nil for "".
-func statesOf(status deadletters.MessageStatus) []deadletter.State {
-	var out []deadletter.State
-	for _, s := range deadletter.States {
+func statesOf(status deadletters.MessageStatus) []model.LetterState {
+	var out []model.LetterState
+	for _, s := range model.LetterStates {
 		if statusOf[s] == status {
 			out = append(out, s)
 		}
@@ -57,9 +44,9 @@ func statesOf(status deadletters.MessageStatus) []deadletter.State {
 	return out
 }
 
-func statusCounts(by map[deadletter.State]int) deadletters.MessageCounts {
-	return deadletters.MessageCounts{Pending: by[deadletter.Open], Retried: by[deadletter.Redriven],
-		Scheduled: by[deadletter.Scheduled] + by[deadletter.Redriving], Discarded: by[deadletter.Discarded]}
+func statusCounts(by map[model.LetterState]int) deadletters.MessageCounts {
+	return deadletters.MessageCounts{Pending: by[model.LetterOpen], Retried: by[model.LetterRedriven],
+		Scheduled: by[model.LetterScheduled] + by[model.LetterRedriving], Discarded: by[model.LetterDiscarded]}
 }
 
 func meanReplays(s *inbox.TopicSample) float64 {
@@ -216,14 +203,14 @@ func shownMessage(l *deadletter.Letter, whole bool) deadletters.DeadMessage {
 		m.Event = originalJob(content.Payload)
 	}
 	switch l.State {
-	case deadletter.Scheduled:
+	case model.LetterScheduled:
 		m.NextRetryAt = l.Due.Ptr()
-	case deadletter.Redriven:
+	case model.LetterRedriven:
 		m.RetriedAt = l.StateAt.Ptr()
-	case deadletter.Discarded:
+	case model.LetterDiscarded:
 		m.DiscardedAt, m.DiscardReason = l.StateAt.Ptr(), &l.Reason
 	}
-	if l.State != deadletter.Discarded {
+	if l.State != model.LetterDiscarded {
 		m.LastError = textOrNull(l.Reason)
 	}
 	if whole {
@@ -241,10 +228,10 @@ func shownMessage(l *deadletter.Letter, whole bool) deadletters.DeadMessage {
 }
 
 // strategies are the strategies of topics in the words of the domain.
-var strategies = map[string]deadletter.Strategy{
-	"immediate": deadletter.Immediate, "manual": deadletter.Manual,
-	"exponential_backoff": deadletter.Exponential, "exponential": deadletter.Exponential,
-	"fixed_interval": deadletter.Fixed, "fixed": deadletter.Fixed, "scheduled": deadletter.Fixed,
+var strategies = map[string]model.Strategy{
+	"immediate": model.Immediate, "manual": model.Manual,
+	"exponential_backoff": model.Exponential, "exponential": model.Exponential,
+	"fixed_interval": model.Fixed, "fixed": model.Fixed, "scheduled": model.Fixed,
 }
 
 // The defaults of a topic's policy.
@@ -281,7 +268,7 @@ func (b *Messages) SavePolicy(ctx context.Context, req deadletters.TopicPolicy) 
 			p.Strategy, p.MaxRetries, p.Jitter, p.At = strategies[req.Strategy], cmp.Or(req.MaxRetries, topicRetries), 0, 0
 			p.Base, p.Multiplier = cmp.Or(base, topicDelay), cmp.Or(req.RetryMultiplier, topicMultiplier)
 			p.Cap = cmp.Or(limit, max(topicLongest, p.Base))
-			if p.Strategy == deadletter.Exponential {
+			if p.Strategy == model.Exponential {
 				p.Jitter = topicJitter
 			}
 			if req.JitterFactor != nil {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 )
 
@@ -15,8 +15,8 @@ import (
 func (b *Backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest) (*deadletters.Policy, error) {
 	var r reader
 	policy, by := r.policy(&req.Policy), r.by(req.Act)
-	if req.SetFrom == deadletters.SetByPreset { // the only one that is the caller's to say
-		policy.SetFrom = deadletter.SetByPreset
+	if req.SetFrom == model.SetByPreset { // the only one that is the caller's to say
+		policy.SetFrom = model.SetByPreset
 	}
 	if err := r.err(); err != nil {
 		return nil, err
@@ -24,9 +24,6 @@ func (b *Backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest)
 	saved, err := b.inbox.SavePolicy(ctx, policy, by)
 	if err != nil {
 		return nil, policyError(err)
-	}
-	if saved == nil {
-		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a policy")
 	}
 	shown := shownPolicy(saved)
 	return &shown, nil
@@ -43,9 +40,8 @@ func policyError(err error) error {
 // DropPolicy implements deadletters.SourceBackend. The namespace defaults to "default"; the origin "" is the policy of
 // the whole source.
 func (b *Backend) DropPolicy(ctx context.Context, namespace, source, origin string, act deadletters.Act) error {
-	var r reader
-	by := r.by(act)
-	if err := r.err(); err != nil {
+	by, err := actor(act)
+	if err != nil {
 		return err
 	}
 	return shownError(b.inbox.DropPolicy(ctx, cmp.Or(namespace, defaultNamespace), policySource(source), origin,
@@ -54,22 +50,14 @@ func (b *Backend) DropPolicy(ctx context.Context, namespace, source, origin stri
 
 // Policies implements deadletters.SourceBackend. The namespace "" means all that the key reaches.
 func (b *Backend) Policies(ctx context.Context, namespace string) ([]deadletters.Policy, error) {
-	list, err := b.inbox.Policies(ctx, namespace)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	out := []deadletters.Policy{}
-	for _, p := range list {
-		out = append(out, shownPolicy(p))
-	}
-	return out, nil
+	return shownList(shownPolicy)(b.inbox.Policies(ctx, namespace))
 }
 
 // policy converts a policy. Its ETag is not read: the version that the caller expects is part of the act.
 func (r *reader) policy(p *deadletters.Policy) *deadletter.Policy {
 	return &deadletter.Policy{
 		Namespace: cmp.Or(p.Namespace, defaultNamespace), Source: policySource(p.Source), Origin: p.Origin,
-		Strategy: deadletter.Strategy(p.Strategy), MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted,
+		Strategy: p.Strategy, MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted,
 		Base: r.seconds("/base_seconds", p.BaseSeconds), Cap: r.seconds("/cap_seconds", p.CapSeconds),
 		Multiplier: p.Multiplier, Jitter: p.Jitter, At: r.timeOfDay("/time_of_day", p.TimeOfDay),
 		MaxAge: r.seconds("/max_age_seconds", p.MaxAgeSeconds), OnlyTypes: p.OnlyTypes,
@@ -89,14 +77,14 @@ func policySource(name string) string {
 func shownPolicy(p *deadletter.Policy) deadletters.Policy {
 	out := deadletters.Policy{
 		Namespace: p.Namespace, Source: cmp.Or(p.Source, deadletters.AllSources), Origin: p.Origin,
-		Strategy:   deadletters.Strategy(p.Strategy),
+		Strategy:   p.Strategy,
 		MaxRetries: p.MaxRetries, KeepExhausted: p.KeepExhausted, BaseSeconds: p.Base.Seconds(),
 		CapSeconds: p.Cap.Seconds(), Multiplier: p.Multiplier, Jitter: p.Jitter, MaxAgeSeconds: p.MaxAge.Seconds(),
 		OnlyTypes: p.OnlyTypes, DiscardTests: p.DiscardTests, CopyRetries: p.CopyRetries,
-		SetFrom: deadletters.PolicySetter(cmp.Or(p.SetFrom, deadletter.SetByOperator)), SetBy: p.SetBy,
+		SetFrom: cmp.Or(p.SetFrom, model.SetByOperator), SetBy: p.SetBy,
 		SetAt: p.SetAt.Ptr(), ETag: etag(p.Version),
 	}
-	if p.Strategy == deadletter.ScheduledAt {
+	if p.Strategy == model.Scheduled {
 		out.TimeOfDay = fmt.Sprintf("%02d:%02d", int(p.At/time.Hour), int(p.At%time.Hour/time.Minute))
 	}
 	return out

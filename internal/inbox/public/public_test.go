@@ -1,12 +1,13 @@
-package public_test
+package public
 
 import (
-	"context"
 	"encoding/json"
 	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/taskerhq/tasker/deadletters/model"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -16,89 +17,21 @@ import (
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
-	"github.com/taskerhq/tasker/internal/inbox/public"
 	"github.com/taskerhq/tasker/internal/task"
 )
-
-// fake is an Inbox that remembers the last request and answers with what is set. Its other methods are not called.
-type fake struct {
-	public.Inbox
-	asked any
-	by    inbox.By
-	err   error
-
-	letters []*deadletter.Letter
-	group   *inbox.GroupStory
-	source  *deadletter.Source
-	items   []deadletter.Item
-	redrive *deadletter.Redrive
-}
-
-func (f *fake) Report(_ context.Context, namespace, source string, reports []inbox.Report) ([]inbox.Receipt, error) {
-	f.asked = reports
-	return []inbox.Receipt{{Letter: letterID, Group: 0xab, Status: inbox.Returned}}, f.err
-}
-
-func (f *fake) Letters(_ context.Context, filter inbox.LetterFilter) (inbox.LetterPage, error) {
-	f.asked = filter
-	return inbox.LetterPage{Letters: f.letters, Next: letterID}, f.err
-}
-
-func (f *fake) DiscardLetter(_ context.Context, _ task.ID, by inbox.By) (*deadletter.Letter, error) {
-	f.by = by
-	return f.letters[0], f.err
-}
-
-func (f *fake) EditLetter(_ context.Context, _ task.ID, edit inbox.LetterEdit) (*deadletter.Letter, error) {
-	f.asked = edit
-	return f.letters[0], f.err
-}
-
-func (f *fake) Group(context.Context, deadletter.GroupID) (*inbox.GroupStory, error) {
-	return f.group, f.err
-}
-
-func (f *fake) CreateRedrive(_ context.Context, req inbox.RedriveRequest) (*deadletter.Redrive, error) {
-	f.asked = req
-	return &deadletter.Redrive{ID: letterID, Selection: req.Selection, Plan: req.Plan, Edit: req.Edit}, f.err
-}
-
-func (f *fake) Redrive(_ context.Context, id task.ID) (*deadletter.Redrive, error) {
-	if f.redrive != nil {
-		return f.redrive, f.err
-	}
-	return &deadletter.Redrive{ID: id, Plan: deadletter.Plan{Canary: 1, Observe: deadletter.NoObservation}}, f.err
-}
-
-func (f *fake) RedriveItems(_ context.Context, _ task.ID, _ deadletter.ItemState, above, limit int) ([]deadletter.Item,
-	error,
-) {
-	f.asked = [2]int{above, limit}
-	return f.items, f.err
-}
-
-func (f *fake) SaveSource(_ context.Context, s *deadletter.Source, by inbox.By) (*deadletter.Source, error) {
-	f.asked, f.by = s, by
-	return f.source, f.err
-}
-
-func (f *fake) SavePolicy(_ context.Context, p *deadletter.Policy, _ inbox.By) (*deadletter.Policy, error) {
-	f.asked = p
-	return p, f.err
-}
 
 var (
 	letterID = task.ID(uuid.MustParse("0190a0b4-7c4e-7bd3-8a4e-3f1c2d5e6f80"))
 	noon     = time.Date(2026, 1, 31, 12, 0, 0, 123456000, time.UTC)
-	letter   = &deadletter.Letter{ID: letterID, Namespace: "n", Source: "s", State: deadletter.Open,
+	letter   = &deadletter.Letter{ID: letterID, Namespace: "n", Source: "s", State: model.LetterOpen,
 		StateAt: task.At(noon), Group: 0xab, Failure: failure.Report{Type: "T", Message: "m", Class: failure.Logic},
 		Stack: "st", Original: deadletter.Content{Key: []byte{0xff}, Payload: []byte(`{"a": 1}`),
 			Headers: []deadletter.Header{{Name: "h", Value: []byte("v")}, {Name: "h"}}},
 		Edited: &deadletter.Content{Payload: []byte("text")}, Version: 4}
 )
 
-// details returns where an invalid request is wrong, and fails the test on any other error.
-func details(t *testing.T, err error) string {
+// places returns where an invalid request is wrong, and fails the test on any other error.
+func places(t *testing.T, err error) string {
 	t.Helper()
 	if tasker.ErrorCode(err) != tasker.CodeInvalid {
 		t.Fatalf("error is %v", err)
@@ -112,11 +45,7 @@ func details(t *testing.T, err error) string {
 
 func TestLetterShown(t *testing.T) {
 	t.Parallel()
-	page, err := public.New(&fake{letters: []*deadletter.Letter{letter}}).Letters(t.Context(), deadletters.LetterFilter{})
-	if err != nil || len(page.Letters) != 1 || page.NextCursor != letterID.String() {
-		t.Fatalf("%v: %+v", err, page)
-	}
-	got, err := json.Marshal(page.Letters[0])
+	got, err := json.Marshal(shownLetter(letter))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,16 +66,16 @@ func TestLetterShown(t *testing.T) {
 
 func TestReportRead(t *testing.T) {
 	t.Parallel()
-	f, no := &fake{}, false
-	id := uuid.UUID(letterID)
-	receipts, err := public.New(f).Report(t.Context(), deadletters.ReportRequest{Source: "s", IdempotencyKey: "k",
+	var r reader
+	no, id := false, uuid.UUID(letterID)
+	got := r.reports(&deadletters.ReportRequest{Source: "s", IdempotencyKey: "k",
 		Reports: []deadletters.Report{
 			{MessageID: "m-1", FailedAt: noon, Failure: deadletters.LetterFailure{Message: "x", Retryable: &no}},
 			{LetterUUID: &id, Failure: deadletters.LetterFailure{Message: "y"},
 				Content: deadletters.Content{PayloadBase64: []byte{0xff}, Payload: json.RawMessage("null")}},
 		}})
-	if err != nil || receipts[0].Status != deadletters.Returned || receipts[0].GroupID != "00000000000000ab" {
-		t.Fatalf("%v: %+v", err, receipts)
+	if err := r.err(); err != nil {
+		t.Fatal(err)
 	}
 	content := deadletter.Identify("", "", deadletter.Content{Payload: []byte{0xff}})
 	want := []inbox.Report{
@@ -154,7 +83,7 @@ func TestReportRead(t *testing.T) {
 		{MessageID: "k/1/" + content[1:9], Letter: letterID, Failure: failure.Report{Message: "y", Retryable: true},
 			Content: deadletter.Content{Payload: []byte{0xff}}},
 	}
-	if diff := cmp.Diff(want, f.asked); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("reports (-want +got):\n%s", diff)
 	}
 }
@@ -163,38 +92,38 @@ func TestReportRead(t *testing.T) {
 func TestRequestsRefused(t *testing.T) {
 	t.Parallel()
 	id := uuid.UUID(letterID)
-	report := func(r deadletters.Report) func(*public.Backend) error {
-		return func(b *public.Backend) error {
+	report := func(r deadletters.Report) func(*Backend) error {
+		return func(b *Backend) error {
 			_, err := b.Report(t.Context(), deadletters.ReportRequest{Source: "s", Reports: []deadletters.Report{{}, r}})
 			return err
 		}
 	}
-	redrive := func(r deadletters.RedriveRequest) func(*public.Backend) error {
-		return func(b *public.Backend) error {
+	redrive := func(r deadletters.RedriveRequest) func(*Backend) error {
+		return func(b *Backend) error {
 			_, err := b.CreateRedrive(t.Context(), r)
 			return err
 		}
 	}
-	letters := func(f deadletters.LetterFilter) func(*public.Backend) error {
-		return func(b *public.Backend) error {
+	letters := func(f deadletters.LetterFilter) func(*Backend) error {
+		return func(b *Backend) error {
 			_, err := b.Letters(t.Context(), f)
 			return err
 		}
 	}
-	source := func(url string) func(*public.Backend) error {
-		return func(b *public.Backend) error {
+	source := func(url string) func(*Backend) error {
+		return func(b *Backend) error {
 			_, err := b.SaveSource(t.Context(), deadletters.SourceRequest{Source: deadletters.Source{Name: "s", URL: url}})
 			return err
 		}
 	}
-	policy := func(p deadletters.Policy) func(*public.Backend) error {
-		return func(b *public.Backend) error {
+	policy := func(p deadletters.Policy) func(*Backend) error {
+		return func(b *Backend) error {
 			_, err := b.SavePolicy(t.Context(), deadletters.PolicyRequest{Policy: p})
 			return err
 		}
 	}
-	discard := func(match string) func(*public.Backend) error {
-		return func(b *public.Backend) error {
+	discard := func(match string) func(*Backend) error {
+		return func(b *Backend) error {
 			_, err := b.DiscardLetter(t.Context(), id, deadletters.Act{IfMatch: match})
 			return err
 		}
@@ -207,7 +136,7 @@ func TestRequestsRefused(t *testing.T) {
 		Headers:       []deadletters.Header{{Name: "", Value: "v", ValueBase64: []byte("v")}, {Name: "a\x1b"}},
 	}
 	for name, c := range map[string]struct {
-		do func(*public.Backend) error
+		do func(*Backend) error
 		at string
 	}{
 		"BothForms": {report(deadletters.Report{Content: both}), "/reports/1/payload_base64 /reports/1/key_base64 " +
@@ -235,18 +164,17 @@ func TestRequestsRefused(t *testing.T) {
 		"TwoETags":    {discard(`"1","2"`), "/if_match"},
 		"BrokenETag":  {discard(`"1`), "/if_match"},
 		"LongPrecond": {discard(strings.Repeat("a", 2000)), "/if_match"},
-		"ClearAndEdit": {func(b *public.Backend) error {
+		"ClearAndEdit": {func(b *Backend) error {
 			_, err := b.EditLetter(t.Context(), id, deadletters.LetterEdit{Clear: true, Edit: deadletters.Edit{Key: "k"}})
 			return err
 		}, "/clear"},
-		"ItemCursor": {func(b *public.Backend) error {
+		"ItemCursor": {func(b *Backend) error {
 			_, err := b.RedriveItems(t.Context(), id, deadletters.ItemFilter{Cursor: "-1"})
 			return err
 		}, "query.cursor"},
 	} {
-		f := &fake{letters: []*deadletter.Letter{letter}}
-		if got := details(t, c.do(public.New(f))); got != c.at || f.asked != nil {
-			t.Errorf("%s: refused at %q, want %q; asked %v", name, got, c.at, f.asked)
+		if got := places(t, c.do(New(nil))); got != c.at {
+			t.Errorf("%s: refused at %q, want %q", name, got, c.at)
 		}
 	}
 }
@@ -254,12 +182,11 @@ func TestRequestsRefused(t *testing.T) {
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
 	for match, want := range map[string]int64{"": 0, "*": 0, `"4"`: 4, `W/"4"`: 4, "4": 4, "other-1": -1, "0": -1} {
-		f := &fake{letters: []*deadletter.Letter{letter}}
-		if _, err := public.New(f).DiscardLetter(t.Context(), uuid.UUID(letterID),
-			deadletters.Act{IfMatch: match, Actor: "ann", Reason: "r"}); err != nil {
+		by, err := actor(deadletters.Act{IfMatch: match, Actor: "ann", Reason: "r"})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(inbox.By{Actor: "ann", Reason: "r", Version: want}, f.by); diff != "" {
+		if diff := cmp.Diff(inbox.By{Actor: "ann", Reason: "r", Version: want}, by); diff != "" {
 			t.Errorf("If-Match %s (-want +got):\n%s", match, diff)
 		}
 	}
@@ -267,14 +194,11 @@ func TestPreconditions(t *testing.T) {
 
 func TestErrorsKeepTheirCodes(t *testing.T) {
 	t.Parallel()
-	f := &fake{err: &task.Error{Code: task.Invalid, Message: "bad", Hint: "h",
-		Problems: []task.Problem{{Location: "/reports/3/origin", Message: "is long"}}}}
-	_, err := public.New(f).Report(t.Context(), deadletters.ReportRequest{Source: "s"})
-	if at := details(t, err); at != "/reports/3/origin" {
+	if at := places(t, shownError(&task.Error{Code: task.Invalid, Message: "bad", Hint: "h",
+		Problems: []task.Problem{{Location: "/reports/3/origin", Message: "is long"}}})); at != "/reports/3/origin" {
 		t.Errorf("the problem is at %s", at)
 	}
-	f.err = &task.Error{Code: task.Exhausted, Message: "full", RetryAfter: time.Minute}
-	_, err = public.New(f).Report(t.Context(), deadletters.ReportRequest{Source: "s"})
+	err := shownError(&task.Error{Code: task.Exhausted, Message: "full", RetryAfter: time.Minute})
 	if e := err.(*tasker.Error); e.Code != tasker.CodeExhausted || e.RetryAfter != time.Minute {
 		t.Errorf("error is %+v", e)
 	}
@@ -293,13 +217,11 @@ func TestSecretsAreHidden(t *testing.T) {
 		"kafka://h?%zz=geheim":               "kafka://h?xxxxx",
 		"amqp://ann:geheim@ho st":            "xxxxx",
 	} {
-		f := &fake{source: &deadletter.Source{Name: "s", URL: url, Version: 1}}
-		got, err := public.New(f).SaveSource(t.Context(), deadletters.SourceRequest{Source: deadletters.Source{URL: url}})
-		if err != nil || got.URL != want {
-			t.Errorf("%s is shown as %s: %v", url, got.URL, err)
+		if got := shownSource(&deadletter.Source{Name: "s", URL: url, Version: 1}); got.URL != want {
+			t.Errorf("%s is shown as %s", url, got.URL)
 		}
-		if f.asked.(*deadletter.Source).URL != url {
-			t.Errorf("%s is stored as %s", url, f.asked.(*deadletter.Source).URL)
+		if got := new(reader).source(&deadletters.Source{URL: url}); got.URL != url {
+			t.Errorf("%s is stored as %s", url, got.URL)
 		}
 	}
 }
@@ -309,27 +231,22 @@ func TestSecretsAreHidden(t *testing.T) {
 func TestUsersOfURLsAreHidden(t *testing.T) {
 	t.Parallel()
 	const secret, shown = "http://ann:hunter2@h/a/*", "http://xxxxx@h/a/*"
-	f := &fake{source: &deadletter.Source{Driver: "http", Targets: []string{"orders", secret}},
-		letters: []*deadletter.Letter{{Origin: secret}}, redrive: &deadletter.Redrive{Destination: secret,
-			Selection: deadletter.Selection{Origin: secret}}}
-	b := public.New(f)
-	source, err := b.SaveSource(t.Context(), deadletters.SourceRequest{})
-	if err != nil || strings.Join(source.Targets, " ") != "orders "+shown || f.source.Targets[1] != secret {
-		t.Errorf("the source is shown with %q, %v", source.Targets, err)
+	from := &deadletter.Source{Driver: "http", Targets: []string{"orders", secret}}
+	if got := shownSource(from); strings.Join(got.Targets, " ") != "orders "+shown || from.Targets[1] != secret {
+		t.Errorf("the source is shown with %q", got.Targets)
 	}
-	letters, err := b.Letters(t.Context(), deadletters.LetterFilter{})
-	if err != nil || letters.Letters[0].Origin != shown {
-		t.Errorf("a letter is shown as %+v, %v", letters, err)
+	if got := shownLetter(&deadletter.Letter{Origin: secret}); got.Origin != shown {
+		t.Errorf("a letter is shown as %+v", got)
 	}
-	redrive, err := b.Redrive(t.Context(), uuid.UUID(letterID))
-	if err != nil || redrive.Destination != shown || redrive.Selection.Origin != shown {
-		t.Errorf("a redrive is shown as %+v, %v", redrive, err)
+	got := shownRedrive(&deadletter.Redrive{Destination: secret, Selection: deadletter.Selection{Origin: secret}})
+	if got.Destination != shown || got.Selection.Origin != shown {
+		t.Errorf("a redrive is shown as %+v", got)
 	}
 }
 
 func TestRedriveRoundTrip(t *testing.T) {
 	t.Parallel()
-	f, parked := &fake{}, true
+	parked := true
 	req := deadletters.RedriveRequest{Operation: "redrive", Selection: deadletters.Selection{
 		Namespace:   "n",
 		Kind:        "case",
@@ -357,10 +274,12 @@ func TestRedriveRoundTrip(t *testing.T) {
 		KeepAttempts: true, Priority: "high"},
 		Edit: &deadletters.Edit{Patch: json.RawMessage(`{"a":1}`), DropHeaders: []string{"d"}, Key: "k",
 			SetHeaders: []deadletters.Header{{Name: "s", Value: "v"}}}}
-	got, err := public.New(f).CreateRedrive(t.Context(), req)
-	if err != nil {
+	var r reader
+	read := r.redrive(&req)
+	if err := r.err(); err != nil {
 		t.Fatal(err)
 	}
+	got := shownRedrive(&deadletter.Redrive{Selection: read.Selection, Plan: read.Plan, Edit: read.Edit})
 	if diff := cmp.Diff(req.Selection, got.Selection); diff != "" {
 		t.Errorf("selection (-want +got):\n%s", diff)
 	}
@@ -370,22 +289,8 @@ func TestRedriveRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(req.Edit, got.Edit); diff != "" {
 		t.Errorf("edit (-want +got):\n%s", diff)
 	}
-	unobserved, err := public.New(f).Redrive(t.Context(), uuid.UUID(letterID))
-	if err != nil || unobserved.Plan != (deadletters.Plan{Canary: 1}) {
-		t.Errorf("%v: a plan without observation is shown as %+v", err, unobserved.Plan)
-	}
-}
-
-func TestItemsPages(t *testing.T) {
-	t.Parallel()
-	f := &fake{items: []deadletter.Item{{No: 6}, {No: 7}}}
-	page, err := public.New(f).
-		RedriveItems(t.Context(), uuid.UUID(letterID), deadletters.ItemFilter{Limit: 2, Cursor: "5"})
-	if err != nil || page.NextCursor != "7" || f.asked != [2]int{5, 2} {
-		t.Errorf("%v: cursor %q after %v", err, page.NextCursor, f.asked)
-	}
-	page, err = public.New(f).RedriveItems(t.Context(), uuid.UUID(letterID), deadletters.ItemFilter{})
-	if err != nil || page.NextCursor != "" || f.asked != [2]int{0, 100} {
-		t.Errorf("%v: cursor %q after %v", err, page.NextCursor, f.asked)
+	unobserved := shownPlan(deadletter.Plan{Canary: 1, Observe: deadletter.NoObservation})
+	if unobserved != (deadletters.Plan{Canary: 1}) {
+		t.Errorf("a plan without observation is shown as %+v", unobserved)
 	}
 }

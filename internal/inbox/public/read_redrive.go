@@ -10,8 +10,8 @@ import (
 // selection converts a selection below a place; zero fields do not restrict on either side.
 func (r *reader) selection(at string, s *deadletters.Selection) deadletter.Selection {
 	return deadletter.Selection{
-		Namespace: s.Namespace, Kind: deadletter.Kind(s.Kind), IDs: ids(s.IDs), Groups: r.groups(at+"/groups", s.Groups),
-		Source: s.Source, Origin: s.Origin, Template: s.Template, State: deadletter.State(s.State),
+		Namespace: s.Namespace, Kind: s.Kind, IDs: ids(s.IDs), Groups: r.groups(at+"/groups", s.Groups),
+		Source: s.Source, Origin: s.Origin, Template: s.Template, State: s.State,
 		Type: s.ErrorType, Text: s.Text, HeaderName: s.HeaderName, HeaderValue: s.HeaderValue,
 		After: r.filterTime(at+"/after", s.After), Before: r.filterTime(at+"/before", s.Before),
 		FirstAfter:  r.filterTime(at+"/first_after", s.FirstAfter),
@@ -24,7 +24,7 @@ func (r *reader) selection(at string, s *deadletters.Selection) deadletter.Selec
 // redrive converts a request. Zero fields of the plan mean the defaults on both sides.
 func (r *reader) redrive(req *deadletters.RedriveRequest) inbox.RedriveRequest {
 	out := inbox.RedriveRequest{
-		By: r.by(req.Act), Operation: deadletter.Operation(req.Operation),
+		By: r.by(req.Act), Operation: req.Operation,
 		Selection: r.selection("/selection", &req.Selection), Destination: r.text("/destination", req.Destination, false),
 		Plan: deadletter.Plan{Canary: req.Plan.Canary, Factor: req.Plan.Factor, Largest: req.Plan.Largest,
 			Observe: r.seconds("/plan/observe_seconds", req.Plan.ObserveSeconds), Rate: req.Plan.Rate,

@@ -7,9 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -22,11 +20,7 @@ func (b *Backend) PreviewRedrive(ctx context.Context, req deadletters.RedriveReq
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	preview, err := b.inbox.PreviewRedrive(ctx, request)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	return shownPreview(preview), nil
+	return shown(shownPreview)(b.inbox.PreviewRedrive(ctx, request))
 }
 
 // CreateRedrive implements deadletters.RedriveBackend.
@@ -36,43 +30,29 @@ func (b *Backend) CreateRedrive(ctx context.Context, req deadletters.RedriveRequ
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return answeredRedrive(b.inbox.CreateRedrive(ctx, request))
+	return shown(shownRedrive)(b.inbox.CreateRedrive(ctx, request))
 }
 
 // ActOnRedrive implements deadletters.RedriveBackend. An unknown action is refused by the inbox.
 func (b *Backend) ActOnRedrive(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct,
 ) (*deadletters.Redrive, error) {
-	var r reader
-	by := r.by(act.Act)
-	if err := r.err(); err != nil {
+	by, err := actor(act.Act)
+	if err != nil {
 		return nil, err
 	}
-	return answeredRedrive(b.inbox.ActOnRedrive(ctx, task.ID(id), inbox.RedriveAct(act.Action), by))
+	return shown(shownRedrive)(b.inbox.ActOnRedrive(ctx, task.ID(id), act.Action, by))
 }
 
 // Redrive implements deadletters.RedriveBackend.
 func (b *Backend) Redrive(ctx context.Context, id uuid.UUID) (*deadletters.Redrive, error) {
-	return answeredRedrive(b.inbox.Redrive(ctx, task.ID(id)))
-}
-
-// answeredRedrive converts the answer of a verb.
-func answeredRedrive(r *deadletter.Redrive, err error) (*deadletters.Redrive, error) {
-	if err != nil {
-		return nil, shownError(err)
-	}
-	if r == nil {
-		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a redrive")
-	}
-	return shownRedrive(r), nil
+	return shown(shownRedrive)(b.inbox.Redrive(ctx, task.ID(id)))
 }
 
 // Redrives implements deadletters.RedriveBackend. A full page has a cursor, so the last page may turn out to be empty.
 func (b *Backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*deadletters.RedrivePage, error) {
 	var r reader
-	filter := inbox.RedriveFilter{Namespace: f.Namespace, Below: r.cursor(f.Cursor), Limit: cmp.Or(f.Limit, defaultPage)}
-	for _, state := range f.States {
-		filter.States = append(filter.States, deadletter.RedriveState(state))
-	}
+	filter := inbox.RedriveFilter{Namespace: f.Namespace, States: f.States, Below: r.cursor(f.Cursor),
+		Limit: cmp.Or(f.Limit, defaultPage)}
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -80,10 +60,7 @@ func (b *Backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*d
 	if err != nil {
 		return nil, shownError(err)
 	}
-	out := &deadletters.RedrivePage{Redrives: []deadletters.Redrive{}}
-	for _, redrive := range redrives {
-		out.Redrives = append(out.Redrives, *shownRedrive(redrive))
-	}
+	out := &deadletters.RedrivePage{Redrives: each(redrives, shownRedrive)}
 	if n := len(redrives); n > 0 && n == filter.Limit {
 		out.NextCursor = redrives[n-1].ID.String()
 	}
@@ -99,14 +76,11 @@ func (b *Backend) RedriveItems(ctx context.Context, id uuid.UUID, f deadletters.
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	items, err := b.inbox.RedriveItems(ctx, task.ID(id), deadletter.ItemState(f.State), above, limit)
+	items, err := b.inbox.RedriveItems(ctx, task.ID(id), f.State, above, limit)
 	if err != nil {
 		return nil, shownError(err)
 	}
-	out := &deadletters.ItemPage{Items: []deadletters.Item{}}
-	for _, item := range items {
-		out.Items = append(out.Items, shownItem(item))
-	}
+	out := &deadletters.ItemPage{Items: each(items, shownItem)}
 	if n := len(items); n > 0 && n == limit {
 		out.NextCursor = strconv.Itoa(items[n-1].No)
 	}

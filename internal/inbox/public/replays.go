@@ -5,6 +5,8 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/taskerhq/tasker/deadletters/model"
+
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker/deadletters"
@@ -41,8 +43,9 @@ func (b *Backend) PreviewReplay(ctx context.Context, req deadletters.TopicReplay
 		return nil, shownError(err)
 	}
 	out := &deadletters.ReplayPreview{Topic: p.Replay.Spec.Topic, Into: string(p.Replay.Spec.Into),
-		Messages: p.Replay.Left(), Parts: shownParts(p.Replay.Progress.Parts), Scanned: p.Scanned, Selected: p.Selected,
-		Whole: p.Whole, FirstAt: p.FirstAt.Ptr(), LastAt: p.LastAt.Ptr(), Samples: []deadletters.ReplaySample{}}
+		Messages: p.Replay.Left(), Parts: append([]model.ReplayPart{}, p.Replay.Progress.Parts...), Scanned: p.Scanned,
+		Selected: p.Selected,
+		Whole:    p.Whole, FirstAt: p.FirstAt.Ptr(), LastAt: p.LastAt.Ptr(), Samples: []deadletters.ReplaySample{}}
 	for _, s := range p.Samples {
 		shown := deadletters.ReplaySample{Partition: s.Partition, Offset: s.Offset, At: s.At.Ptr(),
 			Key: shownKey(s.Key), Known: s.Known}
@@ -66,24 +69,23 @@ func (b *Backend) CreateReplay(ctx context.Context, req deadletters.TopicReplayR
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return answeredReplay(b.inbox.CreateReplay(ctx, request))
+	return shown(shownReplay)(b.inbox.CreateReplay(ctx, request))
 }
 
 // ActOnReplay implements deadletters.ReplayBackend. An unknown action is refused by the inbox.
 func (b *Backend) ActOnReplay(ctx context.Context, id uuid.UUID, act deadletters.RedriveAct) (*deadletters.TopicReplay,
 	error,
 ) {
-	var r reader
-	by := r.by(act.Act)
-	if err := r.err(); err != nil {
+	by, err := actor(act.Act)
+	if err != nil {
 		return nil, err
 	}
-	return answeredReplay(b.inbox.ActOnReplay(ctx, task.ID(id), inbox.RedriveAct(act.Action), by))
+	return shown(shownReplay)(b.inbox.ActOnReplay(ctx, task.ID(id), act.Action, by))
 }
 
 // Replay implements deadletters.ReplayBackend.
 func (b *Backend) Replay(ctx context.Context, id uuid.UUID) (*deadletters.TopicReplay, error) {
-	return answeredReplay(b.inbox.Replay(ctx, task.ID(id)))
+	return shown(shownReplay)(b.inbox.Replay(ctx, task.ID(id)))
 }
 
 // Replays implements deadletters.ReplayBackend. A full page has a cursor, so the last page may turn out to be empty.
@@ -97,33 +99,22 @@ func (b *Backend) Replays(ctx context.Context, f deadletters.ReplayFilter) (*dea
 	if err != nil {
 		return nil, shownError(err)
 	}
-	out := &deadletters.ReplayPage{Replays: []deadletters.TopicReplay{}}
-	for _, replay := range replays {
-		out.Replays = append(out.Replays, *shownReplay(replay))
-	}
+	out := &deadletters.ReplayPage{Replays: each(replays, shownReplay)}
 	if n := len(replays); n > 0 && n == filter.Limit {
 		out.NextCursor = replays[n-1].ID.String()
 	}
 	return out, nil
 }
 
-// answeredReplay converts the answer of a verb.
-func answeredReplay(r *deadletter.Replay, err error) (*deadletters.TopicReplay, error) {
-	if err != nil {
-		return nil, shownError(err)
-	}
-	return shownReplay(r), nil
-}
-
 // shownReplay converts a replay.
-func shownReplay(r *deadletter.Replay) *deadletters.TopicReplay {
+func shownReplay(r *deadletter.Replay) deadletters.TopicReplay {
 	s, p := &r.Spec, &r.Progress
-	out := &deadletters.TopicReplay{ReplayUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Source: r.Source,
+	out := deadletters.TopicReplay{ReplayUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Source: r.Source,
 		ReplaySpec: deadletters.ReplaySpec{Topic: s.Topic, Into: string(s.Into), Intake: shownIntake(s.Intake),
 			Repeat: s.Repeat, Since: optionalTime(s.Since), Before: optionalTime(s.Before), FromOffset: s.FromOffset,
 			ToOffset: s.ToOffset, Partitions: s.Partitions, Key: s.Key, Rate: s.Rate},
-		State: deadletters.ReplayState(r.State), StateAt: p.StateAt.Time(), Why: p.Why,
-		Counts: deadletters.ReplayCounts(p.Counts), Parts: shownParts(p.Parts), StartedAt: p.StartedAt.Ptr(),
+		State: r.State, StateAt: p.StateAt.Time(), Why: p.Why,
+		Counts: p.Counts, Parts: append([]model.ReplayPart{}, p.Parts...), StartedAt: p.StartedAt.Ptr(),
 		EndedAt: p.EndedAt.Ptr(), PurgeAt: r.PurgeAt.Ptr(), Actor: r.Actor, KeyName: r.Key, Reason: r.Reason,
 		CreatedAt: r.CreatedAt.Time(), ETag: etag(r.Version)}
 	for _, h := range s.Headers {
@@ -138,13 +129,4 @@ func shownKey(key []byte) string {
 		return s
 	}
 	return strconv.QuoteToASCII(string(key[:min(len(key), 256)]))
-}
-
-// shownParts converts ranges; none is an empty list.
-func shownParts(parts []deadletter.ReplayPart) []deadletters.ReplayPart {
-	out := make([]deadletters.ReplayPart, len(parts))
-	for i, p := range parts {
-		out[i] = deadletters.ReplayPart(p)
-	}
-	return out
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -18,7 +17,7 @@ func (b *Backend) SaveRule(ctx context.Context, req deadletters.RuleRequest) (*d
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return answeredRule(b.inbox.SaveRule(ctx, rule, by))
+	return shown(shownRule)(b.inbox.SaveRule(ctx, rule, by))
 }
 
 // SplitGroup implements deadletters.GroupBackend.
@@ -30,7 +29,7 @@ func (b *Backend) SplitGroup(ctx context.Context, id string, req deadletters.Spl
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return answeredRule(b.inbox.SplitGroup(ctx, group, inbox.SplitRequest{By: by, Name: req.Name, When: req.When,
+	return shown(shownRule)(b.inbox.SplitGroup(ctx, group, inbox.SplitRequest{By: by, Name: req.Name, When: req.When,
 		Keys: req.GroupBy, Title: req.Title}))
 }
 
@@ -41,25 +40,13 @@ func (b *Backend) UnsplitGroup(ctx context.Context, id string, act deadletters.A
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return answeredGroup(b.inbox.UnsplitGroup(ctx, group, by))
-}
-
-func answeredRule(saved *deadletter.Rule, err error) (*deadletters.SavedRule, error) {
-	if err != nil {
-		return nil, shownError(err)
-	}
-	if saved == nil {
-		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a rule")
-	}
-	shown := shownRule(inbox.RuleStatus{Rule: saved})
-	return &shown, nil
+	return shown(shownGroup)(b.inbox.UnsplitGroup(ctx, group, by))
 }
 
 // DropRule implements deadletters.RuleBackend. The namespace defaults to "default".
 func (b *Backend) DropRule(ctx context.Context, namespace, name string, act deadletters.Act) error {
-	var r reader
-	by := r.by(act)
-	if err := r.err(); err != nil {
+	by, err := actor(act)
+	if err != nil {
 		return err
 	}
 	return shownError(b.inbox.RemoveRule(ctx, cmp.Or(namespace, defaultNamespace), name, by))
@@ -67,15 +54,7 @@ func (b *Backend) DropRule(ctx context.Context, namespace, name string, act dead
 
 // Rules implements deadletters.RuleBackend. The namespace "" means all that the key reaches.
 func (b *Backend) Rules(ctx context.Context, namespace string) ([]deadletters.SavedRule, error) {
-	list, err := b.inbox.Rules(ctx, namespace)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	out := []deadletters.SavedRule{}
-	for _, r := range list {
-		out = append(out, shownRule(r))
-	}
-	return out, nil
+	return shownList(shownRuleStatus)(b.inbox.Rules(ctx, namespace))
 }
 
 // Rule implements deadletters.RuleBackend. Faults are those of the version in force; earlier ones have none.
@@ -84,10 +63,8 @@ func (b *Backend) Rule(ctx context.Context, namespace, name string) (*deadletter
 	if err != nil {
 		return nil, shownError(err)
 	}
-	out := &deadletters.RuleStory{SavedRule: shownRule(story.RuleStatus), Versions: []deadletters.SavedRule{}}
-	for _, v := range story.Versions {
-		out.Versions = append(out.Versions, shownRule(inbox.RuleStatus{Rule: v}))
-	}
+	out := &deadletters.RuleStory{SavedRule: shownRuleStatus(story.RuleStatus),
+		Versions: each(story.Versions, shownRule)}
 	return out, nil
 }
 
@@ -114,7 +91,7 @@ func (b *Backend) TestRule(ctx context.Context, test deadletters.RuleTest) (*dea
 	out := &deadletters.RuleTrial{Tried: trial.Tried, Matched: trial.Matched, Failed: trial.Failed,
 		Items: []deadletters.RuleItem{}}
 	for _, item := range trial.Items {
-		shown := deadletters.RuleItem{Kind: deadletters.Kind(item.Kind), ID: optionalID(item.ID), Matched: item.Matched,
+		shown := deadletters.RuleItem{Kind: item.Kind, ID: optionalID(item.ID), Matched: item.Matched,
 			GroupID: shownGroupID(item.Group), Error: item.Error}
 		if item.Matched {
 			shown.Title, shown.Keys = item.Print.Title(), item.Print.Keys()
@@ -139,17 +116,23 @@ func (r *reader) facts(at string, in *deadletters.RuleSample) *deadletter.Facts 
 	if kind != deadletters.KindLetter && kind != deadletters.KindCase {
 		r.bad(at+"/kind", "must be letter or case")
 	}
-	return &deadletter.Facts{Kind: deadletter.Kind(kind), Failure: failure.Report{Type: in.ErrorType, Code: in.Code,
+	return &deadletter.Facts{Kind: kind, Failure: failure.Report{Type: in.ErrorType, Code: in.Code,
 		Message: in.Message, Class: failure.Class(in.Class), Retryable: in.Retryable}, Frame: in.Frame,
 		Handler: in.Handler, Source: in.Source, Origin: in.Origin, Template: in.Template, Step: in.Step,
 		Reason: in.Reason, Headers: r.headers(at+"/headers", in.Headers)}
 }
 
-// shownRule converts a rule with its faults. Splits is "" for a rule about all failures.
-func shownRule(s inbox.RuleStatus) deadletters.SavedRule {
-	r := s.Rule
+// shownRule converts a rule. Splits is "" for a rule about all failures.
+func shownRule(r *deadletter.Rule) deadletters.SavedRule {
 	return deadletters.SavedRule{Rule: deadletters.Rule{Namespace: r.Namespace, Name: r.Name, Position: r.Position,
 		When: r.When, GroupBy: r.Keys, Title: r.Title}, Splits: shownGroupID(r.Within), Version: r.Version,
 		Since: r.Since, SavedAt: r.SavedAt.Time(), Actor: r.Actor, KeyName: r.Key, Reason: r.Reason, Removed: r.Removed,
-		Failed: s.Faults.Count, LastError: s.Faults.Last, ETag: etag(r.Version)}
+		ETag: etag(r.Version)}
+}
+
+// shownRuleStatus converts a rule with its faults.
+func shownRuleStatus(s inbox.RuleStatus) deadletters.SavedRule {
+	out := shownRule(s.Rule)
+	out.Failed, out.LastError = s.Faults.Count, s.Faults.Last
+	return out
 }

@@ -13,11 +13,11 @@ import (
 )
 
 // shownLetter converts a letter. Original and Edited are both shown, so that a caller sees what an edit would change.
-func shownLetter(l *deadletter.Letter) *deadletters.Letter {
-	out := &deadletters.Letter{
+func shownLetter(l *deadletter.Letter) deadletters.Letter {
+	out := deadletters.Letter{
 		LetterUUID: uuid.UUID(l.ID), Namespace: l.Namespace, Source: l.Source, Origin: posturl.Redact(l.Origin),
 		Format: l.Format, Position: l.Position, MessageID: l.MessageID,
-		State: deadletters.LetterState(l.State), StateAt: l.StateAt.Time(), DueAt: l.Due.Ptr(), Reason: l.Reason,
+		State: l.State, StateAt: l.StateAt.Time(), DueAt: l.Due.Ptr(), Reason: l.Reason,
 		RedriveUUID: optionalID(l.Redrive), PurgeAt: l.PurgeAt.Ptr(),
 		GroupID: shownGroupID(l.Group), Failure: shownFailure(l.Failure, l.Stack), Handler: l.Handler,
 		Occurrences: l.Occurrences, Attempts: l.Attempts, Replays: l.Replays, Parked: l.Parked,
@@ -45,13 +45,14 @@ func shownOccurrence(o *deadletter.Occurrence) deadletters.Occurrence {
 }
 
 // shownLetterStory converts a letter with its history, the latest first.
-func shownLetterStory(s *inbox.LetterStory) *deadletters.LetterStory {
-	out := &deadletters.LetterStory{Letter: *shownLetter(s.Letter), History: []deadletters.Occurrence{}}
+func shownLetterStory(s *inbox.LetterStory) deadletters.LetterStory {
+	out := deadletters.LetterStory{Letter: shownLetter(s.Letter), History: []deadletters.Occurrence{}}
 	for i := range s.Occurrences {
 		out.History = append(out.History, shownOccurrence(&s.Occurrences[i]))
 	}
 	if s.Group != nil {
-		out.Group = shownGroup(s.Group)
+		group := shownGroup(s.Group)
+		out.Group = &group
 	}
 	return out
 }

@@ -14,28 +14,24 @@ import (
 )
 
 // shownRedrive converts a redrive. The selection is the frozen one, with its defaults filled in.
-func shownRedrive(r *deadletter.Redrive) *deadletters.Redrive {
-	out := &deadletters.Redrive{
-		RedriveUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Operation: deadletters.Operation(r.Operation),
+func shownRedrive(r *deadletter.Redrive) deadletters.Redrive {
+	return deadletters.Redrive{
+		RedriveUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Operation: r.Operation,
 		Selection: shownSelection(&r.Selection), Destination: posturl.Redact(r.Destination),
 		Edit: shownEdit(r.Edit), Plan: shownPlan(r.Plan), Stop: shownStop(r.Stop), IncludeParked: r.IncludeParked,
-		State: deadletters.RedriveState(r.State), StateAt: r.StateAt.Time(), HaltReason: r.Halt,
+		State: r.State, StateAt: r.StateAt.Time(), HaltReason: r.Halt,
 		FrozenAt: r.FrozenAt.Ptr(), StartedAt: r.StartedAt.Ptr(), EndedAt: r.EndedAt.Ptr(),
-		Total: r.Total, Counts: deadletters.ItemCounts(r.Counts), Wave: r.Wave, WaveSize: r.WaveSize, WaveSent: r.WaveSent,
+		Total: r.Total, Counts: r.Counts, Wave: r.Wave, WaveSize: r.WaveSize, WaveSent: r.WaveSent, Waves: r.Waves,
 		Actor: r.Actor, KeyName: r.Key, Reason: r.Reason, CreatedAt: r.CreatedAt.Time(), ETag: etag(r.Version),
 	}
-	for _, w := range r.Waves {
-		out.Waves = append(out.Waves, deadletters.RedriveWave{No: w.No, ItemCounts: deadletters.ItemCounts(w.Counts)})
-	}
-	return out
 }
 
 // shownSelection converts a selection.
 func shownSelection(s *deadletter.Selection) deadletters.Selection {
 	out := deadletters.Selection{
-		Namespace: s.Namespace, Kind: deadletters.Kind(s.Kind), Source: s.Source,
+		Namespace: s.Namespace, Kind: s.Kind, Source: s.Source,
 		Origin: posturl.Redact(s.Origin), Template: s.Template,
-		State: deadletters.LetterState(s.State), ErrorType: s.Type, Text: s.Text, HeaderName: s.HeaderName,
+		State: s.State, ErrorType: s.Type, Text: s.Text, HeaderName: s.HeaderName,
 		HeaderValue: s.HeaderValue, After: optionalTime(s.After), Before: optionalTime(s.Before),
 		FirstAfter: optionalTime(s.FirstAfter), FirstBefore: optionalTime(s.FirstBefore), MinReplays: s.MinReplays,
 		Replayed: s.Replayed, Retryable: s.Retryable, Parked: s.Parked,
@@ -73,27 +69,24 @@ func shownStop(s deadletter.StopRule) deadletters.StopRule {
 
 // shownItem converts an item; At is the zero time for one that is pending.
 func shownItem(i deadletter.Item) deadletters.Item {
-	return deadletters.Item{No: i.No, Kind: deadletters.Kind(i.Kind), ID: uuid.UUID(i.ID),
-		State: deadletters.ItemState(i.State), Wave: i.Wave, At: optionalTime(i.At), Message: i.Message,
+	return deadletters.Item{No: i.No, Kind: i.Kind, ID: uuid.UUID(i.ID),
+		State: i.State, Wave: i.Wave, At: optionalTime(i.At), Message: i.Message,
 		GroupID: shownGroupID(i.Group), Uncertain: i.Uncertain}
 }
 
 // shownPreview converts a preview. Lists are empty and not nil, so that JSON has [].
-func shownPreview(p *inbox.Preview) *deadletters.Preview {
-	out := &deadletters.Preview{Total: p.Total, Capped: p.Capped, Samples: []deadletters.PreviewItem{},
+func shownPreview(p *inbox.Preview) deadletters.Preview {
+	out := deadletters.Preview{Total: p.Total, Capped: p.Capped, Samples: []deadletters.PreviewItem{},
 		Destinations: []deadletters.DestinationCheck{}, Problems: details(p.Problems), Plan: shownPlan(p.Plan),
 		Stop: shownStop(p.Stop)}
 	for _, s := range p.Samples {
-		item := deadletters.PreviewItem{Kind: deadletters.Kind(s.Kind), ID: uuid.UUID(s.ID),
-			Destination: posturl.Redact(s.Destination), Problem: s.Problem}
-		for _, c := range s.Changes {
-			item.Changes = append(item.Changes, deadletters.Change(c))
-		}
+		item := deadletters.PreviewItem{Kind: s.Kind, ID: uuid.UUID(s.ID),
+			Destination: posturl.Redact(s.Destination), Changes: s.Changes, Problem: s.Problem}
 		out.Samples = append(out.Samples, item)
 	}
 	for _, d := range p.Destinations {
 		d.Destination = posturl.Redact(d.Destination)
-		out.Destinations = append(out.Destinations, deadletters.DestinationCheck(d))
+		out.Destinations = append(out.Destinations, d)
 	}
 	return out
 }

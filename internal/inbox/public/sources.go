@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -18,26 +17,13 @@ func (b *Backend) SaveSource(ctx context.Context, req deadletters.SourceRequest)
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return answeredSource(b.inbox.SaveSource(ctx, source, by))
-}
-
-// answeredSource converts the answer of a verb.
-func answeredSource(s *deadletter.Source, err error) (*deadletters.Source, error) {
-	if err != nil {
-		return nil, shownError(err)
-	}
-	if s == nil {
-		return nil, tasker.Errorf(tasker.CodeInternal, "the inbox answers without a source")
-	}
-	shown := shownSource(s)
-	return &shown, nil
+	return shown(shownSource)(b.inbox.SaveSource(ctx, source, by))
 }
 
 // DropSource implements deadletters.SourceBackend.
 func (b *Backend) DropSource(ctx context.Context, namespace, name string, act deadletters.Act) error {
-	var r reader
-	by := r.by(act)
-	if err := r.err(); err != nil {
+	by, err := actor(act)
+	if err != nil {
 		return err
 	}
 	return shownError(b.inbox.DropSource(ctx, cmp.Or(namespace, defaultNamespace), name, by))
@@ -45,55 +31,37 @@ func (b *Backend) DropSource(ctx context.Context, namespace, name string, act de
 
 // Sources implements deadletters.SourceBackend. The namespace "" means all that the key reaches.
 func (b *Backend) Sources(ctx context.Context, namespace string) ([]deadletters.SourceStatus, error) {
-	list, err := b.inbox.Sources(ctx, namespace)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	out := []deadletters.SourceStatus{}
-	for i := range list {
-		out = append(out, shownStatus(&list[i]))
-	}
-	return out, nil
+	return shownList(func(s inbox.SourceStatus) deadletters.SourceStatus { return shownStatus(&s) })(
+		b.inbox.Sources(ctx, namespace))
 }
 
 // Source implements deadletters.SourceBackend.
 func (b *Backend) Source(ctx context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
-	status, err := b.inbox.Source(ctx, cmp.Or(namespace, defaultNamespace), name)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	shown := shownStatus(status)
-	for _, p := range status.Policies {
-		shown.Policies = append(shown.Policies, shownPolicy(p))
-	}
-	return &shown, nil
+	return shown(shownStatus)(b.inbox.Source(ctx, cmp.Or(namespace, defaultNamespace), name))
 }
 
 // TestSource implements deadletters.SourceBackend.
 func (b *Backend) TestSource(ctx context.Context, namespace, name string) (*deadletters.SourceStatus, error) {
-	status, err := b.inbox.TestSource(ctx, cmp.Or(namespace, defaultNamespace), name)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	shown := shownStatus(status)
-	return &shown, nil
+	return shown(shownStatus)(b.inbox.TestSource(ctx, cmp.Or(namespace, defaultNamespace), name))
 }
 
 // PauseSource implements deadletters.SourceBackend.
 func (b *Backend) PauseSource(ctx context.Context, namespace, name string, paused bool, act deadletters.Act,
 ) (*deadletters.Source, error) {
-	var r reader
-	by := r.by(act)
-	if err := r.err(); err != nil {
+	by, err := actor(act)
+	if err != nil {
 		return nil, err
 	}
-	return answeredSource(b.inbox.PauseSource(ctx, cmp.Or(namespace, defaultNamespace), name, paused, by))
+	return shown(shownSource)(b.inbox.PauseSource(ctx, cmp.Or(namespace, defaultNamespace), name, paused, by))
 }
 
 // shownStatus converts a source with its state.
 func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 	out := deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
 		Since: optionalTime(s.Since), Open: s.Open, OpenCapped: s.OpenCapped, Preview: shownPreviews(s.Preview)}
+	for _, p := range s.Policies {
+		out.Policies = append(out.Policies, shownPolicy(p))
+	}
 	if s.Waiting >= 0 {
 		out.Waiting = &s.Waiting
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/store"
@@ -32,16 +33,16 @@ func TestItemsAreFoundByIndexes(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	r := &deadletter.Redrive{ID: id, Operation: deadletter.OpRedrive,
-		Selection: deadletter.Selection{Kind: deadletter.KindLetter}}
+	r := &deadletter.Redrive{ID: id, Operation: model.OpRedrive,
+		Selection: deadletter.Selection{Kind: model.KindLetter}}
 	for name, ask := range map[string]func() error{
 		"item of a letter": func() error { _, err := rows.ItemOf(t.Context(), tx, id, id); return err },
 		"sending": func() error {
-			_, err := rows.ListItems(t.Context(), id, deadletter.ItemSending, 0, 10)
+			_, err := rows.ListItems(t.Context(), id, model.ItemSending, 0, 10)
 			return err
 		},
 		"returned": func() error {
-			_, err := rows.ListItems(t.Context(), id, deadletter.ItemReturned, 0, 10)
+			_, err := rows.ListItems(t.Context(), id, model.ItemReturned, 0, 10)
 			return err
 		},
 		"cases of a wave": func() error {

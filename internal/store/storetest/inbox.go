@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
@@ -75,7 +77,7 @@ func (f *inboxFixture) letter(n int, change func(l *deadletter.Letter)) *deadlet
 	at := f.now.Add(time.Duration(n) * time.Second)
 	l := &deadletter.Letter{ID: f.id(), Namespace: "default", Source: "orders", Origin: "orders.in", Format: "raw",
 		Position: fmt.Sprint("0:", n), MessageID: fmt.Sprint("m", n), Identity: fmt.Sprint("p", n),
-		Canonical: fmt.Sprint("j", n), State: deadletter.Open, StateAt: at, Group: 7,
+		Canonical: fmt.Sprint("j", n), State: model.LetterOpen, StateAt: at, Group: 7,
 		Failure: failure.Report{Type: "ValueError", Code: "E1", Message: fmt.Sprint("bad order ", n), Class: failure.Logic,
 			Retryable: true},
 		Handler: "bill", Stack: "at bill.go:1", Details: []deadletter.Detail{{Name: "http_status", Value: "503"}},

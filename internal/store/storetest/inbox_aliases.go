@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -26,7 +27,7 @@ func (f *inboxFixture) rename(ctx context.Context, tx engine.Tx, l *deadletter.L
 // to; none of them is taken by a new letter, until the letter is deleted.
 func aliases(f *inboxFixture) {
 	long, bad := strings.Repeat("x", 5000), "a\x00b\xfec"
-	l := f.letter(1, func(l *deadletter.Letter) { l.State, l.PurgeAt = deadletter.Redriven, f.now+1 })
+	l := f.letter(1, func(l *deadletter.Letter) { l.State, l.PurgeAt = model.LetterRedriven, f.now+1 })
 	first := l.Identity
 	neighbour := f.letter(2, nil)
 	f.add(l, neighbour)
@@ -86,7 +87,7 @@ func aliases(f *inboxFixture) {
 // letter has returned: the message stays known.
 func renamedMeanwhile(a, b *inboxFixture) {
 	for n := range 20 {
-		l := a.letter(n, func(l *deadletter.Letter) { l.State = deadletter.Redriven })
+		l := a.letter(n, func(l *deadletter.Letter) { l.State = model.LetterRedriven })
 		a.add(l)
 		late := b.letter(n, nil)
 		var added []bool

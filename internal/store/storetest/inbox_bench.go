@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -25,7 +26,7 @@ func BenchmarkLetters(b *testing.B, s InboxStore) {
 			payload := fmt.Appendf(nil, `{"order":%d,"customer":"c-%d","lines":[{"sku":"a-1","count":3}]}`, no, no%977)
 			letters[i] = &deadletter.Letter{ID: s.IDs().Take(now.Time(), 1), Namespace: "default", Source: "orders",
 				Origin: "orders.in", Format: "raw", Position: fmt.Sprint("0:", no), Identity: fmt.Sprintf("p%032d", no),
-				Canonical: fmt.Sprintf("j%032d", no*7919%1_000_003), State: deadletter.Open, StateAt: now,
+				Canonical: fmt.Sprintf("j%032d", no*7919%1_000_003), State: model.LetterOpen, StateAt: now,
 				Group: deadletter.GroupID(1 + no%500), Handler: "bill", Occurrences: 1, Attempts: 3,
 				Failure: failure.Report{Type: "ValueError", Message: fmt.Sprint("order ", no, " has no lines")},
 				Stack:   "Traceback\n  File \"bill.py\", line 7, in bill\n", FirstAt: now, LastAt: now, CapturedAt: now,

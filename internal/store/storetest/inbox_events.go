@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -24,9 +25,9 @@ func (f *inboxFixture) event(n int) deadletter.Event {
 	return deadletter.Event{ID: f.id(), Kind: deadletter.EventRedrive, Namespace: "default",
 		At: f.now.Add(time.Duration(n) * time.Second), Object: "o", From: "running", To: "halted", Cause: "c", Title: "t",
 		Where: "w", Failures: 1, Hour: 2, Usual: 3.5, Total: 4, Decided: 5, Wave: 6,
-		Counts: &deadletter.Counts{Pending: 1, Sending: 2, Sent: 3, Returned: 4, Completed: 5, Failed: 6, Skipped: 7,
+		Counts: &model.ItemCounts{Pending: 1, Sending: 2, Sent: 3, Returned: 4, Completed: 5, Failed: 6, Skipped: 7,
 			Uncertain: 8}, Replay: &deadletter.ReplayNews{Source: "s", Topic: "t", Into: deadletter.ReplayIntoTasks, Left: 7,
-			Counts: deadletter.ReplayCounts{Letters: 1, Tasks: 2, Known: 3, Gone: 4}}}
+			Counts: model.ReplayCounts{Letters: 1, Tasks: 2, Known: 3, Gone: 4}}}
 }
 
 func (f *inboxFixture) waiting(limit int) []deadletter.Event {

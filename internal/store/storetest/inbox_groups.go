@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -30,7 +31,7 @@ func groupCases() []inboxCase {
 
 func (f *inboxFixture) group(id deadletter.GroupID, change func(g *deadletter.Group)) *deadletter.Group {
 	g := &deadletter.Group{ID: id, Namespace: "default", Title: fmt.Sprint("title ", int64(id)),
-		State: deadletter.GroupOpen, StateAt: f.now, OpenedAt: f.now, FirstAt: f.now, LastAt: f.now, Version: 1,
+		State: model.GroupOpen, StateAt: f.now, OpenedAt: f.now, FirstAt: f.now, LastAt: f.now, Version: 1,
 		Print: failure.Print{Version: 1, Type: "ValueError", Message: "bad order <n>", Frame: "bill.go", Where: "bill"}}
 	if change != nil {
 		change(g)
@@ -70,7 +71,7 @@ func groupRoundTrip(f *inboxFixture) {
 	})
 	f.addGroups(g)
 	f.same("FindGroup", f.findGroup(g.ID), g)
-	g.State, g.StateAt, g.ResolvedIn, g.Title = deadletter.GroupIgnored, f.now+1, "v2", "t"
+	g.State, g.StateAt, g.ResolvedIn, g.Title = model.GroupIgnored, f.now+1, "v2", "t"
 	g.Ignore, g.IgnoredFrom = deadletter.Ignore{Until: f.now + 2, Count: 3, PerHour: 4}, 5
 	g.Regression, g.Regressions, g.ResolvedAt, g.OpenFor, g.Resolutions, g.OpenedAt = true, 6, f.now+7, 8, 9, f.now+10
 	g.Owner, g.Runbook, g.DueAt, g.MergedInto, g.Version = "ada", "https://x", f.now+11, 12, 2
@@ -141,7 +142,7 @@ func groupLists(f *inboxFixture) {
 			g.OpenLetters = int64(i % 3)
 		}))
 	}
-	groups[1].MergedInto, groups[2].Namespace, groups[3].State = 105, "elsewhere", deadletter.GroupResolved
+	groups[1].MergedInto, groups[2].Namespace, groups[3].State = 105, "elsewhere", model.GroupResolved
 	groups[4].Owner, groups[5].Print.Where, groups[6].Title = "ada", "ship", "100% full"
 	f.addGroups(groups...)
 	f.addDeltas(deadletter.Delta{Group: 104, Failures: 1, OpenCases: 9, At: f.now + 100})
@@ -167,7 +168,7 @@ func groupLists(f *inboxFixture) {
 		[]int{0, 3, 4, 5, 6, 7, 8, 9})
 	f.same("most open", list(inbox.GroupFilter{Order: "open", OpenOnly: true},
 		func(g *deadletter.Group) int64 { return g.OpenLetters + g.OpenCases }), []int{4, 5, 8, 7})
-	f.same("state", list(inbox.GroupFilter{State: deadletter.GroupResolved}, last), []int{3})
+	f.same("state", list(inbox.GroupFilter{State: model.GroupResolved}, last), []int{3})
 	f.same("owner", list(inbox.GroupFilter{Owner: "ada"}, last), []int{4})
 	f.same("where", list(inbox.GroupFilter{Where: "ship"}, last), []int{5})
 	f.same("text", list(inbox.GroupFilter{Text: "0% f"}, last), []int{6})
@@ -302,10 +303,10 @@ func foldUnderLoad(f *inboxFixture) {
 
 func timedGroups(f *inboxFixture) {
 	ignored := func(id deadletter.GroupID, until task.Instant) *deadletter.Group {
-		return f.group(id, func(g *deadletter.Group) { g.State, g.Ignore.Until = deadletter.GroupIgnored, until })
+		return f.group(id, func(g *deadletter.Group) { g.State, g.Ignore.Until = model.GroupIgnored, until })
 	}
 	open := ignored(4, f.now-1)
-	open.State = deadletter.GroupOpen
+	open.State = model.GroupOpen
 	f.addGroups(ignored(1, f.now), ignored(2, f.now-5), ignored(3, f.now+1), open, ignored(5, 0))
 	got, err := f.inbox.Timed(f.Context(), f.now, 10)
 	f.must(err)
@@ -337,7 +338,7 @@ func regroupedCases(f *inboxFixture) {
 	}
 	f.same("group of cases", []any{g.Failures, g.OpenCases, g.OpenLetters, g.Namespace, g.Print.Type, g.Print.Where,
 		g.FirstAt,
-		g.LastAt, g.State}, []any{int64(2), int64(2), int64(0), "default", "E7", "a", f.now, f.now + 5, deadletter.GroupOpen})
+		g.LastAt, g.State}, []any{int64(2), int64(2), int64(0), "default", "E7", "a", f.now, f.now + 5, model.GroupOpen})
 	page, err := f.inbox.ListGroups(f.Context(), inbox.GroupFilter{Limit: 10})
 	f.must(err)
 	at := slices.IndexFunc(page, func(g *deadletter.Group) bool { return g.Print.Type == string(task.ReasonStaleness) })

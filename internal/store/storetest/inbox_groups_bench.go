@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -26,7 +27,7 @@ func BenchmarkGroups(b *testing.B, s InboxStore) {
 		"last": {}, "open": {Order: "open"}, "first": {Order: "first"},
 		"last, open only": {OpenOnly: true}, "open, open only": {Order: "open", OpenOnly: true},
 		"first, open only": {Order: "first", OpenOnly: true},
-		"state":            {State: deadletter.GroupOpen}, "state of none": {State: deadletter.GroupResolved},
+		"state":            {State: model.GroupOpen}, "state of none": {State: model.GroupResolved},
 		"owner": {Owner: "ada"}, "where": {Where: "bill-7"}, "where of none": {Where: "nowhere"},
 		"text": {Text: "lines 4999"}, "text of none": {Text: "nothing"},
 		"next page of last":  {After: 1 << 61, AfterValue: int64(now) + storm/2},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -32,7 +33,7 @@ func letterCases() []inboxCase {
 
 func lettersRoundTrip(f *inboxFixture) {
 	full := f.letter(1, func(l *deadletter.Letter) {
-		l.State, l.Due, l.Reason, l.PurgeAt = deadletter.Scheduled, f.now+5, "because", f.now+6
+		l.State, l.Due, l.Reason, l.PurgeAt = model.LetterScheduled, f.now+5, "because", f.now+6
 		l.Redrive, l.Replays, l.FailedSends, l.Parked, l.Cut, l.Size = f.id(), 2, 4, true, true, 1<<30
 		l.Undecoded, l.Version = "no JSON", 9
 		l.Edited = &deadletter.Content{Key: []byte{},
@@ -144,7 +145,7 @@ func savedLetters(f *inboxFixture) {
 		})
 		f.same("saved letter", f.find(l.ID), l)
 	}
-	l.State, l.StateAt, l.Due, l.Reason, l.Redrive, l.PurgeAt = deadletter.Discarded, f.now+1, f.now+2, "r", f.id(),
+	l.State, l.StateAt, l.Due, l.Reason, l.Redrive, l.PurgeAt = model.LetterDiscarded, f.now+1, f.now+2, "r", f.id(),
 		f.now+3
 	l.FailedSends = 3
 	l.Group, l.Failure, l.Handler, l.Attempts, l.Replays, l.Parked = 8, f.letter(2, nil).Failure, "h", 5, 6, true
@@ -163,20 +164,20 @@ func savedLetters(f *inboxFixture) {
 func savedStates(f *inboxFixture) {
 	redrive := f.id()
 	letters := f.letters(12, func(i int, l *deadletter.Letter) {
-		l.State, l.Redrive, l.Version = deadletter.Redriving, redrive, 4
+		l.State, l.Redrive, l.Version = model.LetterRedriving, redrive, 4
 		if i == 3 {
 			l.Original.Payload = bytes.Repeat([]byte("x"), 3*inbox.SmallPayload)
 		}
 	})
 	f.add(letters...)
 	for i, l := range letters {
-		l.State, l.StateAt, l.Replays, l.PurgeAt, l.Version = deadletter.Redriven, f.now+9, 1, f.now+99, 5
+		l.State, l.StateAt, l.Replays, l.PurgeAt, l.Version = model.LetterRedriven, f.now+9, 1, f.now+99, 5
 		switch i {
 		case 2:
-			l.State, l.Reason, l.Replays, l.PurgeAt, l.Parked = deadletter.Open, "a\x00b", 0, 0, true
+			l.State, l.Reason, l.Replays, l.PurgeAt, l.Parked = model.LetterOpen, "a\x00b", 0, 0, true
 			l.FailedSends, l.Unknown = 3, true
 		case 5:
-			l.State, l.Due, l.Redrive = deadletter.Redriving, f.now+7, task.ID{}
+			l.State, l.Due, l.Redrive = model.LetterRedriving, f.now+7, task.ID{}
 		}
 	}
 	ids := make([]task.ID, len(letters))
@@ -194,7 +195,7 @@ func savedStates(f *inboxFixture) {
 		f.same("BareLetters", idsOf(bare...), ids)
 		slices.Reverse(bare)
 		f.same("a bare letter", []any{bare[5].State, bare[5].Version, bare[2].Unknown},
-			[]any{deadletter.Redriving, letters[5].Version, true})
+			[]any{model.LetterRedriving, letters[5].Version, true})
 		return err
 	})
 	letters[2].Reason = "a\uFFFDb"
@@ -244,11 +245,11 @@ func letterHistories(f *inboxFixture) {
 
 func dueLetters(f *inboxFixture) {
 	letters := f.letters(5, func(i int, l *deadletter.Letter) {
-		l.State, l.Due = deadletter.Scheduled, f.now+task.Instant(10-i)
+		l.State, l.Due = model.LetterScheduled, f.now+task.Instant(10-i)
 	})
-	letters[4].State = deadletter.Open
-	letters[3].State, letters[3].StateAt = deadletter.Redriving, f.now
-	letters[2].State, letters[2].StateAt, letters[2].Redrive = deadletter.Redriving, f.now, f.id()
+	letters[4].State = model.LetterOpen
+	letters[3].State, letters[3].StateAt = model.LetterRedriving, f.now
+	letters[2].State, letters[2].StateAt, letters[2].Redrive = model.LetterRedriving, f.now, f.id()
 	f.add(letters...)
 	got, err := f.inbox.DueLetters(f.Context(), f.now+10, 10)
 	f.must(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -24,7 +25,7 @@ func letterListCases() []inboxCase {
 }
 
 func letterPages(f *inboxFixture) {
-	letters := f.letters(25, func(i int, l *deadletter.Letter) { l.State = deadletter.States[i%len(deadletter.States)] })
+	letters := f.letters(25, func(i int, l *deadletter.Letter) { l.State = model.LetterStates[i%len(model.LetterStates)] })
 	foreign := f.letter(99, func(l *deadletter.Letter) { l.Namespace = "elsewhere" })
 	f.add(append(letters, foreign)...)
 	for _, limit := range []int{1, 5, 12, 13, 25, 100} {
@@ -44,7 +45,7 @@ func letterSelections(f *inboxFixture) {
 	letters := f.letters(12, func(i int, l *deadletter.Letter) {
 		l.Group, l.Replays, l.Parked = deadletter.GroupID(1+i%3), i%2, i == 5
 	})
-	letters[3].Source, letters[4].Origin, letters[6].State = "payments", "pay.in", deadletter.Discarded
+	letters[3].Source, letters[4].Origin, letters[6].State = "payments", "pay.in", model.LetterDiscarded
 	letters[7].Failure.Type, letters[8].Failure.Message = "KeyError", "100% of _x_ \"failed\""
 	letters[9].Original.Payload = []byte("{\"name\":\"\xff\x00\"}")
 	letters[10].Original.Headers = []deadletter.Header{{Name: "trace", Value: []byte("a\x00b")}, {Name: "tra"}}
@@ -58,12 +59,12 @@ func letterSelections(f *inboxFixture) {
 		want []int
 	}{
 		"Group": {deadletter.Selection{Groups: []deadletter.GroupID{2}}, []int{1, 4, 7, 10}},
-		"Groups": {deadletter.Selection{Groups: []deadletter.GroupID{3, 1}, State: deadletter.Open},
+		"Groups": {deadletter.Selection{Groups: []deadletter.GroupID{3, 1}, State: model.LetterOpen},
 			[]int{0, 2, 3, 5, 8, 9, 11}},
 		"Source":           {deadletter.Selection{Source: "payments"}, []int{3}},
 		"SourceAndOrigin":  {deadletter.Selection{Source: "payments", Origin: "pay.in"}, nil},
 		"Origin":           {deadletter.Selection{Origin: "pay.in"}, []int{4}},
-		"State":            {deadletter.Selection{State: deadletter.Discarded}, []int{6}},
+		"State":            {deadletter.Selection{State: model.LetterDiscarded}, []int{6}},
 		"UnknownState":     {deadletter.Selection{State: "'; DROP"}, nil},
 		"Type":             {deadletter.Selection{Type: "KeyError"}, []int{7}},
 		"Wildcards":        {deadletter.Selection{Text: "% of _x_ \""}, []int{8}},
@@ -84,9 +85,9 @@ func letterSelections(f *inboxFixture) {
 		"CaseReason": {deadletter.Selection{Reason: task.ReasonMaxRetries}, nil},
 		"TaskState":  {deadletter.Selection{TaskState: task.Errored}, nil},
 		"Parked":     {deadletter.Selection{Parked: &yes}, []int{5}},
-		"IDs": {deadletter.Selection{IDs: []task.ID{letters[1].ID, f.id(), letters[6].ID}, State: deadletter.Open},
+		"IDs": {deadletter.Selection{IDs: []task.ID{letters[1].ID, f.id(), letters[6].ID}, State: model.LetterOpen},
 			[]int{1}},
-		"Cases":    {deadletter.Selection{Kind: deadletter.KindCase}, nil},
+		"Cases":    {deadletter.Selection{Kind: model.KindCase}, nil},
 		"Template": {deadletter.Selection{Template: "single"}, nil},
 		"Unknown":  {deadletter.Selection{Namespace: "none", Groups: []deadletter.GroupID{1}}, nil},
 	} {
@@ -136,7 +137,7 @@ func textInMany(f *inboxFixture) {
 	f.same("found", ids, []task.ID{letters[24_000].ID, letters[3].ID})
 	f.same("pages", pages, 2)
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		r := f.redrive(deadletter.OpDiscard, filter.Selection)
+		r := f.redrive(model.OpDiscard, filter.Selection)
 		if err := f.inbox.AddRedrive(ctx, tx, r); err != nil {
 			return err
 		}

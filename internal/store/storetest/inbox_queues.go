@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
@@ -11,13 +12,13 @@ import (
 
 // queues lists the letters of a source as a queue: the oldest first, of several states, from a place in it.
 func queues(f *inboxFixture) {
-	waiting := []deadletter.State{deadletter.Open, deadletter.Scheduled}
+	waiting := []model.LetterState{model.LetterOpen, model.LetterScheduled}
 	letters := f.letters(10, func(i int, l *deadletter.Letter) {
 		l.State, l.Parked = waiting[i%2], i == 3
 		l.Original.Payload = []byte(strings.Repeat("x", i*300)) // of some the payload is in another table
 	})
 	for i := 6; i < 10; i++ {
-		letters[i].State, letters[i].Reason = deadletter.Discarded, "cleared from dlq:\u00fc: 50 % off"
+		letters[i].State, letters[i].Reason = model.LetterDiscarded, "cleared from dlq:\u00fc: 50 % off"
 	}
 	letters[9].Reason = "Cleared"
 	letters[8].StateAt = f.now + 77
@@ -35,9 +36,9 @@ func queues(f *inboxFixture) {
 		"Above":    {inbox.QueueFilter{States: waiting, Above: letters[3].ID, Limit: 1}, []int{4}},
 		"Parked":   {inbox.QueueFilter{States: waiting, Parked: &yes, Limit: 9}, []int{3}},
 		"Unparked": {inbox.QueueFilter{States: waiting, Parked: &no, Skip: 2, Limit: 2}, []int{2, 4}},
-		"Reason": {inbox.QueueFilter{States: []deadletter.State{deadletter.Discarded},
+		"Reason": {inbox.QueueFilter{States: []model.LetterState{model.LetterDiscarded},
 			Reason: "cleared from dlq:\u00fc: 50 %", Limit: 9}, []int{6, 7, 8}},
-		"At": {inbox.QueueFilter{States: []deadletter.State{deadletter.Discarded}, At: f.now + 77, Limit: 9}, []int{8}},
+		"At": {inbox.QueueFilter{States: []model.LetterState{model.LetterDiscarded}, At: f.now + 77, Limit: 9}, []int{8}},
 	} {
 		c.f.Namespace, c.f.Source = "default", letters[0].Source
 		got, err := f.inbox.OldestLetters(f.Context(), c.f)
@@ -63,7 +64,7 @@ func topics(f *inboxFixture) {
 		l.Namespace, l.Origin = "topics", []string{"a", "b", ""}[i%3]
 		l.EventType = []string{"pod.failed", ""}[i%2]
 		l.MessageID, l.Replays, l.FirstAt, l.LastAt = "event", i, f.now+task.Instant(i), f.now+task.Instant(100+i)
-		l.State = deadletter.States[i%len(deadletter.States)]
+		l.State = model.LetterStates[i%len(model.LetterStates)]
 	})
 	letters[5].MessageID = "other"
 	f.add(letters...)
@@ -91,14 +92,14 @@ func topics(f *inboxFixture) {
 		"Type":    {inbox.TopicFilter{EventType: "pod.failed"}, 99, []int{10, 8, 6, 4, 2, 0}},
 		"Both":    {inbox.TopicFilter{Origin: &a, EventType: "pod.failed"}, 99, []int{6, 0}},
 		"Unknown": {inbox.TopicFilter{Origin: &none}, 99, nil},
-		"States": {inbox.TopicFilter{States: []deadletter.State{deadletter.States[0], deadletter.States[1]}}, 99,
+		"States": {inbox.TopicFilter{States: []model.LetterState{model.LetterStates[0], model.LetterStates[1]}}, 99,
 			[]int{11, 10, 6, 5, 1, 0}},
 	} {
 		c.f.Namespace = "topics"
 		got, err := f.inbox.TopicLetters(f.Context(), c.f, 0, c.limit)
 		f.must(err)
 		f.same(name, len(got), len(c.want))
-		want := map[deadletter.State]int{}
+		want := map[model.LetterState]int{}
 		for k, i := range c.want {
 			f.same(name, got[k].ID, letters[i].ID)
 			f.same(name, got[k].EventType, letters[i].EventType)
@@ -113,7 +114,7 @@ func topics(f *inboxFixture) {
 	f.same("page", []task.ID{page[0].ID, page[1].ID}, []task.ID{letters[8].ID, letters[7].ID})
 	counts, err := f.inbox.CountTopic(f.Context(), inbox.TopicFilter{Namespace: "topics"}, 2)
 	f.must(err)
-	f.same("bounded count", counts[deadletter.States[0]], 2)
+	f.same("bounded count", counts[model.LetterStates[0]], 2)
 
 	sample, err := f.inbox.SampleTopic(f.Context(), inbox.TopicFilter{Namespace: "topics"}, 99)
 	f.must(err)

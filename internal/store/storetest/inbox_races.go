@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -166,19 +167,19 @@ func twoFolds(a, b *inboxFixture) {
 
 // lockedLetter decides on a letter in two processes at once: the second one sees what the first one did.
 func lockedLetter(a, b *inboxFixture) {
-	l := a.letter(1, func(l *deadletter.Letter) { l.State = deadletter.Redriven })
+	l := a.letter(1, func(l *deadletter.Letter) { l.State = model.LetterRedriven })
 	a.add(l)
 	send := deadletter.Send{Owner: l.ID, Kind: deadletter.SendLetter, No: 1, State: deadletter.SendDelivered,
 		Namespace: l.Namespace, Source: l.Source, Content: "same", At: a.now, Tries: 1, Copies: 1}
 	a.addSends(send)
-	var seen deadletter.State
+	var seen model.LetterState
 	var returning bool
 	a.together(func(ctx context.Context, tx engine.Tx) error {
 		found, err := a.inbox.Letters(ctx, tx, []task.ID{l.ID})
 		if err != nil {
 			return err
 		}
-		found[0].State = deadletter.Open
+		found[0].State = model.LetterOpen
 		send.Died = 1
 		return errors.Join(a.inbox.SaveLetters(ctx, tx, found), a.inbox.SaveSends(ctx, tx, []deadletter.Send{send}))
 	}, func() error {
@@ -191,7 +192,7 @@ func lockedLetter(a, b *inboxFixture) {
 			if err != nil {
 				return err
 			}
-			a.same("state of the bare letter", bare[0].State, deadletter.Open)
+			a.same("state of the bare letter", bare[0].State, model.LetterOpen)
 			returning = sends[0].Open()
 			letters, err := b.inbox.Identified(ctx, tx, "default", "orders", []string{l.Identity})
 			if err == nil {
@@ -201,5 +202,5 @@ func lockedLetter(a, b *inboxFixture) {
 		})
 	})
 	a.same("the send is open twice", returning, false)
-	a.same("state that the second one sees", seen, deadletter.Open)
+	a.same("state that the second one sees", seen, model.LetterOpen)
 }

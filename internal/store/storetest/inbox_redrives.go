@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -25,10 +26,10 @@ func redriveCases() []inboxCase {
 }
 
 // redrive returns a draft that selects letters and cases of the default namespace.
-func (f *inboxFixture) redrive(op deadletter.Operation, sel deadletter.Selection) *deadletter.Redrive {
+func (f *inboxFixture) redrive(op model.Operation, sel deadletter.Selection) *deadletter.Redrive {
 	sel.Namespace = "default"
 	return &deadletter.Redrive{ID: f.id(), Namespace: "default", Operation: op, Selection: sel,
-		State: deadletter.RedriveDraft, StateAt: f.now, FrozenAt: f.now, CreatedAt: f.now, Version: 1}
+		State: model.RedriveDraft, StateAt: f.now, FrozenAt: f.now, CreatedAt: f.now, Version: 1}
 }
 
 // freeze stores a redrive, and returns its items.
@@ -49,7 +50,7 @@ func (f *inboxFixture) freeze(r *deadletter.Redrive) []deadletter.Item {
 
 func redriveRoundTrip(f *inboxFixture) {
 	yes := true
-	r := f.redrive(deadletter.OpRedrive, deadletter.Selection{Kind: deadletter.KindLetter, IDs: []task.ID{f.id()},
+	r := f.redrive(model.OpRedrive, deadletter.Selection{Kind: model.KindLetter, IDs: []task.ID{f.id()},
 		Groups: []deadletter.GroupID{1 << 62}, Text: "a\x00b", Parked: &yes, HeaderName: "h"})
 	r.Destination, r.IncludeParked, r.Actor, r.Key, r.Reason = "orders.in", true, "ada", "key", "b\x00"
 	r.Edit = &deadletter.Edit{Patch: []byte(`[]`), SetHeaders: []deadletter.Header{{Name: "x", Value: []byte{0, 255}}},
@@ -77,8 +78,8 @@ func redriveRoundTrip(f *inboxFixture) {
 		}
 		return err
 	})
-	r.State, r.StateAt, r.Resume, r.Halt = deadletter.RedrivePaused, f.now+1, deadletter.RedriveRunning, "halted"
-	r.StartedAt, r.EndedAt, r.Total, r.Counts = f.now+2, f.now+3, 9, deadletter.Counts{Pending: 1, Sent: 2, Uncertain: 1}
+	r.State, r.StateAt, r.Resume, r.Halt = model.RedrivePaused, f.now+1, model.RedriveRunning, "halted"
+	r.StartedAt, r.EndedAt, r.Total, r.Counts = f.now+2, f.now+3, 9, model.ItemCounts{Pending: 1, Sent: 2, Uncertain: 1}
 	r.Wave, r.WaveSize, r.WaveSent, r.WaveBegan, r.Behind, r.Version = 2, 3, 1, f.now+4, 5, 6
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.SaveRedrive(ctx, tx, r) })
 	f.same("saved redrive", find(), r)
@@ -86,8 +87,8 @@ func redriveRoundTrip(f *inboxFixture) {
 
 func redriveLists(f *inboxFixture) {
 	var all []*deadletter.Redrive
-	for i, state := range slices.Repeat(deadletter.RedriveStates, 2) {
-		r := f.redrive(deadletter.OpRedrive, deadletter.Selection{})
+	for i, state := range slices.Repeat(model.RedriveStates, 2) {
+		r := f.redrive(model.OpRedrive, deadletter.Selection{})
 		if r.State = state; i == 0 {
 			r.Namespace = "elsewhere"
 		}
@@ -117,8 +118,8 @@ func redriveLists(f *inboxFixture) {
 	}
 	f.same("all", len(list(inbox.RedriveFilter{Limit: 3})), 14)
 	f.same("of a namespace", len(list(inbox.RedriveFilter{Namespace: "default", Limit: 3})), 13)
-	f.same("of states", list(inbox.RedriveFilter{Limit: 1, States: []deadletter.RedriveState{deadletter.RedriveDone,
-		deadletter.RedriveHalted}}), []task.ID{all[12].ID, all[11].ID, all[5].ID, all[4].ID})
+	f.same("of states", list(inbox.RedriveFilter{Limit: 1, States: []model.RedriveState{model.RedriveDone,
+		model.RedriveHalted}}), []task.ID{all[12].ID, all[11].ID, all[5].ID, all[4].ID})
 	active, err := f.inbox.ActiveRedrives(f.Context(), task.ID{}, 10)
 	f.must(err)
 	var ids []task.ID
@@ -131,7 +132,7 @@ func redriveLists(f *inboxFixture) {
 // frozenItems freezes letters and cases, the earliest death first.
 func frozenItems(f *inboxFixture) {
 	letters := f.letters(6, func(i int, l *deadletter.Letter) { l.FirstAt = f.now.Add(time.Duration(10-i) * time.Second) })
-	letters[1].Parked, letters[2].State = true, deadletter.Discarded
+	letters[1].Parked, letters[2].State = true, model.LetterDiscarded
 	early, group := f.openCase("disk 7 is full", f.now.Add(time.Second))
 	late, _ := f.openCase("disk 9 is full", f.now.Add(time.Minute))
 	other, group2 := f.openCase("no route", f.now.Add(time.Hour))
@@ -150,42 +151,42 @@ func frozenItems(f *inboxFixture) {
 		f.Helper()
 		var got []task.ID
 		for i, item := range f.freeze(r) {
-			kind := deadletter.KindLetter
+			kind := model.KindLetter
 			if slices.Contains([]task.ID{early, late, other}, item.ID) {
-				kind = deadletter.KindCase
+				kind = model.KindCase
 			}
 			f.same(name, item, deadletter.Item{Redrive: r.ID, No: i + 1, Kind: kind, ID: item.ID,
-				State: deadletter.ItemPending, At: r.FrozenAt})
+				State: model.ItemPending, At: r.FrozenAt})
 			got = append(got, item.ID)
 		}
 		f.same(name, got, ids)
 	}
 	id := func(i int) task.ID { return letters[i].ID }
-	want("all", f.redrive(deadletter.OpRedrive, deadletter.Selection{}), early, id(5), id(4), id(3), id(2), id(0), late,
+	want("all", f.redrive(model.OpRedrive, deadletter.Selection{}), early, id(5), id(4), id(3), id(2), id(0), late,
 		other)
-	want("open", f.redrive(deadletter.OpRedrive, deadletter.Selection{State: deadletter.Open}), early, id(5), id(4), id(3),
+	want("open", f.redrive(model.OpRedrive, deadletter.Selection{State: model.LetterOpen}), early, id(5), id(4), id(3),
 		id(0), late, other)
-	want("group", f.redrive(deadletter.OpRedrive, deadletter.Selection{Groups: []deadletter.GroupID{group, group2}}),
+	want("group", f.redrive(model.OpRedrive, deadletter.Selection{Groups: []deadletter.GroupID{group, group2}}),
 		early, id(5),
 		id(4), id(2), id(0), late, other)
-	want("cases", f.redrive(deadletter.OpRedrive, deadletter.Selection{Kind: deadletter.KindCase,
+	want("cases", f.redrive(model.OpRedrive, deadletter.Selection{Kind: model.KindCase,
 		Groups: []deadletter.GroupID{group}}), early, late)
-	want("template", f.redrive(deadletter.OpRedrive, deadletter.Selection{Template: f.single.Name}), early, late, other)
-	want("no template", f.redrive(deadletter.OpRedrive, deadletter.Selection{Template: "none"}))
-	want("IDs", f.redrive(deadletter.OpRedrive, deadletter.Selection{IDs: []task.ID{id(0), late, f.id()}}), id(0), late)
-	want("source", f.redrive(deadletter.OpRedrive, deadletter.Selection{Source: "orders"}), id(5), id(4), id(3), id(2),
+	want("template", f.redrive(model.OpRedrive, deadletter.Selection{Template: f.single.Name}), early, late, other)
+	want("no template", f.redrive(model.OpRedrive, deadletter.Selection{Template: "none"}))
+	want("IDs", f.redrive(model.OpRedrive, deadletter.Selection{IDs: []task.ID{id(0), late, f.id()}}), id(0), late)
+	want("source", f.redrive(model.OpRedrive, deadletter.Selection{Source: "orders"}), id(5), id(4), id(3), id(2),
 		id(0))
-	parked := f.redrive(deadletter.OpRedrive, deadletter.Selection{Kind: deadletter.KindLetter, State: deadletter.Open})
+	parked := f.redrive(model.OpRedrive, deadletter.Selection{Kind: model.KindLetter, State: model.LetterOpen})
 	parked.IncludeParked = true
 	want("parked", parked, id(5), id(4), id(3), id(1), id(0))
-	oldest := f.redrive(deadletter.OpRedrive, deadletter.Selection{State: deadletter.Open})
+	oldest := f.redrive(model.OpRedrive, deadletter.Selection{State: model.LetterOpen})
 	oldest.Plan.Limit = 3
 	want("the oldest", oldest, early, id(5), id(4))
 	opened := deadletter.Selection{FirstAfter: f.now.Add(time.Minute), FirstBefore: f.now.Add(time.Hour)}
-	want("opened in a span", f.redrive(deadletter.OpRedrive, opened), late)
-	failed := f.redrive(deadletter.OpRedrive, deadletter.Selection{Reason: task.ReasonMaxRetries})
+	want("opened in a span", f.redrive(model.OpRedrive, opened), late)
+	failed := f.redrive(model.OpRedrive, deadletter.Selection{Reason: task.ReasonMaxRetries})
 	want("reason", failed, early, late, other)
-	want("other reason", f.redrive(deadletter.OpRedrive, deadletter.Selection{Reason: task.ReasonManual}))
+	want("other reason", f.redrive(model.OpRedrive, deadletter.Selection{Reason: task.ReasonManual}))
 	cases, more, err := f.inbox.SelectCases(f.Context(), deadletter.Selection{Namespace: "default"}, 2)
 	f.must(err)
 	f.same("SelectCases", cases, []task.ID{early, late})
@@ -204,7 +205,7 @@ func (f *inboxFixture) openCase(message string, at task.Instant) (task.ID, deadl
 
 func frozenTooMuch(f *inboxFixture) {
 	f.add(f.letters(5, nil)...)
-	r := f.redrive(deadletter.OpRedrive, deadletter.Selection{})
+	r := f.redrive(model.OpRedrive, deadletter.Selection{})
 	err := f.store.Write(f.Context(), func(ctx context.Context, tx engine.Tx) error {
 		if err := f.inbox.AddRedrive(ctx, tx, r); err != nil {
 			return err
@@ -228,7 +229,7 @@ func frozenMany(f *inboxFixture) {
 			l.Identity, l.Stack = fmt.Sprint(l.ID), ""
 		})...)
 	}
-	items := f.freeze(f.redrive(deadletter.OpRedrive, deadletter.Selection{Groups: []deadletter.GroupID{7}}))
+	items := f.freeze(f.redrive(model.OpRedrive, deadletter.Selection{Groups: []deadletter.GroupID{7}}))
 	f.same("items", len(items), many)
 	for i, item := range items {
 		if item.No != i+1 {
@@ -239,10 +240,10 @@ func frozenMany(f *inboxFixture) {
 
 func savedItems(f *inboxFixture) {
 	f.add(f.letters(7, nil)...)
-	r := f.redrive(deadletter.OpRedrive, deadletter.Selection{})
+	r := f.redrive(model.OpRedrive, deadletter.Selection{})
 	items := f.freeze(r)
-	states := []deadletter.ItemState{deadletter.ItemSending, deadletter.ItemSent, deadletter.ItemReturned,
-		deadletter.ItemReturned, deadletter.ItemFailed, deadletter.ItemSkipped, deadletter.ItemPending}
+	states := []model.ItemState{model.ItemSending, model.ItemSent, model.ItemReturned,
+		model.ItemReturned, model.ItemFailed, model.ItemSkipped, model.ItemPending}
 	for i := range items {
 		items[i].State, items[i].At, items[i].Message = states[i], f.now+task.Instant(i), "m\x00"
 		if i < 6 {
@@ -254,7 +255,7 @@ func savedItems(f *inboxFixture) {
 	for i := range items {
 		items[i].Message = "m\uFFFD"
 	}
-	list := func(state deadletter.ItemState, above, limit int) []deadletter.Item {
+	list := func(state model.ItemState, above, limit int) []deadletter.Item {
 		f.Helper()
 		got, err := f.inbox.ListItems(f.Context(), r.ID, state, above, limit)
 		f.must(err)
@@ -262,9 +263,9 @@ func savedItems(f *inboxFixture) {
 	}
 	f.same("all items", list("", 0, 10), items)
 	f.same("items above a number", list("", 2, 3), items[2:5])
-	f.same("items in a state", list(deadletter.ItemReturned, 3, 10), items[3:4])
+	f.same("items in a state", list(model.ItemReturned, 3, 10), items[3:4])
 	f.same("items in no state", list("none", 0, 10), []deadletter.Item(nil))
-	counts := deadletter.Counts{Pending: 1, Sending: 1, Sent: 1, Returned: 2, Failed: 1, Skipped: 1, Uncertain: 1}
+	counts := model.ItemCounts{Pending: 1, Sending: 1, Sent: 1, Returned: 2, Failed: 1, Skipped: 1, Uncertain: 1}
 	got, err := f.inbox.CountItems(f.Context(), r)
 	f.must(err)
 	f.same("counts", got, counts)
@@ -272,12 +273,12 @@ func savedItems(f *inboxFixture) {
 	f.must(err)
 	inWaves := counts
 	inWaves.Pending, inWaves.Uncertain = 0, 0
-	f.same("waves", waves, []deadletter.WaveCounts{{No: 1, Counts: inWaves}})
+	f.same("waves", waves, []model.RedriveWave{{No: 1, ItemCounts: inWaves}})
 	waves, err = f.inbox.CountWaves(f.Context(), r.ID, 1)
 	f.must(err)
 	f.same("waves above the last", len(waves), 0)
 	ofLetters := *r // of which most are not looked at
-	ofLetters.Selection.Kind, ofLetters.Total = deadletter.KindLetter, len(items)
+	ofLetters.Selection.Kind, ofLetters.Total = model.KindLetter, len(items)
 	got, err = f.inbox.CountItems(f.Context(), &ofLetters)
 	f.must(err)
 	f.same("counts of letters", got, counts)
@@ -288,7 +289,7 @@ func savedItems(f *inboxFixture) {
 	outcome, err := f.inbox.WaveOutcome(f.Context(), r.ID, 1)
 	f.must(err)
 	counts.Pending, counts.Uncertain = 0, 0
-	f.same("outcome", outcome, deadletter.Outcome{Counts: counts, ByGroup: map[deadletter.GroupID]int{8: 2}})
+	f.same("outcome", outcome, deadletter.Outcome{ItemCounts: counts, ByGroup: map[deadletter.GroupID]int{8: 2}})
 	troubled := func(what string, wave int, want bool, change ...deadletter.Item) {
 		f.Helper()
 		f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.SaveItems(ctx, tx, change) })
@@ -319,7 +320,7 @@ func savedItems(f *inboxFixture) {
 		}
 		return nil
 	})
-	pending, err := f.inbox.ListItems(f.Context(), r.ID, deadletter.ItemPending, 0, 10)
+	pending, err := f.inbox.ListItems(f.Context(), r.ID, model.ItemPending, 0, 10)
 	f.must(err)
 	f.same("ListItems", pending, items[6:])
 	active, err := f.inbox.ActiveRedrives(f.Context(), task.ID{}, 10)

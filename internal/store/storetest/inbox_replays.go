@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -23,13 +24,13 @@ func replayCases() []inboxCase {
 // replay returns a replay with every field set; change changes it.
 func (f *inboxFixture) replay(change func(r *deadletter.Replay)) *deadletter.Replay {
 	from, to, key := int64(0), int64(1)<<62, "k\n\u00e9"
-	r := &deadletter.Replay{ID: f.id(), Namespace: "default", Source: "orders", State: deadletter.ReplayRunning,
+	r := &deadletter.Replay{ID: f.id(), Namespace: "default", Source: "orders", State: model.ReplayRunning,
 		Spec: deadletter.ReplaySpec{Topic: "orders", Into: deadletter.ReplayIntoTasks, Repeat: "again", Since: f.now,
 			Before: f.now + 1, FromOffset: &from, ToOffset: &to, Partitions: []int32{0, 1<<31 - 1}, Key: &key,
 			Intake:  &deadletter.Intake{TaskType: "header:event_type"},
 			Headers: []deadletter.Header{{Name: "a", Value: []byte{0, 255}}}, Rate: 0.5},
-		Progress: deadletter.ReplayProgress{Parts: []deadletter.ReplayPart{{Partition: 3, From: 1, To: 1 << 62, Next: 2}},
-			Counts: deadletter.ReplayCounts{Letters: 1, Tasks: 2, Known: 3, Gone: 4}, Why: "because", RetryAt: f.now + 2,
+		Progress: deadletter.ReplayProgress{Parts: []model.ReplayPart{{Partition: 3, From: 1, To: 1 << 62, Next: 2}},
+			Counts: model.ReplayCounts{Letters: 1, Tasks: 2, Known: 3, Gone: 4}, Why: "because", RetryAt: f.now + 2,
 			PacedAt: f.now + 3, StateAt: f.now + 4, StartedAt: f.now + 5, EndedAt: f.now + 6},
 		Actor: "ann", Key: "key", Reason: "reason", CreatedAt: f.now, PurgeAt: f.now + 7, Version: 2}
 	if change != nil {
@@ -59,7 +60,7 @@ func (f *inboxFixture) findReplay(id task.ID) *deadletter.Replay {
 
 func replayRoundTrip(f *inboxFixture) {
 	r := f.replay(func(r *deadletter.Replay) { r.Reason, r.Progress.Why = "b\x00", "w\u2028" })
-	bare := &deadletter.Replay{ID: f.id(), Namespace: "default", Source: "orders", State: deadletter.ReplayDraft,
+	bare := &deadletter.Replay{ID: f.id(), Namespace: "default", Source: "orders", State: model.ReplayDraft,
 		Version: 1}
 	f.addReplays(r, bare)
 	r.Reason = "b\uFFFD"
@@ -76,7 +77,7 @@ func replayRoundTrip(f *inboxFixture) {
 		f.same("an unknown one in a transaction", none, (*deadletter.Replay)(nil))
 		return err
 	})
-	r.State, r.Version, r.PurgeAt = deadletter.ReplayDone, 3, f.now+99
+	r.State, r.Version, r.PurgeAt = model.ReplayDone, 3, f.now+99
 	r.Progress.Parts[0].Next, r.Progress.Counts.Known, r.Progress.Why = 9, 8, ""
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.SaveReplay(ctx, tx, r) })
 	f.same("saved replay", f.findReplay(r.ID), r)
@@ -92,7 +93,7 @@ func replayWithTransaction(f *inboxFixture) {
 		_, err := f.inbox.AddLetters(ctx, tx, []*deadletter.Letter{letter})
 		f.must(err)
 		moved := *r
-		moved.Progress.Parts = []deadletter.ReplayPart{{Partition: 3, From: 1, To: 1 << 62, Next: 3}}
+		moved.Progress.Parts = []model.ReplayPart{{Partition: 3, From: 1, To: 1 << 62, Next: 3}}
 		f.must(f.inbox.SaveReplay(ctx, tx, &moved))
 		return gone
 	})
@@ -105,7 +106,7 @@ func replayWithTransaction(f *inboxFixture) {
 
 func replayLists(f *inboxFixture) {
 	var all []*deadletter.Replay
-	for i, state := range slices.Repeat(deadletter.ReplayStates, 2) {
+	for i, state := range slices.Repeat(model.ReplayStates, 2) {
 		all = append(all, f.replay(func(r *deadletter.Replay) {
 			if r.State = state; i == 0 {
 				r.Namespace = "elsewhere"

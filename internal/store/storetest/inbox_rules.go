@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -106,7 +107,7 @@ func caseMembers(f *inboxFixture) {
 	}
 	got := all[0].Facts
 	f.same("facts", fmt.Sprint(got.Kind, got.Failure.Type, got.Failure.Message, got.Handler, got.Template),
-		fmt.Sprint(deadletter.KindCase, "E7", "disk 7 is full", "a", f.single.Name))
+		fmt.Sprint(model.KindCase, "E7", "disk 7 is full", "a", f.single.Name))
 	next, err := f.inbox.CaseMembers(f.Context(), group, all[0].ID, 10)
 	f.must(err)
 	f.same("behind the first", next, all[1:])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
@@ -100,10 +101,10 @@ func sourceReader(f *inboxFixture) {
 }
 
 func policies(f *inboxFixture) {
-	p := &deadletter.Policy{Namespace: "default", Source: "orders", Strategy: deadletter.Exponential, MaxRetries: 3,
+	p := &deadletter.Policy{Namespace: "default", Source: "orders", Strategy: model.Exponential, MaxRetries: 3,
 		KeepExhausted: true, Base: time.Second, Cap: time.Hour, Multiplier: 1.7, Jitter: 0.25, At: time.Minute,
 		MaxAge: 48 * time.Hour, OnlyTypes: []string{"a", "b\x00"}, Version: 1}
-	special := &deadletter.Policy{Namespace: "default", Source: "orders", Origin: "in", Strategy: deadletter.Manual,
+	special := &deadletter.Policy{Namespace: "default", Source: "orders", Origin: "in", Strategy: model.Manual,
 		Version: 1}
 	save := func(p *deadletter.Policy) {
 		f.Helper()
@@ -131,7 +132,7 @@ func policies(f *inboxFixture) {
 // versions changes and removes a source and a policy of the version that was read, and of no other.
 func versions(f *inboxFixture) {
 	s := &deadletter.Source{Namespace: "default", Name: "orders", Driver: "http"}
-	p := &deadletter.Policy{Namespace: "default", Source: "orders", Strategy: deadletter.Manual}
+	p := &deadletter.Policy{Namespace: "default", Source: "orders", Strategy: model.Manual}
 	attempt := func(want task.Code, fn func(ctx context.Context, tx engine.Tx) error) {
 		f.Helper()
 		if err := f.store.Write(f.Context(), fn); task.CodeOf(err) != want {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/inbox"
@@ -218,17 +219,17 @@ func keptGroup(f *inboxFixture) {
 func purgedRedrives(f *inboxFixture) {
 	f.add(f.letters(7, nil)...)
 	end := func(at task.Instant) *deadletter.Redrive {
-		r := f.redrive(deadletter.OpRedrive, deadletter.Selection{Kind: deadletter.KindLetter})
+		r := f.redrive(model.OpRedrive, deadletter.Selection{Kind: model.KindLetter})
 		f.freeze(r)
-		r.State, r.EndedAt = deadletter.RedriveDone, at
+		r.State, r.EndedAt = model.RedriveDone, at
 		f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.SaveRedrive(ctx, tx, r) })
 		return r
 	}
 	late, early, open, watched := end(f.now), end(f.now-5), end(0), end(f.now-9)
 	end(f.now + 1)
-	items, err := f.inbox.ListItems(f.Context(), watched.ID, deadletter.ItemPending, 0, 1)
+	items, err := f.inbox.ListItems(f.Context(), watched.ID, model.ItemPending, 0, 1)
 	f.must(err)
-	items[0].State = deadletter.ItemSent
+	items[0].State = model.ItemSent
 	f.write(func(ctx context.Context, tx engine.Tx) error { return f.inbox.SaveItems(ctx, tx, items) })
 	ended := func(behind inbox.EndedRedrive) []inbox.EndedRedrive {
 		f.Helper()
@@ -261,9 +262,9 @@ func purgedRedrives(f *inboxFixture) {
 		f.same("items of another redrive", len(items), 7)
 	}
 	f.openCase("disk 7 is full", f.now)
-	r := f.redrive(deadletter.OpRedrive, deadletter.Selection{Kind: deadletter.KindCase})
+	r := f.redrive(model.OpRedrive, deadletter.Selection{Kind: model.KindCase})
 	items = f.freeze(r)
-	r.State, r.EndedAt, items[0].State = deadletter.RedriveDone, f.now-20, deadletter.ItemSent
+	r.State, r.EndedAt, items[0].State = model.RedriveDone, f.now-20, model.ItemSent
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		if err := f.inbox.SaveRedrive(ctx, tx, r); err != nil {
 			return err

@@ -1,0 +1,43 @@
+package public
+
+import (
+	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/inbox"
+)
+
+// shown converts what a verb of the inbox answers, or its error.
+func shown[T, U any](convert func(T) U) func(T, error) (*U, error) {
+	return func(answer T, err error) (*U, error) {
+		if err != nil {
+			return nil, shownError(err)
+		}
+		out := convert(answer)
+		return &out, nil
+	}
+}
+
+// shownList is shown for a list. An empty one is not nil, so that JSON has [].
+func shownList[T, U any](convert func(T) U) func([]T, error) ([]U, error) {
+	return func(answer []T, err error) ([]U, error) {
+		if err != nil {
+			return nil, shownError(err)
+		}
+		return each(answer, convert), nil
+	}
+}
+
+// each converts a list. An empty one is not nil.
+func each[T, U any](list []T, convert func(T) U) []U {
+	out := make([]U, len(list))
+	for i, v := range list {
+		out[i] = convert(v)
+	}
+	return out
+}
+
+// actor reads who acts, where nothing else of a request has to be converted.
+func actor(act deadletters.Act) (inbox.By, error) {
+	var r reader
+	by := r.by(act)
+	return by, r.err()
+}
