@@ -12,8 +12,8 @@ import (
 
 // domain lists the packages that are pure: they import the standard library and each
 // other. TestLayers says in which direction.
-var domain = []string{"deadletters/model", "internal/deadletter", "internal/envelope", "internal/failure",
-	"internal/limit",
+var domain = []string{"deadletters/model",
+	"internal/deadletter", "internal/envelope", "internal/failure", "internal/limit",
 	"internal/pointer", "internal/posturl", "internal/schedule", "internal/sensitive", "internal/task"}
 
 // impure lists what the domain must not import, with what follows below it.
