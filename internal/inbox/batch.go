@@ -312,9 +312,11 @@ func lineage(c deadletter.Content, l *deadletter.Letter, no int, more []deadlett
 	return c
 }
 
-// saveItems stores items, except those of no redrive: a policy sends without one.
+// saveItems stores items, except those of no redrive: a policy sends without one, and what is sent again belongs to
+// redrives and policies at once.
 func (in *Inbox) saveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
-	if len(items) == 0 || items[0].Redrive.IsZero() {
+	items = slices.DeleteFunc(items, func(i deadletter.Item) bool { return i.Redrive.IsZero() })
+	if len(items) == 0 {
 		return nil
 	}
 	return in.store.SaveItems(ctx, tx, items)

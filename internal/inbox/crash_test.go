@@ -311,6 +311,51 @@ func TestNoAnswerAtAll(t *testing.T) {
 	})
 }
 
+// TestUnknownOfTwoKinds: what a redrive and a policy have sent without an answer is due together. Both learn the outcome,
+// whichever comes first in the batch.
+func TestUnknownOfTwoKinds(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		for _, redriveFirst := range []bool{true, false} {
+			r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+			var made *deadletter.Redrive
+			begin := func() {
+				of := r.die(dead(int(r.clock().Unix()), "Timeout"))[0].Letter
+				plan := deadletter.Plan{Observe: time.Second}
+				var err error
+				made, err = r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Plan: plan, Start: true,
+					Selection: deadletter.Selection{Namespace: "default", IDs: []task.ID{of}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.advance()
+			}
+			if redriveFirst {
+				begin()
+				r.later(time.Second)
+			}
+			r.policy(deadletter.Policy{Strategy: model.Immediate})
+			of := r.die(dead(1_000_000+int(r.clock().Unix()), "Timeout"))[0].Letter
+			if _, _, err := r.SendDue(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r.policy(deadletter.Policy{Strategy: model.Manual})
+			if !redriveFirst {
+				r.later(time.Second)
+				begin()
+			}
+			r.want("unknown", r.found(made.ID).Counts, model.ItemCounts{Unknown: 1, Uncertain: 1})
+			r.broker.fails = nil
+			for range 3 {
+				r.pass(time.Minute)
+			}
+			r.want("the policy's", r.letter(of).State, model.LetterRedriven)
+			r.want("counts", r.found(made.ID).Counts, model.ItemCounts{Sent: 1, Uncertain: 1})
+			r.want("state", r.found(made.ID).State, model.RedriveDone)
+		}
+	})
+}
+
 // TestAtMostOnce: a plan may prefer that nothing is sent twice; then a send without an answer is not repeated, nor one
 // that a crash leaves in flight. Its letter is open, as unknown.
 func TestAtMostOnce(t *testing.T) {
