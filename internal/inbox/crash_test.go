@@ -323,8 +323,8 @@ func TestUnknownOfTwoKinds(t *testing.T) {
 				of := r.die(dead(int(r.clock().Unix()), "Timeout"))[0].Letter
 				plan := deadletter.Plan{Observe: time.Second}
 				var err error
-				made, err = r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Plan: plan, Start: true,
-					Selection: deadletter.Selection{Namespace: "default", IDs: []task.ID{of}}})
+				made, err = r.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive, Plan: plan,
+					Start: true, Selection: deadletter.Selection{Namespace: "default", IDs: []task.ID{of}}})
 				if err != nil {
 					t.Fatal(err)
 				}
