@@ -311,8 +311,8 @@ func TestNoAnswerAtAll(t *testing.T) {
 	})
 }
 
-// TestUnknownOfTwoKinds: what a redrive and a policy have sent without an answer is due together. Both learn the outcome,
-// whichever comes first in the batch.
+// TestUnknownOfTwoKinds: what a redrive and a policy have sent without an answer is due together. Both learn the
+// outcome, whichever comes first in the batch.
 func TestUnknownOfTwoKinds(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {

@@ -180,7 +180,7 @@ func (m *outboxModel) settled() {
 	err := r.db.Write(m.t.Context(), func(ctx context.Context, tx engine.Tx) error {
 		sends, err := r.db.(inbox.Database).Inbox().SendsOf(ctx, tx, deadletter.SendLetter, ids)
 		for _, s := range sends {
-			if s.State == deadletter.SendDelivered {
+			if s.State == deadletter.SendDelivered || s.Died > 0 { // a death proves it, to the redrive
 				sent[s.About]++
 			}
 			superseded := s.State == deadletter.SendUnknown && s.No < replays[s.Owner]
@@ -201,7 +201,7 @@ func (m *outboxModel) settled() {
 		c := found.Counts
 		if c.Sent+c.Returned != sent[id] || c.Sending+c.Unknown > 0 ||
 			found.State == model.RedriveDone && c.Pending > 0 {
-			m.t.Errorf("the redrive is %s with %+v, and %d of its sends were delivered", found.State, c, sent[id])
+			m.t.Errorf("the redrive is %s with %+v, and %d of its sends have arrived", found.State, c, sent[id])
 		}
 	}
 	if m.t.Failed() {
