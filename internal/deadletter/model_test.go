@@ -228,7 +228,7 @@ func must(t *rapid.T, err error) {
 func (m *world) die(t *rapid.T, i int) {
 	l := m.letters[i]
 	before := l.State
-	second := m.sends[i].Dies(true)
+	second := m.sends[i].Dies(true, true)
 	if m.deaths[i]++; second != (m.deaths[i] > 1) {
 		t.Fatalf("death %d of letter %d: %t", m.deaths[i], i, second)
 	}

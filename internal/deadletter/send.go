@@ -79,6 +79,9 @@ func (s *Send) Delivered(again bool) {
 	if s.Copies++; again {
 		s.Copies = max(s.Copies, 2)
 	}
+	if s.Died > 0 { // of an equal message, perhaps
+		s.Copies = s.Died
+	}
 }
 
 // NoAnswer records that the outcome of a try is not known. It reports whether the send is tried again by itself.
@@ -139,9 +142,10 @@ func (s *Send) Open() bool {
 }
 
 // Dies records that the message of the send has died. If that is proved, it had arrived; a message that has only the
-// content may be another one, so a send in flight has its outcome to come. second: an earlier death has consumed the
-// send, and this one is of another copy of it.
-func (s *Send) Dies(proved bool) (second bool) {
+// content may be another one, so a send in flight has its outcome to come. named: the message names the send. After one
+// that does not, none that does is taken for a second copy: it may be the first. second: an earlier death has consumed
+// the send, and this one is of another copy of it.
+func (s *Send) Dies(proved, named bool) (second bool) {
 	if s.State == SendInFlight && !proved {
 		s.Died++
 		return false
@@ -153,7 +157,9 @@ func (s *Send) Dies(proved bool) (second bool) {
 		s.State, s.NextAt, s.Error = SendDelivered, 0, ""
 		s.Copies = max(s.Copies, 1)
 	}
-	s.Died++
+	if s.Died++; !named {
+		s.Copies = s.Died
+	}
 	return s.Died > 1
 }
 

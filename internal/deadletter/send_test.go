@@ -49,7 +49,7 @@ func does(t *testing.T, s *deadletter.Send, acts string) (reported bool) {
 		case "give-up":
 			s.GiveUp("given up")
 		case "dies":
-			reported = s.Dies(true)
+			reported = s.Dies(true, true)
 		default:
 			t.Fatalf("no act %q", act)
 		}
@@ -347,7 +347,7 @@ func (m *sendModel) dies(t *rapid.T) {
 	if open != (m.deaths == 0) {
 		t.Fatalf("it is open after %d deaths: %+v", m.deaths, m.s)
 	}
-	if second := m.s.Dies(true); second == open {
+	if second := m.s.Dies(true, true); second == open {
 		t.Fatalf("a second death: %t: %+v", second, m.s)
 	}
 	m.deaths++

@@ -210,7 +210,7 @@ func (c *capture) recognise(a *prepared) (*deadletter.Letter, *deadletter.Send) 
 		return l, nil
 	}
 	if s := c.match(a); s != nil {
-		if second := s.Dies(a.proves(s)); second {
+		if second := s.Dies(a.proves(s), a.named()); second {
 			c.consume(s)
 			return c.letters[s.Owner], nil
 		}

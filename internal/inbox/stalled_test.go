@@ -167,3 +167,39 @@ func TestEqualMessageOfUnknownSend(t *testing.T) {
 		r.want("the send is owed", r.letter(first).State, model.LetterRedriving)
 	})
 }
+
+// TestEqualMessageBeforeTheOther: an equal job dies before that of a send, which may be there twice. The second death
+// names the send, and is no copy of the first.
+func TestEqualMessageBeforeTheOther(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		for name, during := range map[string]bool{"during the send": true, "after it": false} {
+			first := r.die(bare("1 " + name))[0].Letter
+			r.begin(deadletter.Plan{Observe: time.Hour}, nil)
+			r.broker.fails = func(inbox.Outgoing) error { return inbox.ErrUnknown }
+			r.advance()
+			r.broker.fails = nil
+			sent := back(r.letter(first), "Timeout")
+			equal := func() {
+				r.want("the equal job "+name, r.die(bare("2 " + name))[0].Letter, first)
+			}
+			if during {
+				r.broker.during = equal
+			}
+			r.pass(5 * time.Second)
+			if !during {
+				equal()
+			}
+			got := r.die(sent)[0]
+			r.want("the job of the send "+name, []any{got.Status, got.Letter == first}, []any{model.Captured, false})
+			for _, l := range r.all() { // out of the way of the next case
+				if l.State == model.LetterDiscarded {
+					continue
+				}
+				if _, err := r.DiscardLetter(t.Context(), l.ID, inbox.By{Reason: "a test"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
