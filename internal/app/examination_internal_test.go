@@ -43,8 +43,8 @@ func TestExamination(t *testing.T) {
 	}
 }
 
-// TestExaminationKnowsTheBlobStore: the page looks at what the command looks at. It once warned of large results without
-// a blob store beside one that was configured.
+// TestExaminationKnowsTheBlobStore: the page looks at what the command looks at. It once warned of large results
+// without a blob store beside one that was configured.
 func TestExaminationKnowsTheBlobStore(t *testing.T) {
 	t.Parallel()
 	cfg := config.Default()

@@ -144,7 +144,8 @@ func TestMessagesHideSecrets(t *testing.T) {
 	t.Parallel()
 	environ := []string{}
 	for _, wrong := range []string{"hunter2", "[hunter2]", "[[hunter2]]", "{hunter2: 1}", "[{hunter2: 1}]", "*hunter2",
-		"[{a: !hunter2 b}]", "[{hunter2: 1, hunter2: 2}]", "[{name: a, url: [hunter2], secrets: hunter2, sha256: [hunter2]}]",
+		"[{a: !hunter2 b}]", "[{hunter2: 1, hunter2: 2}]",
+		"[{name: a, url: [hunter2], secrets: hunter2, sha256: [hunter2]}]",
 		"[{name: a, url: hunter2, secrets: {a: hunter2}, sha256: hunter2}]", "[{url: 'https://hunter2"} {
 		for _, name := range []string{"WEBHOOKS", "KEYS", "SOURCES"} {
 			environ = append(environ, "TASKER_"+name+"="+wrong)
@@ -155,7 +156,8 @@ func TestMessagesHideSecrets(t *testing.T) {
 			environ = append(environ, "TASKER_"+name+"="+url)
 		}
 	}
-	environ = append(environ, "TASKER_DISPATCH=u:hunter2@h", "TASKER_ENCRYPTION_KEYS=a hunter2", "TASKER_BLOBS_URL=s3://a:hunter2@b")
+	environ = append(environ, "TASKER_DISPATCH=u:hunter2@h", "TASKER_ENCRYPTION_KEYS=a hunter2",
+		"TASKER_BLOBS_URL=s3://a:hunter2@b")
 	for _, variable := range environ {
 		cfg, err := config.Load(config.Sources{Environ: []string{variable}})
 		shown := fmt.Sprint(err)

@@ -191,7 +191,8 @@ func classifyState(pg *pgconn.PgError, err error) error {
 			"read again",
 			Hint: "send the request again", Err: errors.Join(engine.ErrReplaced, err)}
 	case pg.Code == "53100":
-		return unavailable("the disk of the database is full", "free space; nothing was stored")
+		return &task.Error{Code: task.Unavailable, Message: engine.ErrFull.Error(), Hint: "free space; nothing was stored",
+			Err: errors.Join(engine.ErrFull, err)}
 	case pg.Code == "53300":
 		return unavailable("the database takes no more connections", "raise max_connections, or lower the pools of the nodes")
 	case pg.Code == "25006":
