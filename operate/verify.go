@@ -23,17 +23,23 @@ type VerifyOptions struct {
 	// Head is a head that was noted earlier: the chain must contain it. This detects a chain that was rewritten or cut
 	// off at its end, and a database that was restored from an older backup.
 	Head string
+	// Part says that what is checked is an archive: which act archived what was before it, it need not tell.
+	Part bool
 	// Progress is called with the number of links that were checked. Defaults to nothing.
 	Progress func(links int64)
 }
 
 // AuditReport is the result of VerifyAudit.
 type AuditReport struct {
-	OK       bool          `json:"ok"`
-	Head     string        `json:"head"`  // of what was checked without a fault
-	Links    int64         `json:"links"` // checked without a fault
-	Waiting  int64         `json:"waiting"`
-	Archived *AuditArchive `json:"archived,omitempty"` // the chain starts behind it
+	OK      bool   `json:"ok"`
+	Head    string `json:"head"`  // of what was checked without a fault
+	Links   int64  `json:"links"` // checked without a fault
+	Waiting int64  `json:"waiting"`
+	// Archived is what the chain starts behind, ArchiveAct the number of the act that archived it, and ArchivedBy its
+	// actor.
+	Archived   *AuditArchive `json:"archived,omitempty"`
+	ArchiveAct int64         `json:"archive_act,omitempty"`
+	ArchivedBy string        `json:"archived_by,omitempty"`
 	// SealedLate counts acts that were sealed long after they say they were done, and FirstLate is the number of the
 	// first one. They are older than the chain, or no server was running, or somebody added them with a false time.
 	SealedLate int64 `json:"sealed_late"`
@@ -45,8 +51,8 @@ type AuditReport struct {
 
 // AuditFault is the first difference that VerifyAudit found.
 type AuditFault struct {
-	// Finding is changed, removed or inserted, about an act; link_changed or link_removed, about the chain; or
-	// head_missing.
+	// Finding is changed, removed or inserted, about an act; link_changed or link_removed, about the chain;
+	// archive_forged, about an archive; or head_missing.
 	Finding string `json:"finding"`
 	Seq     int64  `json:"seq,omitempty"` // of the link
 	ActNo   int64  `json:"act_no,omitempty"`
@@ -58,7 +64,8 @@ type AuditFault struct {
 // everything, or found a fault. An error means that it could not check; a fault comes in the report. CodeInvalid: a
 // head has no valid form, or From is archived.
 func VerifyAudit(ctx context.Context, b ChainBackend, opts VerifyOptions) (*AuditReport, error) {
-	v := &verification{b: b, report: &AuditReport{}, progress: opts.Progress}
+	v := &verification{b: b, part: opts.Part, report: &AuditReport{}, progress: opts.Progress,
+		acts: map[chain.Head]*AuditRecord{}}
 	if v.progress == nil {
 		v.progress = func(int64) {}
 	}
@@ -66,10 +73,13 @@ func VerifyAudit(ctx context.Context, b ChainBackend, opts VerifyOptions) (*Audi
 		return nil, err
 	}
 	fault, err := v.links(ctx)
-	if fault == nil && err == nil {
-		if fault = v.headFault(); fault == nil {
-			fault, err = v.loose(ctx)
+	for _, check := range []func() *chain.Fault{v.archiveFault, v.headFault} {
+		if fault == nil && err == nil {
+			fault = check()
 		}
+	}
+	if fault == nil && err == nil {
+		fault, err = v.loose(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -85,11 +95,13 @@ func VerifyAudit(ctx context.Context, b ChainBackend, opts VerifyOptions) (*Audi
 // verification is one run of VerifyAudit.
 type verification struct {
 	b          ChainBackend
+	part       bool
 	report     *AuditReport
 	progress   func(int64)
 	from, head *chain.Head // nil: none
 	chain      *chain.Verifier
-	archived   chain.Head
+	archived   chain.Head                  // checking began behind it
+	acts       map[chain.Head]*AuditRecord // that archived, by the head that they name
 	headSeen   bool
 }
 
@@ -139,22 +151,24 @@ func (v *verification) links(ctx context.Context) (*chain.Fault, error) {
 	}
 }
 
-// page reads a page and where the chain starts now.
+// page reads a page.
 func (v *verification) page(ctx context.Context, above int64, limit int) (*AuditChain, error) {
-	page, err := v.b.AuditChain(ctx, AuditChainFilter{Above: above, Limit: limit})
+	return v.b.AuditChain(ctx, AuditChainFilter{Above: above, Limit: limit})
+}
+
+// behind makes the last archive of a page the one that checking begins behind. Its act is among the links that follow,
+// unless it was forged: see archiveFault.
+func (v *verification) behind(page *AuditChain) error {
+	if len(page.Archives) == 0 {
+		return nil
+	}
+	a := &page.Archives[len(page.Archives)-1]
+	h, err := chain.ParseHead(a.Head)
 	if err != nil {
-		return nil, err
+		return &tasker.Error{Code: tasker.CodeInternal, Message: "an archive has no readable head: " + err.Error()}
 	}
-	for i := range page.Archives {
-		a := &page.Archives[i]
-		h, err := chain.ParseHead(a.Head)
-		if err != nil {
-			return nil, &tasker.Error{Code: tasker.CodeInternal, Message: "an archive has no readable head: " + err.Error()}
-		}
-		v.archived, v.report.Archived = h, a
-		v.note(h)
-	}
-	return page, nil
+	v.archived, v.report.Archived = h, a
+	return nil
 }
 
 // note marks the head that the caller noted as seen.
@@ -168,6 +182,9 @@ func (v *verification) start(ctx context.Context) (*chain.Fault, error) {
 	}
 	page, err := v.page(ctx, above, 1)
 	if err != nil {
+		return nil, err
+	}
+	if err := v.behind(page); err != nil {
 		return nil, err
 	}
 	v.chain = chain.From(v.archived)
@@ -196,7 +213,11 @@ func (v *verification) start(ctx context.Context) (*chain.Fault, error) {
 // skipArchived continues behind what has been archived, if that is further than what was checked.
 func (v *verification) skipArchived(ctx context.Context) (bool, error) {
 	at := v.chain.Head().Seq
-	if _, err := v.page(ctx, at, 1); err != nil || v.archived.Seq <= at {
+	page, err := v.page(ctx, at, 1)
+	if err == nil {
+		err = v.behind(page)
+	}
+	if err != nil || v.archived.Seq <= at {
 		return false, err
 	}
 	v.chain = chain.From(v.archived)
@@ -209,8 +230,12 @@ func (v *verification) link(public *AuditLink) (*chain.Fault, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fault := v.chain.Add(l, public.Act.content()); fault != nil {
+	act := public.Act.content()
+	if fault := v.chain.Add(l, act); fault != nil {
 		return fault, nil
+	}
+	if h := act.ArchivedHead(); h.Seq > 0 {
+		v.acts[h] = public.Act
 	}
 	v.report.Links++
 	if public.Act.DataMasked {
@@ -229,6 +254,23 @@ func (v *verification) link(public *AuditLink) (*chain.Fault, error) {
 func missing(h chain.Head) *chain.Fault {
 	return &chain.Fault{Finding: chain.HeadMissing, Seq: h.Seq, Message: fmt.Sprintf("the chain does not contain the "+
 		"noted head %s: its end was removed, it was rewritten, or the database was restored from an older backup", h)}
+}
+
+// archiveFault looks for the act that archived what the chain starts behind: a row that says so is written by anybody
+// who has access to the database. Whoever adds such an act as well has to leave it in the trail.
+func (v *verification) archiveFault() *chain.Fault {
+	switch act := v.acts[v.archived]; {
+	case v.archived.Seq == 0 || v.from != nil && v.from.Seq > v.archived.Seq:
+		return nil // it hides nothing of what was checked
+	case act != nil:
+		v.report.ArchiveAct, v.report.ArchivedBy = act.No, act.Actor
+	case !v.part:
+		return &chain.Fault{Finding: chain.ArchiveForged, Seq: v.archived.Seq, Message: fmt.Sprintf("the acts up to link %d "+
+			"are said to be archived, and no act of the chain behind them has archived them: they were removed",
+			v.archived.Seq)}
+	}
+	v.note(v.archived) // the links behind it follow from it
+	return nil
 }
 
 // headFault compares the chain with the head that the caller noted.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/taskerhq/tasker/internal/config"
 	"github.com/taskerhq/tasker/internal/dashboard/system"
+	"github.com/taskerhq/tasker/internal/doctor"
 )
 
 // about is what the dashboard shows of this process. Settings come without secrets.
@@ -16,8 +17,7 @@ func about(current func() *config.Config, store backend, version string) system.
 	if dsn, err := config.ParseDSN(cfg.DB.DSN); err == nil {
 		out.Store = dsn.String()
 		if dsn.Engine == "postgres" || dsn.Engine == "sqlite" {
-			out.Examine = (&examination{dsn: dsn, pool: cfg.DB.PoolSize, rabbitmq: cfg.MessageQueue.Rabbitmq,
-				now: time.Now}).report
+			out.Examine = (&examination{dsn: dsn, opts: doctor.Of(cfg), now: time.Now}).report
 		}
 	}
 	out.Settings = func() (list []system.Setting) {

@@ -14,10 +14,9 @@ import (
 // examination is the examination of the database for a page. One runs at a time, and viewers within half a minute get
 // the same report: its checks cost the database more than a page may.
 type examination struct {
-	dsn      config.DSN
-	pool     int
-	rabbitmq config.Rabbitmq
-	now      func() time.Time
+	dsn  config.DSN
+	opts doctor.Options
+	now  func() time.Time
 
 	mu     sync.Mutex
 	at     time.Time
@@ -37,7 +36,8 @@ func (e *examination) report(ctx context.Context) ([]system.Check, time.Time, er
 	if now := e.now(); e.checks != nil && now.Sub(e.at) < examinationKept && !now.Before(e.at) {
 		return e.checks, e.at, nil
 	}
-	r, err := doctor.Examine(ctx, e.dsn, doctor.Options{Timeout: checkTime, PoolSize: e.pool, RabbitMQ: e.rabbitmq})
+	e.opts.Timeout = checkTime
+	r, err := doctor.Examine(ctx, e.dsn, e.opts)
 	if err != nil {
 		return nil, time.Time{}, &tasker.Error{Code: tasker.CodeUnavailable, Message: "the database cannot be examined " +
 			"from outside; the log of the server has the reason", Err: err}

@@ -1,11 +1,14 @@
 package app
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/dashboard/system"
+	"github.com/taskerhq/tasker/internal/doctor"
 	"github.com/taskerhq/tasker/internal/sqlitetest"
 )
 
@@ -39,3 +42,21 @@ func TestExamination(t *testing.T) {
 		t.Errorf("a database that is not there has the answer %v", err)
 	}
 }
+
+// TestExaminationKnowsTheBlobStore: the page looks at what the command looks at. It once warned of large results
+// without a blob store beside one that was configured.
+func TestExaminationKnowsTheBlobStore(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.DB.DSN = "sqlite:" + sqlitetest.File(t)
+	cfg.Blobs.URL = "file:" + t.TempDir()
+	checks, _, err := about(func() *config.Config { return &cfg }, nobody{}, "test").Examine(t.Context())
+	if err != nil || !slices.ContainsFunc(checks, func(c system.Check) bool {
+		return c.Name == "blob_store" && c.Status == string(doctor.OK)
+	}) {
+		t.Errorf("the checks are %+v, %v", checks, err)
+	}
+}
+
+// nobody is a backend of which nothing is asked.
+type nobody struct{ backend }

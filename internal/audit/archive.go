@@ -14,9 +14,6 @@ import (
 // dropBatch bounds the acts that one transaction deletes.
 const dropBatch = 500
 
-// ActArchive is the kind of the act that archives acts.
-const ActArchive = "archive_audit"
-
 // Archived says what was archived, by whom and why.
 type Archived struct {
 	Head   chain.Head // the last link that was archived
@@ -26,9 +23,10 @@ type Archived struct {
 	Reason string
 }
 
-// Archive records that the links up to a head were archived, with their acts: the chain now starts behind it, and the
-// database permits to delete them. The record is an act itself. It deletes nothing: see Drop. Conflict: the chain does
-// not contain the head. Invalid: the actor or the reason is not acceptable.
+// Archive records that the links up to a head were archived, with their acts. The record is an act itself: once it is
+// sealed, the chain starts behind the head, and the database permits to delete what is before it. It deletes nothing:
+// see Drop. Conflict: the chain does not contain the head, or the acts are not all those between the archive before and
+// the head. Invalid: the actor or the reason is not acceptable.
 func (t *Trail) Archive(ctx context.Context, a Archived) error {
 	if problems := engine.CheckActor(a.Actor, a.Reason); len(problems) > 0 {
 		return &task.Error{Code: task.Invalid, Message: "nothing was archived", Problems: problems}
@@ -49,18 +47,32 @@ func (t *Trail) Archive(ctx context.Context, a Archived) error {
 		if l == nil || l.Head() != a.Head {
 			return task.Errorf(task.Conflict, "the chain does not contain the head %s: nothing was archived", a.Head)
 		}
+		last, err := t.store.Archived(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if want := a.Head.Seq - last.Seq; a.Acts != want {
+			return task.Errorf(task.Conflict, "%d acts are behind the last archive, and %d were to be archived: nothing was "+
+				"archived", want, a.Acts)
+		}
 		now := t.now()
 		if err := t.store.AddArchive(ctx, tx, Archive{Head: a.Head, At: now, Acts: a.Acts}); err != nil {
 			return err
 		}
-		return t.db.ActStore().AddActs(ctx, tx, []task.Act{{At: now, Kind: ActArchive, Auth: task.AuthNone, Data: data,
+		return t.db.ActStore().AddActs(ctx, tx, []task.Act{{At: now, Kind: chain.ActArchive, Auth: task.AuthNone, Data: data,
 			Actor: cmp.Or(a.Actor, engine.Anonymous), Reason: cmp.Or(a.Reason, engine.NoReason)}})
 	})
 }
 
-// Drop deletes acts that were archived, and their links, a bounded number with each call. It returns their number, and
-// whether more may be left. A call that was interrupted may be repeated.
+// Drop deletes acts that were archived, and their links, a bounded number with each call. It seals the act that
+// archived them first. It returns their number, and whether more may be left. A call that was interrupted may be
+// repeated.
 func (t *Trail) Drop(ctx context.Context) (n int, more bool, err error) {
+	for waiting := true; waiting; {
+		if _, waiting, err = t.Seal(ctx); err != nil {
+			return 0, false, err
+		}
+	}
 	err = t.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		n, err = t.store.DropArchived(ctx, tx, dropBatch)
 		return err

@@ -44,7 +44,8 @@ type Reader interface {
 	// Loose examines up to limit acts above a number and returns those without a link, and the number up to which it has
 	// looked; 0 at the end of the acts.
 	Loose(ctx context.Context, above int64, limit int) (loose []Loose, through int64, err error)
-	// Archives returns the heads up to which the chain was archived, the earliest first.
+	// Archives returns the heads up to which the chain was archived, the earliest first. The last one has an act that is
+	// sealed, or else its link is gone, which the reader must judge: whoever has access to the database can insert a row.
 	Archives(ctx context.Context) ([]Archive, error)
 }
 
@@ -52,7 +53,10 @@ type Reader interface {
 type Archiving interface {
 	// Link returns a link, or nil.
 	Link(ctx context.Context, tx engine.Tx, seq int64) (*chain.Link, error)
-	// AddArchive stores that the chain has been archived up to a link. From then on the database permits to delete it.
+	// Archived returns the last head that a sealed act says was archived; the zero Head without one.
+	Archived(ctx context.Context, tx engine.Tx) (chain.Head, error)
+	// AddArchive stores that the chain has been archived up to a link. Once the act that says so is sealed, the database
+	// permits to delete it.
 	AddArchive(ctx context.Context, tx engine.Tx, a Archive) error
 	// DropArchived deletes up to limit links that have been archived, with their acts, and returns their number.
 	DropArchived(ctx context.Context, tx engine.Tx, limit int) (int, error)

@@ -96,5 +96,5 @@ func (t *Trail) Loose(ctx context.Context, above int64) ([]Loose, int64, error) 
 	return t.store.Loose(ctx, above, looseBatch)
 }
 
-// Archives returns the heads up to which the chain was archived, the earliest first.
+// Archives returns the heads up to which the chain was archived, the earliest first; see Reader.
 func (t *Trail) Archives(ctx context.Context) ([]Archive, error) { return t.store.Archives(ctx) }

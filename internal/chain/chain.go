@@ -19,6 +19,9 @@ const (
 	linkVersion = "tasker link 1"
 )
 
+// ActArchive is the kind of the act that archives the beginning of a chain. Its data names the last link of it.
+const ActArchive = "archive_audit"
+
 // Hash is a SHA-256.
 type Hash [sha256.Size]byte
 
@@ -63,6 +66,21 @@ func (a *Act) Sum() Hash {
 	}
 	text(h, string(compact(a.Data)))
 	return Hash(h.Sum(nil))
+}
+
+// ArchivedHead returns the head up to which an act has archived the chain; the zero Head for every other act.
+func (a *Act) ArchivedHead() Head {
+	var data struct {
+		Head string `json:"head"`
+	}
+	if a.Kind != ActArchive || json.Unmarshal(a.Data, &data) != nil {
+		return Head{}
+	}
+	h, err := ParseHead(data.Head)
+	if err != nil {
+		return Head{}
+	}
+	return h
 }
 
 // compact returns JSON as encoding/json writes it into a document; what is no JSON stays as it is.

@@ -12,7 +12,9 @@ const (
 	Inserted    Finding = "inserted"     // the act exists, was not sealed, and is not waiting for it
 	LinkChanged Finding = "link_changed" // the link does not follow from the one before it
 	LinkRemoved Finding = "link_removed" // a number is missing among the links
-	HeadMissing Finding = "head_missing" // the chain does not contain a head that was noted
+	// ArchiveForged: the chain starts behind an archive, and no act of the chain has archived it.
+	ArchiveForged Finding = "archive_forged"
+	HeadMissing   Finding = "head_missing" // the chain does not contain a head that was noted
 )
 
 // Fault is the first difference between a chain and its acts.

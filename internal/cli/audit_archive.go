@@ -138,7 +138,7 @@ func (c *auditArchive) archive(ctx context.Context, trail *app.AuditTrail) (*arc
 // verifyFile checks the hashes of an archive from its first line to its last, without a database.
 func verifyFile(ctx context.Context, path string) (*operate.AuditReport, error) {
 	f := &auditFile{path: path}
-	report, err := operate.VerifyAudit(ctx, f, operate.VerifyOptions{})
+	report, err := operate.VerifyAudit(ctx, f, operate.VerifyOptions{Part: true})
 	return report, errors.Join(err, f.Close())
 }
 

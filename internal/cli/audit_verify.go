@@ -96,6 +96,7 @@ func (c *auditVerify) open(ctx context.Context) (operate.ChainBackend, func() er
 		}
 		return trail, trail.Close, nil
 	case c.file != "":
+		c.opts.Part = true
 		f := &auditFile{path: c.file}
 		return f, f.Close, nil
 	}
@@ -121,7 +122,11 @@ func (s *session) printVerified(r *operate.AuditReport) error {
 		return err
 	}
 	if a := r.Archived; a != nil {
-		if err := s.printf("The acts up to %s were archived at %s.\n", a.Head, stamp(&a.At)); err != nil {
+		by := ""
+		if r.ArchiveAct != 0 {
+			by = fmt.Sprintf(" by %s (act %d)", r.ArchivedBy, r.ArchiveAct)
+		}
+		if err := s.printf("The acts up to %s were archived at %s%s.\n", a.Head, stamp(&a.At), by); err != nil {
 			return err
 		}
 	}

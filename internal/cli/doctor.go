@@ -34,9 +34,7 @@ Exit code 0: all checks pass. 9: there are warnings. 1: a check fails.`,
 	flags := s.databaseFlags(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "time limit of one check")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return s.examine(cmd, flags, timeout, func(cfg *config.Config) doctor.Options {
-			return doctor.Options{RabbitMQ: cfg.MessageQueue.Rabbitmq, Blobs: cfg.Blobs}
-		})
+		return s.examine(cmd, flags, timeout, doctor.Of)
 	}
 	return cmd
 }
@@ -57,7 +55,7 @@ func (s *session) examine(cmd *cobra.Command, flags *configFlags, timeout time.D
 		return usagef("db.dsn: %w", err)
 	}
 	opts := what(cfg)
-	opts.Now, opts.Timeout, opts.PoolSize = s.Now, timeout, cfg.DB.PoolSize
+	opts.Now, opts.Timeout = s.Now, timeout
 	report, err := doctor.Examine(cmd.Context(), at, opts)
 	if err != nil {
 		return databaseError(err)

@@ -56,7 +56,9 @@ The command reads every row, changes nothing and can run beside servers.`,
 	flags := s.databaseFlags(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "time limit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return s.examine(cmd, flags, timeout, func(*config.Config) doctor.Options { return doctor.Options{Keys: true} })
+		return s.examine(cmd, flags, timeout, func(cfg *config.Config) doctor.Options {
+			return doctor.Options{PoolSize: cfg.DB.PoolSize, Keys: true}
+		})
 	}
 	return cmd
 }

@@ -45,12 +45,12 @@ Only read, dead-letters:read and admin allow reading.`,
 					return usagef("unknown permission %q; the permissions are %s", p, strings.Join(permissionWords(), ", "))
 				}
 			}
-			// An empty namespace would limit the key to nothing that exists.
-			if args[0] == "" || slices.Contains(namespaces, "") {
-				return usagef("names must not be empty")
-			}
 			secret, hash := access.Generate()
-			return s.printKey(secret, access.Key{Name: args[0], SHA256: hash, Permissions: permissions, Namespaces: namespaces})
+			key := access.Key{Name: args[0], SHA256: hash, Permissions: permissions, Namespaces: namespaces}
+			if _, err := access.New([]access.Key{key}); err != nil {
+				return usageError{err}
+			}
+			return s.printKey(secret, key)
 		},
 	}
 	cmd.Flags().StringSliceVar(

@@ -147,6 +147,9 @@ tasks that fail.
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 	}
+	root.Version = s.versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version") // without the shorthand of cobra
 	s.outputFlags(root)
 	s.colorFlag(root)
 	root.PersistentFlags().BoolVar(&s.noPager, "no-pager", false, "print long lists and help without a pager")

@@ -65,8 +65,12 @@ func (s *session) printRoutes(page *queueapi.RoutePage) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	if len(stuck) > 0 {
-		if err := s.printf("\n%s\n", strings.Join(stuck, "\n")); err != nil {
+	for i, why := range stuck {
+		format := "%s\n"
+		if i == 0 {
+			format = "\n%s\n"
+		}
+		if err := s.printf(format, why); err != nil {
 			return err
 		}
 	}

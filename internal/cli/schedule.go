@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,6 +112,15 @@ func (a *scheduleAct) flags(cmd *cobra.Command) {
 	actFlags(cmd, &a.act)
 }
 
+// scheduleName splits [NAMESPACE/]NAME, which is how schedules are printed. With --namespace, it is all a name.
+func scheduleName(namespace *string, arg string) string {
+	if of, name, found := strings.Cut(arg, "/"); found && *namespace == "default" {
+		*namespace = of
+		return name
+	}
+	return arg
+}
+
 func (a *scheduleAct) signed() schedules.ScheduleAct { return schedules.ScheduleAct(signed(a.act)) }
 
 // newSchedulePause builds `schedule pause`. Running tasks go on. The times of the pause are skipped.
@@ -118,12 +128,13 @@ func newSchedulePause(s *session) *cobra.Command {
 	var a scheduleAct
 	var until string
 	cmd := &cobra.Command{
-		Use:   "pause NAME",
+		Use:   "pause [NAMESPACE/]NAME",
 		Short: "Keep a schedule from firing",
 		Example: `  tasker schedule pause nightly --reason 'migration'
   tasker schedule pause nightly --until 2h`,
 		Args: cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			name := scheduleName(&a.namespace, args[0])
 			req := schedules.SchedulePauseRequest{ScheduleAct: a.signed()}
 			if until != "" {
 				at, err := momentFlag("--until", until)
@@ -132,7 +143,7 @@ func newSchedulePause(s *session) *cobra.Command {
 				}
 				req.Until = &at
 			}
-			of, err := schedules.Of(c).Pause(ctx, a.namespace, args[0], req)
+			of, err := schedules.Of(c).Pause(ctx, a.namespace, name, req)
 			if err != nil {
 				return err
 			}
@@ -166,12 +177,13 @@ func momentFlag(name, value string) (time.Time, error) {
 func newScheduleResume(s *session) *cobra.Command {
 	var a scheduleAct
 	cmd := &cobra.Command{
-		Use:     "resume NAME",
+		Use:     "resume [NAMESPACE/]NAME",
 		Short:   "End the pause of a schedule",
 		Example: `  tasker schedule resume nightly`,
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			of, err := schedules.Of(c).Resume(ctx, a.namespace, args[0], a.signed())
+			name := scheduleName(&a.namespace, args[0])
+			of, err := schedules.Of(c).Resume(ctx, a.namespace, name, a.signed())
 			if err != nil {
 				return err
 			}
@@ -189,12 +201,13 @@ func newScheduleResume(s *session) *cobra.Command {
 func newScheduleDelete(s *session) *cobra.Command {
 	var a scheduleAct
 	cmd := &cobra.Command{
-		Use:     "delete NAME",
+		Use:     "delete [NAMESPACE/]NAME",
 		Short:   "Delete a schedule; its tasks stay",
 		Example: `  tasker schedule delete nightly --reason 'replaced by weekly'`,
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
-			if err := schedules.Of(c).Remove(ctx, a.namespace, args[0], a.signed()); err != nil {
+			name := scheduleName(&a.namespace, args[0])
+			if err := schedules.Of(c).Remove(ctx, a.namespace, name, a.signed()); err != nil {
 				return err
 			}
 			if s.json {
@@ -202,7 +215,7 @@ func newScheduleDelete(s *session) *cobra.Command {
 					Removed bool `json:"removed"`
 				}{true})
 			}
-			return s.printf("✓ Schedule %s deleted\n", qualified(a.namespace, args[0]))
+			return s.printf("✓ Schedule %s deleted\n", qualified(a.namespace, name))
 		}),
 	}
 	a.flags(cmd)

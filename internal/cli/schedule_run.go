@@ -23,13 +23,14 @@ func newScheduleRun(s *session) *cobra.Command {
 	var a scheduleAct
 	var req schedules.ScheduleRunRequest
 	cmd := &cobra.Command{
-		Use:     "run NAME",
+		Use:     "run [NAMESPACE/]NAME",
 		Short:   "Submit the task of a schedule now",
 		Example: `  tasker schedule run nightly --overlap allow`,
 		Args:    cobra.ExactArgs(1),
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			name := scheduleName(&a.namespace, args[0])
 			req.ScheduleAct = a.signed()
-			f, err := schedules.Of(c).Run(ctx, a.namespace, args[0], req)
+			f, err := schedules.Of(c).Run(ctx, a.namespace, name, req)
 			if err != nil {
 				return err
 			}
@@ -37,9 +38,9 @@ func newScheduleRun(s *session) *cobra.Command {
 				return s.printJSON(f)
 			}
 			if f.TaskUUID == nil {
-				return s.printf("✓ Schedule %s: the firing waits for a task of an earlier one\n", qualified(a.namespace, args[0]))
+				return s.printf("✓ Schedule %s: the firing waits for a task of an earlier one\n", qualified(a.namespace, name))
 			}
-			return s.printf("✓ Schedule %s: task %s\n", qualified(a.namespace, args[0]), f.TaskUUID)
+			return s.printf("✓ Schedule %s: task %s\n", qualified(a.namespace, name), f.TaskUUID)
 		}),
 	}
 	a.flags(cmd)
@@ -53,7 +54,7 @@ func newScheduleBackfill(s *session) *cobra.Command {
 	var req schedules.BackfillRequest
 	var from, until string
 	cmd := &cobra.Command{
-		Use:   "backfill NAME --from TIME --until TIME",
+		Use:   "backfill [NAMESPACE/]NAME --from TIME --until TIME",
 		Short: "Fire the times of a range in the past",
 		Long: `Fire the times of a range in the past, both ends included, in order and through the
 policy of overlap. Times that have fired do not fire again. A range may have up to 1,000
@@ -68,8 +69,9 @@ times; --dry-run shows them.`,
 			return err
 		},
 		RunE: s.onServer(func(ctx context.Context, c *tasker.Client, args []string) error {
+			name := scheduleName(&a.namespace, args[0])
 			req.ScheduleAct = a.signed()
-			out, err := schedules.Of(c).Backfill(ctx, a.namespace, args[0], req)
+			out, err := schedules.Of(c).Backfill(ctx, a.namespace, name, req)
 			if err != nil {
 				return err
 			}
@@ -78,7 +80,7 @@ times; --dry-run shows them.`,
 			}
 			if !out.DryRun {
 				return s.printf("✓ Schedule %s: %s; %d fired, %d waiting, %d skipped, %d known, %d refused\n",
-					qualified(a.namespace, args[0]), wording.Count(len(out.Times), "time"), out.Fired, out.Waiting, out.Skipped,
+					qualified(a.namespace, name), wording.Count(len(out.Times), "time"), out.Fired, out.Waiting, out.Skipped,
 					out.Known, out.Refused)
 			}
 			if err := s.printf("%s\n", wording.Count(len(out.Times), "time")); err != nil {

@@ -24,16 +24,17 @@ func newScheduleShow(s *session) *cobra.Command {
 	var namespace string
 	var filter schedules.FiringFilter
 	cmd := &cobra.Command{
-		Use:     "show NAME",
+		Use:     "show [NAMESPACE/]NAME",
 		Short:   "Show a schedule, its next ten times, and what became of the last ones",
 		Example: `  tasker schedule show nightly`,
 		Args:    cobra.ExactArgs(1),
 		RunE: s.reading(func(ctx context.Context, c *tasker.Client, args []string) error {
-			of, err := schedules.Of(c).Schedule(ctx, namespace, args[0])
+			name := scheduleName(&namespace, args[0])
+			of, err := schedules.Of(c).Schedule(ctx, namespace, name)
 			if err != nil {
 				return err
 			}
-			history, err := schedules.Of(c).Firings(ctx, namespace, args[0], filter)
+			history, err := schedules.Of(c).Firings(ctx, namespace, name, filter)
 			if err != nil {
 				return err
 			}

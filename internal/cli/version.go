@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,12 @@ func newVersion(s *session) *cobra.Command {
 					"version": s.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 				})
 			}
-			return s.printf("tasker %s (%s, %s/%s)\n", s.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return s.printf("%s\n", s.versionLine())
 		},
 	}
+}
+
+// versionLine is what version and --version print.
+func (s *session) versionLine() string {
+	return fmt.Sprintf("tasker %s (%s, %s/%s)", s.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -18,6 +18,8 @@ import (
 type decoder struct {
 	// report receives the path of a value and the expected form.
 	report func(path, format string, args ...any)
+	// hides says that the setting may have a secret: no report shows a value of it, or a key that is no word.
+	hides bool
 }
 
 // decode stores a node in dst, by the type of dst. Path names the value in reports.
@@ -35,25 +37,25 @@ func (d decoder) decode(path string, n *document.Node, dst reflect.Value) {
 			dst.SetString(n.Text)
 			return
 		}
-		d.report(path, "must be text, not %s", show(n))
+		d.report(path, "must be text, not %s", d.show(n))
 	case reflect.Bool:
 		if n.Kind == document.Boolean {
 			dst.SetBool(n.Text == "true")
 			return
 		}
-		d.report(path, "must be true or false, not %s", show(n))
+		d.report(path, "must be true or false, not %s", d.show(n))
 	case reflect.Int:
 		if v, ok := whole(n); ok {
 			dst.SetInt(v)
 			return
 		}
-		d.report(path, "must be a whole number, not %s", show(n))
+		d.report(path, "must be a whole number, not %s", d.show(n))
 	case reflect.Float64:
 		if v, ok := number(n); ok {
 			dst.SetFloat(v)
 			return
 		}
-		d.report(path, "must be a number, not %s", show(n))
+		d.report(path, "must be a number, not %s", d.show(n))
 	case reflect.Slice:
 		d.list(path, n, dst)
 	case reflect.Struct:
@@ -81,13 +83,13 @@ func (d decoder) duration(path string, n *document.Node, dst reflect.Value) {
 			return
 		}
 	}
-	d.report(path, "must be a duration with a unit, such as 500ms, 30s, 5m, 24h or 7d, not %s", show(n))
+	d.report(path, "must be a duration with a unit, such as 500ms, 30s, 5m, 24h or 7d, not %s", d.show(n))
 }
 
 // list replaces the whole list: a later source does not append to an earlier one.
 func (d decoder) list(path string, n *document.Node, dst reflect.Value) {
 	if n.Kind != document.List {
-		d.report(path, "must be a list, not %s", show(n))
+		d.report(path, "must be a list, not %s", d.show(n))
 		return
 	}
 	list := reflect.MakeSlice(dst.Type(), len(n.Items), len(n.Items))
@@ -100,7 +102,7 @@ func (d decoder) list(path string, n *document.Node, dst reflect.Value) {
 // item stores a mapping in a struct. A null leaves the field as it is.
 func (d decoder) item(path string, n *document.Node, dst reflect.Value) {
 	if n.Kind != document.Mapping {
-		d.report(path, "must be a mapping, not %s", show(n))
+		d.report(path, "must be a mapping, not %s", d.show(n))
 		return
 	}
 	fields := map[string]reflect.Value{}
@@ -112,6 +114,10 @@ func (d decoder) item(path string, n *document.Node, dst reflect.Value) {
 	}
 	for _, p := range n.Pairs {
 		field, known := fields[p.Key]
+		if !known && d.hides && !word.MatchString(p.Key) {
+			d.report(path, "has an unknown key; known are %s", strings.Join(names, ", "))
+			continue
+		}
 		if !known {
 			d.report(path+"."+p.Key, "is an unknown key; known are %s", strings.Join(names, ", "))
 			continue
@@ -196,8 +202,11 @@ func number(n *document.Node) (float64, bool) {
 	return float64(v), ok
 }
 
+// word matches what a mistyped key looks like, and a secret in the place of a key does not.
+var word = regexp.MustCompile(`^[a-z_]{1,24}$`)
+
 // show formats a refused value for a message, text up to 40 bytes.
-func show(n *document.Node) string {
+func (d decoder) show(n *document.Node) string {
 	switch n.Kind {
 	case document.Null:
 		return "nothing"
@@ -206,12 +215,18 @@ func show(n *document.Node) string {
 	case document.Mapping:
 		return "a section"
 	case document.Text:
+		if d.hides {
+			return "text"
+		}
 		text := n.Text
 		if len(text) > 40 {
 			text = text[:40] + "..."
 		}
 		return strconv.Quote(text)
 	default:
+		if d.hides {
+			return "a number or a truth value"
+		}
 		return n.Text
 	}
 }

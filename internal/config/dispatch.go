@@ -16,10 +16,8 @@ func CheckDispatch(text string) error {
 	}
 	u, err := url.Parse(text)
 	switch {
-	case err != nil: // the error would show the password
+	case err != nil || u.Scheme != "redis" && u.Scheme != "rediss": // what it is may show a password
 		return fmt.Errorf("must be native or redis://[USER:PASSWORD@]HOST:PORT[/NUMBER]")
-	case u.Scheme != "redis" && u.Scheme != "rediss":
-		return fmt.Errorf("must be native or redis://[USER:PASSWORD@]HOST:PORT[/NUMBER], not %q", RedactDSN(text))
 	case u.Host == "":
 		return fmt.Errorf("names no host: redis://[USER:PASSWORD@]HOST:PORT[/NUMBER]")
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
@@ -88,7 +89,12 @@ func (l *loader) setText(s leaf, text string, from Origin) {
 		before := len(l.problems)
 		value = document.Parse([]byte(text), document.Options{
 			What: "the value", Limits: limits,
-			Report: func(_ document.Position, message string) { l.problem(from.Place, "%s: %s", s.path, message) },
+			Report: func(at document.Position, message string) {
+				if slices.Contains(secretive, s.path) { // the message may repeat a part of the value
+					message = fmt.Sprintf("is no YAML; see line %d, column %d", at.Line, at.Column)
+				}
+				l.problem(from.Place, "%s: %s", s.path, message)
+			},
 		})
 		if len(l.problems) > before {
 			return

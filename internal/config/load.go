@@ -134,14 +134,11 @@ func (l *loader) place(path string) string {
 // invalid value that a later source overrides does no harm.
 func (l *loader) decodeAll() {
 	d := decoder{report: func(path, format string, args ...any) {
-		if secretPath(path) {
-			l.problem(l.place(path), "%s has the wrong type: url is text, secrets is a list of texts", path)
-			return
-		}
 		l.problem(l.place(path), "%s "+format, append([]any{path}, args...)...)
 	}}
 	for _, s := range l.settings {
 		if value, given := l.values[s.path]; given {
+			d.hides = slices.Contains(secretive, s.path)
 			d.decode(s.path, value, s.field)
 		}
 	}

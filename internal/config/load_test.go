@@ -238,7 +238,7 @@ func TestLoadProblems(t *testing.T) {
 			`tasker.yaml:1:24: server.body_bytes must be a whole number, not "many"`,
 			"tasker.yaml:1:61: server.drain_timeout must be a duration with a unit, such as 500ms, 30s, 5m, 24h or 7d, not 30",
 			`tasker.yaml:2:19: engine.leases.free_requeue_fraction must be a number, not "x"`,
-			`tasker.yaml:3:1: keys must be a list, not "nobody"`,
+			`tasker.yaml:3:1: keys must be a list, not text`,
 		}},
 		{"SectionsAndValues", "server: 8080\nlog: {level: {a: b}}\n", nil, []string{
 			"tasker.yaml:1:1: server is a section: it holds keys such as server.listen",

@@ -34,8 +34,13 @@ func (c *Config) Settings() []Setting {
 	return out
 }
 
+// secretive are the settings that may have a secret, such as a password in a URL. No message repeats a value of theirs:
+// a secret often stands where it does not belong.
+var secretive = []string{"blobs.secret_access_key", "db.dsn", "dispatch", "encryption.keys", "keys",
+	"message_queue.rabbitmq.url", "sources", "telemetry.otlp_endpoint", "webhooks"}
+
 // plain converts a field to strings, numbers, lists and maps. It finds secrets by the name of
-// their key, at any depth: a new secret needs a case here.
+// their key, at any depth: a new secret needs a case here, and its setting a name in secretive.
 func plain(path string, v reflect.Value) any {
 	switch {
 	case path == "db.dsn", path == "dispatch", path == "telemetry.otlp_endpoint", path == "message_queue.rabbitmq.url":

@@ -2,9 +2,12 @@ package config_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/config"
 )
@@ -133,5 +136,50 @@ func TestCheckOpen(t *testing.T) {
 				t.Errorf("CheckOpen of %s returned %v", cfg.Server.Listen, err)
 			}
 		})
+	}
+}
+
+// TestMessagesHideSecrets: no problem with a setting that may have a secret repeats what stands in its place.
+func TestMessagesHideSecrets(t *testing.T) {
+	t.Parallel()
+	environ := []string{}
+	for _, wrong := range []string{"hunter2", "[hunter2]", "[[hunter2]]", "{hunter2: 1}", "[{hunter2: 1}]", "*hunter2",
+		"[{a: !hunter2 b}]", "[{hunter2: 1, hunter2: 2}]",
+		"[{name: a, url: [hunter2], secrets: hunter2, sha256: [hunter2]}]",
+		"[{name: a, url: hunter2, secrets: {a: hunter2}, sha256: hunter2}]", "[{url: 'https://hunter2"} {
+		for _, name := range []string{"WEBHOOKS", "KEYS", "SOURCES"} {
+			environ = append(environ, "TASKER_"+name+"="+wrong)
+		}
+	}
+	for _, url := range []string{"postgres://u:hunter2@h:x/d", "mysql://u:hunter2@h/d"} {
+		for _, name := range []string{"DB", "DISPATCH", "MESSAGE_QUEUE_RABBITMQ_URL", "TELEMETRY_OTLP_ENDPOINT"} {
+			environ = append(environ, "TASKER_"+name+"="+url)
+		}
+	}
+	environ = append(environ, "TASKER_DISPATCH=u:hunter2@h", "TASKER_ENCRYPTION_KEYS=a hunter2",
+		"TASKER_BLOBS_URL=s3://a:hunter2@b")
+	for _, variable := range environ {
+		cfg, err := config.Load(config.Sources{Environ: []string{variable}})
+		shown := fmt.Sprint(err)
+		if err == nil {
+			shown = fmt.Sprint(cfg.Settings())
+		}
+		var e *tasker.Error
+		if errors.As(err, &e) {
+			shown = fmt.Sprint(e, e.Details)
+		}
+		if strings.Contains(shown, "hunter2") {
+			at := strings.Index(shown, "hunter2")
+			t.Errorf("%s: ...%s", variable, shown[max(0, at-100):at+7])
+		}
+	}
+	for _, file := range []string{"db: {dsn: 4242}", "encryption: {keys: [4242]}", "blobs: {secret_access_key: 4242}",
+		"keys: [{name: a, sha256: 4242}]", "webhooks: [{url: 4242, secrets: [4242]}]", "sources: [{url: 4242}]",
+		"message_queue: {rabbitmq: {url: 4242}}", "dispatch: 4242", "telemetry: {otlp_endpoint: 4242}"} {
+		_, err := config.Load(config.Sources{Text: file})
+		var e *tasker.Error
+		if !errors.As(err, &e) || strings.Contains(fmt.Sprint(e, e.Details), "4242") {
+			t.Errorf("%s: %+v", file, err)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/task"
@@ -83,10 +82,4 @@ func (c *Config) Endpoints() []webhook.Endpoint {
 		out = append(out, to)
 	}
 	return out
-}
-
-// secretPath reports whether the value at a path is a secret, or may contain one, so that no message may show it.
-func secretPath(path string) bool {
-	return strings.HasPrefix(path, "webhooks[") &&
-		(strings.Contains(path, "].secrets") || strings.HasSuffix(path, "].url"))
 }

@@ -336,6 +336,15 @@ func TestKeys(t *testing.T) {
 	}
 
 	other := s.as("other")
+	if body := other.page("/system"); strings.Contains(body, "server.listen") || strings.Contains(body, "/system/doctor") {
+		t.Error("an admin of one namespace sees the configuration of the server")
+	}
+	for name, want := range map[string]int{"admin": http.StatusServiceUnavailable, "other": http.StatusForbidden,
+		"several": http.StatusForbidden, "reader": http.StatusForbidden} { // the database of this server is not examined
+		if got := s.as(name).get("/system/doctor"); got.status != want {
+			t.Errorf("%s gets /system/doctor: %d", name, got.status)
+		}
+	}
 	for _, path := range []string{task, group, letter} {
 		if got := other.get(path); got.status != http.StatusNotFound {
 			t.Errorf("a key of another namespace gets %s: %d", path, got.status)

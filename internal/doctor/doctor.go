@@ -66,6 +66,11 @@ type Options struct {
 	Limits Limits
 }
 
+// Of returns the Options that a configuration determines: every setting that a check looks at.
+func Of(cfg *config.Config) Options {
+	return Options{PoolSize: cfg.DB.PoolSize, RabbitMQ: cfg.MessageQueue.Rabbitmq, Blobs: cfg.Blobs}
+}
+
 // Limits are the thresholds of warnings. Zero fields take their defaults.
 // They are exceeded by a fault, not by load: a healthy installation stays far below them.
 type Limits struct {

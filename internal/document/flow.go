@@ -26,16 +26,23 @@ func Flow(v any) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	root.writeFlow(&b)
+	if root.Kind == Text {
+		b.WriteString(flowText(root.Text, ""))
+	} else {
+		root.writeFlow(&b)
+	}
 	return b.String(), nil
 }
+
+// within needs quotes within [] and {}: our parser takes a : between letters there for the end of a key.
+const within = ":"
 
 // writeFlow writes a node and its children.
 // A mapping keeps the order of its pairs.
 func (n *Node) writeFlow(b *strings.Builder) {
 	switch n.Kind {
 	case Text:
-		b.WriteString(flowText(n.Text))
+		b.WriteString(flowText(n.Text, within))
 	case Integer, Float:
 		b.WriteString(n.Raw)
 	case List:
@@ -53,7 +60,7 @@ func (n *Node) writeFlow(b *strings.Builder) {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(flowText(p.Key) + ": ")
+			b.WriteString(flowText(p.Key, within) + ": ")
 			p.Value.writeFlow(b)
 		}
 		b.WriteByte('}')
@@ -67,13 +74,14 @@ func (n *Node) writeFlow(b *strings.Builder) {
 var older = regexp.MustCompile(
 	`^((?i:y|n|yes|no|on|off)|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*)$`)
 
-// flowText formats a string: plain if every reader takes it for a string, else in quotes.
-func flowText(s string) string {
+// flowText formats a string: plain if every reader takes it for a string and it has none of some characters, else in
+// quotes.
+func flowText(s, quoted string) string {
 	r := reader{Options: Options{Limits: Limits{Digits: len(s)}, Report: func(Position, string) {}}}
 	switch {
 	case r.resolve(s, Position{}).Kind != Text, older.MatchString(s), strings.ContainsFunc(s, unprintable):
 		return jsonQuoted(s)
-	case isPlain(s):
+	case isPlain(s) && !strings.ContainsAny(s, quoted):
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"

@@ -62,19 +62,22 @@ func FuzzFlow(f *testing.F) {
 	for _, seed := range []string{
 		"a", "", "-", "- a", "?", ":", "a:", "a #b", "#", "*x", "&x", "!x", "|", ">", "'", `"`, "%", "@", "`", "~", "1_0",
 		"0x1", ".5", "..",
-		"<<", "=", "---", "...", "{a}", "[a]", "a,b", "\t", "\u2028", "\ufeff", "ünï", ":8080", "::", "a: b", "?a", "-a",
+		"<<", "=", "---", "...", "{a}", "[a]", "a,b", "\t", "\u2028", "\ufeff", "ünï", ":8080", "::", "a: b", "?a", "-a", "dead-letters:read",
+		"127.0.0.1:8080",
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		line, err := document.Flow([]any{s, map[string]any{"k": s}})
+		value := []any{s, map[string]any{"k": s, "list": []any{s, s}}, []any{s}}
+		line, err := document.Flow(value)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := document.NewText(s).Value()
 		if got := parse(t, line); got != nil {
 			// encoding/json writes bytes that are not UTF-8 as U+FFFD.
-			if diff := cmp.Diff([]any{want, map[string]any{"k": want}}, got.Value()); diff != "" && string([]rune(s)) == s {
+			if diff := cmp.Diff([]any{want, map[string]any{"k": want, "list": []any{want, want}},
+				[]any{want}}, got.Value()); diff != "" && string([]rune(s)) == s {
 				t.Errorf("%q is written as %s and read as another value (-want +got):\n%s", s, line, diff)
 			}
 		} else {

@@ -163,7 +163,7 @@ func portion(cases []*task.Case, sizes map[task.ID]int) int {
 func (e *Engine) bulkOnce(ctx context.Context, verb string, dry bool, cases []*task.Case, fn some,
 ) (items []BulkItem, err error) {
 	if dry {
-		err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+		err = e.transact(ctx, func(ctx context.Context, tx Tx) error {
 			items, err = fn(newUnit(ctx, e, tx), cases)
 			return err
 		})

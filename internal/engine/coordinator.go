@@ -232,7 +232,7 @@ func (c *coordinator) propose(ctx context.Context, a membership, next term) (mem
 	if err != nil {
 		return a, fmt.Errorf("encode who hands out steps: %w", err)
 	}
-	err = c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = c.e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		if err := c.e.noteStore.DropNotes(ctx, tx, a.gone); err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (c *coordinator) announce(ctx context.Context, a membership, now task.Insta
 	if err != nil {
 		return fmt.Errorf("encode what this process says: %w", err)
 	}
-	if err := c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	if err := c.e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		return c.e.noteStore.Note(ctx, tx, c.key, string(text))
 	}); err != nil {
 		return fmt.Errorf("say what this process hands out: %w", err)
@@ -349,7 +349,7 @@ func (c *coordinator) leaveForGood(ctx context.Context) error {
 		return err
 	}
 	c.announced, c.own.Term = member{}, 0
-	return c.e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	return c.e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		return c.e.noteStore.DropNotes(ctx, tx, []string{c.key})
 	})
 }

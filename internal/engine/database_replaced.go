@@ -25,7 +25,7 @@ func (e *Engine) forget() {
 	e.occupancy.doubt()
 	e.queue.forget()
 	e.coordinator.databaseReplaced()
-	e.readiness.trusted.Store(0)
+	e.readiness.doubt()
 	e.peerEvents.put(PeerEvents{Registry: true, Pauses: true, Limits: true}) // to read them again
 	e.waiters.version.Add(1)                                                 // a poll that has just checked checks again
 }

@@ -188,7 +188,7 @@ func (e *Engine) checkStale(ctx context.Context, watches []Watch, now task.Insta
 	if len(moves) == 0 {
 		return stale, nil
 	}
-	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return e.watchStore.Rewatch(ctx, tx, moves) })
+	err = e.transact(ctx, func(ctx context.Context, tx Tx) error { return e.watchStore.Rewatch(ctx, tx, moves) })
 	if err != nil {
 		err = fmt.Errorf("move watches: %w", err)
 	}
@@ -266,7 +266,7 @@ func (e *Engine) postponeChecks(ctx context.Context, done []Detected) error {
 	if len(moves) == 0 {
 		return nil
 	}
-	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return e.watchStore.Rewatch(ctx, tx, moves) })
+	err := e.transact(ctx, func(ctx context.Context, tx Tx) error { return e.watchStore.Rewatch(ctx, tx, moves) })
 	if err != nil {
 		err = fmt.Errorf("put off stale tasks: %w", err)
 	}

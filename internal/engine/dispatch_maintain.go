@@ -221,7 +221,7 @@ func (g *dispatchQueue) stillReady(ctx context.Context, steps []Offered) ([]Offe
 		ids[i] = s.Step
 	}
 	var ready []Offered
-	err := g.e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := g.e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		ready = nil
 		works, err := tx.Work(ctx, ids)
 		if err != nil {

@@ -329,7 +329,7 @@ func (e *Engine) write(ctx context.Context, verb string, fn func(u *unit) error)
 	defer pass.End(verb, feed.ErrPanicked)
 	var last *unit // of the last run: a transaction may run again
 	runs := 0
-	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		runs++
 		if last != nil {
 			last.ready.releasePollers()

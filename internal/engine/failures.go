@@ -175,7 +175,7 @@ func (e *Engine) AnalyzeFailures(ctx context.Context) (*Analysis, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode analysis of failures: %w", err)
 	}
-	if err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	if err := e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		return e.noteStore.Note(ctx, tx, analysisNote, string(text))
 	}); err != nil {
 		return nil, fmt.Errorf("store analysis of failures: %w", err)

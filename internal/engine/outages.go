@@ -138,7 +138,7 @@ func (e *Engine) CloseOutage(ctx context.Context, id task.ID, actor, reason stri
 // TidyOutages deletes up to limit counts of failures that no outage can follow from any more, and up to limit outages
 // that were closed long ago. It returns how many at most of either. One process at a time should call it.
 func (e *Engine) TidyOutages(ctx context.Context, limit int) (n int, err error) {
-	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		now := e.instant()
 		bursts, err := e.burstStore.DropBursts(ctx, tx, now.Add(-e.cfg.OutageBreaker.Within), limit)
 		if err != nil {

@@ -81,7 +81,7 @@ func (e *Engine) ShareMeasurements(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode what was measured: %w", err)
 	}
-	return e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	return e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		if err := e.noteStore.DropNotes(ctx, tx, gone); err != nil || mine.quiet() {
 			return err
 		}

@@ -36,7 +36,7 @@ func (e *Engine) Resume(ctx context.Context) error {
 	if e.cluster == nil {
 		return nil
 	}
-	return e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	return e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		return e.noteStore.Note(ctx, tx, graceNote, strconv.FormatInt(int64(until), 10))
 	})
 }

@@ -15,6 +15,8 @@ import (
 type sick struct {
 	engine.Database
 	full   atomic.Bool
+	tight  atomic.Bool // takes a probe and nothing else
+	probed atomic.Bool
 	writes atomic.Int64
 }
 
@@ -22,6 +24,9 @@ func (s *sick) Write(ctx context.Context, fn func(context.Context, engine.Tx) er
 	s.writes.Add(1)
 	if s.full.Load() {
 		return task.Errorf(task.Unavailable, "the disk is full")
+	}
+	if s.tight.Load() && !s.probed.Load() {
+		return &task.Error{Code: task.Unavailable, Message: "the disk is full", Err: engine.ErrFull}
 	}
 	return s.Database.Write(ctx, fn)
 }
@@ -48,5 +53,48 @@ func TestReadyTriesToWrite(t *testing.T) {
 	ready(task.Unavailable, 1) // not remembered: it may work again at once
 	s.full.Store(false)
 	ready("", 1)
+	ready("", 0)
+}
+
+// TestReadyKnowsRefusals: a disk that takes the small probe and refuses tasks is full. The server is ready again when a
+// probe of the size of a task is taken.
+func TestReadyKnowsRefusals(t *testing.T) {
+	t.Parallel()
+	s := &sick{Database: memstore.New(nil)}
+	e, tick := newEngineOn(t, s, engine.Options{})
+	ready := func(want task.Code, writes int64) {
+		t.Helper()
+		s.probed.Store(true)
+		defer s.probed.Store(false)
+		before := s.writes.Load()
+		if err := e.Ready(t.Context()); task.CodeOf(err) != want {
+			t.Errorf("Ready = %v, want code %q", err, want)
+		}
+		if n := s.writes.Load() - before; n != writes {
+			t.Errorf("the store was written to %d times, want %d", n, writes)
+		}
+	}
+	ready("", 1)
+	s.tight.Store(true)
+	write := func() {
+		t.Helper()
+		if _, err := e.Register(t.Context(), task.Worker{Name: "w", Capacity: 1}); task.CodeOf(err) != task.Unavailable {
+			t.Fatalf("a write = %v", err)
+		}
+	}
+	write()
+	ready(task.Unavailable, 0)
+	tick(9 * time.Second)
+	write()
+	tick(9 * time.Second)
+	ready(task.Unavailable, 0)
+	tick(time.Second)
+	s.full.Store(true)
+	ready(task.Unavailable, 1)
+	s.full.Store(false)
+	ready("", 1)
+	if note, err := s.NoteStore().FindNote(t.Context(), "write_probe"); err != nil || len(note) < 64<<10 {
+		t.Errorf("the probe has %d bytes, %v", len(note), err)
+	}
 	ready("", 0)
 }

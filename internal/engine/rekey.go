@@ -137,7 +137,7 @@ func (e *Engine) endRound(ctx context.Context, at rekeyPlace) error {
 	if at.Again {
 		next = nil
 	}
-	return e.store.Write(ctx, func(ctx context.Context, tx Tx) error { return noteRekeyPlace(ctx, e.noteStore, tx, next) })
+	return e.transact(ctx, func(ctx context.Context, tx Tx) error { return noteRekeyPlace(ctx, e.noteStore, tx, next) })
 }
 
 // rekeyBatch rekeys up to limit steps of one route from the stored position on.

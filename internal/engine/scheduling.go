@@ -165,7 +165,7 @@ func (e *Engine) declareOrdering(ctx context.Context) error {
 			begin = nil // existing steps, if any, have keys of the strict order, and none was promoted
 		}
 	}
-	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		if err := e.noteStore.Note(ctx, tx, schedulingNote, text); err != nil {
 			return err
 		}

@@ -102,7 +102,7 @@ func (e *Engine) saveWatches(ctx context.Context, live []*task.Task, upTo task.I
 			watches = append(watches, Watch{t.ID, at})
 		}
 	}
-	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		if len(watches) > 0 {
 			if err := e.watchStore.Watch(ctx, tx, watches); err != nil {
 				return err

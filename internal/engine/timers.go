@@ -245,7 +245,7 @@ func (e *Engine) Retain(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		n = 0
 		if r.Finished > 0 {
 			deleted, err := tx.DeleteFinished(ctx, now.Add(-r.Finished), r.BatchItems)

@@ -57,7 +57,7 @@ func (e *Engine) Register(ctx context.Context, w task.Worker) (*task.Worker, err
 		return nil, err
 	}
 	var stored *task.Worker
-	err := e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		fresh := w
 		now := e.instant()
 		fresh.No, fresh.ID = 0, e.store.IDs().Take(now.Time(), 1)

@@ -50,7 +50,7 @@ func (e *Engine) runChanges(calls []workerChange) ([]changedWorker, error) {
 	}
 	slices.Sort(nos) // so that two transactions never deadlock
 	nos = slices.Compact(nos)
-	err := e.store.Write(context.Background(), func(ctx context.Context, tx Tx) error {
+	err := e.transact(context.Background(), func(ctx context.Context, tx Tx) error {
 		return e.changeRows(ctx, tx, nos, calls, out, now)
 	})
 	if err != nil {

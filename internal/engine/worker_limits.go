@@ -38,7 +38,7 @@ func (e *Engine) admitWorker(ctx context.Context, w *task.Worker) error {
 		return err
 	}
 	forgotten := 0
-	err = e.store.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		var err error
 		forgotten, err = tx.ForgetWorkers(ctx, e.instant(), forgottenAtOnce)
 		return err

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -109,6 +111,22 @@ func (s *Spec) WithDefaults() *Spec {
 	return &out
 }
 
+// numbers matches a range of numbers in a field of a cron expression.
+var numbers = regexp.MustCompile(`(?:^|[\s,])([0-9]+)-([0-9]+)`)
+
+// backwards returns the first range of numbers that ends before it begins; the parser would go on at the beginning of
+// the field, and 10-5 is a typing error more often. A range of names, such as NOV-FEB, is none.
+func backwards(expression string) (from, to string) {
+	for _, m := range numbers.FindAllStringSubmatch(expression, -1) {
+		low, err := strconv.Atoi(m[1])
+		high, err2 := strconv.Atoi(m[2])
+		if err == nil && err2 == nil && low > high {
+			return m[1], m[2]
+		}
+	}
+	return "", ""
+}
+
 // Validate returns what is wrong with a Spec whose defaults are filled in, each with a pointer to the field of the API.
 // What the task may be is known to the engine. Compile reads the expression and the zone.
 func (s *Spec) Validate() []task.Problem {
@@ -130,6 +148,9 @@ func (s *Spec) Validate() []task.Problem {
 	}
 	if strings.TrimSpace(s.Cron) == "" {
 		bad("/cron", `is missing: for example "0 9 * * 1-5" or "@every 5m"`)
+	}
+	if from, to := backwards(s.Cron); from != "" {
+		bad("/cron", "has the range %s-%s, which ends before it begins; write two ranges, such as 22-23,0-2", from, to)
 	}
 	if s.Jitter < 0 || s.Jitter > MaxJitter {
 		bad("/jitter_seconds", "must be 0 to %d", int(MaxJitter.Seconds()))

@@ -136,6 +136,18 @@ func TestSave(t *testing.T) {
 func TestRefusedSpecs(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		for _, backwards := range []string{"10-5 * * * *", "0 1-5,22-2/2 * * *", "0 0 * * 5-1"} {
+			spec := &schedule.Spec{Namespace: "default", Name: "s", Cron: backwards, TaskType: "report"}
+			if _, err := r.Save(t.Context(), spec, scheduler.By{}, true); task.CodeOf(err) != task.Invalid {
+				t.Errorf("%s: %v", backwards, err)
+			}
+		}
+		for _, forwards := range []string{"0 22-23,0-2 * NOV-FEB FRI-MON", "5-5 1-10/2 * * *"} {
+			spec := &schedule.Spec{Namespace: "default", Name: "s", Cron: forwards, TaskType: "report"}
+			if _, err := r.Save(t.Context(), spec, scheduler.By{}, true); err != nil {
+				t.Errorf("%s: %v", forwards, err)
+			}
+		}
 		for at, set := range map[string]func(s *schedule.Spec){
 			"/name":           func(s *schedule.Spec) { s.Name = "a\x1b[31m" },
 			"/cron":           func(s *schedule.Spec) { s.Cron = "@every 1ms" },

@@ -95,17 +95,17 @@ func (s chainRows) whole(ctx context.Context, a *task.Act) error {
 	return s.addLarge(ctx, dataOfAct, []documentOf{{a.No, &a.Data, &a.DataOmitted}}, 0)
 }
 
-// Head returns the head of the chain: its last link, or what was archived last.
+// Head returns the head of the chain: its last link, or what was archived last if there is none.
 func (chainRows) Head(ctx context.Context, tx engine.Tx) (chain.Head, error) {
 	s := In(tx)
 	l, err := first(ctx, s, scanLink, `SELECT `+linkColumns+` FROM tasker_act_links ORDER BY seq DESC LIMIT 1`)
 	if err != nil {
 		return chain.Head{}, err
 	}
-	a, err := first(ctx, s, scanArchive, `SELECT `+archiveColumns+` FROM tasker_act_archives ORDER BY seq DESC LIMIT 1`)
-	if l != nil && l.Seq >= a.Head.Seq {
-		return l.Head(), err
+	if l != nil {
+		return l.Head(), nil
 	}
+	a, err := first(ctx, s, scanArchive, `SELECT `+archiveColumns+` FROM tasker_act_archives ORDER BY seq DESC LIMIT 1`)
 	return a.Head, err
 }
 

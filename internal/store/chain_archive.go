@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/audit"
 	"github.com/taskerhq/tasker/internal/chain"
@@ -17,9 +18,45 @@ func scanArchive(row Row) (a audit.Archive, err error) {
 	return a, err
 }
 
-// Archives returns the heads up to which the chain was archived, the earliest first.
+// Archives returns the heads up to which the chain was archived; see audit.Reader.
 func (s chainRows) Archives(ctx context.Context) ([]audit.Archive, error) {
-	return collect(ctx, s, scanArchive, `SELECT `+archiveColumns+` FROM tasker_act_archives ORDER BY seq`)
+	archives, sealed, err := s.archives(ctx)
+	for n := len(archives); n > sealed && err == nil; n-- {
+		seq := archives[n-1].Head.Seq
+		kept, err := first(ctx, s, scanInt, `SELECT seq FROM tasker_act_links WHERE seq = $1`, seq)
+		if err != nil || kept == 0 {
+			return archives[:n], err
+		}
+	}
+	return archives[:sealed], err
+}
+
+// Archived returns the last head whose own act is sealed; the zero Head without one.
+func (chainRows) Archived(ctx context.Context, tx engine.Tx) (chain.Head, error) {
+	archives, sealed, err := chainRows{In(tx)}.archives(ctx)
+	if err != nil || sealed == 0 {
+		return chain.Head{}, err
+	}
+	return archives[sealed-1].Head, nil
+}
+
+// archives returns all rows, and the number of those up to the last one whose own act is sealed.
+func (s chainRows) archives(ctx context.Context) (archives []audit.Archive, sealed int, err error) {
+	archives, err = collect(ctx, s, scanArchive, `SELECT `+archiveColumns+` FROM tasker_act_archives ORDER BY seq`)
+	if err != nil || len(archives) == 0 {
+		return nil, 0, err
+	}
+	acts, err := collect(ctx, s, func(row Row) (h chain.Head, err error) {
+		var data blob
+		err = row.Scan(&data)
+		return (&chain.Act{Kind: chain.ActArchive, Data: data}).ArchivedHead(), err
+	}, `SELECT a.data FROM tasker_acts a JOIN tasker_act_links l ON l.act_id = a.id WHERE a.kind = $1`, chain.ActArchive)
+	for i, a := range archives {
+		if slices.Contains(acts, a.Head) {
+			sealed = i + 1
+		}
+	}
+	return archives, sealed, err
 }
 
 // Link returns a link, or nil.
@@ -35,10 +72,14 @@ func (chainRows) AddArchive(ctx context.Context, tx engine.Tx, a audit.Archive) 
 
 // DropArchived deletes links that have been archived, with their acts, which the triggers permit. The act goes first:
 // its link is what permits it.
-func (chainRows) DropArchived(ctx context.Context, tx engine.Tx, limit int) (int, error) {
+func (c chainRows) DropArchived(ctx context.Context, tx engine.Tx, limit int) (int, error) {
 	s := In(tx)
+	archived, err := c.Archived(ctx, tx)
+	if err != nil || archived.Seq == 0 {
+		return 0, err
+	}
 	last, err := first(ctx, s, scanInt, `SELECT coalesce(max(seq), 0) FROM (SELECT seq FROM tasker_act_links
-  WHERE seq <= (SELECT max(seq) FROM tasker_act_archives) ORDER BY seq LIMIT $1) part`, limit)
+  WHERE seq <= $1 ORDER BY seq LIMIT $2) part`, archived.Seq, limit)
 	if err != nil || last == 0 {
 		return 0, err
 	}

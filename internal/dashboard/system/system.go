@@ -51,7 +51,7 @@ func Add(site *page.Site, api *tasker.Client, about About) {
 	page.Add(f, page.Page[state]{Path: "/system", File: "system.html", Section: "system",
 		Needs: []access.Permission{access.Read}, Topics: []string{live.Clock},
 		Load: func(r *page.Request) (out state, err error) {
-			out.About, out.Go, out.Admin = about, runtime.Version(), r.Can(access.Admin)
+			out.About, out.Go, out.Admin = about, runtime.Version(), runsIt(r)
 			if about.Ready != nil {
 				if err := about.Ready(r.Context()); err != nil {
 					out.NotReady = reason(err)
@@ -83,9 +83,13 @@ type state struct {
 	NotReady string
 	Stats    *queueapi.QueueStats
 	Turns    []operate.Turn
-	// Admin shows the configuration.
+	// Admin shows the configuration and the turns.
 	Admin bool
 }
+
+// runsIt reports whether the viewer runs the server: the configuration and the checks tell of the keys, webhooks and
+// work of all namespaces, so an admin of some of them sees neither.
+func runsIt(r *page.Request) bool { return r.Can(access.Admin) && !r.Viewer.Limited() }
 
 // doctor is what the page about the database shows.
 type doctor struct {
@@ -96,6 +100,10 @@ type doctor struct {
 
 // doctor examines the database.
 func (a About) doctor(r *page.Request) (out doctor, err error) {
+	if !runsIt(r) {
+		return out, &tasker.Error{Code: tasker.CodeForbidden, Message: "the key " + r.Viewer.Name + " is limited to some " +
+			"namespaces", Hint: "the checks are about all of them; use a key that is not limited"}
+	}
 	if a.Examine == nil {
 		return out, tasker.Errorf(tasker.CodeUnavailable, "this database cannot be examined")
 	}

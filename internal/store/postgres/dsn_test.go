@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/taskerhq/tasker/internal/pgtest"
 	"github.com/taskerhq/tasker/internal/store/postgres"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -135,6 +137,20 @@ func TestWithPoolSize(t *testing.T) {
 		}
 		if got := parse(t, postgres.WithPoolSize(tt.dsn, tt.size)).Pool.MaxConns; got != want {
 			t.Errorf("%q with %d has %d connections, want %d", tt.dsn, tt.size, got, want)
+		}
+	}
+}
+
+// TestUnusableSessions: a session that cannot keep every text, or reads literals in another way, is refused with what to
+// do. pgx and a migration once failed with texts of their own.
+func TestUnusableSessions(t *testing.T) {
+	t.Parallel()
+	for parameter, want := range map[string]string{"client_encoding=LATIN1": "remove client_encoding from the DSN",
+		"standard_conforming_strings=off": "remove that setting"} {
+		_, err := postgres.Open(t.Context(), pgtest.DSN(t)+"&"+parameter, nil)
+		var e *task.Error
+		if !errors.As(err, &e) || e.Code != task.Invalid || !strings.Contains(e.Hint, want) {
+			t.Errorf("%s: %v", parameter, err)
 		}
 	}
 }

@@ -47,18 +47,38 @@ func Migrator(d DSN) (*migration.Migrator, func() error, error) {
 	return m, db.Close, nil
 }
 
-// checkServer connects, and refuses a server that is too old.
+// checkServer connects, and refuses a server that is too old, or whose sessions cannot be worked with.
 func checkServer(ctx context.Context, db *sql.DB) error {
 	var number int
-	if err := db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&number); err != nil {
+	var encoding, client, quoting string
+	const query = `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+  current_setting('client_encoding'), current_setting('standard_conforming_strings')`
+	if err := db.QueryRowContext(ctx, query).Scan(&number, &encoding, &client, &quoting); err != nil {
 		return connectError(ctx, err)
 	}
-	if number < oldestServer {
-		return task.Errorf(task.Invalid, "the server is PostgreSQL %d.%d; Tasker needs %d or newer", number/10000,
-			number%10000, oldestServer/10000)
+	refuse := func(hint, format string, args ...any) error {
+		return &task.Error{Code: task.Invalid, Message: fmt.Sprintf(format, args...), Hint: hint}
+	}
+	switch {
+	case number < oldestServer:
+		return refuse("", "the server is PostgreSQL %d.%d; Tasker needs %d or newer", number/10000, number%10000,
+			oldestServer/10000)
+	case client != utf8 && encoding != utf8:
+		return refuse("create a database with ENCODING 'UTF8' TEMPLATE template0, and name it in the DSN",
+			"the database is encoded in %s, which cannot keep every text", encoding)
+	case client != utf8:
+		return refuse("remove client_encoding from the DSN, or from the settings of the role or the database",
+			"the session has client_encoding=%s; Tasker needs UTF8", client)
+	case quoting != "on":
+		return refuse("remove that setting from the role, the database or the server: ALTER DATABASE ... RESET "+
+			"standard_conforming_strings", "standard_conforming_strings is %s; Tasker needs on, which is the default",
+			quoting)
 	}
 	return nil
 }
+
+// utf8 is the name of the encoding in which every text can be kept.
+const utf8 = "UTF8"
 
 // connectError explains a failed connection to the operator who starts a process. pgx's text contains user, database
 // and host, and no password.
@@ -69,6 +89,8 @@ func connectError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case errors.As(err, &refused) && refused.Code == codeStatementTaken:
+		return poolerInBetween(err)
 	case errors.As(err, &refused) && (refused.Code[:2] == "28" || refused.Code == "3D000"):
 		return &task.Error{Code: task.Invalid, Message: "PostgreSQL refuses the connection: " + refused.Message,
 			Hint: "check user, password and database of the DSN", Err: err}

@@ -191,7 +191,13 @@ func classifyState(pg *pgconn.PgError, err error) error {
 			"read again",
 			Hint: "send the request again", Err: errors.Join(engine.ErrReplaced, err)}
 	case pg.Code == "53100":
-		return unavailable("the disk of the database is full", "free space; nothing was stored")
+		return &task.Error{Code: task.Unavailable, Message: engine.ErrFull.Error(), Hint: "free space; nothing was stored",
+			Err: errors.Join(engine.ErrFull, err)}
+	case pg.Code == codeStatementTaken, pg.Code == "26000":
+		return poolerInBetween(err)
+	case pg.Code == "08P01": // a pooler has mixed up statements, or reports an error of its own
+		return unavailable("the database does not answer (SQLSTATE 08P01)", "if there is a pooler such as PgBouncer before "+
+			"PostgreSQL, read its log, and add pgbouncer=true to the DSN")
 	case pg.Code == "53300":
 		return unavailable("the database takes no more connections", "raise max_connections, or lower the pools of the nodes")
 	case pg.Code == "25006":
@@ -207,6 +213,15 @@ func classifyState(pg *pgconn.PgError, err error) error {
 	default:
 		return err
 	}
+}
+
+// codeStatementTaken is the error code of a prepared statement that exists already.
+const codeStatementTaken = "42P05"
+
+// poolerInBetween is the error of a statement that another client of a pooler has prepared on our connection.
+func poolerInBetween(err error) error {
+	return &task.Error{Code: task.Unavailable, Message: "the connections are shared with other clients: there is a pooler " +
+		"such as PgBouncer before PostgreSQL", Hint: "add pgbouncer=true to the DSN", Err: err}
 }
 
 // isConnection reports whether the cause is the network or an exhausted pool.

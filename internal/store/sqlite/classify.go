@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -27,7 +28,7 @@ func classify(err error) error {
 	switch e.Code() & 0xff {
 	case lib.SQLITE_FULL:
 		return &task.Error{Code: task.Unavailable, Message: "the disk is full", Hint: "free space; nothing was stored",
-			Err: err}
+			Err: errors.Join(engine.ErrFull, err)}
 	case lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_NOMEM:
 		return &task.Error{Code: task.Unavailable, Message: "the database does not answer", Err: err}
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:

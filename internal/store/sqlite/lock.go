@@ -9,19 +9,16 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// takeFile locks a database file, which need not exist, against other processes. With create it
-// makes the directory, the lock and an empty file. The lock is on a file of its own, because
-// SQLite uses locks on the database itself. A file in use is Unavailable, a missing directory
-// Invalid.
+// takeFile locks a database file against other processes. With create it makes the directory, the lock
+// and an empty file; without, a missing directory or file is Invalid, and nothing is made. The lock is on a file of its
+// own, because SQLite uses locks on the database itself. A file in use is Unavailable.
 func takeFile(path string, create bool) (*fileLock, error) {
-	dir := filepath.Dir(path)
 	if create {
-		if err := os.MkdirAll(dir, 0o750); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 			return nil, err
 		}
-	} else if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, &task.Error{Code: task.Invalid, Message: "there is no directory " + dir,
-			Hint: "check the DSN; tasker migrate up makes file and directory", Err: err}
+	} else if err := mustExist(path); err != nil {
+		return nil, err
 	}
 	lock, err := lockFile(path + ".lock")
 	if err != nil || !create {
@@ -32,6 +29,25 @@ func takeFile(path string, create bool) (*fileLock, error) {
 		return nil, err
 	}
 	return lock, nil
+}
+
+// mustExist refuses a file that does not exist, or whose directory does not.
+func mustExist(path string) error {
+	_, err := os.Stat(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil // whatever else is wrong, SQLite reports
+	}
+	missing := "file " + path
+	if dir := filepath.Dir(path); !exists(dir) {
+		missing = "directory " + dir
+	}
+	return &task.Error{Code: task.Invalid, Message: "there is no " + missing,
+		Hint: "check the DSN; tasker migrate up makes file and directory", Err: err}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // private is the mode of a new file: other users of this machine must not read the payloads of tasks.
