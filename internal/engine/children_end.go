@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,7 +41,7 @@ func (e *Engine) joined(ctx context.Context, p *childPlan, sim task.FanOut) (*ch
 	if sim.Bytes > most {
 		return &childEnd{failure: tooLarge(sim.Bytes, most)}, nil
 	}
-	results := make([][]byte, sim.Total)
+	results := make([]json.RawMessage, sim.Total)
 	for from := 0; from < sim.Total; {
 		page, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{From: from, Limit: 1000, Results: true})
 		if err != nil {
@@ -64,22 +63,11 @@ func (e *Engine) joined(ctx context.Context, p *childPlan, sim task.FanOut) (*ch
 	if !p.spec.Each() {
 		return &childEnd{result: results[0]}, nil
 	}
-	var out bytes.Buffer
-	for i, r := range results {
-		out.WriteByte("[,"[min(i, 1)])
-		if r == nil {
-			r = []byte("null")
-		}
-		out.Write(r)
+	all := listOf(results)
+	if len(all) > most {
+		return &childEnd{failure: tooLarge(len(all), most)}, nil
 	}
-	if len(results) == 0 {
-		out.WriteByte('[')
-	}
-	out.WriteByte(']')
-	if out.Len() > most {
-		return &childEnd{failure: tooLarge(out.Len(), most)}, nil
-	}
-	return &childEnd{result: out.Bytes()}, nil
+	return &childEnd{result: all}, nil
 }
 
 // tooLarge is the failure of a step whose result would be larger than a payload may be.

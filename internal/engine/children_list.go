@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/expr"
 	"github.com/taskerhq/tasker/internal/task"
@@ -43,11 +44,7 @@ func (e *Engine) listChildren(ctx context.Context, p *childPlan) (*childList, er
 		return list, err
 	}
 	for at := 0; at < len(items); at += ItemWindow {
-		window, err := json.Marshal(items[at:min(at+ItemWindow, len(items))])
-		if err != nil {
-			return nil, fmt.Errorf("encode items: %w", err)
-		}
-		list.windows = append(list.windows, window)
+		list.windows = append(list.windows, listOf(items[at:min(at+ItemWindow, len(items))]))
 	}
 	list.total = len(items)
 	return list, nil
@@ -131,4 +128,32 @@ func (e *Engine) valuesFor(ctx context.Context, p *childPlan, program *expr.Prog
 		}
 	}
 	return expr.Values{expr.Context: whole, expr.Parents: parents}, nil
+}
+
+// listOf writes a list of values of JSON, each as it is: encoding/json would change how they are written.
+func listOf(values []json.RawMessage) []byte {
+	out := []byte{'['}
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if v == nil {
+			v = json.RawMessage("null")
+		}
+		out = append(out, v...)
+	}
+	return append(out, ']')
+}
+
+// objectOf writes an object of values of JSON, each as it is.
+func objectOf(values map[string]json.RawMessage) []byte {
+	out := []byte{'{'}
+	for i, name := range slices.Sorted(maps.Keys(values)) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		quoted, _ := json.Marshal(name) // a string is always encoded
+		out = append(append(append(out, quoted...), ':'), values[name]...)
+	}
+	return append(out, '}')
 }

@@ -204,8 +204,8 @@ func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, s
 			all[tpl.Steps[s.Ordinal-1].Name] = s.Result
 		}
 	}
-	result, err = json.Marshal(all)
-	return result, len(result), err
+	result = objectOf(all)
+	return result, len(result), nil
 }
 
 // draftNext prepares up to n children from an index on: those of one window of items.
@@ -259,10 +259,7 @@ func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item j
 			SourceSystem: of.Meta.SourceSystem, TraceParent: of.Meta.TraceParent}}
 	switch {
 	case p.spec.Each():
-		var err error
-		if in.Context, err = json.Marshal(eachContext{item, index}); err != nil {
-			return childDraft{}, err
-		}
+		in.Context = fmt.Appendf(nil, `{"item":%s,"index":%d}`, item, index)
 	case string(item) != "null":
 		in.Context = item
 	}
@@ -281,12 +278,6 @@ func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item j
 		return childDraft{index: index, note: note}, nil
 	}
 	return childDraft{index: index, draft: d}, nil
-}
-
-// eachContext is the context of a child of a list.
-type eachContext struct {
-	Item  json.RawMessage `json:"item"`
-	Index int             `json:"index"`
 }
 
 // depthOf is how deep a task is below one that is no child.

@@ -59,10 +59,12 @@ func Compile(text string, names ...string) (*Program, error) {
 		return nil, &Error{1, 1, "the expression is empty"}
 	}
 	names = append([]string{Context, Parents}, names...)
-	tree, err := parser.ParseWithConfig(text, parsing())
+	numbers, masked := literalsOf(text)
+	tree, err := parser.ParseWithConfig(masked, parsing())
 	if err != nil {
 		return nil, errorOf(err)
 	}
+	ast.Walk(&tree.Node, numbers)
 	c := checker{source: file.NewSource(text), names: names}
 	ast.Walk(&tree.Node, &c)
 	if c.fault == nil {
@@ -75,8 +77,8 @@ func Compile(text string, names ...string) (*Program, error) {
 	for _, name := range names {
 		env[name] = types.Any
 	}
-	code, err := expr.Compile(text, append(functions(), expr.Env(env), expr.MaxNodes(4*maxNodes),
-		expr.DisableAllBuiltins(), expr.Optimize(false), expr.Patch(safe{}))...)
+	code, err := expr.Compile(masked, append(functions(), expr.Env(env), expr.MaxNodes(4*maxNodes),
+		expr.DisableAllBuiltins(), expr.Optimize(false), expr.Patch(numbers), expr.Patch(safe{}))...)
 	if err != nil {
 		return nil, errorOf(err)
 	}
@@ -200,33 +202,9 @@ func parsing() *conf.Config {
 func errorOf(err error) *Error {
 	var at *file.Error
 	if errors.As(err, &at) && at.Line > 0 {
-		return &Error{at.Line, at.Column + 1, ownWords(at.Message)}
+		return &Error{at.Line, at.Column + 1, at.Message}
 	}
-	return &Error{1, 1, ownWords(err.Error())}
-}
-
-// kinds are the kinds of values in errors of the language.
-var kinds = regexp.MustCompile(`<nil>|expr\.Encoded|map\[string\]interface \{\}|\[\]interface \{\}|interface \{\}|\b(?:float64|int|bool)\b`)
-
-// ownWords gives the kinds of values in a message the names that they have here.
-func ownWords(message string) string {
-	return kinds.ReplaceAllStringFunc(message, func(kind string) string {
-		switch kind {
-		case "<nil>":
-			return "null"
-		case "map[string]interface {}":
-			return "object"
-		case "[]interface {}":
-			return "list"
-		case "interface {}":
-			return "any value"
-		case "bool":
-			return "true or false"
-		case "expr.Encoded":
-			return "value encoded by the client"
-		}
-		return "number"
-	})
+	return &Error{1, 1, err.Error()}
 }
 
 // checker refuses what an expression must not contain, and finds the steps that it mentions.
@@ -245,22 +223,20 @@ type checker struct {
 	funcs, called int
 }
 
-// operators are those of two values. Others could take long, or are of no use here.
-var operators = []string{"==", "!=", "<", "<=", ">", ">=", "&&", "||", "and", "or", "in", "not in", "+", "-", "*", "/",
-	"%", "??", "contains", "startsWith", "endsWith"}
-
 // Visit implements ast.Visitor.
 func (c *checker) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
-	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode, *ast.UnaryNode,
+	case *ast.NilNode, *ast.IntegerNode, *ast.ConstantNode, *ast.BoolNode, *ast.StringNode, *ast.UnaryNode,
 		*ast.ConditionalNode, *ast.ArrayNode, *ast.ChainNode:
 	case *ast.IdentifierNode:
 		c.identifier(n)
 	case *ast.MemberNode:
 		c.member(n)
 	case *ast.BinaryNode:
-		if !slices.Contains(operators, n.Operator) {
+		if _, is := operands[n.Operator]; !is {
 			c.refuse(n, "an expression has no operator "+n.Operator)
+		} else if fault := operandFault(n); fault != "" {
+			c.refuse(n, fault)
 		}
 	case *ast.BuiltinNode:
 		c.function(n, n.Name, n.Arguments)

@@ -13,4 +13,10 @@
 //   - has(x) reports whether x is not null; len(x) is the number of elements, members or characters, 0 for null;
 //   - a ?? b is b where a is null; +, -, *, / and % calculate with numbers; + joins strings; contains, startsWith and
 //     endsWith look into a string.
+//
+// Numbers are exact decimals: nothing is rounded but a quotient without an end, nothing wraps around, and what is too
+// large to calculate with is an error. A value that an expression only passes on is the same bytes as in its document.
+//
+// Begin with compile.go. decode.go has what a value is, number.go how numbers are compared and calculated with, safe.go
+// and operators.go what takes the place of the language's own operators.
 package expr

@@ -13,6 +13,8 @@ const (
 	fnMember = "__member"
 	fnIn     = "__in"
 	fnEqual  = "__equal"
+	fnMinus  = "__minus"
+	fnPlus   = "__plus"
 	fnBool   = "__bool"
 	fnLen    = "len"
 	fnHas    = "has"
@@ -35,8 +37,13 @@ func (safe) Visit(node *ast.Node) {
 	case *ast.BuiltinNode: // len
 		replace(node, n.Name, n.Arguments...)
 	case *ast.UnaryNode:
-		if n.Operator == "!" || n.Operator == "not" {
+		switch n.Operator {
+		case "!", "not":
 			toBool(&n.Node)
+		case "-":
+			replace(node, fnMinus, n.Node)
+		case "+":
+			replace(node, fnPlus, n.Node)
 		}
 	case *ast.ConditionalNode:
 		toBool(&n.Cond)
@@ -52,6 +59,9 @@ func (safe) Visit(node *ast.Node) {
 		case "!=":
 			replace(node, fnEqual, n.Left, n.Right)
 			ast.Patch(node, &ast.UnaryNode{Operator: "!", Node: *node})
+		case "??":
+		default:
+			replace(node, fnOperator+n.Operator, n.Left, n.Right)
 		}
 	}
 }
@@ -78,7 +88,7 @@ func replace(node *ast.Node, name string, args ...ast.Node) {
 
 // functions are those that an expression calls.
 func functions() []expr.Option {
-	return []expr.Option{
+	list := []expr.Option{
 		expr.Function(fnMember, member, new(func(any, any) any)),
 		expr.Function(fnIn, in, new(func(any, any) bool)),
 		expr.Function(fnEqual, func(args ...any) (any, error) { return same(args[0], args[1]) },
@@ -86,21 +96,30 @@ func functions() []expr.Option {
 		expr.Function(fnBool, toBoolean, new(func(any) bool)),
 		expr.Function(fnLen, length, new(func(any) int)),
 		expr.Function(fnHas, has, new(func(any) bool)),
+		expr.Function(fnMinus, func(args ...any) (any, error) { return signed("-", args[0]) }, new(func(any) any)),
+		expr.Function(fnPlus, func(args ...any) (any, error) { return signed("+", args[0]) }, new(func(any) any)),
 	}
+	for operator, kinds := range operands {
+		if kinds != nil {
+			list = append(list, expr.Function(fnOperator+operator, func(args ...any) (any, error) {
+				return operate(operator, args[0], args[1])
+			}, new(func(any, any) any)))
+		}
+	}
+	return list
 }
 
 // member returns a member of an object or an element of a list; null where there is none.
 func member(args ...any) (any, error) {
-	switch of := args[0].(type) {
-	case map[string]any:
-		if name, ok := args[1].(string); ok {
+	if of, is := membersOf(args[0]); is {
+		if name, is := stringOf(args[1]); is {
 			return of[name], nil
 		}
-	case []any:
-		if i, ok := args[1].(int); ok && i >= 0 && i < len(of) {
+	} else if of, is := elementsOf(args[0]); is {
+		if i, is := whole(args[1]); is && i >= 0 && i < len(of) {
 			return of[i], nil
 		}
-	case Encoded:
+	} else if of, is := args[0].(Encoded); is {
 		return nil, unreadable(of)
 	}
 	return nil, nil
@@ -116,56 +135,41 @@ func toBoolean(args ...any) (any, error) {
 func has(args ...any) (any, error) { return args[0] != nil, nil }
 
 func length(args ...any) (any, error) {
-	switch v := args[0].(type) {
-	case nil:
+	if args[0] == nil {
 		return 0, nil
-	case string:
-		return utf8.RuneCountInString(v), nil
-	case []any:
-		return len(v), nil
-	case map[string]any:
-		return len(v), nil
+	}
+	if s, is := stringOf(args[0]); is {
+		return utf8.RuneCountInString(s), nil
+	}
+	if of, is := elementsOf(args[0]); is {
+		return len(of), nil
+	}
+	if of, is := membersOf(args[0]); is {
+		return len(of), nil
 	}
 	return nil, fmt.Errorf("len takes a list, an object or a string, and this is %s", kindOf(args[0]))
 }
 
 func in(args ...any) (any, error) {
-	switch v := args[1].(type) {
-	case nil:
+	if args[1] == nil {
 		return false, nil
-	case map[string]any:
-		name, ok := args[0].(string)
-		if !ok {
+	}
+	if of, is := membersOf(args[1]); is {
+		name, is := stringOf(args[0])
+		if !is {
 			return nil, fmt.Errorf("the members of an object have strings for names, and this is %s", kindOf(args[0]))
 		}
-		_, found := v[name]
+		_, found := of[name]
 		return found, nil
-	case []any:
-		for _, e := range v {
-			if is, err := same(args[0], e); is || err != nil {
-				return is, err
-			}
+	}
+	of, is := elementsOf(args[1])
+	if !is {
+		return nil, fmt.Errorf("in looks into a list or an object, and this is %s", kindOf(args[1]))
+	}
+	for _, e := range of {
+		if is, err := same(args[0], e); is || err != nil {
+			return is, err
 		}
-		return false, nil
 	}
-	return nil, fmt.Errorf("in looks into a list or an object, and this is %s", kindOf(args[1]))
-}
-
-// kindOf names the kind of a value, for errors. It shows nothing of the value.
-func kindOf(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case Encoded:
-		return "a value " + v.String()
-	case bool:
-		return "true or false"
-	case string:
-		return "a string"
-	case []any:
-		return "a list"
-	case map[string]any:
-		return "an object"
-	}
-	return "a number"
+	return false, nil
 }

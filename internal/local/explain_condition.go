@@ -1,8 +1,8 @@
 package local
 
 import (
-	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -76,7 +76,7 @@ func (x *explainer) valuesRead(p *expr.Program) (list []string) {
 		if err != nil {
 			continue
 		}
-		if text, err := json.Marshal(v); err == nil {
+		if text, err := expr.Encode(v, math.MaxInt); err == nil {
 			list = append(list, path+" is "+failure.Cut(string(envelope.Shown(text)), maxShown))
 		}
 	}

@@ -182,15 +182,15 @@ b waiting: It has been waiting for an approval since 2026-03-01 12:01:00Z: "Sure
 c waiting: It has been waiting for an approval since 2026-03-01 12:01:00Z: "Tell?". | Approve or reject it: tasker task approve-step, or reject-step. Without an answer it continues at 2026-03-01 13:01:00Z, in 1h0m0s.`},
 		"SkippedWithValues": {func(t *testing.T, r *rig) uuid.UUID {
 			r.template(t, "name: gifts\nversion: \"1\"\nsensitive: [/card]\nsteps:\n"+
-				"  - {name: a, handler: a, when: 'context.gift == true && context.items[1].sku == \"x\"'}\n"+
+				"  - {name: a, handler: a, when: 'context.gift == true && context.items[1].sku == \"x\" && context.items[0] > 1'}\n"+
 				"  - {name: b, handler: b, dependencies: [a], when: 'parents.a.state == \"complete\" || context.card == 42'}\n"+
 				"  - {name: c, handler: c}\n")
 			id := r.submit(t, tasker.TaskRequest{Name: "gifts",
-				Context: []byte(`{"card":41,"items":[1,{"sku":"` + strings.Repeat("y", 100) + `"}]}`)})
+				Context: []byte(`{"card":41,"items":[1.10e400,{"sku":"` + strings.Repeat("y", 100) + `"}]}`)})
 			r.wait(t, time.Minute)
 			return id
 		}, `steps_in_process: The task is in progress: 2 of 3 steps done, 1 queued or running.
-a skipped: Step a was skipped at 2026-03-01 12:01:00Z: its condition did not hold: context.gift == true && context.items[1].sku == "x" (context.gift is null, context.items[1].sku is "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…[truncated]). | Nothing: the steps that depend on it go on.
+a skipped: Step a was skipped at 2026-03-01 12:01:00Z: its condition did not hold: context.gift == true && context.items[1].sku == "x" && context.items[0] > 1 (context.gift is null, context.items[0] is 1.10e400, context.items[1].sku is "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…[truncated]). | Nothing: the steps that depend on it go on.
 b skipped: Step b was skipped at 2026-03-01 12:01:00Z: its condition did not hold: parents.a.state == "complete" || context.card == 42 (a is skipped, context.card is "[masked]"). | Nothing: the steps that depend on it go on.
 c enqueued: It has been ready since 2026-03-01 12:00:00Z and waits on handler "c" in namespace "default": 0 steps ahead of it, 1 worker serving. | The next free worker takes the first step in the queue; add workers if the queue grows.`},
 		"WaitingForASignal": {func(t *testing.T, r *rig) uuid.UUID {

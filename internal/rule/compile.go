@@ -81,6 +81,7 @@ func compileOne(source string, options []expr.Option) (p *vm.Program, cost int, 
 	options = append(slices.Clone(options), expr.Env(facts{}), expr.MaxNodes(maxNodes), expr.DisableAllBuiltins(),
 		expr.Function("extract", c.extract, new(func(string, string) string)),
 		expr.Function("normalize", normalize, new(func(string) string)))
+	options = append(options, arithmetic()...)
 	for _, name := range builtins {
 		options = append(options, expr.EnableBuiltin(name))
 	}

@@ -88,6 +88,34 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A number that cannot be calculated decides nothing: it does not wrap around, and nothing is divided by zero.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	for when, want := range map[string]string{
+		`1 / len(step) > 0`:                                              "false when: at 1:3: division by zero",
+		`0.5 / 0.0 > 0`:                                                  "false when: at 1:5: division by zero",
+		`9223372036854775807 + len(code) > 0`:                            "false when: at 1:21: the result has more than 64 bits",
+		`-9223372036854775807 - len(code) < 0`:                           "false when: at 1:22: the result has more than 64 bits",
+		`(len(code) + 4294967296) * 4294967296 < 1`:                      "false when: at 1:26: the result has more than 64 bits",
+		`(-9223372036854775807 - 1) * (0 - 1) < 0`:                       "false when: at 1:28: the result has more than 64 bits",
+		`(0 - 1) * (-9223372036854775807 - 1) < 0`:                       "false when: at 1:9: the result has more than 64 bits",
+		`(len(code) - 2) * 3 + 1 == 13 and len(code) / 4 == 1.5`:         "true <nil>",
+		`len(code) * 0 - 1 < 0 and code + step == code`:                  "true <nil>",
+		`len(code) / 0.5 == 12 and 1.5 / len(code) < 1 and -1 * 3 == -3`: "true <nil>",
+	} {
+		p, problems := rule.Compile(&deadletter.Rule{When: when, Keys: []string{"len(code) + 1", "2 * len(code)"}})
+		if len(problems) > 0 {
+			t.Errorf("%s: %v", when, problems)
+			continue
+		}
+		f := someFacts()
+		matched, keys, err := p.Decide(&f)
+		if got := fmt.Sprint(matched, " ", err); got != want || matched && fmt.Sprint(keys) != "[7 12]" {
+			t.Errorf("%s decides %s %v, want %s", when, got, keys, want)
+		}
+	}
+}
+
 // A rule that fails says where, and decides nothing.
 func TestFailing(t *testing.T) {
 	t.Parallel()
