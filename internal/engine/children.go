@@ -105,12 +105,16 @@ func (c *children) firstSteps() map[task.ID]*task.Step {
 	return firsts
 }
 
-// resultOf returns the result of a child whose only step has just completed it. nil: AdvanceChildren reads it.
+// resultOf returns the result of a child whose only step has just completed it. nil: it has none, or AdvanceChildren
+// reads it.
 func resultOf(t *task.Task, first *task.Step) []byte {
 	if t.State != task.Complete || t.Meta.Child.Quiet || t.Counts.Total() != 1 || first == nil {
 		return nil
 	}
-	return resultSeen(first)
+	if task.LargeResultOf(first.ID, first.Result) != nil || openedOf("", first.Result) != nil {
+		return nil
+	}
+	return first.Result
 }
 
 func setOfSteps(of map[task.ID]*task.Step) map[*task.Step]struct{} {

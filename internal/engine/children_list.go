@@ -54,6 +54,9 @@ func (e *Engine) listChildren(ctx context.Context, p *childPlan) (*childList, er
 func (e *Engine) itemsOf(ctx context.Context, p *childPlan) ([]json.RawMessage, *task.Failure, error) {
 	if !p.spec.Each() && p.spec.Context == "" {
 		whole := json.RawMessage(p.parent.Context)
+		if err := openedOf(theContext, whole); err != nil {
+			return nil, nil, err
+		}
 		if whole == nil {
 			whole = json.RawMessage("null")
 		}
@@ -63,16 +66,23 @@ func (e *Engine) itemsOf(ctx context.Context, p *childPlan) ([]json.RawMessage, 
 	if !p.spec.Each() {
 		text = p.spec.Context
 	}
-	program, err := e.programs.get(text)
-	if err != nil { // it was checked when the template was registered
-		return nil, childFault(CodeChildrenRefused, "%v", err), nil
-	}
-	values, err := e.valuesFor(ctx, p, program)
-	if large := (*largeError)(nil); errors.As(err, &large) {
-		return nil, childFault(CodeChildrenLarge, "%v", large), nil
-	}
+	program, err := e.programOf(text)
 	if err != nil {
 		return nil, nil, err
+	}
+	steps, err := e.store.FindSteps(ctx, p.parent.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	values, err := new(evaluation).values(program, p.tpl, p.parent, steps)
+	var large *largeError
+	switch {
+	case undecided(err):
+		return nil, nil, err
+	case errors.As(err, &large):
+		return nil, childFault(CodeChildrenLarge, "%v", large), nil
+	case err != nil:
+		return nil, childFault(CodeChildrenRefused, "%v", err), nil
 	}
 	if !p.spec.Each() {
 		v, err := program.Value(values)
@@ -99,35 +109,6 @@ func (e *Engine) itemsOf(ctx context.Context, p *childPlan) ([]json.RawMessage, 
 		}
 	}
 	return items, nil, nil
-}
-
-// valuesFor reads what an expression sees: the context of the task, and the steps that it names.
-func (e *Engine) valuesFor(ctx context.Context, p *childPlan, program *expr.Program) (expr.Values, error) {
-	whole, err := expr.Decode(p.parent.Context)
-	if err != nil {
-		return nil, err
-	}
-	steps, err := e.store.FindSteps(ctx, p.parent.ID)
-	if err != nil {
-		return nil, err
-	}
-	parents := map[string]any{}
-	for _, name := range program.Steps() {
-		for _, s := range steps {
-			if s.Ordinal > len(p.tpl.Steps) || p.tpl.Steps[s.Ordinal-1].Name != name {
-				continue
-			}
-			if err := largeRead(program, name, s); err != nil {
-				return nil, err
-			}
-			result, err := expr.Decode(resultSeen(s))
-			if err != nil {
-				return nil, err
-			}
-			parents[name] = expr.Step(string(s.State), result)
-		}
-	}
-	return expr.Values{expr.Context: whole, expr.Parents: parents}, nil
 }
 
 // listOf writes a list of values of JSON, each as it is: encoding/json would change how they are written.

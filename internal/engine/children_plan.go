@@ -169,7 +169,7 @@ func (e *Engine) readFresh(ctx context.Context, p *childPlan) (task.FanOut, erro
 
 // resultOfTask returns the result of a task: that of the only step on which no other depends, or an object with those
 // of all such steps. It is nil for a task without a result, and for one that is gone. A large result is nil too, with
-// its size: it does not fit into a result of children.
+// its size: it does not fit into a result of children. The error is an undecidedError where this node cannot decrypt one.
 func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, size int, err error) {
 	t, err := e.store.FindTask(ctx, id)
 	if err != nil || t == nil {
@@ -186,6 +186,9 @@ func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, s
 	var last []*task.Step
 	for _, s := range steps {
 		if s.Ordinal <= len(tpl.Steps) && tpl.Steps[s.Ordinal-1].Sink() {
+			if err := openedOf("the result of step "+tpl.Steps[s.Ordinal-1].Name, s.Result); err != nil {
+				return nil, 0, err // a sealed value belongs to its step: it could not be decrypted anywhere else
+			}
 			last = append(last, s)
 			if l := task.LargeResultOf(s.ID, s.Result); l != nil {
 				size += int(l.Bytes)

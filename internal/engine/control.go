@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/expr"
 	"github.com/taskerhq/tasker/internal/failure"
@@ -19,10 +20,11 @@ import (
 
 // control is the part of a unit for steps that the engine looks at.
 type control struct {
-	u       *unit
-	ended   []Work // steps that ended by themselves, whose dependants are still to be released
-	running bool
-	decoded map[task.ID]any // contexts by task, results by step
+	u          *unit
+	ended      []Work // steps that ended by themselves, whose dependants are still to be released
+	running    bool
+	evaluation evaluation
+	bare       map[task.ID]bool // tasks that turned out to have no context
 }
 
 // enter lets a pending step begin that nothing holds back: it is ready for workers, unless the engine looks at it
@@ -90,10 +92,16 @@ func (c *control) begin(w Work, t *task.Template) error {
 		}
 	}
 	if spec.When != "" {
-		holds, err := c.holds(w, t, spec.When)
-		if err != nil {
-			return c.failCondition(w, t, "when", spec.When, err)
+		holds, fault, err := c.holds(w, t, spec.When)
+		switch {
+		case err != nil:
+			return err
+		case undecided(fault):
+			return c.leaveAlone(w, "its condition is not decided", fault)
+		case fault != nil:
+			return c.failCondition(w, t, "when", spec.When, fault)
 		}
+		w.Step.Note = ""
 		if !holds {
 			return c.skip(w)
 		}
@@ -128,6 +136,25 @@ func (c *control) wakeKind(w Work, t *task.Template) error {
 func unknownKind(kind task.Kind) *task.Failure {
 	return &task.Failure{Type: "unknown_kind", Code: "UNKNOWN_KIND", Class: failure.Logic,
 		Message: fmt.Sprintf("this version of the server runs no steps of kind %q", kind)}
+}
+
+// undecidedWait is how long a node leaves a step alone about which it cannot decide: another node may, or this one after
+// it got a key.
+const undecidedWait = time.Minute
+
+// leaveAlone puts off a pending step about which this node cannot decide. No attempt is charged, and it is not put in
+// error: what follows from that, such as compensation, could not be undone.
+func (c *control) leaveAlone(w Work, what string, why error) error {
+	w.Step.Note = failure.Cut(what+": "+why.Error(), maxText)
+	return c.putOff(w, c.u.now.Add(undecidedWait))
+}
+
+// putOff has a pending step looked at later.
+func (c *control) putOff(w Work, at task.Instant) error {
+	w.Step.Schedule(at)
+	c.u.rows.changedStep(w.Step)
+	c.u.wake.dueAt(at)
+	return nil
 }
 
 // skip ends a step whose condition does not hold.
@@ -220,68 +247,44 @@ func (c *control) failCondition(w Work, t *task.Template, field, text string, er
 		Message: fmt.Sprintf("%s of step %s cannot be evaluated: %v, in: %s", field, t.Spec(w.Step).Name, err, text)})
 }
 
-// holds evaluates a condition for a step.
-func (c *control) holds(w Work, t *task.Template, when string) (bool, error) {
-	p, err := c.u.e.programs.get(when)
-	if err != nil {
-		return false, err
+// holds evaluates a condition for a step. fault is why it cannot be evaluated.
+func (c *control) holds(w Work, t *task.Template, when string) (holds bool, fault, err error) {
+	p, fault := c.u.e.programOf(when)
+	if fault != nil {
+		return false, fault, nil
 	}
-	values, err := c.values(w, t, p)
-	if err != nil {
-		return false, err
-	}
-	return p.Bool(values)
-}
-
-// values returns what an expression of a step sees: the context of the task, and of the steps that it mentions their
-// states and results.
-func (c *control) values(w Work, t *task.Template, p *expr.Program) (expr.Values, error) {
-	if w.Task.Context == nil {
-		if err := c.u.rows.readContexts([]*task.Task{w.Task}); err != nil {
-			return nil, err
+	if p.ReadsContext() {
+		if err := c.readContext(w.Task); err != nil {
+			return false, nil, err
 		}
-	}
-	document, err := c.decode(w.Task.ID, w.Task.Context)
-	if err != nil {
-		return nil, fmt.Errorf("the context of the task: %w", err)
 	}
 	steps, err := c.u.rows.siblings(family(w.Step, t.Named(p.Steps())))
 	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
-	parents := make(map[string]any, len(steps))
-	for _, s := range steps {
-		if err := largeRead(p, t.Spec(s).Name, s); err != nil {
-			return nil, err
-		}
-		result, err := c.decode(s.ID, resultSeen(s))
-		if err != nil {
-			return nil, fmt.Errorf("the result of step %s: %w", t.Spec(s).Name, err)
-		}
-		parents[t.Spec(s).Name] = expr.Step(string(s.State), result)
+	values, fault := c.evaluation.values(p, t, w.Task, steps)
+	if fault != nil {
+		return false, fault, nil
 	}
-	return expr.Values{expr.Context: document, expr.Parents: parents}, nil
+	holds, fault = p.Bool(values)
+	return holds, fault, nil
 }
 
-// decode decodes a document of a row, once in a unit.
-func (c *control) decode(id task.ID, document []byte) (any, error) {
-	if document == nil {
-		return nil, nil
+// readContext adds its context to a task, once.
+func (c *control) readContext(t *task.Task) error {
+	if t.Context != nil || c.bare[t.ID] {
+		return nil
 	}
-	if v, known := c.decoded[id]; known {
-		return v, nil
+	if err := c.u.rows.readContexts([]*task.Task{t}); err != nil {
+		return err
 	}
-	if reason, _, is := task.WhyUnopened(document); is {
-		return nil, fmt.Errorf("it cannot be decrypted: %s", reason)
-	}
-	v, err := expr.Decode(document)
-	if err == nil {
-		if c.decoded == nil {
-			c.decoded = map[task.ID]any{}
+	if t.Context == nil {
+		if c.bare == nil {
+			c.bare = map[task.ID]bool{}
 		}
-		c.decoded[id] = v
+		c.bare[t.ID] = true
 	}
-	return v, err
+	return nil
 }
 
 // programs are the compiled expressions of templates, by their text.

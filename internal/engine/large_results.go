@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/taskerhq/tasker/internal/expr"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -269,27 +268,4 @@ type largeError struct {
 func (l *largeError) Error() string {
 	return fmt.Sprintf("the result of step %s has %d bytes and is kept in the blob store; expressions read results of up "+
 		"to limits.payload_bytes: let the step return what they need, and a further step the rest", l.step, l.bytes)
-}
-
-// largeRead returns an error if an expression reads the result of a step, and not only its state, and that is a large
-// one.
-func largeRead(p *expr.Program, name string, s *task.Step) error {
-	l := task.LargeResultOf(s.ID, s.Result)
-	if l == nil {
-		return nil
-	}
-	for _, path := range p.Paths() {
-		if strings.HasPrefix(path, expr.Parents) && !strings.HasSuffix(path, ".state") && strings.Contains(path, name) {
-			return &largeError{name, l.Bytes}
-		}
-	}
-	return nil
-}
-
-// resultSeen is what an expression sees as the result of a step: nothing in place of a large one.
-func resultSeen(s *task.Step) []byte {
-	if task.LargeResultOf(s.ID, s.Result) != nil {
-		return nil
-	}
-	return s.Result
 }

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"time"
-
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -18,15 +16,11 @@ type Seals interface {
 	Forget()
 }
 
-// unopenedWait is how long a step is left alone that a node cannot decrypt: another node may, or this one after it got
-// the key.
-const unopenedWait = time.Minute
-
 // unopened gives a step back whose input cannot be decrypted here. No attempt is charged, and it is never put in error:
 // it runs as soon as a node that has the key takes it.
 func (rs *readySteps) unopened(w Work, what, reason string) error {
 	u := rs.u
-	if err := u.uncharged(w, task.Released, u.now.Add(unopenedWait)); err != nil {
+	if err := u.uncharged(w, task.Released, u.now.Add(undecidedWait)); err != nil {
 		return err
 	}
 	w.Step.Note = failure.Cut("not handed out: "+what+" cannot be decrypted: "+reason, maxText)

@@ -133,10 +133,7 @@ func (u *unit) satisfied(w Work, t *task.Template) error {
 // an operator resolved its parents early or its task had to wait for its turn, it waits for that.
 func (u *unit) start(w Work) error {
 	if at := w.Task.RunAt; at > u.now {
-		w.Step.Schedule(at)
-		u.rows.changedStep(w.Step)
-		u.wake.dueAt(at)
-		return nil
+		return u.ready.control.putOff(w, at)
 	}
 	return u.ready.control.enter(w)
 }

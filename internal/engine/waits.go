@@ -16,9 +16,12 @@ import (
 // beginWait lets a pending step wait, or ends its wait at once if its time has passed.
 func (c *control) beginWait(w Work, t *task.Template) error {
 	wait := t.Spec(w.Step).Wait
-	if wait.ReadsContext() && w.Task.Context == nil {
-		if err := c.u.rows.readContexts([]*task.Task{w.Task}); err != nil {
+	if wait.ReadsContext() {
+		if err := c.readContext(w.Task); err != nil {
 			return err
+		}
+		if err := openedOf(theContext, w.Task.Context); err != nil {
+			return c.leaveAlone(w, "its wait does not begin", err)
 		}
 	}
 	row, err := c.awaited(w, t)
@@ -46,7 +49,7 @@ func (c *control) approvalEnds(w Work, t *task.Template, result, by, reason stri
 // awaited returns what a step with wait begins to wait for. It fails where the context does not say it.
 func (c *control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 	spec := t.Spec(w.Step)
-	until, err := textOf(spec.Wait.Until, task.Readable(w.Task.Context))
+	until, err := textOf(spec.Wait.Until, w.Task.Context)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func (c *control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 		return row, nil
 	}
 	row.Name, row.Fresh = spec.Wait.Signal, true
-	if row.Key, err = textOf(spec.Wait.Key, task.Readable(w.Task.Context)); err != nil {
+	if row.Key, err = textOf(spec.Wait.Key, w.Task.Context); err != nil {
 		return nil, err
 	}
 	return row, task.KeyOfWait(row.Key)

@@ -48,6 +48,7 @@ type Program struct {
 	names []string
 	paths []string
 	reads [][]string
+	uses  []use
 }
 
 // Compile compiles an expression over context, parents and further names. The error is an *Error.
@@ -85,7 +86,7 @@ func Compile(text string, names ...string) (*Program, error) {
 	slices.Sort(c.steps)
 	reads := c.reads()
 	return &Program{text: text, code: code, steps: slices.Compact(c.steps), names: names, paths: longest(c.paths),
-		reads: reads}, nil
+		reads: reads, uses: usesOf(&tree.Node)}, nil
 }
 
 // String returns the text of the expression.
@@ -165,27 +166,6 @@ func pathOf(n ast.Node) string {
 		}
 	}
 	return ""
-}
-
-// segmentsOf returns the names and indexes of a path below context.
-func segmentsOf(n ast.Node) (of []string, below bool) {
-	switch n := n.(type) {
-	case *ast.IdentifierNode:
-		return nil, n.Value == Context
-	case *ast.ChainNode:
-		return segmentsOf(n.Node)
-	case *ast.MemberNode:
-		if of, below = segmentsOf(n.Node); !below {
-			return nil, false
-		}
-		switch p := n.Property.(type) {
-		case *ast.StringNode:
-			return append(of, p.Value), true
-		case *ast.IntegerNode:
-			return append(of, strconv.Itoa(p.Value)), true
-		}
-	}
-	return nil, false
 }
 
 // plain matches a name that needs no quotes in a path.
@@ -275,11 +255,11 @@ func (c *checker) identifier(n *ast.IdentifierNode) {
 func (c *checker) member(n *ast.MemberNode) {
 	if path := pathOf(n); path != "" {
 		c.paths = append(c.paths, path)
-		if of, below := segmentsOf(n); below {
+		if of, known := placeOf(n); known && of[0] == Context {
 			if c.segments == nil {
 				c.segments = map[string][]string{}
 			}
-			c.segments[path] = of
+			c.segments[path] = of[1:]
 		}
 	}
 	if pathOf(n.Node) == Context {

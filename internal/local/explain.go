@@ -213,6 +213,10 @@ func (x *explainer) step(ctx context.Context, s *task.Step) (why, next string, e
 func (x *explainer) pending(s *task.Step) (why, next string) {
 	if s.Queue == task.Timers {
 		at := task.Instant(s.Key)
+		if s.Note != "" {
+			return fmt.Sprintf("It was left alone: %s.", s.Note), fmt.Sprintf(
+				"A node looks at it again at %s, in %s.", clock(at), x.until(at))
+		}
 		return fmt.Sprintf(
 			"It is scheduled for %s, in %s.",
 			clock(at),

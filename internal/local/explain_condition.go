@@ -65,12 +65,9 @@ func (x *explainer) valuesRead(p *expr.Program) (list []string) {
 		}
 	}
 	for _, path := range p.Paths() {
-		if strings.HasPrefix(path, expr.Parents+".") && strings.HasSuffix(path, ".state") {
-			continue // it is said of the step
-		}
 		one, err := expr.Compile(path)
-		if err != nil {
-			continue
+		if err != nil || len(one.Steps()) > 0 && !one.ReadsResult(one.Steps()[0]) {
+			continue // the state is said of the step
 		}
 		v, err := one.Value(expr.Values{expr.Context: context, expr.Parents: parents})
 		if err != nil {

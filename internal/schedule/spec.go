@@ -164,7 +164,7 @@ func (s *Spec) Validate() []task.Problem {
 		if fault := task.TextFault(s.TimeField, task.MaxName); fault != "" {
 			bad("/time_field", "%s", fault)
 		}
-		if c := bytes.TrimSpace(s.Context); len(c) > 0 && c[0] != '{' {
+		if c := bytes.TrimSpace(s.Context); len(c) > 0 && c[0] != '{' && string(c) != "null" {
 			bad("/time_field", "needs a context that is an object")
 		}
 	}

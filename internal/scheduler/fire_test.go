@@ -42,6 +42,20 @@ func TestFires(t *testing.T) {
 	})
 }
 
+// TestTimeWithoutContext: a context that is null is none, also where the time goes into it.
+func TestTimeWithoutContext(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(t *testing.T, r *rig) {
+		r.save("0 * * * *", func(s *schedule.Spec) { s.Context, s.TimeField = []byte(` null `), "at" })
+		r.pass(time.Hour)
+		r.want("time 01T13:00:00 running")
+		page, err := r.client.Tasks(t.Context(), tasker.TaskFilter{WithContext: true})
+		if err != nil || len(page.Tasks) != 1 || string(page.Tasks[0].Context) != `{"at":"2026-03-01T13:00:00Z"}` {
+			t.Errorf("the task is %+v, %v", page, err)
+		}
+	})
+}
+
 // TestClockChanges: a firing in the gap comes once, later by the gap; one in the overlap comes once, the first time;
 // one of each hour comes in both.
 func TestClockChanges(t *testing.T) {

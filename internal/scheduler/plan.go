@@ -161,6 +161,9 @@ func contextAt(of *schedule.Spec, at task.Instant) []byte {
 	if len(of.Context) > 0 && json.Unmarshal(of.Context, &members) != nil {
 		return of.Context // not an object, which Validate refuses
 	}
+	if members == nil { // the context is null
+		members = map[string]json.RawMessage{}
+	}
 	members[of.TimeField] = json.RawMessage(`"` + at.Time().Format(time.RFC3339Nano) + `"`)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

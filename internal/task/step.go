@@ -89,11 +89,12 @@ func (s *Step) Rekey(now Instant, by Scheduling) bool {
 	return true
 }
 
-// Schedule makes a pending step without open parents wait for its task's run_at.
+// Schedule makes a pending step without open parents wait for a time: its task's run_at, or that at which it is looked
+// at again.
 func (s *Step) Schedule(at Instant) { s.Queue, s.Key = Timers, int64(at) }
 
-// Scheduled reports whether the step has not begun and waits for a time only: it was reset, or its task's run_at is
-// still to come.
+// Scheduled reports whether the step has not begun and waits for a time only: it was reset, its task's run_at is still
+// to come, or it is looked at again then.
 func (s *Step) Scheduled() bool { return s.State == StepPending && s.Queue == Timers }
 
 // Wait parks the step until a time; the timers then enqueue it.

@@ -1,0 +1,148 @@
+package expr
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// use is a place that an expression reads, as far as it is known before the expression runs: a name, and the members
+// and indexes below it.
+type use struct {
+	place []string
+	times int
+}
+
+// of reports whether a use is of a place or of one below it.
+func (u use) of(place ...string) bool {
+	if len(u.place) < len(place) {
+		return false
+	}
+	for i, name := range place {
+		if u.place[i] != name {
+			return false
+		}
+	}
+	return true
+}
+
+// stateOf is the member of a step with its state; see Step.
+const stateOf = "state"
+
+// ReadsContext reports whether the expression reads the context of the task or a part of it.
+func (p *Program) ReadsContext() bool {
+	for _, u := range p.uses {
+		if u.of(Context) {
+			return true
+		}
+	}
+	return false
+}
+
+// ReadsResult reports whether the expression reads the result of a step, and not only its state.
+func (p *Program) ReadsResult(step string) bool {
+	for _, u := range p.uses {
+		if u.of(Parents, step) && !u.of(Parents, step, stateOf) {
+			return true
+		}
+	}
+	return false
+}
+
+// Work is about how many elements, members and short pieces of text the expression looks at, over values: what its
+// evaluation costs beside a small amount that does not depend on them. No evaluation looks at more than that.
+func (p *Program) Work(values Values) int {
+	work := 0
+	for _, u := range p.uses {
+		v := values[u.place[0]]
+		for _, name := range u.place[1:] {
+			v = Member(v, name)
+		}
+		work += u.times * sizeOf(v)
+	}
+	return work
+}
+
+// piece is the length of text that is as much work as one element.
+const piece = 64
+
+// sizeOf is the number of elements, members and pieces of text in a value, and at least 1.
+func sizeOf(v any) int {
+	size := 1
+	switch v := v.(type) {
+	case string:
+		size += len(v) / piece
+	case []any:
+		for _, e := range v {
+			size += sizeOf(e)
+		}
+	case map[string]any:
+		for _, e := range v {
+			size += sizeOf(e)
+		}
+	}
+	return size
+}
+
+// usesOf returns the places that an expression reads, each without those that only lead to it.
+func usesOf(root *ast.Node) []use {
+	c := useCounter{}
+	ast.Walk(root, c)
+	var uses []use
+	for _, u := range c {
+		if u.times > 0 {
+			uses = append(uses, *u)
+		}
+	}
+	return uses
+}
+
+// useCounter counts the uses of places.
+type useCounter map[string]*use
+
+// Visit implements ast.Visitor.
+func (c useCounter) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		c.add(n, 1)
+	case *ast.MemberNode:
+		if c.add(n, 1) {
+			c.add(n.Node, -1) // it only leads there
+		}
+	}
+}
+
+func (c useCounter) add(n ast.Node, times int) (known bool) {
+	place, known := placeOf(n)
+	if !known {
+		return false
+	}
+	key := strings.Join(place, "\x00")
+	if c[key] == nil {
+		c[key] = &use{place: place}
+	}
+	c[key].times += times
+	return true
+}
+
+// placeOf returns the name, members and indexes of a path, if they are known before the expression runs.
+func placeOf(n ast.Node) (place []string, known bool) {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return []string{n.Value}, true
+	case *ast.ChainNode:
+		return placeOf(n.Node)
+	case *ast.MemberNode:
+		if place, known = placeOf(n.Node); !known {
+			return nil, false
+		}
+		switch p := n.Property.(type) {
+		case *ast.StringNode:
+			return append(place, p.Value), true
+		case *ast.IntegerNode:
+			return append(place, strconv.Itoa(p.Value)), true
+		}
+	}
+	return nil, false
+}
