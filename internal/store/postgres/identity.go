@@ -56,11 +56,17 @@ func (i *identity) see(now, before position, known bool) {
 	if other || !i.known || now.log > i.last.log || now.timeline != i.last.timeline {
 		i.last, i.known = now, true
 	}
+	i.mu.Unlock()
+	if other {
+		i.forget()
+	}
+}
+
+// forget drops everything that this process remembers of the database.
+func (i *identity) forget() {
+	i.mu.Lock()
 	calls := i.replaced
 	i.mu.Unlock()
-	if !other {
-		return
-	}
 	for _, forget := range calls {
 		forget()
 	}

@@ -30,6 +30,8 @@ type Options struct {
 	Timeout time.Duration
 	// Migrate selects the handling of an outdated schema. Defaults to Auto.
 	Migrate migration.Mode
+
+	machine func() clock.Reading // for tests; nil: this machine's clocks
 }
 
 // Store is an engine.Store on PostgreSQL, and an engine.Cluster. It is safe for concurrent use. The goroutines that
@@ -99,7 +101,11 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	}
 	cfg := d.Pool
 	s := &Store{timeout: opts.Timeout, known: newStatements(d.PgBouncer), rowCache: newRowCache(), routes: newQueues(),
-		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0), node: rand.Text(), clock: clock.NewRemote(clock.Machine())}
+		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0), node: rand.Text()}
+	if opts.machine == nil {
+		opts.machine = clock.Machine()
+	}
+	s.clock = clock.NewRemote(opts.machine)
 	if s.timeout <= 0 {
 		s.timeout = 15 * time.Second
 	}
@@ -146,6 +152,7 @@ func (s *Store) start(ctx context.Context) error {
 	if err := s.readClock(bounded); err != nil {
 		return err
 	}
+	_ = s.pulse(bounded) // as in followClock
 	err := s.Query(bounded, `SELECT current_schema()::text, value FROM tasker_meta WHERE key = 'installation'`, nil,
 		func(r store.Row) error {
 			return r.Scan((*store.Text)(&s.schema), (*store.Text)(&s.installation))
