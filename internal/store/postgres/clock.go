@@ -87,6 +87,8 @@ func (s *Store) followClock(ctx context.Context) {
 
 // look is one round of followClock.
 func (s *Store) look(ctx context.Context) error {
+	s.looking.Lock()
+	defer s.looking.Unlock()
 	if err := s.readClock(ctx); err != nil {
 		return err
 	}
@@ -117,8 +119,10 @@ const pulses = "pulse "
 // pulsesKept is how long the note of a process that has ended is kept: processes that start need the newest one.
 const pulsesKept = 10 * time.Minute
 
-// pulseNote is a clock.Witness in a note.
+// pulseNote is a clock.Witness in a note, with a number that grows: see identity.
 type pulseNote struct {
+	Number int64 `json:"n"`
+
 	At    task.Instant `json:"at"`
 	Ahead int64        `json:"ahead,omitempty"` // microseconds
 	Since task.Instant `json:"since,omitempty"`
@@ -136,10 +140,13 @@ func testimony(note string) (clock.Witness, bool) {
 }
 
 // pulse stores what this process thinks of the database's clock, and deletes notes of processes that ended long ago.
-// What a process from a step has left behind, in the future, is deleted too.
+// What a process from a step has left behind, in the future, is deleted too. It stores nothing if the last pulse is
+// missing: then the database is another one.
 func (s *Store) pulse(ctx context.Context) error {
+	before, _, _ := s.identity.before()
 	w := s.clock.Testimony()
-	note := pulseNote{At: task.At(w.At), Ahead: w.Ahead.Microseconds(), Young: w.Young}
+	s.beats++
+	note := pulseNote{Number: s.beats, At: task.At(w.At), Ahead: w.Ahead.Microseconds(), Young: w.Young}
 	if w.Ahead != 0 {
 		note.Since = task.At(w.Since)
 	}
@@ -149,9 +156,17 @@ func (s *Store) pulse(ctx context.Context) error {
 	}
 	const query = `WITH gone AS (DELETE FROM tasker_meta WHERE starts_with(key, $1) AND key <> $2
   AND (value::json ->> 'at')::bigint NOT BETWEEN $4 AND $5)
- INSERT INTO tasker_meta (key, value) VALUES ($2, $3) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
-	_, err = s.Exec(ctx, query, pulses, pulses+s.node, string(text), int64(note.At.Add(-pulsesKept)),
-		int64(note.At.Add(pulsesKept)))
+ INSERT INTO tasker_meta (key, value) SELECT $2, $3 WHERE $6::bigint = 0 OR EXISTS (SELECT 1 FROM tasker_meta m
+  WHERE m.key = $2 AND ` + pulseNumber + ` >= $6) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+	n, err := s.Exec(ctx, query, pulses, pulses+s.node, string(text), int64(note.At.Add(-pulsesKept)),
+		int64(note.At.Add(pulsesKept)), before.number)
+	switch {
+	case err != nil:
+	case n == 0:
+		s.identity.lost()
+	default:
+		s.identity.stored(note.Number)
+	}
 	return err
 }
 

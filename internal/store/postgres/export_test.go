@@ -11,3 +11,6 @@ func OnMachine(read func() clock.Reading) *Options { return &Options{machine: re
 
 // MeasureClock does what followClock does at an interval.
 func (s *Store) MeasureClock(ctx context.Context) error { return s.look(ctx) }
+
+// ResetPool opens every connection anew.
+func (s *Store) ResetPool() { s.pool.Reset() }

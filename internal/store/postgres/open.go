@@ -57,6 +57,8 @@ type Store struct {
 	guests       *statements
 	timeout      time.Duration
 	clock        *clock.Remote
+	looking      sync.Mutex
+	beats        int64 // the number of the last pulse; looking guards it
 	identity     identity
 	news         *outbox
 	sweep        sweep
@@ -123,7 +125,7 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	if s.listens != nil {
 		s.listens.DialFunc = s.dialer.dial
 	}
-	s.identity.replaced = []func(){s.forgetAll}
+	s.identity.replaced, s.identity.table = []func(){s.forgetAll}, "tasker_meta"
 	cfg.AfterConnect = s.checkIdentity
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -152,7 +154,6 @@ func (s *Store) start(ctx context.Context) error {
 	if err := s.readClock(bounded); err != nil {
 		return err
 	}
-	_ = s.pulse(bounded) // as in followClock
 	err := s.Query(bounded, `SELECT current_schema()::text, value FROM tasker_meta WHERE key = 'installation'`, nil,
 		func(r store.Row) error {
 			return r.Scan((*store.Text)(&s.schema), (*store.Text)(&s.installation))
@@ -161,6 +162,8 @@ func (s *Store) start(ctx context.Context) error {
 		return err
 	}
 	s.channel = "tasker:" + s.schema
+	s.identity.named(quote(s.schema) + ".tasker_meta")
+	_ = errors.Join(s.checkPool(bounded), s.pulse(bounded)) // as in followClock
 	s.guests = newStatements(true)
 	s.news = newOutbox()
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
