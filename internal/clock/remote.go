@@ -13,7 +13,8 @@ const (
 )
 
 // Remote is the clock of another machine, as last measured, plus the monotonic time since. Neither a step of this
-// machine's wall clock nor a slow answer changes it.
+// machine's wall clock nor a slow answer changes it. A step of the other clock is believed after a minute, or at once
+// if the other processes that follow that clock show that this one was left behind; see witness.go.
 //
 // It is safe for concurrent use.
 type Remote struct {
@@ -22,10 +23,13 @@ type Remote struct {
 	mu     sync.Mutex
 	known  bool          // measured at least once
 	base   Reading       // this machine's clocks when theirs showed at
-	at     time.Time     // theirs
+	at     time.Time     // theirs, without a step that is not believed
 	slack  time.Duration // maximum error of at
 	agreed Reading       // this machine's clocks at the last measurement, whether it corrected the clock or not
 	told   time.Time
+	doubt  doubt
+	steps  steps
+	born   time.Duration // the monotonic time of the first measurement
 }
 
 // NewRemote returns a clock that has not been measured yet and shows the machine's time until it has.
@@ -38,47 +42,66 @@ func NewRemote(read func() Reading) *Remote {
 func (c *Remote) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.at.Add(c.read().Mono - c.base.Mono)
+	now := c.expected(c.read())
 	if now.After(c.told) {
 		c.told = now
 	}
 	return c.told
 }
 
-// Measure reads the other clock once: ask returns its time. That time lies between the question and the arrival of the
-// answer, so the error is at most half of the round trip. Measure corrects the clock if the new measurement is more
-// exact than the known one, or contradicts it: then a clock was stepped, or this machine slept. It returns the size of
-// the correction.
-func (c *Remote) Measure(ask func() (time.Time, error)) (corrected time.Duration, err error) {
+// expected is the time at a reading, as far as it is known. The caller holds mu.
+func (c *Remote) expected(r Reading) time.Time { return c.at.Add(r.Mono - c.base.Mono) }
+
+// measurement is the other clock at a moment of ours.
+type measurement struct {
+	Reading
+	theirs time.Time
+	slack  time.Duration // maximum error of theirs
+	others []Witness
+}
+
+// Measure reads the other clock once: ask returns its time, and what others say of it. That time lies between the
+// question and the arrival of the answer, so the error is at most half of the round trip. Measure corrects the clock
+// if the new measurement is more exact than the known one, or contradicts it by a little, or by more than a second for
+// long enough. It returns the size of the correction.
+func (c *Remote) Measure(ask func() (time.Time, []Witness, error)) (corrected time.Duration, err error) {
 	begun := c.read()
-	theirs, err := ask()
+	theirs, others, err := ask()
 	if err != nil {
 		return 0, err
 	}
 	ended := c.read()
 	slack := (ended.Mono - begun.Mono) / 2
-	theirs = theirs.Add(slack) // at the end
+	m := measurement{Reading: ended, theirs: theirs.Add(slack), slack: slack, others: others}
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	passed := ended.Mono - c.base.Mono
-	expected := c.at.Add(passed)
-	allowed := c.slack + time.Duration(float64(passed)*drift)
-	off := theirs.Sub(expected)
 	c.agreed = ended
-	if c.known && slack > allowed && off.Abs() <= slack+allowed {
+	if !c.known {
+		c.begin(m)
+		return 0, nil
+	}
+	allowed := c.slack + time.Duration(float64(ended.Mono-c.base.Mono)*drift)
+	expected := c.expected(ended)
+	off := m.theirs.Sub(expected)
+	used, believed := m.theirs, true
+	if off.Abs() > tolerance+slack || c.young(ended) {
+		used, believed = c.weigh(m, expected)
+	} else {
+		c.doubt = doubt{}
+	}
+	if off = used.Sub(expected); !believed || slack > allowed && off.Abs() <= slack+allowed {
 		return 0, nil // it agrees, and the known measurement is more exact
 	}
-	first := !c.known
-	c.known, c.base, c.at, c.slack = true, ended, theirs, slack
-	if first || off < -tolerance {
+	c.set(m, used)
+	if off < -tolerance {
 		c.told = time.Time{}
-	}
-	if first {
-		return 0, nil
 	}
 	return off, nil
 }
+
+// set takes a time for that of a measurement. The caller holds mu.
+func (c *Remote) set(m measurement, used time.Time) { c.base, c.at, c.slack = m.Reading, used, m.slack }
 
 // Sure reports whether the time is reliable: the other clock was measured within the last minute, and this machine's
 // wall clock has not been stepped since.
@@ -90,10 +113,24 @@ func (c *Remote) Sure() bool {
 	return c.known && passed <= maxAge && (r.Wall.Sub(c.agreed.Wall)-passed).Abs() <= tolerance
 }
 
-// Offset returns how far this machine's wall clock is ahead of the other one.
+// Offset returns how far this machine's wall clock is ahead of the time.
 func (c *Remote) Offset() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.read()
-	return r.Wall.Sub(c.at.Add(r.Mono - c.base.Mono))
+	return r.Wall.Sub(c.expected(r))
+}
+
+// Stepped is as for Steady.
+func (c *Remote) Stepped(since time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.steps.since(since)
+}
+
+// Suspected returns how far the other clock is ahead of the time: a step that is not believed yet; 0 for none.
+func (c *Remote) Suspected() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.doubt.apart
 }

@@ -5,15 +5,6 @@ import (
 	"time"
 )
 
-const (
-	// tolerance is how far two clocks may differ before the difference counts as a step. Slewing stays far below it.
-	tolerance = time.Second
-	// settle is how long a step of the wall clock has to last before it is believed.
-	settle = time.Minute
-	// maxSteps bounds the steps that are remembered singly.
-	maxSteps = 64
-)
-
 // Reading is the time of a machine's two clocks at one moment.
 type Reading struct {
 	Wall time.Time     // the time of day; it may jump
@@ -40,15 +31,8 @@ type Steady struct {
 	mu    sync.Mutex
 	base  Reading // Wall is what the clock showed at Mono
 	told  time.Time
-	apart time.Duration // size of the suspected step; 0: none
-	since time.Duration // the monotonic time at which it was noticed
-	steps []step
-}
-
-// step is a correction of a clock by more than the tolerance.
-type step struct {
-	from time.Time // what the clock showed before
-	by   time.Duration
+	doubt doubt
+	steps steps
 }
 
 // NewSteady returns a clock that shows the machine's time. read is a source of readings; see Machine.
@@ -65,13 +49,10 @@ func (c *Steady) Now() time.Time {
 	now := c.base.Wall.Add(r.Mono - c.base.Mono)
 	switch apart := r.Wall.Sub(now); {
 	case apart.Abs() <= tolerance:
-		c.base, c.apart, now = r, 0, r.Wall
-	case c.apart == 0 || (apart-c.apart).Abs() > tolerance:
-		c.apart, c.since = apart, r.Mono
-	case r.Mono-c.since >= settle:
-		c.steps = append(c.steps, step{now, apart})
-		c.steps = c.steps[max(0, len(c.steps)-maxSteps):]
-		c.base, c.apart, now, c.told = r, 0, r.Wall, r.Wall
+		c.base, c.doubt, now = r, doubt{}, r.Wall
+	case c.doubt.holds(apart, 0, r.Mono):
+		c.steps.add(now, apart)
+		c.base, c.doubt, now, c.told = r, doubt{}, r.Wall, r.Wall
 	}
 	if now.After(c.told) {
 		c.told = now
@@ -84,11 +65,13 @@ func (c *Steady) Now() time.Time {
 func (c *Steady) Stepped(since time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var sum time.Duration
-	for _, s := range c.steps {
-		if s.by > 0 && !s.from.Before(since) {
-			sum += s.by
-		}
-	}
-	return sum
+	return c.steps.since(since)
+}
+
+// Suspected returns how far the machine's wall clock was ahead at the last call of Now: a step that is not believed
+// yet; 0 for none.
+func (c *Steady) Suspected() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.doubt.apart
 }

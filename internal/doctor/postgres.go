@@ -48,7 +48,7 @@ func examinePostgres(ctx context.Context, dsn string, opts Options) (*Report, er
 		{"replication_slots", s.slots}, {"transaction_ids", s.wraparound}}
 	// Without tables these queries would fail, and each failure would hide the one cause.
 	if there {
-		exams = append(exams, exam{"indexes", s.indexes}, exam{"table_bloat", s.tableBloat},
+		exams = append(exams, exam{"clock_step", s.clockStep}, exam{"indexes", s.indexes}, exam{"table_bloat", s.tableBloat},
 			exam{"index_bloat", s.indexBloat},
 			exam{"dead_rows", s.deadRows}, exam{"autovacuum", s.autovacuum}, exam{"turns", s.turns})
 		exams = append(exams, s.workExams("a server runs on this database")...)
@@ -152,16 +152,36 @@ func (s *server) schema(ctx context.Context) ([]Check, bool, error) {
 // it is tolerated.
 // It uses the reading of reach and asks nothing.
 func (s *server) clockSkew(context.Context, *sql.Tx) ([]Check, error) {
-	ahead, word := s.skew, "ahead of"
-	if ahead < 0 {
-		ahead, word = -ahead, "behind"
-	}
+	ahead, word := apart(s.skew)
 	if ahead <= s.Limits.Skew+s.trip/2 {
 		return ok("the database's clock is %s %s this machine's; an answer takes %s", long(ahead), word, long(s.trip)), nil
 	}
 	return []Check{{Status: Warn, Seen: fmt.Sprintf("the database's clock is %s %s this machine's", long(ahead), word),
 		Do: "The database's time decides, so work is done in time; but logs of different machines do not agree, and run_at " +
 			"means the database's time. Let NTP set both clocks."}}, nil
+}
+
+// clockStep asks whether the nodes doubt the database's clock.
+func (s *server) clockStep(ctx context.Context, tx *sql.Tx) ([]Check, error) {
+	step, err := postgres.SuspectedStep(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	by, word := apart(step)
+	if by == 0 {
+		return ok("no node doubts the database's clock"), nil
+	}
+	return []Check{{Status: Fail, Seen: fmt.Sprintf("the database's clock is %s %s the time of the nodes", long(by),
+		word), Do: "The nodes follow such a step when it has lasted for a minute, and what is due by then becomes due at " +
+		"once. If the clock is wrong, set it right before; let NTP set it."}}, nil
+}
+
+// apart says in words how far one clock is ahead of another.
+func apart(ahead time.Duration) (by time.Duration, word string) {
+	if ahead < 0 {
+		return -ahead, "behind"
+	}
+	return ahead, "ahead of"
 }
 
 // turns shows which process runs which background loop. Without any, nothing is retried or

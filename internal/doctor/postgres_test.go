@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -191,6 +192,27 @@ func TestClocksApart(t *testing.T) {
 	wantCheck(t, r, "clock", doctor.Warn, "ahead of this machine's")
 	r = examine(t, pgtest.DSN(t), doctor.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	wantCheck(t, r, "clock", doctor.Warn, "behind this machine's")
+}
+
+// TestDoubtedClock finds a node that does not follow the database's clock, and none that has ended meanwhile.
+func TestDoubtedClock(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	fill(t, dsn)
+	wantCheck(t, examine(t, dsn, doctor.Options{}), "clock_step", doctor.OK, "no node doubts")
+	for _, c := range []struct {
+		ago  time.Duration
+		want doctor.Status
+		says string
+	}{
+		{5 * time.Second, doctor.Fail, "the database's clock is 1h0m ahead of the time of the nodes"},
+		{time.Minute, doctor.OK, "no node doubts"},
+	} {
+		execute(t, dsn, fmt.Sprintf(`INSERT INTO tasker_meta (key, value) VALUES ('pulse a', '{"at": %d, "ahead": %d}')
+  ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+			time.Now().Add(-time.Hour-c.ago).UnixMicro(), time.Hour.Microseconds()))
+		wantCheck(t, examine(t, dsn, doctor.Options{}), "clock_step", c.want, c.says)
+	}
 }
 
 // TestTimeout: a check that waits for a lock is given up, and the others made.

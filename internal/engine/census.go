@@ -38,6 +38,9 @@ type Census struct {
 	// ClockOffset is how far this machine's wall clock is ahead of the database's; 0 where the database has no clock of
 	// its own.
 	ClockOffset time.Duration
+	// ClockStep is how far the clock that decides, of the database or of the machine, has been stepped, as far as that
+	// is not believed yet.
+	ClockStep time.Duration
 }
 
 // ReadyCount is the number of steps ready on a route, up to CensusLimit.
@@ -72,6 +75,7 @@ func (e *Engine) Census(ctx context.Context) (*Census, error) {
 	c := &Census{At: e.instant(), Closed: e.ClosedRoutes(), Outages: e.OpenOutages(), Dispatch: e.DispatchState(),
 		Workers:  map[task.WorkerState]int{},
 		Breakers: map[task.BreakerState]int{}}
+	c.ClockStep = e.suspected()
 	c.Limits, c.FullLimits = e.catalog.limits.Load().count(c.At)
 	if e.cluster != nil {
 		c.ClockOffset = e.cluster.ClockOffset()

@@ -18,9 +18,14 @@ type Cluster interface {
 	// ClockOffset is how far this machine's wall clock is ahead of the database's.
 	ClockOffset() time.Duration
 
+	// Stepped and Suspected are as in Options.
+	Stepped(since time.Time) time.Duration
+	Suspected() time.Duration
+
 	// OnReplaced registers forget to be called when the database turns out to be another one than this process knows,
 	// or to have gone back in time: a standby that was behind took over, or a backup was swapped in. forget is called
-	// before any other query to that database, and must not query it.
+	// before any other query to that database, and must not query it. It is also called when Now goes back, because
+	// remembered times are then in the future.
 	OnReplaced(forget func())
 
 	// Turn reports whether this process has the turn at a loop that must run in one process only. The process keeps the

@@ -30,12 +30,14 @@ type Engine struct {
 	cfg     settings.Config
 	now     func() time.Time
 	stepped func(since time.Time) time.Duration
-	roll    func() float64
-	schemas SchemaCompiler
-	grouper Grouper
-	hooks   EventHooks
-	seals   Seals // nil: nothing is encrypted
-	blobs   Blobs // nil: results above the limit are refused
+	// suspected is a step of the clock that now does not believe yet.
+	suspected func() time.Duration
+	roll      func() float64
+	schemas   SchemaCompiler
+	grouper   Grouper
+	hooks     EventHooks
+	seals     Seals // nil: nothing is encrypted
+	blobs     Blobs // nil: results above the limit are refused
 
 	observer    Observer     // the meter, followed by the observer of Options
 	transitions *transitions // nil: the observer does not want single transitions
@@ -186,8 +188,11 @@ type Options struct {
 	// Now is the clock. Defaults to the clock of a store that is a Cluster, else to time.Now.
 	Now func() time.Time
 	// Stepped returns how far Now was put forward since a time that it showed: really elapsed time is shorter by that
-	// much. Defaults to never. The clock of a Cluster needs none.
+	// much. Defaults to that of the clock of a Cluster, else to never.
 	Stepped func(since time.Time) time.Duration
+	// Suspected returns how far the clock that Now follows is ahead of it: a step that Now does not believe yet; 0 for
+	// none. Defaults as Stepped.
+	Suspected func() time.Duration
 	// Roll returns a random number in [0,1) for the jitter of retries.
 	// Defaults to math/rand.
 	Roll func() float64
@@ -250,14 +255,18 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.observer = e.meter
 	e.cluster = cluster
 	e.peerEvents = newPeerMailbox()
+	e.suspected = opts.Suspected
 	if e.now == nil && e.cluster != nil {
-		e.now = e.cluster.Now
+		e.now, e.stepped, e.suspected = e.cluster.Now, e.cluster.Stepped, e.cluster.Suspected
 	}
 	if e.now == nil {
 		e.now = time.Now //nolint:forbidigo // the one place where the clock comes in
 	}
 	if e.stepped == nil {
 		e.stepped = func(time.Time) time.Duration { return 0 }
+	}
+	if e.suspected == nil {
+		e.suspected = func() time.Duration { return 0 }
 	}
 	if e.roll == nil {
 		e.roll = rand.Float64

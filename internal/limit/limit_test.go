@@ -182,3 +182,17 @@ func TestNumbers(t *testing.T) {
 		seen[no] = strings.Join(n[:], "|")
 	}
 }
+
+// A bucket that was taken from while the clock showed an hour more holds nobody back for that hour.
+func TestBucketOfTheFuture(t *testing.T) {
+	t.Parallel()
+	r := limit.Rate{Count: 5, Per: time.Second, Burst: 2}
+	now := int64(time.Hour)
+	b := r.Take(0, 2*now, 2)
+	if free, next := r.Free(b, now), r.Next(b, now); free != 0 || next != now+int64(200*time.Millisecond) {
+		t.Errorf("%d may pass now, the next one in %v", free, time.Duration(next-now))
+	}
+	if next := r.Next(r.Take(b, now, 1), now); next != now+int64(400*time.Millisecond) {
+		t.Errorf("after one more the next may pass in %v", time.Duration(next-now))
+	}
+}

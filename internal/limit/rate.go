@@ -75,17 +75,27 @@ type Bucket int64
 
 // Free returns how many steps may pass at a time in nanoseconds.
 func (r Rate) Free(b Bucket, now int64) int {
-	full := max(int64(b), now)
+	full := r.full(b, now)
 	room := now + int64(r.Burst)*int64(r.every()) - full
 	return int(min(max(room/int64(r.every()), 0), int64(r.Burst)))
 }
 
 // Take returns the bucket after n steps have passed.
 func (r Rate) Take(b Bucket, now int64, n int) Bucket {
-	return Bucket(max(int64(b), now) + int64(n)*int64(r.every()))
+	return Bucket(r.full(b, now) + int64(n)*int64(r.every()))
+}
+
+// full is when the bucket is full again. No bucket takes longer than its burst: one that does is of a clock that was
+// wrong, and counts as empty. A second more is for nodes whose clocks differ.
+func (r Rate) full(b Bucket, now int64) int64 {
+	empty := now + int64(r.Burst)*int64(r.every())
+	if int64(b) > empty+int64(time.Second) {
+		return empty
+	}
+	return max(int64(b), now)
 }
 
 // Next returns the time at which a step may pass, in nanoseconds; now if that is at once.
 func (r Rate) Next(b Bucket, now int64) int64 {
-	return max(int64(b)+int64(r.every())-int64(r.Burst)*int64(r.every()), now)
+	return max(r.full(b, now)+int64(r.every())-int64(r.Burst)*int64(r.every()), now)
 }

@@ -141,17 +141,17 @@ func New(ctx context.Context, s engine.Database, opts Options) (*Node, error) {
 // assemble makes the engine and its loops, and stores the settings that the database's views
 // use.
 func assemble(ctx context.Context, s engine.Database, d engine.Dispatcher, opts Options) (*Node, error) {
-	now, stepped := timeOf(s, opts.Now)
+	o := engine.Options{Config: opts.Engine, Now: opts.Now, Schemas: compileSchema, Observer: opts.Observer,
+		Transitions: opts.Transitions, Dispatcher: d, Blobs: blobsOf(opts.Blobs, opts.Logger)}
+	timeOf(s, &o)
 	ruler, grouper := openRuler(s)
 	hooks := &eventHooks{}
-	seals, err := openSeals(ctx, s, clockOf(s, now), opts.Encryption, opts.Logger)
+	seals, err := openSeals(ctx, s, clockOf(s, o.Now), opts.Encryption, opts.Logger)
 	if err != nil {
 		return nil, local.ToError(err)
 	}
-	e, err := engine.New(ctx, s, engine.Options{Config: opts.Engine, Now: now, Stepped: stepped, Schemas: compileSchema,
-		Observer:    opts.Observer,
-		Transitions: opts.Transitions, Dispatcher: d, Grouper: grouper, Hooks: hooks, Seals: seals,
-		Blobs: blobsOf(opts.Blobs, opts.Logger)})
+	o.Grouper, o.Hooks, o.Seals = grouper, hooks, seals
+	e, err := engine.New(ctx, s, o)
 	if err != nil {
 		return nil, local.ToError(err)
 	}

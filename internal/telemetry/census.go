@@ -36,8 +36,8 @@ type censusCache struct {
 type gauges struct {
 	up, ready, oldest, leased, waiting, overdue, workers, breakers, capacity, load, paused,
 	outages, limits, waits metric.Float64ObservableGauge
-	pending, health, dispatch                           metric.Float64ObservableGauge
-	depth, age, score, risk, late, longest, used, clock metric.Float64ObservableGauge
+	pending, health, dispatch                                 metric.Float64ObservableGauge
+	depth, age, score, risk, late, longest, used, clock, step metric.Float64ObservableGauge
 }
 
 // register creates the gauges and registers the callback that observes them.
@@ -74,6 +74,9 @@ func (c *censusCache) register(m metric.Meter) error {
 	g.used = b.gauge("tasker.workers.used", "1", "Share of the capacity of live workers that is in use, 0 to 1.")
 	g.clock = b.gauge("tasker.clock.offset", "s",
 		"Lead of this machine's wall clock over the database's; 0 if the database has no clock of its own.")
+	g.step = b.gauge("tasker.clock.step", "s",
+		"Step of the deciding clock (PostgreSQL's, or with SQLite this machine's) that has not lasted for a minute yet "+
+			"and is not followed; 0 for none.")
 	g.paused = b.gauge("tasker.paused.routes", "{route}", "Routes that a pause closes.")
 	g.limits = b.gauge("tasker.operator_limits", "{limit}",
 		"Limits that operators have set, by state: full lets no step begin for the moment, open does.")
@@ -86,8 +89,8 @@ func (c *censusCache) register(m metric.Meter) error {
 	c.gauges = g
 	_, err := m.RegisterCallback(c.observe, g.up, g.ready, g.oldest, g.leased, g.waiting, g.overdue, g.workers, g.breakers,
 		g.capacity, g.load, g.pending, g.health,
-		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch, g.clock, g.paused, g.outages, g.limits,
-		g.waits)
+		g.depth, g.age, g.score, g.risk, g.late, g.longest, g.used, g.dispatch, g.clock, g.step, g.paused, g.outages,
+		g.limits, g.waits)
 	return err
 }
 
@@ -120,6 +123,7 @@ func (g *gauges) show(o metric.Observer, c *engine.Census) {
 		o.ObserveFloat64(g.oldest, age.Seconds(), labels)
 	}
 	o.ObserveFloat64(g.clock, c.ClockOffset.Seconds())
+	o.ObserveFloat64(g.step, c.ClockStep.Seconds())
 	o.ObserveFloat64(g.leased, float64(c.Leased))
 	o.ObserveFloat64(g.paused, float64(c.Closed))
 	o.ObserveFloat64(g.outages, float64(c.Outages))

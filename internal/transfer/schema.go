@@ -63,9 +63,9 @@ var own = []string{prefix + "migrations", prefix + "migration_checksums", prefix
 // notes is the table in which servers store the progress of background work.
 const notes = prefix + "meta"
 
-// filters exclude rows that belong to the database: the seed from which a SQLite file rebuilds its IDs, and
-// the name that identifies a PostgreSQL schema.
-var filters = map[string]string{notes: "key NOT IN ('" + seedKey + "', 'installation')"}
+// filters exclude rows that belong to the database: the seed from which a SQLite file rebuilds its IDs,
+// the name that identifies a PostgreSQL schema, and what its nodes say of its clock.
+var filters = map[string]string{notes: "key NOT IN ('" + seedKey + "', 'installation') AND key NOT LIKE 'pulse %'"}
 
 // late are copied last, in this order. If a server is started on an incomplete target, it finds
 // no task without its steps.

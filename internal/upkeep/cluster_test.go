@@ -167,6 +167,10 @@ func (p *process) wrote() int {
 
 func (p *process) ClockOffset() time.Duration { return 0 }
 
+func (p *process) Stepped(time.Time) time.Duration { return 0 }
+
+func (p *process) Suspected() time.Duration { return 0 }
+
 func (p *process) OnReplaced(forget func()) { p.forget = forget }
 
 func (p *process) Now() time.Time { return time.Now().Add(clockAhead) }

@@ -2,15 +2,28 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
 	"time"
 
+	"github.com/taskerhq/tasker/internal/clock"
 	"github.com/taskerhq/tasker/internal/store"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// clockInterval is the interval between two readings of the database's clock. The clock of a machine drifts by about a
-// millisecond in that time; jumps are noticed without a reading (sureOfTheTime).
-const clockInterval = 10 * time.Second
+const (
+	// clockInterval is the interval between two readings of the database's clock. The clock of a machine drifts by about
+	// a millisecond in that time; jumps are noticed without a reading (sureOfTheTime).
+	clockInterval = 10 * time.Second
+	// doubtInterval is the same while the database's clock is suspected to have been stepped.
+	doubtInterval = time.Second
+)
+
+// now is the database's time in a statement. Only readClock may ask for it: everything else uses Store.Now, which
+// does not believe every step of the database's clock.
+// clock_timestamp is the present, where now() would be the start of the transaction.
+const now = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
 // Now implements engine.Cluster.
 // It is the database's time, computed from the last reading; it does not block.
@@ -19,38 +32,67 @@ func (s *Store) Now() time.Time { return s.clock.Now() }
 // ClockOffset implements engine.Cluster. It is positive if the wall clock of this machine is ahead of the database's.
 func (s *Store) ClockOffset() time.Duration { return s.clock.Offset() }
 
+// Stepped implements engine.Cluster.
+func (s *Store) Stepped(since time.Time) time.Duration { return s.clock.Stepped(since) }
+
+// Suspected implements engine.Cluster.
+func (s *Store) Suspected() time.Duration { return s.clock.Suspected() }
+
 // readClock reads the database's clock three times. The reading with the shortest round trip is
-// the most exact, and the clock keeps it.
+// the most exact, and the clock keeps it. With the clock it reads what other processes say of it.
+// After a correction back by more than a second this process remembers times that are in the future, and drops them.
 func (s *Store) readClock(ctx context.Context) error {
+	const query = `SELECT n, coalesce(m.key, ''), coalesce(m.value, '') FROM (SELECT ` + now + ` AS n) AS c
+  LEFT JOIN tasker_meta m ON starts_with(m.key, $1)`
 	for range 3 {
-		_, err := s.clock.Measure(func() (time.Time, error) {
+		corrected, err := s.clock.Measure(func() (time.Time, []clock.Witness, error) {
 			var theirs task.Instant
-			err := s.Query(ctx, `SELECT `+now, nil, func(r store.Row) error { return r.Scan(&theirs) })
-			return theirs.Time(), err
+			var others []clock.Witness
+			err := s.Query(ctx, query, []any{pulses}, func(r store.Row) error {
+				var key, value store.Text
+				if err := r.Scan(&theirs, &key, &value); err != nil {
+					return err
+				}
+				if w, ok := testimony(string(value)); ok && string(key) != pulses+s.node {
+					others = append(others, w)
+				}
+				return nil
+			})
+			return theirs.Time(), others, err
 		})
 		if err != nil {
 			return err
+		}
+		if corrected < -time.Second {
+			s.identity.forget()
 		}
 	}
 	return nil
 }
 
-// followClock reads the database's clock at clockInterval. It also checks whether the database
-// is still the same one; see checkPool.
+// followClock reads the database's clock at an interval, and says what it thinks of it. It also checks whether the
+// database is still the same one; see checkPool.
 func (s *Store) followClock(ctx context.Context) {
-	tick := time.NewTicker(clockInterval)
-	defer tick.Stop()
 	for {
-		select {
-		case <-tick.C:
-			// an unreachable database is reported elsewhere; the last reading stays valid
-			if s.readClock(ctx) == nil {
-				_ = s.checkPool(ctx)
-			}
-		case <-ctx.Done():
+		wait := clockInterval
+		if s.clock.Suspected() != 0 {
+			wait = doubtInterval
+		}
+		if clock.Sleep(ctx, wait) != nil {
 			return
 		}
+		_ = s.look(ctx) // an unreachable database is reported elsewhere; the last reading stays valid
 	}
+}
+
+// look is one round of followClock.
+func (s *Store) look(ctx context.Context) error {
+	s.looking.Lock()
+	defer s.looking.Unlock()
+	if err := s.readClock(ctx); err != nil {
+		return err
+	}
+	return errors.Join(s.checkPool(ctx), s.pulse(ctx))
 }
 
 // sureOfTheTime reads the database's clock if this process cannot trust its last reading: its
@@ -68,4 +110,76 @@ func (s *Store) sureOfTheTime(ctx context.Context) error {
 		return task.Errorf(task.Unavailable, "the clock of this machine is being stepped: the time is not certain")
 	}
 	return nil
+}
+
+// pulses is the prefix of the notes in which processes say what they think of the database's clock; the process's
+// name follows.
+const pulses = "pulse "
+
+// pulsesKept is how long the note of a process that has ended is kept: processes that start need the newest one.
+const pulsesKept = 10 * time.Minute
+
+// pulseNote is a clock.Witness in a note, with a number that grows: see identity.
+type pulseNote struct {
+	Number int64 `json:"n"`
+
+	At    task.Instant `json:"at"`
+	Ahead int64        `json:"ahead,omitempty"` // microseconds
+	Since task.Instant `json:"since,omitempty"`
+	Young bool         `json:"young,omitempty"`
+}
+
+// testimony decodes a note; false means that it is not readable, and counts for nothing.
+func testimony(note string) (clock.Witness, bool) {
+	var p pulseNote
+	if json.Unmarshal([]byte(note), &p) != nil {
+		return clock.Witness{}, false
+	}
+	return clock.Witness{At: p.At.Time(), Ahead: time.Duration(p.Ahead) * time.Microsecond, Since: p.Since.Time(),
+		Young: p.Young}, true
+}
+
+// pulse stores what this process thinks of the database's clock, and deletes notes of processes that ended long ago.
+// What a process from a step has left behind, in the future, is deleted too. It stores nothing if the last pulse is
+// missing: then the database is another one.
+func (s *Store) pulse(ctx context.Context) error {
+	before, _, _ := s.identity.before()
+	w := s.clock.Testimony()
+	s.beats++
+	note := pulseNote{Number: s.beats, At: task.At(w.At), Ahead: w.Ahead.Microseconds(), Young: w.Young}
+	if w.Ahead != 0 {
+		note.Since = task.At(w.Since)
+	}
+	text, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	const query = `WITH gone AS (DELETE FROM tasker_meta WHERE starts_with(key, $1) AND key <> $2
+  AND (value::json ->> 'at')::bigint NOT BETWEEN $4 AND $5)
+ INSERT INTO tasker_meta (key, value) SELECT $2, $3 WHERE $6::bigint = 0 OR EXISTS (SELECT 1 FROM tasker_meta m
+  WHERE m.key = $2 AND ` + pulseNumber + ` >= $6) ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+	n, err := s.Exec(ctx, query, pulses, pulses+s.node, string(text), int64(note.At.Add(-pulsesKept)),
+		int64(note.At.Add(pulsesKept)), before.number)
+	switch {
+	case err != nil:
+	case n == 0:
+		s.identity.lost()
+	default:
+		s.identity.stored(note.Number)
+	}
+	return err
+}
+
+// SuspectedStep returns how far the database's clock is ahead of the time that running processes go by; 0 when all
+// follow it. tx sees the tables by their names.
+func SuspectedStep(ctx context.Context, tx *sql.Tx) (time.Duration, error) {
+	const query = `SELECT ahead FROM (SELECT (value::json ->> 'at')::bigint AS at,
+  coalesce((value::json ->> 'ahead')::bigint, 0) AS ahead FROM tasker_meta WHERE starts_with(key, $1)) AS p
+ WHERE ahead <> 0 AND ` + now + ` - (at + ahead) BETWEEN -1000000 AND 30000000 ORDER BY abs(ahead) DESC LIMIT 1`
+	var ahead int64
+	err := tx.QueryRowContext(ctx, query, pulses).Scan(&ahead)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return time.Duration(ahead) * time.Microsecond, err
 }

@@ -9,13 +9,9 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// now is the database's time in a statement.
-// clock_timestamp is the present, where now() would be the start of the transaction.
-const now = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
-
 // Turn implements engine.Cluster. A process that is not sure of the time gets no turn, but can
-// give one up. The statement compares times of the database only, so nodes with different
-// clocks agree.
+// give one up. The times are those on which all processes agree (Now), not what the database's clock shows for a
+// moment. A turn that was taken in the future is void: the clock was wrong then.
 // It returns whether this process has the turn of the loop until hold is over. A hold of 0 gives it up: the row then
 // ends at once, and any process may take it.
 func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool, error) {
@@ -24,11 +20,11 @@ func (s *Store) Turn(ctx context.Context, loop string, hold time.Duration) (bool
 			return false, err
 		}
 	}
-	const take = `INSERT INTO tasker_turns AS t (loop, node, taken_at, held_until) SELECT $1, $2, n, n + $3
-  FROM (SELECT ` + now + ` AS n) AS c
+	const take = `INSERT INTO tasker_turns AS t (loop, node, taken_at, held_until) VALUES ($1, $2, $3, $4)
  ON CONFLICT (loop) DO UPDATE SET node = excluded.node, taken_at = excluded.taken_at, held_until = excluded.held_until
- WHERE t.node = excluded.node OR t.held_until <= excluded.taken_at`
-	n, err := s.Exec(ctx, take, loop, s.node, hold.Microseconds())
+ WHERE t.node = excluded.node OR t.held_until <= excluded.taken_at OR t.taken_at > excluded.taken_at + $5`
+	taken := task.At(s.Now())
+	n, err := s.Exec(ctx, take, loop, s.node, int64(taken), int64(taken.Add(hold)), ahead.Microseconds())
 	return n > 0, err
 }
 

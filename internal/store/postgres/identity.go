@@ -14,33 +14,73 @@ import (
 // restored backup, cached rows may no longer exist, and their numbers may be issued again.
 type identity struct {
 	mu    sync.Mutex
+	table string // tasker_meta, with its schema once that is known
 	known bool
 	last  position
+	// number is that of the last pulse that this process has stored for certain; 0 for none. It must be found again.
+	number int64
 	// replaced are called when the database is a different one, or an earlier state of it.
 	replaced []func()
 }
 
-// position is the place of a database: its cluster and timeline, and the length of its log.
-// A smaller log on the same timeline means an older state of the same database.
+// position is the place of a database: its cluster, timeline and the length of its log, then the database in the
+// cluster and the table of notes in it, and the number of this process's pulse there.
+// A smaller log on the same timeline, or a smaller number, means an older state of the same database.
 type position struct {
 	system, timeline string
 	log              int64
+	database, table  int64
+	number           int64
 }
 
 // Unflushed changes are lost in a crash, after which the database still counts as the same. A standby has no timeline
 // of its own; its queries fail soon enough.
-// identityQuery reads a position; the timeline of a standby is "".
+// identityQuery reads a position without the pulse, and pulseQuery the pulse; the timeline of a standby is "", and the
+// table of an empty database 0.
 const identityQuery = `SELECT system_identifier::text, CASE WHEN r THEN ''
   ELSE substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) END,
- CASE WHEN r THEN 0 ELSE pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint END
+ CASE WHEN r THEN 0 ELSE pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint END,
+ (SELECT d.oid::bigint FROM pg_database d WHERE d.datname = current_database()),
+ coalesce(to_regclass($1)::oid::bigint, 0)
   FROM pg_control_system(), pg_is_in_recovery() AS r`
 
-// before returns the known position, for see.
+// pulseNumber is the number in a note of this process; see pulseNote.
+const pulseNumber = `(m.value::json ->> 'n')::bigint`
+
+// pulseQuery returns the query of the number of the pulse whose key is its parameter.
+func pulseQuery(table string) string {
+	return `SELECT coalesce(max(` + pulseNumber + `), 0) FROM ` + table + ` m WHERE m.key = $1`
+}
+
+// before returns the known position, for see, with what this process has stored in it.
 // The position must be read before the query: a reading of another connection in between may be newer than this one.
-func (i *identity) before() (position, bool) {
+func (i *identity) before() (p position, table string, known bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.last, i.known
+	p = i.last
+	p.number = i.number
+	return p, i.table, i.known
+}
+
+// named tells the name of the table of notes, with its schema.
+func (i *identity) named(table string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.table = table
+}
+
+// stored notes that a pulse was stored.
+func (i *identity) stored(number int64) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.number = number
+}
+
+// follows reports whether a position may be a later state of the database than one that was known before.
+// The table is 0 in the position that was read before the first migration.
+func (p position) follows(known position) bool {
+	return p.system == known.system && p.timeline == known.timeline && p.log >= known.log &&
+		p.database == known.database && (p.table == known.table || known.table == 0) && p.number >= known.number
 }
 
 // see compares the database's position with the one known before the query. The log of a database that continues only
@@ -52,15 +92,28 @@ func (i *identity) see(now, before position, known bool) {
 		return
 	}
 	i.mu.Lock()
-	other := known && (now.system != before.system || now.timeline != before.timeline || now.log < before.log)
-	if other || !i.known || now.log > i.last.log || now.timeline != i.last.timeline {
+	other := known && !now.follows(before)
+	if other || !i.known || now.log > i.last.log || now.timeline != i.last.timeline || i.last.table == 0 {
 		i.last, i.known = now, true
 	}
+	i.mu.Unlock()
+	if other {
+		i.lost()
+	}
+}
+
+// lost drops everything because the database is not the one that this process has stored its last pulse in. The next
+// pulse begins anew.
+func (i *identity) lost() {
+	i.stored(0)
+	i.forget()
+}
+
+// forget drops everything that this process remembers of the database.
+func (i *identity) forget() {
+	i.mu.Lock()
 	calls := i.replaced
 	i.mu.Unlock()
-	if !other {
-		return
-	}
 	for _, forget := range calls {
 		forget()
 	}
@@ -83,26 +136,37 @@ func (s *Store) forgetAll() {
 
 // checkIdentity identifies the database behind a new connection, before any other query on it.
 func (s *Store) checkIdentity(ctx context.Context, c *pgx.Conn) error {
-	before, known := s.identity.before()
-	var now position
-	if err := c.QueryRow(ctx, identityQuery, pgx.QueryExecModeSimpleProtocol).Scan(&now.system, &now.timeline,
-		&now.log); err != nil {
+	before, table, known := s.identity.before()
+	var p position
+	if err := c.QueryRow(ctx, identityQuery, pgx.QueryExecModeSimpleProtocol, table).Scan(&p.system, &p.timeline,
+		&p.log, &p.database, &p.table); err != nil {
 		return err
 	}
-	s.identity.see(now, before, known)
+	if before.number != 0 && p.table != 0 {
+		if err := c.QueryRow(ctx, pulseQuery(table), pgx.QueryExecModeSimpleProtocol, pulses+s.node).
+			Scan(&p.number); err != nil {
+			return err
+		}
+	}
+	s.identity.see(p, before, known)
 	return nil
 }
 
 // checkPool identifies the database behind the pool: with a pooler, connections stay while the database behind them
-// changes.
+// changes, and everywhere when a schema is renamed.
 func (s *Store) checkPool(ctx context.Context) error {
-	before, known := s.identity.before()
-	var now position
-	err := s.Query(ctx, identityQuery, nil, func(r store.Row) error {
-		return r.Scan((*store.Text)(&now.system), (*store.Text)(&now.timeline), &now.log)
+	before, table, known := s.identity.before()
+	var p position
+	err := s.Query(ctx, identityQuery, []any{table}, func(r store.Row) error {
+		return r.Scan((*store.Text)(&p.system), (*store.Text)(&p.timeline), &p.log, &p.database, &p.table)
 	})
+	if err == nil && before.number != 0 && p.table != 0 {
+		err = s.Query(ctx, pulseQuery(table), []any{pulses + s.node}, func(r store.Row) error {
+			return r.Scan(&p.number)
+		})
+	}
 	if err == nil {
-		s.identity.see(now, before, known)
+		s.identity.see(p, before, known)
 	}
 	return err
 }
@@ -110,6 +174,18 @@ func (s *Store) checkPool(ctx context.Context) error {
 // codeReplaced is the error code of tasker_expect_known.
 // The function raises it if fewer rows are found than expected.
 const codeReplaced = "TK002"
+
+// expectPulse fails the transaction with engine.ErrReplaced unless the last pulse of this process is in the database.
+// It is sent with the next statements.
+func (t *tx) expectPulse() {
+	before, _, _ := t.store.identity.before()
+	if before.number == 0 {
+		return
+	}
+	const query = `SELECT tasker_expect_known((SELECT count(*) FROM tasker_meta m WHERE m.key = $1 AND ` + pulseNumber +
+		` >= $2), 1)`
+	t.later(request{sql: query, args: []any{pulses + t.store.node, before.number}})
+}
 
 // ExpectKnown implements engine.Tx. It is sent with the next statements.
 // It counts the rows that have the given key together with the given names: a restored database may have given the key

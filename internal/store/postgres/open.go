@@ -30,6 +30,8 @@ type Options struct {
 	Timeout time.Duration
 	// Migrate selects the handling of an outdated schema. Defaults to Auto.
 	Migrate migration.Mode
+
+	machine func() clock.Reading // for tests; nil: this machine's clocks
 }
 
 // Store is an engine.Store on PostgreSQL, and an engine.Cluster. It is safe for concurrent use. The goroutines that
@@ -55,6 +57,8 @@ type Store struct {
 	guests       *statements
 	timeout      time.Duration
 	clock        *clock.Remote
+	looking      sync.Mutex
+	beats        int64 // the number of the last pulse; looking guards it
 	identity     identity
 	news         *outbox
 	sweep        sweep
@@ -99,7 +103,11 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	}
 	cfg := d.Pool
 	s := &Store{timeout: opts.Timeout, known: newStatements(d.PgBouncer), rowCache: newRowCache(), routes: newQueues(),
-		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0), node: rand.Text(), clock: clock.NewRemote(clock.Machine())}
+		ids: task.NewSource(binary.BigEndian.Uint64(seed[:]), 0), node: rand.Text()}
+	if opts.machine == nil {
+		opts.machine = clock.Machine()
+	}
+	s.clock = clock.NewRemote(opts.machine)
 	if s.timeout <= 0 {
 		s.timeout = 15 * time.Second
 	}
@@ -117,7 +125,7 @@ func open(ctx context.Context, d DSN, opts *Options) (*Store, error) {
 	if s.listens != nil {
 		s.listens.DialFunc = s.dialer.dial
 	}
-	s.identity.replaced = []func(){s.forgetAll}
+	s.identity.replaced, s.identity.table = []func(){s.forgetAll}, "tasker_meta"
 	cfg.AfterConnect = s.checkIdentity
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -154,6 +162,8 @@ func (s *Store) start(ctx context.Context) error {
 		return err
 	}
 	s.channel = "tasker:" + s.schema
+	s.identity.named(quote(s.schema) + ".tasker_meta")
+	_ = errors.Join(s.checkPool(bounded), s.pulse(bounded)) // as in followClock
 	s.guests = newStatements(true)
 	s.news = newOutbox()
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -23,17 +23,18 @@ func (s *Store) SubscribeFeed(ctx context.Context, hold time.Duration) error {
 	if _, err := s.Turn(ctx, listens+s.node, hold); err != nil {
 		return err
 	}
-	_, err := s.Exec(ctx, `DELETE FROM tasker_turns WHERE loop LIKE $1 AND held_until < `+now+` - $2`, listens+"%",
-		time.Hour.Microseconds())
+	_, err := s.Exec(ctx, `DELETE FROM tasker_turns WHERE loop LIKE $1 AND held_until < $2`, listens+"%",
+		int64(task.At(s.Now()).Add(-time.Hour)))
 	return err
 }
 
 // FeedSubscribed implements engine.Cluster. Without a subscriber, nobody publishes: a feed
 // costs nothing unless somebody reads it on another node.
 func (s *Store) FeedSubscribed(ctx context.Context) (bool, error) {
-	const query = `SELECT count(*) FROM tasker_turns WHERE loop LIKE $1 AND node <> $2 AND held_until > ` + now
+	const query = `SELECT count(*) FROM tasker_turns WHERE loop LIKE $1 AND node <> $2 AND held_until > $3`
 	var n int
-	err := s.Query(ctx, query, []any{listens + "%", s.node}, func(r store.Row) error { return r.Scan(&n) })
+	args := []any{listens + "%", s.node, int64(task.At(s.Now()))}
+	err := s.Query(ctx, query, args, func(r store.Row) error { return r.Scan(&n) })
 	return n > 0, err
 }
 

@@ -33,6 +33,9 @@ func (t *tx) Ready(ctx context.Context, routes []int64, limit int) ([]engine.Wor
 	if whole {
 		t.store.routes.noteSweep(routes, t.store.Now().Sub(asked))
 	}
+	if len(works) > 0 { // their routes and templates are known from memory
+		t.expectPulse()
+	}
 	found := heads(works) // before the caller changes them
 	full := len(works) == limit
 	t.after = append(t.after, func() { t.noteReady(read, found, full, asked) })

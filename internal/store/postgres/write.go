@@ -32,6 +32,9 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, engine.Tx) e
 		switch {
 		case err == nil:
 			return nil
+		case isReplaced(err):
+			s.identity.lost()
+			return classify(err)
 		case run == maxRuns:
 			return classify(err)
 		case isRace(err), relied && isRefusal(err):
@@ -144,6 +147,12 @@ func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFun
 func isRace(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || e.Code == codeChanged)
+}
+
+// isReplaced reports the error of tasker_expect_known.
+func isReplaced(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == codeReplaced
 }
 
 // codeChanged is the error code of tasker_expect.

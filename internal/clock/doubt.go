@@ -1,0 +1,50 @@
+package clock
+
+import "time"
+
+const (
+	// tolerance is how far two clocks may differ before the difference counts as a step. Slewing stays far below it.
+	tolerance = time.Second
+	// settle is how long a step has to last before it is believed.
+	settle = time.Minute
+	// maxSteps bounds the steps that are remembered singly.
+	maxSteps = 64
+)
+
+// doubt is a step of the authority that is not believed yet; the zero value is none.
+type doubt struct {
+	apart time.Duration // how far the authority is ahead of the time in use
+	since time.Duration // the monotonic time at which that was noticed
+}
+
+// holds notes that the authority is apart at the monotonic time mono, and reports whether that has lasted long enough
+// to be believed. slack is the error of the measurement.
+func (d *doubt) holds(apart, slack, mono time.Duration) bool {
+	if d.apart == 0 || (apart-d.apart).Abs() > tolerance+slack {
+		*d = doubt{apart, mono}
+	}
+	return mono-d.since >= settle
+}
+
+// steps are the believed corrections of a clock by more than the tolerance, the newest last.
+type steps []step
+
+type step struct {
+	from time.Time // what the clock showed before
+	by   time.Duration
+}
+
+func (s *steps) add(from time.Time, by time.Duration) {
+	*s = append(*s, step{from, by})
+	*s = (*s)[max(0, len(*s)-maxSteps):]
+}
+
+// since returns how far the clock was put forward since a time that it showed.
+func (s steps) since(t time.Time) (sum time.Duration) {
+	for _, s := range s {
+		if s.by > 0 && !s.from.Before(t) {
+			sum += s.by
+		}
+	}
+	return sum
+}
