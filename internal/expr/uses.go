@@ -70,15 +70,16 @@ const piece = 64
 // sizeOf is the number of elements, members and pieces of text in a value, and at least 1.
 func sizeOf(v any) int {
 	size := 1
-	switch v := v.(type) {
-	case string:
-		size += len(v) / piece
-	case []any:
-		for _, e := range v {
+	if s, is := stringOf(v); is {
+		size += len(s) / piece
+	}
+	if list, is := elementsOf(v); is {
+		for _, e := range list {
 			size += sizeOf(e)
 		}
-	case map[string]any:
-		for _, e := range v {
+	}
+	if members, is := membersOf(v); is {
+		for _, e := range members {
 			size += sizeOf(e)
 		}
 	}
