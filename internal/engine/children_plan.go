@@ -185,7 +185,7 @@ func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, s
 	}
 	var last []*task.Step
 	for _, s := range steps {
-		if s.Ordinal <= len(tpl.Steps) && tpl.Steps[s.Ordinal-1].Sink() {
+		if s.Ordinal <= len(tpl.Steps) && tpl.Steps[s.Ordinal-1].Yields() {
 			last = append(last, s)
 			if l := task.LargeResultOf(s.ID, s.Result); l != nil {
 				size += int(l.Bytes)
