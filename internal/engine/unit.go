@@ -84,6 +84,7 @@ func (u *unit) moved(w Work, from task.StepState) {
 	}
 	u.observed.moved(w, from)
 	u.rows.changedTask(w.Task)
+	u.cases.mayBeLeft(w)
 	if w.Task.Meta.HasChildren {
 		u.ready.children.parentMoved(w, from)
 	}
@@ -176,6 +177,9 @@ func (u *unit) save() error {
 		if err := u.turns.pass(); err != nil {
 			return err
 		}
+	}
+	if err := u.cases.openLeft(); err != nil {
+		return err
 	}
 	if err := u.cases.flush(); err != nil {
 		return err
