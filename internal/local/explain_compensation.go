@@ -26,7 +26,9 @@ func (x *explainer) compensatedAt() task.Instant {
 }
 
 // awaitsRest reports whether the task has failed and its compensation waits for its children.
-func (x *explainer) awaitsRest() bool { return x.tpl.Compensated && x.tpl.CompensationOf(x.steps).Due() }
+func (x *explainer) awaitsRest() bool {
+	return x.tpl.Compensated && x.tpl.CompensationOf(x.steps).Due()
+}
 
 // compensates explains a compensation step that has not begun.
 func (x *explainer) compensates(spec task.StepSpec) (why, next string) {
