@@ -49,9 +49,10 @@ func (c *children) wake(s *task.Step) {
 }
 
 // parentMoved looks at a step of a task that has steps with children. Where somebody else has settled such a step, its
-// children are cancelled.
+// children are cancelled. Where it has failed in a task that is itself a child, the task above may be undone.
 func (c *children) parentMoved(w Work, from task.StepState) {
-	if from == task.StepPending || !w.Step.State.Terminal() || c.settling[w.Step.ID] {
+	failed := w.Step.State == task.StepErrored && w.Task.Meta.Child != nil
+	if from == task.StepPending || !w.Step.State.Terminal() && !failed || c.settling[w.Step.ID] {
 		return
 	}
 	t, err := c.u.rows.template(w.Step.DefID)
@@ -63,9 +64,13 @@ func (c *children) parentMoved(w Work, from task.StepState) {
 
 // moved marks a child whose new state counts differently.
 func (c *children) moved(t *task.Task, was task.State) {
-	if task.ChildStateOf(was) == task.ChildStateOf(t.State) {
-		return
+	if task.ChildStateOf(was) != task.ChildStateOf(t.State) {
+		c.mark(t)
 	}
+}
+
+// mark has the step of the parent of a child look at it.
+func (c *children) mark(t *task.Task) {
 	if c.ended == nil {
 		c.ended = map[*task.Task]bool{}
 	}

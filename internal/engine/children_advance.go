@@ -72,10 +72,17 @@ func (a *advance) step(w Work, f *task.FanOut, p *childPlan) error {
 		f.Total, f.Version = p.begin.total, p.begin.version
 	}
 	whole, err := a.count(f, p)
-	if err != nil || !waits {
-		f.Fresh = f.Fresh || !whole && err == nil
+	if err != nil {
 		return err
 	}
+	if !waits {
+		f.Fresh = f.Fresh || !whole
+		if p.over && whole && f.Running == 0 {
+			a.over(w, f)
+		}
+		return nil
+	}
+	f.Again()
 	if err := a.repeat(f, p); err != nil {
 		return err
 	}
@@ -104,8 +111,7 @@ func (a *advance) count(f *task.FanOut, p *childPlan) (whole bool, err error) {
 			whole = false
 			continue
 		}
-		f.Count(c.Counted, c.State)
-		f.Bytes += seen.Size
+		f.Seen(c.Counted, c.State, seen.Size)
 		c.Counted, c.Fresh, c.Result = c.State, false, seen.Result
 		a.children = append(a.children, c)
 	}
@@ -175,7 +181,7 @@ func (a *advance) end(w Work, f *task.FanOut, p *childPlan) error {
 	}
 	a.u.ready.children.settling[f.Step] = true
 	if p.end.failure != nil {
-		f.Phase = task.FanFailed
+		f.Phase, f.Fresh = task.FanFailed, f.Fresh || w.Task.Meta.Child != nil // the task above may be undone
 		return a.u.ready.control.failUnrun(w, p.tpl, p.end.failure)
 	}
 	f.Phase = task.FanJoined

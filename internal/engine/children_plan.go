@@ -26,6 +26,7 @@ type childPlan struct {
 	until int           // the index up to which they run again then
 	end   *childEnd     // the end of the step, if its children are as the plan sees them
 	left  bool          // there is more to do than the plan has
+	over  bool          // the task is undone, and nothing below the step runs any more
 }
 
 // childDraft is a child to be submitted. Without a draft it is refused, and note says why.
@@ -111,8 +112,16 @@ func (c *children) unmoved(f *task.FanOut) (bool, error) {
 // plan prepares what a step needs next.
 func (e *Engine) plan(ctx context.Context, p *childPlan, room int) (err error) {
 	waits := p.step.State == task.StepWaiting
+	if waits {
+		p.fan.Again()
+	}
+	if !waits && p.fan.Phase != task.FanOver {
+		if p.over, err = e.undoes(ctx, p.parent, p.tpl, p.step); err != nil {
+			return err
+		}
+	}
 	switch {
-	case p.step.State.Terminal() && p.fan.Phase != task.FanJoined:
+	case p.step.State.Terminal() && p.fan.Phase != task.FanJoined && !p.undone():
 		if err := e.cancelChildren(ctx, p); err != nil {
 			return err
 		}
@@ -122,6 +131,11 @@ func (e *Engine) plan(ctx context.Context, p *childPlan, room int) (err error) {
 		}
 	case waits && p.fan.Total == task.Unlisted:
 		if p.begin, err = e.listChildren(ctx, p); err != nil {
+			return err
+		}
+	}
+	if p.over && !p.left {
+		if err := e.windDown(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -159,8 +173,7 @@ func (e *Engine) readFresh(ctx context.Context, p *childPlan) (task.FanOut, erro
 				return sim, err
 			}
 		}
-		sim.Count(c.Counted, c.State)
-		sim.Bytes += c.Size
+		sim.Seen(c.Counted, c.State, c.Size)
 		p.fresh[c.Index] = c
 	}
 	p.left = p.left || len(list) == freshAtOnce
@@ -185,7 +198,7 @@ func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, s
 	}
 	var last []*task.Step
 	for _, s := range steps {
-		if s.Ordinal <= len(tpl.Steps) && tpl.Steps[s.Ordinal-1].Sink() {
+		if s.Ordinal <= len(tpl.Steps) && tpl.Steps[s.Ordinal-1].Yields() {
 			if err := openedOf("the result of step "+tpl.Steps[s.Ordinal-1].Name, s.Result); err != nil {
 				return nil, 0, err // a sealed value belongs to its step: it could not be decrypted anywhere else
 			}

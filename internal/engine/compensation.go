@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/taskerhq/tasker/internal/task"
@@ -13,11 +12,15 @@ import (
 // templates pay one comparison for each task of a transaction.
 
 // compensation is the part of a unit for compensation steps.
-type compensation struct{ u *unit }
+type compensation struct {
+	u *unit
+	// held are tasks that have failed and whose compensation has to wait for their children.
+	held map[*task.Task]bool
+}
 
 // look looks at the tasks that changed in the transaction. It comes before ready steps are handed out, since
 // compensation steps may become ready.
-func (c compensation) look() error {
+func (c *compensation) look() error {
 	u := c.u
 	changed := map[*task.Task]struct{}{}
 	for t := range u.rows.dirtyTasks {
@@ -38,9 +41,9 @@ func (c compensation) look() error {
 }
 
 // decide lets the compensation steps of a task begin if it has failed, or skips them if it has succeeded. It reports
-// whether they have begun now. A task with compensation steps of which none has anything to undo stays as it
-// is, so that an operator can repair it like any other.
-func (c compensation) decide(t *task.Task) (begun bool, err error) {
+// whether they begin, now or as soon as the children of the task are at rest. A task with compensation steps of which
+// none has anything to undo stays as it is, so that an operator can repair it like any other.
+func (c *compensation) decide(t *task.Task) (begins bool, err error) {
 	if n := t.Counts; t.State.Terminal() || n.Active+n.Waiting > 0 || n.Pending == 0 {
 		return false, nil
 	}
@@ -49,22 +52,34 @@ func (c compensation) decide(t *task.Task) (begun bool, err error) {
 		return false, err
 	}
 	steps, err := c.u.rows.siblings(Family{Task: t.ID})
-	if err != nil || len(steps) != len(def.Steps) || slices.ContainsFunc(steps, (*task.Step).Scheduled) {
+	if err != nil || len(steps) != len(def.Steps) {
 		return false, err
 	}
 	switch now := def.CompensationOf(steps); {
-	case now.Begun:
+	case now.Begun || now.Moving:
 		return false, nil
 	case now.Open == 0:
 		return false, c.skip(t, def, steps)
-	case t.Counts.Failed == 0 || !now.Applies:
+	case !now.Due():
 		return false, nil
 	}
+	if t.DeadlineAt != 0 { // the time limit of the task must not cut the repair off
+		t.DeadlineAt = 0
+		c.u.rows.changedTask(t)
+	}
+	if restless, err := c.u.ready.children.restless(t, def, steps); err != nil || restless {
+		if c.held == nil {
+			c.held = map[*task.Task]bool{}
+		}
+		c.held[t] = true
+		return true, err
+	}
+	delete(c.held, t)
 	return true, c.begin(t, def, steps)
 }
 
 // skip skips the compensation steps of a task that has succeeded.
-func (c compensation) skip(t *task.Task, def *task.Template, steps []*task.Step) error {
+func (c *compensation) skip(t *task.Task, def *task.Template, steps []*task.Step) error {
 	for _, s := range steps {
 		if !def.Spec(s).OnFailure {
 			continue
@@ -77,9 +92,8 @@ func (c compensation) skip(t *task.Task, def *task.Template, steps []*task.Step)
 	return nil
 }
 
-// begin lets those compensation steps begin that depend on no other. The time limit of the task ends: it
-// must not cut the repair off.
-func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step) error {
+// begin lets those compensation steps begin that depend on no other.
+func (c *compensation) begin(t *task.Task, def *task.Template, steps []*task.Step) error {
 	u := c.u
 	var failed []string
 	for _, s := range steps {
@@ -87,7 +101,6 @@ func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step
 			failed = append(failed, def.Spec(s).Name)
 		}
 	}
-	t.DeadlineAt = 0
 	u.rows.changedTask(t)
 	u.records.acts = append(u.records.acts, task.Act{At: u.now, TaskID: t.ID, Kind: task.ActCompensate, Actor: System,
 		Reason: "failed: " + strings.Join(failed, ", "), From: string(t.State), To: string(task.StepsInProcess)})
@@ -103,34 +116,39 @@ func (c compensation) begin(t *task.Task, def *task.Template, steps []*task.Step
 	return nil
 }
 
-// templateOf returns the template of a task whose compensation has begun, nil for another.
-func (c compensation) templateOf(t *task.Task) (*task.Template, error) {
+// of returns the template of a task and how far its compensation is; nil for a template without one.
+func (c *compensation) of(t *task.Task) (*task.Template, task.Compensation, error) {
 	def, err := c.u.rows.template(t.DefID)
 	if err != nil || !def.Compensated {
-		return nil, err
+		return nil, task.Compensation{}, err
 	}
 	steps, err := c.u.rows.siblings(Family{Task: t.ID})
-	if err != nil || !def.CompensationOf(steps).Begun {
+	if err != nil {
+		return nil, task.Compensation{}, err
+	}
+	return def, def.CompensationOf(steps), nil
+}
+
+// begunOn returns the template of a task whose compensation has begun, nil for another.
+func (c *compensation) begunOn(t *task.Task) (*task.Template, error) {
+	def, now, err := c.of(t)
+	if err != nil || !now.Begun {
 		return nil, err
 	}
 	return def, nil
 }
 
 // allows refuses an act on a step that the compensation of its task does not allow. Before it begins, its steps
-// have nothing to do; afterwards, the other steps are undone, or about to be.
-func (c compensation) allows(w Work) error {
-	def, err := c.u.rows.template(w.Task.DefID)
-	if err != nil || !def.Compensated {
-		return err
-	}
-	begun, err := c.templateOf(w.Task)
-	if err != nil {
+// have nothing to do; from the failure of the task on, the other steps are undone, or about to be.
+func (c *compensation) allows(w Work) error {
+	def, now, err := c.of(w.Task)
+	if err != nil || def == nil {
 		return err
 	}
 	switch spec := def.Spec(w.Step); {
-	case begun == nil && spec.OnFailure:
+	case spec.OnFailure && !now.Begun:
 		return task.Errorf(task.WrongState, "the step %s runs only after the task has failed", spec.Name)
-	case begun != nil && !spec.OnFailure:
+	case !spec.OnFailure && (now.Begun || now.Due() && !w.Task.State.Settled()):
 		return errCompensated(w.Task)
 	}
 	return nil

@@ -114,7 +114,7 @@ func (u *unit) replay(t *task.Task, level int, r Replay) (*Replayed, error) {
 		return nil, err
 	}
 	before, moves := *t, r.Priority != ""
-	compensated, err := u.ready.compensation.templateOf(t)
+	compensated, err := u.ready.compensation.begunOn(t)
 	if err != nil {
 		return nil, err
 	}

@@ -32,11 +32,14 @@ func (e *Engine) longestTurn() time.Duration {
 	return e.Order().LongestTurn(e.cfg.Scheduling.PromotionInterval)
 }
 
-// stateLimit is how long a task may be in its state, given its queued steps. Only this limit puts it in error here:
-// ExpireTasks handles a task that has taken too long as a whole.
+// stateLimit is how long a task may be in its state, given its queued steps: for ever while it compensates. Only this
+// limit puts it in error here: ExpireTasks handles a task that has taken too long as a whole.
 func (e *Engine) stateLimit(t *task.Task, def *task.Template, steps []*task.Step, now task.Instant) task.Limit {
 	l := e.cfg.StalenessThresholds.Limit(t, def.Lifecycle, steps, e.longestTurn(), e.heldBack(), now)
 	l.Used -= min(e.stepped(t.Since(now).Time()), l.Used) // the clock was stepped: this much time never passed
+	if def.Compensating(steps) {
+		return task.Limit{Used: l.Used}
+	}
 	return l
 }
 
@@ -57,8 +60,9 @@ func (e *Engine) stateLimits(ctx context.Context, tasks []*task.Task, whole bool
 			return nil, nil, err
 		}
 		defs[i], limits[i] = def, e.stateLimit(t, def, nil, now)
-		if (limits[i].Source == task.LimitOfAll || held && limits[i].Source == task.LimitOfTemplate) &&
-			(whole || limits[i].Health() != task.Healthy) {
+		ofSteps := limits[i].Source == task.LimitOfAll ||
+			limits[i].Source == task.LimitOfTemplate && (held || def.Compensated)
+		if ofSteps && (whole || limits[i].Health() != task.Healthy) {
 			undecided = append(undecided, Sized{t.ID, len(def.Steps)})
 		}
 	}

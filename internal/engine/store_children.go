@@ -39,7 +39,8 @@ type ChildMark struct {
 type ChildRows interface {
 	// Fan-outs.
 
-	// WakeFanOuts marks the fan-outs of steps as fresh; it adds those that do not exist, without a list.
+	// WakeFanOuts marks the fan-outs of steps as fresh; it adds those that do not exist, without a list. What was planned
+	// for the others before does not hold any more: their Rev increases.
 	WakeFanOuts(ctx context.Context, tx Tx, steps []*task.Step) error
 	// FanOutsIn returns the fan-outs of steps, locked, in any order.
 	FanOutsIn(ctx context.Context, tx Tx, steps []task.ID) ([]*task.FanOut, error)

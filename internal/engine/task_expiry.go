@@ -25,7 +25,7 @@ func (u *unit) giveUp(t *task.Task, f *task.Failure, cause string) error {
 			return err
 		}
 	}
-	if begun, err := u.ready.compensation.decide(t); begun || err != nil {
+	if begins, err := u.ready.compensation.decide(t); begins || err != nil {
 		return err
 	}
 	was := t.TimeOut(u.now)

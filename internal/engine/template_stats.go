@@ -114,7 +114,7 @@ func (s *TemplateStats) count(t *task.Task, took *[]time.Duration) {
 
 // count adds a step of a task.
 func (s *StepStats) count(of *task.Step, ran, waited *[]time.Duration) {
-	done := of.State == task.StepComplete || of.State == task.StepResolvedManually
+	done := of.State.Done()
 	if done {
 		s.Complete++
 	}

@@ -84,6 +84,7 @@ func (u *unit) moved(w Work, from task.StepState) {
 	}
 	u.observed.moved(w, from)
 	u.rows.changedTask(w.Task)
+	u.cases.mayBeLeft(w)
 	if w.Task.Meta.HasChildren {
 		u.ready.children.parentMoved(w, from)
 	}
@@ -174,6 +175,9 @@ func (u *unit) save() error {
 			return err
 		}
 	}
+	if err := u.cases.openLeft(); err != nil {
+		return err
+	}
 	if err := u.cases.flush(); err != nil {
 		return err
 	}
@@ -222,11 +226,12 @@ func (u *unit) gatherUndecided(tasks []*task.Task) error {
 	return u.rows.gather(families)
 }
 
-// hasDue reports whether a task that would be in error has a step that is scheduled to be enqueued. Without this check
-// a task with two failed branches, one of them under repair, would be in error until the timers have fired.
+// hasDue reports whether a task that would be in error has a step that is scheduled to be enqueued, or compensation
+// steps that begin as soon as its children are at rest. Without this check a task with two failed branches, one of them
+// under repair, would be in error until the timers have fired.
 func (u *unit) hasDue(t *task.Task) (bool, error) {
-	if !t.Counts.Undecided() {
-		return false, nil
+	if !t.Counts.Undecided() || u.ready.compensation.held[t] {
+		return t.Counts.Undecided(), nil
 	}
 	steps, err := u.rows.siblings(Family{Task: t.ID})
 	return slices.ContainsFunc(steps, (*task.Step).Scheduled), err

@@ -19,6 +19,7 @@ type caseChanges struct {
 	recoveries   map[*task.Task]string     // tasks that continue, and how they recovered
 	replayed     map[*task.Task]struct{}   // tasks that an operator replayed
 	unwatched    map[*task.Task]task.State // live tasks, and the state that they left
+	left         map[*task.Task]struct{}   // tasks with a failed step that may have nothing left but waits
 
 	opened, changed, recurred []*task.Case
 

@@ -89,6 +89,10 @@ func (x *explainer) summary() string {
 		}
 		return fmt.Sprintf("The task is scheduled: it starts at %s, in %s.", clock(t.RunAt), x.until(t.RunAt))
 	case task.EnqueuingSteps:
+		if x.awaitsRest() {
+			return "The task has failed. Its compensation begins as soon as its child tasks are at rest: those that run " +
+				"are cut off, and undo what they have done."
+		}
 		return "The task continues after an act of an operator: its steps are about to be enqueued."
 	case task.WaitingForRetry:
 		return "The task is waiting: every step that could run is waiting for a retry or is snoozed."

@@ -25,13 +25,21 @@ func (x *explainer) compensatedAt() task.Instant {
 	return 0
 }
 
+// awaitsRest reports whether the task has failed and its compensation waits for its children.
+func (x *explainer) awaitsRest() bool {
+	return x.tpl.Compensated && x.tpl.CompensationOf(x.steps).Due()
+}
+
 // compensates explains a compensation step that has not begun.
 func (x *explainer) compensates(spec task.StepSpec) (why, next string) {
 	why, next = "It runs only if the task fails.", "It is skipped when the task completes."
 	if undoes := x.names(spec.Undoes); undoes != "" {
 		why = "It runs only if the task fails, to undo " + undoes + "."
 	}
-	if x.task.State == task.Errored {
+	switch {
+	case x.awaitsRest() && !x.task.State.Settled():
+		next = "The task has failed: it runs as soon as the child tasks of the task are at rest."
+	case x.task.State == task.Errored:
 		next = "The task has failed, but none of what its compensation steps undo was done. Repair the failed steps."
 	}
 	return why, next
@@ -60,7 +68,7 @@ func (x *explainer) compensatedSummary(summary string) string {
 		case !spec.OnFailure:
 		case s.State == task.StepErrored:
 			failed = append(failed, spec.Name)
-		case s.State == task.StepComplete || s.State == task.StepResolvedManually:
+		case s.State.Done():
 			done++
 		case s.State == task.StepPending:
 			open++

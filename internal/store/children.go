@@ -12,7 +12,7 @@ import (
 var (
 	wakeFanOuts = bulkOf(`INSERT INTO tasker_fan_outs (step_id, task_id, rev, total, submitted, running, done, errored,
   given_up, phase, repeated, bytes, version, fresh) SELECT v.column1, v.column2, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, '', 1 FROM (`, "ii",
-		`) AS v WHERE true ON CONFLICT (step_id) DO UPDATE SET fresh = 1`)
+		`) AS v WHERE true ON CONFLICT (step_id) DO UPDATE SET fresh = 1, rev = tasker_fan_outs.rev + 1`)
 	findFanOuts = bulkOf(`SELECT `+fanOutColumns+` FROM (`, "i", `) AS v
  JOIN tasker_fan_outs f ON f.step_id = v.column1`)
 	saveFanOuts = bulkOf(`UPDATE tasker_fan_outs SET rev = v.column2, total = v.column3, submitted = v.column4,

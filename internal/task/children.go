@@ -176,11 +176,13 @@ type FanOut struct {
 // FanPhase is what became of a step because of its children.
 type FanPhase int
 
-// The phases. A step that has failed and is reset leads from FanFailed back to FanOpen.
+// The phases. A step that has failed and is reset leads from FanFailed back to FanOpen. FanOver: its task is undone,
+// and nothing below the step runs any more, or will.
 const (
 	FanOpen   FanPhase = 0
 	FanFailed FanPhase = 1
 	FanJoined FanPhase = 2
+	FanOver   FanPhase = 3
 )
 
 // Unlisted is the Total of a fan-out whose list of items has not been read.
@@ -210,6 +212,27 @@ func (f *FanOut) Count(from, to ChildState) {
 	if at := f.slot(to); at != nil {
 		*at++
 	}
+}
+
+// Seen counts a child that was marked, with the size of its result. It may be in the state that is counted already.
+func (f *FanOut) Seen(counted, now ChildState, size int) {
+	if counted != now {
+		f.Count(counted, now)
+		f.Bytes += size
+	}
+}
+
+// Again is for a step that waits for its children again, after a reset.
+func (f *FanOut) Again() {
+	if f.Phase == FanOver {
+		f.Phase = FanFailed
+	}
+}
+
+// AtRest reports whether nothing runs below a step that has ended, or will: it has no child that runs or may be
+// repaired. Children with a template may have children of their own, so that somebody has to look at them first.
+func (f *FanOut) AtRest(c *ChildSpec) bool {
+	return f.Phase == FanOver || f.Running+f.Errored == 0 && (c.Handler != "" || f.Submitted == 0)
 }
 
 // Room returns how many children may be submitted now. It is 0 while more children have failed than may: each further

@@ -133,6 +133,23 @@ func (s StepState) Next() []StepState { return stepTransitions[s] }
 // Can reports whether a step may move from s to t.
 func (s StepState) Can(t StepState) bool { return slices.Contains(stepTransitions[s], t) }
 
+// "Is it over?" has one meaning for each question. Of a task:
+//
+//	Terminal                 nothing changes it any more: it keeps no turn, may be deleted
+//	Settled                  only a request changes it: terminal, or in error
+//	Compensation.Due, Begun  it has failed, and its steps stay as they are
+//	ChildStateOf             what its parent counts it as
+//	FanOut.AtRest            nothing runs below one of its steps any more, or will
+//
+// Of a step, TestMeanings has the table:
+//
+//	Terminal   nothing changes it any more
+//	Satisfies  dependants may run
+//	Done       it was carried out: there is something to undo
+//	Leased     a worker holds it
+//
+// A step that no queue holds (NoQueue) does not move by itself; see Compensation.Moving.
+
 // Terminal reports whether the state is final.
 func (s StepState) Terminal() bool {
 	return s == StepComplete || s == StepSkipped || s == StepCancelled || s == StepResolvedManually
@@ -142,6 +159,9 @@ func (s StepState) Terminal() bool {
 func (s StepState) Satisfies() bool {
 	return s == StepComplete || s == StepSkipped || s == StepResolvedManually
 }
+
+// Done reports whether the step was carried out, by whomever: there is something to undo.
+func (s StepState) Done() bool { return s == StepComplete || s == StepResolvedManually }
 
 // Leased reports whether a worker holds the step.
 func (s StepState) Leased() bool { return s == StepAssigned || s == StepInProgress }

@@ -100,6 +100,10 @@ type StepSpec struct {
 // Sink reports whether no step depends on the step.
 func (s StepSpec) Sink() bool { return len(s.Children) == 0 }
 
+// Yields reports whether the result of the step is one of its task: it is the end of a branch. Compensation steps yield
+// nothing, so that adding some to a template changes no result.
+func (s StepSpec) Yields() bool { return s.Sink() && !s.OnFailure }
+
 // MaxSteps bounds the steps of a template.
 const MaxSteps = 1000
 

@@ -31,7 +31,9 @@ func (*Store) WakeFanOuts(_ context.Context, within engine.Tx, steps []*task.Ste
 		if !known {
 			f = task.FanOut{Step: st.ID, Task: st.TaskID, Total: task.Unlisted}
 		}
-		f.Fresh = true
+		if f.Fresh = true; known {
+			f.Rev++
+		}
 		put(t, fanOutsTable, st.ID, f)
 	}
 	return nil

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// A task with a failed step is in error only when no other step can run. Branches that workers run end soon. One that
+// waits for an approval, a signal or a time may do so for a month, and nobody would hear of the failure. So the task
+// gets its case as soon as nothing but such waits is left.
+
+// mayBeLeft remembers a task of which a step has come to rest beside a failed one.
+func (cc *caseChanges) mayBeLeft(w Work) {
+	if w.Task.Counts.Failed == 0 || w.Step.Queue != task.NoQueue && w.Step.State != task.StepWaiting {
+		return
+	}
+	if cc.left == nil {
+		cc.left = map[*task.Task]struct{}{}
+	}
+	cc.left[w.Task] = struct{}{}
+}
+
+// openLeft opens cases for tasks with a failed step of which all others that have not ended wait for no worker.
+func (cc *caseChanges) openLeft() error {
+	for t := range cc.left {
+		if t.State != task.StepsInProcess || t.Counts.Waiting > 0 || t.Meta.Case == task.HasPending || !cc.opensFor(t) {
+			continue
+		}
+		def, err := cc.u.rows.template(t.DefID)
+		if err != nil {
+			return err
+		}
+		steps, err := cc.u.rows.siblings(Family{Task: t.ID})
+		if err != nil {
+			return err
+		}
+		worked := slices.ContainsFunc(steps, func(s *task.Step) bool {
+			return s.Queue != task.NoQueue && (s.State != task.StepWaiting || def.Spec(s).Wait == nil)
+		})
+		if !worked {
+			cc.openings = append(cc.openings, &opening{task: t, state: t.State, since: t.StateAt,
+				reason: task.ReasonMaxRetries})
+		}
+	}
+	cc.left = nil
+	return nil
+}

@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/failure"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// Before a task compensates, its children come to rest: nothing is undone that goes on, and no child begins afterwards.
+// A child that has not begun is cancelled, and so is one in error: nobody may repair it any more. One that runs is cut
+// off, and undoes what it has done if its template can. Children of children come first. The task waits meanwhile;
+// compensation.decide asks restless, and AdvanceChildren does the rest: undoes, windDown and over.
+
+// codeUndone is the code of the failure of a child that is cut off because the task above it is undone.
+const codeUndone = "PARENT_FAILED"
+
+// restless reports whether something runs below the steps of a task that has failed, or may run again. It has it
+// looked at.
+func (c *children) restless(t *task.Task, def *task.Template, steps []*task.Step) (bool, error) {
+	if !t.Meta.HasChildren {
+		return false, nil
+	}
+	of := map[task.ID]*task.Step{}
+	var ids []task.ID
+	for _, s := range steps {
+		if spec := def.Spec(s); spec.Tasks != nil && !spec.OnFailure && s.State != task.StepPending {
+			of[s.ID] = s
+			ids = append(ids, s.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return false, nil
+	}
+	fans, err := c.u.e.childRows.FanOutsIn(c.u.ctx, c.u.tx, ids)
+	if err != nil {
+		return false, err
+	}
+	found := false
+	for _, f := range fans {
+		if s := of[f.Step]; !f.AtRest(def.Spec(s).Tasks) {
+			found = true
+			c.wake(s)
+		}
+	}
+	return found, nil
+}
+
+// undoes reports whether what a step of a task has done is undone, or about to be: the task has failed and compensates,
+// or it has ended below a step of which that holds.
+func (e *Engine) undoes(ctx context.Context, t *task.Task, def *task.Template, s *task.Step) (bool, error) {
+	for {
+		if s.Queue != task.NoQueue || s.State == task.StepPending || def.Spec(s).OnFailure {
+			return false, nil
+		}
+		steps, err := e.store.FindSteps(ctx, t.ID)
+		if err != nil {
+			return false, err
+		}
+		if !t.State.Terminal() && def.Compensated && def.CompensationOf(steps).Undoes() {
+			return true, nil
+		}
+		above := t.Meta.Child
+		if above == nil || !t.State.Settled() {
+			return false, nil
+		}
+		if t, err = e.store.FindTask(ctx, above.Task); err != nil || t == nil {
+			return false, err
+		}
+		if def, err = e.TemplateOf(ctx, t.DefID); err != nil {
+			return false, err
+		}
+		if steps, err = e.store.FindSteps(ctx, t.ID); err != nil {
+			return false, err
+		}
+		at := slices.IndexFunc(steps, func(s *task.Step) bool { return s.ID == above.Step })
+		if at < 0 {
+			return false, nil
+		}
+		s = steps[at]
+	}
+}
+
+// undone reports whether the step has come to rest because a task above is undone. What is in error below it by then is
+// left to the operator: it could not undo what it has done.
+func (p *childPlan) undone() bool { return p.fan.Phase == task.FanOver && p.parent.Meta.Child != nil }
+
+// windDown brings the children of a step to rest whose task is undone, a bounded number in a transaction. It clears
+// over where some still run, and sets left where it has changed some.
+func (e *Engine) windDown(ctx context.Context, p *childPlan) error {
+	filter := ChildFilter{Limit: ItemWindow}
+	if p.spec.Handler != "" { // those that have ended have no children of their own
+		filter.States = []task.ChildState{task.ChildRunning, task.ChildErrored}
+	}
+	why := fmt.Sprintf("the task above it has failed: %s %s", p.tpl.Name, p.parent.ID)
+	for {
+		list, err := e.childReads.ListChildren(ctx, p.fan.Step, filter)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		filter.From = list[len(list)-1].Index + 1
+		var ids []task.ID
+		for _, c := range list {
+			if !c.Task.IsZero() {
+				ids = append(ids, c.Task)
+			}
+		}
+		var changed, restless bool
+		err = e.write(ctx, "wind_down", func(u *unit) (err error) {
+			changed, restless, err = u.ready.children.windDown(p.fan, ids, why)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		p.left, p.over = p.left || changed, p.over && !restless
+	}
+}
+
+// windDown brings children to rest, and reports whether it has changed any, and whether any still runs.
+func (c *children) windDown(of *task.FanOut, ids []task.ID, why string) (changed, restless bool, err error) {
+	if same, err := c.unmoved(of); err != nil || !same {
+		return true, true, err
+	}
+	if err := c.u.rows.gatherTasks(ids); err != nil {
+		return false, false, err
+	}
+	for _, id := range ids {
+		t, err := c.u.rows.task(id)
+		if err != nil {
+			return false, false, err
+		}
+		if t == nil { // deleted
+			continue
+		}
+		did, runs, err := c.windDownOne(t, why)
+		if err != nil {
+			return false, false, err
+		}
+		changed, restless = changed || did, restless || runs
+	}
+	return changed, restless, nil
+}
+
+// windDownOne brings one child to rest.
+func (c *children) windDownOne(t *task.Task, why string) (changed, restless bool, err error) {
+	u := c.u
+	def, err := u.rows.template(t.DefID)
+	if err != nil {
+		return false, false, err
+	}
+	steps, err := u.rows.siblings(Family{Task: t.ID})
+	if err != nil {
+		return false, false, err
+	}
+	if now := def.CompensationOf(steps); def.Compensated && !t.State.Terminal() {
+		if now.Begun || now.Due() && !t.State.Settled() { // it undoes itself
+			return false, !t.State.Settled(), nil
+		}
+		if !t.State.Settled() && now.Applies && touched(steps) {
+			return true, true, c.cutOff(t, why)
+		}
+	}
+	if t.Meta.HasChildren && !t.State.Settled() {
+		return true, true, c.cutOff(t, why)
+	}
+	if restless, err := c.restless(t, def, steps); err != nil || restless || t.State.Terminal() {
+		return false, restless, err
+	}
+	_, err = u.cancel(t.ID, Cancellation{Actor: System, Reason: why})
+	return true, false, err
+}
+
+// cutOff puts a child in error that runs, as the end of its time would. Then it is undone.
+func (c *children) cutOff(t *task.Task, why string) error {
+	f := &task.Failure{Type: "parent_failed", Code: codeUndone, Class: failure.Logic, Message: why}
+	f.Trim()
+	return c.u.giveUp(t, f, why)
+}
+
+// touched reports whether a step of a task was ever begun.
+func touched(steps []*task.Step) bool {
+	return slices.ContainsFunc(steps, func(s *task.Step) bool { return s.Attempts > 0 || s.State.Done() })
+}
+
+// over records that nothing runs below a step of a task that is undone. Its task, or the one above it, may have waited
+// for that.
+func (a *advance) over(w Work, f *task.FanOut) {
+	f.Phase = task.FanOver
+	a.u.rows.changedTask(w.Task)
+	if w.Task.Meta.Child != nil {
+		a.u.ready.children.mark(w.Task)
+	}
+}
