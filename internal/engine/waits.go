@@ -188,11 +188,15 @@ func (c *control) decide(w Work, a StepAct) error {
 	if err != nil {
 		return err
 	}
-	wait := t.Spec(w.Step).Wait
+	wait, now := t.Spec(w.Step).Wait, c.u.now
 	if w.Step.State != task.StepWaiting || wait == nil || wait.Kind() != task.WaitApproval {
 		return &task.Error{Code: task.WrongState,
 			Message: fmt.Sprintf("the step is %s and does not wait for an approval", w.Step.State),
 			Hint:    "another operator may have decided, or its time is over; see the history of the task"}
+	}
+	if until := task.Instant(w.Step.Key); w.Step.Queue == task.Timers && until <= now {
+		return &task.Error{Code: task.WrongState, Hint: "a reset of the step asks again, once the timers have ended it",
+			Message: fmt.Sprintf("the time for an approval ended %s ago", now.Sub(until))}
 	}
 	from := w.Step.State
 	result, f, err := wait.Decide(task.Decision{Approved: a.Kind == ApproveStep, Actor: a.Actor, Reason: a.Reason,
