@@ -23,6 +23,8 @@ type control struct {
 	ended   []Work // steps that ended by themselves, whose dependants are still to be released
 	running bool
 	decoded map[task.ID]any // contexts by task, results by step
+
+	approvals approvalEnds
 }
 
 // enter lets a pending step begin that nothing holds back: it is ready for workers, unless the engine looks at it
