@@ -103,7 +103,7 @@ type ApprovalEvent struct {
 	Step      string     `json:"step"`
 	Approval  string     `json:"approval" doc:"What is to be approved, the first 300 bytes."`
 	Until     *time.Time `json:"until,omitempty" doc:"Of approval.requested: when its time is over; missing without an end."`
-	Result    string     `json:"result,omitempty" enum:"approved,rejected,timed_out" doc:"Of approval.decided."`
+	Result    string     `json:"result,omitempty" enum:"approved,rejected,timed_out,cancelled,resolved" doc:"Of approval.decided."`
 	DecidedBy string     `json:"decided_by,omitempty" doc:"Of approval.decided; system when its time was over."`
 	Reason    string     `json:"reason,omitempty" doc:"Of approval.decided."`
 }

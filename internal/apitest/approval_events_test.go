@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/taskerhq/tasker"
 	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/node"
@@ -46,6 +48,7 @@ func testApprovalEvents(t *testing.T, s *server) {
 			t.Errorf("decided: %+v", got)
 		}
 	}
+	testUndecided(t, s, h)
 	s.send(t, "POST", "/v1/templates", approvals(true), nil)
 	if _, err := s.Submit(s.ctx, tasker.NewTask("refund", nil)); err != nil {
 		t.Fatal(err)
@@ -53,6 +56,33 @@ func testApprovalEvents(t *testing.T, s *server) {
 	h.approval()
 	if got := h.approval(); got.Result != "timed_out" || got.DecidedBy != "system" {
 		t.Errorf("timed out: %+v", got)
+	}
+}
+
+// testUndecided ends approvals without a decision: streams are told of that too.
+func testUndecided(t *testing.T, s *server, h *heard) {
+	cancel := func(asked tasker.ApprovalEvent) error {
+		_, err := s.CancelTasks(s.ctx, tasker.CancelRequest{TaskUUIDs: []uuid.UUID{asked.TaskUUID}, CancelledBy: "ada",
+			Reason: "because"})
+		return err
+	}
+	resolve := func(asked tasker.ApprovalEvent) error {
+		_, err := s.ActOnStep(s.ctx, asked.TaskUUID, asked.StepUUID, tasker.StepAction{
+			ActionType: tasker.ResolveManually, ResolvedBy: "ada", Reason: "because"})
+		return err
+	}
+	for result, end := range map[string]func(tasker.ApprovalEvent) error{"cancelled": cancel, "resolved": resolve} {
+		if _, err := s.Submit(s.ctx, tasker.NewTask("refund", nil)); err != nil {
+			t.Fatal(err)
+		}
+		asked := h.approval()
+		if err := end(asked); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.approval(); got.StepUUID != asked.StepUUID || got.Result != result || got.DecidedBy != "ada" ||
+			got.Reason != "because" {
+			t.Errorf("%s: %+v", result, got)
+		}
 	}
 }
 

@@ -66,8 +66,10 @@ func (a *advance) step(w Work, f *task.FanOut, p *childPlan) error {
 		if p.begin.fault != nil {
 			return a.u.ready.control.failUnrun(w, p.tpl, p.begin.fault)
 		}
-		if err := a.u.e.childRows.AddItems(a.u.ctx, a.u.tx, f.Step, p.begin.windows); err != nil {
-			return err
+		if f.Total == task.Unlisted { // those of an edited context are evaluated each time
+			if err := a.u.e.childRows.AddItems(a.u.ctx, a.u.tx, f.Step, p.begin.windows); err != nil {
+				return err
+			}
 		}
 		f.Total, f.Version = p.begin.total, p.begin.version
 	}

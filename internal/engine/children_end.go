@@ -154,11 +154,14 @@ func (e *Engine) repeatChildren(ctx context.Context, p *childPlan, room int) err
 			break
 		}
 		from = list[len(list)-1].Index + 1
-		if err := e.replayChildren(ctx, p, list); err != nil {
+		if err := e.replayChildren(ctx, p, list); err != nil || p.begin != nil && p.begin.fault != nil {
 			return err
 		}
 	}
 	p.until = p.fan.Total
+	if p.begin != nil {
+		p.until = p.begin.total
+	}
 	limit := max(room, 1)
 	list, err := e.childReads.ListChildren(ctx, p.fan.Step, ChildFilter{Limit: limit, From: p.fan.Repeated,
 		States: []task.ChildState{task.ChildGivenUp}})
@@ -185,12 +188,24 @@ func (e *Engine) repeatChildren(ctx context.Context, p *childPlan, room int) err
 	return nil
 }
 
-// replayChildren replays children in error. One without a failed step stays as it is: an operator decides about it.
+// replayChildren replays children in error, with new contexts where that of their parent was edited. One without a
+// failed step stays as it is: an operator decides about it. A child that cannot have its new context fails the step.
 func (e *Engine) replayChildren(ctx context.Context, p *childPlan, list []Child) error {
 	r := Replay{Actor: System, Reason: "the step of its parent was reset", ResetAttempts: true}
-	for _, c := range list {
+	edits := make([]*childEdit, len(list))
+	for i, c := range list {
+		var err error
+		if edits[i], err = e.planChildEdit(ctx, p, c); err != nil || p.begin != nil && p.begin.fault != nil {
+			return err
+		}
+	}
+	for i, c := range list {
 		err := e.write(ctx, "replay", func(u *unit) error {
 			if same, err := u.ready.children.unmoved(p.fan); err != nil || !same {
+				return err
+			}
+			if edits[i] != nil {
+				_, err := u.editContext(edits[i].seen, edits[i].ContextEdit.Context, &edits[i].ContextEdit)
 				return err
 			}
 			t, err := u.rows.task(c.Task)

@@ -25,7 +25,7 @@ func (e *Engine) listChildren(ctx context.Context, p *childPlan) (*childList, er
 		return &childList{fault: childFault(CodeChildrenDeep,
 			"the task is a child of a child, %d deep; children of it are not allowed", task.MaxChildDepth)}, nil
 	}
-	list := &childList{version: p.spec.Version}
+	version := p.spec.Version
 	if p.spec.Template != "" {
 		in := &Submission{Name: p.spec.Template, Version: p.spec.Version, Namespace: p.tpl.Namespace}
 		t, problem, err := e.findTemplate(ctx, in, "")
@@ -33,11 +33,28 @@ func (e *Engine) listChildren(ctx context.Context, p *childPlan) (*childList, er
 			return nil, err
 		}
 		if problem != nil {
-			list.fault = childFault(CodeChildrenRefused, "%s", problem.Message)
-			return list, nil
+			return &childList{fault: childFault(CodeChildrenRefused, "%s", problem.Message)}, nil
 		}
-		list.version = t.Version
+		version = t.Version
 	}
+	return e.listOf(ctx, p, version)
+}
+
+// listAgain lists the items of a step anew whose task has an edited context: what is submitted from now on has the new
+// one. The template of the children stays. What was submitted keeps its index, so the list may not become shorter than
+// that.
+func (e *Engine) listAgain(ctx context.Context, p *childPlan) (*childList, error) {
+	list, err := e.listOf(ctx, p, p.fan.Version)
+	if err == nil && list.fault == nil && list.total < p.fan.Submitted {
+		list.fault = childFault(CodeChildrenRefused, "since the context was edited, the list has %d items; %d children were "+
+			"submitted before", list.total, p.fan.Submitted)
+	}
+	return list, err
+}
+
+// listOf evaluates the items of a step.
+func (e *Engine) listOf(ctx context.Context, p *childPlan, version string) (*childList, error) {
+	list := &childList{version: version}
 	items, fault, err := e.itemsOf(ctx, p)
 	if err != nil || fault != nil {
 		list.fault = fault

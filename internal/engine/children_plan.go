@@ -19,7 +19,7 @@ type childPlan struct {
 	tpl    *task.Template
 	spec   *task.ChildSpec
 
-	begin *childList    // of a step that begins
+	begin *childList    // of a step that begins, or whose task has another context than when it began
 	fresh map[int]Child // what was seen of the fresh children, with the results that had to be read
 	next  []childDraft  // the children to submit next, in the order of their indexes
 	again []childDraft  // children that were given up, and run again because the step was reset
@@ -121,18 +121,22 @@ func (e *Engine) plan(ctx context.Context, p *childPlan, room int) (err error) {
 		}
 	}
 	switch {
-	case p.step.State.Terminal() && p.fan.Phase != task.FanJoined && !p.undone():
-		if err := e.cancelChildren(ctx, p); err != nil {
-			return err
-		}
-	case waits && p.fan.Phase == task.FanFailed:
-		if err := e.repeatChildren(ctx, p, room); err != nil {
-			return err
-		}
 	case waits && p.fan.Total == task.Unlisted:
-		if p.begin, err = e.listChildren(ctx, p); err != nil {
-			return err
-		}
+		p.begin, err = e.listChildren(ctx, p)
+	case waits && p.parent.Meta.ContextEdits > 0:
+		p.begin, err = e.listAgain(ctx, p)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.step.State.Terminal() && p.fan.Phase != task.FanJoined && !p.undone():
+		err = e.cancelChildren(ctx, p)
+	case waits && p.fan.Phase == task.FanFailed && (p.begin == nil || p.begin.fault == nil):
+		err = e.repeatChildren(ctx, p, room)
+	}
+	if err != nil {
+		return err
 	}
 	if p.over && !p.left {
 		if err := e.windDown(ctx, p); err != nil {
@@ -273,12 +277,7 @@ func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item j
 		Priority: e.PriorityName(p.step.Priority), CorrelationID: of.CorrelationID,
 		Meta: task.Meta{Child: link, ParentCorrelationID: of.Meta.ParentCorrelationID, Initiator: of.Meta.Initiator,
 			SourceSystem: of.Meta.SourceSystem, TraceParent: of.Meta.TraceParent}}
-	switch {
-	case p.spec.Each():
-		in.Context = fmt.Appendf(nil, `{"item":%s,"index":%d}`, item, index)
-	case string(item) != "null":
-		in.Context = item
-	}
+	in.Context = p.contextOf(index, item)
 	d, problems, err := e.draft(ctx, in, "")
 	var refused *task.Error
 	switch {
@@ -294,6 +293,17 @@ func (e *Engine) draftChild(ctx context.Context, p *childPlan, index int, item j
 		return childDraft{index: index, note: note}, nil
 	}
 	return childDraft{index: index, draft: d}, nil
+}
+
+// contextOf is the context of a child. An item is passed on byte for byte.
+func (p *childPlan) contextOf(index int, item json.RawMessage) []byte {
+	switch {
+	case p.spec.Each():
+		return fmt.Appendf(nil, `{"item":%s,"index":%d}`, item, index)
+	case string(item) == "null":
+		return nil
+	}
+	return item
 }
 
 // depthOf is how deep a task is below one that is no child.

@@ -25,6 +25,8 @@ type control struct {
 	running    bool
 	evaluation evaluation
 	bare       map[task.ID]bool // tasks that turned out to have no context
+
+	approvals approvalEnds
 }
 
 // enter lets a pending step begin that nothing holds back: it is ready for workers, unless the engine looks at it

@@ -62,7 +62,7 @@ var errEdited = errors.New("the context has been edited meanwhile")
 // again, in one transaction: no worker gets the old context afterwards. The new context must
 // match the template's input schema. The old one is stored with the act. WrongState when the
 // task is not in error; Conflict when the version of the context is not the one that the caller
-// has read. The template's schema is checked outside of the transaction, because a check may
+// has read, or another task guards the unique key of the new one. The template's schema is checked outside of the transaction, because a check may
 // take long; the transaction then makes sure that the context is still the one that was read.
 // NotFound: no such task.
 func (e *Engine) EditContext(ctx context.Context, id task.ID, edit ContextEdit) (*EditedContext, error) {
@@ -193,6 +193,10 @@ func editable(t *task.Task, edit *ContextEdit) error {
 
 // editContext edits a task that has not changed since it was read.
 func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*EditedContext, error) {
+	unique, err := u.editedUnique(seen, next)
+	if err != nil {
+		return nil, err
+	}
 	t, err := u.reachedTask(seen.ID)
 	switch {
 	case err != nil:
@@ -213,6 +217,9 @@ func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*Ed
 		}
 		t.Context = next
 		t.Meta.ContextEdits++
+		if unique != nil {
+			t.Meta.Unique = unique
+		}
 		t.Meta.EditedAt, t.Meta.EditedBy, t.Meta.EditedKey = u.now, edit.Actor, u.key
 		u.rows.changedTask(t)
 		u.records.contexts = append(u.records.contexts, t)

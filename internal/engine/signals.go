@@ -40,7 +40,7 @@ type SignalRequest struct {
 
 // SendSignal stores a signal, and hands it to every step of the namespace that waits for it. It returns the signal
 // without its payload, with the number of steps that have it, and whether it is new: a second signal with an ID that is
-// known changes nothing, but hands over what was not yet.
+// kept changes nothing, but hands over what was not yet.
 //
 // Invalid: every problem with its field. Conflict: the ID is that of a signal with another name or key. Exhausted: the
 // namespace keeps Signals.MaxKept signals already.
@@ -169,7 +169,7 @@ func (e *Engine) admitSignal(ctx context.Context, name task.SignalName) error {
 	if n < limit {
 		return nil
 	}
-	if s, err := e.signalStore.FindSignal(ctx, name); err != nil || s != nil {
+	if s, err := e.signalStore.FindSignal(ctx, name); err != nil || s != nil && s.ExpiresAt > now {
 		return err // one that is kept already
 	}
 	return &task.Error{Code: task.Exhausted,

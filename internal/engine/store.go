@@ -142,8 +142,9 @@ type Tx interface {
 	// Overdue returns up to limit tasks whose deadline is at most until, locked.
 	Overdue(ctx context.Context, until task.Instant, limit int) ([]*task.Task, error)
 	// DeleteFinished deletes up to limit terminal tasks that finished before a time, with everything that belongs to
-	// them except acts, and returns how many. It keeps a task that has a case.
-	DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error)
+	// them except acts, and returns how many. It keeps a task that has a case, and one to which an idempotency key may
+	// be bound whose window began after window: see task.Task.KeyLives.
+	DeleteFinished(ctx context.Context, before, window task.Instant, limit int) (int, error)
 
 	// Templates and routes.
 

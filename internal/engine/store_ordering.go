@@ -50,11 +50,13 @@ type OrderingStore interface {
 	// AddWaiting adds fresh tasks behind those of their keys, in this order. now orders them among tasks of other
 	// transactions.
 	AddWaiting(ctx context.Context, tx Tx, tasks []Waiting, now task.Instant) error
-	// FirstWaiting returns the first task that waits for each key; a key for which none waits is left out.
+	// FirstWaiting returns the first task that waits for each key; a key for which none waits is left out. Fresh tasks
+	// come behind those that are not.
 	FirstWaiting(ctx context.Context, tx Tx, keys []OrderingKey) ([]Waiting, error)
 	// RemoveWaiting removes tasks that wait; unknown ones are ignored.
 	RemoveWaiting(ctx context.Context, tx Tx, tasks []task.ID) error
-	// MarkKnown marks tasks as no longer fresh.
+	// MarkKnown marks tasks as no longer fresh, and puts them, in their order, behind those that already are not: a
+	// transaction that was committed later may have begun, and have taken its place, earlier.
 	MarkKnown(ctx context.Context, tx Tx, tasks []task.ID) error
 
 	// Reads of a committed state.

@@ -248,7 +248,7 @@ func (e *Engine) Retain(ctx context.Context) (int, error) {
 	err = e.transact(ctx, func(ctx context.Context, tx Tx) error {
 		n = 0
 		if r.Finished > 0 {
-			deleted, err := tx.DeleteFinished(ctx, now.Add(-r.Finished), r.BatchItems)
+			deleted, err := tx.DeleteFinished(ctx, now.Add(-r.Finished), now.Add(-e.cfg.IdempotencyWindow), r.BatchItems)
 			if err != nil {
 				return fmt.Errorf("delete finished tasks: %w", err)
 			}

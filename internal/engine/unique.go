@@ -59,12 +59,8 @@ func (d *draft) setUnique(at string) *task.Problem {
 		return nil
 	}
 	k := &uniqueKey{Unique: rule.Resolved()}
-	kind := "template"
-	if d.template.Adhoc {
-		kind = "task type"
-	}
 	var err error
-	if k.key, err = k.Key([]string{kind, d.template.Name}, d.in.Context); err != nil {
+	if k.key, err = uniqueKeyIn(&k.Unique, d.template, d.in.Context); err != nil {
 		return &task.Problem{Location: at + "/context", Message: err.Error()}
 	}
 	d.unique = k

@@ -212,6 +212,9 @@ func (u *unit) save() error {
 	if err := u.ready.children.save(); err != nil {
 		return err
 	}
+	if err := u.ready.control.approvals.tell(u); err != nil {
+		return err
+	}
 	return u.records.save()
 }
 

@@ -39,13 +39,6 @@ func (c *control) beginWait(w Work, t *task.Template) error {
 	return nil
 }
 
-// approvalEnds tells of the end of an approval.
-func (c *control) approvalEnds(w Work, t *task.Template, result, by, reason string) error {
-	spec := t.Spec(w.Step)
-	row := &task.StepWait{Step: w.Step.ID, Task: w.Task.ID, Namespace: t.Namespace, Template: t.Name, StepName: spec.Name}
-	return tellEvent(c.u, deadletter.ApprovalHappened(row, spec.Wait.Approval, c.u.now).Answered(result, by, reason))
-}
-
 // awaited returns what a step with wait begins to wait for. It fails where the context does not say it.
 func (c *control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 	spec := t.Spec(w.Step)
@@ -71,10 +64,14 @@ func (c *control) awaited(w Work, t *task.Template) (*task.StepWait, error) {
 
 // waited records that a step waits no more. Steps of other kinds have no row.
 func (c *control) waited(w Work) {
-	if t, err := c.u.rows.template(w.Step.DefID); err == nil && t.Spec(w.Step).Kind() != task.KindWait {
+	t, err := c.u.rows.template(w.Step.DefID)
+	if err == nil && t.Spec(w.Step).Kind() != task.KindWait {
 		return
 	}
 	c.u.records.waitOver(w.Step.ID)
+	if err == nil && t.Spec(w.Step).Wait.Kind() == task.WaitApproval {
+		c.approvals.ended = append(c.approvals.ended, w)
+	}
 }
 
 // waitBegins records what a step waits for.
@@ -129,9 +126,7 @@ func (c *control) expireWait(w Work, t *task.Template) error {
 			return err
 		}
 	case task.WaitApproval:
-		if err := c.approvalEnds(w, t, task.DecisionTimedOut, System, "its time is over"); err != nil {
-			return err
-		}
+		c.approvals.decided(w, task.DecisionTimedOut, System, "its time is over")
 	}
 	result, f := wait.Expired()
 	if f != nil {
@@ -191,11 +186,15 @@ func (c *control) decide(w Work, a StepAct) error {
 	if err != nil {
 		return err
 	}
-	wait := t.Spec(w.Step).Wait
+	wait, now := t.Spec(w.Step).Wait, c.u.now
 	if w.Step.State != task.StepWaiting || wait == nil || wait.Kind() != task.WaitApproval {
 		return &task.Error{Code: task.WrongState,
 			Message: fmt.Sprintf("the step is %s and does not wait for an approval", w.Step.State),
 			Hint:    "another operator may have decided, or its time is over; see the history of the task"}
+	}
+	if until := task.Instant(w.Step.Key); w.Step.Queue == task.Timers && until <= now {
+		return &task.Error{Code: task.WrongState, Hint: "a reset of the step asks again, once the timers have ended it",
+			Message: fmt.Sprintf("the time for an approval ended %s ago", now.Sub(until))}
 	}
 	from := w.Step.State
 	result, f, err := wait.Decide(task.Decision{Approved: a.Kind == ApproveStep, Actor: a.Actor, Reason: a.Reason,
@@ -217,7 +216,8 @@ func (c *control) decide(w Work, a StepAct) error {
 	if a.Kind == ApproveStep {
 		decision = task.DecisionApproved
 	}
-	return c.approvalEnds(w, t, decision, a.Actor, a.Reason)
+	c.approvals.decided(w, decision, a.Actor, a.Reason)
+	return nil
 }
 
 func compareIDs(a, b task.ID) int { return bytes.Compare(a[:], b[:]) }

@@ -18,16 +18,25 @@ var (
    WHERE o.namespace = u.column2 AND o.key = u.column3) AS last FROM (`, "ittnn", `) AS u) AS v`)
 	findHeads = bulkOf(`SELECT h.namespace, h.key FROM (`, "tt", `) AS v JOIN tasker_ordering_heads h
  ON h.namespace = v.column1 AND h.key = v.column2`)
+	// What is fresh comes behind what is known: its transaction may have begun earlier, and was committed later.
 	findFirstWaits = bulkOf(`SELECT w.namespace, w.key, w.task_id FROM (`, "tt", `) AS v
- JOIN tasker_ordering_waits w ON w.task_id = (SELECT o.task_id FROM tasker_ordering_waits o
-  WHERE o.namespace = v.column1 AND o.key = v.column2 ORDER BY o.place, o.task_id LIMIT 1)`)
+ JOIN tasker_ordering_waits w ON w.task_id = coalesce((SELECT o.task_id FROM tasker_ordering_waits o
+  WHERE o.namespace = v.column1 AND o.key = v.column2 AND o.fresh = 0 ORDER BY o.place, o.task_id LIMIT 1),
+  (SELECT o.task_id FROM tasker_ordering_waits o
+  WHERE o.namespace = v.column1 AND o.key = v.column2 ORDER BY o.place, o.task_id LIMIT 1))`)
 	insertHeads = bulkOf(`INSERT INTO tasker_ordering_heads (namespace, key, task_id)`, "tti",
 		` ON CONFLICT DO NOTHING RETURNING namespace, key`)
 	deleteHeads = bulkOf(`DELETE FROM tasker_ordering_heads WHERE task_id IN (SELECT v.column1 FROM (`, "i",
 		`) AS v) RETURNING namespace, key`)
 	deleteWaits = bulkOf(`DELETE FROM tasker_ordering_waits WHERE task_id IN (SELECT v.column1 FROM (`, "i", `) AS v)`)
-	markWaits   = bulkOf(`UPDATE tasker_ordering_waits SET fresh = 0 WHERE fresh = 1 AND task_id IN
-  (SELECT v.column1 FROM (`, "i", `) AS v)`)
+	// So its place becomes one behind those that are known.
+	markWaits = bulkOf(`UPDATE tasker_ordering_waits SET fresh = 0,
+ place = CASE WHEN f.last IS NULL OR f.last + f.nth <= f.at THEN f.at ELSE f.last + f.nth END
+ FROM (SELECT w.task_id AS id, w.place AS at, (SELECT o.place FROM tasker_ordering_waits o WHERE o.namespace = w.namespace
+   AND o.key = w.key AND o.fresh = 0 ORDER BY o.place DESC LIMIT 1) AS last,
+  row_number() OVER (PARTITION BY w.namespace, w.key ORDER BY w.place, w.task_id) AS nth FROM (`, "i", `) AS v
+  JOIN tasker_ordering_waits w ON w.task_id = v.column1 AND w.fresh = 1) AS f
+ WHERE tasker_ordering_waits.task_id = f.id AND tasker_ordering_waits.fresh = 1`)
 )
 
 // OrderingStore implements engine.Database.

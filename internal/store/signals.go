@@ -30,13 +30,20 @@ func (SQL) AddSignal(ctx context.Context, tx engine.Tx, sig *task.Signal) (*task
 	if sig.Payload != nil {
 		payload = string(sig.Payload)
 	}
-	n, err := s.Exec(ctx, `INSERT INTO tasker_signals (`+signalColumns+`, payload)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`, sig.Namespace, sig.ID, sig.Name, sig.Key,
-		int64(sig.ReceivedAt), int64(sig.ExpiresAt), sig.Taken, flag(sig.Fresh), int64(len(sig.Payload)), payload)
-	if err != nil || n == 1 {
-		return nil, err
+	const add = `INSERT INTO tasker_signals AS s (` + signalColumns + `, payload)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (namespace, signal_id) DO UPDATE SET name = excluded.name,
+ key = excluded.key, received_at = excluded.received_at, expires_at = excluded.expires_at, taken = excluded.taken,
+ fresh = excluded.fresh, bytes = excluded.bytes, payload = excluded.payload WHERE s.expires_at <= excluded.received_at`
+	for {
+		n, err := s.Exec(ctx, add, sig.Namespace, sig.ID, sig.Name, sig.Key, int64(sig.ReceivedAt), int64(sig.ExpiresAt),
+			sig.Taken, flag(sig.Fresh), int64(len(sig.Payload)), payload)
+		if err != nil || n == 1 {
+			return nil, err
+		}
+		if have, err := s.FindSignal(ctx, sig.SignalName); err != nil || have != nil { // nil: deleted meanwhile
+			return have, err
+		}
 	}
-	return s.FindSignal(ctx, sig.SignalName)
 }
 
 // FreshSignals implements engine.SignalStore.

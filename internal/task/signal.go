@@ -38,10 +38,14 @@ type StepWait struct {
 	Fresh bool
 }
 
-// Takes reports whether the wait is one for the signal.
+// Takes reports whether the wait is one for the signal, which arrived before the end of the wait.
 func (w *StepWait) Takes(s *Signal) bool {
-	return w.Kind == WaitSignal && w.Namespace == s.Namespace && w.Name == s.Name && w.Key == s.Key
+	return w.Kind == WaitSignal && w.Namespace == s.Namespace && w.Name == s.Name && w.Key == s.Key &&
+		!w.Over(s.ReceivedAt)
 }
+
+// Over reports whether the wait has ended at a time, although the timers may not have looked at it yet.
+func (w *StepWait) Over(at Instant) bool { return w.Until != 0 && w.Until <= at }
 
 // SignalFault returns the fault of the name, the key or the ID of a signal, or "".
 func SignalFault(s string) string {

@@ -149,6 +149,12 @@ func (t *Task) Reevaluate(now Instant, due bool) State {
 // Cancel makes the task cancelled; the caller cancels its steps.
 func (t *Task) Cancel(now Instant) State { return t.set(Cancelled, now) }
 
+// KeyLives reports whether an idempotency key may be bound to the task whose window began after a time. Its own window
+// began with the task. That of a submission which its unique key answered began while it guarded that, so until its end.
+func (t *Task) KeyLives(after Instant) bool {
+	return t.IdempotencyKey != "" && t.CreatedAt > after || t.Meta.Unique != nil && t.FinishedAt > after
+}
+
 // TimeOut puts the task in error because one of its time limits has passed.
 func (t *Task) TimeOut(now Instant) State {
 	t.DeadlineAt = 0

@@ -115,6 +115,9 @@ const (
 	DecisionApproved = "approved"
 	DecisionRejected = "rejected"
 	DecisionTimedOut = "timed_out"
+	// Without a decision, because of what became of the task or of the step.
+	DecisionCancelled = "cancelled"
+	DecisionResolved  = "resolved"
 )
 
 // Decision is an operator's answer to a step that waits for an approval.

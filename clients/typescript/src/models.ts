@@ -35,7 +35,7 @@ export interface ApprovalEvent {
   /** Of approval.decided. */
   reason?: string;
   /** Of approval.decided. */
-  result?: "approved" | "rejected" | "timed_out";
+  result?: "approved" | "rejected" | "timed_out" | "cancelled" | "resolved";
   step: string;
   step_uuid: string;
   task_uuid: string;

@@ -394,6 +394,50 @@ func TestForeignTransactionsAndVerbsAtOnce(t *testing.T) {
 	}
 }
 
+// TestOrderOfCommits: a task whose transaction began earlier and was committed later comes behind those that were seen
+// committed before, whether or not the server has looked at it when its turn could come.
+func TestOrderOfCommits(t *testing.T) {
+	t.Parallel()
+	for _, seen := range []bool{true, false} {
+		f := newForeign(t)
+		ordered := engine.Submission{TaskType: "job", Meta: task.Meta{OrderingKey: "ann"}}
+		submit := func() task.ID {
+			r, err := f.engine.Submit(f.ctx, []engine.Submission{ordered}, false)
+			f.must(err)
+			f.must(f.giveTurns())
+			return r[0].ID
+		}
+		head := submit()
+		p, err := f.engine.PrepareSubmit(f.ctx, []engine.Submission{ordered})
+		f.must(err)
+		tx := f.begin()
+		var last task.ID
+		f.must(f.within(func(ctx context.Context, tx engine.Tx) error {
+			r, err := f.engine.SubmitIn(ctx, tx, p)
+			if err == nil {
+				last = r[0].ID
+			}
+			return err
+		}))
+		p.Release(nil)
+		order := []task.ID{submit(), submit(), last}
+		f.must(tx.Commit(f.ctx))
+		if seen {
+			f.must(f.giveTurns())
+		}
+		for _, next := range order {
+			r, err := f.engine.Cancel(f.ctx, []task.ID{head}, engine.Cancellation{Actor: "ann"})
+			f.must(errors.Join(err, r[0].Err))
+			got, err := f.engine.Task(f.ctx, next, 0)
+			f.must(err)
+			if got.Meta.Held {
+				t.Errorf("seen %v: the task that was committed next did not get the turn", seen)
+			}
+			head = next
+		}
+	}
+}
+
 // TestOrderingInCallersTransaction: a task that is submitted in a caller's transaction, which stays open, keeps no
 // other task with its ordering key waiting. Once committed it is the next one, and what is rolled back never was.
 func TestOrderingInCallersTransaction(t *testing.T) {

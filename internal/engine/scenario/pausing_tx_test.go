@@ -81,9 +81,9 @@ func (x *pausingTx) Overdue(ctx context.Context, until task.Instant, limit int) 
 	return x.Tx.Overdue(ctx, until, limit)
 }
 
-func (x *pausingTx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
+func (x *pausingTx) DeleteFinished(ctx context.Context, before, window task.Instant, limit int) (int, error) {
 	x.pause("DeleteFinished")
-	return x.Tx.DeleteFinished(ctx, before, limit)
+	return x.Tx.DeleteFinished(ctx, before, window, limit)
 }
 
 func (x *pausingTx) AddAttempts(ctx context.Context, attempts []task.Attempt) error {

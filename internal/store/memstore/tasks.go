@@ -120,10 +120,10 @@ func (t *tx) Overdue(ctx context.Context, until task.Instant, limit int) ([]*tas
 
 // DeleteFinished implements engine.Tx. A task in error is not terminal: it waits for an operator.
 // A task with cases stays until they are deleted. It returns how many tasks it deleted, the earliest finished first.
-func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
+func (t *tx) DeleteFinished(ctx context.Context, before, window task.Instant, limit int) (int, error) {
 	rows := t.tasksWhere(func(row *task.Task) bool {
 		return row.State.Terminal() && row.FinishedAt < before && len(t.s.casesOf(row.ID)) == 0 &&
-			!t.s.parentLives(row)
+			!row.KeyLives(window) && !t.s.parentLives(row)
 	})
 	slices.SortStableFunc(rows, func(a, b *task.Task) int { return cmp.Compare(a.FinishedAt, b.FinishedAt) })
 	rows = rows[:min(max(limit, 0), len(rows))]

@@ -178,7 +178,7 @@ func (s *Store) SignalStore() engine.SignalStore { return s }
 
 // AddSignal implements engine.SignalStore.
 func (*Store) AddSignal(_ context.Context, within engine.Tx, sig *task.Signal) (*task.Signal, error) {
-	if have, ok := in(within).s.outsideSignals[sig.SignalName]; ok {
+	if have, ok := in(within).s.outsideSignals[sig.SignalName]; ok && have.ExpiresAt > sig.ReceivedAt {
 		have.Payload = nil
 		return &have, nil
 	}

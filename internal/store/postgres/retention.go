@@ -62,13 +62,13 @@ const (
 // cost for every task. The search visits the tasks in the order of their creation, continues after the end of the last
 // search, and starts again after reaching the young ones.
 // It returns the number of deleted tasks. 0 does not mean that nothing is left: the search may not have reached it yet.
-func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
+func (t *tx) DeleteFinished(ctx context.Context, before, window task.Instant, limit int) (int, error) {
 	edge := task.MakeID(task.SeqFloor(before.Time()), 0)
 	from := t.store.sweep.at()
 	var old []taskRow
 	for range retentionBatches {
 		last, n, err := t.retentionPage(ctx, from, edge, func(k taskRow) {
-			if k.State.Terminal() && k.FinishedAt < before && !k.Meta.Case.Kept() && len(old) < limit {
+			if k.State.Terminal() && k.FinishedAt < before && !k.Meta.Case.Kept() && !k.KeyLives(window) && len(old) < limit {
 				old = append(old, k)
 			}
 		})

@@ -28,8 +28,8 @@ func (t *tx) ForgetWorkers(ctx context.Context, before task.Instant, limit int) 
 }
 
 // DeleteFinished implements engine.Tx.
-func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int) (int, error) {
-	tasks, err := t.finished(ctx, before, limit)
+func (t *tx) DeleteFinished(ctx context.Context, before, window task.Instant, limit int) (int, error) {
+	tasks, err := t.finished(ctx, before, window, limit)
 	if err != nil {
 		return 0, err
 	}
@@ -44,18 +44,19 @@ func (t *tx) DeleteFinished(ctx context.Context, before task.Instant, limit int)
 // finished finds terminal tasks without cases and without a parent that lives. It searches by template and state, whose
 // index exists, in the order of creation, and only tasks created before the limit: a task cannot finish before it is
 // created. An index by the time of finishing would be a cost for every task.
-func (t *tx) finished(ctx context.Context, before task.Instant, limit int) ([]*task.Task, error) {
+func (t *tx) finished(ctx context.Context, before, window task.Instant, limit int) ([]*task.Task, error) {
 	const query = `SELECT ` + store.TaskColumns +
 		` FROM tasker_templates d JOIN tasker_tasks t ON t.def_id = d.def_id AND t.state = $1
  WHERE t.id < $2 AND t.finished_at < $3
  AND NOT EXISTS (SELECT 1 FROM tasker_tasks_dlq c WHERE c.task_uuid = t.id)
- AND ` + store.NoParentLives + ` LIMIT $4`
+ AND (t.idempotency_key IS NULL OR t.created_at <= $4) AND (t.finished_at <= $4 OR t.meta ->> 'unique' IS NULL)
+ AND ` + store.NoParentLives + ` LIMIT $5`
 	var tasks []*task.Task
 	for _, state := range task.States {
 		if !state.Terminal() || len(tasks) >= limit {
 			continue
 		}
-		args := []any{string(state), task.SeqFloor(before.Time()), int64(before), limit - len(tasks)}
+		args := []any{string(state), task.SeqFloor(before.Time()), int64(before), int64(window), limit - len(tasks)}
 		err := t.conn.Query(ctx, query, args, func(row store.Row) error {
 			k, err := t.sql.ScanTask(row)
 			tasks = append(tasks, k)

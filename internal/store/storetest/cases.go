@@ -253,7 +253,7 @@ func casesDeleted(f *fixture) {
 func (f *fixture) delete(before task.Instant, limit, want int) {
 	f.Helper()
 	f.write(func(ctx context.Context, tx engine.Tx) error {
-		n, err := tx.DeleteFinished(ctx, before, limit)
+		n, err := tx.DeleteFinished(ctx, before, afterAllWindows, limit)
 		if n != want {
 			f.Errorf("%d tasks were deleted, want %d", n, want)
 		}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -15,15 +16,19 @@ func deletionCases() []testCase {
 		{"EverythingThatBelongsToIt", deleteEverything},
 		{"OnlyItsOwnKey", deleteOnlyItsOwnKey},
 		{"KeepsWhatIsNotTerminal", deleteKeepsWhatIsNotTerminal},
+		{"KeepsTheTaskOfAKey", deleteKeepsTheTaskOfAKey},
 	}
 }
+
+// afterAllWindows is a time at which no idempotency key of the tests is bound any more.
+const afterAllWindows = task.Instant(math.MaxInt64)
 
 // deleteFinished runs DeleteFinished in a transaction of its own.
 func deleteFinished(f *fixture, before task.Instant, limit int) int {
 	f.Helper()
 	var n int
 	f.write(func(ctx context.Context, tx engine.Tx) (err error) {
-		n, err = tx.DeleteFinished(ctx, before, limit)
+		n, err = tx.DeleteFinished(ctx, before, afterAllWindows, limit)
 		return err
 	})
 	return n
@@ -131,6 +136,34 @@ func deleteOnlyItsOwnKey(f *fixture) {
 		f.equal("bound to", bound.Task, young.task.ID)
 		return err
 	})
+}
+
+// A key stays bound for its window: the task that it names is kept so long, and so is one that may have answered a
+// submission with another key, because it guarded a unique one.
+func deleteKeepsTheTaskOfAKey(f *fixture) {
+	plain, keyed, guard := f.build(f.single, 0), f.build(f.single, 0), f.build(f.single, 0)
+	keyed.task.IdempotencyKey = "k"
+	guard.task.Meta.Unique = &task.UniqueMark{Key: "u", While: []string{"running"}}
+	f.insert(plain, keyed, guard)
+	end := f.now.Add(time.Minute)
+	for _, j := range []job{plain, keyed, guard} {
+		f.finish(j, end)
+	}
+	left := func(window task.Instant) (left []bool) {
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			_, err := tx.DeleteFinished(ctx, f.now.Add(time.Hour), window, 10)
+			return err
+		})
+		for _, j := range []job{plain, keyed, guard} {
+			left = append(left, f.find(j.task.ID) != nil)
+		}
+		return left
+	}
+	created := keyed.task.CreatedAt
+	f.equal("within the window", left(created-1), []bool{false, true, true})
+	f.equal("at its end", left(created), []bool{false, false, true})
+	f.equal("a window from the end of the guard", left(end-1), []bool{false, false, true})
+	f.equal("after that", left(end), []bool{false, false, false})
 }
 
 func deleteKeepsWhatIsNotTerminal(f *fixture) {

@@ -249,7 +249,7 @@ func deleteFinishedLeavesALockedTask(p *pair) {
 		_, err := p.b.CaseStore().CasesOf(ctx, tx, []task.ID{j.task.ID}) // a question: what was saved has been sent
 		return err
 	}, func(ctx context.Context, tx engine.Tx) (err error) {
-		deleted, err = tx.DeleteFinished(ctx, p.now.Add(time.Hour), 10)
+		deleted, err = tx.DeleteFinished(ctx, p.now.Add(time.Hour), afterAllWindows, 10)
 		return err
 	})
 	p.equal("deleted", deleted, 0)
@@ -262,7 +262,7 @@ func deleteFinishedOrCase(p *pair) {
 	p.finish(j, p.now)
 	opened := make(chan error, 1)
 	p.must(p.b.Write(p.Context(), func(ctx context.Context, tx engine.Tx) error {
-		n, err := tx.DeleteFinished(ctx, p.now.Add(time.Hour), 10)
+		n, err := tx.DeleteFinished(ctx, p.now.Add(time.Hour), afterAllWindows, 10)
 		p.equal("deleted", n, 1)
 		go func() { opened <- p.a.Write(p.Context(), keep(j.task.ID)) }()
 		return err

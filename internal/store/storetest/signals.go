@@ -13,8 +13,10 @@ import (
 func signalCases() []testCase {
 	return []testCase{
 		{"OneForEachID", signalOnce},
+		{"AgainOnceExpired", signalAgain},
 		{"Matched", signalMatched},
 		{"FirstKeptOneCounts", signalKept},
+		{"TooLate", signalTooLate},
 		{"Marked", signalMarked},
 		{"Dropped", signalDropped},
 		{"WaitsChange", waitsChange},
@@ -95,6 +97,52 @@ func signalOnce(f *fixture) {
 	if err != nil || n != 0 {
 		f.Errorf("counted %d expired ones, %v", n, err)
 	}
+}
+
+// An ID is known while its signal is kept. Then the next signal with it takes its place.
+func signalAgain(f *fixture) {
+	first := f.message("shop", "1", "a", "1")
+	f.addSignals(first)
+	again := f.message("shop", "1", "b", `{"n": 2}`)
+	again.ReceivedAt, again.ExpiresAt = first.ExpiresAt-1, first.ExpiresAt.Add(time.Hour)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		existing, err := f.store.SignalStore().AddSignal(ctx, tx, &again)
+		f.equal("kept", existing != nil, true)
+		return err
+	})
+	again.ReceivedAt++
+	f.addSignals(again)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := f.store.SignalStore().SignalsNamed(ctx, tx, []task.SignalName{first.SignalName})
+		f.equal("the new one", got, []task.Signal{again})
+		return err
+	})
+}
+
+// A wait takes no signal that arrives at its end or later.
+func signalTooLate(f *fixture) {
+	w := f.wait("a")
+	f.changeWaits([]task.StepWait{w})
+	late, early := f.message("shop", "1", "a", "1"), f.message("shop", "2", "a", "2")
+	late.ReceivedAt = w.Until
+	early.ReceivedAt = w.Until - 1
+	match := func(s task.Signal) (awaited int, id string) {
+		f.addSignals(s)
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			list, err := f.store.WaitStore().Awaited(ctx, tx, []task.Signal{s}, 10)
+			if err != nil {
+				return err
+			}
+			m, err := f.store.WaitStore().SignalFor(ctx, tx, w.Step)
+			awaited, id = len(list), m.Signal.ID
+			return err
+		})
+		return awaited, id
+	}
+	n, id := match(late)
+	f.equal("waits for the late one", []any{n, id}, []any{0, ""})
+	n, id = match(early)
+	f.equal("waits for the early one", []any{n, id}, []any{1, "2"})
 }
 
 func signalMatched(f *fixture) {

@@ -61,7 +61,7 @@ func rollbackLeavesNoTrace(f *fixture) {
 		if err := stays.save(ctx, tx); err != nil {
 			return err
 		}
-		if _, err := tx.DeleteFinished(ctx, f.now.Add(time.Hour), 10); err != nil {
+		if _, err := tx.DeleteFinished(ctx, f.now.Add(time.Hour), afterAllWindows, 10); err != nil {
 			return err
 		}
 		if err := addRecords(ctx, f, tx, stays); err != nil {

@@ -42,7 +42,7 @@ class ApprovalEvent(TypedDict):
     #: Of approval.decided.
     reason: NotRequired[str]
     #: Of approval.decided.
-    result: NotRequired[Literal["approved", "rejected", "timed_out"]]
+    result: NotRequired[Literal["approved", "rejected", "timed_out", "cancelled", "resolved"]]
     step: str
     step_uuid: str
     task_uuid: str

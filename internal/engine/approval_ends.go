@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"cmp"
+
+	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// approvalEnds are the approvals that end in a unit. Whatever ends the wait of a step leads here, so that streams and
+// webhooks are told of each end once, when the unit is saved: by then it is known who has ended it and why.
+type approvalEnds struct {
+	ended   []Work
+	answers map[task.ID]approvalEnd // by step, of those that an operator or the end of their time has answered
+}
+
+// approvalEnd is how an approval ended.
+type approvalEnd struct{ result, by, reason string }
+
+// decided notes the answer to an approval.
+func (a *approvalEnds) decided(w Work, result, by, reason string) {
+	if a.answers == nil {
+		a.answers = map[task.ID]approvalEnd{}
+	}
+	a.answers[w.Step.ID] = approvalEnd{result, by, reason}
+}
+
+// tell tells of the ends.
+func (a *approvalEnds) tell(u *unit) error {
+	ended := a.ended
+	a.ended = nil
+	for _, w := range ended {
+		t, err := u.rows.template(w.Step.DefID)
+		if err != nil {
+			return err
+		}
+		end, answered := a.answers[w.Step.ID]
+		if !answered {
+			end = u.unanswered(w)
+		}
+		spec := t.Spec(w.Step)
+		row := &task.StepWait{Step: w.Step.ID, Task: w.Task.ID, Namespace: t.Namespace, Template: t.Name,
+			StepName: spec.Name}
+		ev := deadletter.ApprovalHappened(row, spec.Wait.Approval, u.now).Answered(end.result, end.by, end.reason)
+		if err := tellEvent(u, ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unanswered is the end of an approval because of something else: its task was cancelled, an operator has supplied the
+// outcome of the step, or a limit of the task put it in error.
+func (u *unit) unanswered(w Work) approvalEnd {
+	switch {
+	case w.Step.State == task.StepCancelled:
+		m := &w.Task.Meta
+		return approvalEnd{task.DecisionCancelled, cmp.Or(m.CancelledBy, System), m.CancelReason}
+	case w.Step.State.Satisfies():
+		for _, act := range u.records.acts {
+			if act.StepID == w.Step.ID {
+				return approvalEnd{task.DecisionResolved, act.Actor, act.Reason}
+			}
+		}
+		return approvalEnd{task.DecisionResolved, System, ""}
+	}
+	end := approvalEnd{task.DecisionTimedOut, System, "the time of its task is over"}
+	for _, attempt := range u.records.attempts {
+		if attempt.StepID == w.Step.ID && attempt.Failure != nil {
+			end.reason = attempt.Failure.Message
+		}
+	}
+	return end
+}

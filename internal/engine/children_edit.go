@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// An edit of a task reaches its children when its step is reset: those still to be submitted are drafted with the new
+// context, and those in error are edited and replayed. Their own steps with child tasks do the same in turn.
+
+// childEdit is the new context of a child in error.
+type childEdit struct {
+	ContextEdit
+	seen *task.Task // the child, as it was when the context was checked
+}
+
+// planChildEdit returns the edit that gives a child in error the edited context of its parent; nil if there is none, or
+// if somebody has edited the child since. A refusal becomes the fault of the plan.
+func (e *Engine) planChildEdit(ctx context.Context, p *childPlan, c Child) (*childEdit, error) {
+	if p.begin == nil {
+		return nil, nil
+	}
+	t, err := e.store.FindTask(ctx, c.Task)
+	if err != nil || t == nil || t.State != task.Errored {
+		return nil, err
+	}
+	if m := &t.Meta; m.EditedBy != System && m.EditedAt >= p.parent.Meta.EditedAt {
+		return nil, nil
+	}
+	items, err := e.itemsAt(ctx, p, c.Index)
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	edit := &childEdit{ContextEdit{Context: p.contextOf(c.Index, items[0]), Actor: System, Reason: "the context of its parent was edited",
+		Replay: true, ResetAttempts: true}, t}
+	_, err = e.newContext(ctx, t, &edit.ContextEdit)
+	switch task.CodeOf(err) {
+	case task.Invalid, task.Conflict:
+		p.begin.fault = childFault(CodeChildrenRefused, "the edited context does not fit child %d (task %s): %v", c.Index,
+			c.Task, err)
+		return nil, nil
+	case task.WrongState:
+		return nil, nil
+	}
+	return edit, err
+}

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// editedUnique binds the unique key of a task's new context to the task, and frees that of the old one. It returns the
+// new mark, or nil if the key stays. It comes before the task is locked: submissions too lock keys first.
+//
+// A context whose key another task guards is refused, also for a task that does not guard its key while it is in error:
+// a retry would run both. A key whose period is over stays as it is, because the task never guards it again.
+func (u *unit) editedUnique(seen *task.Task, next []byte) (*task.UniqueMark, error) {
+	m := seen.Meta.Unique
+	if m == nil || m.Until != 0 && m.Until <= u.now || sameJSON(seen.Context, next) {
+		return nil, nil
+	}
+	def, err := u.rows.template(seen.DefID)
+	if err != nil {
+		return nil, err
+	}
+	mark := *m
+	if mark.Key, err = uniqueKeyIn(&task.Unique{By: m.By}, def, next); err != nil {
+		return nil, refusal("the context was not edited", []task.Problem{{Location: "/context", Message: err.Error()}})
+	}
+	if mark.Key == m.Key {
+		return nil, nil
+	}
+	holder := Holder{Task: seen.ID, While: m.While, Until: m.Until}
+	asks := []UniqueAsk{{KeyName{def.Namespace, mark.Key}, holder}}
+	answers, err := u.e.uniqueStore.TakeUnique(u.ctx, u.tx, asks, u.now)
+	if err != nil {
+		return nil, err
+	}
+	if by := answers[0].Task; !by.IsZero() && by != seen.ID {
+		return nil, &task.Error{Code: task.Conflict, Message: "another task guards the unique key of the new context",
+			Hint: "cancel one of the two tasks, or edit this one once the other no longer guards the key",
+			Problems: []task.Problem{{Location: "/context",
+				Message: fmt.Sprintf("has the unique key that the task %s guards", by)}}}
+	}
+	holder.Until = u.now // it guards the old key until now
+	moves := []UniqueMove{{KeyName{def.Namespace, m.Key}, seen.ID, holder}}
+	_, err = u.e.uniqueStore.MoveUnique(u.ctx, u.tx, moves)
+	return &mark, err
+}
+
+// uniqueKeyIn is the unique key of a context under a rule: that of a template, or of a task type.
+func uniqueKeyIn(rule *task.Unique, t *task.Template, context []byte) (string, error) {
+	kind := "template"
+	if t.Adhoc {
+		kind = "task type"
+	}
+	return rule.Key([]string{kind, t.Name}, context)
+}
