@@ -186,7 +186,8 @@ func (e *Engine) readFresh(ctx context.Context, p *childPlan) (task.FanOut, erro
 
 // resultOfTask returns the result of a task: that of the only step on which no other depends, or an object with those
 // of all such steps. It is nil for a task without a result, and for one that is gone. A large result is nil too, with
-// its size: it does not fit into a result of children. The error is an undecidedError where this node cannot decrypt one.
+// its size: it does not fit into a result of children. The error is an undecidedError where this node cannot decrypt
+// one.
 func (e *Engine) resultOfTask(ctx context.Context, id task.ID) (result []byte, size int, err error) {
 	t, err := e.store.FindTask(ctx, id)
 	if err != nil || t == nil {

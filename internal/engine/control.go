@@ -25,8 +25,8 @@ type control struct {
 	running    bool
 	evaluation evaluation
 	bare       map[task.ID]bool // tasks that turned out to have no context
-
-	approvals approvalEnds
+	backlog    map[task.ID]*backlog
+	approvals  approvalEnds
 }
 
 // enter lets a pending step begin that nothing holds back: it is ready for workers, unless the engine looks at it
@@ -84,6 +84,9 @@ func (c *control) due(w Work) error {
 // to undo is skipped too.
 func (c *control) begin(w Work, t *task.Template) error {
 	spec := t.Spec(w.Step)
+	if c.evaluation.work >= workAtOnce && (spec.When != "" || spec.Wait != nil && spec.Wait.ReadsContext()) {
+		return c.queueUp(w)
+	}
 	if len(spec.Undoes) > 0 {
 		steps, err := c.u.rows.siblings(Family{Task: w.Task.ID})
 		if err != nil {
@@ -140,8 +143,8 @@ func unknownKind(kind task.Kind) *task.Failure {
 		Message: fmt.Sprintf("this version of the server runs no steps of kind %q", kind)}
 }
 
-// undecidedWait is how long a node leaves a step alone about which it cannot decide: another node may, or this one after
-// it got a key.
+// undecidedWait is how long a node leaves a step alone about which it cannot decide: another node may, or this one
+// after it got a key.
 const undecidedWait = time.Minute
 
 // leaveAlone puts off a pending step about which this node cannot decide. No attempt is charged, and it is not put in
@@ -268,6 +271,9 @@ func (c *control) holds(w Work, t *task.Template, when string) (holds bool, faul
 	if fault != nil {
 		return false, fault, nil
 	}
+	work := p.Work(values)
+	c.evaluation.work += work
+	c.backlogOf(w.Task).each = work
 	holds, fault = p.Bool(values)
 	return holds, fault, nil
 }

@@ -23,6 +23,9 @@ func (c *control) beginWait(w Work, t *task.Template) error {
 		if err := openedOf(theContext, w.Task.Context); err != nil {
 			return c.leaveAlone(w, "its wait does not begin", err)
 		}
+		work := len(w.Task.Context) / bytesDecoded // a text is filled in from the whole context each time
+		c.evaluation.work += work
+		c.backlogOf(w.Task).each = work
 	}
 	row, err := c.awaited(w, t)
 	if err != nil {

@@ -22,8 +22,8 @@ var undecidedTemplates = map[string]string{
 	"state":  `{name: ship, handler: ship, dependencies: [pause], when: 'parents.pause.state == "complete"'}`,
 }
 
-// TestUndecidedWithoutKey: a node that cannot decrypt what a step decides by leaves the step alone: it fails nothing, and
-// no compensation begins. A node with the key goes on. What is known without a key is decided.
+// TestUndecidedWithoutKey: a node that cannot decrypt what a step decides by leaves the step alone: it fails nothing,
+// and no compensation begins. A node with the key goes on. What is known without a key is decided.
 func TestUndecidedWithoutKey(t *testing.T) {
 	t.Parallel()
 	for name, step := range undecidedTemplates {
