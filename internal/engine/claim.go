@@ -450,10 +450,11 @@ func (u *unit) hand(w Work, c *poller) (err error) {
 	default:
 		err = s.Assign(c.worker, u.now, u.now.Add(cfg.StartTimeout))
 	}
-	if err == nil {
-		u.observed.stepMoved(w, from)
+	if err != nil {
+		return err
 	}
-	return err
+	u.observed.stepMoved(w, from)
+	return u.ready.gates.begin(w)
 }
 
 // lease returns what a worker receives with a step. whole is false for a damaged step that no worker can process: that

@@ -192,6 +192,9 @@ func (g *dispatchQueue) leaseFromStore(calls []*poller, lists [][]taken, n int) 
 					return err
 				}
 			}
+			if err := u.ready.gates.begin(w); err != nil {
+				return err
+			}
 			u.observed.handed(w.Step, w.Step.WorkerNo, whose[n].start)
 			u.observed.holdMoved(w)
 			l, whole, err := u.lease(w)

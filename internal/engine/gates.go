@@ -2,8 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"slices"
 
 	"github.com/taskerhq/tasker/internal/limit"
@@ -14,17 +12,43 @@ import (
 // parked at the first one and the gate is signalled: nothing is locked, because a submission may be part of a caller's
 // transaction that stays open for long. After the commit Admit locks gates, computes how many steps may pass, gives
 // permits to the first that wait, and moves them to their next gate or to their route. So no claim reads a step that a
-// limit holds back, and permits exist exactly for steps between a gate and the end of their attempt.
+// limit holds back, and permits exist exactly for steps between a gate and the end of their attempt, those of rates
+// for steps between the gate and a worker.
 //
-// The transaction that ends an attempt, or a step, deletes its permits and signals their gates.
+// The transaction that ends an attempt, or a step, deletes its permits and signals their gates. So does the one that
+// hands a step to a worker with the permit of its rate: the rate counts it then.
 
 // gates are the changes of a unit to gates.
 type gates struct {
 	u        *unit
-	entering []Work    // became ready, and may be under limits
-	freed    []task.ID // steps whose permits end
+	entering []Work     // became ready, and may be under limits
+	freed    []task.ID  // steps whose permits end
+	passing  []ratePass // steps that passed a rate in this unit
+	begun    []task.ID  // steps that passed a rate earlier, and that a worker has got
 	signals  map[int64]Gate
 	passable bool // steps may pass gates for which permits were freed
+}
+
+// ratePass is a step that has passed a rate.
+type ratePass struct {
+	Permit
+	step *task.Step
+}
+
+// begin ends the permit of a rate of a step that a worker gets.
+func (g *gates) begin(w Work) error {
+	if w.Task == nil || !w.Task.Meta.Limited ||
+		slices.ContainsFunc(g.passing, func(p ratePass) bool { return p.step == w.Step }) {
+		return nil
+	}
+	def, err := g.u.rows.template(w.Step.DefID)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(def.Spec(w.Step).Gates, func(l limit.Gate) bool { return !l.Rate.Zero() }) {
+		g.begun, g.passable = append(g.begun, w.Step.ID), true
+	}
+	return nil
 }
 
 // left frees the permits of a step that has left a state in which it may hold some, unless it still may.
@@ -134,8 +158,25 @@ func stageOf(g Gate) int {
 	return 1
 }
 
-// save frees permits and stores the signals of the unit.
+// save gives permits to steps that passed a rate and still wait for a worker, frees permits, and stores the signals of
+// the unit.
 func (g *gates) save() error {
+	var waiting []Permit
+	for _, p := range g.passing {
+		if _, at := task.LimitOf(p.step.Queue); p.step.State == task.StepEnqueued && !at {
+			waiting = append(waiting, p.Permit)
+		}
+	}
+	if len(waiting) > 0 {
+		if err := g.u.e.gateRows.AddPermits(g.u.ctx, g.u.tx, waiting); err != nil {
+			return err
+		}
+	}
+	if len(g.begun) > 0 {
+		if err := g.u.e.gateRows.FreePasses(g.u.ctx, g.u.tx, g.begun); err != nil {
+			return err
+		}
+	}
 	if len(g.freed) > 0 {
 		if err := g.u.e.gateRows.FreePermits(g.u.ctx, g.u.tx, g.freed); err != nil {
 			return err
@@ -154,222 +195,3 @@ func (g *gates) save() error {
 
 // stirred reports whether gates are to be looked at after the commit.
 func (g *gates) stirred() bool { return g.passable || len(g.signals) > 0 }
-
-const (
-	// admitSignals and admitSteps bound a transaction of Admit.
-	admitSignals = 500
-	admitSteps   = 500
-)
-
-// Admit looks at gates that were signalled, or whose next step may pass by now, and lets steps pass. It returns their
-// number, and whether there may be more to do at once. It may run in several processes at once.
-func (e *Engine) Admit(ctx context.Context) (n int, more bool, err error) {
-	some, err := e.gateReads.Signalled(ctx, e.instant())
-	if err != nil || !some {
-		return 0, false, err
-	}
-	err = e.write(ctx, "admit", func(u *unit) error {
-		a := passage{u: u, capped: map[int64]bool{}}
-		err := a.run()
-		n, more = a.passed, a.more
-		return err
-	})
-	return n, more && err == nil, err
-}
-
-// AdmitAll runs Admit until nothing is left to do, after the run under way, if there is one.
-func (e *Engine) AdmitAll(ctx context.Context) error {
-	_, err := e.admits.Do(ctx, struct{}{})
-	return err
-}
-
-// admitAll runs Admit until nothing is left to do. An error is left to the loop of package upkeep, which tries again.
-func (e *Engine) admitAll(calls []struct{}) ([]struct{}, error) {
-	for more := true; more; {
-		var err error
-		if _, more, err = e.Admit(context.Background()); err != nil {
-			return nil, err
-		}
-	}
-	return calls, nil
-}
-
-// passage is one run of Admit.
-type passage struct {
-	u      *unit
-	passed int
-	more   bool
-	capped map[int64]bool // gates at which the bounds of the transaction keep steps, not the limit
-}
-
-// run lets steps pass the gates that are to be looked at.
-func (a *passage) run() error {
-	u, rows := a.u, a.u.e.gateRows
-	gates, taken, err := rows.TakeSignals(u.ctx, u.tx, u.now, admitSignals)
-	if err != nil {
-		return err
-	}
-	a.more = taken == admitSignals
-	rooms, err := a.rooms(gates)
-	if err != nil {
-		return err
-	}
-	var first []Permit
-	if len(rooms) > 0 {
-		if first, err = rows.FirstParked(u.ctx, u.tx, rooms); err != nil {
-			return err
-		}
-	}
-	passed, err := a.pass(gates, first)
-	if err != nil {
-		return err
-	}
-	return a.settle(gates, rooms, passed)
-}
-
-// rooms returns how many steps may pass each gate, up to admitSteps together; a gate that gets less than it might is
-// looked at again.
-func (a *passage) rooms(gates []Gate) ([]GateRoom, error) {
-	u := a.u
-	nos := make([]int64, 0, len(gates))
-	for _, g := range gates {
-		if g.Permits > 0 {
-			nos = append(nos, g.No)
-		}
-	}
-	held, err := u.e.gateRows.CountPermits(u.ctx, u.tx, nos)
-	if err != nil {
-		return nil, err
-	}
-	var rooms []GateRoom
-	left := admitSteps
-	for _, g := range gates {
-		room := admitSteps
-		switch {
-		case g.Permits > 0:
-			room = g.Permits - held[g.No]
-		case !g.Rate.Zero():
-			room = g.Rate.Free(g.Bucket, nanos(u.now))
-		}
-		switch {
-		case room <= 0:
-			continue
-		case left == 0:
-			u.ready.gates.signal(Gate{No: g.No})
-			a.more = true
-			continue
-		}
-		if a.capped[g.No] = room >= left; a.capped[g.No] {
-			room = left
-		}
-		rooms = append(rooms, GateRoom{g.No, room})
-		left -= room
-	}
-	return rooms, nil
-}
-
-// nanos is a time as buckets count it.
-func nanos(t task.Instant) int64 { return int64(t) * 1000 }
-
-// pass moves steps past their gates. It returns how many passed each.
-func (a *passage) pass(gates []Gate, first []Permit) (map[int64]int, error) {
-	if len(first) == 0 {
-		return nil, nil
-	}
-	u := a.u
-	kind := make(map[int64]Gate, len(gates))
-	for _, g := range gates {
-		kind[g.No] = g
-	}
-	ids := make([]task.ID, len(first))
-	for i, p := range first {
-		ids[i] = p.Step
-	}
-	works, err := u.rows.load(ids)
-	if err != nil {
-		return nil, err
-	}
-	var live []Work
-	at := map[*task.Step]int64{}
-	for i, w := range works {
-		if w.Step != nil && w.Step.Parked() && w.Step.Queue == task.ParkedLimit(first[i].Gate) {
-			live, at[w.Step] = append(live, w), first[i].Gate
-		}
-	}
-	if err := u.ready.gates.readKeys(live); err != nil {
-		return nil, err
-	}
-	passed := map[int64]int{}
-	var permits []Permit
-	for _, w := range live {
-		no := at[w.Step]
-		if kind[no].Permits > 0 {
-			permits = append(permits, Permit{no, w.Step.ID})
-		}
-		passed[no]++
-		if err := a.advance(w, no); err != nil {
-			return nil, err
-		}
-	}
-	a.passed = len(live)
-	if len(permits) == 0 {
-		return passed, nil
-	}
-	return passed, u.e.gateRows.AddPermits(u.ctx, u.tx, permits)
-}
-
-// advance moves a step that may pass a gate to the next one, or to its route.
-func (a *passage) advance(w Work, no int64) error {
-	u := a.u
-	path, err := u.ready.gates.path(w)
-	if err != nil {
-		return err
-	}
-	u.rows.changedStep(w.Step)
-	i := slices.IndexFunc(path, func(g Gate) bool { return g.No == no })
-	if i < len(path)-1 { // also when the gate is no longer on the path: then it begins anew
-		if i < 0 {
-			u.ready.gates.freed, u.ready.gates.passable = append(u.ready.gates.freed, w.Step.ID), true
-		}
-		return u.ready.gates.park(w, path[i+1])
-	}
-	if err := w.Step.Release(u.now, u.order); err != nil {
-		return err
-	}
-	u.ready.steps = append(u.ready.steps, w)
-	return nil
-}
-
-// settle stores the gates: what passed of a rate, and when to look at it again.
-func (a *passage) settle(gates []Gate, rooms []GateRoom, passed map[int64]int) error {
-	u := a.u
-	room := make(map[int64]int, len(rooms))
-	for _, r := range rooms {
-		room[r.Gate] = r.Steps
-	}
-	for i := range gates {
-		g := &gates[i]
-		g.NextAt = 0
-		full := passed[g.No] == room[g.No] // more may wait
-		switch {
-		case !g.Rate.Zero():
-			g.Bucket = g.Rate.Take(g.Bucket, nanos(u.now), passed[g.No])
-			if full {
-				next := g.Rate.Next(g.Bucket, nanos(u.now))
-				g.NextAt = task.Instant((next + 999) / 1000)
-				u.e.limits.paced.Store(true)
-				u.wake.dueAt(g.NextAt)
-			}
-		case full && a.capped[g.No]:
-			u.ready.gates.signal(Gate{No: g.No})
-			a.more = true
-		}
-	}
-	if len(gates) == 0 {
-		return nil
-	}
-	if err := u.e.gateRows.SaveGates(u.ctx, u.tx, gates); err != nil {
-		return fmt.Errorf("save gates: %w", err)
-	}
-	return nil
-}

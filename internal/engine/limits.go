@@ -19,9 +19,6 @@ type limits struct {
 	read    bool // rows are those of version
 }
 
-// Paced reports whether steps may pass the gates of rates at the times that NextDue receives.
-func (e *Engine) Paced() bool { return e.limits.paced.Load() }
-
 // forget makes the next refresh read the limits. Until then those known stay in force.
 func (l *limits) forget() {
 	l.mu.Lock()

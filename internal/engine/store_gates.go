@@ -20,6 +20,7 @@ type Gate struct {
 
 	Bucket limit.Bucket // of a rate
 	NextAt task.Instant // when to look at the gate again; 0: when it is signalled
+	Freed  int          // the freed permits that the signals tell of which were taken
 }
 
 // Permit is the right of a step to be past a gate.
@@ -74,12 +75,17 @@ type GateRows interface {
 
 	// FirstParked returns the first steps parked at each gate, up to its room. It skips steps that others have locked.
 	FirstParked(ctx context.Context, tx Tx, rooms []GateRoom) ([]Permit, error)
+	// CountPasses counts the permits of rates, and those that were freed and whose signals are not taken, as of one
+	// moment.
+	CountPasses(ctx context.Context, tx Tx, gates []int64) (map[int64]int, error)
 	// CountPermits counts the permits of gates; those without any are left out.
 	CountPermits(ctx context.Context, tx Tx, gates []int64) (map[int64]int, error)
 	// AddPermits adds permits; those that exist stay.
 	AddPermits(ctx context.Context, tx Tx, permits []Permit) error
 	// FreePermits deletes the permits of steps, and signals their gates.
 	FreePermits(ctx context.Context, tx Tx, steps []task.ID) error
+	// FreePasses is FreePermits for those of rates.
+	FreePasses(ctx context.Context, tx Tx, steps []task.ID) error
 
 	// Upkeep.
 
@@ -92,6 +98,11 @@ type GateRows interface {
 type GateReads interface {
 	// Signalled reports whether there are signals, or gates to look at by now.
 	Signalled(ctx context.Context, now task.Instant) (bool, error)
+	// NextGate returns the earliest time to look at a gate again; 0 for none.
+	NextGate(ctx context.Context) (task.Instant, error)
+
+	// What waits, and what has passed.
+
 	// CountParked counts the steps at all gates, up to limit.
 	CountParked(ctx context.Context, limit int) (int, error)
 	// FindGate returns a gate, or nil.
@@ -106,7 +117,7 @@ type GateReads interface {
 	// What is out of step, for repair.
 
 	// StalledGates returns those of up to limit gates after a number at which steps are parked though there is room,
-	// and the number that it reached; 0 at the end.
+	// for a rate among the steps that wait for a worker, and the number that it reached; 0 at the end.
 	StalledGates(ctx context.Context, after int64, limit int) (stalled []int64, last int64, err error)
 	// StrayPermits returns up to limit permits after one, in the order of (gate, step), of steps that are neither
 	// ready nor leased, and the last permit that it looked at; the zero Permit when it has looked at all. A permit of a

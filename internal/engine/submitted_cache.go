@@ -128,7 +128,7 @@ func (g *dispatchQueue) leaseSubmitted(u *unit, h Hold, start bool) (Lease, bool
 		return Lease{}, false // its limits are in the store
 	}
 	w, ok := g.submitted.take(h.Offered, u.now)
-	if !ok || w.Step.Adopt(h.lease()) != nil {
+	if !ok || w.Task.Meta.Limited || w.Step.Adopt(h.lease()) != nil {
 		return Lease{}, false
 	}
 	t, err := u.e.TemplateOf(context.Background(), w.Step.DefID)

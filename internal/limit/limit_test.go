@@ -55,6 +55,46 @@ func TestRateIsNeverExceeded(t *testing.T) {
 	})
 }
 
+// The same holds for the steps that begin, however long they wait for a worker after they have passed: as long as each
+// look counts those that wait, and those that have begun since the last one.
+func TestRateCountsWhatBegins(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := limit.Rate{Count: rapid.IntRange(1, 20).Draw(t, "count"), Burst: rapid.IntRange(1, 6).Draw(t, "burst"),
+			Per: time.Second}
+		var b limit.Bucket
+		var begins []int64
+		waiting, begun, now := 0, 0, int64(time.Hour)
+		for range rapid.IntRange(1, 60).Draw(t, "acts") {
+			now += rapid.Int64Range(0, int64(r.Per)).Draw(t, "pause")
+			if n := rapid.IntRange(0, waiting).Draw(t, "begin"); n > 0 {
+				waiting, begun = waiting-n, begun+n
+				for range n {
+					begins = append(begins, now)
+				}
+				now += rapid.Int64Range(0, int64(r.Per)/10).Draw(t, "lag")
+			}
+			if rapid.Bool().Draw(t, "look") {
+				b = r.Spend(b, now, begun+waiting)
+				n := rapid.IntRange(0, r.Free(b, now)).Draw(t, "pass")
+				b, waiting, begun = r.Take(b, now, n), waiting+n, 0
+			}
+			if waiting+begun > r.Burst {
+				t.Fatalf("%d of %d wait", waiting+begun, r.Burst)
+			}
+		}
+		for i := range begins {
+			for j := i; j < len(begins); j++ {
+				window := time.Duration(begins[j] - begins[i])
+				most := float64(r.Burst) + float64(window)/float64(r.Per)*float64(r.Count)
+				if n := j - i + 1; float64(n) > most+1e-6 {
+					t.Fatalf("%d steps began within %s; at most %.2f may (%+v)", n, window, most, r)
+				}
+			}
+		}
+	})
+}
+
 // After a pause the bucket is full, and steady steps get what the rate promises.
 func TestRateIsReached(t *testing.T) {
 	t.Parallel()

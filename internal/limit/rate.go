@@ -95,6 +95,14 @@ func (r Rate) full(b Bucket, now int64) int64 {
 	return max(int64(b), now)
 }
 
+// Spend returns the bucket as if n steps passed now, unless it has counted them already.
+func (r Rate) Spend(b Bucket, now int64, n int) Bucket {
+	if n <= 0 {
+		return b
+	}
+	return max(b, Bucket(now+int64(n)*int64(r.every())))
+}
+
 // Next returns the time at which a step may pass, in nanoseconds; now if that is at once.
 func (r Rate) Next(b Bucket, now int64) int64 {
 	return max(r.full(b, now)+int64(r.every())-int64(r.Burst)*int64(r.every()), now)

@@ -41,8 +41,14 @@ func TestExplainGates(t *testing.T) {
 			first.String()
 		says(second, at+".")
 		says(third, at+", with 1 step before it.")
+		r.template(t, "name: quick\nversion: \"1\"\nrate_limit: {limit: 2, per: 20s}\n"+
+			"steps:\n  - {name: a, handler: h}\n")
+		submit("quick")
+		submit("quick")
+		says(submit("quick"), "waits at the limit rate of template quick (2/20s); 2 steps have passed and wait for a "+
+			"worker, as many as its burst.")
 		submit("call")
-		says(submit("call"), "waits at the limit rate of template call (1/10s); the next step passes at 2026-03-01 12:00:10Z"+
-			", in 10s. | It passes automatically when the rate allows it.")
+		says(submit("call"), "waits at the limit rate of template call (1/10s); 1 step has passed and waits for a worker, "+
+			"as many as its burst. | It passes automatically when one of them has begun and the rate allows it.")
 	})
 }

@@ -37,10 +37,22 @@ func (x *explainer) parked(ctx context.Context, s *task.Step) (why, next string,
 			holdersOf(wait.Held, wait.Holders), before), "It passes automatically when a permit is free and it is first.", nil
 	}
 	why += fmt.Sprintf(" (%s)%s", wait.Rate, before)
-	if wait.NextAt > x.now {
+	switch {
+	case wait.NextAt > x.now:
 		why += fmt.Sprintf("; the next step passes at %s, in %s", clock(wait.NextAt), x.until(wait.NextAt))
+	case wait.Held >= wait.Rate.Burst:
+		return why + fmt.Sprintf("; %s, as many as its burst.", passedOf(wait.Held)),
+			"It passes automatically when one of them has begun and the rate allows it.", nil
 	}
 	return why + ".", "It passes automatically when the rate allows it.", nil
+}
+
+// passedOf says how many steps a rate has let pass that no worker has got.
+func passedOf(n int) string {
+	if n == 1 {
+		return "1 step has passed and waits for a worker"
+	}
+	return wording.Count(n, "step") + " have passed and wait for a worker"
 }
 
 // holdersOf names tasks that hold permits, as a part of a sentence.

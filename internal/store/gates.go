@@ -29,9 +29,20 @@ var (
 	countPermits = bulkOf(`SELECT p.gate, count(*) FROM (`, "n", `) AS v JOIN tasker_limit_permits p ON p.gate = v.column1
  GROUP BY p.gate`)
 	insertPermits = bulkOf(`INSERT INTO tasker_limit_permits (gate, step_id)`, "ni", ` ON CONFLICT DO NOTHING`)
-	signalPermits = bulkOf(`INSERT INTO tasker_limit_signals (`+gateDefinition+`) SELECT DISTINCT p.gate, '', '', '', 0, 0,
- 0, 0, 0 FROM tasker_limit_permits p WHERE p.gate > 0 AND p.step_id IN (SELECT v.column1 FROM (`, "i", `) AS v)`)
+	// the signal of a freed permit says in the column of permits how many were
+	signalPermits = bulkOf(`INSERT INTO tasker_limit_signals (`+gateDefinition+`) SELECT p.gate, '', '', '', count(*), 0,
+ 0, 0, 0 FROM tasker_limit_permits p WHERE p.gate > 0 AND p.step_id IN (SELECT v.column1 FROM (`, "i", `) AS v)
+ GROUP BY p.gate`)
 	deletePermits = bulkOf(`DELETE FROM tasker_limit_permits WHERE step_id IN (SELECT v.column1 FROM (`, "i", `) AS v)`)
+	signalPasses  = bulkOf(`INSERT INTO tasker_limit_signals (`+gateDefinition+`) SELECT p.gate, '', '', '', count(*), 0,
+ 0, 0, 0 FROM tasker_limit_permits p JOIN tasker_limit_gates g ON g.gate = p.gate AND g.permits = 0
+ WHERE p.step_id IN (SELECT v.column1 FROM (`, "i", `) AS v) GROUP BY p.gate`)
+	deletePasses = bulkOf(`DELETE FROM tasker_limit_permits WHERE step_id IN (SELECT v.column1 FROM (`, "i", `) AS v)
+ AND gate IN (SELECT p.gate FROM tasker_limit_permits p JOIN tasker_limit_gates g ON g.gate = p.gate AND g.permits = 0
+ WHERE p.step_id = tasker_limit_permits.step_id)`)
+	countPasses = bulkOf(`SELECT v.column1, (SELECT count(*) FROM tasker_limit_permits p WHERE p.gate = v.column1)
+ + coalesce(f.n, 0) FROM (`, "n", `) AS v LEFT JOIN (SELECT s.gate, CAST(sum(s.permits) AS bigint) AS n
+ FROM tasker_limit_signals s WHERE s.namespace = '' GROUP BY s.gate) AS f ON f.gate = v.column1`)
 	// Steps that others have locked are skipped, and so are those whose tasks they have locked: a caller's own
 	// transaction may hold them for long.
 	firstParked = bulkOf(`SELECT v.column1, s.id FROM (`, "nnn", `) AS v CROSS JOIN LATERAL (SELECT s.id
@@ -96,15 +107,21 @@ func (SQL) TakeSignals(ctx context.Context, tx engine.Tx, now task.Instant, limi
 		return nil, 0, err
 	}
 	defined := map[int64]engine.Gate{}
-	nos := due
+	nos, freed := due, map[int64]int{}
 	for _, g := range signals {
 		nos = append(nos, g.No)
+		if g.Namespace == "" {
+			freed[g.No] += g.Permits
+		}
 		if was, ok := defined[g.No]; g.Namespace != "" && (!ok || was.Rev < g.Rev) {
 			defined[g.No] = g
 		}
 	}
 	slices.Sort(nos)
 	gates, err := s.openGates(ctx, slices.Compact(nos), defined)
+	for i := range gates {
+		gates[i].Freed = freed[gates[i].No]
+	}
 	return gates, len(signals), err
 }
 
@@ -199,13 +216,23 @@ func (SQL) CountPermits(ctx context.Context, tx engine.Tx, gates []int64) (map[i
 	return In(tx).countPermits(ctx, gates)
 }
 
+// CountPasses implements engine.GateRows.
+func (SQL) CountPasses(ctx context.Context, tx engine.Tx, gates []int64) (map[int64]int, error) {
+	return In(tx).countOf(ctx, countPasses, gates)
+}
+
 func (s SQL) countPermits(ctx context.Context, gates []int64) (map[int64]int, error) {
+	return s.countOf(ctx, countPermits, gates)
+}
+
+// countOf runs a statement that counts something of gates.
+func (s SQL) countOf(ctx context.Context, statement bulk, gates []int64) (map[int64]int, error) {
 	rows := make([][]any, len(gates))
 	for i, no := range gates {
 		rows[i] = []any{no}
 	}
 	out := map[int64]int{}
-	err := countPermits.run(s.Dialect, rows, func(query string, args []any) error {
+	err := statement.run(s.Dialect, rows, func(query string, args []any) error {
 		some, err := collect(ctx, s, func(row Row) (c gateCount, err error) {
 			err = row.Scan(&c.gate, &c.n)
 			return c, err
@@ -238,11 +265,31 @@ func (SQL) FreePermits(ctx context.Context, tx engine.Tx, steps []task.ID) error
 	return deletePermits.send(ctx, s, rows)
 }
 
+// FreePasses implements engine.GateRows.
+func (SQL) FreePasses(ctx context.Context, tx engine.Tx, steps []task.ID) error {
+	s := In(tx)
+	rows := s.idRows(steps)
+	if err := signalPasses.send(ctx, s, rows); err != nil {
+		return err
+	}
+	return deletePasses.send(ctx, s, rows)
+}
+
 // Signalled implements engine.GateReads.
 func (s SQL) Signalled(ctx context.Context, now task.Instant) (bool, error) {
 	n, err := first(ctx, s, scanInt, `SELECT CASE WHEN EXISTS (SELECT 1 FROM tasker_limit_signals)
  OR EXISTS (SELECT 1 FROM tasker_limit_gates WHERE next_at > 0 AND next_at <= $1) THEN 1 ELSE 0 END`, int64(now))
 	return n == 1, err
+}
+
+// NextGate implements engine.GateReads.
+func (s SQL) NextGate(ctx context.Context) (task.Instant, error) {
+	next, err := collect(ctx, s, scanInt, `SELECT next_at FROM tasker_limit_gates WHERE next_at > 0
+ ORDER BY next_at LIMIT 1`)
+	if err != nil || len(next) == 0 {
+		return 0, err
+	}
+	return task.Instant(next[0]), nil
 }
 
 // CountParked implements engine.GateReads.
@@ -301,72 +348,4 @@ func (s SQL) Holders(ctx context.Context, gate int64, limit int) ([]task.ID, err
 // PermitsOf implements engine.GateReads.
 func (s SQL) PermitsOf(ctx context.Context, step task.ID) ([]int64, error) {
 	return collect(ctx, s, scanInt, `SELECT gate FROM tasker_limit_permits WHERE step_id = $1 ORDER BY gate`, s.id(step))
-}
-
-// StalledGates implements engine.GateReads.
-func (s SQL) StalledGates(ctx context.Context, after int64, limit int) (stalled []int64, last int64, err error) {
-	type look struct{ gate, stalled int64 }
-	list, err := collect(ctx, s, func(row Row) (l look, err error) {
-		err = row.Scan(&l.gate, &l.stalled)
-		return l, err
-	}, `SELECT g.gate, CASE WHEN g.next_at = 0 AND (g.permits = 0 OR g.permits >
-  (SELECT count(*) FROM tasker_limit_permits p WHERE p.gate = g.gate))
- AND EXISTS (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = $3 - g.gate) THEN 1 ELSE 0 END
- FROM tasker_limit_gates g WHERE g.gate > $1 ORDER BY g.gate LIMIT $2`, after, limit, task.ParkedLimit(1)+1)
-	for _, l := range list {
-		if last = l.gate; l.stalled == 1 {
-			stalled = append(stalled, l.gate)
-		}
-	}
-	if len(list) < limit {
-		last = 0
-	}
-	return stalled, last, err
-}
-
-// StrayPermits implements engine.GateReads.
-func (s SQL) StrayPermits(ctx context.Context, after engine.Permit, limit int,
-) (stray []engine.Permit, last engine.Permit, err error) {
-	type look struct {
-		engine.Permit
-		active int64
-	}
-	list, err := collect(ctx, s, func(row Row) (l look, err error) {
-		err = row.Scan(&l.Gate, s.ScanID(&l.Step), &l.active)
-		return l, err
-	}, `SELECT p.gate, p.step_id, CASE WHEN EXISTS (SELECT 1 FROM tasker_workflow_steps s WHERE s.id = p.step_id
-  AND (s.state IN ('assigned', 'in_progress') OR p.gate > 0 AND s.state = 'enqueued')) THEN 1 ELSE 0 END FROM tasker_limit_permits p
- WHERE (p.gate, p.step_id) > ($1, $2) ORDER BY p.gate, p.step_id LIMIT $3`, after.Gate, s.id(after.Step), limit)
-	if err != nil {
-		return nil, last, err
-	}
-	for _, l := range list {
-		if l.active == 0 {
-			stray = append(stray, l.Permit)
-		}
-	}
-	if len(list) == limit {
-		last = list[limit-1].Permit
-	}
-	return stray, last, nil
-}
-
-// DropIdle implements engine.GateRows.
-func (SQL) DropIdle(ctx context.Context, tx engine.Tx, now task.Instant, after int64, limit int) (int64, error) {
-	s := In(tx)
-	nos, err := collect(ctx, s, scanInt, `SELECT gate FROM tasker_limit_gates WHERE gate > $1 ORDER BY gate LIMIT $2`,
-		after, limit)
-	if err != nil || len(nos) == 0 {
-		return 0, err
-	}
-	last := nos[len(nos)-1]
-	// the number of a queue is that of the gate, subtracted from a constant
-	err = s.Send(ctx, `DELETE FROM tasker_limit_gates WHERE gate > $1 AND gate <= $2 AND next_at = 0 AND bucket <= $3
- AND NOT EXISTS (SELECT 1 FROM tasker_limit_permits p WHERE p.gate = tasker_limit_gates.gate)
- AND NOT EXISTS (SELECT 1 FROM tasker_workflow_steps s WHERE s.queue = $4 - tasker_limit_gates.gate)`,
-		after, last, int64(now)*1000, task.ParkedLimit(1)+1)
-	if len(nos) < limit {
-		last = 0
-	}
-	return last, err
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// fire makes steps ready that are due.
-// It also sends the next due time to Engine.NextDue.
+// fire makes steps ready that are due, and lets steps pass rates that are. It also sends the next due time of both to
+// Engine.NextDue: whatever is told there must be told again by what fire calls, because the alarm keeps one time.
 func (u *Upkeep) fire(ctx context.Context) (int, bool, error) {
 	n, err := u.engine.FireTimers(ctx, batch)
-	if err == nil && u.engine.Paced() {
-		err = u.engine.AdmitAll(ctx) // a rate may let the next step pass now
+	if err == nil {
+		err = u.engine.AdmitDue(ctx)
 	}
 	return n, n == batch, err
 }

@@ -29,7 +29,7 @@ func (s *Store) GateStore() engine.GateStore { return s }
 func (*Store) Signal(_ context.Context, within engine.Tx, gates []engine.Gate) error {
 	t := in(within)
 	for _, g := range gates {
-		g.Bucket, g.NextAt = 0, 0
+		g.Bucket, g.NextAt, g.Freed = 0, 0, 0
 		no := t.s.lastSignal[""] + 1
 		put(t, lastSignalTable, "", no)
 		put(t, signalsTable, no, g)
@@ -41,7 +41,7 @@ func (*Store) Signal(_ context.Context, within engine.Tx, gates []engine.Gate) e
 func (*Store) TakeSignals(_ context.Context, within engine.Tx, now task.Instant, limit int,
 ) ([]engine.Gate, int, error) {
 	t := in(within)
-	nos := map[int64]bool{}
+	nos, freed := map[int64]bool{}, map[int64]int{}
 	ids := slices.Sorted(maps.Keys(t.s.signals))
 	ids = ids[:min(len(ids), limit)]
 	for _, id := range ids {
@@ -49,6 +49,7 @@ func (*Store) TakeSignals(_ context.Context, within engine.Tx, now task.Instant,
 		drop(t, signalsTable, id)
 		nos[g.No] = true
 		if g.Namespace == "" {
+			freed[g.No] += g.Permits
 			continue
 		}
 		have, ok := t.s.gates[g.No]
@@ -70,6 +71,7 @@ func (*Store) TakeSignals(_ context.Context, within engine.Tx, now task.Instant,
 	var out []engine.Gate
 	for _, no := range slices.Sorted(maps.Keys(nos)) {
 		if g, ok := t.s.gates[no]; ok {
+			g.Freed = freed[no]
 			out = append(out, g)
 		}
 	}
@@ -81,7 +83,7 @@ func (*Store) SaveGates(_ context.Context, within engine.Tx, gates []engine.Gate
 	t := in(within)
 	for _, g := range gates {
 		if have, ok := t.s.gates[g.No]; ok {
-			g.Namespace, g.Name, g.Key = have.Namespace, have.Name, have.Key
+			g.Namespace, g.Name, g.Key, g.Freed = have.Namespace, have.Name, have.Key, 0
 			put(t, gatesTable, g.No, g)
 		}
 	}
@@ -107,6 +109,18 @@ func (*Store) CountPermits(_ context.Context, within engine.Tx, gates []int64) (
 	return in(within).s.countPermits(gates), nil
 }
 
+// CountPasses implements engine.GateRows.
+func (*Store) CountPasses(_ context.Context, within engine.Tx, gates []int64) (map[int64]int, error) {
+	s := in(within).s
+	out := s.countPermits(gates)
+	for _, g := range s.signals {
+		if g.Namespace == "" && slices.Contains(gates, g.No) {
+			out[g.No] += g.Permits
+		}
+	}
+	return out, nil
+}
+
 func (s *state) countPermits(gates []int64) map[int64]int {
 	out := map[int64]int{}
 	for p := range s.permits {
@@ -128,17 +142,33 @@ func (*Store) AddPermits(_ context.Context, within engine.Tx, permits []engine.P
 
 // FreePermits implements engine.GateRows.
 func (s *Store) FreePermits(ctx context.Context, within engine.Tx, steps []task.ID) error {
+	return s.free(ctx, within, steps, func(int64) bool { return true })
+}
+
+// FreePasses implements engine.GateRows.
+func (s *Store) FreePasses(ctx context.Context, within engine.Tx, steps []task.ID) error {
+	gates := in(within).s.gates
+	return s.free(ctx, within, steps, func(no int64) bool { g, ok := gates[no]; return ok && g.Permits == 0 })
+}
+
+// free deletes permits of steps at some gates, and signals these.
+func (s *Store) free(ctx context.Context, within engine.Tx, steps []task.ID, some func(gate int64) bool) error {
 	t := in(within)
 	var signals []engine.Gate
 	for _, p := range sortedPermits(t.s.permits) {
-		if slices.Contains(steps, p.Step) {
-			drop(t, permitsTable, p)
-			if p.Gate > 0 {
-				signals = append(signals, engine.Gate{No: p.Gate})
-			}
+		if !slices.Contains(steps, p.Step) || !some(p.Gate) {
+			continue
+		}
+		drop(t, permitsTable, p)
+		switch last := len(signals) - 1; {
+		case p.Gate < 0:
+		case last >= 0 && signals[last].No == p.Gate:
+			signals[last].Permits++
+		default:
+			signals = append(signals, engine.Gate{No: p.Gate, Permits: 1})
 		}
 	}
-	return s.Signal(ctx, within, slices.Compact(signals))
+	return s.Signal(ctx, within, signals)
 }
 
 // DropIdle implements engine.GateRows.
@@ -152,9 +182,14 @@ func (*Store) DropIdle(_ context.Context, within engine.Tx, now task.Instant, af
 		last = nos[limit-1]
 	}
 	held := t.s.countPermits(nos)
+	var signalled []int64
+	for _, g := range t.s.signals {
+		signalled = append(signalled, g.No)
+	}
 	for _, no := range nos {
 		g, q := t.s.gates[no], t.s.queues[task.ParkedLimit(no)]
-		if g.NextAt == 0 && int64(g.Bucket) <= int64(now)*1000 && held[no] == 0 && (q == nil || len(q.entries) == 0) {
+		if g.NextAt == 0 && int64(g.Bucket) <= int64(now)*1000 && held[no] == 0 && (q == nil || len(q.entries) == 0) &&
+			!slices.Contains(signalled, no) {
 			drop(t, gatesTable, no)
 		}
 	}
@@ -174,6 +209,21 @@ func (s *Store) Signalled(ctx context.Context, now task.Instant) (bool, error) {
 		}
 	}
 	return len(st.signals) > 0, nil
+}
+
+// NextGate implements engine.GateReads.
+func (s *Store) NextGate(ctx context.Context) (next task.Instant, err error) {
+	st, done, err := s.read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	for _, g := range st.gates {
+		if g.NextAt > 0 && (next == 0 || g.NextAt < next) {
+			next = g.NextAt
+		}
+	}
+	return next, nil
 }
 
 // CountParked implements engine.GateReads.
@@ -274,8 +324,11 @@ func (s *Store) StalledGates(ctx context.Context, after int64, limit int) (stall
 			continue
 		}
 		g, q := st.gates[no], st.queues[task.ParkedLimit(no)]
-		if g.NextAt == 0 && (g.Permits == 0 || g.Permits > st.countPermits([]int64{no})[no]) && q != nil &&
-			len(q.entries) > 0 {
+		most := g.Permits
+		if most == 0 {
+			most = g.Rate.Burst
+		}
+		if g.NextAt == 0 && most > st.countPermits([]int64{no})[no] && q != nil && len(q.entries) > 0 {
 			stalled = append(stalled, no)
 		}
 		if n++; n == limit {

@@ -14,6 +14,7 @@ func gateCases() []testCase {
 		{"Signals", gateSignals},
 		{"Definitions", gateDefinitions},
 		{"Permits", gatePermits},
+		{"Passes", gatePasses},
 		{"FirstParked", gateFirstParked},
 		{"Due", gateDue},
 		{"Idle", gateIdle},
@@ -141,7 +142,44 @@ func gatePermits(f *fixture) {
 	count(map[int64]int{1: 1})
 	gates, taken := f.takeSignals(f.now, 10)
 	f.equal("signals of freed permits", taken, 2)
-	f.equal("their gates", gates, []engine.Gate{gate(1, 2), gate(2, 2)})
+	one, two := gate(1, 2), gate(2, 2)
+	one.Freed, two.Freed = 1, 1
+	f.equal("their gates", gates, []engine.Gate{one, two})
+}
+
+// The permits of rates are freed apart from the others, and counted until the signal is taken.
+func gatePasses(f *fixture) {
+	a, b, c := f.one().steps[0].ID, f.one().steps[0].ID, f.one().steps[0].ID
+	rate := gate(2, 0)
+	rate.Rate = limit.Rate{Count: 1, Per: time.Second, Burst: 4}
+	f.signal(gate(1, 3), rate)
+	f.takeSignals(f.now, 10)
+	f.permit(engine.Permit{Gate: 1, Step: a}, engine.Permit{Gate: 2, Step: a}, engine.Permit{Gate: 2, Step: b},
+		engine.Permit{Gate: 2, Step: c})
+	count := func(what string, want map[int64]int) {
+		f.Helper()
+		f.write(func(ctx context.Context, tx engine.Tx) error {
+			held, err := f.store.GateStore().CountPasses(ctx, tx, []int64{2})
+			f.equal(what, held, want)
+			return err
+		})
+	}
+	count("before", map[int64]int{2: 3})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		return f.store.GateStore().FreePasses(ctx, tx, []task.ID{a, b})
+	})
+	count("freed and not told", map[int64]int{2: 3})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		_, err := f.store.GateStore().DropIdle(ctx, tx, f.now, 0, 10)
+		return err
+	})
+	of, err := f.store.GateStore().PermitsOf(f.Context(), a)
+	f.must(err)
+	f.equal("permits that stay", of, []int64{1})
+	gates, _ := f.takeSignals(f.now, 10)
+	rate.Freed = 2
+	f.equal("told", gates, []engine.Gate{rate})
+	count("told", map[int64]int{2: 1})
 }
 
 func gateFirstParked(f *fixture) {
@@ -185,6 +223,9 @@ func gateDue(f *fixture) {
 	f.write(func(ctx context.Context, tx engine.Tx) error {
 		return f.store.GateStore().SaveGates(ctx, tx, []engine.Gate{g})
 	})
+	next, err := f.store.GateStore().NextGate(f.Context())
+	f.must(err)
+	f.equal("the next time", next, g.NextAt)
 	f.equal("before", f.signalled(g.NextAt-1), false)
 	f.equal("at its time", f.signalled(g.NextAt), true)
 	gates, taken := f.takeSignals(g.NextAt, 10)

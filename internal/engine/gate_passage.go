@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+const (
+	// admitSignals and admitSteps bound a transaction of Admit.
+	admitSignals = 500
+	admitSteps   = 500
+)
+
+// Admit looks at gates that were signalled, or whose next step may pass by now, and lets steps pass. It returns their
+// number, and whether there may be more to do at once. It may run in several processes at once.
+func (e *Engine) Admit(ctx context.Context) (n int, more bool, err error) {
+	some, err := e.gateReads.Signalled(ctx, e.instant())
+	if err != nil || !some {
+		return 0, false, err
+	}
+	err = e.write(ctx, "admit", func(u *unit) error {
+		a := passage{u: u, capped: map[int64]bool{}}
+		err := a.run()
+		n, more = a.passed, a.more
+		return err
+	})
+	return n, more && err == nil, err
+}
+
+// AdmitAll runs Admit until nothing is left to do, after the run under way, if there is one.
+func (e *Engine) AdmitAll(ctx context.Context) error {
+	_, err := e.admits.Do(ctx, struct{}{})
+	return err
+}
+
+// AdmitDue lets steps pass rates whose time has come. NextDue then receives the time of the next one.
+func (e *Engine) AdmitDue(ctx context.Context) error {
+	if !e.limits.paced.Load() {
+		return nil
+	}
+	if err := e.AdmitAll(ctx); err != nil {
+		return err
+	}
+	next, err := e.gateReads.NextGate(ctx)
+	if err != nil {
+		return fmt.Errorf("look for the next time of a rate: %w", err)
+	}
+	if next != 0 && next <= e.instant().Add(e.cfg.UpkeepInterval) {
+		e.waiters.publishDue(next)
+	}
+	return nil
+}
+
+// admitAll runs Admit until nothing is left to do. An error is left to the loop of package upkeep, which tries again.
+func (e *Engine) admitAll(calls []struct{}) ([]struct{}, error) {
+	for more := true; more; {
+		var err error
+		if _, more, err = e.Admit(context.Background()); err != nil {
+			return nil, err
+		}
+	}
+	return calls, nil
+}
+
+// passage is one run of Admit.
+type passage struct {
+	u      *unit
+	passed int
+	more   bool
+	capped map[int64]bool // gates at which the bounds of the transaction keep steps, not the limit
+	held   map[int64]int  // steps that have passed a rate and wait for a worker
+}
+
+// run lets steps pass the gates that are to be looked at.
+func (a *passage) run() error {
+	u, rows := a.u, a.u.e.gateRows
+	gates, taken, err := rows.TakeSignals(u.ctx, u.tx, u.now, admitSignals)
+	if err != nil {
+		return err
+	}
+	a.more = taken == admitSignals
+	rooms, err := a.rooms(gates)
+	if err != nil {
+		return err
+	}
+	var first []Permit
+	if len(rooms) > 0 {
+		if first, err = rows.FirstParked(u.ctx, u.tx, rooms); err != nil {
+			return err
+		}
+	}
+	passed, err := a.pass(gates, first)
+	if err != nil {
+		return err
+	}
+	return a.settle(gates, rooms, passed)
+}
+
+// rooms returns how many steps may pass each gate, up to admitSteps together; a gate that gets less than it might is
+// looked at again.
+func (a *passage) rooms(gates []Gate) ([]GateRoom, error) {
+	u := a.u
+	nos := make([]int64, 0, len(gates))
+	var rates []int64
+	for _, g := range gates {
+		if g.Permits > 0 {
+			nos = append(nos, g.No)
+		} else {
+			rates = append(rates, g.No)
+		}
+	}
+	held, err := u.e.gateRows.CountPermits(u.ctx, u.tx, nos)
+	if err != nil {
+		return nil, err
+	}
+	if a.held, err = u.e.gateRows.CountPasses(u.ctx, u.tx, rates); err != nil {
+		return nil, err
+	}
+	var rooms []GateRoom
+	left := admitSteps
+	for i := range gates {
+		g, room := &gates[i], admitSteps
+		switch {
+		case g.Permits > 0:
+			room = g.Permits - held[g.No]
+		case !g.Rate.Zero():
+			// those that have begun since the last look, or may at any moment, are counted as if they began now
+			g.Bucket = g.Rate.Spend(g.Bucket, nanos(u.now), g.Freed+a.held[g.No])
+			room = g.Rate.Free(g.Bucket, nanos(u.now))
+		}
+		switch {
+		case room <= 0:
+			continue
+		case left == 0:
+			u.ready.gates.signal(Gate{No: g.No})
+			a.more = true
+			continue
+		}
+		if a.capped[g.No] = room >= left; a.capped[g.No] {
+			room = left
+		}
+		rooms = append(rooms, GateRoom{g.No, room})
+		left -= room
+	}
+	return rooms, nil
+}
+
+// nanos is a time as buckets count it.
+func nanos(t task.Instant) int64 { return int64(t) * 1000 }
+
+// pass moves steps past their gates. It returns how many passed each.
+func (a *passage) pass(gates []Gate, first []Permit) (map[int64]int, error) {
+	if len(first) == 0 {
+		return nil, nil
+	}
+	u := a.u
+	kind := make(map[int64]Gate, len(gates))
+	for _, g := range gates {
+		kind[g.No] = g
+	}
+	ids := make([]task.ID, len(first))
+	for i, p := range first {
+		ids[i] = p.Step
+	}
+	works, err := u.rows.load(ids)
+	if err != nil {
+		return nil, err
+	}
+	var live []Work
+	at := map[*task.Step]int64{}
+	for i, w := range works {
+		if w.Step != nil && w.Step.Parked() && w.Step.Queue == task.ParkedLimit(first[i].Gate) {
+			live, at[w.Step] = append(live, w), first[i].Gate
+		}
+	}
+	if err := u.ready.gates.readKeys(live); err != nil {
+		return nil, err
+	}
+	passed := map[int64]int{}
+	var permits []Permit
+	for _, w := range live {
+		no := at[w.Step]
+		if p := (Permit{no, w.Step.ID}); kind[no].Permits > 0 {
+			permits = append(permits, p)
+		} else {
+			u.ready.gates.passing = append(u.ready.gates.passing, ratePass{p, w.Step})
+		}
+		passed[no]++
+		if err := a.advance(w, no); err != nil {
+			return nil, err
+		}
+	}
+	a.passed = len(live)
+	if len(permits) == 0 {
+		return passed, nil
+	}
+	return passed, u.e.gateRows.AddPermits(u.ctx, u.tx, permits)
+}
+
+// advance moves a step that may pass a gate to the next one, or to its route.
+func (a *passage) advance(w Work, no int64) error {
+	u := a.u
+	path, err := u.ready.gates.path(w)
+	if err != nil {
+		return err
+	}
+	u.rows.changedStep(w.Step)
+	i := slices.IndexFunc(path, func(g Gate) bool { return g.No == no })
+	if i < len(path)-1 { // also when the gate is no longer on the path: then it begins anew
+		if i < 0 {
+			u.ready.gates.freed, u.ready.gates.passable = append(u.ready.gates.freed, w.Step.ID), true
+		}
+		return u.ready.gates.park(w, path[i+1])
+	}
+	if err := w.Step.Release(u.now, u.order); err != nil {
+		return err
+	}
+	u.ready.steps = append(u.ready.steps, w)
+	return nil
+}
+
+// settle stores the gates: what passed of a rate, and when to look at it again.
+func (a *passage) settle(gates []Gate, rooms []GateRoom, passed map[int64]int) error {
+	u := a.u
+	room := make(map[int64]int, len(rooms))
+	for _, r := range rooms {
+		room[r.Gate] = r.Steps
+	}
+	for i := range gates {
+		g := &gates[i]
+		g.NextAt = 0
+		full := passed[g.No] == room[g.No] // more may wait
+		switch {
+		case !g.Rate.Zero():
+			g.Bucket = g.Rate.Take(g.Bucket, nanos(u.now), passed[g.No])
+			if full && a.held[g.No] < g.Rate.Burst { // else one that has passed must begin first, which is signalled
+				next := g.Rate.Next(g.Bucket, nanos(u.now))
+				g.NextAt = task.Instant((next + 999) / 1000)
+				u.e.limits.paced.Store(true)
+				u.wake.dueAt(g.NextAt)
+			}
+		case full && a.capped[g.No]:
+			u.ready.gates.signal(Gate{No: g.No})
+			a.more = true
+		}
+	}
+	if len(gates) == 0 {
+		return nil
+	}
+	if err := u.e.gateRows.SaveGates(u.ctx, u.tx, gates); err != nil {
+		return fmt.Errorf("save gates: %w", err)
+	}
+	return nil
+}
