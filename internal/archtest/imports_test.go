@@ -159,7 +159,8 @@ var layers = map[string]struct {
 		"internal/task"},
 		"the domain is pure: the standard library only"},
 	"internal/engine": {[]string{"internal/access", "internal/clock", "internal/coalesce", "internal/deadletter",
-		"internal/envelope", "internal/expr", "internal/failure", "internal/feed", "internal/limit", "internal/pointer",
+		"internal/due", "internal/envelope", "internal/expr",
+		"internal/failure", "internal/feed", "internal/limit", "internal/pointer",
 		"internal/rate", "internal/sensitive", "internal/settings", "internal/task"},
 		"the engine declares the store that it needs, and does not know " +
 			"how it is reached; the name of the key that a request carries it stores with what is done"},

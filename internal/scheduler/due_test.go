@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -92,8 +93,15 @@ func (d *poisonedDB) Schedules() scheduler.Store { return d.rows }
 
 type poisonedRows struct {
 	scheduler.Store
-	mu  sync.Mutex
-	bad map[task.ID]bool
+	mu   sync.Mutex
+	bad  map[task.ID]bool
+	more []scheduler.Wake // which are bad, and due before all others
+}
+
+func (s *poisonedRows) WakeTimes(ctx context.Context, limit int) ([]scheduler.Wake, error) {
+	list, err := s.Store.WakeTimes(ctx, limit)
+	list = append(slices.Clone(s.more), list...)
+	return list[:min(limit, len(list))], err
 }
 
 var errPoison = errors.New("the row cannot be read")
@@ -113,21 +121,28 @@ func (s *poisonedRows) Schedules(ctx context.Context, tx engine.Tx, ids []task.I
 // each time.
 func TestPoisonedSchedules(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []int{1, 120} {
+	for _, bad := range []int{1, 120, 10_000} {
 		s, err := sqlite.Open(t.Context(), sqlitetest.File(t), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		db := &poisonedDB{s, &poisonedRows{Store: s.Schedules(), bad: map[task.ID]bool{}}}
 		r := newRig(t, db, settings.Config{})
-		for i := range bad {
+		for i := range max(0, bad-100) {
+			id := task.ID{15: byte(i), 14: byte(i >> 8), 0: 1}
+			db.rows.bad[id], db.rows.more = true, append(db.rows.more, scheduler.Wake{ID: id, At: 1})
+		}
+		for i := range min(bad, 100) {
 			db.rows.bad[r.save("* * * * *", func(s *schedule.Spec) { s.Name = fmt.Sprint("bad", i) }).ID] = true
 		}
 		for _, name := range []string{"a", "b"} {
 			r.save("* * * * *", func(s *schedule.Spec) { s.Name, s.Overlap = name, schedule.OverlapAllow })
 		}
-		named := 0
-		for range 5 {
+		named, rounds := 0, 5
+		if bad > 1000 {
+			rounds = 1
+		}
+		for range rounds {
 			r.at(r.clock().Add(time.Minute))
 			for more := true; more; {
 				var failed *due.Error
@@ -140,13 +155,14 @@ func TestPoisonedSchedules(t *testing.T) {
 				}
 			}
 		}
-		if a, b := r.fired("a"), r.fired("b"); a != 5 || b != 5 {
-			t.Errorf("%d poisoned: the others fired %d and %d times, want 5", bad, a, b)
+		if a, b := r.fired("a"), r.fired("b"); a != rounds || b != rounds {
+			t.Errorf("%d poisoned: the others fired %d and %d times, want %d", bad, a, b, rounds)
 		}
 		if named < bad {
 			t.Errorf("%d of %d poisoned schedules were named", named, bad)
 		}
-		clear(db.rows.bad) // and once the cause is gone
+		clear(db.rows.bad)
+		db.rows.more = nil // and once the cause is gone
 		r.at(r.clock().Add(time.Minute))
 		for range 30 {
 			r.fire()
