@@ -3,9 +3,11 @@ package engine
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -146,42 +148,51 @@ const (
 )
 
 // AdvanceChildren carries on with steps whose child tasks have moved: it submits children, counts those that have
-// ended, and ends the steps. It returns the number of steps that it has looked at, and whether there may be more. It
-// may run in several processes at once: a step that another one has changed meanwhile is left to the next run.
+// ended, and ends the steps. It returns the number of steps that it has changed, and whether there may be more. It
+// may run in several processes at once: a step that another one has changed meanwhile is left to the next run. A
+// *due.Error tells of steps that were stepped over.
 func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err error) {
-	due, err := e.childReads.DueFanOuts(ctx, fanOutsAtOnce)
+	now := e.Now()
+	list, err := e.due.fanOuts.Read(now, fanOutsAtOnce, func(limit int) ([]*task.FanOut, error) {
+		return e.childReads.DueFanOuts(ctx, limit)
+	})
 	if err != nil {
 		return 0, false, fmt.Errorf("look for steps with child tasks: %w", err)
 	}
-	if len(due) == 0 {
-		return 0, false, nil
+	// the same everywhere
+	slices.SortFunc(list, func(a, b *task.FanOut) int { return bytes.Compare(a.Step[:], b.Step[:]) })
+	err = e.due.fanOuts.Try(ctx, now, list, func(ctx context.Context, some []*task.FanOut) error {
+		held, err := e.advanceFanOuts(ctx, some)
+		n += held
+		return err
+	}, func(ctx context.Context, _ *task.FanOut, why error) error { return e.blame(ctx, why) })
+	failed := (*due.Error)(nil)
+	if err != nil && !errors.As(err, &failed) {
+		return n, false, fmt.Errorf("advance steps with child tasks: %w", err)
 	}
-	slices.SortFunc(due, func(a, b *task.FanOut) int { return bytes.Compare(a.Step[:], b.Step[:]) }) // the same everywhere
-	plans, failed := e.planChildren(ctx, due)
+	return n, n > 0 || failed != nil && len(list) == fanOutsAtOnce, err
+}
+
+// advanceFanOuts carries on with steps in one transaction, and returns how many it has changed. It leaves out those
+// whose plan fails, and returns why one did.
+func (e *Engine) advanceFanOuts(ctx context.Context, list []*task.FanOut) (n int, err error) {
+	plans, failed := e.planChildren(ctx, list)
 	if len(plans) == 0 {
-		return 0, false, failed
+		return 0, failed
 	}
-	err = e.write(ctx, "children", func(u *unit) error {
-		n = 0
-		var err error
+	err = e.write(ctx, "children", func(u *unit) (err error) {
 		a := advance{u: u, b: &builder{u: u}}
 		n, err = a.all(plans)
 		return err
 	})
 	if err != nil {
-		return 0, false, fmt.Errorf("advance steps with child tasks: %w", err)
+		return 0, err
 	}
-	return n, n > 0, failed
+	return n, failed
 }
 
 // advanceChildren runs AdvanceChildren until nothing is left to do. An error is left to the loop of package upkeep,
 // which tries again.
 func (e *Engine) advanceChildren(calls []struct{}) ([]struct{}, error) {
-	for more := true; more; {
-		var err error
-		if _, more, err = e.AdvanceChildren(context.Background()); err != nil {
-			return nil, err
-		}
-	}
-	return calls, nil
+	return calls, repeat(e.AdvanceChildren)
 }

@@ -96,6 +96,7 @@ type Engine struct {
 	turns      *coalesce.Group[struct{}, struct{}]
 	children   *coalesce.Group[struct{}, struct{}]
 	handOvers  *coalesce.Group[struct{}, struct{}]
+	due        dueRows
 	admits     *coalesce.Group[struct{}, struct{}]
 	bursts     *coalesce.Group[struct{}, struct{}]
 
@@ -305,6 +306,7 @@ func New(ctx context.Context, db Database, opts Options) (*Engine, error) {
 	e.workerChanges = coalesce.New(callers, 1, e.runChanges)
 	e.submits = coalesce.New(callers, 1, e.runSubmits)
 	e.turns = coalesce.New(callers, 1, e.giveTurns)
+	e.due = newDueRows()
 	e.children = coalesce.New(callers, 1, e.advanceChildren)
 	e.byHand = opts.ByHand
 	e.handOvers = coalesce.New(callers, 1, e.handOverSignals)

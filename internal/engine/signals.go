@@ -177,42 +177,6 @@ func (e *Engine) admitSignal(ctx context.Context, name task.SignalName) error {
 		Hint:    "signals are kept for engine.signals.keep; send fewer, or raise engine.signals.max_kept"}
 }
 
-// HandOverSignals hands signals to steps that do not have them yet, because one of both was not to be seen when the
-// other looked for it. It returns the number of steps and signals that it has looked at, and whether there are more. It
-// may run in several processes at once.
-func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err error) {
-	fresh, err := e.waitReads.AnyFresh(ctx)
-	if err != nil || !fresh {
-		return 0, false, err
-	}
-	err = e.write(ctx, "hand_over_signals", func(u *unit) error {
-		signals, err := e.signalStore.FreshSignals(u.ctx, u.tx, freshSignals)
-		if err != nil {
-			return err
-		}
-		waits, err := e.waitStore.FreshWaits(u.ctx, u.tx, signalsAtOnce)
-		if err != nil {
-			return err
-		}
-		n = len(signals) + len(waits)
-		more, err = handOver{u}.run(signals, waits)
-		more = more || len(signals) == freshSignals || len(waits) == signalsAtOnce
-		return err
-	})
-	return n, err == nil && more, err
-}
-
-// handOverSignals runs HandOverSignals until nothing is left to do. An error is left to the loop of package upkeep.
-func (e *Engine) handOverSignals(calls []struct{}) ([]struct{}, error) {
-	for more := true; more; {
-		var err error
-		if _, more, err = e.HandOverSignals(context.Background()); err != nil {
-			return nil, err
-		}
-	}
-	return calls, nil
-}
-
 // handOver is the part of a unit that hands signals over.
 type handOver struct{ u *unit }
 

@@ -39,6 +39,7 @@ type State struct {
 	Pause   *Pause
 	Running int            // tasks of firings that have not ended
 	Waiting []task.Instant // firings that wait for those, in order
+	Most    int            // tasks that one decision may submit; 0: as many as there are at most
 }
 
 // The reasons of skips.
@@ -99,7 +100,7 @@ func Due(now task.Instant, spec *Spec, times *Times, s State) Decision {
 		d.Resume = true
 		d.leave(times, SkipPaused, p.Until)
 	}
-	candidates, full := d.candidates(now, spec, times)
+	candidates, full := d.candidates(now, spec, times, s.room())
 	d.admit(spec.Overlap, s, candidates)
 	if d.Wake = 0; full {
 		d.Wake = now
@@ -112,6 +113,17 @@ func Due(now task.Instant, spec *Spec, times *Times, s State) Decision {
 		}
 	}
 	return d
+}
+
+// room is how many times may fire beside one that waited.
+func (s *State) room() int {
+	if s.Most == 0 {
+		return maxFire
+	}
+	if s.Running == 0 && len(s.Waiting) > 0 {
+		return min(s.Most-1, maxFire)
+	}
+	return min(s.Most, maxFire)
 }
 
 // Resume decides about the times of a pause that ends now: they are skipped.
@@ -138,9 +150,9 @@ func (d *Decision) leave(times *Times, reason string, until task.Instant) {
 	d.Skip = append(d.Skip, s)
 }
 
-// candidates returns the times that are to fire if nothing overlaps, and whether there may be more. It skips those that
-// were missed too long ago.
-func (d *Decision) candidates(now task.Instant, spec *Spec, times *Times) (list []Firing, full bool) {
+// candidates returns up to most times that are to fire if nothing overlaps, and whether there may be more. It skips
+// those that were missed too long ago.
+func (d *Decision) candidates(now task.Instant, spec *Spec, times *Times, most int) (list []Firing, full bool) {
 	late := now.Add(-spec.Grace)
 	// Everything up to here is late, whatever its jitter; behind it each time is looked at.
 	last := max(d.Decided, late.Add(-spec.Jitter-time.Microsecond))
@@ -165,11 +177,11 @@ func (d *Decision) candidates(now task.Instant, spec *Spec, times *Times) (list 
 			list = append(list, Firing{At: at, Missed: true})
 		}
 	}
-	for at := times.Next(last); at != 0 && times.Due(at) <= now && len(list) < maxFire; at = times.Next(at) {
+	for at := times.Next(last); at != 0 && times.Due(at) <= now && len(list) < most; at = times.Next(at) {
 		list = append(list, Firing{At: at})
 	}
-	if full = len(list) >= maxFire; full {
-		list = list[:maxFire]
+	if full = len(list) >= most; full {
+		list = list[:most]
 	}
 	if len(list) > 0 {
 		d.Decided = list[len(list)-1].At

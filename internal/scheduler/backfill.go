@@ -145,9 +145,10 @@ func (s *Scheduler) Backfill(ctx context.Context, namespace, name string, req Ba
 	if out.Times, err = s.rangeOf(of, times, req); err != nil || req.Dry {
 		return out, err
 	}
-	for i := 0; i < len(out.Times); i += backfillBatch {
-		last := i+backfillBatch >= len(out.Times)
-		batch := out.Times[i:min(i+backfillBatch, len(out.Times))]
+	size := max(1, min(backfillBatch, s.most()-1)) // and one that waits may begin
+	for i := 0; i < len(out.Times); i += size {
+		last := i+size >= len(out.Times)
+		batch := out.Times[i:min(i+size, len(out.Times))]
 		var skipped, known int
 		plans, err := s.carryOut(ctx, []task.ID{of.ID}, KindBackfill, s.tasks.Now(), admitting(req.Overlap, batch),
 			func(ctx context.Context, tx engine.Tx, plans []*plan, made []Firing) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/schedule"
@@ -30,29 +31,27 @@ func (s *Scheduler) Fire(ctx context.Context) (int, bool, error) {
 	if err := s.settle(ctx); err != nil {
 		return 0, false, err
 	}
-	wakes, err := s.store.WakeTimes(ctx, fireBatch+1)
-	if err != nil {
+	now := s.tasks.Now()
+	list, err := s.due.Read(now, fireBatch, func(limit int) ([]Wake, error) { return s.dueWakes(ctx, now, limit) })
+	if err != nil || len(list) == 0 {
 		return 0, false, err
 	}
-	now := s.tasks.Now()
-	var due []task.ID
+	err = s.due.Try(ctx, now, list, func(ctx context.Context, list []Wake) error { return s.fire(ctx, list, now) },
+		func(ctx context.Context, w Wake, why error) error { return s.blame(ctx, w.ID, now, why) })
+	return len(list), true, err
+}
+
+// dueWakes returns the schedules whose time has come, and stores the time of the next one.
+func (s *Scheduler) dueWakes(ctx context.Context, now task.Instant, limit int) ([]Wake, error) {
+	list, err := s.store.WakeTimes(ctx, limit+1)
 	s.next.Store(0)
-	for _, w := range wakes {
+	for i, w := range list {
 		if w.At > now {
 			s.next.Store(int64(w.At))
-			break
-		}
-		if len(due) < fireBatch {
-			due = append(due, w.ID)
+			return list[:i], err
 		}
 	}
-	if len(due) == 0 {
-		return 0, false, nil
-	}
-	if err := s.fire(ctx, due, now); err != nil {
-		return 0, false, err
-	}
-	return len(due), true, nil
+	return list[:min(len(list), limit)], err
 }
 
 // NextWake is the time at which Fire has something to do, as far as the last call knows; 0 for none.
@@ -66,37 +65,47 @@ func (s *Scheduler) settle(ctx context.Context) error {
 	})
 }
 
-// fire decides about schedules in one transaction; if the engine refuses that, about each alone, so that one schedule
-// does not keep the others from firing.
-func (s *Scheduler) fire(ctx context.Context, ids []task.ID, now task.Instant) error {
-	due := func(of *schedule.Schedule, times *schedule.Times, state schedule.State) schedule.Decision {
+// fire decides about schedules in one transaction. One whose task the engine cannot take now rests.
+func (s *Scheduler) fire(ctx context.Context, list []Wake, now task.Instant) error {
+	ids := make([]task.ID, len(list))
+	for i, w := range list {
+		ids[i] = w.ID
+	}
+	_, err := s.carryOut(ctx, ids, KindTime, now, func(of *schedule.Schedule, times *schedule.Times,
+		state schedule.State,
+	) schedule.Decision {
 		return schedule.Due(now, of.Spec, times, state)
-	}
-	_, err := s.carryOut(ctx, ids, KindTime, now, due, nil)
-	switch code := task.CodeOf(err); {
-	case err == nil, errors.Is(err, errStale): // the next call decides
+	}, nil)
+	code := task.CodeOf(err)
+	switch {
+	case errors.Is(err, errStale): // the next call decides
 		return nil
-	case code != task.Exhausted && code != task.Unavailable:
-		return err
-	case len(ids) == 1:
-		return s.postpone(ctx, ids[0], now, err)
+	case len(ids) == 1 && (code == task.Exhausted || code == task.Unavailable):
+		return s.trouble(ctx, ids[0], now, now+troublePause, err)
 	}
-	for _, id := range ids {
-		if err := s.fire(ctx, []task.ID{id}, now); err != nil {
-			return err
-		}
+	return err
+}
+
+// blame stores why a schedule cannot fire, if that is its own fault: if anything can be stored.
+func (s *Scheduler) blame(ctx context.Context, id task.ID, now task.Instant, why error) error {
+	if s.trouble(ctx, id, now, 0, why) == nil {
+		return nil
+	}
+	nothing := func(context.Context, engine.Tx) error { return nil }
+	if err := s.db.Write(ctx, nothing); err != nil {
+		return errors.Join(why, err)
 	}
 	return nil
 }
 
-// postpone lets a schedule rest whose task the engine cannot take now, and stores why.
-func (s *Scheduler) postpone(ctx context.Context, id task.ID, now task.Instant, why error) error {
+// trouble stores why a schedule does not fire, and until when it rests; 0: it does not, for other nodes.
+func (s *Scheduler) trouble(ctx context.Context, id task.ID, now, until task.Instant, why error) error {
 	return s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 		list, err := s.store.Schedules(ctx, tx, []task.ID{id})
 		if err != nil || len(list) == 0 || list[0].Wake > now {
 			return err
 		}
-		list[0].Trouble, list[0].TroubleAt, list[0].Wake = why.Error(), now, now+troublePause
+		list[0].Trouble, list[0].TroubleAt, list[0].Wake = why.Error(), now, max(list[0].Wake, until)
 		return s.store.SaveDecided(ctx, tx, list)
 	})
 }
@@ -106,15 +115,17 @@ func (s *Scheduler) carryOut(ctx context.Context, ids []task.ID, kind Kind, now 
 	also func(context.Context, engine.Tx, []*plan, []Firing) error,
 ) ([]*plan, error) {
 	for range planRuns {
-		var made []*plan
-		if err := s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) (err error) {
-			made, err = s.plans(ctx, tx, ids, kind, fn)
-			return err
-		}); err != nil {
+		made, err := s.prepare(ctx, ids, kind, fn)
+		if err != nil {
 			return nil, err
 		}
+		if kind == KindTime { // what does not fit stays due
+			if ids = idsOf(made); len(ids) == 0 {
+				return nil, nil
+			}
+		}
 		var stored []Firing
-		err := s.submit(ctx, made, func(ctx context.Context, tx engine.Tx,
+		err = s.submit(ctx, made, func(ctx context.Context, tx engine.Tx,
 			submit func(context.Context, engine.Tx) ([]engine.Receipt, error),
 		) error {
 			current, err := s.plans(ctx, tx, ids, kind, fn)
@@ -177,15 +188,22 @@ func (s *Scheduler) submit(ctx context.Context, plans []*plan, then func(context
 // left alone.
 func (s *Scheduler) cancel(ctx context.Context, tx engine.Tx, plans []*plan) error {
 	for _, p := range plans {
-		if !p.decided.Cancel || len(p.running) == 0 {
+		if !p.decided.Cancel {
 			continue
 		}
-		if _, err := s.tasks.CancelIn(ctx, tx, p.running, engine.Cancellation{Actor: "schedule",
-			Reason: "the schedule " + p.of.Spec.Name + " fired again"}); err != nil {
-			return err
+		for some := range slices.Chunk(p.running, s.most()) {
+			if err := s.cancelTasks(ctx, tx, p, some); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+func (s *Scheduler) cancelTasks(ctx context.Context, tx engine.Tx, p *plan, ids []task.ID) error {
+	_, err := s.tasks.CancelIn(ctx, tx, ids, engine.Cancellation{Actor: "schedule",
+		Reason: "the schedule " + p.of.Spec.Name + " fired again"})
+	return err
 }
 
 // record stores what became of plans: firings, skips, and how far the schedules are decided about. receipts are in the

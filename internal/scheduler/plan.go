@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/engine"
@@ -46,7 +47,7 @@ func (s *Scheduler) plans(ctx context.Context, tx engine.Tx, ids []task.ID, kind
 	list := make([]*plan, 0, len(found))
 	for _, of := range found {
 		p := &plan{of: of, kind: kind, kinds: map[task.Instant]Kind{}}
-		state := schedule.State{Decided: of.Decided, Pause: of.Pause}
+		state := schedule.State{Decided: of.Decided, Pause: of.Pause, Most: s.most()}
 		for _, f := range bySchedule[of.ID] {
 			if f.State == Waiting {
 				state.Waiting = append(state.Waiting, f.At)
@@ -57,15 +58,77 @@ func (s *Scheduler) plans(ctx context.Context, tx engine.Tx, ids []task.ID, kind
 			}
 		}
 		times, err := s.timesOf(of)
-		if err != nil {
-			p.decided = schedule.Decision{Decided: of.Decided}
-			of.Trouble, of.TroubleAt = err.Error(), s.tasks.Now()
-		} else {
-			p.decided = fn(of, times, state)
+		if err == nil {
+			err = readable(of)
 		}
+		if err != nil { // nothing is decided: its times wait for a node that can read it
+			return nil, err
+		}
+		p.decided = fn(of, times, state)
 		list = append(list, p)
 	}
 	return list, s.dropFired(ctx, tx, list)
+}
+
+// readable refuses a schedule whose context this node cannot decrypt: its tasks would be refused for good.
+func readable(of *schedule.Schedule) error {
+	if reason, _, is := task.WhyUnopened(of.Spec.Context); is {
+		return task.Errorf(task.WrongState, "the context of the schedule %q cannot be decrypted here: %s", of.Spec.Name,
+			reason)
+	}
+	return nil
+}
+
+// most is how many tasks one transaction submits or cancels.
+func (s *Scheduler) most() int { return s.tasks.Config().Limits.BatchItems }
+
+// load is how many tasks a plan submits and cancels.
+func (p *plan) load() int {
+	n := len(p.decided.Begin) + len(p.decided.Fire)
+	if p.decided.Cancel {
+		n += len(p.running)
+	}
+	return n
+}
+
+// prepare makes plans. Of what has come it takes the first ones that fit into one transaction, at least one. Tasks to
+// cancel that do not fit are cancelled before.
+func (s *Scheduler) prepare(ctx context.Context, ids []task.ID, kind Kind, fn decide) (made []*plan, err error) {
+	plan := func(ctx context.Context, tx engine.Tx) (err error) {
+		made, err = s.plans(ctx, tx, ids, kind, fn)
+		return err
+	}
+	if err := s.db.Write(ctx, plan); err != nil {
+		return nil, err
+	}
+	load := 0
+	for i, p := range made {
+		if load += p.load(); i > 0 && load > s.most() && kind == KindTime {
+			made = made[:i]
+			break
+		}
+	}
+	if len(made) != 1 || !made[0].decided.Cancel || made[0].load() <= s.most() {
+		return made, nil
+	}
+	p := made[0]
+	for some := range slices.Chunk(p.running, s.most()) {
+		if err := s.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
+			return s.cancelTasks(ctx, tx, p, some)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	ids = idsOf(made)
+	return made, s.db.Write(ctx, plan)
+}
+
+func idsOf(plans []*plan) []task.ID {
+	ids := make([]task.ID, len(plans))
+	for i, p := range plans {
+		ids[i] = p.of.ID
+	}
+	return ids
 }
 
 // dropFired takes times out of decisions that have fired already. Those are few: of a backfill, or of a schedule that

@@ -10,8 +10,10 @@ import (
 
 	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/deadletter"
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/schedule"
+	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -27,6 +29,7 @@ type Database interface {
 type Tasks interface {
 	// Now is the time of the store.
 	Now() task.Instant
+	Config() settings.Config
 	// SubmitEachWithin submits tasks in a transaction that write begins, and answers each that is refused in its receipt.
 	SubmitEachWithin(ctx context.Context, subs []engine.Submission,
 		write func(submit func(context.Context, engine.Tx) ([]engine.Receipt, error)) error) error
@@ -65,7 +68,8 @@ type Scheduler struct {
 	opts  Options
 
 	next  atomic.Int64 // the time at which the next schedule wakes, as far as this process knows; 0 for none
-	tidy  task.ID      // where Tidy goes on; that of Tidy alone
+	due   *due.Rows[Wake, task.ID]
+	tidy  task.ID // where Tidy goes on; that of Tidy alone
 	mu    sync.Mutex
 	times map[task.ID]compiled
 }
@@ -84,7 +88,8 @@ func New(db Database, tasks Tasks, opts Options) *Scheduler {
 	if opts.Tell == nil {
 		opts.Tell = func(context.Context, engine.Tx, ...deadletter.Event) error { return nil }
 	}
-	return &Scheduler{store: db.Schedules(), db: db, tasks: tasks, opts: opts, times: map[task.ID]compiled{}}
+	return &Scheduler{store: db.Schedules(), db: db, tasks: tasks, opts: opts, times: map[task.ID]compiled{},
+		due: due.New("the schedule", func(w Wake) task.ID { return w.ID })}
 }
 
 type unobserved struct{}

@@ -2,10 +2,12 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/taskerhq/tasker/internal/clock"
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -17,7 +19,8 @@ type Loop struct {
 	// Every is the interval.
 	Every time.Duration
 	// Once handles one batch and returns its size, and whether more may be due. An error is logged, and Once called
-	// again at the next interval: a store that is out of reach for a while must not end the upkeep.
+	// again at the next interval: a store that is out of reach for a while must not end the upkeep. A *due.Error tells
+	// of rows that hold up no other: it is logged too, and the loop goes on.
 	Once func(context.Context) (n int, more bool, err error)
 
 	// Everywhere lets the loop run in several processes at once: it needs no turn.
@@ -160,7 +163,12 @@ func (r *Runner) batch(ctx context.Context, l *running) (n int, more bool, err e
 		}
 	}
 	if l.ours || l.Everywhere {
-		if n, more, err = l.Once(ctx); err != nil {
+		n, more, err = l.Once(ctx)
+		if failed := (*due.Error)(nil); errors.As(err, &failed) {
+			r.log.Warn("rows are stepped over; each is tried again within a minute", "loop", l.Name, "error", err)
+			err = nil
+		}
+		if err != nil {
 			return 0, false, err
 		}
 	}

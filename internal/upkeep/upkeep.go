@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/engine"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -88,7 +89,8 @@ func (u *Upkeep) RunOnce(ctx context.Context) error {
 		u.permits(), u.outages(), u.outageTidying(), u.largeResults()}, u.also) {
 		for more := true; more; {
 			var err error
-			if _, more, err = l.Once(ctx); err != nil {
+			_, more, err = l.Once(ctx)
+			if failed := (*due.Error)(nil); err != nil && !errors.As(err, &failed) {
 				return err
 			}
 		}

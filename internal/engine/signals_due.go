@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/taskerhq/tasker/internal/due"
+	"github.com/taskerhq/tasker/internal/task"
+)
+
+// HandOverSignals hands signals to steps that do not have them yet, because one of both was not to be seen when the
+// other looked for it. It returns the number of steps and signals that it has looked at, and whether there are more. It
+// may run in several processes at once. A *due.Error tells of signals and steps that were stepped over.
+func (e *Engine) HandOverSignals(ctx context.Context) (n int, more bool, err error) {
+	fresh, err := e.waitReads.AnyFresh(ctx)
+	if err != nil || !fresh {
+		return 0, false, err
+	}
+	now := e.Now()
+	var signals []task.Signal
+	var waits []SignalMatch
+	together := e.due.signals.Resting()+e.due.waits.Resting() == 0
+	err = e.write(ctx, "hand_over_signals", func(u *unit) (err error) {
+		if signals, waits, err = e.freshHandOvers(u.ctx, u.tx, now); err != nil || !together {
+			return err
+		}
+		more, err = handOver{u}.run(signals, waits)
+		return err
+	})
+	n = len(signals) + len(waits)
+	full := len(signals) == freshSignals || len(waits) == signalsAtOnce
+	if err == nil && together {
+		return n, more || full, nil
+	}
+	if err != nil && (ctx.Err() != nil || n == 0) {
+		return 0, false, err
+	}
+	more, err = e.handOverApart(ctx, now, signals, waits)
+	return n, more || full, err
+}
+
+// freshHandOvers reads the fresh signals and waits that do not rest.
+func (e *Engine) freshHandOvers(ctx context.Context, tx Tx, now task.Instant) (signals []task.Signal,
+	waits []SignalMatch, err error,
+) {
+	signals, err = e.due.signals.Read(now, freshSignals, func(limit int) ([]task.Signal, error) {
+		return e.signalStore.FreshSignals(ctx, tx, limit)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	waits, err = e.due.waits.Read(now, signalsAtOnce, func(limit int) ([]SignalMatch, error) {
+		return e.waitStore.FreshWaits(ctx, tx, limit)
+	})
+	return signals, waits, err
+}
+
+// handOverApart hands signals over in several transactions, because some fail: those rest, and the others are handed
+// over.
+func (e *Engine) handOverApart(ctx context.Context, now task.Instant, signals []task.Signal, waits []SignalMatch,
+) (more bool, err error) {
+	run := func(ctx context.Context, signals []task.Signal, waits []SignalMatch) error {
+		again := false
+		err := e.write(ctx, "hand_over_signals", func(u *unit) (err error) {
+			again, err = handOver{u}.run(signals, waits)
+			return err
+		})
+		more = more || again && err == nil
+		return err
+	}
+	toWaits := func(waits []SignalMatch) error {
+		return e.due.waits.Try(ctx, now, waits, func(ctx context.Context, some []SignalMatch) error {
+			return run(ctx, nil, some)
+		}, func(ctx context.Context, _ SignalMatch, why error) error { return e.blame(ctx, why) })
+	}
+	ofSignals := e.due.signals.Try(ctx, now, signals, func(ctx context.Context, some []task.Signal) error {
+		err := run(ctx, some, nil)
+		if err == nil || len(some) > 1 {
+			return err
+		}
+		// One of the steps that wait for it may be at fault: the others have it.
+		var matches []SignalMatch
+		if err := e.write(ctx, "hand_over_signals", func(u *unit) (err error) {
+			matches, err = u.e.waitStore.Awaited(u.ctx, u.tx, some, signalsAtOnce)
+			return err
+		}); err != nil {
+			return err
+		}
+		if len(matches) < 2 {
+			return err
+		}
+		return toWaits(matches)
+	}, func(ctx context.Context, _ task.Signal, why error) error { return e.blame(ctx, why) })
+	if failed := (*due.Error)(nil); ofSignals != nil && !errors.As(ofSignals, &failed) {
+		return false, ofSignals
+	}
+	return more, cmp.Or(toWaits(waits), ofSignals)
+}
+
+// handOverSignals runs HandOverSignals until nothing is left to do. An error is left to the loop of package upkeep.
+func (e *Engine) handOverSignals(calls []struct{}) ([]struct{}, error) {
+	return calls, repeat(e.HandOverSignals)
+}
