@@ -193,7 +193,7 @@ func editable(t *task.Task, edit *ContextEdit) error {
 
 // editContext edits a task that has not changed since it was read.
 func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*EditedContext, error) {
-	unique, err := u.editedUnique(seen, next)
+	unique, err := editedUnique(u, seen, next)
 	if err != nil {
 		return nil, err
 	}
