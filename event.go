@@ -45,7 +45,7 @@ const (
 	EventScheduleMissed EventType = "schedule.missed" // a schedule passed times for which there is no task
 
 	EventApprovalRequested EventType = "approval.requested" // a step begins to wait for an approval
-	EventApprovalDecided   EventType = "approval.decided"   // an approval has ended: a decision, the end of its time, a cancellation
+	EventApprovalDecided   EventType = "approval.decided"   // an approval has ended, whatever has ended it
 
 	// EventStreamOpen is the first event of a stream that does not resume another. The stream contains every
 	// later event.

@@ -36,7 +36,7 @@ func (a *approvalEnds) tell(u *unit) error {
 		}
 		end, answered := a.answers[w.Step.ID]
 		if !answered {
-			end = u.unanswered(w)
+			end = unanswered(u, w)
 		}
 		spec := t.Spec(w.Step)
 		row := &task.StepWait{Step: w.Step.ID, Task: w.Task.ID, Namespace: t.Namespace, Template: t.Name,
@@ -51,7 +51,7 @@ func (a *approvalEnds) tell(u *unit) error {
 
 // unanswered is the end of an approval because of something else: its task was cancelled, an operator has supplied the
 // outcome of the step, or a limit of the task put it in error.
-func (u *unit) unanswered(w Work) approvalEnd {
+func unanswered(u *unit, w Work) approvalEnd {
 	switch {
 	case w.Step.State == task.StepCancelled:
 		m := &w.Task.Meta

@@ -62,9 +62,9 @@ var errEdited = errors.New("the context has been edited meanwhile")
 // again, in one transaction: no worker gets the old context afterwards. The new context must
 // match the template's input schema. The old one is stored with the act. WrongState when the
 // task is not in error; Conflict when the version of the context is not the one that the caller
-// has read, or another task guards the unique key of the new one. The template's schema is checked outside of the transaction, because a check may
-// take long; the transaction then makes sure that the context is still the one that was read.
-// NotFound: no such task.
+// has read, or another task guards the unique key of the new one. The template's schema is checked outside of the
+// transaction, because a check may take long; the transaction then makes sure that the context is still the one
+// that was read. NotFound: no such task.
 func (e *Engine) EditContext(ctx context.Context, id task.ID, edit ContextEdit) (*EditedContext, error) {
 	return e.editTask(ctx, id, &edit, func(fn func(*unit) error) error { return e.write(ctx, "edit_context", fn) })
 }
@@ -193,7 +193,7 @@ func editable(t *task.Task, edit *ContextEdit) error {
 
 // editContext edits a task that has not changed since it was read.
 func (u *unit) editContext(seen *task.Task, next []byte, edit *ContextEdit) (*EditedContext, error) {
-	unique, err := u.editedUnique(seen, next)
+	unique, err := editedUnique(u, seen, next)
 	if err != nil {
 		return nil, err
 	}

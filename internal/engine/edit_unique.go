@@ -11,7 +11,7 @@ import (
 //
 // A context whose key another task guards is refused, also for a task that does not guard its key while it is in error:
 // a retry would run both. A key whose period is over stays as it is, because the task never guards it again.
-func (u *unit) editedUnique(seen *task.Task, next []byte) (*task.UniqueMark, error) {
+func editedUnique(u *unit, seen *task.Task, next []byte) (*task.UniqueMark, error) {
 	m := seen.Meta.Unique
 	if m == nil || m.Until != 0 && m.Until <= u.now || sameJSON(seen.Context, next) {
 		return nil, nil

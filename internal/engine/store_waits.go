@@ -50,8 +50,8 @@ type SignalMatch struct {
 
 // SignalStore keeps signals.
 type SignalStore interface {
-	// AddSignal stores a signal, unless the namespace keeps one with its ID: then it returns that one, without its payload.
-	// One that had expired when the new one was received is replaced.
+	// AddSignal stores a signal, unless the namespace keeps one with its ID: then it returns that one, without its
+	// payload. One that had expired when the new one was received is replaced.
 	AddSignal(ctx context.Context, tx Tx, s *task.Signal) (existing *task.Signal, err error)
 	// FreshSignals returns up to limit fresh signals, the first first, without their payloads.
 	FreshSignals(ctx context.Context, tx Tx, limit int) ([]task.Signal, error)

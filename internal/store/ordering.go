@@ -32,8 +32,8 @@ var (
 	// So its place becomes one behind those that are known.
 	markWaits = bulkOf(`UPDATE tasker_ordering_waits SET fresh = 0,
  place = CASE WHEN f.last IS NULL OR f.last + f.nth <= f.at THEN f.at ELSE f.last + f.nth END
- FROM (SELECT w.task_id AS id, w.place AS at, (SELECT o.place FROM tasker_ordering_waits o WHERE o.namespace = w.namespace
-   AND o.key = w.key AND o.fresh = 0 ORDER BY o.place DESC LIMIT 1) AS last,
+ FROM (SELECT w.task_id AS id, w.place AS at, (SELECT o.place FROM tasker_ordering_waits o
+   WHERE o.namespace = w.namespace AND o.key = w.key AND o.fresh = 0 ORDER BY o.place DESC LIMIT 1) AS last,
   row_number() OVER (PARTITION BY w.namespace, w.key ORDER BY w.place, w.task_id) AS nth FROM (`, "i", `) AS v
   JOIN tasker_ordering_waits w ON w.task_id = v.column1 AND w.fresh = 1) AS f
  WHERE tasker_ordering_waits.task_id = f.id AND tasker_ordering_waits.fresh = 1`)

@@ -150,7 +150,7 @@ func (t *Task) Reevaluate(now Instant, due bool) State {
 func (t *Task) Cancel(now Instant) State { return t.set(Cancelled, now) }
 
 // KeyLives reports whether an idempotency key may be bound to the task whose window began after a time. Its own window
-// began with the task. That of a submission which its unique key answered began while it guarded that, so until its end.
+// began with the task; that of a submission which its unique key answered began before the end of the task.
 func (t *Task) KeyLives(after Instant) bool {
 	return t.IdempotencyKey != "" && t.CreatedAt > after || t.Meta.Unique != nil && t.FinishedAt > after
 }
