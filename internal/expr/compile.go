@@ -66,7 +66,7 @@ func Compile(text string, names ...string) (*Program, error) {
 		return nil, errorOf(err)
 	}
 	ast.Walk(&tree.Node, numbers)
-	c := checker{source: file.NewSource(text), names: names}
+	c := checker{source: file.NewSource(text), numbers: numbers, names: names}
 	ast.Walk(&tree.Node, &c)
 	if c.fault == nil {
 		c.wholly(tree.Node)
@@ -195,6 +195,7 @@ type checker struct {
 	asked    map[string]int
 	whole    int
 	source   file.Source
+	numbers  literals
 	names    []string
 	steps    []string
 	fault    *Error // the first one
@@ -207,7 +208,9 @@ type checker struct {
 func (c *checker) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.NilNode, *ast.IntegerNode, *ast.ConstantNode, *ast.BoolNode, *ast.StringNode, *ast.UnaryNode,
-		*ast.ConditionalNode, *ast.ArrayNode, *ast.ChainNode:
+		*ast.ConditionalNode, *ast.ArrayNode, *ast.PairNode, *ast.ChainNode:
+	case *ast.MapNode:
+		c.object(n)
 	case *ast.IdentifierNode:
 		c.identifier(n)
 	case *ast.MemberNode:
@@ -284,6 +287,23 @@ func (c *checker) wholly(root ast.Node) {
 	}
 	if c.funcs > c.called {
 		c.refuse(root, "len and has are functions: has(context.a)")
+	}
+}
+
+// object refuses an object with a member whose name is not written out as a text, or is there twice.
+func (c *checker) object(n *ast.MapNode) {
+	names := map[string]bool{}
+	for _, p := range n.Pairs {
+		pair, _ := p.(*ast.PairNode)
+		name, is := pair.Key.(*ast.StringNode)
+		if _, number := c.numbers[pair.Key.Location().From]; !is || number {
+			c.refuse(pair.Key, `the name of a member is a text: {"a": 1}`)
+			return
+		}
+		if names[name.Value] {
+			c.refuse(pair.Key, "the object has two members with the name "+strconv.Quote(name.Value))
+		}
+		names[name.Value] = true
 	}
 }
 

@@ -22,6 +22,7 @@ func TestEncoded(t *testing.T) {
 		`context.a ?? 1`:         one,
 		`context.n ?? context.a`: one,
 		`context.l`:              `[1,` + one + `]`,
+		`{"x": [context.a]}`:     `{"x":[` + one + `]}`,
 		`has(context.a)`:         `true`,
 		`context.a == null`:      `false`,
 		`context.a != null`:      `true`,

@@ -148,6 +148,8 @@ func staticKind(n ast.Node) string {
 		return kindString
 	case *ast.ArrayNode:
 		return kindList
+	case *ast.MapNode:
+		return kindObject
 	case *ast.IdentifierNode:
 		if n.Value == "null" {
 			return kindNull
