@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -168,5 +169,34 @@ func TestArchiveNeedsAnActBehindIt(t *testing.T) {
 		r.tamper(`DELETE FROM tasker_acts`, `DELETE FROM tasker_act_links`)
 		got := r.verify(operate.VerifyOptions{Head: noted})
 		r.wantFault(got, operate.AuditFault{Finding: string(chain.ArchiveForged), Seq: 3})
+	})
+}
+
+// TestForgedArchivePermitsNothing: the database deletes no act for a row of an archive without its act, nor one whose
+// act waits for its seal.
+func TestForgedArchivePermitsNothing(t *testing.T) {
+	t.Parallel()
+	onEveryDatabase(t, func(r *rig) {
+		r.add(2)
+		r.seal()
+		act := `INSERT INTO tasker_acts (at, kind, actor, reason, from_state, to_state, data)
+  SELECT 1, 'archive_audit', 'eve', '', '', '', ` + map[bool]string{true: `'{"head":"2-' || lower(hex(hash)) || '"}'`,
+			false: `('{"head":"2-' || encode(hash, 'hex') || '"}')::json`}[r.lite] + ` FROM tasker_act_links WHERE seq = 2`
+		if r.lite {
+			if err := r.db.Close(); err != nil {
+				r.t.Fatal(err)
+			}
+			defer r.reopen()
+		}
+		archive := `INSERT INTO tasker_act_archives SELECT seq, hash, sealed_at, seq FROM tasker_act_links WHERE seq = 2`
+		for _, forged := range []string{archive, act} {
+			db := r.raw()
+			_, err := db.ExecContext(r.t.Context(), forged)
+			if err = errors.Join(err, db.Close()); err != nil {
+				r.t.Fatal(err)
+			}
+			r.refused(`DELETE FROM tasker_acts WHERE id = 1`)
+			r.refused(`DELETE FROM tasker_act_links WHERE seq = 1`)
+		}
 	})
 }

@@ -219,7 +219,7 @@ func (e *Engine) nextCheck(t *task.Task, def *task.Template, l task.Limit, now t
 	thresholds := e.cfg.StalenessThresholds
 	if l.Source == task.LimitOfPromise {
 		next := now.Add(thresholds.Of(t.State, def.Lifecycle))
-		if at := l.StaleAt(now); at != 0 {
+		if at := l.StaleAt(t, now); at != 0 {
 			next = min(next, at)
 		}
 		return next

@@ -319,7 +319,7 @@ func (b *Backend) fromStaleness(s *engine.Staleness, now task.Instant) operate.S
 		CurrentState: tasker.TaskState(s.Task.State), TimeInStateMinutes: s.InState.Minutes(),
 		StalenessThresholdMinutes: s.Threshold.Minutes(),
 		CountedMinutes:            s.Used.Minutes(), ThresholdSource: operate.ThresholdSource(s.Source),
-		Promise: operate.Promise(s.Promise), StaleAt: s.StaleAt(now).Ptr(),
+		Promise: operate.Promise(s.Promise), StaleAt: s.StaleAt(s.Task, now).Ptr(),
 		Health: operate.Health(s.Health), Priority: tasker.Priority(b.engine.PriorityName(s.Task.Priority))}
 	// A template with fewer steps than the task, a damaged one, gives no name.
 	if step := s.PromisedStep; step != nil && step.Ordinal <= len(s.Template.Steps) {

@@ -46,10 +46,7 @@ func (x *explainer) limitOfState(l task.Limit) string {
 		if l.Source == task.LimitOfTemplate {
 			of = "of its template"
 		}
-		at := l.StaleAt(x.now)
-		if x.task.RunAt > x.now { // the time before run_at does not count
-			at = x.task.RunAt.Add(l.Threshold)
-		}
+		at := l.StaleAt(x.task, x.now)
 		return fmt.Sprintf("It is stale at %s, in %s: the threshold %s for %s is %s.", clock(at), x.until(at), of, state,
 			l.Threshold)
 	}
@@ -68,7 +65,7 @@ func (x *explainer) limitOfState(l task.Limit) string {
 		task.PromisedTurn:    "step %s may wait in its queue until %s",
 		task.PromisedTime:    "step %s waits for a time that it was given, %s",
 	}[l.Promise]
-	at := l.StaleAt(x.now)
+	at := l.StaleAt(x.task, x.now)
 	return fmt.Sprintf("It is stale at %s, in %s: "+promise+", and the threshold for all tasks for %s, %s, begins then.",
 		clock(at), x.until(at), name, clock(l.PromisedUntil), state, l.Threshold-l.Prolonged)
 }

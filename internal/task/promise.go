@@ -73,10 +73,13 @@ type Limit struct {
 // Health returns how near the limit is.
 func (l Limit) Health() Health { return HealthOf(l.Used, l.Threshold) }
 
-// StaleAt returns the end of the limit; 0 without one.
-func (l Limit) StaleAt(now Instant) Instant {
+// StaleAt returns the end of the limit of a task; 0 without one. The time before its run_at does not count.
+func (l Limit) StaleAt(k *Task, now Instant) Instant {
 	if l.Threshold <= 0 {
 		return 0
+	}
+	if l.Promise == NoPromise {
+		now = max(now, k.RunAt)
 	}
 	return now.Add(l.Threshold - l.Used)
 }

@@ -158,11 +158,15 @@ func TestLimitOfPromises(t *testing.T) {
 func TestStaleAt(t *testing.T) {
 	t.Parallel()
 	if got := (task.Limit{Threshold: 10 * time.Second,
-		Used: 4 * time.Second}).StaleAt(now); got != now.Add(6*time.Second) {
+		Used: 4 * time.Second}).StaleAt(&task.Task{}, now); got != now.Add(6*time.Second) {
 		t.Errorf("stale at %d", got)
 	}
-	if got := (task.Limit{Used: 4 * time.Second}).StaleAt(now); got != 0 {
+	if got := (task.Limit{Used: 4 * time.Second}).StaleAt(&task.Task{}, now); got != 0 {
 		t.Errorf("without a threshold it is stale at %d", got)
+	}
+	tomorrow := &task.Task{RunAt: now.Add(24 * time.Hour)}
+	if got := (task.Limit{Threshold: time.Minute}).StaleAt(tomorrow, now); got != tomorrow.RunAt.Add(time.Minute) {
+		t.Errorf("a task that begins tomorrow is stale at %d", got)
 	}
 }
 

@@ -108,7 +108,8 @@ func (t *Telemetry) startServer(ctx context.Context, r *http.Request) (context.C
 	if t.traces == nil {
 		return ctx, nil
 	}
-	changes := r.Method != http.MethodGet && r.Method != http.MethodHead && strings.HasPrefix(r.URL.Path, "/v1/")
+	changes := r.Method != http.MethodGet && r.Method != http.MethodHead &&
+		(strings.HasPrefix(r.URL.Path, "/v1/") || strings.HasPrefix(r.URL.Path, "/api/"))
 	if !trace.SpanContextFromContext(ctx).IsValid() && !changes {
 		return ctx, nil
 	}

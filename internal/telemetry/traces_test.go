@@ -212,6 +212,15 @@ func TestRequests(t *testing.T) {
 			t.Errorf("tasks are submitted in %q", got)
 		}
 	})
+	t.Run("OwnTracesOfEachFamily", func(t *testing.T) {
+		t.Parallel()
+		for _, path := range []string{"/api/v1/tasks", "/api/v1/tasks/batch", "/api/v1/executions"} {
+			tel := open(t, telemetry.Options{Exporter: spans(), SampleRatio: 1})
+			if stored := request(tel, "POST", path, "", "POST "+path, 201); stored == "" {
+				t.Errorf("%s begins no trace", path)
+			}
+		}
+	})
 	t.Run("OwnTraces", func(t *testing.T) {
 		t.Parallel()
 		for ratio, want := range map[float64]int{0: 0, 1: 1} {
