@@ -32,8 +32,8 @@ func (e *Engine) planChildEdit(ctx context.Context, p *childPlan, c Child) (*chi
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
-	edit := &childEdit{ContextEdit{Context: p.contextOf(c.Index, items[0]), Actor: System, Reason: "the context of its parent was edited",
-		Replay: true, ResetAttempts: true}, t}
+	edit := &childEdit{ContextEdit{Context: p.contextOf(c.Index, items[0]), Actor: System,
+		Reason: "the context of its parent was edited", Replay: true, ResetAttempts: true}, t}
 	_, err = e.newContext(ctx, t, &edit.ContextEdit)
 	switch task.CodeOf(err) {
 	case task.Invalid, task.Conflict:

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -70,6 +71,9 @@ const piece = 64
 // sizeOf is the number of elements, members and pieces of text in a value, and at least 1.
 func sizeOf(v any) int {
 	size := 1
+	if n, is := v.(json.Number); is {
+		size += len(n) / piece
+	}
 	if s, is := stringOf(v); is {
 		size += len(s) / piece
 	}

@@ -28,7 +28,7 @@ var contracts = map[string]string{
 	"0044_outbox.sql": "stop: an older node sends letters without a turn and a row of the outbox, and writes failures " +
 		"of intakes to a table that is gone",
 	"0045_group_news.sql": "it replaces an index: queries of an older node are slower without it",
-	"0051_archives.sql": "it sets the search_path of a function; an older audit archive deletes once a node has sealed " +
+	"0047_archives.sql": "it sets the search_path of a function; an older audit archive deletes once a node has sealed " +
 		"its act",
 }
 

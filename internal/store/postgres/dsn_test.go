@@ -141,8 +141,8 @@ func TestWithPoolSize(t *testing.T) {
 	}
 }
 
-// TestUnusableSessions: a session that cannot keep every text, or reads literals in another way, is refused with what to
-// do. pgx and a migration once failed with texts of their own.
+// TestUnusableSessions: a session that cannot keep every text, or reads literals in another way, is refused with what
+// to do. pgx and a migration once failed with texts of their own.
 func TestUnusableSessions(t *testing.T) {
 	t.Parallel()
 	for parameter, want := range map[string]string{"client_encoding=LATIN1": "remove client_encoding from the DSN",

@@ -229,8 +229,8 @@ const codeStatementTaken = "42P05"
 
 // poolerInBetween is the error of a statement that another client of a pooler has prepared on our connection.
 func poolerInBetween(err error) error {
-	return &task.Error{Code: task.Unavailable, Message: "the connections are shared with other clients: there is a pooler " +
-		"such as PgBouncer before PostgreSQL", Hint: "add pgbouncer=true to the DSN", Err: err}
+	return &task.Error{Code: task.Unavailable, Message: "the connections are shared with other clients: there is a " +
+		"pooler such as PgBouncer before PostgreSQL", Hint: "add pgbouncer=true to the DSN", Err: err}
 }
 
 // isConnection reports whether the cause is the network or an exhausted pool.
