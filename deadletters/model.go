@@ -2,7 +2,7 @@ package deadletters
 
 import "github.com/taskerhq/tasker/deadletters/model"
 
-// The values of package model under the names of this one; their documentation is there.
+// Kind, and the names that follow, are those of package model, which documents them.
 type (
 	Kind          = model.Kind
 	LetterState   = model.LetterState

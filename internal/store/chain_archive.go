@@ -72,9 +72,9 @@ func (chainRows) AddArchive(ctx context.Context, tx engine.Tx, a audit.Archive) 
 
 // DropArchived deletes links that have been archived, with their acts, which the triggers permit. The act goes first:
 // its link is what permits it.
-func (c chainRows) DropArchived(ctx context.Context, tx engine.Tx, limit int) (int, error) {
+func (chainRows) DropArchived(ctx context.Context, tx engine.Tx, limit int) (int, error) {
 	s := In(tx)
-	archived, err := c.Archived(ctx, tx)
+	archived, err := chainRows{s}.Archived(ctx, tx)
 	if err != nil || archived.Seq == 0 {
 		return 0, err
 	}

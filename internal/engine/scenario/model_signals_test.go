@@ -39,13 +39,20 @@ type sentSignal struct {
 
 // takenBy reports whether a step takes the signal that began to wait at a time and waits until then at least.
 func (s sentSignal) takenBy(w waitedFor) bool {
-	return s.Namespace == engine.DefaultNamespace && s.name == w.name && s.key == w.key && s.until > w.began
+	return s.Namespace == engine.DefaultNamespace && s.name == w.name && s.key == w.key && s.until > w.began &&
+		(w.ends == 0 || s.at < w.ends)
 }
 
-// waitedFor is what a step waits for, and since when.
+// waitedFor is what a step waits for, since when, and until when; 0: without end.
 type waitedFor struct {
-	name, key string
-	began     task.Instant
+	name, key   string
+	began, ends task.Instant
+}
+
+// waitOf is what a step waits for that has begun to wait.
+func waitOf(wait *task.Wait, key string, began task.Instant) waitedFor {
+	ends, _ := wait.Ends(began, "") // only a time can be wrong
+	return waitedFor{wait.Signal, key, began, ends}
 }
 
 // signal sends a signal, new or again, for steps that wait, for later ones or for none.
@@ -197,11 +204,11 @@ func (m *model) checkWait(p taskPicture, s *task.Step, wait *task.Wait, taken ma
 		if a.StepID != s.ID || a.Failure == nil || a.Failure.Code != task.CodeWaitTimeout {
 			continue
 		}
-		if first := m.firstFor(waitedFor{wait.Signal, key, a.StartedAt}); first != nil && first.at <= a.FinishedAt {
+		if first := m.firstFor(waitOf(wait, key, a.StartedAt)); first != nil && first.at <= a.FinishedAt {
 			return fmt.Errorf("it ended without the signal %+v", *first)
 		}
 	}
-	first := m.firstFor(waitedFor{wait.Signal, key, s.StartedAt})
+	first := m.firstFor(waitOf(wait, key, s.StartedAt))
 	switch result := string(s.Result); {
 	case s.State == task.StepWaiting && first != nil:
 		return fmt.Errorf("it waits, and has not got the signal %+v", *first)
