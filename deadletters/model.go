@@ -2,28 +2,42 @@ package deadletters
 
 import "github.com/taskerhq/tasker/deadletters/model"
 
-// Kind, and the names that follow, are those of package model, which documents them.
+// The names of package model that follow have their methods there.
+
 type (
-	Kind          = model.Kind
-	LetterState   = model.LetterState
+	// Kind is the kind of an item of the inbox.
+	Kind = model.Kind
+	// LetterState is the state of a letter.
+	LetterState = model.LetterState
+	// ReceiptStatus is the effect of capturing one message.
 	ReceiptStatus = model.ReceiptStatus
-	Change        = model.Change
-
+	// Change is one difference between an original and its edited form.
+	Change = model.Change
+	// GroupState is the state of a group.
 	GroupState = model.GroupState
-
-	Operation        = model.Operation
-	RedriveState     = model.RedriveState
-	RedriveAction    = model.RedriveAction
-	RedriveWave      = model.RedriveWave
-	ItemState        = model.ItemState
-	ItemCounts       = model.ItemCounts
+	// Operation is what a redrive does with its items.
+	Operation = model.Operation
+	// RedriveState is the state of a redrive.
+	RedriveState = model.RedriveState
+	// RedriveAction is the verb of an act on a redrive or a replay.
+	RedriveAction = model.RedriveAction
+	// RedriveWave counts the items of a wave by their states.
+	RedriveWave = model.RedriveWave
+	// ItemState is the result of one item of a redrive.
+	ItemState = model.ItemState
+	// ItemCounts counts the items of a redrive by their states.
+	ItemCounts = model.ItemCounts
+	// DestinationCheck is whether letters can be sent to a destination.
 	DestinationCheck = model.DestinationCheck
-
-	ReplayState  = model.ReplayState
+	// ReplayState is the state of a replay.
+	ReplayState = model.ReplayState
+	// ReplayCounts counts messages of a replay.
 	ReplayCounts = model.ReplayCounts
-	ReplayPart   = model.ReplayPart
-
-	Strategy     = model.Strategy
+	// ReplayPart is the range of one partition.
+	ReplayPart = model.ReplayPart
+	// Strategy is how a policy sends letters back.
+	Strategy = model.Strategy
+	// PolicySetter is where the settings of a policy come from.
 	PolicySetter = model.PolicySetter
 )
 
