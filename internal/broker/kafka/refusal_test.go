@@ -74,6 +74,13 @@ func (r *refuser) say(repeat bool, answers ...answer) {
 	r.answers, r.repeat, r.asked = answers, repeat, 0
 }
 
+// requests returns how many requests to produce there were since the answers were set.
+func (r *refuser) requests() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asked
+}
+
 // next returns the answer to a request to produce.
 func (r *refuser) next() (a answer, ok bool) {
 	r.mu.Lock()
@@ -210,7 +217,7 @@ func TestRefusedForAMoment(t *testing.T) {
 			r.say(c.repeat, c.answers...)
 			began := time.Now()
 			errs := d.Send(t.Context(), topic, numbered(20), driver.Limits{Each: c.each})
-			t.Logf("%d requests in %v: %v", r.asked, time.Since(began).Round(time.Millisecond), errs[0])
+			t.Logf("%d requests in %v: %v", r.requests(), time.Since(began).Round(time.Millisecond), errs[0])
 			r.say(false)
 			for i, err := range errs {
 				switch {
