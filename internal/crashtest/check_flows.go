@@ -11,6 +11,10 @@ import (
 // correlation ID of the task.
 const AwaitPrefix = "await_"
 
+// AwaitTime is how long the steps wait that go on without their signal. What comes later is too late, though the timers
+// of a database that was down may end the wait later still.
+const AwaitTime = time.Second
+
 // signals checks that each step that has waited for a signal has taken one that was sent to it, that none has missed
 // one, and that each signal is kept and counts the steps that have taken it.
 func (c *checker) signals() {
@@ -47,10 +51,14 @@ func (c *checker) signalled(s *stepAbout, sent []*Signal, taken map[string]int64
 	}
 	if unmarshal(s.step.Results, &late) && late.TimedOut {
 		for _, sig := range sent {
-			if sig.Accepted() && len(c.j.Gaps) == 0 && s.step.CompletedAt != nil &&
-				sig.ConfirmedAt.Before(*s.step.CompletedAt) {
-				c.report(Lost, "step %s waited in vain until %s; the signal %s was confirmed at %s", s.step.StepUUID,
-					clock(s.step.CompletedAt), sig.ID, clock(&sig.ConfirmedAt))
+			end := s.step.CompletedAt
+			if began := s.step.LastAttemptedAt; end != nil && began != nil {
+				over := began.Add(AwaitTime)
+				end = &over
+			}
+			if sig.Accepted() && len(c.j.Gaps) == 0 && end != nil && sig.ConfirmedAt.Before(*end) {
+				c.report(Lost, "step %s waited in vain until %s; the signal %s was confirmed at %s", s.step.StepUUID, clock(end),
+					sig.ID, clock(&sig.ConfirmedAt))
 			}
 		}
 		return
