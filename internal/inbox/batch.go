@@ -315,9 +315,14 @@ func lineage(c deadletter.Content, l *deadletter.Letter, no int, more []deadlett
 // saveItems stores items, except those of no redrive: a policy sends without one, and what is sent again belongs to
 // redrives and policies at once.
 func (in *Inbox) saveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
-	items = slices.DeleteFunc(items, func(i deadletter.Item) bool { return i.Redrive.IsZero() })
-	if len(items) == 0 {
+	var of []deadletter.Item
+	for _, i := range items {
+		if !i.Redrive.IsZero() {
+			of = append(of, i)
+		}
+	}
+	if len(of) == 0 {
 		return nil
 	}
-	return in.store.SaveItems(ctx, tx, items)
+	return in.store.SaveItems(ctx, tx, of)
 }

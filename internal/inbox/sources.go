@@ -249,7 +249,7 @@ func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadlette
 func noSource(name string) error { return task.Errorf(task.NotFound, "there is no source %q", name) }
 
 // Sources returns the sources of a namespace, or of all that the request reaches (""), and how they stand.
-func (in *Inbox) Sources(ctx context.Context, namespace string) ([]SourceStatus, error) {
+func (in *Inbox) Sources(ctx context.Context, namespace string) ([]*SourceStatus, error) {
 	namespace, err := narrow(ctx, namespace)
 	if err != nil {
 		return nil, err
@@ -258,7 +258,7 @@ func (in *Inbox) Sources(ctx context.Context, namespace string) ([]SourceStatus,
 	if err != nil {
 		return nil, err
 	}
-	var out []SourceStatus
+	var out []*SourceStatus
 	for _, s := range sources {
 		st, err := in.status(ctx, s)
 		if err != nil {
@@ -283,8 +283,8 @@ func (in *Inbox) Source(ctx context.Context, namespace, name string) (*SourceSta
 	if err != nil {
 		return nil, err
 	}
-	st.Policies, st.Waiting = all.ofSource(s), in.depth(ctx, &st)
-	return &st, nil
+	st.Policies, st.Waiting = all.ofSource(s), in.depth(ctx, st)
+	return st, nil
 }
 
 // depth asks a broker how many messages of a source wait; -1 if it does not say so within 2 s, or is known to be lost.
@@ -304,8 +304,8 @@ func (in *Inbox) depth(ctx context.Context, of *SourceStatus) int64 {
 
 // status returns how a source stands, from its row and the number of its open letters. Whether its broker answers is
 // known to the node that reads it, and to TestSource.
-func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (SourceStatus, error) {
-	st := SourceStatus{Source: s, State: "reading", Waiting: -1}
+func (in *Inbox) status(ctx context.Context, s *deadletter.Source) (*SourceStatus, error) {
+	st := &SourceStatus{Source: s, State: "reading", Waiting: -1}
 	var err error
 	bound := max(shownOpen, min(s.MaxOpen, roomOpen))
 	if st.Open, err = in.store.OpenLetters(ctx, s.Namespace, s.Name, bound+1); err != nil {
@@ -342,7 +342,7 @@ func (in *Inbox) TestSource(ctx context.Context, namespace, name string) (*Sourc
 	}
 	st, err := in.status(ctx, s)
 	if err != nil || s.Driver == HTTP {
-		return &st, err
+		return st, err
 	}
 	switch exists, err := in.opts.Carriers[s.Driver].Exists(ctx, s, s.Queue); {
 	case err != nil:
@@ -354,5 +354,5 @@ func (in *Inbox) TestSource(ctx context.Context, namespace, name string) (*Sourc
 			st.State, st.Error = "lost", err.Error()
 		}
 	}
-	return &st, nil
+	return st, nil
 }

@@ -35,6 +35,14 @@ func each[T, U any](list []T, convert func(T) U) []U {
 	return out
 }
 
+// next returns the cursor behind a page: that of its last element if the page is full, "" if it is not.
+func next[T any](page []T, limit int, cursor func(T) string) string {
+	if n := len(page); n > 0 && n == limit {
+		return cursor(page[n-1])
+	}
+	return ""
+}
+
 // actor reads who acts, where nothing else of a request has to be converted.
 func actor(act deadletters.Act) (inbox.By, error) {
 	var r reader

@@ -38,18 +38,15 @@ func (b *Backend) Letters(ctx context.Context, f deadletters.LetterFilter) (*dea
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	page, err := b.inbox.Letters(ctx, filter)
-	if err != nil {
-		return nil, shownError(err)
-	}
-	out := &deadletters.LetterPage{Letters: []deadletters.Letter{}}
-	for _, l := range page.Letters {
-		out.Letters = append(out.Letters, shownLetter(l))
-	}
+	return shown(shownLetterPage)(b.inbox.Letters(ctx, filter))
+}
+
+func shownLetterPage(page inbox.LetterPage) deadletters.LetterPage {
+	out := deadletters.LetterPage{Letters: each(page.Letters, shownLetter)}
 	if !page.Next.IsZero() {
 		out.NextCursor = page.Next.String()
 	}
-	return out, nil
+	return out
 }
 
 // Letter implements deadletters.LetterBackend.

@@ -45,7 +45,11 @@ func places(t *testing.T, err error) string {
 
 func TestLetterShown(t *testing.T) {
 	t.Parallel()
-	got, err := json.Marshal(shownLetter(letter))
+	page := shownLetterPage(inbox.LetterPage{Letters: []*deadletter.Letter{letter}, Next: letterID})
+	if len(page.Letters) != 1 || page.NextCursor != letterID.String() {
+		t.Fatalf("%+v", page)
+	}
+	got, err := json.Marshal(page.Letters[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +80,10 @@ func TestReportRead(t *testing.T) {
 		}})
 	if err := r.err(); err != nil {
 		t.Fatal(err)
+	}
+	receipt := shownReceipt(inbox.Receipt{Letter: letterID, Group: 0xab, Status: model.Returned})
+	if receipt.Status != deadletters.Returned || receipt.GroupID != "00000000000000ab" || receipt.LetterUUID != id {
+		t.Errorf("the receipt is %+v", receipt)
 	}
 	content := deadletter.Identify("", "", deadletter.Content{Payload: []byte{0xff}})
 	want := []inbox.Report{
@@ -292,5 +300,23 @@ func TestRedriveRoundTrip(t *testing.T) {
 	unobserved := shownPlan(deadletter.Plan{Canary: 1, Observe: deadletter.NoObservation})
 	if unobserved != (deadletters.Plan{Canary: 1}) {
 		t.Errorf("a plan without observation is shown as %+v", unobserved)
+	}
+}
+
+func TestItemsPages(t *testing.T) {
+	t.Parallel()
+	var r reader
+	if above := r.number("5"); above != 5 || r.number("") != 0 || r.err() != nil {
+		t.Errorf("the cursor is read as %d: %v", above, r.err())
+	}
+	if defaultItemsPage != 100 {
+		t.Errorf("a page has %d items", defaultItemsPage)
+	}
+	items := []deadletter.Item{{No: 6}, {No: 7}}
+	if page := itemPage(items, 2); page.NextCursor != "7" || len(page.Items) != 2 {
+		t.Errorf("a full page is %+v", page)
+	}
+	if page := itemPage(items, defaultItemsPage); page.NextCursor != "" {
+		t.Errorf("the last page has the cursor %q", page.NextCursor)
 	}
 }

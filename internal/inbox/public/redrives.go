@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/taskerhq/tasker/deadletters"
+	"github.com/taskerhq/tasker/internal/deadletter"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -60,11 +61,8 @@ func (b *Backend) Redrives(ctx context.Context, f deadletters.RedriveFilter) (*d
 	if err != nil {
 		return nil, shownError(err)
 	}
-	out := &deadletters.RedrivePage{Redrives: each(redrives, shownRedrive)}
-	if n := len(redrives); n > 0 && n == filter.Limit {
-		out.NextCursor = redrives[n-1].ID.String()
-	}
-	return out, nil
+	return &deadletters.RedrivePage{Redrives: each(redrives, shownRedrive),
+		NextCursor: next(redrives, filter.Limit, func(r *deadletter.Redrive) string { return r.ID.String() })}, nil
 }
 
 // RedriveItems implements deadletters.RedriveBackend. A page has 100 items unless the filter says how many; its cursor
@@ -80,9 +78,11 @@ func (b *Backend) RedriveItems(ctx context.Context, id uuid.UUID, f deadletters.
 	if err != nil {
 		return nil, shownError(err)
 	}
-	out := &deadletters.ItemPage{Items: each(items, shownItem)}
-	if n := len(items); n > 0 && n == limit {
-		out.NextCursor = strconv.Itoa(items[n-1].No)
-	}
-	return out, nil
+	return itemPage(items, limit), nil
+}
+
+// itemPage converts a page of items.
+func itemPage(items []deadletter.Item, limit int) *deadletters.ItemPage {
+	return &deadletters.ItemPage{Items: each(items, shownItem),
+		NextCursor: next(items, limit, func(i deadletter.Item) string { return strconv.Itoa(i.No) })}
 }

@@ -99,11 +99,8 @@ func (b *Backend) Replays(ctx context.Context, f deadletters.ReplayFilter) (*dea
 	if err != nil {
 		return nil, shownError(err)
 	}
-	out := &deadletters.ReplayPage{Replays: each(replays, shownReplay)}
-	if n := len(replays); n > 0 && n == filter.Limit {
-		out.NextCursor = replays[n-1].ID.String()
-	}
-	return out, nil
+	return &deadletters.ReplayPage{Replays: each(replays, shownReplay),
+		NextCursor: next(replays, filter.Limit, func(r *deadletter.Replay) string { return r.ID.String() })}, nil
 }
 
 // shownReplay converts a replay.

@@ -31,8 +31,7 @@ func (b *Backend) DropSource(ctx context.Context, namespace, name string, act de
 
 // Sources implements deadletters.SourceBackend. The namespace "" means all that the key reaches.
 func (b *Backend) Sources(ctx context.Context, namespace string) ([]deadletters.SourceStatus, error) {
-	return shownList(func(s inbox.SourceStatus) deadletters.SourceStatus { return shownStatus(&s) })(
-		b.inbox.Sources(ctx, namespace))
+	return shownList(shownStatus)(b.inbox.Sources(ctx, namespace))
 }
 
 // Source implements deadletters.SourceBackend.
