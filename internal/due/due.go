@@ -5,6 +5,7 @@ package due
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -152,6 +153,12 @@ func (r *Rows[T, K]) Try(ctx context.Context, now task.Instant, rows []T, do fun
 		}
 	}
 	return failed.orNil()
+}
+
+// OnlyRows reports whether an error tells of rows that were stepped over, and of nothing else: the loop continues.
+func OnlyRows(err error) bool {
+	var failed *Error
+	return errors.As(err, &failed)
 }
 
 func (e *Error) orNil() error {

@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -166,11 +165,11 @@ func (e *Engine) AdvanceChildren(ctx context.Context) (n int, more bool, err err
 		n += held
 		return err
 	}, func(ctx context.Context, _ *task.FanOut, why error) error { return e.blame(ctx, why) })
-	failed := (*due.Error)(nil)
-	if err != nil && !errors.As(err, &failed) {
+	stepped := due.OnlyRows(err)
+	if err != nil && !stepped {
 		return n, false, fmt.Errorf("advance steps with child tasks: %w", err)
 	}
-	return n, n > 0 || failed != nil && len(list) == fanOutsAtOnce, err
+	return n, n > 0 || stepped && len(list) == fanOutsAtOnce, err
 }
 
 // advanceFanOuts carries on with steps in one transaction, and returns how many it has changed. It leaves out those

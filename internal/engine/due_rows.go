@@ -37,7 +37,7 @@ func repeat(once func(context.Context) (int, bool, error)) error {
 	for more := true; more; {
 		var err error
 		_, more, err = once(context.Background())
-		if failed := (*due.Error)(nil); err != nil && !errors.As(err, &failed) {
+		if err != nil && !due.OnlyRows(err) {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"github.com/taskerhq/tasker/internal/due"
 	"github.com/taskerhq/tasker/internal/task"
@@ -92,7 +91,7 @@ func (e *Engine) handOverApart(ctx context.Context, now task.Instant, signals []
 		}
 		return toWaits(matches)
 	}, func(ctx context.Context, _ task.Signal, why error) error { return e.blame(ctx, why) })
-	if failed := (*due.Error)(nil); ofSignals != nil && !errors.As(ofSignals, &failed) {
+	if ofSignals != nil && !due.OnlyRows(ofSignals) {
 		return false, ofSignals
 	}
 	return more, cmp.Or(toWaits(waits), ofSignals)

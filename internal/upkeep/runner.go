@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -20,7 +19,7 @@ type Loop struct {
 	Every time.Duration
 	// Once handles one batch and returns its size, and whether more may be due. An error is logged, and Once called
 	// again at the next interval: a store that is out of reach for a while must not end the upkeep. A *due.Error tells
-	// of rows that hold up no other: it is logged too, and the loop goes on.
+	// of rows that hold up no other: it is logged too, and the loop continues.
 	Once func(context.Context) (n int, more bool, err error)
 
 	// Everywhere lets the loop run in several processes at once: it needs no turn.
@@ -164,7 +163,7 @@ func (r *Runner) batch(ctx context.Context, l *running) (n int, more bool, err e
 	}
 	if l.ours || l.Everywhere {
 		n, more, err = l.Once(ctx)
-		if failed := (*due.Error)(nil); errors.As(err, &failed) {
+		if due.OnlyRows(err) {
 			r.log.Warn("rows are stepped over; each is tried again within a minute", "loop", l.Name, "error", err)
 			err = nil
 		}

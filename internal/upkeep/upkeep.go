@@ -90,7 +90,7 @@ func (u *Upkeep) RunOnce(ctx context.Context) error {
 		for more := true; more; {
 			var err error
 			_, more, err = l.Once(ctx)
-			if failed := (*due.Error)(nil); err != nil && !errors.As(err, &failed) {
+			if err != nil && !due.OnlyRows(err) {
 				return err
 			}
 		}
