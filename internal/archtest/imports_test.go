@@ -269,7 +269,7 @@ var layers = map[string]struct {
 	"internal/script":    {[]string{"."}, "running a program is a handler like any other"},
 	"internal/kafkaurl":  {[]string{"internal/brokerurl"}, "it reads a URL, whoever connects with it"},
 	"internal/brokerurl": {nil, "it reads a URL, whatever broker that is of; a worker binary carries it"},
-	"internal/rule": {[]string{"internal/deadletter", "internal/failure", "internal/task"},
+	"internal/rule": {[]string{"internal/deadletter", "internal/expr", "internal/failure", "internal/task"},
 		"it compiles expressions about facts, and knows neither where they come from nor where rules are kept"},
 	"internal/settings": {[]string{"internal/failure", "internal/task"},
 		"what can be configured is known without the engine"},

@@ -11,17 +11,24 @@ import (
 	"github.com/taskerhq/tasker/operate"
 )
 
+// noted adds and seals three acts, and returns the head behind them as somebody has noted it.
+func (r *rig) noted() (string, chain.Head) {
+	r.t.Helper()
+	r.add(3)
+	r.seal()
+	noted := r.sound().Head
+	head, err := chain.ParseHead(noted)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return noted, head
+}
+
 // TestAuditArchive: what was archived may be deleted, and nothing else; the chain goes on behind it.
 func TestAuditArchive(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
-		r.add(3)
-		r.seal()
-		noted := r.sound().Head
-		head, err := chain.ParseHead(noted)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		noted, head := r.noted()
 		r.add(2)
 		r.seal()
 		wrong := head
@@ -150,13 +157,7 @@ func TestForgedArchiveKeepsActs(t *testing.T) {
 func TestArchiveNeedsAnActBehindIt(t *testing.T) {
 	t.Parallel()
 	onEveryDatabase(t, func(r *rig) {
-		r.add(3)
-		r.seal()
-		noted := r.sound().Head
-		head, err := chain.ParseHead(noted)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		noted, head := r.noted()
 		if err := r.trail.Archive(r.t.Context(), audit.Archived{Head: head, Acts: 3, File: "f", Actor: "ann"}); err != nil {
 			r.t.Fatal(err)
 		}

@@ -165,7 +165,7 @@ func times10(n *big.Int, power int) *big.Int {
 func calculate(operator string, a, b any) (any, error) {
 	if x, is := a.(int); is {
 		if y, is := b.(int); is {
-			if z, fits := ofInts(operator, x, y); fits {
+			if z, fits := OfInts(operator, x, y); fits {
 				return z, nil
 			}
 		}
@@ -200,8 +200,8 @@ func calculate(operator string, a, b any) (any, error) {
 	return decimal{new(big.Int).Add(left, right), scale}.value()
 }
 
-// ofInts applies an operator to two ints if the result is an int.
-func ofInts(operator string, a, b int) (c int, fits bool) {
+// OfInts applies an operator to two ints if the result is an int.
+func OfInts(operator string, a, b int) (c int, fits bool) {
 	switch operator {
 	case "+":
 		c = a + b
@@ -214,7 +214,7 @@ func ofInts(operator string, a, b int) (c int, fits bool) {
 			return 0, true
 		}
 		c = a * b
-		return c, c/b == a && a != math.MinInt && b != math.MinInt
+		return c, c/b == a && (b != -1 || a != math.MinInt)
 	case "/":
 		if b != 0 && b != -1 && a%b == 0 {
 			return a / b, true

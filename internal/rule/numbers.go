@@ -2,9 +2,10 @@ package rule
 
 import (
 	"errors"
-	"math"
 
 	"github.com/expr-lang/expr"
+
+	numbers "github.com/taskerhq/tasker/internal/expr"
 )
 
 // The numbers of a rule are lengths, positions and literals. The language wraps around what is too large, and divides
@@ -24,37 +25,22 @@ var (
 // arithmetic are the operators of numbers.
 func arithmetic() []expr.Option {
 	return []expr.Option{
-		expr.Operator("+", fnAdd), expr.Function(fnAdd, add, new(func(int, int) int)),
-		expr.Operator("-", fnSubtract), expr.Function(fnSubtract, subtract, new(func(int, int) int)),
-		expr.Operator("*", fnMultiply), expr.Function(fnMultiply, multiply, new(func(int, int) int)),
+		expr.Operator("+", fnAdd), expr.Function(fnAdd, ofInts("+"), new(func(int, int) int)),
+		expr.Operator("-", fnSubtract), expr.Function(fnSubtract, ofInts("-"), new(func(int, int) int)),
+		expr.Operator("*", fnMultiply), expr.Function(fnMultiply, ofInts("*"), new(func(int, int) int)),
 		expr.Operator("/", fnDivide), expr.Function(fnDivide, divide, new(func(int, int) float64),
 			new(func(int, float64) float64), new(func(float64, int) float64), new(func(float64, float64) float64)),
 	}
 }
 
-func add(params ...any) (any, error) {
-	a, b := params[0].(int), params[1].(int)
-	if c := a + b; (c > a) == (b > 0) {
-		return c, nil
-	}
-	return nil, errOverflow
-}
-
-func subtract(params ...any) (any, error) {
-	a, b := params[0].(int), params[1].(int)
-	if c := a - b; (c < a) == (b > 0) {
-		return c, nil
-	}
-	return nil, errOverflow
-}
-
-func multiply(params ...any) (any, error) {
-	a, b := params[0].(int), params[1].(int)
-	c := a * b
-	if a != 0 && (c/a != b || a == -1 && b == math.MinInt) {
+// ofInts returns the function that stands for an operator of ints.
+func ofInts(operator string) func(...any) (any, error) {
+	return func(params ...any) (any, error) {
+		if c, fits := numbers.OfInts(operator, params[0].(int), params[1].(int)); fits {
+			return c, nil
+		}
 		return nil, errOverflow
 	}
-	return c, nil
 }
 
 func divide(params ...any) (any, error) {
