@@ -32,7 +32,7 @@ func TestRemoteDoubtsSteps(t *testing.T) {
 		d.measure(c, 8*time.Second)
 		want(t, "time in a step", c.Now(), d.now().Add(-by))
 		want(t, "suspected", c.Suspected(), by)
-		want(t, "sure of its own time", c.Sure(), true)
+		want(t, "sure of its time", c.Sure(), true)
 		d.ahead -= by
 		d.measure(c, time.Second)
 		want(t, "time after it", c.Now(), d.now())

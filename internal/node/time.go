@@ -7,7 +7,7 @@ import (
 	"github.com/taskerhq/tasker/internal/engine"
 )
 
-// timeOf sets the clock of an engine on a store. A database that several nodes share has a clock of its own, which the
+// timeOf sets the clock of an engine on a store. A database that several nodes share has its own clock, which the
 // engine takes when there is no other. On one that belongs to this process the machine's clock decides, without its
 // glitches.
 func timeOf(s engine.Store, o *engine.Options) {

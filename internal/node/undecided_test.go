@@ -23,7 +23,7 @@ var undecidedTemplates = map[string]string{
 }
 
 // TestUndecidedWithoutKey: a node that cannot decrypt what a step decides by leaves the step alone: it fails nothing,
-// and no compensation begins. A node with the key goes on. What is known without a key is decided.
+// and no compensation begins. A node with the key continues. A node decides everything that needs no key.
 func TestUndecidedWithoutKey(t *testing.T) {
 	t.Parallel()
 	for name, step := range undecidedTemplates {

@@ -168,7 +168,7 @@ func TestPoisonedSchedules(t *testing.T) {
 			r.fire()
 		}
 		if n := r.fired("bad0"); n == 0 {
-			t.Error("a schedule that was mended does not fire")
+			t.Error("a schedule that was repaired does not fire")
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (s *Scheduler) Save(ctx context.Context, spec *schedule.Spec, by By, dry bo
 	if err != nil {
 		return nil, err
 	}
-	s.due.Passed(saved.After.ID) // what it rests for may be mended
+	s.due.Passed(saved.After.ID) // its fault may be repaired
 	return saved, nil
 }
 

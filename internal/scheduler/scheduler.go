@@ -69,7 +69,7 @@ type Scheduler struct {
 
 	next  atomic.Int64 // the time at which the next schedule wakes, as far as this process knows; 0 for none
 	due   *due.Rows[Wake, task.ID]
-	tidy  task.ID // where Tidy goes on; that of Tidy alone
+	tidy  task.ID // where Tidy continues; that of Tidy alone
 	mu    sync.Mutex
 	times map[task.ID]compiled
 }

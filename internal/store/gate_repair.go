@@ -39,7 +39,8 @@ func (s SQL) StrayPermits(ctx context.Context, after engine.Permit, limit int,
 		err = row.Scan(&l.Gate, s.ScanID(&l.Step), &l.active)
 		return l, err
 	}, `SELECT p.gate, p.step_id, CASE WHEN EXISTS (SELECT 1 FROM tasker_workflow_steps s WHERE s.id = p.step_id
-  AND (s.state IN ('assigned', 'in_progress') OR p.gate > 0 AND s.state = 'enqueued')) THEN 1 ELSE 0 END FROM tasker_limit_permits p
+  AND (s.state IN ('assigned', 'in_progress') OR p.gate > 0 AND s.state = 'enqueued')) THEN 1 ELSE 0 END
+  FROM tasker_limit_permits p
  WHERE (p.gate, p.step_id) > ($1, $2) ORDER BY p.gate, p.step_id LIMIT $3`, after.Gate, s.id(after.Step), limit)
 	if err != nil {
 		return nil, last, err

@@ -18,7 +18,7 @@ var (
    WHERE o.namespace = u.column2 AND o.key = u.column3) AS last FROM (`, "ittnn", `) AS u) AS v`)
 	findHeads = bulkOf(`SELECT h.namespace, h.key FROM (`, "tt", `) AS v JOIN tasker_ordering_heads h
  ON h.namespace = v.column1 AND h.key = v.column2`)
-	// What is fresh comes behind what is known: its transaction may have begun earlier, and was committed later.
+	// Fresh tasks come behind known ones: a fresh transaction may have begun earlier, and was committed later.
 	findFirstWaits = bulkOf(`SELECT w.namespace, w.key, w.task_id FROM (`, "tt", `) AS v
  JOIN tasker_ordering_waits w ON w.task_id = coalesce((SELECT o.task_id FROM tasker_ordering_waits o
   WHERE o.namespace = v.column1 AND o.key = v.column2 AND o.fresh = 0 ORDER BY o.place, o.task_id LIMIT 1),

@@ -74,7 +74,8 @@ func (s SQL) scanMatch(row Row) (m engine.SignalMatch, err error) {
 // when the wait began, and arrived before its end.
 const waitMatch = `SELECT w.step_id, w.at, w.namespace,
  (SELECT s.signal_id FROM tasker_signals s WHERE s.namespace = w.namespace AND s.name = w.name AND s.key = w.key
-  AND s.expires_at > w.at AND (w.until_at = 0 OR s.received_at < w.until_at) ORDER BY s.received_at, s.signal_id LIMIT 1) AS signal_id
+  AND s.expires_at > w.at AND (w.until_at = 0 OR s.received_at < w.until_at)
+  ORDER BY s.received_at, s.signal_id LIMIT 1) AS signal_id
  FROM tasker_step_waits w`
 
 // FreshWaits implements engine.WaitStore.

@@ -46,8 +46,8 @@ func (t *Template) CompensationOf(steps []*Step) Compensation {
 	return c
 }
 
-// Compensating reports whether compensation steps of a task stand in a queue, and thus its compensation goes on. steps
-// are those of its steps that stand in one.
+// Compensating reports whether compensation steps of a task stand in a queue, and thus its compensation continues.
+// steps are those of its steps that stand in one.
 func (t *Template) Compensating(steps []*Step) bool {
 	return t.Compensated && slices.ContainsFunc(steps, func(s *Step) bool {
 		return s.Queue != NoQueue && t.Spec(s).OnFailure
