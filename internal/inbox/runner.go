@@ -185,6 +185,10 @@ func (r *runner) record(ctx context.Context, outcomes []outcome, decided []deadl
 			return r.in.recordSends(ctx, tx, sent{turn: r.turn, outcomes: outcomes, decided: decided, fast: fast,
 				once: func(task.ID) bool { return r.redrive.Plan.AtMostOnce }})
 		}, func(ctx context.Context, tx engine.Tx, now task.Instant) (int, error) {
+			if fast { // all were in flight under this turn, so nobody else has counted them
+				n := len(outcomes) + len(decided)
+				return n, r.redrive.Decided(n, last, now)
+			}
 			// The items say what is decided, not this process: another one may have counted some of them already.
 			decided, err := r.in.store.DecidedItems(ctx, tx, r.redrive.ID, r.redrive.Wave)
 			return decided - r.redrive.WaveSent, errors.Join(err, r.redrive.Decided(decided-r.redrive.WaveSent, last, now))
