@@ -84,6 +84,12 @@ func (s *Send) Delivered(again bool) {
 	}
 }
 
+// Arrived records that the destination holds copies of the message by tries before.
+func (s *Send) Arrived(copies int) {
+	s.State, s.NextAt, s.Error = SendDelivered, 0, ""
+	s.Copies = max(copies, s.Died)
+}
+
 // NoAnswer records that the outcome of a try is not known. It reports whether the send is tried again by itself.
 func (s *Send) NoAnswer(why string, now task.Instant) (again bool) {
 	s.Copies++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -266,6 +267,65 @@ func TestUnknownSend(t *testing.T) {
 		r.want("state", r.found(made.ID).State, model.RedriveObserving)
 		r.want("open", joined(r.groups()), "Timeout open 1")
 	})
+}
+
+// TestArrivedBefore: a send without an answer is not made again if its destination keeps what it was sent, and has it.
+func TestArrivedBefore(t *testing.T) {
+	t.Parallel()
+	once, twice := model.ItemCounts{Sent: 1}, model.ItemCounts{Sent: 1, Uncertain: 1}
+	with := func(c deadletter.Content, name, value string) *deadletter.Content {
+		c.Headers = append(slices.Clone(c.Headers), deadletter.Header{Name: name, Value: []byte(value)})
+		return &c
+	}
+	for name, kept := range map[string]struct {
+		log   func(sent deadletter.Content) log
+		again int
+		want  model.ItemCounts
+	}{
+		"Once":  {func(sent deadletter.Content) log { return log{end: 1, sent: &sent} }, 0, once},
+		"Twice": {func(sent deadletter.Content) log { return log{end: 2, sent: &sent} }, 0, twice},
+		"Gone":  {func(sent deadletter.Content) log { return log{begin: 3, end: 4, sent: &sent} }, 0, once},
+		"Not":   {func(deadletter.Content) log { return log{end: 1} }, 1, twice},
+		"AnotherRedrive": {func(sent deadletter.Content) log {
+			return log{end: 1, sent: with(sent, deadletter.HeaderRedrive, "0190a000-0000-7000-8000-000000000000")}
+		}, 1, twice},
+		"AnotherNumber": {func(sent deadletter.Content) log {
+			return log{end: 1, sent: with(sent, deadletter.HeaderReplays, "2")}
+		}, 1, twice},
+		"NoID": {func(sent deadletter.Content) log {
+			return log{end: 1, sent: with(sent, deadletter.HeaderLetter, "")}
+		}, 1, twice},
+		"AnotherContent": {func(sent deadletter.Content) log {
+			sent.Payload = []byte(`{"order":2}`)
+			return log{end: 1, sent: &sent}
+		}, 1, twice},
+		"Down": {func(sent deadletter.Content) log {
+			return log{end: 1, sent: &sent, err: errors.New("down")}
+		}, 1, twice},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onEveryDatabase(t, func(t *testing.T, r *rig) {
+				of := r.die(dead(1, "Timeout"))[0].Letter
+				tries := 0
+				r.broker.fails = func(o inbox.Outgoing) error {
+					if tries++; tries > 1 {
+						return nil
+					}
+					l := kept.log(o.Content)
+					r.broker.log = &l
+					return inbox.ErrUnknown
+				}
+				made := r.begin(deadletter.Plan{Observe: time.Minute}, nil)
+				r.advance()
+				r.want("unknown", r.found(made.ID).Counts, model.ItemCounts{Unknown: 1, Uncertain: 1})
+				r.pass(2 * time.Second)
+				r.want("again", tries-1, kept.again)
+				r.want("counts", r.found(made.ID).Counts, kept.want)
+				r.stands(of, model.LetterRedriven, "")
+			})
+		})
+	}
 }
 
 // TestNoAnswerAtAll: a destination that takes connections and never answers. The stop rule counts what is unknown, no

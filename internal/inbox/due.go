@@ -92,10 +92,11 @@ func (in *Inbox) sendAgain(ctx context.Context, t turn, due []deadletter.Send) e
 		}
 	}
 	once := func(id task.ID) bool { return redrives[id] != nil && redrives[id].Plan.AtMostOnce }
+	arrived := in.arrived(ctx, due)
 	var sending []outgoing
 	var settled []outcome
 	if err := in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
-		sending, settled, err = in.markAgain(ctx, tx, t, due, once)
+		sending, settled, err = in.markAgain(ctx, tx, t, due, arrived, once)
 		return err
 	}); err != nil {
 		return err
@@ -110,9 +111,9 @@ func (in *Inbox) sendAgain(ctx context.Context, t turn, due []deadletter.Send) e
 var errInterrupted = errors.New("its process ended before the outcome was recorded")
 
 // markAgain marks sends that are due, and returns what to send. Of those that are not sent again it returns the
-// outcomes.
+// outcomes: what has arrived is not.
 func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []deadletter.Send,
-	once func(task.ID) bool,
+	arrived map[sendName]int, once func(task.ID) bool,
 ) (sending []outgoing, settled []outcome, err error) {
 	if err := t.holds(ctx, tx); err != nil {
 		return nil, nil, err
@@ -157,7 +158,11 @@ func (in *Inbox) markAgain(ctx context.Context, tx engine.Tx, t turn, due []dead
 		again := s.Tries
 		s.Mark(t.no, now)
 		marked = append(marked, *s)
-		switch {
+		switch copies := arrived[named(s)]; {
+		case copies > 0:
+			s.Copies = copies
+			settled = append(settled, outcome{outgoing: outgoing{send: *s, item: item, out: Outgoing{Letter: l}},
+				err: errArrived})
 		case why != "":
 			settled = append(settled, outcome{outgoing: outgoing{send: *s, item: item, out: Outgoing{Letter: l}},
 				err: errors.Join(ErrForGood, errors.New(why))})

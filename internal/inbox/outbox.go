@@ -126,8 +126,10 @@ type outcome struct {
 // repeated reports whether the outcome is a confirmation after a try without an answer.
 func (o *outcome) repeated() bool { return errors.Is(o.err, ErrRepeated) }
 
-// delivered reports whether the outcome is a confirmation.
-func (o *outcome) delivered() bool { return o.err == nil || o.repeated() }
+// delivered reports whether the outcome is a confirmation, or a proof that a try before has arrived.
+func (o *outcome) delivered() bool {
+	return o.err == nil || o.repeated() || errors.Is(o.err, errArrived)
+}
 
 // deliver sends what is marked, and returns the outcomes in any order. Messages of one source are sent in their order,
 // and sources beside each other: one whose broker is slow takes no time from others.
@@ -188,6 +190,9 @@ func (in *Inbox) sendInOrder(ctx context.Context, list []outgoing) (outcomes []o
 // settle records an outcome in the send. It reports whether the send is over: what is not sent once more by itself.
 func (o *outcome) settle(s *deadletter.Send, atMostOnce bool, now task.Instant) (over bool) {
 	switch {
+	case errors.Is(o.err, errArrived):
+		s.Arrived(o.send.Copies)
+		return true
 	case o.delivered():
 		s.Delivered(o.repeated())
 		return true

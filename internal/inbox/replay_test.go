@@ -20,7 +20,8 @@ import (
 // log is what a broker keeps of a queue: messages by their offsets, from begin on.
 type log struct {
 	begin, end int64
-	err        error // what the broker answers; nil: it answers
+	err        error               // what the broker answers; nil: it answers
+	sent       *deadletter.Content // all messages; nil: others
 }
 
 func (b *broker) kept() (log, error) {
@@ -51,11 +52,17 @@ func (b *broker) ReadLog(_ context.Context, _ *deadletter.Source, _ string, part
 	}
 	for next = part.Next; next < part.To && len(list) < max; next++ {
 		at := next
-		list = append(list, inbox.LogEntry{Offset: at, Key: fmt.Append(nil, "k", at%2), Arrival: func() inbox.Arrival {
+		e := inbox.LogEntry{Offset: at, Key: fmt.Append(nil, "k", at%2), Arrival: func() inbox.Arrival {
 			a := dead(int(at), "Timeout")
 			a.Position = fmt.Sprint("log/", at)
 			return a
-		}})
+		}}
+		if l.sent != nil {
+			e.Headers, e.Arrival = l.sent.Headers, func() inbox.Arrival {
+				return inbox.Arrival{Report: inbox.Report{Content: *l.sent}}
+			}
+		}
+		list = append(list, e)
 	}
 	return list, next, nil
 }

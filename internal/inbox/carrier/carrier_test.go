@@ -97,6 +97,38 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
+// TestUnknownHasArrived: the answers to sends are lost. The broker keeps what it was sent, so nothing is sent twice.
+func TestUnknownHasArrived(t *testing.T) {
+	t.Parallel()
+	b := memory.New(&memory.Options{KeepLog: true})
+	b.Declare("orders", "orders.dlq")
+	feed(t, b)
+	n, stop := open(t, filepath.Join(t.TempDir(), "tasker.db"), b)
+	defer stop()
+	in := n.Inbox()
+	if _, err := in.SaveSource(t.Context(), &deadletter.Source{Namespace: "default", Name: "orders", Driver: "memory",
+		Queue: "orders.dlq", MaxReplays: 5, Targets: []string{"orders"}}, inbox.By{}); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "every message is a letter", func() bool { return count(t, in, model.LetterOpen) == letters })
+	b.LoseConfirms(700)
+	if _, err := in.CreateRedrive(t.Context(), inbox.RedriveRequest{Operation: model.OpRedrive,
+		Selection: deadletter.Selection{Namespace: "default"}, Destination: "orders", Start: true,
+		Plan: deadletter.Plan{Canary: letters, Observe: deadletter.NoObservation}, Stop: deadletter.StopRule{Failed: letters},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "all are sent", func() bool { return count(t, in, model.LetterRedriven) == letters })
+	conn, err := b.Open(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, depth, err := conn.Stat(t.Context(), "orders"); err != nil || depth != letters {
+		t.Errorf("%d messages arrived, want %d: %v", depth, letters, err)
+	}
+}
+
 // feed fills the dead-letter queue.
 func feed(t *testing.T, b *memory.Broker) {
 	t.Helper()
