@@ -45,9 +45,9 @@ func RetryAfter(d time.Duration, err error) error {
 	return &laterError{err, d}
 }
 
-// Snooze returns the step to the queue, to run again after d. It charges no attempt, so that a
-// handler can wait for an outside condition any number of times. A negative d counts as 0. The
-// deadline of the task still applies.
+// Snooze returns the step to the queue, to run again after d. It charges no attempt, so that a handler can wait for an
+// outside condition: up to 10,000 times in a row, unless the server is configured otherwise. A negative d counts as 0.
+// The deadline of the task still applies.
 func Snooze(d time.Duration) error { return &snoozeError{d} }
 
 // permanentError marks an error as final. Like the two types below it is transparent: its text

@@ -35,6 +35,9 @@ type WorkerOptions struct {
 	// seconds; then it gives them up, and their steps run again. Defaults to 30 seconds; negative means at
 	// once.
 	DrainTimeout time.Duration
+	// Abort ends DrainTimeout early when it is closed, or at once if it is closed before Run is told to stop: for a
+	// second Ctrl-C. Defaults to never.
+	Abort <-chan struct{}
 	// HeartbeatInterval overrides the interval that the server requests. Either is shortened to a third of
 	// the lease.
 	HeartbeatInterval time.Duration

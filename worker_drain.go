@@ -10,19 +10,21 @@ import (
 // settling and heartbeats running meanwhile. Results that no server accepts are given up after DrainTimeout.
 func (s *session) drain(life context.Context) error {
 	end := time.Now().Add(s.opts.DrainTimeout)
+	abort := s.opts.Abort
 	s.mu.Lock()
 	s.draining = true
 	s.mu.Unlock()
 	s.settleAgain.send() // the pause may exceed the remaining time
 
 	left := 0
-	if !s.await(max(s.opts.DrainTimeout, 0), s.noneRunning) {
+	if !s.await(max(s.opts.DrainTimeout, 0), s.noneRunning, abort) {
 		s.stopAll()
-		if !s.await(stopGrace, s.noneRunning) {
+		if !s.await(stopGrace, s.noneRunning, nil) {
 			left = s.leave()
 		}
 	}
-	settled := s.await(max(settleGrace, time.Until(end)), s.noneUnreported)
+	settled := s.await(time.Until(end)-settleGrace, s.noneUnreported, abort) ||
+		s.await(settleGrace, s.noneUnreported, nil)
 
 	// The server gives the steps that it still assigns to this worker to others: those of abandoned handlers,
 	// and of a poll that ended before its answer.
@@ -44,8 +46,9 @@ func (s *session) drain(life context.Context) error {
 	return nil
 }
 
-// await waits up to d for done, which it calls with mu held, and reports whether done became true.
-func (s *session) await(d time.Duration, done func() bool) bool {
+// await waits for done, which it calls with mu held, for up to d and until abort is closed. It reports whether done
+// became true.
+func (s *session) await(d time.Duration, done func() bool, abort <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
@@ -58,6 +61,8 @@ func (s *session) await(d time.Duration, done func() bool) bool {
 		select {
 		case <-s.drainWake:
 		case <-timer.C:
+			return false
+		case <-abort:
 			return false
 		}
 	}

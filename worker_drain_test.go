@@ -212,3 +212,45 @@ func TestServerAsksToDrain(t *testing.T) {
 		})
 	})
 }
+
+// TestAbort: a channel that is closed ends the time that handlers have to finish, and their steps are released.
+func TestAbort(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]bool{"Before": true, "While": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f, abort := newFake(), make(chan struct{})
+				var slow untilEnded
+				w := worker(f, tasker.WorkerOptions{DrainTimeout: time.Hour, Abort: abort})
+				w.Handle("slow", slow.handle)
+				r := run(t, w)
+				f.put(step("slow"))
+				synctest.Wait()
+				if before {
+					close(abort)
+					synctest.Wait()
+					if n := len(f.results()); n != 0 {
+						t.Errorf("%d results before the worker stops", n)
+					}
+				} else {
+					time.AfterFunc(time.Minute, func() { close(abort) })
+				}
+				begun, want := time.Now(), time.Minute
+				if before {
+					want = 0
+				}
+				if err := r.stop(); err != nil {
+					t.Errorf("Run: %v", err)
+				}
+				if took := time.Since(begun); took != want {
+					t.Errorf("Run took %v to stop, want %v", took, want)
+				}
+				slow.only(t, tasker.ErrDraining)
+				if res := f.results(); len(res) != 1 || res[0].Status != tasker.ResultReleased {
+					t.Errorf("reported %+v, want one released", res)
+				}
+			})
+		})
+	}
+}

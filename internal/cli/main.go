@@ -20,9 +20,10 @@ import (
 
 // Main runs the command line of this process and returns its exit code. The first SIGINT or
 // SIGTERM cancels the command's context, so that it can shut down; a second one ends the
-// process at once.
+// process at once, unless the command uses Interrupts.
 func Main(version string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	// After the first signal, stop restores the default handling, under which the next one
 	// kills the process.
@@ -44,6 +45,11 @@ func Main(version string) int {
 			signal.Notify(c, syscall.SIGHUP) // Windows has none: nothing comes
 			return c, func() { signal.Stop(c) }
 		},
+		Interrupts: func() (<-chan os.Signal, func()) {
+			c := make(chan os.Signal, 2) // a signal that finds no room is lost
+			signal.Notify(c, ends...)
+			return c, func() { signal.Stop(c) }
+		},
 	})
 }
 
@@ -61,6 +67,9 @@ type Process struct {
 
 	// Hangups returns a channel that gets each SIGHUP, which then no longer ends the process, until stop is called.
 	Hangups func() (signals <-chan os.Signal, stop func())
+	// Interrupts returns a channel that gets each SIGINT and SIGTERM. Until stop is called, later ones than the first do
+	// not end the process.
+	Interrupts func() (signals <-chan os.Signal, stop func())
 
 	Terminal    bool // Out is a terminal, so that a user is watching
 	Columns     int  // its width, 0 if that is not known

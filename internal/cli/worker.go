@@ -27,6 +27,7 @@ type workerCommand struct {
 	transport   string
 	health      tasker.WorkerHealth
 	opts        tasker.WorkerOptions
+	abort       chan struct{} // closed when the programs must end at once
 }
 
 // newWorker builds `worker`, both a command that runs a worker and the group of commands about workers. package script
@@ -63,7 +64,9 @@ answers whether the machine or the control group has memory left and whether the
 worker reaches its server. An unhealthy worker gets no more steps.
 
 On SIGINT or SIGTERM the worker claims no more steps. Running programs may finish
-within --drain-timeout; the worker then releases the rest without charging an attempt.`,
+within --drain-timeout; the worker then releases the rest without charging an attempt.
+A second signal kills the running programs and releases their steps at once; a third
+one ends the worker where it is.`,
 		Example: `  tasker worker --handler send_email=./send_email.py
   tasker worker --handler thumbnail='python3 thumbnail.py --size 200' --capability gpu --concurrency 2`,
 		Args: cobra.NoArgs,
@@ -131,12 +134,16 @@ func (c *workerCommand) run(ctx context.Context, client *tasker.Client) error {
 	if err := c.setTransport(); err != nil {
 		return err
 	}
+	c.abort = make(chan struct{})
+	c.opts.Abort = c.abort
 	c.opts.Logger = slog.New(slog.NewTextHandler(c.s.Err, nil))
 	worker := tasker.NewWorker(client, &c.opts)
 	names, err := c.handle(worker)
 	if err != nil {
 		return err
 	}
+	script.Sweep()
+	defer c.watchSignals(ctx)()
 	// To standard error: standard output is for results, and a worker has none.
 	fmt.Fprintf(
 		c.s.Err,
@@ -181,7 +188,7 @@ func (c *workerCommand) handle(worker *tasker.Worker) ([]string, error) {
 		if slices.Contains(names, name) {
 			return nil, usagef("--handler %s is given twice", name)
 		}
-		program, err := script.New(script.Shell(command), &script.Options{Env: c.env})
+		program, err := script.New(script.Shell(command), &script.Options{Env: c.env, Abort: c.opts.Abort})
 		if err != nil {
 			return nil, usagef("--handler %s: %w", name, err)
 		}

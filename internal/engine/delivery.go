@@ -101,9 +101,9 @@ func (u *unit) storeDispatch(w Work) error {
 // by a node that did not know.
 const undeliveredFor = 2 * time.Minute
 
-// returnUndelivered gives back the steps that dead workers hold in their queues, without a charge: nobody will start
-// them, and their leases are long. They return one after another, like all steps of lost workers. Their messages expire
-// in time, as letters that come late.
+// returnUndelivered gives back the steps that dead workers hold in their queues: nobody will start them, and their
+// leases are long. They return one after another, like all steps of lost workers. The death of a worker costs nothing,
+// up to queuedReturns. Their messages expire in time, as letters that come late.
 func (e *Engine) returnUndelivered(ctx context.Context, dead []*task.Worker) error {
 	for _, w := range dead {
 		if w.Transport != task.TransportAMQP {
@@ -122,9 +122,14 @@ func (e *Engine) returnUndelivered(ctx context.Context, dead []*task.Worker) err
 			if err != nil || len(now) > 0 && now[0].State != task.WorkerDead {
 				return err // it is back
 			}
-			waits := u.stagger(works)
+			waits, free := u.stagger(works), u.e.cfg.Leases.FreeReturns*queuedReturns
+			before, err := returns{u}.before(works)
+			if err != nil {
+				return err
+			}
 			for _, w := range works {
-				if err := u.loseUnstarted(w, waits[w.Step]); err != nil {
+				if err := (returns{u}).unstarted(w, waits[w.Step], before[w.Step.ID], free,
+					"the worker died with the step in its queue"); err != nil {
 					return err
 				}
 			}

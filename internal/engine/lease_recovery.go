@@ -84,21 +84,21 @@ func (u *unit) reapAll(works []Work) error {
 		return err
 	}
 	waits := u.stagger(works)
+	before, err := returns{u}.before(works)
+	if err != nil {
+		return err
+	}
 	for _, w := range works {
-		if err := u.reap(w, waits[w.Step]); err != nil {
+		if err := u.reap(w, waits[w.Step], before[w.Step.ID]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reap checks one lease. A step that comes back may wait first.
-func (u *unit) reap(w Work, wait time.Duration) error {
+// reap checks one lease of a step with its returns before. A step that comes back may wait first.
+func (u *unit) reap(w Work, wait time.Duration, before task.Returns) error {
 	s := w.Step
-	back := task.Instant(0)
-	if wait > 0 {
-		back = u.now.Add(wait)
-	}
 	switch u.leaseOutcome(s) {
 	case spared:
 		s.Renew(u.e.grace())
@@ -116,33 +116,16 @@ func (u *unit) reap(w Work, wait time.Duration) error {
 		return u.fail(w, task.TimedOut, &task.Failure{Type: "timeout", Code: "TIMEOUT", Retryable: true,
 			Message: fmt.Sprintf("the attempt ran longer than its time-out of %s", s.Timeout)})
 	case notStarted:
-		return u.loseUnstarted(w, wait)
+		return returns{u}.unstarted(w, wait, before, u.e.cfg.Leases.FreeReturns,
+			fmt.Sprintf("the worker did not start the step within %s", u.e.cfg.Leases.StartTimeout))
 	case lostEarly:
-		return u.lose(w, task.LeaseExpired, back)
-	default:
-		return u.failAfter(w, task.LeaseExpired, &task.Failure{Type: "lease_expired", Code: "WORKER_LOST", Retryable: true,
-			Message: fmt.Sprintf("no heartbeat for %s: the worker died or lost its connection", u.e.cfg.Leases.Lease())}, wait)
+		if (returns{u}).free(before, u.e.cfg.Leases.FreeReturns) {
+			return u.lose(w, task.LeaseExpired, wait)
+		}
 	}
-}
-
-// loseUnstarted gives back a step that its worker did not start, after a wait.
-func (u *unit) loseUnstarted(w Work, wait time.Duration) error {
-	if u.e.cfg.Leases.FreeRequeueFraction < 0 {
-		return u.chargeUnstarted(w, wait)
-	}
-	back := task.Instant(0)
-	if wait > 0 {
-		back = u.now.Add(wait)
-	}
-	return u.lose(w, task.NotStarted, back)
-}
-
-// chargeUnstarted charges an attempt for a step that its worker never started, where free
-// requeues are switched off. Free requeues are off with a negative Leases.FreeRequeueFraction.
-func (u *unit) chargeUnstarted(w Work, wait time.Duration) error {
-	w.Step.Charge()
-	return u.failAfter(w, task.NotStarted, &task.Failure{Type: "not_started", Code: "WORKER_LOST", Retryable: true,
-		Message: fmt.Sprintf("the worker did not start the step within %s", u.e.cfg.Leases.StartTimeout)}, wait)
+	before.Lost++
+	return u.failAfter(w, task.LeaseExpired, lostFailure("lease_expired", before,
+		fmt.Sprintf("no heartbeat for %s: the worker died or lost its connection", u.e.cfg.Leases.Lease())), wait)
 }
 
 // recalculate gives a step that has come back the position that its total wait earns, if so configured. The wait counts
@@ -153,13 +136,17 @@ func (u *unit) recalculate(w Work) {
 	}
 }
 
-// lose gives back a step whose worker is lost, without a charge.
-func (u *unit) lose(w Work, outcome task.Outcome, back task.Instant) error {
+// lose gives back a step whose worker is lost, without a charge, after a wait.
+func (u *unit) lose(w Work, outcome task.Outcome, wait time.Duration) error {
 	t, err := u.rows.template(w.Step.DefID)
 	if err != nil {
 		return err
 	}
 	w.Step.Priority = u.e.raised(w, t)
+	back := task.Instant(0)
+	if wait > 0 {
+		back = u.now.Add(wait)
+	}
 	return u.uncharged(w, outcome, back)
 }
 

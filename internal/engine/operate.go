@@ -15,7 +15,7 @@ type ActKind string
 
 // The acts on a step.
 const (
-	ResetForRetry    ActKind = "reset_for_retry"
+	ResetForRetry    ActKind = task.ActResetStep
 	ResolveManually  ActKind = "resolve_manually"
 	CompleteManually ActKind = "complete_manually"
 	ApproveStep      ActKind = "approve"

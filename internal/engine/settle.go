@@ -200,9 +200,9 @@ func (u *unit) apply(w Work, r *Result, result []byte) error {
 	case ResultFailed:
 		return u.fail(w, task.Failed, r.Failure)
 	case ResultSnoozed:
-		return u.uncharged(w, task.Snoozed, u.now.Add(r.Snooze))
+		return returns{u}.handBack(w, task.Snoozed, r.Snooze)
 	default:
-		return u.uncharged(w, task.Released, 0)
+		return returns{u}.handBack(w, task.Released, 0)
 	}
 }
 

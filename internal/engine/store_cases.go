@@ -74,6 +74,9 @@ type Evidences interface {
 	Evidence(ctx context.Context, tx Tx, tasks []task.ID) (map[task.ID]Evidence, error)
 	// ChargedAttempts returns the charged attempts of the steps of tasks, in any order and without their failures.
 	ChargedAttempts(ctx context.Context, tx Tx, tasks []task.ID) ([]task.Attempt, error)
+	// AttemptsSinceReset returns the attempts of the steps of tasks that ended after the last act of task.ResetActs on the
+	// step. Those of a step are in the order of their ends, and without their failures.
+	AttemptsSinceReset(ctx context.Context, tx Tx, tasks []task.ID) ([]task.Attempt, error)
 	// LastFailures returns the last failed attempt of each task, in any order; where a Stop names a step that has
 	// failed, that of the step.
 	LastFailures(ctx context.Context, of []Stop) ([]task.Attempt, error)

@@ -36,7 +36,7 @@ func (b *Backend) ExplainTask(ctx context.Context, id uuid.UUID) (*tasker.Explan
 		if err != nil {
 			return nil, err
 		}
-		why += x.checkpoint(s)
+		why += x.returns(s) + x.checkpoint(s)
 		out.Steps = append(
 			out.Steps,
 			tasker.StepExplanation{
@@ -280,13 +280,13 @@ func (x *explainer) broken(s *task.Step, seen map[int]bool) []string {
 
 // waiting explains a step that waits for a time after an attempt: a lost worker, a snooze, or a
 // retry.
-// The last attempt tells them apart: a lost worker leaves an attempt without a failure, or one that never started; a
-// snooze leaves an attempt without a failure; a retry has one.
+// The last attempt tells them apart: a lost worker that was not charged leaves an attempt without a failure, and so
+// does a snooze; a retry has one.
 func (x *explainer) waiting(s *task.Step) (why, next string) {
 	at := task.Instant(s.Key)
 	next = fmt.Sprintf("It becomes ready automatically at %s, in %s; reset it to run it now.", clock(at), x.until(at))
-	if a := x.lastAttempt(s); a != nil &&
-		(a.Outcome == task.NotStarted || a.Failure == nil && a.Outcome == task.LeaseExpired) {
+	if a := x.lastAttempt(s); a != nil && a.Failure == nil &&
+		(a.Outcome == task.NotStarted || a.Outcome == task.LeaseExpired) {
 		return fmt.Sprintf(
 			"Its worker was lost (%s) at %s. The steps of a lost worker return to the queue one after another.",
 			a.Outcome,

@@ -20,6 +20,7 @@ type checkpointFile struct {
 	job  *tasker.Job
 	dir  string
 	path string
+	lock *os.File // of dir; nil where there is none
 
 	seen os.FileInfo // of what was sent last
 	sent []byte
@@ -28,11 +29,11 @@ type checkpointFile struct {
 // newCheckpointFile returns the file for a step, which does not exist yet: the program makes it. Its directory belongs
 // to the step alone, so that the program can rename another file into place.
 func newCheckpointFile(job *tasker.Job) (*checkpointFile, error) {
-	dir, err := os.MkdirTemp("", "tasker-step-")
+	dir, err := os.MkdirTemp("", dirPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the checkpoint: %w", err)
 	}
-	return &checkpointFile{job: job, dir: dir, path: filepath.Join(dir, "checkpoint.json")}, nil
+	return &checkpointFile{job: job, dir: dir, path: filepath.Join(dir, "checkpoint.json"), lock: own(dir)}, nil
 }
 
 // watch sends new checkpoints until the returned function is called, which waits for the last look to end.
@@ -86,4 +87,7 @@ func (c *checkpointFile) same(now os.FileInfo) bool {
 		c.seen.ModTime().Equal(now.ModTime())
 }
 
-func (c *checkpointFile) remove() { _ = os.RemoveAll(c.dir) }
+func (c *checkpointFile) remove() {
+	_ = os.RemoveAll(c.dir)
+	_ = c.lock.Close() // an error of nil too
+}

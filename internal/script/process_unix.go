@@ -14,6 +14,7 @@ func Shell(command string) []string { return []string{"/bin/sh", "-c", command} 
 // starts can be ended together with it.
 func inOwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endWithUs(cmd.SysProcAttr)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 }
 

@@ -25,7 +25,8 @@
 // Both outputs are the log of the attempt, whose end the server keeps. The end of standard error becomes part of the
 // failure. When the step times out,
 // is cancelled or its lease is lost, the program and all it started get SIGTERM
-// and, a little later, SIGKILL.
+// and, a little later, SIGKILL. On Linux a program gets SIGKILL when its worker is
+// killed.
 package script
 
 import (
@@ -38,6 +39,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -63,6 +65,9 @@ type Options struct {
 	MaxStderr int
 	// KillDelay is the time between SIGTERM and SIGKILL. Defaults to 2 seconds.
 	KillDelay time.Duration
+	// Abort, when it is closed, leaves the programs that are being ended, then or later, no time between the two.
+	// Defaults to never.
+	Abort <-chan struct{}
 	// CheckpointInterval is how often the checkpoint of a running program is looked for. Defaults to 1 second.
 	CheckpointInterval time.Duration
 	// Env adds to the environment of the program, which is else a small part of our
@@ -203,9 +208,13 @@ func (p *program) handle(ctx context.Context, job *tasker.Job) (any, error) {
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(log, stdout), io.MultiWriter(log, stderr)
 	cmd.WaitDelay = p.opts.KillDelay
 	inOwnGroup(cmd)
+	// The kernel ends a program with the thread that started it, where it ends it with its worker.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return nil, &tasker.Failure{Type: "start", Message: fmt.Sprintf("start program: %v", err)}
 	}
+	defer killOn(ctx, p.opts.Abort, cmd)()
 	stopLooking := checkpoints.watch(p.opts.CheckpointInterval)
 	err = cmd.Wait()
 	stopLooking()

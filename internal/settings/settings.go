@@ -122,6 +122,12 @@ type Leases struct {
 	// and without progress, costs no attempt, nor does one that was never started.
 	// Defaults to 0.1; with -1 nothing is free.
 	FreeRequeueFraction float64
+	// FreeReturns is how many workers in a row may be lost with a step, or not start it, without a charge: the next one
+	// is charged. Defaults to 2; with -1 there is no bound.
+	FreeReturns int
+	// FreeReleases is how often in a row a step may come back without a charge in any way, above all released or snoozed
+	// by its workers. Defaults to 10,000; with -1 there is no bound.
+	FreeReleases int
 	// MaxLongPoll bounds how long a poll may wait. Defaults to 60 s.
 	MaxLongPoll time.Duration
 	// PollInterval is the pause asked of workers between polls that do not wait.
@@ -200,6 +206,8 @@ func (c Config) WithDefaults() Config {
 	orDefault(&c.Leases.HeartbeatInterval, 30*time.Second)
 	orDefault(&c.Leases.MissedHeartbeats, 3)
 	orDefault(&c.Leases.FreeRequeueFraction, 0.1)
+	orDefault(&c.Leases.FreeReturns, 2)
+	orDefault(&c.Leases.FreeReleases, 10_000)
 	orDefault(&c.Leases.MaxLongPoll, 60*time.Second)
 	orDefault(&c.Leases.PollInterval, time.Second)
 	orDefault(&c.Retention.Finished, 7*24*time.Hour)
@@ -264,6 +272,8 @@ func (c Config) Validate() error {
 	bad(c.Leases.MissedHeartbeats > 0, "leases.missed_heartbeats must be positive")
 	bad(c.Leases.FreeRequeueFraction == -1 || c.Leases.FreeRequeueFraction > 0 && c.Leases.FreeRequeueFraction <= 1,
 		"leases.free_requeue_fraction must be more than 0 and at most 1, or -1")
+	bad(c.Leases.FreeReturns == -1 || c.Leases.FreeReturns > 0, "leases.free_returns must be positive, or -1")
+	bad(c.Leases.FreeReleases == -1 || c.Leases.FreeReleases > 0, "leases.free_releases must be positive, or -1")
 	bad(c.Leases.MaxLongPoll > 0, "leases.max_long_poll must be positive")
 	bad(c.Leases.PollInterval >= time.Millisecond, "leases.poll_interval must be at least 1ms")
 	bad(orNever(c.Retention.Finished), "retention.finished must be positive, or -1")

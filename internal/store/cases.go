@@ -273,6 +273,15 @@ func (SQL) ChargedAttempts(ctx context.Context, tx engine.Tx, tasks []task.ID) (
 		` FROM tasker_attempts WHERE failure IS NOT NULL AND task_id IN `, ``)
 }
 
+// AttemptsSinceReset returns the attempts of steps since their last reset; see engine.Evidences.
+func (SQL) AttemptsSinceReset(ctx context.Context, tx engine.Tx, tasks []task.ID) ([]task.Attempt, error) {
+	s := In(tx)
+	query := `SELECT ` + bareAttemptColumns + ` FROM tasker_attempts WHERE NOT EXISTS (SELECT 1 FROM tasker_acts r
+ WHERE r.task_id = tasker_attempts.task_id AND r.step_id = tasker_attempts.step_id AND r.at >= tasker_attempts.finished_at
+ AND r.kind IN ('` + strings.Join(task.ResetActs, `', '`) + `')) AND task_id IN `
+	return collectByIDs(ctx, s, tasks, s.scanAttempt, query, ` ORDER BY id`)
+}
+
 // LastFailures returns the last failed attempt of each task; see engine.Evidences. It first finds their places, because
 // a failure may be long and only one per task is needed.
 // A Stop names the step at which the task stopped. The last failure of that step is preferred to a later one of another

@@ -109,6 +109,12 @@ const (
 	ActReplayStep = "replay_step"
 )
 
+// ActResetStep is the kind of an operator's act on a step, which then begins anew.
+const ActResetStep = "reset_for_retry"
+
+// ResetActs are the kinds of acts with which a step begins anew.
+var ResetActs = []string{ActResetStep, ActReplayStep}
+
 // ActEditContext is the kind of act that changes the context of a task.
 const ActEditContext = "edit_context"
 

@@ -15,12 +15,13 @@ import (
 
 // ShortLeases are variables of the environment that make leases short, so that
 // what a crash leaves behind is found soon. Answers get lost all the time there, and
-// workers seem never to begin; they are not given a rest for it.
+// workers seem never to begin; neither they nor the steps pay for it.
 func ShortLeases() []string {
 	return []string{
 		"TASKER_ENGINE_LEASES_HEARTBEAT_INTERVAL=500ms",
 		"TASKER_ENGINE_LEASES_MISSED_HEARTBEATS=4",
 		"TASKER_ENGINE_LEASES_START_TIMEOUT=1s",
+		"TASKER_ENGINE_LEASES_FREE_RETURNS=-1",
 		"TASKER_ENGINE_WORKER_BREAKER_FAILURES=-1",
 		"TASKER_ENGINE_UPKEEP_INTERVAL=200ms",
 		"TASKER_LOG_LEVEL=warn",

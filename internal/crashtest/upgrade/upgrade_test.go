@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -89,14 +90,17 @@ func newRun(t *testing.T, current, old string, flows bool) *run {
 	}
 	r := &run{dsn: pgtest.DSN(t), current: current, flows: flows, journal: crashtest.NewJournal()}
 	dir := t.TempDir()
+	env := slices.DeleteFunc(process.ShortLeases(), func(v string) bool { // what old versions refuse
+		return strings.HasPrefix(v, "TASKER_ENGINE_LEASES_FREE_RETURNS=")
+	})
 	for i, address := range addresses {
 		log, err := os.Create(filepath.Join(dir, fmt.Sprintf("node%d.log", i)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { show(t, log) })
-		r.nodes = append(r.nodes, &process.Server{Program: old, DSN: r.dsn, Address: address, Env: process.ShortLeases(),
-			Log: log, Group: group})
+		r.nodes = append(r.nodes, &process.Server{Program: old, DSN: r.dsn, Address: address, Env: env, Log: log,
+			Group: group})
 	}
 	client, err := tasker.Dial("http://"+addresses[0], &tasker.DialOptions{RequestTimeout: 10 * time.Second,
 		HTTPClient: &http.Client{Transport: r}})

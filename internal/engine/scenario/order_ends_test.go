@@ -25,6 +25,8 @@ const (
 	notBegunIn = 30 * time.Second
 	// maxFailures is after how many a step has failed for good.
 	maxFailures = 6
+	// freeLosses is how many workers in a row may be lost with a step before that counts as a failure.
+	freeLosses = 2
 )
 
 var ends = []string{completed, givenBack, failed, forsaken, notBegun}
@@ -71,20 +73,28 @@ func (m *crowd) end(rt *rapid.T, leases []engine.Lease, taken []waiter, end stri
 
 // fail notes that a step has failed, and checks when it will come back.
 func (m *crowd) fail(rt *rapid.T, id task.ID, x waiter) {
+	x.inRow = 0
+	m.charge(rt, id, x, m.find(rt, id), 0)
+}
+
+// charge notes a failure of a step, which may come back so much later than its back-off.
+func (m *crowd) charge(rt *rapid.T, id task.ID, x waiter, s *task.Step, later time.Duration) {
 	x.failures++
-	s := m.find(rt, id)
 	if x.failures == maxFailures {
 		if s.State != task.StepErrored {
 			rt.Fatalf("after %d failures a step is %s", x.failures, s.State)
 		}
+		delete(m.away, id)
 		return
 	}
-	if m.cfg.Recovery.BoostLevels > 0 && m.cfg.Recovery.RetryPriority != settings.RetryBoosted {
+	if r := m.cfg.Recovery; r.BoostLevels > 0 && r.RetryPriority != settings.RetryBoosted {
 		x.level = min(x.level, x.own)
+	} else if x.inRow > 0 {
+		x.level = m.raised(x)
 	}
 	backoff := time.Second << (x.failures - 1)
 	wait := task.Instant(s.Key).Time().Sub(m.now)
-	if s.Queue != task.Timers || wait < min(backoff, 10*time.Second) || wait > min(backoff, time.Minute) {
+	if s.Queue != task.Timers || wait < min(backoff, 10*time.Second) || wait > min(backoff, time.Minute)+later {
 		rt.Fatalf("after %d failures a step is %s and comes back in %v", x.failures, s.State, wait)
 	}
 	m.putOff(rt, id, x, s)
@@ -99,8 +109,13 @@ func (m *crowd) keepUp(rt *rapid.T) {
 	for id, x := range m.away {
 		switch {
 		case x.lost != 0 && x.lost <= now:
-			x.lost, x.level = 0, m.raised(x)
+			x.lost, x.inRow = 0, x.inRow+1
 			s := m.find(rt, id)
+			if x.inRow > freeLosses {
+				m.charge(rt, id, x, s, m.cfg.Recovery.RequeueDelay+5*time.Second)
+				continue
+			}
+			x.level = m.raised(x)
 			if s.Queue != task.Timers {
 				m.back(rt, id, x, s)
 				continue

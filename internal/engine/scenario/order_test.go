@@ -62,6 +62,7 @@ type waiter struct {
 	born       task.Instant
 	needs      []string
 	failures   int
+	inRow      int          // workers that were lost with it since its last failure
 	lost       task.Instant // when its lease is over, while it is held
 	due        task.Instant // when it comes back, while it is put off
 }
@@ -89,6 +90,7 @@ func newCrowd(t *testing.T, rt *rapid.T, k kind) *crowd {
 		Stagger:       rapid.SampledFrom([]time.Duration{-1, 0, time.Second}).Draw(rt, "stagger"),
 		RequeueDelay:  rapid.SampledFrom([]time.Duration{0, 0, 5 * time.Second}).Draw(rt, "requeue_delay"),
 	}
+	cfg.Recovery.Limits.Worker = maxFailures - 1 // as many as of other classes
 	s, reopen := k.open(t)
 	w, err := newWorld(t, s, reopen, cfg)
 	if err != nil {

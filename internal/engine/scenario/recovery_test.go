@@ -23,7 +23,8 @@ func (in *interpreter) configureRecovery(a *args) error {
 	}
 	for key, n := range map[string]*int{"boost": &r.BoostLevels, "transient": &r.Limits.Transient,
 		"resource": &r.Limits.Resource,
-		"logic":    &r.Limits.Logic, "lost": &r.Limits.Worker} {
+		"logic":    &r.Limits.Logic, "lost": &r.Limits.Worker,
+		"free_returns": &in.config.Leases.FreeReturns, "free_releases": &in.config.Leases.FreeReleases} {
 		if err := a.number(key, n); err != nil {
 			return err
 		}

@@ -196,6 +196,21 @@ func (*Store) ChargedAttempts(ctx context.Context, within engine.Tx, tasks []tas
 	return out, nil
 }
 
+// AttemptsSinceReset implements engine.Evidences.
+func (*Store) AttemptsSinceReset(_ context.Context, within engine.Tx, tasks []task.ID) ([]task.Attempt, error) {
+	t := in(within)
+	var out []task.Attempt
+	for _, id := range tasks {
+		for _, a := range t.s.attempts[id] {
+			if a.FinishedAt > task.LastReset(a.StepID, t.s.acts[id]) {
+				a.Failure = nil
+				out = append(out, a)
+			}
+		}
+	}
+	return out, nil
+}
+
 // lastFailures returns the last failed attempts of the steps of a task.
 // The most recent failure of all comes first.
 func (s *state) lastFailures(id task.ID) []task.Attempt {

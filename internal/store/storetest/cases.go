@@ -20,6 +20,7 @@ func caseCases() []testCase {
 		{"OfNobody", caseOfNobody},
 		{"PendingOfMany", pendingOfMany},
 		{"Evidence", evidence},
+		{"SinceReset", sinceReset},
 		{"DeletedWithTask", casesDeleted},
 		{"PendingKeepsTask", pendingKeepsTask},
 		{"Resolved", resolvedCases},
@@ -224,6 +225,37 @@ func evidence(f *fixture) {
 			want[i].Failure = nil
 		}
 		f.equal("charged attempts", charged, want)
+		return err
+	})
+}
+
+// sinceReset asks for the attempts of steps that were reset and replayed.
+func sinceReset(f *fixture) {
+	j, other := f.build(f.diamond, 0), f.build(f.single, 0)
+	f.insert(j, other)
+	attempt := func(j job, step int, token int64, o task.Outcome, at task.Instant) task.Attempt {
+		return task.Attempt{StepID: j.steps[step].ID, TaskID: j.task.ID, Token: token, Outcome: o, FinishedAt: f.now + at,
+			After: task.StepEnqueued}
+	}
+	reset, replayed, never := attempt(j, 0, 2, task.Snoozed, 3), attempt(j, 1, 2, task.NotStarted, 3),
+		attempt(j, 2, 1, task.LeaseExpired, 1)
+	elsewhere := attempt(other, 0, 1, task.LeaseExpired, 1)
+	before := attempt(j, 1, 1, task.Failed, 2)
+	before.Failure = &task.Failure{Message: "no"}
+	f.addAttempts(attempt(j, 0, 1, task.LeaseExpired, 2), before, never, elsewhere, reset, replayed)
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		act := func(step int, kind string, at task.Instant) task.Act {
+			return task.Act{At: f.now + at, TaskID: j.task.ID, StepID: j.steps[step].ID, Kind: kind}
+		}
+		return f.store.ActStore().AddActs(ctx, tx, []task.Act{act(0, task.ActResetStep, 2), act(0, task.ActResetStep, 1),
+			act(1, task.ActReplayStep, 2), act(2, task.ActGiveUp, 2)})
+	})
+	f.write(func(ctx context.Context, tx engine.Tx) error {
+		got, err := f.store.CaseStore().AttemptsSinceReset(ctx, tx, []task.ID{j.task.ID, other.task.ID})
+		slices.SortStableFunc(got, func(a, b task.Attempt) int { return slices.Compare(a.StepID[:], b.StepID[:]) })
+		want := []task.Attempt{reset, replayed, never, elsewhere}
+		slices.SortStableFunc(want, func(a, b task.Attempt) int { return slices.Compare(a.StepID[:], b.StepID[:]) })
+		f.equal("attempts since the last reset", got, want)
 		return err
 	})
 }
