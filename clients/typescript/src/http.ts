@@ -51,13 +51,13 @@ export class Transport {
   /** Send a request and return the decoded answer. What reads is sent once more if a connection breaks. */
   async call(method: string, path: string, options: CallOptions = {}): Promise<unknown> {
     const timeoutMs = options.timeoutMs ?? this.timeoutMs;
+    const text = options.body === undefined ? undefined : bodyOf(method, path, options);
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new Error("no answer in time")), timeoutMs);
     const stop = () => abort.abort(options.signal?.reason);
     options.signal?.addEventListener("abort", stop, { once: true });
     if (options.signal?.aborted) stop();
     try {
-      const text = options.body === undefined ? undefined : bodyOf(options);
       try {
         return await this.#exchange(method, path, options, text, abort.signal);
       } catch (error) {
@@ -138,9 +138,17 @@ function address(text: string): string {
   return (url.origin + url.pathname).replace(/\/+$/, "");
 }
 
-function bodyOf(options: CallOptions): string {
+/** The text of a body. One that has none is a mistake of the caller: nothing was sent. */
+function bodyOf(method: string, path: string, options: CallOptions): string {
   if (typeof options.body === "string" && options.contentType !== undefined) return options.body;
-  return JSON.stringify(options.body);
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(options.body);
+  } catch (cause) {
+    throw new TypeError(`${method} ${path}: the body has no JSON form: ${reasonOf(cause)}`, { cause });
+  }
+  if (text === undefined) throw new TypeError(`${method} ${path}: a ${typeof options.body} has no JSON form`);
+  return text;
 }
 
 function queryOf(query: Query | undefined): string {

@@ -341,7 +341,7 @@ export class Session {
     try {
       return completed(await handler.run(step), this.#self.max_payload_bytes);
     } catch (error) {
-      return failed(error, step.interruption, step.attempt, handler.maxAttempts, job.timeoutMs);
+      return failed(error, step.interruption, step.attempt, handler, job.timeoutMs);
     }
   }
 

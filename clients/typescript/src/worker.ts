@@ -21,6 +21,11 @@ export interface HandlerOptions {
   timeoutMs?: number;
   /** The error of this attempt is final. The policy of the step holds, too. */
   maxAttempts?: number;
+  /**
+   * The next attempt waits at least baseMs, twice as long after each further one, and limitMs at most. The policy of the
+   * step holds, too: the longer pause counts. An error with retryAfterMs keeps its own.
+   */
+  backoff?: { baseMs: number; limitMs: number };
 }
 
 /** Gets messages for operators. `console` is one. */
@@ -90,8 +95,12 @@ export class Worker {
 
   /** Register a handler. */
   handler<Context = unknown>(name: string, run: Handler<Context>, options: HandlerOptions = {}): this {
-    for (const [what, value] of Object.entries(options)) {
+    const { backoff, concurrency, timeoutMs, maxAttempts } = options;
+    for (const [what, value] of Object.entries({ concurrency, timeoutMs, maxAttempts })) {
       if (value !== undefined && !(value > 0)) throw new RangeError(`${what} of handler "${name}" must be positive`);
+    }
+    if (backoff && !(backoff.baseMs > 0 && backoff.limitMs >= backoff.baseMs)) {
+      throw new RangeError(`backoff of handler "${name}": baseMs must be positive, limitMs not less`);
     }
     if (!name) throw new RangeError("a handler needs a name");
     if (this.#handlers.has(name)) throw new RangeError(`handler "${name}" is registered twice`);

@@ -103,10 +103,23 @@ test("a problem", async () => {
   const body = { title: "Conflict", detail: "it is there", code: "conflict", hint: "use another", errors };
   answers = [sends(409, body, { "Content-Type": "application/problem+json", "Retry-After": "3" })];
   const error = await refused("conflict", client.submit("order"));
-  assert.equal(error.message, "it is there");
+  assert.equal(error.message, "it is there\n  /name: taken\n  hint: use another");
   assert.equal(error.hint, "use another");
   assert.deepEqual(error.details, errors);
   assert.equal(error.retryAfterMs, 3000);
+});
+
+test("what has no JSON form is a mistake of the caller", async () => {
+  const cycle: Record<string, unknown> = {};
+  cycle["self"] = cycle;
+  for (const context of [{ id: 17n }, cycle]) {
+    await assert.rejects(
+      client.submit("order", context),
+      (e) => e instanceof TypeError && /POST .*JSON/.test(e.message),
+    );
+  }
+  await assert.rejects(client.call("POST", "/v1/tasks", { body: () => 1 }), TypeError);
+  assert.equal(seen.length, 0);
 });
 
 test("answers of others", async () => {
