@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 from . import _threads
-from ._failure import completed, failed, refusal
+from ._failure import Bounds, completed, failed, refusal
 from ._http import Flight, Transport, dumps
 from ._leases import Job, Leases
 from ._version import __version__
@@ -68,7 +68,7 @@ class Registered:
     asynchronous: bool
     concurrency: int | None
     timeout: float | None
-    max_attempts: int | None
+    bounds: Bounds
 
 
 class _Outage:
@@ -400,7 +400,7 @@ class Session:
             error,
             job.step.interruption,
             attempt=job.step.attempt,
-            max_attempts=handler.max_attempts,
+            bounds=handler.bounds,
             timeout=job.timeout,
         )
 

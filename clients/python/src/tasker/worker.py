@@ -13,6 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
+from ._failure import Bounds
 from ._session import Registered, Session, Settings
 from .client import AsyncClient, Client
 from .errors import WorkerError
@@ -20,8 +21,8 @@ from .step import Step, SyncStep
 
 __all__ = ["Worker"]
 
-AsyncHandler = Callable[[Step], Awaitable[Any]]
-SyncHandler = Callable[[SyncStep], Any]
+AsyncHandler = Callable[[Step[Any]], Awaitable[Any]]
+SyncHandler = Callable[[SyncStep[Any]], Any]
 A = TypeVar("A", bound=AsyncHandler)
 S = TypeVar("S", bound=SyncHandler)
 
@@ -98,6 +99,7 @@ class Worker:
         concurrency: int | None = None,
         timeout: float | None = None,
         max_attempts: int | None = None,
+        backoff: tuple[float, float] | None = None,
     ) -> _Decorator: ...
 
     @overload
@@ -113,6 +115,7 @@ class Worker:
         concurrency: int | None = None,
         timeout: float | None = None,
         max_attempts: int | None = None,
+        backoff: tuple[float, float] | None = None,
     ) -> Any:
         """Register a function as the handler of that name; without parentheses, of its own name. It stays as it is.
 
@@ -122,12 +125,17 @@ class Worker:
         concurrency: slots of its own. To the server it is then a worker of its own, NAME/HANDLER.
         timeout: of an attempt, in seconds. That of the step holds, too; the earlier one counts.
         max_attempts: the error of this attempt is final. The policy of the step holds, too.
+        backoff: the next attempt waits at least the first time, twice as long after each further one, and the second at
+            most, in seconds. The policy of the step holds, too: the longer pause counts. An error with `retry_after`
+            keeps its own.
         """
         if callable(name):
             return self.handler(getattr(name, "__name__", ""))(name)
         for what, value in (("concurrency", concurrency), ("timeout", timeout), ("max_attempts", max_attempts)):
             if value is not None and value <= 0:
                 raise ValueError(f"{what} of handler {name!r} must be positive")
+        if backoff is not None and not 0 < backoff[0] <= backoff[1]:
+            raise ValueError(f"backoff of handler {name!r}: the first must be positive, the second not less")
         if not name:
             raise ValueError("a handler needs a name")
         if name in self._handlers:
@@ -137,7 +145,9 @@ class Worker:
             asynchronous = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
                 getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
             )
-            self._handlers[name] = Registered(function, asynchronous, concurrency, timeout, max_attempts)
+            self._handlers[name] = Registered(
+                function, asynchronous, concurrency, timeout, Bounds(max_attempts, backoff)
+            )
             return function
 
         return register
