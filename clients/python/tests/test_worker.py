@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import tasker
-from tasker import models
+from tasker import _log, models
 from tasker._failure import Bounds, completed, failed
 from tasker.step import DEFAULT_LOG_BYTES, StepLog
 
@@ -120,6 +120,27 @@ class TestStop(unittest.TestCase):
             while thread.is_alive():  # it may not have begun
                 worker.stop()
                 thread.join(0.01)
+
+
+class TestLog(unittest.TestCase):
+    def test_failures(self) -> None:
+        step = typing.cast(models.Assignment, {"step_name": "s", "task_uuid": "t", "attempt": 1, "max_attempts": 4})
+        told = "step s of task t failed in attempt 1 of 4: ValueError: no amount; "
+        for answer, level, then in (
+            ({"state": "error"}, logging.ERROR, "the step has failed for good"),
+            ({"state": "waiting_for_retry", "next_retry_at": "T"}, logging.WARNING, "another attempt at T"),
+            ({"state": "enqueued"}, logging.WARNING, "the step is enqueued"),
+        ):
+            failure = outcome(ValueError("no\namount"))["error"]
+            self.assertEqual(_log.failed(step, failure, typing.cast(models.SettleAnswer, answer)), (level, told + then))
+
+    def test_shown_unless_configured(self) -> None:
+        logger = logging.Logger("other")
+        logger.setLevel(logging.ERROR)
+        _log.show(logger)
+        self.assertEqual((len(logger.handlers), logger.level), (1, logging.ERROR))
+        _log.show(logger)
+        self.assertEqual(len(logger.handlers), 1)
 
 
 class Order(typing.TypedDict):

@@ -3112,6 +3112,8 @@ export interface RedriveWave {
 }
 
 export interface RegisteredWorker {
+  /** Timeout of a step where neither its template nor its submission names one, nor a priority. */
+  default_timeout_seconds?: number;
   heartbeat_interval_ms: number;
   /** A started step is lost without a heartbeat for this long. */
   lease_seconds: number;
@@ -3124,6 +3126,8 @@ export interface RegisteredWorker {
   max_log_bytes: number;
   max_long_poll_seconds: number;
   max_payload_bytes: number;
+  /** Namespaces that it serves; * is all. */
+  namespaces?: Array<string>;
   /** Pause between polls without wait_ms. */
   poll_interval_ms: number;
   /** Same as poll_interval_ms, in seconds. */

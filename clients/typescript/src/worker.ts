@@ -48,8 +48,13 @@ export interface WorkerOptions {
   pollWaitMs?: number;
   /** In place of the server's; either is shortened to a third of the lease. */
   heartbeatIntervalMs?: number;
-  /** Defaults to the standard error. */
+  /**
+   * Gets a line at the start, one for each failure of a step, an error if it is final, and warnings for operators.
+   * Defaults to the standard error, by the console.
+   */
   logger?: Logger;
+  /** The start and the failures of steps are not logged. The server has them anyway. */
+  quiet?: boolean;
 }
 
 /** The options of a worker, with their defaults. */
@@ -62,6 +67,7 @@ export interface Settings {
   pollWaitMs: number;
   heartbeatIntervalMs: number | undefined;
   logger: Logger;
+  quiet: boolean;
 }
 
 /** Standard output belongs to the program. */
@@ -89,6 +95,7 @@ export class Worker {
       pollWaitMs: Math.max(options.pollWaitMs ?? 20_000, 0),
       heartbeatIntervalMs: options.heartbeatIntervalMs,
       logger: options.logger ?? stderr,
+      quiet: options.quiet ?? false,
     };
     if (!(this.#settings.concurrency >= 1)) throw new RangeError("a worker needs at least one slot");
   }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { completed, failed, failureOf } from "../src/failure.js";
+import { failedLine, overlong, started } from "../src/log.js";
 import {
   Client,
   FinalError,
@@ -144,6 +145,26 @@ test("reports are what the server takes", async () => {
   assert.equal(first.progress_percent, 100);
   assert.ok(first.status_message.startsWith("half\ufffdway") && Buffer.byteLength(first.status_message) <= 1024);
   assert.deepEqual(second, { checkpoint: null });
+});
+
+test("what a worker logs", () => {
+  const me = { namespaces: ["shop"], default_timeout_seconds: 600 } as models.RegisteredWorker;
+  assert.equal(
+    started(me, "w", "http://localhost", [], ["charge", "mail"], 10),
+    "worker w started at http://localhost: namespaces shop, handlers charge, mail, 10 slots",
+  );
+  assert.match(overlong(me, "charge", 3_600_000) ?? "", /"charge" has a timeout of 3600 s, but .* has 600 s/);
+  assert.equal(overlong(me, "charge", 600_000), undefined);
+  const step = { step_name: "s", task_uuid: "t", attempt: 1, max_attempts: 4 } as models.Assignment;
+  const failure = { error_type: "TypeError", message: "fetch\nfailed" };
+  const line = (answer: Partial<models.SettleAnswer>) => failedLine(step, failure, { step_uuid: "u", ...answer });
+  const told = "step s of task t failed in attempt 1 of 4: TypeError: fetch failed; ";
+  assert.equal(line({ state: "error" }), told + "the step has failed for good");
+  assert.equal(
+    line({ state: "waiting_for_retry", next_retry_at: "2026-11-27T09:00:05Z" }),
+    told + "another attempt at 2026-11-27T09:00:05Z",
+  );
+  assert.equal(line({ state: "enqueued" }), told + "the step is enqueued");
 });
 
 test("mistakes in the registration", async () => {

@@ -3063,6 +3063,8 @@ class RedriveWave(TypedDict):
 
 
 class RegisteredWorker(TypedDict):
+    #: Timeout of a step where neither its template nor its submission names one, nor a priority.
+    default_timeout_seconds: NotRequired[int]
     heartbeat_interval_ms: int
     #: A started step is lost without a heartbeat for this long.
     lease_seconds: int
@@ -3073,6 +3075,8 @@ class RegisteredWorker(TypedDict):
     max_log_bytes: int
     max_long_poll_seconds: int
     max_payload_bytes: int
+    #: Namespaces that it serves; * is all.
+    namespaces: NotRequired[list[str]]
     #: Pause between polls without wait_ms.
     poll_interval_ms: int
     #: Same as poll_interval_ms, in seconds.

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
+from . import _log
 from ._failure import Bounds
 from ._session import Registered, Session, Settings
 from .client import AsyncClient, Client
@@ -55,6 +56,7 @@ class Worker:
         poll_wait: float = 20.0,
         heartbeat_interval: float | None = None,
         logger: logging.Logger | None = None,
+        quiet: bool = False,
     ) -> None:
         """
         client: whose server it works for. Defaults to that of the environment.
@@ -66,7 +68,10 @@ class Worker:
         shutdown_timeout: how long running handlers may go on after the worker was told to stop, in seconds.
         poll_wait: the bound of one long poll, in seconds.
         heartbeat_interval: in place of the server's; either is shortened to a third of the lease.
-        logger: gets warnings for operators. Defaults to the logger `tasker.worker`.
+        logger: gets a line at the start, one for each failure of a step, an error if it is final, and warnings for
+            operators. Defaults to the logger `tasker.worker`. If the program has not configured logging, `run` shows
+            it on standard error.
+        quiet: the start and the failures of steps are not logged. The server has them anyway.
         """
         if concurrency < 1:
             raise ValueError("a worker needs at least one slot")
@@ -81,6 +86,7 @@ class Worker:
             poll_wait=max(poll_wait, 0.0),
             heartbeat_interval=heartbeat_interval,
             logger=logger or logging.getLogger("tasker.worker"),
+            quiet=quiet,
         )
         self._concurrency = concurrency
         self._handlers: dict[str, Registered] = {}
@@ -161,6 +167,7 @@ class Worker:
         `WorkerError`: a handler did not return even then, or a result could not be reported. `TaskerError`: the server
         refuses the worker.
         """
+        _log.show(self._settings.logger)
         asyncio.run(self._run_with_signals())
 
     async def serve(self) -> None:
