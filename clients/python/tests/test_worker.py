@@ -65,6 +65,11 @@ class TestOutcomes(unittest.TestCase):
         repeated = RuntimeError(f"charge: {refused}")
         repeated.__cause__ = refused
         self.assertEqual(outcome(repeated)["error"]["message"], "charge: [Errno 111] Connection refused")
+        short = ExceptionGroup("both", [ValueError("a"), ValueError("b")])
+        self.assertEqual(
+            outcome(short)["error"]["message"],
+            "both (2 sub-exceptions) (caused by ValueError: a) (caused by ValueError: b)",
+        )
         own = tasker.FinalError("declined", code="card")
         own.__cause__ = refused
         self.assertEqual(outcome(own)["error"]["code"], "card")

@@ -110,9 +110,15 @@ function tellOf(all: readonly unknown[]): string {
   for (const e of all) {
     const message = messageOf(e);
     if (text === "") text = message;
-    else if (!text.includes(message)) text += ` (caused by ${nameOf(e)}${message})`;
+    else if (!says(text, message)) text += ` (caused by ${nameOf(e)}${message})`;
   }
   return text;
+}
+
+/** Whether a text repeats a message, and not only its letters within a word. */
+function says(text: string, message: string): boolean {
+  const letters = message.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  return new RegExp(`(?<![\\p{L}\\p{N}])${letters}(?![\\p{L}\\p{N}])`, "u").test(text);
 }
 
 function nameOf(error: unknown): string {

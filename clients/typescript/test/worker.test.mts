@@ -68,6 +68,8 @@ test("failures with causes", () => {
   const all = failureOf(new AggregateError([new RangeError("one"), refused], "nobody answers"));
   assert.match(all.message ?? "", /^nobody answers \(caused by RangeError: one\) \(caused by connect ECONN/);
   assert.equal(all.code, "ECONNREFUSED");
+  const short = failureOf(new AggregateError([new Error("a"), new Error("b[*"), new Error("b")], "both b[* failed"));
+  assert.equal(short.message, "both b[* failed (caused by a)");
 
   const repeated = failureOf(new Error(`charge: ${refused.message}`, { cause: refused }));
   assert.equal(repeated.message, "charge: connect ECONNREFUSED 127.0.0.1:1");

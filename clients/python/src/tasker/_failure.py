@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import traceback
 from dataclasses import dataclass
 from types import TracebackType
@@ -142,7 +143,8 @@ def _told(error: BaseException) -> str:
     """
     text = str(error) or repr(error)
     for cause in _chain(error)[1:]:
-        if (message := str(cause) or repr(cause)) not in text:
+        message = str(cause) or repr(cause)
+        if not re.search(rf"(?<!\w){re.escape(message)}(?!\w)", text):  # not only its letters within a word
             text += f" (caused by {type(cause).__name__}: {message})"
     return text
 

@@ -77,7 +77,7 @@ class TaskOptions(TypedDict, total=False):
     traceparent: str
     #: Of a task without a template: capabilities that a worker must have.
     required_capabilities: Sequence[str]
-    #: Of a task without a template: the bound of one attempt.
+    #: Of a task without a template: the bound of one attempt. Defaults to that of its priority, as a rule 600 s.
     timeout_seconds: int
     #: Of a task without a template: how often it runs again after its first attempt.
     max_retries: int
