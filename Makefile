@@ -104,7 +104,7 @@ helm: ## Lint the chart of Kubernetes, and compare what it renders with deploy/h
 vulnerabilities: ## Look up known vulnerabilities of dependencies; needs the network, GOVULNDB names another database
 	.ci/vulnerabilities
 
-models: ## Write the OpenAPI document and the types of clients in other languages anew
+models: ## Write the OpenAPI document and the types and operations of clients in other languages anew
 	$(GO) test -count=1 ./internal/httpapi -run OpenAPI -update
 
 reference: ## Write the generated parts of docs/reference anew

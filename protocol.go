@@ -45,6 +45,8 @@ type RegisteredWorker struct {
 	MaxResultPayloadBytes int       `json:"max_payload_bytes"`
 	MaxLargeResultBytes   int       `json:"max_large_result_bytes,omitempty" doc:"Maximum size of a result that is sent apart before the step is settled; absent if the server keeps none above max_payload_bytes."`
 	MaxLogBytes           int       `json:"max_log_bytes" doc:"How much of the end of an attempt's log the server keeps; 0: nothing."`
+	Namespaces            []string  `json:"namespaces,omitempty" doc:"Namespaces that it serves; * is all."`
+	DefaultTimeoutSeconds int       `json:"default_timeout_seconds,omitempty" doc:"Timeout of a step where neither its template nor its submission names one, nor a priority."`
 	Queue                 string    `json:"queue,omitempty" doc:"Queue in RabbitMQ from which a worker with the transport amqp consumes its steps."`
 }
 

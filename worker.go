@@ -46,9 +46,12 @@ type WorkerOptions struct {
 	Transport Transport
 	// Health is where the worker serves its health report for the server's probes. Defaults to nowhere.
 	Health *WorkerHealth
-	// Logger receives warnings for operators: a server that does not answer, a lost lease, a refused result.
-	// Defaults to slog.Default().
+	// Logger receives what operators want to know: a line at the start, one for each failure of a step, at the level
+	// error if it is final, and warnings of a server that does not answer, a lost lease, a refused result. Defaults to
+	// slog.Default().
 	Logger *slog.Logger
+	// Quiet leaves the start and the failures of steps out of the log. The server has them anyway.
+	Quiet bool
 }
 
 // Worker claims steps and runs their handlers. It renews the leases of running steps automatically, registers
@@ -59,6 +62,7 @@ type WorkerOptions struct {
 type Worker struct {
 	backend Backend
 	coder   *coder // of the Client; nil without a codec
+	server  string // its address; empty: the engine is in this process
 	opts    WorkerOptions
 	vitals  *vitals.Monitor
 	current atomic.Pointer[[]*session] // of the latest Run; nil: none runs
@@ -74,6 +78,9 @@ type Worker struct {
 // HandleFunc, then call Run. It copies the options, does not connect and starts nothing.
 func NewWorker(client *Client, opts *WorkerOptions) *Worker {
 	w := &Worker{backend: client.Backend, coder: client.coder, handlers: make(map[string]*registered)}
+	if client.server != nil {
+		w.server = client.server.base
+	}
 	if opts != nil {
 		w.opts = *opts
 	}

@@ -26,6 +26,7 @@ const (
 type session struct {
 	backend      Backend
 	coder        *coder // nil without a codec
+	server       string // for the log
 	opts         WorkerOptions
 	log          *slog.Logger
 	handlers     map[string]*registered
@@ -104,7 +105,7 @@ func newSession(ctx context.Context, w *Worker, g handlerGroup) *session {
 	opts := w.opts
 	opts.Name, opts.Concurrency = g.name, g.concurrency
 	return &session{
-		backend: w.backend, coder: w.coder, opts: opts, log: opts.Logger.With("worker", opts.Name),
+		backend: w.backend, coder: w.coder, server: w.server, opts: opts, log: opts.Logger.With("worker", opts.Name),
 		handlers: g.handlers, registration: opts.registration(g.handlers),
 		values:    context.WithoutCancel(ctx),
 		fetchWake: newSignal(), settleWake: newSignal(), settleAgain: newSignal(),
@@ -145,7 +146,11 @@ func (s *session) begin(ctx context.Context) error {
 			return fmt.Errorf("connect worker %s: %w", s.opts.Name, err)
 		}
 	}
-	return s.register(ctx)
+	if err := s.register(ctx); err != nil {
+		return err
+	}
+	s.announce()
+	return nil
 }
 
 // work runs the parts of the session until the end that Run documents.

@@ -165,6 +165,7 @@ func (s *session) evaluate(batch results, answers []SettleAnswer) (again results
 		err := answers[i].Error
 		switch {
 		case err == nil:
+			s.tell(batch.jobs[i], &batch.list[i], &answers[i])
 		case refusedWhole(err):
 			again = s.refused(batch, i, err, again)
 		case comesBack(err):

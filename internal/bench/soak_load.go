@@ -56,7 +56,7 @@ func (l *soakLoad) start(ctx context.Context, client *tasker.Client, opts Option
 	}
 	working, drain := context.WithCancel(context.WithoutCancel(ctx))
 	w := tasker.NewWorker(tasker.NewClient(&soakBackend{client.Backend, l}),
-		&tasker.WorkerOptions{Name: "soak", Concurrency: opts.Workers})
+		&tasker.WorkerOptions{Name: "soak", Concurrency: opts.Workers, Quiet: true})
 	w.Handle(Handler, l.handle)
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(working) }()

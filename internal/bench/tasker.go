@@ -165,7 +165,7 @@ func (t *Tasker) WorkOn(ctx context.Context, handler string, n int, handle func(
 			share++
 		}
 		opts := &tasker.WorkerOptions{Name: fmt.Sprintf("bench-%d", i), Namespaces: []string{tasker.AllNamespaces},
-			Concurrency: share}
+			Concurrency: share, Quiet: true}
 		if t.opts.Transport != "" {
 			opts.Transport = rabbitmq.NewTransport(t.opts.Transport, rabbitmq.Options{})
 		}

@@ -85,9 +85,10 @@ func workflow(w *world) {
 	}
 }
 
-// failures: what a handler says of its failure decides, and operators see it.
+// failures: what a handler says of its failure decides, and operators see it; the worker's log says what follows.
 func failures(w *world) {
-	w.work("w", workerOptions{})
+	p := w.work("w", workerOptions{})
+	p.says("started")
 	final := w.submit("act", order{Ref: "a", Fail: &failing{9, "final", "declined", "card"}})
 	retryable := w.submit("act", order{Ref: "b", Fail: &failing{1, "retryable", "busy", "later"}})
 	plain := w.submit("act", order{Ref: "c", Fail: &failing{9, "plain", "oops", ""}}, tasker.WithMaxRetries(0))
@@ -104,6 +105,8 @@ func failures(w *world) {
 	if f := w.failure(plain); f.Message != "oops" || f.Type == "" || f.Class != tasker.ClassTransient {
 		w.Errorf("the plain failure is %+v", f)
 	}
+	p.says("the step has failed for good")
+	p.says("another attempt at 20")
 }
 
 // snooze: a step that is given back for a while is not charged, and keeps its checkpoint.

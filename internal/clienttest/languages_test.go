@@ -66,7 +66,7 @@ func typescriptProgram() ([]string, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return []string{"node", filepath.Join(made, "dist/test/behaviour_worker.js")}, nil, nil
+	return []string{"node", filepath.Join(made, "dist/test/behaviour_worker.mjs")}, nil, nil
 }
 
 // typescriptPackage compiles the TypeScript client once, and returns its directory.
@@ -81,7 +81,7 @@ var typescriptPackage = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	var log strings.Builder
-	cmd := exec.Command(filepath.Join(dir, "build"))
+	cmd := exec.Command(filepath.Join(dir, "build"), "directory")
 	cmd.Stderr = &log
 	out, err := cmd.Output()
 	if err != nil {

@@ -25,6 +25,7 @@ const (
 func newWorker(client *tasker.Client, opts Options) *tasker.Worker {
 	w := tasker.NewWorker(client, &tasker.WorkerOptions{
 		Name: "demo", Namespaces: []string{namespace}, Concurrency: opts.Concurrency, Logger: opts.Logger,
+		Quiet: true, // most of its steps fail, and what is said of them is the demo
 	})
 	tasker.HandleFunc(w, stepParse, func(_ context.Context, row Row) (Strike, error) {
 		s, err := parseRecord(row)

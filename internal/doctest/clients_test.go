@@ -58,5 +58,6 @@ func typeScriptClient(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "mkdir node_modules && ln -s '" + strings.TrimSpace(string(made)) + "' node_modules/tasker-client\n"
+	return "mkdir -p node_modules/tasker-client && tar -x -z -f '" + strings.TrimSpace(string(made)) +
+		"' -C node_modules/tasker-client --strip-components 1\n"
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/taskerhq/tasker/internal/settings"
 	"github.com/taskerhq/tasker/internal/task"
@@ -57,6 +58,12 @@ func (e *Engine) level(n int) settings.PriorityLevel {
 		}
 	}
 	return e.cfg.Priorities[len(e.cfg.Priorities)-1]
+}
+
+// DefaultTimeout returns the timeout of a step where neither its template nor its submission names one, nor a priority.
+func (e *Engine) DefaultTimeout() time.Duration {
+	n, _ := e.Level("")
+	return e.level(n).Timeout
 }
 
 // levelNames lists the named levels, for messages.

@@ -12,14 +12,16 @@ import (
 	"github.com/taskerhq/tasker/internal/typegen"
 )
 
-// TestOpenAPIModels: the clients in other languages know the objects of the API as they are.
+// TestOpenAPIModels: the clients in other languages know the objects and operations of the API as they are.
 func TestOpenAPIModels(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
 	httpapi.New(&fake{}, httpapi.Options{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	for file, write := range map[string]func([]byte) ([]byte, error){
-		"python/src/tasker/models.py": typegen.Python,
-		"typescript/src/models.ts":    typegen.TypeScript,
+		"python/src/tasker/models.py":     typegen.Python,
+		"python/src/tasker/operations.py": typegen.PythonOperations,
+		"typescript/src/models.ts":        typegen.TypeScript,
+		"typescript/src/operations.ts":    typegen.TypeScriptOperations,
 	} {
 		got, err := write(w.Body.Bytes())
 		if err != nil {

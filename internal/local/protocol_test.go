@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -61,8 +62,9 @@ func TestRegisterWorker(t *testing.T) {
 	}
 	want := tasker.RegisteredWorker{WorkerID: got.WorkerID, PollIntervalMS: 5000, PollIntervalSeconds: 5,
 		HeartbeatIntervalMS: 10_000, LeaseSeconds: 20,
-		StartTimeoutSeconds: 5, MaxLongPollSeconds: 3, MaxResultPayloadBytes: 99, MaxLogBytes: 64 << 10}
-	if *got != want {
+		StartTimeoutSeconds: 5, MaxLongPollSeconds: 3, MaxResultPayloadBytes: 99, MaxLogBytes: 64 << 10,
+		Namespaces: []string{"default"}, DefaultTimeoutSeconds: 600}
+	if !reflect.DeepEqual(*got, want) {
 		t.Errorf("registered as %+v, want %+v", *got, want)
 	}
 	list, err := r.Workers(t.Context())

@@ -43,7 +43,9 @@ func (b *Backend) RegisterWorker(ctx context.Context, reg tasker.WorkerRegistrat
 		MaxLongPollSeconds:    int(cfg.Leases.MaxLongPoll.Seconds()),
 		MaxResultPayloadBytes: cfg.Limits.PayloadBytes,
 		MaxLargeResultBytes:   b.engine.MaxLargeResult(),
-		MaxLogBytes:           max(cfg.Limits.LogBytes, 0)}, nil
+		MaxLogBytes:           max(cfg.Limits.LogBytes, 0),
+		Namespaces:            shownNamespaces(w.Namespaces),
+		DefaultTimeoutSeconds: int(b.engine.DefaultTimeout().Seconds())}, nil
 }
 
 // servedNamespaces returns the namespaces of a registration as the engine knows them, where none is all. A worker that

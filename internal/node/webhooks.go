@@ -48,7 +48,8 @@ func webhooks(b *local.Backend, endpoints []webhook.Endpoint, sender inbox.Poste
 // deliver runs the tasks that deliver events, until ctx ends. It is a worker like any other.
 func (n *Node) deliver(ctx context.Context, log *slog.Logger) {
 	w := tasker.NewWorker(tasker.NewClient(n), &tasker.WorkerOptions{Name: "webhooks of " + n.name,
-		Namespaces: []string{deadletter.SystemNamespace}, Concurrency: deliveries, DrainTimeout: deliveryDrain, Logger: log})
+		Namespaces: []string{deadletter.SystemNamespace}, Concurrency: deliveries, DrainTimeout: deliveryDrain, Logger: log,
+		Quiet: true})
 	tasker.HandleFunc(w, inbox.DeliveryTemplate, n.Deliver)
 	for ctx.Err() == nil {
 		if err := w.Run(ctx); err != nil {

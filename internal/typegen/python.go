@@ -31,6 +31,7 @@ They are generated from the OpenAPI document of the server: run "make models" in
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 
 #: A time as JSON has it, such as "2026-11-26T09:00:00Z". datetime.fromisoformat reads it.
@@ -40,6 +41,15 @@ Timestamp = str
 		all[i].python(&b)
 	}
 	return []byte(b.String()), nil
+}
+
+// languageOf is a language for the fields of m: what clients send takes the times of the language, too.
+func (m *model) languageOf(l *language, native string) *language {
+	own := *l
+	if m.sent {
+		own.time += native
+	}
+	return &own
 }
 
 // plainName is a key that needs no quotes.
@@ -73,7 +83,7 @@ func (m *model) python(b *strings.Builder) {
 		for _, line := range wrap(f.doc, maxLine-len(indent)-3) {
 			fmt.Fprintf(b, "%s#: %s\n", indent, line)
 		}
-		of := python.write(&f.of)
+		of := m.languageOf(&python, " | datetime").write(&f.of)
 		if call {
 			of = fmt.Sprintf("%q", strings.ReplaceAll(of, `"`, "'"))
 		}

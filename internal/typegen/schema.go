@@ -45,6 +45,7 @@ type model struct {
 	name   string
 	doc    string
 	fields []field
+	sent   bool // by clients only: no answer has one
 }
 
 // field is a property of a model.
@@ -57,21 +58,18 @@ type field struct {
 
 // models are the schemas of objects in a document, by name.
 func models(document []byte) ([]model, error) {
-	var doc struct {
-		Components struct {
-			Schemas map[string]schema `json:"schemas"`
-		} `json:"components"`
+	doc, err := parse(document)
+	if err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal(document, &doc); err != nil {
-		return nil, fmt.Errorf("decode the OpenAPI document: %w", err)
-	}
+	sent := doc.sent()
 	var all []model
 	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
 		s := doc.Components.Schemas[name]
 		if !slices.Contains(s.Type, "object") {
 			return nil, fmt.Errorf("schema %s is no object: the generator does not know such a one", name)
 		}
-		m := model{name: name, doc: s.Description}
+		m := model{name: name, doc: s.Description, sent: sent[name]}
 		for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
 			of := s.Properties[key]
 			m.fields = append(m.fields, field{key, of.Description, slices.Contains(s.Required, key), of})
@@ -83,6 +81,7 @@ func models(document []byte) ([]model, error) {
 
 // language is how a language writes types.
 type language struct {
+	prefix                                          string // of the names of models
 	any, text, time, integer, number, boolean, null string
 
 	literal func(values []string) string // of the quoted values
@@ -100,7 +99,7 @@ func (l *language) write(s *schema) string {
 	}
 	switch {
 	case s.Ref != "":
-		return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
+		return l.prefix + s.refersTo()
 	case len(s.OneOf) > 0:
 		for i := range s.OneOf {
 			add(l.write(&s.OneOf[i]))
@@ -127,6 +126,9 @@ func (l *language) write(s *schema) string {
 	}
 	return strings.Join(union, " | ")
 }
+
+// refersTo is the name of the schema that s refers to, "" for none.
+func (s *schema) refersTo() string { return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:] }
 
 // plain writes a type that the schema names.
 func (l *language) plain(name string, s *schema) string {

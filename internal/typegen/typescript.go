@@ -46,7 +46,7 @@ func (m *model) typescript(b *strings.Builder) {
 		if f.required {
 			optional = ""
 		}
-		fmt.Fprintf(b, "  %s%s: %s;\n", name, optional, typescript.write(&f.of))
+		fmt.Fprintf(b, "  %s%s: %s;\n", name, optional, m.languageOf(&typescript, " | Date").write(&f.of))
 	}
 	b.WriteString("}\n")
 }

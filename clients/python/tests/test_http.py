@@ -227,5 +227,49 @@ class TestWait(TestCase):
                     self.client.result("t", name)
 
 
+class TestEvents(TestCase):
+    def stream(self, text: str) -> Answer:
+        def send(exchange: Exchange) -> None:
+            exchange.send(200, text.encode(), "text/event-stream; charset=utf-8", Connection="close")
+
+        return send
+
+    def test_they_go_on_after_a_break(self) -> None:
+        def event(number: int, kind: str) -> str:
+            return f'id: {number}\nevent: {kind}\ndata: {{"id": "{number}", "type": "{kind}"}}\n\n'
+
+        self.server.answers = [
+            self.stream(event(1, "stream.open") + ": alive\n\n" + event(2, "task.state") + "id: 3\n\n"),
+            hangs_up,
+            sends(503, {}),
+            self.stream(event(4, "task.state") + event(5, "stream.end")),
+        ]
+        types = [e["type"] for e in self.client.events(type=["task.state"])]
+        self.assertEqual(types, ["stream.open", "task.state", "task.state"])
+        _, path, headers, _, _ = self.server.seen[-1]
+        self.assertEqual(headers["Last-Event-ID"], "3")
+        self.assertTrue(path.endswith("/v1/events?type=task.state"), path)
+
+    def test_a_refusal_is_raised_at_once(self) -> None:
+        self.server.answers = [sends(403, {}), hangs_up, self.stream("data: {\n\n")]
+        for kind in (tasker.Forbidden, tasker.Unavailable, tasker.Unavailable):
+            with self.assertRaises(kind):
+                next(self.client.events())
+
+    def test_they_end_with_their_task(self) -> None:
+        gate = threading.Event()
+        self.addCleanup(gate.set)
+        self.server.answers = [waits_for(gate)]
+
+        async def listen() -> None:
+            client = tasker.AsyncClient(self.client.server)
+            async with asyncio.timeout(0.1):
+                async for _ in client.events():
+                    pass
+
+        with self.assertRaises(TimeoutError):
+            asyncio.run(listen())
+
+
 if __name__ == "__main__":
     unittest.main()

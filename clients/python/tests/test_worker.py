@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import tasker
-from tasker import models
-from tasker._failure import completed, failed
+from tasker import _log, models
+from tasker._failure import Bounds, completed, failed
 from tasker.step import DEFAULT_LOG_BYTES, StepLog
 
 
 def outcome(error: BaseException, cause: object = None, **options: Any) -> dict[str, Any]:
-    return failed(error, cause, **{"attempt": 1, "max_attempts": None, "timeout": 0.0} | options)
+    defaults: dict[str, Any] = {"attempt": 1, "bounds": Bounds(), "timeout": 0.0}
+    return failed(error, cause, **defaults | options)
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Receipt:
 
 class TestOutcomes(unittest.TestCase):
     def test_results(self) -> None:
-        self.assertEqual(completed(None, 0), {"status": "completed"})
+        self.assertEqual(completed(None, 0), {"status": "completed", "result": None})
         self.assertEqual(completed(Receipt(1), 100)["status"], "completed")
         for value, kind in (
             (object(), "invalid_result"),
@@ -50,6 +51,42 @@ class TestOutcomes(unittest.TestCase):
         self.assertNotIn("class", error)
         self.assertTrue(error["details"].startswith("<object"))
 
+    def test_causes(self) -> None:
+        refused = ConnectionRefusedError(111, "Connection refused")
+        outer = ValueError("no rate for EUR")
+        outer.__cause__ = refused
+        error = outcome(outer)["error"]
+        self.assertEqual(error["code"], "ECONNREFUSED")
+        self.assertIn("(caused by ConnectionRefusedError: [Errno 111] Connection refused)", error["message"])
+        group = ExceptionGroup("two failed", [KeyError("a"), refused])
+        error = outcome(group)["error"]
+        self.assertEqual(error["code"], "ECONNREFUSED")
+        self.assertIn("(caused by KeyError: 'a')", error["message"])
+        repeated = RuntimeError(f"charge: {refused}")
+        repeated.__cause__ = refused
+        self.assertEqual(outcome(repeated)["error"]["message"], "charge: [Errno 111] Connection refused")
+        short = ExceptionGroup("both", [ValueError("a"), ValueError("b")])
+        self.assertEqual(
+            outcome(short)["error"]["message"],
+            "both (2 sub-exceptions) (caused by ValueError: a) (caused by ValueError: b)",
+        )
+        own = tasker.FinalError("declined", code="card")
+        own.__cause__ = refused
+        self.assertEqual(outcome(own)["error"]["code"], "card")
+        refused.__cause__ = refused
+        self.assertEqual(outcome(refused)["error"]["code"], "ECONNREFUSED")
+
+    def test_backoff(self) -> None:
+        bounds = Bounds(max_attempts=99, backoff=(1.0, 3.0))
+
+        def after(error: Exception, attempt: int) -> Any:
+            return outcome(error, attempt=attempt, bounds=bounds)["error"].get("retry_after_seconds")
+
+        self.assertEqual([after(ValueError("x"), n) for n in (1, 2, 3, 98)], [1, 2, 3, 3])
+        self.assertEqual(after(tasker.RetryableError("x", retry_after=0.5), 3), 0.5)
+        self.assertIsNone(after(tasker.FinalError("x"), 1))
+        self.assertIsNone(after(ValueError("x"), 99))
+
     def test_long_texts_are_cut(self) -> None:
         error = outcome(ValueError("ä" * 10000 + "\ud800"))["error"]
         self.assertLessEqual(len(error["message"].encode()), 8 << 10)
@@ -68,8 +105,8 @@ class TestOutcomes(unittest.TestCase):
         self.assertEqual(outcome(tasker.Snooze(2), tasker.StepTimedOut())["status"], "snoozed")
 
     def test_max_attempts(self) -> None:
-        self.assertNotIn("retryable", outcome(ValueError("x"), attempt=1, max_attempts=2)["error"])
-        error = outcome(ValueError("x"), attempt=2, max_attempts=2)["error"]
+        self.assertNotIn("retryable", outcome(ValueError("x"), attempt=1, bounds=Bounds(max_attempts=2))["error"])
+        error = outcome(ValueError("x"), attempt=2, bounds=Bounds(max_attempts=2))["error"]
         self.assertEqual((error["retryable"], error["class"]), (False, "transient"))
 
     def test_log_keeps_the_end(self) -> None:
@@ -88,6 +125,50 @@ class TestStop(unittest.TestCase):
             while thread.is_alive():  # it may not have begun
                 worker.stop()
                 thread.join(0.01)
+
+
+class TestLog(unittest.TestCase):
+    def test_failures(self) -> None:
+        step = typing.cast(models.Assignment, {"step_name": "s", "task_uuid": "t", "attempt": 1, "max_attempts": 4})
+        told = "step s of task t failed in attempt 1 of 4: ValueError: no amount; "
+        for answer, level, then in (
+            ({"state": "error"}, logging.ERROR, "the step has failed for good"),
+            ({"state": "waiting_for_retry", "next_retry_at": "T"}, logging.WARNING, "another attempt at T"),
+            ({"state": "enqueued"}, logging.WARNING, "the step is enqueued"),
+        ):
+            failure = outcome(ValueError("no\namount"))["error"]
+            self.assertEqual(_log.failed(step, failure, typing.cast(models.SettleAnswer, answer)), (level, told + then))
+
+    def test_shown_unless_configured(self) -> None:
+        logger = logging.Logger("other")
+        logger.setLevel(logging.ERROR)
+        _log.show(logger)
+        self.assertEqual((len(logger.handlers), logger.level), (1, logging.ERROR))
+        _log.show(logger)
+        self.assertEqual(len(logger.handlers), 1)
+
+
+class Order(typing.TypedDict):
+    id: int
+
+
+class TestStep(unittest.TestCase):
+    def test_context_has_a_type(self) -> None:
+        async def charge(step: tasker.Step[Order]) -> int:
+            return step.context["id"]
+
+        def plain(step: tasker.SyncStep) -> Any:
+            return step.parent_result("a", None)
+
+        worker = tasker.Worker(tasker.Client("http://127.0.0.1:1"))
+        worker.handler("charge", backoff=(1, 60))(charge)
+        worker.handler("plain")(plain)
+        assignment = typing.cast(models.Assignment, {"parameters": {"id": 17}, "step_name": "s", "parent_results": {}})
+        step = tasker.Step[Order](assignment, None, DEFAULT_LOG_BYTES)
+        self.assertEqual(asyncio.run(charge(step)), 17)
+        self.assertIsNone(plain(tasker.SyncStep(assignment, None, DEFAULT_LOG_BYTES)))
+        with self.assertRaises(tasker.FinalError):
+            step.parent_result("a")
 
 
 class TestRegistration(unittest.TestCase):
@@ -116,6 +197,7 @@ class TestRegistration(unittest.TestCase):
             lambda: self.worker.handler(""),
             lambda: self.worker.handler("b", concurrency=0),
             lambda: self.worker.handler("b", timeout=-1),
+            lambda: self.worker.handler("b", backoff=(2, 1)),
             lambda: tasker.Worker(concurrency=0),
             lambda: tasker.Worker().run(),
         ):

@@ -7,6 +7,7 @@ import type {
   ApprovalPage,
   AttemptLog,
   EditedContext,
+  Event,
   Explanation,
   Signal,
   Step as StepState,
@@ -17,6 +18,7 @@ import type {
   TaskRequest,
   Template,
 } from "./models.js";
+import { Operations } from "./operations.js";
 import { now, pause, Wake } from "./time.js";
 
 /** One long poll of wait; below the idle timeout of common proxies. */
@@ -42,11 +44,12 @@ export interface WaitOptions {
 }
 
 /** A client of one server. One for each process is enough. Nothing connects before the first call. */
-export class Client {
+export class Client extends Operations {
   /** For the worker. */
   readonly transport: Transport;
 
   constructor(options: ClientOptions = {}) {
+    super();
     this.transport = new Transport(options);
   }
 
@@ -66,17 +69,18 @@ export class Client {
    * Submit a task of a template, and return when it is durable. It does not wait for the task to run. After
    * `unavailable` the task may or may not be there: submit again, with the same idempotency_key.
    */
-  submit(template: string, context?: unknown, options: TaskOptions = {}): Promise<TaskReceipt> {
-    return this.call("POST", "/v1/tasks", { body: { ...options, name: template, context } });
+  async submit(template: string, context?: unknown, options: TaskOptions = {}): Promise<TaskReceipt> {
+    return this.call("POST", "/v1/tasks", { body: { ...checked(options), name: template, context } });
   }
 
   /** Submit a task without a template: its one step is run by any worker that has the handler. */
-  submitHandler(handler: string, context?: unknown, options: TaskOptions = {}): Promise<TaskReceipt> {
-    return this.call("POST", "/v1/tasks", { body: { ...options, task_type: handler, context } });
+  async submitHandler(handler: string, context?: unknown, options: TaskOptions = {}): Promise<TaskReceipt> {
+    return this.call("POST", "/v1/tasks", { body: { ...checked(options), task_type: handler, context } });
   }
 
   /** Submit tasks that are stored together or not at all. */
   async submitTasks(tasks: readonly TaskRequest[]): Promise<TaskReceipt[]> {
+    tasks.forEach(checked);
     const answer = await this.call<{ results: TaskReceipt[] }>("POST", "/v1/tasks/batch", { body: { tasks } });
     return answer.results;
   }
@@ -149,6 +153,38 @@ export class Client {
       yield* page.approvals;
       cursor = page.next_cursor;
       if (!cursor) return;
+    }
+  }
+
+  /**
+   * Iterate over events as they happen, from now on, or after the event with an ID. The filters are those of
+   * GET /v1/events; with task_uuid and until: "settled" it ends when the tasks are settled. A broken stream is resumed,
+   * without a time limit; an event `stream.gap` marks a place where others may be missing. What prevents the first
+   * stream is thrown at once.
+   */
+  async *events(
+    filters: Query = {},
+    options: { after?: string; signal?: AbortSignal } = {},
+  ): AsyncGenerator<Event, void, undefined> {
+    let { after } = options;
+    const { signal } = options;
+    for (let failures = 0, opened = false; ; ) {
+      try {
+        for await (const [id, data] of this.transport.events("/v1/events", { query: filters, after, signal })) {
+          failures = 0;
+          opened = true;
+          after = id || after;
+          const event = data as Event | undefined;
+          if (event?.type === "stream.end") return;
+          if (event && event.type !== "stream.alive") yield event;
+        }
+      } catch (error) {
+        signal?.throwIfAborted();
+        const back = error instanceof TaskerError && ["unavailable", "exhausted", "internal"].includes(error.code);
+        if (!opened || !back) throw error;
+        failures++;
+        await sleep(Math.max(pause(failures), Math.min(error.retryAfterMs, 60_000)), signal);
+      }
     }
   }
 
@@ -269,6 +305,24 @@ export class Client {
     }
     return pathOf("v1", "tasks", taskUuid, "workflow_steps", id);
   }
+}
+
+/** Refuse a time that is none: JSON makes null of it, which is no time at all. */
+function checked<T extends object>(options: T): T {
+  for (const [key, value] of Object.entries(options)) {
+    if (value instanceof Date && Number.isNaN(value.getTime())) throw new TypeError(`${key} is an invalid Date`);
+  }
+  return options;
+}
+
+/** Pause; a signal ends it with its reason. */
+async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const wake = new Wake();
+  const end = () => wake.set();
+  signal?.addEventListener("abort", end, { once: true });
+  await wake.wait(ms);
+  signal?.removeEventListener("abort", end);
+  signal?.throwIfAborted();
 }
 
 function failureOf(task: Task, steps: readonly StepState[], asked: string | undefined): TaskFailed {

@@ -38,7 +38,10 @@ export interface ErrorExtras {
   cause?: unknown;
 }
 
-/** An answer of the server that is no success, or no answer at all (`unavailable`). Compare codes, never messages. */
+/**
+ * An answer of the server that is no success, or no answer at all (`unavailable`). Its message also has the details and
+ * the hint, each in a line of its own. Compare codes, never messages.
+ */
 export class TaskerError extends Error {
   override readonly name: string = "TaskerError";
   readonly hint: string;
@@ -51,11 +54,18 @@ export class TaskerError extends Error {
     message: string,
     extras: ErrorExtras = {},
   ) {
-    super(message, extras.cause === undefined ? {} : { cause: extras.cause });
+    super(whole(message, extras), extras.cause === undefined ? {} : { cause: extras.cause });
     this.hint = extras.hint ?? "";
     this.details = extras.details ?? [];
     this.retryAfterMs = extras.retryAfterMs ?? 0;
   }
+}
+
+/** A message with all that the server says. */
+function whole(message: string, { details = [], hint }: ErrorExtras): string {
+  const lines = [message, ...details.map((d) => (d.location ? `  ${d.location}: ${d.message}` : `  ${d.message}`))];
+  if (hint) lines.push(`  hint: ${hint}`);
+  return lines.join("\n");
 }
 
 /** The end of a task that did not succeed: it is in error, or cancelled. `Client.result` throws it. */

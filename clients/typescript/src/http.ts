@@ -31,6 +31,10 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
+/** The silence after which a stream counts as lost. The server sends a sign of life every 15 seconds. */
+const longestSilence = 45_000;
+const maxEvent = 1 << 20;
+
 export class Transport {
   readonly base: string;
   readonly timeoutMs: number;
@@ -51,13 +55,13 @@ export class Transport {
   /** Send a request and return the decoded answer. What reads is sent once more if a connection breaks. */
   async call(method: string, path: string, options: CallOptions = {}): Promise<unknown> {
     const timeoutMs = options.timeoutMs ?? this.timeoutMs;
+    const text = options.body === undefined ? undefined : bodyOf(method, path, options);
     const abort = new AbortController();
     const timer = setTimeout(() => abort.abort(new Error("no answer in time")), timeoutMs);
     const stop = () => abort.abort(options.signal?.reason);
     options.signal?.addEventListener("abort", stop, { once: true });
     if (options.signal?.aborted) stop();
     try {
-      const text = options.body === undefined ? undefined : bodyOf(options);
       try {
         return await this.#exchange(method, path, options, text, abort.signal);
       } catch (error) {
@@ -74,6 +78,48 @@ export class Transport {
     } finally {
       clearTimeout(timer);
       options.signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Receive server-sent events with their IDs, until the stream breaks. One without data is a sign of life. */
+  async *events(
+    path: string,
+    options: { query?: Query; after?: string | undefined; signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<[id: string, data: unknown], void, undefined> {
+    const abort = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const listen = (ms: number) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => abort.abort(new Error("the stream of events is silent")), ms);
+    };
+    const stop = () => abort.abort(options.signal?.reason);
+    options.signal?.addEventListener("abort", stop, { once: true });
+    if (options.signal?.aborted) stop();
+    try {
+      const headers: Record<string, string> = { ...this.#headers, Accept: "text/event-stream" };
+      if (options.after) headers["Last-Event-ID"] = options.after;
+      listen(this.timeoutMs);
+      const url = this.base + path + queryOf(options.query);
+      const response = await this.#fetch(url, { headers, signal: abort.signal, redirect: "manual" });
+      if (!response.ok) throw problem(response, await this.#read(response));
+      const kind = response.headers.get("Content-Type")?.split(";")[0];
+      if (kind !== "text/event-stream") {
+        throw new TaskerError("internal", `${this.base} answers with ${kind} instead of a stream of events`);
+      }
+      listen(longestSilence);
+      yield* eventsOf(response.body, () => listen(longestSilence));
+      throw new Error("the stream of events has ended");
+    } catch (error) {
+      if (error instanceof TaskerError) throw error;
+      const cause = abort.signal.aborted ? abort.signal.reason : error;
+      throw new TaskerError("unavailable", `GET ${this.base}${path}: ${reasonOf(cause)}`, {
+        hint: "is the server running and reachable?",
+        cause,
+      });
+    } finally {
+      clearTimeout(timer);
+      options.signal?.removeEventListener("abort", stop);
+      abort.abort();
     }
   }
 
@@ -119,6 +165,32 @@ export class Transport {
   }
 }
 
+/** Parse a stream of server-sent events. */
+async function* eventsOf(
+  body: Response["body"],
+  alive: () => void,
+): AsyncGenerator<[id: string, data: unknown], void, undefined> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  let id = "";
+  let data = "";
+  for await (const part of body ?? []) {
+    alive();
+    const lines = (rest + decoder.decode(part as Uint8Array, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length + data.length > maxEvent) throw new Error("an event is too long");
+    for (const line of lines.map((l) => l.replace(/\r$/, ""))) {
+      const [, name, value] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      if (name === "id") id = value ?? "";
+      else if (name === "data") data += value;
+      else if (line === "") {
+        yield [id, data === "" ? undefined : JSON.parse(data)];
+        data = "";
+      }
+    }
+  }
+}
+
 /** Check an address. Errors and logs repeat it, so it must hold no secret. */
 function address(text: string): string {
   let url: URL;
@@ -138,9 +210,17 @@ function address(text: string): string {
   return (url.origin + url.pathname).replace(/\/+$/, "");
 }
 
-function bodyOf(options: CallOptions): string {
+/** The text of a body. One that has none is a mistake of the caller: nothing was sent. */
+function bodyOf(method: string, path: string, options: CallOptions): string {
   if (typeof options.body === "string" && options.contentType !== undefined) return options.body;
-  return JSON.stringify(options.body);
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(options.body);
+  } catch (cause) {
+    throw new TypeError(`${method} ${path}: the body has no JSON form: ${reasonOf(cause)}`, { cause });
+  }
+  if (text === undefined) throw new TypeError(`${method} ${path}: a ${typeof options.body} has no JSON form`);
+  return text;
 }
 
 function queryOf(query: Query | undefined): string {

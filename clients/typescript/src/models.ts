@@ -212,7 +212,7 @@ export interface BackfillRequest {
   /** Only answer the times of the range. */
   dry_run?: boolean | null;
   /** First time of the range. */
-  from: Timestamp;
+  from: Timestamp | Date;
   /** Expected ETag of the schedule, or *. If it has changed, the act is refused with conflict. */
   if_match?: string | null;
   /** Policy for these firings. Defaults to that of the schedule. */
@@ -220,7 +220,7 @@ export interface BackfillRequest {
   /** Reason of the act. */
   reason?: string | null;
   /** Last time of the range. Not after the times that the schedule has decided about. */
-  until: Timestamp;
+  until: Timestamp | Date;
 }
 
 export interface BulkCaseUpdate {
@@ -346,9 +346,9 @@ export interface Case {
 
 export interface CaseFilter {
   /** Opened at or after this time. */
-  after?: Timestamp | null;
+  after?: Timestamp | Date | null;
   /** Opened before this time. */
-  before?: Timestamp | null;
+  before?: Timestamp | Date | null;
   /** Current state of the task. */
   current_state?: "pending" | "initializing" | "enqueuing_steps" | "steps_in_process" | "evaluating_results" | "waiting_for_dependencies" | "waiting_for_retry" | "blocked_by_failures" | "complete" | "error" | "cancelled" | "resolved_manually" | null;
   dlq_entry_uuids?: Array<string> | null;
@@ -766,7 +766,7 @@ export interface EnqueueTask {
   /** Capabilities that a worker must have. */
   required_capabilities?: Array<string> | null;
   /** Earliest start. */
-  run_at?: Timestamp | null;
+  run_at?: Timestamp | Date | null;
   /** Tags of the task. */
   tags?: Array<string> | null;
   /** Handler to run. */
@@ -926,7 +926,7 @@ export interface ExecutionRequest {
   /** Capabilities that a worker must have; only for a handler. */
   required_capabilities?: Array<string> | null;
   /** Earliest start. */
-  run_at?: Timestamp | null;
+  run_at?: Timestamp | Date | null;
   /** Time limit of one attempt; only for a handler. The default depends on the priority. */
   timeout_seconds?: number | null;
 }
@@ -1257,7 +1257,7 @@ export interface Group {
 export interface GroupChange {
   /** Name recorded with the act. Defaults to the name of the API key. */
   actor?: string | null;
-  due_at?: Timestamp | null;
+  due_at?: Timestamp | Date | null;
   /** Expected ETag of the object, or *. If it has changed, the act is refused with conflict. */
   if_match?: string | null;
   /** Bounds, with state ignored. Without any, the group is ignored until an operator changes that. */
@@ -1379,7 +1379,7 @@ export interface GroupsChange {
   actor?: string | null;
   /** Changes nothing, and answers which groups would be changed. */
   dry_run?: boolean | null;
-  due_at?: Timestamp | null;
+  due_at?: Timestamp | Date | null;
   /** Changes the groups that the list with this filter shows, at most 1,000. */
   filter?: GroupSelection | null;
   /** Groups to change, instead of a filter. */
@@ -2209,7 +2209,7 @@ export interface PauseRequest {
   /** Of a template; all versions are paused. */
   template?: string | null;
   /** When the pause ends automatically; it must be in the future. Without, it lasts until it is resumed. */
-  until?: Timestamp | null;
+  until?: Timestamp | Date | null;
 }
 
 export interface Plan {
@@ -2320,7 +2320,7 @@ export interface PolicyRequest {
   /** Reason of the act. */
   reason?: string | null;
   /** When. Ignored in a request. */
-  set_at?: Timestamp | null;
+  set_at?: Timestamp | Date | null;
   /** Who set them. Ignored in a request. */
   set_by?: string | null;
   /** Where the settings come from. In a request preset is kept, and all else is ignored. */
@@ -3112,6 +3112,8 @@ export interface RedriveWave {
 }
 
 export interface RegisteredWorker {
+  /** Timeout of a step where neither its template nor its submission names one, nor a priority. */
+  default_timeout_seconds?: number;
   heartbeat_interval_ms: number;
   /** A started step is lost without a heartbeat for this long. */
   lease_seconds: number;
@@ -3124,6 +3126,8 @@ export interface RegisteredWorker {
   max_log_bytes: number;
   max_long_poll_seconds: number;
   max_payload_bytes: number;
+  /** Namespaces that it serves; * is all. */
+  namespaces?: Array<string>;
   /** Pause between polls without wait_ms. */
   poll_interval_ms: number;
   /** Same as poll_interval_ms, in seconds. */
@@ -3253,7 +3257,7 @@ export interface Report {
   /** Attempts of the consumer. */
   attempts?: number | null;
   /** Time of the failure. Defaults to now. */
-  failed_at?: Timestamp | null;
+  failed_at?: Timestamp | Date | null;
   failure: LetterFailure;
   /** Consumer that failed. */
   handler?: string | null;
@@ -3731,7 +3735,7 @@ export interface SchedulePauseRequest {
   /** Reason of the act. */
   reason?: string | null;
   /** When it goes on by itself. Defaults to never. */
-  until?: Timestamp | null;
+  until?: Timestamp | Date | null;
 }
 
 export interface ScheduleRemoval {
@@ -3752,7 +3756,7 @@ export interface ScheduleRequest {
   /** Only check, and answer what would change. */
   dry_run?: boolean | null;
   /** No times after. */
-  end_at?: Timestamp | null;
+  end_at?: Timestamp | Date | null;
   /** A firing that is later was missed. Defaults to 60. */
   grace_seconds?: number | null;
   /** Expected ETag of the schedule, or *. If it has changed, the act is refused with conflict. */
@@ -3780,7 +3784,7 @@ export interface ScheduleRequest {
   /** Only with task_type. */
   required_capabilities?: Array<string> | null;
   /** No times before. */
-  start_at?: Timestamp | null;
+  start_at?: Timestamp | Date | null;
   tags?: Array<string> | null;
   /** Handler to run as a task with one step. Either this or template. */
   task_type?: string | null;
@@ -4463,7 +4467,7 @@ export interface TaskRequest {
   context?: unknown;
   correlation_id?: string | null;
   /** Time by which the task must be over. If it is not, it is put in error. */
-  deadline_at?: Timestamp | null;
+  deadline_at?: Timestamp | Date | null;
   /** Unique per namespace for 24 hours. A second submission returns the first task. */
   idempotency_key?: string | null;
   /** Person or system that requests the task. */
@@ -4487,7 +4491,7 @@ export interface TaskRequest {
   /** Capabilities that a worker must have; only with task_type. */
   required_capabilities?: Array<string> | null;
   /** Earliest start. */
-  run_at?: Timestamp | null;
+  run_at?: Timestamp | Date | null;
   source_system?: string | null;
   /** Tags of the task. */
   tags?: Array<string> | null;
@@ -4775,7 +4779,7 @@ export interface TopicReplayRequest {
   /** Name recorded with the act. Defaults to the name of the API key. */
   actor?: string | null;
   /** Up to the first message of each partition that is as new as this, which is not included. */
-  before?: Timestamp | null;
+  before?: Timestamp | Date | null;
   from_offset?: number | null;
   /** Messages with all of these headers. */
   headers?: Array<Header> | null;
@@ -4801,7 +4805,7 @@ export interface TopicReplayRequest {
    */
   repeat?: string | null;
   /** From the first message of each partition that is as new as this. */
-  since?: Timestamp | null;
+  since?: Timestamp | Date | null;
   /** Source whose broker has the topic. */
   source: string;
   /** Start at once; otherwise it is a draft. */

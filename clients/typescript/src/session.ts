@@ -6,6 +6,7 @@ import { StepInterrupted, TaskerError, WorkerError } from "./errors.js";
 import { completed, failed, refusal, type Outcome } from "./failure.js";
 import type { CallOptions, Transport } from "./http.js";
 import { Job, Leases } from "./leases.js";
+import { failedLine, overlong, started } from "./log.js";
 import type {
   Assignment,
   HeartbeatResponse,
@@ -98,6 +99,7 @@ export class Session {
   /** Work until `stop` and the end that follows it. */
   async run(): Promise<void> {
     if (!(await this.#register(this.#intake.signal))) return;
+    this.#announce();
     const broken = (error: unknown) => {
       // Without heartbeats and reports nothing makes sense: a mistake in them ends the worker.
       this.#broken ??= error;
@@ -114,6 +116,18 @@ export class Session {
       this.#settleWake.set();
       this.#settleAgain.set();
       await Promise.all(parts);
+    }
+  }
+
+  #announce(): void {
+    const { logger, namespaces, quiet } = this.settings;
+    const handlers = [...this.handlers.keys()].sort();
+    if (!quiet) {
+      logger.info(started(this.#self, this.name, this.transport.base, namespaces, handlers, this.concurrency));
+    }
+    for (const [name, { timeoutMs }] of this.handlers) {
+      const warning = overlong(this.#self, name, timeoutMs);
+      if (warning !== undefined) logger.warn(warning);
     }
   }
 
@@ -341,7 +355,7 @@ export class Session {
     try {
       return completed(await handler.run(step), this.#self.max_payload_bytes);
     } catch (error) {
-      return failed(error, step.interruption, step.attempt, handler.maxAttempts, job.timeoutMs);
+      return failed(error, step.interruption, step.attempt, handler, job.timeoutMs);
     }
   }
 
@@ -515,6 +529,7 @@ export class Session {
       const error = answers[i]?.error;
       switch (error?.code) {
         case undefined:
+          this.#tell(entry, answers[i]);
           break;
         case "invalid":
         case "too_large":
@@ -534,6 +549,15 @@ export class Session {
       }
     });
     return [again, wait];
+  }
+
+  /** Log a failure that the server has taken, and what follows. */
+  #tell([job, result]: Entry, answer: SettleAnswer | undefined): void {
+    const { logger, quiet } = this.settings;
+    if (quiet || result.status !== "failed" || !result.error || !answer) return;
+    const line = failedLine(job.step.assignment, result.error, answer);
+    if (answer.state === "error") logger.error(line);
+    else logger.warn(line);
   }
 
   /** Replace a result that the server will never take: the step must not run again to the same end. */

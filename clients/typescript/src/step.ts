@@ -1,5 +1,7 @@
 /** The step that a handler runs. */
 
+import { inspect } from "node:util";
+
 import { FinalError, StepInterrupted } from "./errors.js";
 import type { Assignment } from "./models.js";
 
@@ -37,10 +39,13 @@ export class Step<Context = unknown> {
     return this.assignment.parent_results ?? {};
   }
 
-  /** The result of a parent. Without one the step fails for good: it was skipped, or an operator resolved it. */
-  parentResult<T = unknown>(name: string): T {
-    const result = this.parentResults[name];
-    if (result === undefined || result === null) {
+  /**
+   * The result of a parent. Without one it is the fallback; without that, the step fails for good: the parent returned
+   * nothing, was skipped, or an operator resolved it.
+   */
+  parentResult<T = unknown>(name: string, fallback?: T): T {
+    const result = this.parentResults[name] ?? fallback;
+    if (result === undefined) {
       throw new FinalError(`step ${this.name} has no result of a parent "${name}"`, { code: "not_found" });
     }
     return result as T;
@@ -95,7 +100,7 @@ export class Step<Context = unknown> {
 
   /** Write a line to the log of the attempt, which operators see beside it. Keep secrets out of it. */
   log(...words: unknown[]): void {
-    const line = words.map((w) => (typeof w === "string" ? w : JSON.stringify(w))).join(" ") + "\n";
+    const line = words.map(textOf).join(" ") + "\n";
     const raw = Buffer.from(line);
     this.#size += raw.length;
     const all = Buffer.concat([this.#tail, raw]);
@@ -119,6 +124,20 @@ export class Step<Context = unknown> {
     while (from < this.#tail.length && (this.#tail[from]! & 0xc0) === 0x80) from++;
     return { log: this.#tail.toString("utf8", from), log_bytes: this.#size };
   }
+}
+
+/** What a log shows of a value: its JSON, or what Node.js shows of one that has none, such as a BigInt. */
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (!(value instanceof Error)) {
+    try {
+      const text = JSON.stringify(value) as string | undefined;
+      if (text !== undefined) return text;
+    } catch {
+      // it has none
+    }
+  }
+  return inspect(value);
 }
 
 /** Cut a text to bytes of UTF-8, at a whole character. */

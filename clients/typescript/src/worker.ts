@@ -21,6 +21,11 @@ export interface HandlerOptions {
   timeoutMs?: number;
   /** The error of this attempt is final. The policy of the step holds, too. */
   maxAttempts?: number;
+  /**
+   * The next attempt waits at least baseMs, twice as long after each further one, and limitMs at most. The policy of the
+   * step holds, too: the longer pause counts. An error with retryAfterMs keeps its own.
+   */
+  backoff?: { baseMs: number; limitMs: number };
 }
 
 /** Gets messages for operators. `console` is one. */
@@ -43,8 +48,13 @@ export interface WorkerOptions {
   pollWaitMs?: number;
   /** In place of the server's; either is shortened to a third of the lease. */
   heartbeatIntervalMs?: number;
-  /** Defaults to the standard error. */
+  /**
+   * Gets a line at the start, one for each failure of a step, an error if it is final, and warnings for operators.
+   * Defaults to the standard error, by the console.
+   */
   logger?: Logger;
+  /** The start and the failures of steps are not logged. The server has them anyway. */
+  quiet?: boolean;
 }
 
 /** The options of a worker, with their defaults. */
@@ -57,6 +67,7 @@ export interface Settings {
   pollWaitMs: number;
   heartbeatIntervalMs: number | undefined;
   logger: Logger;
+  quiet: boolean;
 }
 
 /** Standard output belongs to the program. */
@@ -84,14 +95,19 @@ export class Worker {
       pollWaitMs: Math.max(options.pollWaitMs ?? 20_000, 0),
       heartbeatIntervalMs: options.heartbeatIntervalMs,
       logger: options.logger ?? stderr,
+      quiet: options.quiet ?? false,
     };
     if (!(this.#settings.concurrency >= 1)) throw new RangeError("a worker needs at least one slot");
   }
 
   /** Register a handler. */
   handler<Context = unknown>(name: string, run: Handler<Context>, options: HandlerOptions = {}): this {
-    for (const [what, value] of Object.entries(options)) {
+    const { backoff, concurrency, timeoutMs, maxAttempts } = options;
+    for (const [what, value] of Object.entries({ concurrency, timeoutMs, maxAttempts })) {
       if (value !== undefined && !(value > 0)) throw new RangeError(`${what} of handler "${name}" must be positive`);
+    }
+    if (backoff && !(backoff.baseMs > 0 && backoff.limitMs >= backoff.baseMs)) {
+      throw new RangeError(`backoff of handler "${name}": baseMs must be positive, limitMs not less`);
     }
     if (!name) throw new RangeError("a handler needs a name");
     if (this.#handlers.has(name)) throw new RangeError(`handler "${name}" is registered twice`);

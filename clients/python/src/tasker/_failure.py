@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import re
 import traceback
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -14,14 +17,23 @@ _MAX_WORD = 255
 _MAX_MESSAGE = 8 << 10
 _MAX_STACK = 32 << 10
 _MAX_BODY = 8 << 10
+#: How many exceptions are told, from the raised one to its causes.
+_MAX_CAUSES = 10
 
 _CLASSES = ("transient", "resource", "logic", "worker")
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """What the options of a handler say of its failures."""
+
+    max_attempts: int | None = None
+    #: The pause after the first attempt, and the longest, in seconds.
+    backoff: tuple[float, float] | None = None
+
+
 def completed(value: Any, limit: int) -> dict[str, Any]:
     """The outcome of a handler that returned a value. One that cannot be sent fails the step for good."""
-    if value is None:
-        return {"status": "completed"}
     try:
         size = len(dumps(value))
     except (TypeError, ValueError, RecursionError) as e:
@@ -37,9 +49,7 @@ def refusal(kind: str, message: str) -> dict[str, Any]:
     return {"status": "failed", "error": failure}
 
 
-def failed(
-    error: BaseException, cause: object, *, attempt: int, max_attempts: int | None, timeout: float
-) -> dict[str, Any]:
+def failed(error: BaseException, cause: object, *, attempt: int, bounds: Bounds, timeout: float) -> dict[str, Any]:
     """The outcome of a handler that raised an exception; cause is why it had to stop, if it had to."""
     if isinstance(error, Snooze):
         return {"status": "snoozed", "snooze_seconds": error.seconds}
@@ -54,10 +64,20 @@ def failed(
             **{"class": "resource"},
             message=_cut(f"timed out after {timeout:g} s: {failure['message']}", _MAX_MESSAGE),
         )
-    if max_attempts is not None and attempt >= max_attempts and failure.get("retryable") is not False:
+    _bound(failure, attempt, bounds)
+    return {"status": "failed", "error": failure}
+
+
+def _bound(failure: dict[str, Any], attempt: int, bounds: Bounds) -> None:
+    """Complete a failure with what the options of the handler say."""
+    if failure.get("retryable") is False:
+        return
+    if bounds.max_attempts is not None and attempt >= bounds.max_attempts:
         failure["retryable"] = False
         failure.setdefault("class", "transient")  # it is the number of attempts that is final
-    return {"status": "failed", "error": failure}
+    elif bounds.backoff is not None and "retry_after_seconds" not in failure:
+        first, longest = bounds.backoff
+        failure["retry_after_seconds"] = min(first * 2.0 ** min(attempt - 1, 60), longest)
 
 
 def failure_of(error: BaseException) -> dict[str, Any]:
@@ -68,21 +88,19 @@ def failure_of(error: BaseException) -> dict[str, Any]:
     """
     failure: dict[str, Any] = {
         "error_type": _cut(_name(type(error)), _MAX_WORD),
-        "message": _cut(str(error) or repr(error), _MAX_MESSAGE),
+        "message": _cut(_told(error), _MAX_MESSAGE),
     }
     if (frames := _own(error.__traceback__)) is not None:
         stack = "".join(traceback.format_exception(type(error), error, frames))
         failure["stack_trace"] = stack.encode(errors="replace")[-_MAX_STACK:].decode(errors="ignore")
-    if isinstance(error, TaskerError):
-        failure["code"] = error.code
+    if code := next((c for c in map(_code, _chain(error)) if c), None):
+        failure["code"] = _cut(code, _MAX_WORD)
     if isinstance(error, StepError):
         _tell(failure, error)
     return failure
 
 
 def _tell(failure: dict[str, Any], error: StepError) -> None:
-    if error.code:
-        failure["code"] = _cut(error.code, _MAX_WORD)
     if error.error_type:
         failure["error_type"] = _cut(error.error_type, _MAX_WORD)
     if error.failure_class in _CLASSES:
@@ -101,6 +119,43 @@ def _tell(failure: dict[str, Any], error: StepError) -> None:
             failure["details"] = error.details
         except (TypeError, ValueError, RecursionError):
             failure["details"] = repr(error.details)
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """An exception, those that it was raised from, and those of a group, the nearest first."""
+    chain = [error]
+    for e in chain:
+        behind = [*(e.exceptions if isinstance(e, BaseExceptionGroup) else ()), e.__cause__]
+        for b in behind:
+            if b is not None and b not in chain and len(chain) < _MAX_CAUSES:
+                chain.append(b)
+    return chain
+
+
+def _told(error: BaseException) -> str:
+    """One message of an exception and its causes; a cause that an outer message repeats is said once.
+
+    >>> cause = ConnectionRefusedError(111, "Connection refused")
+    >>> error = ValueError("no rate for EUR")
+    >>> error.__cause__ = cause
+    >>> _told(error)
+    'no rate for EUR (caused by ConnectionRefusedError: [Errno 111] Connection refused)'
+    """
+    text = str(error) or repr(error)
+    for cause in _chain(error)[1:]:
+        message = str(cause) or repr(cause)
+        if not re.search(rf"(?<!\w){re.escape(message)}(?!\w)", text):  # not only its letters within a word
+            text += f" (caused by {type(cause).__name__}: {message})"
+    return text
+
+
+def _code(error: BaseException) -> str | None:
+    """The code that an exception carries: those of Tasker, and of the operating system."""
+    if isinstance(error, StepError | TaskerError):
+        return error.code
+    if isinstance(error, OSError) and error.errno is not None:
+        return errno.errorcode.get(error.errno)
+    return None
 
 
 def _name(kind: type[BaseException]) -> str:

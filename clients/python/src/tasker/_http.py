@@ -14,10 +14,10 @@ import ssl
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from ._version import __version__
 from .errors import BY_CODE, InternalError, Invalid, TaskerError, TooLarge, Unavailable
@@ -28,6 +28,9 @@ QueryValue = str | int | bool | datetime | Sequence[str] | None
 _CONNECT_TIMEOUT = 10.0
 _MAX_IDLE = 64
 _CHUNK = 64 << 10
+#: The silence after which a stream counts as lost. The server sends a sign of life every 15 seconds.
+_SILENCE = 45.0
+_MAX_EVENT = 1 << 20
 
 
 def dumps(value: Any) -> bytes:
@@ -169,6 +172,37 @@ class Transport:
             ) from e
         return self._decode(*answer)
 
+    def events(
+        self, path: str, query: Mapping[str, QueryValue] | None, after: str | None
+    ) -> Iterator[tuple[str, dict[str, Any] | None]]:
+        """Receive server-sent events with their IDs, until the stream breaks. One without data is a sign of life."""
+        headers = self._headers | {"Accept": "text/event-stream"}
+        if after:
+            headers["Last-Event-ID"] = after
+        flight = current_flight.get() or Flight()
+        connection: http.client.HTTPConnection | None = None
+        try:
+            connection = self._connect(time.monotonic() + self.timeout)
+            sock: socket.socket = connection.sock
+            flight.carries(sock)
+            sock.settimeout(self.timeout)
+            connection.request("GET", self._prefix + path + _query(query), headers=headers)
+            response = connection.getresponse()
+            if response.status != 200:
+                raise problem(response, self._read(response, sock, time.monotonic() + self.timeout))
+            if (kind := response.headers.get_content_type()) != "text/event-stream":
+                raise InternalError(f"{self.base} answers with {kind} instead of a stream of events")
+            sock.settimeout(_SILENCE)
+            yield from _events(response)
+            raise OSError("the stream of events has ended")
+        except (OSError, http.client.HTTPException, ValueError) as e:
+            reason = "the call was aborted" if flight.aborted else str(e) or type(e).__name__
+            raise Unavailable(f"GET {self.base}{path}: {reason}", hint="is the server running and reachable?") from e
+        finally:
+            flight.carries(None)
+            if connection is not None:
+                connection.close()
+
     def _exchange(
         self,
         flight: Flight,
@@ -248,6 +282,23 @@ class Transport:
                 f"{self.base} does not answer as a Tasker server does: {e}",
                 hint="check the address, and that client and server have the same version",
             ) from e
+
+
+def _events(lines: http.client.HTTPResponse) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """Parse a stream of server-sent events."""
+    event_id, data = "", b""
+    while line := lines.readline(_MAX_EVENT):
+        if len(line) + len(data) >= _MAX_EVENT:
+            raise ValueError("an event is too long")
+        name, _, value = line.rstrip(b"\r\n").partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"id":
+            event_id = value.decode()
+        elif name == b"data":
+            data += value
+        elif not name and not value and line[:1] != b":":
+            yield event_id, json.loads(data) if data else None
+            data = b""
 
 
 def problem(response: http.client.HTTPResponse, content: bytes) -> TaskerError:
@@ -331,6 +382,18 @@ def _query(query: Mapping[str, QueryValue] | None) -> str:
         else:
             pairs.extend((key, v) for v in value)
     return "?" + urlencode(pairs) if pairs else ""
+
+
+def path_of(*segments: str) -> str:
+    """Join segments to a path. One that HTTP would resolve or drop is refused.
+
+    >>> path_of("v1", "tasks", "a/b")
+    '/v1/tasks/a%2Fb'
+    """
+    for s in segments:
+        if s in ("", ".", ".."):
+            raise ValueError(f"{s!r} names nothing")
+    return "".join("/" + quote(s, safe="") for s in segments)
 
 
 def _silent(sock: socket.socket) -> bool:

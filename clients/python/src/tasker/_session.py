@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from . import _threads
-from ._failure import completed, failed, refusal
+from . import _log, _threads
+from ._failure import Bounds, completed, failed, refusal
 from ._http import Flight, Transport, dumps
 from ._leases import Job, Leases
 from ._version import __version__
@@ -58,6 +58,7 @@ class Settings:
     poll_wait: float
     heartbeat_interval: float | None
     logger: logging.Logger
+    quiet: bool
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Registered:
     asynchronous: bool
     concurrency: int | None
     timeout: float | None
-    max_attempts: int | None
+    bounds: Bounds
 
 
 class _Outage:
@@ -135,6 +136,7 @@ class Session:
         """Work until `stop` and the end that follows it."""
         if not await self._register(until_stop=True):
             return
+        self._announce()
         parts = [asyncio.create_task(self._settle_loop()), asyncio.create_task(self._beat_loop())]
         for part in parts:
             part.add_done_callback(self._part_ended)
@@ -147,6 +149,14 @@ class Session:
             for part in parts:
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
+
+    def _announce(self) -> None:
+        me, names = self._self, sorted(self._handlers)
+        if not self._settings.quiet:
+            server, asked = self._transport.base, self._settings.namespaces
+            self._log.info("%s", _log.started(me, self._name, server, asked, names, self._concurrency))
+        for warning in _log.overlong(me, {name: h.timeout for name, h in self._handlers.items()}):
+            self._log.warning("%s", warning)
 
     def _part_ended(self, part: asyncio.Task[None]) -> None:
         """Without heartbeats and reports nothing makes sense: a mistake in them ends the worker."""
@@ -400,7 +410,7 @@ class Session:
             error,
             job.step.interruption,
             attempt=job.step.attempt,
-            max_attempts=handler.max_attempts,
+            bounds=handler.bounds,
             timeout=job.timeout,
         )
 
@@ -598,6 +608,9 @@ class Session:
         for (job, result), answer in zip(batch, answers, strict=True):
             error = answer.get("error")
             if error is None:
+                if result["status"] == "failed" and not self._settings.quiet:
+                    level, line = _log.failed(job.assignment, result["error"], answer)
+                    self._log.log(level, "%s", line)
                 continue
             if error["code"] in ("invalid", "too_large"):
                 again += self._refused((job, result), Invalid(error["message"], details=error.get("details", ())))

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import re
 import ssl
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import partial, wraps
-from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, Unpack, cast
-from urllib.parse import quote
+from functools import partial
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 from . import _threads
-from ._http import Flight, QueryValue, Transport, current_flight
-from .errors import NotFound, TaskerError, TaskFailed, Unavailable, WrongState
+from ._async import asynchronous, listed
+from ._http import Flight, QueryValue, Transport, current_flight, path_of
+from .errors import Exhausted, InternalError, NotFound, TaskerError, TaskFailed, Unavailable, WrongState
 from .models import (
     Approval,
     ApprovalPage,
     AttemptLog,
     EditedContext,
+    Event,
     Explanation,
     Signal,
     Step,
@@ -32,11 +34,9 @@ from .models import (
     Template,
     Unique,
 )
+from .operations import AsyncOperations, Operations
 
 __all__ = ["AsyncClient", "Client", "TaskOptions"]
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 #: One long poll of `Client.wait`; below the idle timeout of common proxies.
 _WAIT_ROUND = 30.0
@@ -77,13 +77,13 @@ class TaskOptions(TypedDict, total=False):
     traceparent: str
     #: Of a task without a template: capabilities that a worker must have.
     required_capabilities: Sequence[str]
-    #: Of a task without a template: the bound of one attempt.
+    #: Of a task without a template: the bound of one attempt. Defaults to that of its priority, as a rule 600 s.
     timeout_seconds: int
     #: Of a task without a template: how often it runs again after its first attempt.
     max_retries: int
 
 
-class Client:
+class Client(Operations):
     """A client of one server. It is safe for use by several threads, and one for each process is enough.
 
     The address is that of the argument, else of the environment variable `TASKER_SERVER`, else
@@ -179,7 +179,7 @@ class Client:
         """Return a task: now, or when it is settled or so many seconds are over."""
         query = {"wait_ms": max(int(wait * 1000), 1)} if wait > 0 else None
         timeout = self.transport.timeout + max(wait, 0.0)
-        return cast(Task, self.transport.call("GET", _path("v1", "tasks", task_uuid), query=query, timeout=timeout))
+        return cast(Task, self.transport.call("GET", path_of("v1", "tasks", task_uuid), query=query, timeout=timeout))
 
     def tasks(self, /, **filters: QueryValue) -> Iterator[Task]:
         """Iterate over tasks, newest first; the filters are those of GET /v1/tasks. It reads page by page."""
@@ -192,24 +192,24 @@ class Client:
 
     def steps(self, task_uuid: str) -> list[Step]:
         """Return the steps of a task, in the order of its template, without their results."""
-        return cast(list[Step], self.call("GET", _path("v1", "tasks", task_uuid, "workflow_steps")))
+        return cast(list[Step], self.call("GET", path_of("v1", "tasks", task_uuid, "workflow_steps")))
 
     def step(self, task_uuid: str, step: str) -> Step:
         """Return a step with its result. It is named by its UUID, or by its name in the template."""
         step_uuid = self._step_uuid(task_uuid, step)
-        return cast(Step, self.call("GET", _path("v1", "tasks", task_uuid, "workflow_steps", step_uuid)))
+        return cast(Step, self.call("GET", path_of("v1", "tasks", task_uuid, "workflow_steps", step_uuid)))
 
     def history(self, task_uuid: str) -> TaskHistory:
         """Return every change of state of a task and its steps, and all attempts."""
-        return cast(TaskHistory, self.call("GET", _path("v1", "tasks", task_uuid, "history")))
+        return cast(TaskHistory, self.call("GET", path_of("v1", "tasks", task_uuid, "history")))
 
     def explain(self, task_uuid: str) -> Explanation:
         """Say in sentences why a task is in its state, and what would change it."""
-        return cast(Explanation, self.call("GET", _path("v1", "tasks", task_uuid, "explain")))
+        return cast(Explanation, self.call("GET", path_of("v1", "tasks", task_uuid, "explain")))
 
     def logs(self, task_uuid: str, step: str) -> list[AttemptLog]:
         """Return what the attempts of a step have logged."""
-        path = _path("v1", "tasks", task_uuid, "workflow_steps", self._step_uuid(task_uuid, step), "logs")
+        path = path_of("v1", "tasks", task_uuid, "workflow_steps", self._step_uuid(task_uuid, step), "logs")
         return cast(list[AttemptLog], self.call("GET", path))
 
     def approvals(self, /, **filters: QueryValue) -> Iterator[Approval]:
@@ -220,6 +220,32 @@ class Client:
             if not page.get("next_cursor"):
                 return
             filters["cursor"] = page["next_cursor"]
+
+    def events(self, /, *, after: str | None = None, **filters: QueryValue) -> Iterator[Event]:
+        """Iterate over events as they happen, from now on, or after the event with an ID.
+
+        The filters are those of GET /v1/events: `type`, `task_uuid`, `namespace`, ...; with `task_uuid` and
+        `until="settled"` it ends when the tasks are settled. A broken stream is resumed, without a time limit; an event
+        `stream.gap` marks a place where others may be missing. What prevents the first stream is raised at once.
+        """
+        failures, opened = 0, False
+        while True:
+            try:
+                for event_id, data in self.transport.events("/v1/events", filters, after):
+                    failures, opened = 0, True
+                    after = event_id or after
+                    event = cast(Event, data)
+                    if data is None or event["type"] == "stream.alive":
+                        continue
+                    if event["type"] == "stream.end":
+                        return
+                    yield event
+            except (Unavailable, Exhausted, InternalError) as e:
+                flight = current_flight.get()
+                if not opened or (flight is not None and flight.aborted):
+                    raise
+                failures += 1
+                _sleep(max(pause(failures), min(e.retry_after, 60.0)))
 
     def wait(self, task_uuid: str, *, timeout: float | None = None) -> Task:
         """Wait until a task is settled and return it. One in error is no exception: look at its state, or use `result`.
@@ -316,14 +342,14 @@ class Client:
             "reason": reason,
             "expected_context_version": expected_version,
         }
-        answer = self.call("PATCH", _path("v1", "tasks", task_uuid, "context"), body=_without_none(body))
+        answer = self.call("PATCH", path_of("v1", "tasks", task_uuid, "context"), body=_without_none(body))
         return cast(EditedContext, answer)
 
     def _decide(self, act: Literal["approve", "reject"], task_uuid: str, step: str, by: str, reason: str) -> Step:
         return self._act(task_uuid, step, {"action_type": act, "decided_by": by, "reason": reason})
 
     def _act(self, task_uuid: str, step: str, body: Mapping[str, Any]) -> Step:
-        path = _path("v1", "tasks", task_uuid, "workflow_steps", self._step_uuid(task_uuid, step))
+        path = path_of("v1", "tasks", task_uuid, "workflow_steps", self._step_uuid(task_uuid, step))
         return cast(Step, self.call("PATCH", path, body=body))
 
     def _step_uuid(self, task_uuid: str, step: str) -> str:
@@ -335,28 +361,8 @@ class Client:
         raise NotFound(f"task {task_uuid} has no step {step!r}")
 
 
-def _asynchronous(
-    method: Callable[Concatenate[Client, P], R],
-) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, R]]:
-    """A method of `Client` as one of `AsyncClient`. If its caller is cancelled, its requests are aborted."""
-
-    @wraps(method)
-    async def run(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await _threads.call(partial(method, self.client, *args, **kwargs))
-
-    return run
-
-
-def _listed(iterate: Callable[Concatenate[Client, P], Iterator[R]]) -> Callable[Concatenate[Client, P], list[R]]:
-    @wraps(iterate)
-    def run(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> list[R]:
-        return list(iterate(client, *args, **kwargs))
-
-    return run
-
-
-class AsyncClient:
-    """`Client` for asyncio: the same methods, to be awaited. `tasks` and `approvals` return lists.
+class AsyncClient(AsyncOperations):
+    """`Client` for asyncio: the same methods, to be awaited. What iterates there returns a list here.
 
     A call takes a thread as long as it lasts.
     """
@@ -388,27 +394,40 @@ class AsyncClient:
         """Close idle connections. The client can still be used."""
         self.client.close()
 
-    call = _asynchronous(Client.call)
-    submit = _asynchronous(Client.submit)
-    submit_handler = _asynchronous(Client.submit_handler)
-    submit_tasks = _asynchronous(Client.submit_tasks)
-    signal = _asynchronous(Client.signal)
-    register_template = _asynchronous(Client.register_template)
-    get = _asynchronous(Client.get)
-    tasks = _asynchronous(_listed(Client.tasks))
-    steps = _asynchronous(Client.steps)
-    step = _asynchronous(Client.step)
-    history = _asynchronous(Client.history)
-    explain = _asynchronous(Client.explain)
-    logs = _asynchronous(Client.logs)
-    approvals = _asynchronous(_listed(Client.approvals))
-    wait = _asynchronous(Client.wait)
-    result = _asynchronous(Client.result)
-    cancel = _asynchronous(Client.cancel)
-    approve = _asynchronous(Client.approve)
-    reject = _asynchronous(Client.reject)
-    reset_step = _asynchronous(Client.reset_step)
-    edit_context = _asynchronous(Client.edit_context)
+    call = asynchronous(Client.call)
+    submit = asynchronous(Client.submit)
+    submit_handler = asynchronous(Client.submit_handler)
+    submit_tasks = asynchronous(Client.submit_tasks)
+    signal = asynchronous(Client.signal)
+    register_template = asynchronous(Client.register_template)
+    get = asynchronous(Client.get)
+    tasks = asynchronous(listed(Client.tasks))
+    steps = asynchronous(Client.steps)
+    step = asynchronous(Client.step)
+    history = asynchronous(Client.history)
+    explain = asynchronous(Client.explain)
+    logs = asynchronous(Client.logs)
+    approvals = asynchronous(listed(Client.approvals))
+    wait = asynchronous(Client.wait)
+
+    async def events(self, /, *, after: str | None = None, **filters: QueryValue) -> AsyncIterator[Event]:
+        """Iterate over events, as `Client.events` does."""
+        flight, end = Flight(), cast(Event, None)
+        events = self.client.events(after=after, **filters)
+        try:
+            while (event := await _threads.call(partial(next, events, end), flight)) is not end:
+                yield event
+        finally:
+            flight.abort()
+            with contextlib.suppress(ValueError):  # it runs in a thread, and ends there
+                events.close()  # type: ignore[attr-defined]
+
+    result = asynchronous(Client.result)
+    cancel = asynchronous(Client.cancel)
+    approve = asynchronous(Client.approve)
+    reject = asynchronous(Client.reject)
+    reset_step = asynchronous(Client.reset_step)
+    edit_context = asynchronous(Client.edit_context)
 
 
 def pause(failures: int) -> float:
@@ -430,18 +449,6 @@ def _request(what: str, name: str, context: Any, options: TaskOptions) -> dict[s
 
 def _without_none(body: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in body.items() if v is not None}
-
-
-def _path(*segments: str) -> str:
-    """Join segments to a path. One that HTTP would resolve or drop is refused.
-
-    >>> _path("v1", "tasks", "a/b")
-    '/v1/tasks/a%2Fb'
-    """
-    for s in segments:
-        if s in ("", ".", ".."):
-            raise ValueError(f"{s!r} names nothing")
-    return "".join("/" + quote(s, safe="") for s in segments)
 
 
 def _failure_of(task: Task, steps: Sequence[Step], asked: str | None) -> TaskFailed:

@@ -5,6 +5,7 @@ They are generated from the OpenAPI document of the server: run "make models" in
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 
 #: A time as JSON has it, such as "2026-11-26T09:00:00Z". datetime.fromisoformat reads it.
@@ -213,7 +214,7 @@ BackfillRequest = TypedDict(
         #: Only answer the times of the range.
         "dry_run": NotRequired["bool | None"],
         #: First time of the range.
-        "from": "Timestamp",
+        "from": "Timestamp | datetime",
         #: Expected ETag of the schedule, or *. If it has changed, the act is refused with conflict.
         "if_match": NotRequired["str | None"],
         #: Policy for these firings. Defaults to that of the schedule.
@@ -221,7 +222,7 @@ BackfillRequest = TypedDict(
         #: Reason of the act.
         "reason": NotRequired["str | None"],
         #: Last time of the range. Not after the times that the schedule has decided about.
-        "until": "Timestamp",
+        "until": "Timestamp | datetime",
     },
 )
 
@@ -353,9 +354,9 @@ Case = TypedDict(
 
 class CaseFilter(TypedDict):
     #: Opened at or after this time.
-    after: NotRequired[Timestamp | None]
+    after: NotRequired[Timestamp | datetime | None]
     #: Opened before this time.
-    before: NotRequired[Timestamp | None]
+    before: NotRequired[Timestamp | datetime | None]
     #: Current state of the task.
     current_state: NotRequired[Literal["pending", "initializing", "enqueuing_steps", "steps_in_process", "evaluating_results", "waiting_for_dependencies", "waiting_for_retry", "blocked_by_failures", "complete", "error", "cancelled", "resolved_manually"] | None]
     dlq_entry_uuids: NotRequired[list[str] | None]
@@ -768,7 +769,7 @@ class EnqueueTask(TypedDict):
     #: Capabilities that a worker must have.
     required_capabilities: NotRequired[list[str] | None]
     #: Earliest start.
-    run_at: NotRequired[Timestamp | None]
+    run_at: NotRequired[Timestamp | datetime | None]
     #: Tags of the task.
     tags: NotRequired[list[str] | None]
     #: Handler to run.
@@ -924,7 +925,7 @@ class ExecutionRequest(TypedDict):
     #: Capabilities that a worker must have; only for a handler.
     required_capabilities: NotRequired[list[str] | None]
     #: Earliest start.
-    run_at: NotRequired[Timestamp | None]
+    run_at: NotRequired[Timestamp | datetime | None]
     #: Time limit of one attempt; only for a handler. The default depends on the priority.
     timeout_seconds: NotRequired[int | None]
 
@@ -1257,7 +1258,7 @@ class Group(TypedDict):
 class GroupChange(TypedDict):
     #: Name recorded with the act. Defaults to the name of the API key.
     actor: NotRequired[str | None]
-    due_at: NotRequired[Timestamp | None]
+    due_at: NotRequired[Timestamp | datetime | None]
     #: Expected ETag of the object, or *. If it has changed, the act is refused with conflict.
     if_match: NotRequired[str | None]
     #: Bounds, with state ignored. Without any, the group is ignored until an operator changes that.
@@ -1377,7 +1378,7 @@ class GroupsChange(TypedDict):
     actor: NotRequired[str | None]
     #: Changes nothing, and answers which groups would be changed.
     dry_run: NotRequired[bool | None]
-    due_at: NotRequired[Timestamp | None]
+    due_at: NotRequired[Timestamp | datetime | None]
     #: Changes the groups that the list with this filter shows, at most 1,000.
     filter: NotRequired[GroupSelection | None]
     #: Groups to change, instead of a filter.
@@ -2195,7 +2196,7 @@ class PauseRequest(TypedDict):
     #: Of a template; all versions are paused.
     template: NotRequired[str | None]
     #: When the pause ends automatically; it must be in the future. Without, it lasts until it is resumed.
-    until: NotRequired[Timestamp | None]
+    until: NotRequired[Timestamp | datetime | None]
 
 
 class Plan(TypedDict):
@@ -2300,7 +2301,7 @@ class PolicyRequest(TypedDict):
     #: Reason of the act.
     reason: NotRequired[str | None]
     #: When. Ignored in a request.
-    set_at: NotRequired[Timestamp | None]
+    set_at: NotRequired[Timestamp | datetime | None]
     #: Who set them. Ignored in a request.
     set_by: NotRequired[str | None]
     #: Where the settings come from. In a request preset is kept, and all else is ignored.
@@ -3063,6 +3064,8 @@ class RedriveWave(TypedDict):
 
 
 class RegisteredWorker(TypedDict):
+    #: Timeout of a step where neither its template nor its submission names one, nor a priority.
+    default_timeout_seconds: NotRequired[int]
     heartbeat_interval_ms: int
     #: A started step is lost without a heartbeat for this long.
     lease_seconds: int
@@ -3073,6 +3076,8 @@ class RegisteredWorker(TypedDict):
     max_log_bytes: int
     max_long_poll_seconds: int
     max_payload_bytes: int
+    #: Namespaces that it serves; * is all.
+    namespaces: NotRequired[list[str]]
     #: Pause between polls without wait_ms.
     poll_interval_ms: int
     #: Same as poll_interval_ms, in seconds.
@@ -3206,7 +3211,7 @@ class Report(TypedDict):
     #: Attempts of the consumer.
     attempts: NotRequired[int | None]
     #: Time of the failure. Defaults to now.
-    failed_at: NotRequired[Timestamp | None]
+    failed_at: NotRequired[Timestamp | datetime | None]
     failure: LetterFailure
     #: Consumer that failed.
     handler: NotRequired[str | None]
@@ -3678,7 +3683,7 @@ class SchedulePauseRequest(TypedDict):
     #: Reason of the act.
     reason: NotRequired[str | None]
     #: When it goes on by itself. Defaults to never.
-    until: NotRequired[Timestamp | None]
+    until: NotRequired[Timestamp | datetime | None]
 
 
 class ScheduleRemoval(TypedDict):
@@ -3697,7 +3702,7 @@ class ScheduleRequest(TypedDict):
     #: Only check, and answer what would change.
     dry_run: NotRequired[bool | None]
     #: No times after.
-    end_at: NotRequired[Timestamp | None]
+    end_at: NotRequired[Timestamp | datetime | None]
     #: A firing that is later was missed. Defaults to 60.
     grace_seconds: NotRequired[int | None]
     #: Expected ETag of the schedule, or *. If it has changed, the act is refused with conflict.
@@ -3725,7 +3730,7 @@ class ScheduleRequest(TypedDict):
     #: Only with task_type.
     required_capabilities: NotRequired[list[str] | None]
     #: No times before.
-    start_at: NotRequired[Timestamp | None]
+    start_at: NotRequired[Timestamp | datetime | None]
     tags: NotRequired[list[str] | None]
     #: Handler to run as a task with one step. Either this or template.
     task_type: NotRequired[str | None]
@@ -4378,7 +4383,7 @@ class TaskRequest(TypedDict):
     context: NotRequired[Any]
     correlation_id: NotRequired[str | None]
     #: Time by which the task must be over. If it is not, it is put in error.
-    deadline_at: NotRequired[Timestamp | None]
+    deadline_at: NotRequired[Timestamp | datetime | None]
     #: Unique per namespace for 24 hours. A second submission returns the first task.
     idempotency_key: NotRequired[str | None]
     #: Person or system that requests the task.
@@ -4400,7 +4405,7 @@ class TaskRequest(TypedDict):
     #: Capabilities that a worker must have; only with task_type.
     required_capabilities: NotRequired[list[str] | None]
     #: Earliest start.
-    run_at: NotRequired[Timestamp | None]
+    run_at: NotRequired[Timestamp | datetime | None]
     source_system: NotRequired[str | None]
     #: Tags of the task.
     tags: NotRequired[list[str] | None]
@@ -4682,7 +4687,7 @@ class TopicReplayRequest(TypedDict):
     #: Name recorded with the act. Defaults to the name of the API key.
     actor: NotRequired[str | None]
     #: Up to the first message of each partition that is as new as this, which is not included.
-    before: NotRequired[Timestamp | None]
+    before: NotRequired[Timestamp | datetime | None]
     from_offset: NotRequired[int | None]
     #: Messages with all of these headers.
     headers: NotRequired[list[Header] | None]
@@ -4706,7 +4711,7 @@ class TopicReplayRequest(TypedDict):
     #: are not made again.
     repeat: NotRequired[str | None]
     #: From the first message of each partition that is as new as this.
-    since: NotRequired[Timestamp | None]
+    since: NotRequired[Timestamp | datetime | None]
     #: Source whose broker has the topic.
     source: str
     #: Start at once; otherwise it is a draft.

@@ -7,12 +7,23 @@ import logging
 import re
 import threading
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, cast
 
 from .errors import FinalError, StepInterrupted
 from .models import Assignment
 
+if TYPE_CHECKING:  # every type checker brings it; only 3.13 has the default
+    from typing_extensions import TypeVar
+
+    C = TypeVar("C", default=Any)
+else:
+    from typing import TypeVar
+
+    C = TypeVar("C")
+
 __all__ = ["BaseStep", "Step", "SyncStep"]
+
+_NONE: Any = object()
 
 #: The log of a step that belongs to no server.
 DEFAULT_LOG_BYTES = 64 << 10
@@ -30,8 +41,11 @@ class Reporter(Protocol):
         """Send a report from the thread of a handler."""
 
 
-class BaseStep:
-    """What a handler may know of its step. The times of `assignment` are on the clock of the server."""
+class BaseStep(Generic[C]):
+    """What a handler may know of its step. The times of `assignment` are on the clock of the server.
+
+    `Step[Order]` tells type checkers what the context is, such as a TypedDict; nothing checks it at run time.
+    """
 
     def __init__(self, assignment: Assignment, reporter: Reporter | None, max_log_bytes: int) -> None:
         #: The step as the server sent it.
@@ -44,19 +58,24 @@ class BaseStep:
         self._logger: logging.Logger | None = None
 
     @property
-    def context(self) -> Any:
+    def context(self) -> C:
         """The context of the task: its input."""
-        return self.assignment.get("parameters")
+        return cast(C, self.assignment.get("parameters"))
 
     @property
     def parent_results(self) -> Mapping[str, Any]:
         """The results of the steps that this one depends on directly, by name."""
         return self.assignment.get("parent_results") or {}
 
-    def parent_result(self, name: str) -> Any:
-        """The result of a parent. Without one the step fails for good: it was skipped, or an operator resolved it."""
+    def parent_result(self, name: str, default: Any = _NONE) -> Any:
+        """The result of a parent. Without one it is the default; without that, the step fails for good.
+
+        A parent has none if it returned None, was skipped, or an operator resolved it.
+        """
         result = self.parent_results.get(name)
         if result is None:
+            result = default
+        if result is _NONE:
             raise FinalError(f"step {self.name} has no result of a parent {name!r}", code="not_found")
         return result
 
@@ -141,7 +160,7 @@ class BaseStep:
         return True
 
 
-class Step(BaseStep):
+class Step(BaseStep[C]):
     """A step of an `async def` handler. If the handler has to stop, its coroutine is cancelled."""
 
     async def progress(self, percent: int, message: str = "") -> None:
@@ -158,7 +177,7 @@ class Step(BaseStep):
             await self._reporter.report(self, {"checkpoint": value})
 
 
-class SyncStep(BaseStep):
+class SyncStep(BaseStep[C]):
     """A step of a plain `def` handler, which runs in a thread of its own. It has to look whether it should stop."""
 
     def progress(self, percent: int, message: str = "") -> None:

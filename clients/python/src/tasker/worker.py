@@ -13,6 +13,8 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
+from . import _log
+from ._failure import Bounds
 from ._session import Registered, Session, Settings
 from .client import AsyncClient, Client
 from .errors import WorkerError
@@ -20,8 +22,8 @@ from .step import Step, SyncStep
 
 __all__ = ["Worker"]
 
-AsyncHandler = Callable[[Step], Awaitable[Any]]
-SyncHandler = Callable[[SyncStep], Any]
+AsyncHandler = Callable[[Step[Any]], Awaitable[Any]]
+SyncHandler = Callable[[SyncStep[Any]], Any]
 A = TypeVar("A", bound=AsyncHandler)
 S = TypeVar("S", bound=SyncHandler)
 
@@ -54,6 +56,7 @@ class Worker:
         poll_wait: float = 20.0,
         heartbeat_interval: float | None = None,
         logger: logging.Logger | None = None,
+        quiet: bool = False,
     ) -> None:
         """
         client: whose server it works for. Defaults to that of the environment.
@@ -65,7 +68,10 @@ class Worker:
         shutdown_timeout: how long running handlers may go on after the worker was told to stop, in seconds.
         poll_wait: the bound of one long poll, in seconds.
         heartbeat_interval: in place of the server's; either is shortened to a third of the lease.
-        logger: gets warnings for operators. Defaults to the logger `tasker.worker`.
+        logger: gets a line at the start, one for each failure of a step, an error if it is final, and warnings for
+            operators. Defaults to the logger `tasker.worker`. If the program has not configured logging, `run` shows
+            it on standard error.
+        quiet: the start and the failures of steps are not logged. The server has them anyway.
         """
         if concurrency < 1:
             raise ValueError("a worker needs at least one slot")
@@ -80,6 +86,7 @@ class Worker:
             poll_wait=max(poll_wait, 0.0),
             heartbeat_interval=heartbeat_interval,
             logger=logger or logging.getLogger("tasker.worker"),
+            quiet=quiet,
         )
         self._concurrency = concurrency
         self._handlers: dict[str, Registered] = {}
@@ -98,6 +105,7 @@ class Worker:
         concurrency: int | None = None,
         timeout: float | None = None,
         max_attempts: int | None = None,
+        backoff: tuple[float, float] | None = None,
     ) -> _Decorator: ...
 
     @overload
@@ -113,6 +121,7 @@ class Worker:
         concurrency: int | None = None,
         timeout: float | None = None,
         max_attempts: int | None = None,
+        backoff: tuple[float, float] | None = None,
     ) -> Any:
         """Register a function as the handler of that name; without parentheses, of its own name. It stays as it is.
 
@@ -122,12 +131,17 @@ class Worker:
         concurrency: slots of its own. To the server it is then a worker of its own, NAME/HANDLER.
         timeout: of an attempt, in seconds. That of the step holds, too; the earlier one counts.
         max_attempts: the error of this attempt is final. The policy of the step holds, too.
+        backoff: the next attempt waits at least the first time, twice as long after each further one, and the second at
+            most, in seconds. The policy of the step holds, too: the longer pause counts. An error with `retry_after`
+            keeps its own.
         """
         if callable(name):
             return self.handler(getattr(name, "__name__", ""))(name)
         for what, value in (("concurrency", concurrency), ("timeout", timeout), ("max_attempts", max_attempts)):
             if value is not None and value <= 0:
                 raise ValueError(f"{what} of handler {name!r} must be positive")
+        if backoff is not None and not 0 < backoff[0] <= backoff[1]:
+            raise ValueError(f"backoff of handler {name!r}: the first must be positive, the second not less")
         if not name:
             raise ValueError("a handler needs a name")
         if name in self._handlers:
@@ -137,7 +151,9 @@ class Worker:
             asynchronous = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
                 getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
             )
-            self._handlers[name] = Registered(function, asynchronous, concurrency, timeout, max_attempts)
+            self._handlers[name] = Registered(
+                function, asynchronous, concurrency, timeout, Bounds(max_attempts, backoff)
+            )
             return function
 
         return register
@@ -151,6 +167,7 @@ class Worker:
         `WorkerError`: a handler did not return even then, or a result could not be reported. `TaskerError`: the server
         refuses the worker.
         """
+        _log.show(self._settings.logger)
         asyncio.run(self._run_with_signals())
 
     async def serve(self) -> None:

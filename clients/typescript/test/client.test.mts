@@ -103,10 +103,60 @@ test("a problem", async () => {
   const body = { title: "Conflict", detail: "it is there", code: "conflict", hint: "use another", errors };
   answers = [sends(409, body, { "Content-Type": "application/problem+json", "Retry-After": "3" })];
   const error = await refused("conflict", client.submit("order"));
-  assert.equal(error.message, "it is there");
+  assert.equal(error.message, "it is there\n  /name: taken\n  hint: use another");
   assert.equal(error.hint, "use another");
   assert.deepEqual(error.details, errors);
   assert.equal(error.retryAfterMs, 3000);
+});
+
+test("what has no JSON form is a mistake of the caller", async () => {
+  const cycle: Record<string, unknown> = {};
+  cycle["self"] = cycle;
+  for (const context of [{ id: 17n }, cycle]) {
+    await assert.rejects(
+      client.submit("order", context),
+      (e) => e instanceof TypeError && /POST .*JSON/.test(e.message),
+    );
+  }
+  await assert.rejects(client.call("POST", "/v1/tasks", { body: () => 1 }), TypeError);
+  const never = new Date("never");
+  await assert.rejects(client.submit("order", null, { run_at: never }), /TypeError: run_at is an invalid Date/);
+  await assert.rejects(client.submitTasks([{ name: "order", deadline_at: never }]), TypeError);
+  assert.equal(seen.length, 0);
+});
+
+test("times may be dates", async () => {
+  answers = [sends(201, {})];
+  await client.submit("order", null, { run_at: new Date(0) });
+  assert.equal(JSON.parse(seen[0]?.body ?? "").run_at, "1970-01-01T00:00:00.000Z");
+});
+
+test("events go on after a break", async () => {
+  const event = (id: string, type: string) => `id: ${id}\nevent: ${type}\ndata: {"id":"${id}","type":"${type}"}\n\n`;
+  const streams =
+    (text: string): Answer =>
+    (response) => {
+      response.writeHead(200, { "Content-Type": "text/event-stream" });
+      response.write(text.slice(0, 20));
+      setTimeout(() => response.end(text.slice(20)), 5);
+    };
+  answers = [
+    streams(event("1", "stream.open") + ": alive\n\n" + event("2", "task.state") + "id: 3\n\n"),
+    hangsUp,
+    sends(503, {}),
+    streams(event("4", "task.state") + event("5", "stream.end")),
+  ];
+  const types = [];
+  for await (const e of client.events({ type: ["task.state"] })) types.push(e.type);
+  assert.deepEqual(types, ["stream.open", "task.state", "task.state"]);
+  assert.equal(seen.at(-1)?.headers["last-event-id"], "3");
+  assert.equal(seen.at(-1)?.url, "/prefix/v1/events?type=task.state");
+  answers = [sends(403, {})];
+  await refused("forbidden", client.events().next());
+  answers = [(response) => response.writeHead(200, { "Content-Type": "text/event-stream" }).write(": hello\n\n")];
+  const abort = new AbortController();
+  setTimeout(() => abort.abort(new Error("enough")), 20);
+  await assert.rejects(client.events({}, { signal: abort.signal }).next(), /enough/);
 });
 
 test("answers of others", async () => {
