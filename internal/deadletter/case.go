@@ -18,7 +18,8 @@ func PrintOfCase(c *task.Case, handler, template, stack string) failure.Print {
 	return failure.PrintOfKind(c.Fingerprint, c.Message, stack, where)
 }
 
-// GroupOfCase returns a new group of a case, in the namespace of its task. It is open; its counts and its version are 0.
+// GroupOfCase returns a new group of a case, in the namespace of its task. It is open; its counts and version
+// are 0.
 func GroupOfCase(namespace string, c *task.Case, print failure.Print) *Group {
 	g := NewGroup(namespace, print, c.OccurredAt)
 	g.FirstAt, g.Version = c.OpenedAt, 0

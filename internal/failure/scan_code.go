@@ -97,8 +97,8 @@ func (n *normaliser) firstCode(s string, size int) bool {
 
 // reasons are the first words of the reasons of HTTP for a failure.
 var reasons = [...]string{"Bad", "Unauthorized", "Payment", "Forbidden", "Not", "Method", "Proxy", "Request",
-	"Conflict", "Gone", "Length", "Precondition", "Content", "Payload", "URI", "Unsupported", "Expectation", "Unprocessable",
-	"Locked", "Too", "Upgrade", "Internal", "Service", "Gateway", "Client Error", "Server Error", "HTTP"}
+	"Conflict", "Gone", "Length", "Precondition", "Content", "Payload", "URI", "Unsupported", "Expectation",
+	"Unprocessable", "Locked", "Too", "Upgrade", "Internal", "Service", "Gateway", "Client Error", "Server Error", "HTTP"}
 
 // isReason reports whether a text begins with a reason of HTTP.
 func isReason(s string) bool {
