@@ -180,6 +180,9 @@ func TestPrintOfTheVersionBefore(t *testing.T) {
 	if p.Type != "panic" || p.Version != 2 || p.Before != "v1 5:print 13:panic: HTTP # 8:HTTP <n> 0: 0:" {
 		t.Errorf("%+v", p)
 	}
+	if p = failure.PrintOfKind("Timeout", "Timeout", "", ""); p.Type != "Timeout" || p.Version != 1 || p.Before != "" {
+		t.Errorf("%+v", p)
+	}
 	if p = failure.PrintOfKind("E42", "no 7 here", "", ""); p.Type != "E42" || p.Version != 1 || p.Before != "" {
 		t.Errorf("%+v", p)
 	}

@@ -93,11 +93,13 @@ func (p Print) after(kind, message string) Print {
 }
 
 // PrintOfKind is PrintOf for a failure of which the message and the Fingerprint are known. A fingerprint that was made
-// of the message names no type: it has in it what varies. Version 1 took it for one.
+// of a message in which something varies names no type: it has in it some of what varies. Version 1 took it for one.
 func PrintOfKind(fingerprint, message, stack, where string) Print {
 	p := PrintOf(Report{Code: fingerprint, Message: message}, stack, where)
 	kind := p.Type
 	switch fingerprint {
+	case p.Message:
+		return p
 	case Fingerprint(Report{Message: message}):
 		p.Type = ""
 	case Fingerprint(Report{Type: "panic", Message: message}):
