@@ -21,7 +21,7 @@ type TaskRequest struct {
 
 	Priority             Priority   `json:"priority,omitempty" doc:"high, medium, low, or an integer level from 0 to 100, higher first. Defaults to the priority of the template, else medium."`
 	RequiredCapabilities []string   `json:"required_capabilities,omitempty" doc:"Capabilities that a worker must have; only with task_type." maxItems:"32"`
-	TimeoutSeconds       int        `json:"timeout_seconds,omitempty" doc:"Time limit of one attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"604800"`
+	TimeoutSeconds       int        `json:"timeout_seconds,omitempty" doc:"Time limit of one attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"2592000"`
 	MaxRetries           *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt; only with task_type. The default depends on the priority." minimum:"0" maximum:"1000"`
 	RunAt                *time.Time `json:"run_at,omitempty" doc:"Earliest start."`
 	// DeadlineAt bounds the whole task, as max_duration_minutes of its template does. The earlier of both holds.

@@ -17,7 +17,7 @@ type Intake struct {
 	Input           string `json:"input,omitempty" enum:"payload,message" doc:"Context of the task: the payload, which must be JSON, or an object around any payload. Defaults to payload."`
 
 	MaxRetries     *int     `json:"max_retries,omitempty" minimum:"0" maximum:"1000" doc:"With task_type only. Defaults to that of the priority."`
-	TimeoutSeconds float64  `json:"timeout_seconds,omitempty" minimum:"0" maximum:"604800" doc:"With task_type only. Defaults to that of the priority."`
+	TimeoutSeconds float64  `json:"timeout_seconds,omitempty" minimum:"0" maximum:"2592000" doc:"With task_type only. Defaults to that of the priority."`
 	Tags           []string `json:"tags,omitempty" maxItems:"32" doc:"Tags of each task."`
 
 	OnFailure *IntakeFailure `json:"on_failure,omitempty"`

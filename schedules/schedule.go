@@ -58,7 +58,7 @@ type Spec struct {
 	Tags                 []string        `json:"tags,omitempty" maxItems:"32"`
 	OrderingKey          string          `json:"ordering_key,omitempty" maxLength:"255" doc:"Tasks of a namespace with the same key run one at a time, in the order of submission."`
 	RequiredCapabilities []string        `json:"required_capabilities,omitempty" maxItems:"32" doc:"Only with task_type."`
-	TimeoutSeconds       int             `json:"timeout_seconds,omitempty" minimum:"0" maximum:"604800" doc:"Time limit of one attempt; only with task_type."`
+	TimeoutSeconds       int             `json:"timeout_seconds,omitempty" minimum:"0" maximum:"2592000" doc:"Time limit of one attempt; only with task_type."`
 	MaxRetries           *int            `json:"max_retries,omitempty" minimum:"0" maximum:"1000" doc:"Only with task_type."`
 }
 

@@ -46,7 +46,7 @@ func TestRecoveryProblems(t *testing.T) {
     limits: {transient: 1001, logic: -2}
     timeout_growth: sometimes
     timeout_factor: 0.5
-    timeout_cap: 8d
+    timeout_cap: 31d
     boost_levels: 101
     retry_priority: higher
     stagger: 2m
@@ -60,7 +60,7 @@ func TestRecoveryProblems(t *testing.T) {
 		"tasker.yaml:5:31: engine.recovery.limits.logic must be 0 to 1000, or -1",
 		`tasker.yaml:6:5: engine.recovery.timeout_growth must be never, resource or always, not "sometimes"`,
 		"tasker.yaml:7:5: engine.recovery.timeout_factor must be 1 to 10",
-		"tasker.yaml:8:5: engine.recovery.timeout_cap must be positive, and at most 7d",
+		"tasker.yaml:8:5: engine.recovery.timeout_cap must be positive, and at most 30d",
 		"tasker.yaml:9:5: engine.recovery.boost_levels must be 0 to 100",
 		`tasker.yaml:10:5: engine.recovery.retry_priority must be original, boosted or recalculated, not "higher"`,
 		"tasker.yaml:11:5: engine.recovery.stagger must be positive and at most 1m, or -1",

@@ -3,7 +3,6 @@ package deadletter
 import (
 	"cmp"
 
-	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -16,11 +15,13 @@ func PrintOfCase(c *task.Case, handler, template, stack string) failure.Print {
 	if c.Fingerprint == "" && c.Message == "" {
 		return failure.PrintOf(failure.Report{Type: string(c.Reason)}, "", where)
 	}
-	return failure.PrintOf(failure.Report{Code: c.Fingerprint, Message: c.Message}, stack, where)
+	return failure.PrintOfKind(c.Fingerprint, c.Message, stack, where)
 }
 
-// GroupOfCase returns a new group of a case, in the namespace of its task. It is open; its counts are 0.
+// GroupOfCase returns a new group of a case, in the namespace of its task. It is open; its counts and version
+// are 0.
 func GroupOfCase(namespace string, c *task.Case, print failure.Print) *Group {
-	return &Group{ID: GroupOf(namespace, print), Namespace: namespace, Print: print, Title: print.Title(),
-		State: model.GroupOpen, StateAt: c.OccurredAt, OpenedAt: c.OccurredAt, FirstAt: c.OpenedAt, LastAt: c.OccurredAt}
+	g := NewGroup(namespace, print, c.OccurredAt)
+	g.FirstAt, g.Version = c.OpenedAt, 0
+	return g
 }

@@ -47,6 +47,9 @@ type Group struct {
 	DueAt   task.Instant
 	// MergedInto is the group that shows this one's failures as its own; 0: none.
 	MergedInto GroupID
+	// Before is the group that had these failures by the rules of the version before; 0: none. A new group takes over
+	// what was decided about it. It is not stored.
+	Before GroupID
 
 	ToldAt  task.Instant // when its first failure was noticed; 0: it was not yet
 	BurstAt task.Instant // of the last burst

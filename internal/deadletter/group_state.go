@@ -10,8 +10,8 @@ import (
 
 // NewGroup returns the open group of a fingerprint, with no failures counted yet.
 func NewGroup(namespace string, p failure.Print, now task.Instant) *Group {
-	return &Group{ID: GroupOf(namespace, p), Namespace: namespace, Print: p, Title: p.Title(), State: model.GroupOpen,
-		StateAt: now, OpenedAt: now, FirstAt: now, LastAt: now, Version: 1}
+	return &Group{ID: GroupOf(namespace, p), Before: GroupBefore(namespace, p), Namespace: namespace, Print: p,
+		Title: p.Title(), State: model.GroupOpen, StateAt: now, OpenedAt: now, FirstAt: now, LastAt: now, Version: 1}
 }
 
 // move changes the state, or refuses.

@@ -10,13 +10,24 @@ import (
 )
 
 // GroupOf returns the group of a fingerprint in a namespace. The same arguments give the same group in every process.
-func GroupOf(namespace string, p failure.Print) GroupID {
+func GroupOf(namespace string, p failure.Print) GroupID { return groupOfKey(namespace, p.Key()) }
+
+// GroupBefore returns the group in which a fingerprint was by the rules of the version before; 0: in the same.
+func GroupBefore(namespace string, p failure.Print) GroupID {
+	if p.Before == "" {
+		return 0
+	}
+	return groupOfKey(namespace, p.Before)
+}
+
+// groupOfKey returns the group of the key of a fingerprint.
+func groupOfKey(namespace, key string) GroupID {
 	h := sha256.New()
 	var length [8]byte
 	// The length in front keeps a namespace and a key apart, whatever they contain.
 	h.Write(binary.BigEndian.AppendUint64(length[:0], uint64(len(namespace))))
 	h.Write([]byte(namespace))
-	h.Write([]byte(p.Key()))
+	h.Write([]byte(key))
 	var sum [sha256.Size]byte
 	id := GroupID(binary.BigEndian.Uint64(h.Sum(sum[:0])) >> 1)
 	return max(id, 1) // 0 is no group

@@ -67,14 +67,16 @@ func (oo *outageOutcomes) failed(w Work, t *task.Template, outcome task.Outcome,
 	if !counted || o == nil && !e.outages.on() {
 		return false, nil
 	}
-	group, title, err := oo.print(w, t, f)
-	switch {
-	case err != nil:
+	print, err := oo.print(w, t, f)
+	if err != nil {
 		return false, err
+	}
+	switch group := int64(deadletter.GroupOf(t.Namespace, print)); {
 	case o == nil:
-		oo.failures = append(oo.failures, burstFailure{w.Step.RouteID, group, title})
+		oo.failures = append(oo.failures, burstFailure{w.Step.RouteID, group, print.Title()})
 		return false, nil
-	case o.Group == group:
+	// A node of an older version may have opened it.
+	case o.Group == group, o.Group == int64(deadletter.GroupBefore(t.Namespace, print)):
 		oo.failing[w.Step] = true
 		return true, nil
 	}
@@ -92,16 +94,15 @@ func (oo *outageOutcomes) spare(w Work, t *task.Template, f *task.Failure, wait 
 	return err
 }
 
-// print returns the group in which the failure would be if it were for good.
-func (oo *outageOutcomes) print(w Work, t *task.Template, f *task.Failure) (int64, string, error) {
+// print returns the fingerprint that the failure would have if it were for good.
+func (oo *outageOutcomes) print(w Work, t *task.Template, f *task.Failure) (failure.Print, error) {
 	spec := t.Spec(w.Step)
 	c := &task.Case{Reason: task.ReasonMaxRetries, Fingerprint: f.Fingerprint(), Message: messageOfCase(f),
 		Class: f.Class, Retryable: f.Retryable && f.Class != failure.Logic, Step: spec.Name}
 	print := deadletter.PrintOfCase(c, spec.Handler, t.Name, f.Stack)
-	print, err := oo.u.cases.groups.print(t.Namespace, print, func() deadletter.Facts {
+	return oo.u.cases.groups.print(t.Namespace, print, func() deadletter.Facts {
 		return deadletter.FactsOfCase(c, spec.Handler, t.Name, print)
 	})
-	return int64(deadletter.GroupOf(t.Namespace, print)), print.Title(), err
 }
 
 // leaseEnded records the end of a lease that may be that of a probe.

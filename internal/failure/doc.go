@@ -11,6 +11,7 @@
 // KiB for a print, or returns a text without a bound.
 //
 // Begin with class.go, then fingerprint.go and print.go: frame.go finds the frame of a stack, normalise.go and scan*.go
-// put marks in place of what varies in a message. Cut in text.go bounds the text of a failure. What they return is
-// stored, so testdata holds results of earlier versions; a change of them needs a new PrintVersion.
+// put marks in place of what varies in a message, and leave the codes and names that tell a cause (scan_code.go,
+// scan_name.go). Cut in text.go bounds the text of a failure. What they return is stored, so testdata holds results of
+// earlier versions; a change of them needs a new PrintVersion.
 package failure

@@ -21,22 +21,32 @@ const (
 // Normalise returns the first line of a message with marks for the parts that vary, in at most 200 bytes. What it
 // returns it leaves as it is, and messages that differ in a number only become the same.
 //
-// It is idempotent, so a part of a Print may be normalised again and stays the same. Every failure that is grouped
-// passes through it, so it uses no regular expressions.
+// It is idempotent. Rules call it, and the groups that they make depend on it, so it keeps to the rules of version 1.
 func Normalise(message string) string {
-	s := tidy(firstLine(message), looked)
+	s, _ := normalise(message, false)
+	return s
+}
+
+// normalise is Normalise by the rules of version 2 if codes are kept. It reports whether one of those has decided: if
+// not, version 1 returns the same.
+//
+// What it returns may be normalised again and stays the same. Every failure that is grouped passes through it, so it
+// uses no regular expressions.
+func normalise(message string, codes bool) (s string, coded bool) {
+	s = tidy(firstLine(message), looked)
 	var buf [maxPart + 64]byte
 	for range maxPart {
-		n := normaliser{in: s, out: buf[:0]}
+		n := normaliser{in: s, out: buf[:0], codes: codes}
 		n.run()
+		coded = coded || n.coded
 		next := bound(n.out)
 		if string(next) == s {
-			return s
+			break
 		}
 		// Marks can stand where another look finds more: the text shrinks until it stays.
 		s = string(next)
 	}
-	return s
+	return s, coded
 }
 
 // firstLine returns the first line of the beginning of a text that is not blank.

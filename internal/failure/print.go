@@ -5,9 +5,12 @@ import (
 	"strings"
 )
 
-// PrintVersion is the version of the rules by which PrintOf derives a Print. The rules never change under one version:
-// prints are stored, and failures from before a change would not be counted with those from after.
-const PrintVersion = 1
+// PrintVersion is the latest version of the rules by which PrintOf derives a Print. The rules never change under one
+// version: prints are stored, and failures from before a change would not be counted with those from after.
+//
+// Version 2 keeps what says what went wrong: a status, a code, an errno, a SQLSTATE, an exit status, the name of a
+// column. A print that has nothing of that is of version 1, and so in the group that it was always in.
+const PrintVersion = 2
 
 // The bounds of the parts of a Print, in bytes.
 const (
@@ -19,12 +22,12 @@ const (
 
 // Print is a fingerprint with its parts: failures of one cause have the same. A part that is not known is "".
 type Print struct {
-	// Version is that of the rules by which the parts were derived.
+	// Version is that of the first rules that leave the parts as they are.
 	Version int
 	// Type is the type, or the code, of the error.
 	Type string
 	// Message is the first line of the message, in which marks stand for the parts that vary: numbers, identifiers,
-	// times, addresses, paths, quoted text.
+	// times, addresses, paths, quoted text. What says what went wrong stays: a status, a code, the name of a column.
 	Message string
 	// Frame is the top frame of the application's own code.
 	Frame string
@@ -38,11 +41,14 @@ type Print struct {
 	RuleKeys string
 	// Heading is the title that the rule gives; "" derives one. It identifies nothing.
 	Heading string
+	// Before is the key that the rules of the version before give; "" where it is the same. It identifies nothing.
+	Before string
 }
 
 // Ruled returns the fingerprint that a rule decided: its keys take the place of all that identified p, which stays as
-// an explanation.
+// an explanation. The version of the parts does not matter then.
 func (p Print) Ruled(rule string, version int64, keys []string, heading string) Print {
+	p.Version, p.Before = 1, ""
 	p.Rule, p.RuleVersion, p.RuleKeys, p.Heading = rule, version, "", Cut(plain(heading), maxTitle)
 	for i, key := range keys {
 		if i > 0 {
@@ -65,8 +71,43 @@ func PrintOf(r Report, stack, where string) Print {
 		name = r.Type
 	}
 	frame, _ := topFrame(stack)
-	return Print{Version: PrintVersion, Type: plain(name), Message: Normalise(r.Message), Frame: frame,
-		Where: plain(where)}
+	message, coded := normalise(r.Message, true)
+	p := Print{Version: 1, Type: plain(name), Message: message, Frame: frame, Where: plain(where)}
+	if !coded {
+		return p
+	}
+	if Normalise(message) != message {
+		p.Version = PrintVersion
+	}
+	return p.after(p.Type, Normalise(r.Message))
+}
+
+// after returns a print whose type and message were others by the rules of version 1.
+func (p Print) after(kind, message string) Print {
+	before := p
+	before.Version, before.Type, before.Message, before.Before = 1, kind, message, ""
+	if key := before.Key(); key != p.Key() {
+		p.Before = key
+	}
+	return p
+}
+
+// PrintOfKind is PrintOf for a failure of which the message and the Fingerprint are known. A fingerprint that was made
+// of a message in which something varies names no type: it has in it some of what varies. Version 1 took it for one.
+func PrintOfKind(fingerprint, message, stack, where string) Print {
+	p := PrintOf(Report{Code: fingerprint, Message: message}, stack, where)
+	kind := p.Type
+	switch fingerprint {
+	case p.Message:
+		return p
+	case Fingerprint(Report{Message: message}):
+		p.Type = ""
+	case Fingerprint(Report{Type: "panic", Message: message}):
+		p.Type = "panic"
+	default:
+		return p
+	}
+	return p.after(kind, Normalise(message))
 }
 
 // Title returns a line of at most 240 bytes for a list of fingerprints: what is most telling of what is known. It is

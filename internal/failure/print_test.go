@@ -68,15 +68,18 @@ func checkPrint(t interface{ Fatalf(string, ...any) }, r failure.Report, stack, 
 			t.Fatalf("the %s %q is not one line of 200 bytes", name, part)
 		}
 	}
-	if again := failure.Normalise(p.Message); again != p.Message {
-		t.Fatalf("%q becomes %q when it is normalised again", p.Message, again)
+	if again := failure.PrintOf(failure.Report{Message: p.Message}, "", ""); again.Message != p.Message {
+		t.Fatalf("%q becomes %q when it is normalised again", p.Message, again.Message)
 	}
-	if strings.ContainsAny(p.Message, "0123456789") {
+	if p.Version == 1 && strings.ContainsAny(p.Message, "0123456789") {
 		t.Fatalf("%q has a digit", p.Message)
 	}
-	other := failure.PrintOf(failure.Report{Message: strings.Map(turn, r.Message)}, "", "")
-	if other.Message != p.Message {
-		t.Fatalf("with other digits %q is %q", p.Message, other.Message)
+	one := failure.Normalise(r.Message)
+	if again := failure.Normalise(one); again != one {
+		t.Fatalf("%q becomes %q when it is normalised again", one, again)
+	}
+	if other := failure.Normalise(strings.Map(turn, r.Message)); other != one {
+		t.Fatalf("with other digits %q is %q", one, other)
 	}
 	for _, part := range p.Why(r, stack, where) {
 		if len(part.From) > 200 || !utf8.ValidString(part.From) {

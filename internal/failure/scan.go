@@ -12,6 +12,8 @@ type normaliser struct {
 	in  string
 	at  int
 	out []byte
+	// codes: by the rules of version 2, which keep codes; coded: one of those rules has decided.
+	codes, coded bool
 }
 
 // run copies the line until its end or until the result is long enough. At each place the longest thing that begins
@@ -27,6 +29,7 @@ func (n *normaliser) run() {
 				n.copy(1)
 			}
 		case c == ':' && n.addressOfColons():
+		case c == '[' && n.codes && n.bracketed():
 		case isAlnum(c):
 			n.word()
 		case c < utf8.RuneSelf:
@@ -102,7 +105,8 @@ func (n *normaliser) quoted() bool {
 		case c == '\\':
 			i++
 		case c == quote && (i+1 == len(n.in) || !isAlnum(n.in[i+1])):
-			return n.mark(markString, i+1-n.at)
+			size := i + 1 - n.at
+			return n.codes && n.named(size) || n.mark(markString, size)
 		}
 	}
 	return false

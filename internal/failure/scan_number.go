@@ -33,11 +33,21 @@ func (n *normaliser) dotted(s string) bool {
 
 // addressOfColons replaces an address of IPv6 that begins with colons.
 func (n *normaliser) addressOfColons() bool {
-	size := 0
-	if !isAlnum(n.before()) {
-		size = colonsLen(n.in[n.at:])
+	return !isAlnum(n.before()) && n.colons(n.in[n.at:])
+}
+
+// colons replaces an address of IPv6, with its zone by the rules of version 2.
+func (n *normaliser) colons(s string) bool {
+	size := colonsLen(s)
+	if size == 0 {
+		return false
 	}
-	return size > 0 && n.mark(markAddr, size)
+	if n.codes {
+		zone := zoneOfAddress(s[size:])
+		n.coded = n.coded || zone > 0
+		size += zone
+	}
+	return n.mark(markAddr, size)
 }
 
 // colonsLen is the length of an address of IPv6 or of a network card at the beginning of a text: groups of hexadecimal

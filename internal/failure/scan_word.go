@@ -13,6 +13,8 @@ func (n *normaliser) word() {
 		run++
 	}
 	switch {
+	case digits && n.codes && n.code(s, run):
+		return
 	case n.url(s, run), n.email(s), n.drive(s, run):
 		return
 	case n.host(s):
@@ -20,17 +22,11 @@ func (n *normaliser) word() {
 	case !digits && n.dayOrMonth(s[:run], s[run:]):
 		return
 	case !digits:
-		if size := colonsLen(s); size > 0 {
-			n.mark(markAddr, size)
-			return
+		if !n.colons(s) {
+			n.copy(run)
 		}
-		n.copy(run)
 		return
-	case n.uuid(s), n.zeroX(s, run), n.timeOfDay(s), n.dotted(s):
-		return
-	}
-	if size := colonsLen(s); size > 0 {
-		n.mark(markAddr, size)
+	case n.uuid(s), n.zeroX(s, run), n.timeOfDay(s), n.dotted(s), n.colons(s):
 		return
 	}
 	if isDigit(s[0]) {

@@ -88,7 +88,8 @@ func (r *Ruler) Print(ctx context.Context, tx engine.Tx, namespace string, print
 }
 
 // print applies the first rule that decides, and then the splits of the group that this gives, and the splits of those.
-// The number of rounds is bounded, in case a split leads back to a group that is split.
+// The number of rounds is bounded, in case a split leads back to a group that is split. A split of the group that the
+// failure was in by the version before still decides about it, and goes first.
 func (s *ruleSet) print(namespace string, print failure.Print, f *deadletter.Facts) failure.Print {
 	if ruled, ok := s.first(0, print, f); ok {
 		print = ruled
@@ -97,7 +98,13 @@ func (s *ruleSet) print(namespace string, print failure.Print, f *deadletter.Fac
 		if !s.splits {
 			break
 		}
-		ruled, ok := s.first(deadletter.GroupOf(namespace, print), print, f)
+		ruled, ok := print, false
+		if before := deadletter.GroupBefore(namespace, print); before != 0 { // 0 would be the rules for all
+			ruled, ok = s.first(before, print, f)
+		}
+		if !ok {
+			ruled, ok = s.first(deadletter.GroupOf(namespace, print), print, f)
+		}
 		if !ok {
 			break
 		}

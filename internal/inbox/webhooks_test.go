@@ -226,7 +226,7 @@ func TestWebhookRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, g := range page.Groups {
-			if !strings.HasPrefix(g.Title, "WebhookRefused: all: the webhook answered <n>") {
+			if !strings.HasPrefix(g.Title, "WebhookRefused: all: the webhook answered 4") {
 				t.Errorf("a group of failures is called %q", g.Title)
 			}
 		}

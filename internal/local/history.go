@@ -234,22 +234,28 @@ func (h *history) attempt(ctx context.Context, s *task.Step, state task.StepStat
 	if a.AssignedAt != 0 && a.StartedAt == 0 && !charged {
 		number++ // not begun, so not counted: its number would have been the next
 	}
+	ready := task.StepEnqueued
+	if !h.spec(s).Worked() { // it waits for something outside of workers, and none is assigned
+		ready = task.StepWaiting
+	}
 	move := func(at task.Instant, to task.StepState) {
 		if at == 0 || state == to {
 			return
 		}
 		tr := h.add(at, string(state), string(to), s)
-		if to != task.StepEnqueued {
+		if to != ready {
 			tr.Attempt, tr.Worker = number, worker
 		}
 		state = to
 	}
-	move(a.ReadyAt, task.StepEnqueued)
-	// A poll that starts at once sets both times alike: there was no wait for a start, and no transition to show.
-	if a.AssignedAt >= a.ReadyAt && (a.StartedAt == 0 || a.AssignedAt < a.StartedAt) {
-		move(a.AssignedAt, task.StepAssigned)
+	move(a.ReadyAt, ready)
+	if ready == task.StepEnqueued {
+		// A poll that starts at once sets both times alike: there was no wait for a start, and no transition to show.
+		if a.AssignedAt >= a.ReadyAt && (a.StartedAt == 0 || a.AssignedAt < a.StartedAt) {
+			move(a.AssignedAt, task.StepAssigned)
+		}
+		move(a.StartedAt, task.StepInProgress)
 	}
-	move(a.StartedAt, task.StepInProgress)
 	if a.FinishedAt != 0 {
 		if tr := len(h.out.Transitions); a.After != "" {
 			move(a.FinishedAt, a.After)
@@ -294,17 +300,18 @@ func (h *history) toAttempt(s *task.Step, a *task.Attempt, number int, worker st
 	return out
 }
 
-// act adds an operator's act on a step. If it ended a lease, the attempt has already recorded the transition. If it
-// took the step out of its queue, no record shows yet that the step was there; the act was the step's last event, so
-// its row still shows it.
+// act adds an operator's act on a step. If it ended a lease or failed a wait, the attempt has already recorded the
+// transition. If it took the step out of its queue, or ended its wait, no record shows yet that the step was there; the
+// act was the step's last event, so its row still shows it.
 func (h *history) act(s *task.Step, state task.StepState, a *task.Act) task.StepState {
-	if a.From == string(task.StepEnqueued) && state != task.StepEnqueued {
+	from := task.StepState(a.From)
+	if (from == task.StepEnqueued || from == task.StepWaiting) && state != from && string(state) != a.To {
 		ready := s.ReadyAt
 		if at := waitOf(a).ReadyAt; at != 0 { // the step may have been repaired since
 			ready = task.Instant(at)
 		}
 		h.add(ready, string(state), a.From, s)
-		state = task.StepEnqueued
+		state = from
 	}
 	tr := &h.out.Transitions[len(h.out.Transitions)-1]
 	if string(state) != a.To {

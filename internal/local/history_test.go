@@ -208,3 +208,55 @@ func TestHistoryOfWhatWasCharged(t *testing.T) {
 		t.Errorf("handed out as attempt %d, the history has %+v", a.Attempt, h.Attempts)
 	}
 }
+
+// TestHistoryOfWaits: a step that waits for something outside of workers is never shown in a queue, whether it still
+// waits, has ended by itself, or an operator has ended it.
+func TestHistoryOfWaits(t *testing.T) {
+	t.Parallel()
+	l := begin(t)
+	if _, err := l.b.RegisterTemplate(l.ctx, tasker.TemplateSource{YAML: "name: waits\nversion: \"1\"\nsteps:\n" +
+		"- {name: cool, wait: {for: 1h}}\n- {name: ask, wait: {approval: Well?}}\n" +
+		"- {name: deny, wait: {approval: Well?}}\n- {name: pay, wait: {approval: Well?}}\n"}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.b.SubmitTasks(l.ctx, tasker.SubmitRequest{Tasks: []tasker.TaskRequest{{Name: "waits"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := r[0].TaskUUID
+	if err := l.b.RunOnce(l.ctx); err != nil {
+		t.Fatal(err)
+	}
+	steps, err := l.b.Steps(l.ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range steps {
+		act := tasker.StepAction{Reason: "r", DecidedBy: "ann",
+			ActionType: map[string]string{"ask": tasker.Approve, "deny": tasker.Reject}[s.Name]}
+		if act.ActionType == "" {
+			continue
+		}
+		if _, err := l.b.ActOnStep(l.ctx, id, s.StepUUID, act); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.clock.advance(2 * time.Hour)
+	if err := l.b.RunOnce(l.ctx); err != nil {
+		t.Fatal(err)
+	}
+	h, err := l.b.TaskHistory(l.ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, tr := range h.Transitions {
+		got[tr.StepName] += " " + tr.To
+	}
+	for step, want := range map[string]string{"cool": " pending waiting complete", "ask": " pending waiting complete",
+		"deny": " pending waiting error", "pay": " pending waiting"} {
+		if got[step] != want {
+			t.Errorf("%s:%s, want%s", step, got[step], want)
+		}
+	}
+}

@@ -76,7 +76,7 @@ func toQueued(r *queueapi.EnqueueTask, caller string, s *engine.Submission) erro
 	if r.TaskType == "" {
 		return bad("/task_type", "name the handler to run")
 	}
-	// 604800 seconds are seven days, the longest time limit of an attempt.
+	// 604800 seconds are seven days.
 	if r.EstimatedDurationSeconds < 0 || r.EstimatedDurationSeconds > 604800 {
 		return bad("/estimated_duration_seconds", "must be 0 to 604800")
 	}

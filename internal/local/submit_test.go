@@ -77,7 +77,7 @@ func TestRefusedSubmissions(t *testing.T) {
 			"/priority", "the limit is"},
 		"PriorityTooHigh": {tasker.TaskRequest{TaskType: "h", Priority: tasker.Level(101)}, "/priority", "0 to 100"},
 		"Timeout": {tasker.TaskRequest{TaskType: "h", TimeoutSeconds: -1}, "/timeout_seconds",
-			"must be 0 to 604800"},
+			"must be 0 to 2592000"},
 		"Tags":     {tasker.TaskRequest{TaskType: "h", Tags: tooMany}, "/tags", "33 entries; the limit is 32"},
 		"EmptyTag": {tasker.TaskRequest{TaskType: "h", Tags: []string{"ok", ""}}, "/tags/1", "must not be empty"},
 		"Capability": {tasker.TaskRequest{TaskType: "h", RequiredCapabilities: []string{"g\x00"}},

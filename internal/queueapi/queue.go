@@ -50,7 +50,7 @@ type EnqueueTask struct {
 	Parameters json.RawMessage `json:"parameters,omitempty" doc:"Input of the task, any JSON value. Limited to 256 KiB by default; store large data elsewhere and submit a reference."`
 
 	RequiredCapabilities     []string   `json:"required_capabilities,omitempty" doc:"Capabilities that a worker must have." maxItems:"32"`
-	TimeoutSeconds           int        `json:"timeout_seconds,omitempty" doc:"Time limit of one attempt. The default depends on the priority." minimum:"0" maximum:"604800"`
+	TimeoutSeconds           int        `json:"timeout_seconds,omitempty" doc:"Time limit of one attempt. The default depends on the priority." minimum:"0" maximum:"2592000"`
 	EstimatedDurationSeconds int        `json:"estimated_duration_seconds,omitempty" doc:"Expected duration. Stored and shown only; estimated waits use measurements." minimum:"0" maximum:"604800"`
 	MaxRetries               *int       `json:"max_retries,omitempty" doc:"Retries after the first attempt. The default depends on the priority." minimum:"0" maximum:"1000"`
 	RunAt                    *time.Time `json:"run_at,omitempty" doc:"Earliest start."`

@@ -89,7 +89,7 @@ func (r Recovery) validate(bad func(ok bool, format string, args ...any)) {
 		"recovery.timeout_growth must be never, resource or always, not %q", r.TimeoutGrowth)
 	bad(r.TimeoutFactor >= 1 && r.TimeoutFactor <= maxTimeoutFactor, "recovery.timeout_factor must be 1 to %d",
 		maxTimeoutFactor)
-	bad(r.TimeoutCap > 0 && r.TimeoutCap <= MaxTimeout, "recovery.timeout_cap must be positive, and at most 7d")
+	bad(r.TimeoutCap > 0 && r.TimeoutCap <= MaxTimeout, "recovery.timeout_cap must be positive, and at most 30d")
 	bad(r.BoostLevels >= 0 && r.BoostLevels <= task.MaxPriority, "recovery.boost_levels must be 0 to %d", task.MaxPriority)
 	bad(slices.Contains(RetryPriorities, r.RetryPriority),
 		"recovery.retry_priority must be original, boosted or recalculated, not %q", r.RetryPriority)

@@ -1,11 +1,11 @@
 package settings
 
-import "time"
+import "github.com/taskerhq/tasker/internal/task"
 
 // Limits of what a submission may ask for.
 const (
-	// MaxTimeout bounds the run of one attempt.
-	MaxTimeout = 7 * 24 * time.Hour
+	// MaxTimeout bounds the run of one attempt, by a template and by a submission.
+	MaxTimeout = task.MaxDelay
 	// MaxRetries bounds the retries of a step.
 	MaxRetries = 1000
 )

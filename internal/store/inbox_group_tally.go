@@ -11,13 +11,27 @@ import (
 
 // newGroups is an insert of groups, each with counts. A group that is to be deleted stays, and gets the counts added.
 // One that is being counted must not be waited for: ON CONFLICT alone waits until the row is settled.
+//
+// A new group takes over what was decided about the group before it (see deadletter.Group.Before), in the same
+// statement: whoever fails does not read groups. What is ignored stays ignored, with what is left of its bounds.
+// Nobody is told that such a group is new, unless nobody has decided anything.
 const (
 	newGroups = `INSERT INTO tasker_groups (group_id, namespace, print_version, error_type, error_message,
   frame, place, rule, title, state, state_at, resolved_in, ignore_until, ignore_count, ignore_rate, ignored_from,
   regression, regressions, resolved_at, open_for, resolutions, opened_at, owner, runbook, due_at, merged_into, first_at,
-  notes, version, rule_version, rule_keys, last_at, failures, open_letters, open_cases, fresh) SELECT * FROM (`
-	newGroupTypes = "ntntt" + "tttttntnnnn" + "nnnnnnttnnn" + "nnntnnnnn"
-	keptGroups    = `) AS v
+  notes, version, rule_version, rule_keys, last_at, failures, open_letters, open_cases, fresh, told_at)
+ SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9,
+  coalesce(o.state, v.column10), coalesce(o.state_at, v.column11), coalesce(o.resolved_in, v.column12),
+  coalesce(o.ignore_until, v.column13), coalesce(o.ignore_count, v.column14), coalesce(o.ignore_rate, v.column15),
+  coalesce(CASE WHEN o.state = 'ignored' THEN o.ignored_from - o.failures - (SELECT coalesce(sum(m.failures), 0)
+   FROM tasker_groups m WHERE m.merged_into = o.group_id AND m.merged_into <> 0) END, v.column16),
+  v.column17, v.column18, coalesce(o.resolved_at, v.column19), v.column20, v.column21, v.column22,
+  coalesce(o.owner, v.column23), coalesce(o.runbook, v.column24), coalesce(o.due_at, v.column25),
+  coalesce(o.merged_into, v.column26), v.column27, v.column28, v.column29, v.column30, v.column31, v.column32,
+  v.column33, v.column34, v.column35, v.column36,
+  CASE WHEN o.state <> 'open' OR o.owner <> '' OR o.merged_into <> 0 THEN v.column11 ELSE 0 END FROM (`
+	newGroupTypes = "ntntt" + "tttttntnnnn" + "nnnnnnttnnn" + "nnntnnnnn" + "n"
+	keptGroups    = `) AS v LEFT JOIN tasker_groups o ON o.group_id = v.column37 AND o.purge_at = 0
  WHERE NOT EXISTS (SELECT 1 FROM tasker_groups g WHERE g.group_id = v.column1 AND g.purge_at = 0)
  ON CONFLICT (group_id) DO UPDATE SET purge_at = 0, failures = tasker_groups.failures + excluded.failures,
   open_letters = tasker_groups.open_letters + excluded.open_letters,
@@ -101,7 +115,8 @@ func groupRows(groups []*deadletter.Group, counts map[deadletter.GroupID]deadlet
 			flag(g.Regression), g.Regressions, int64(g.ResolvedAt), g.OpenFor, g.Resolutions, int64(g.OpenedAt),
 			clean(g.Owner), clean(g.Runbook), int64(g.DueAt), int64(g.MergedInto), int64(g.FirstAt), g.Notes, g.Version,
 			g.Print.RuleVersion, clean(g.Print.RuleKeys), int64(max(g.LastAt, d.At)), g.Failures + d.Failures,
-			g.OpenLetters + d.OpenLetters, g.OpenCases + d.OpenCases, flag(d.Failures > 0)}
+			g.OpenLetters + d.OpenLetters, g.OpenCases + d.OpenCases, flag(d.Failures > 0),
+			int64(g.Before)}
 	}
 	return rows
 }

@@ -88,14 +88,19 @@ func Add[P, B, R any](a *API, e Endpoint, h handler[P, B, R]) {
 	}
 	op.Middlewares = huma.Middlewares{a.guard(e, reader, e.shows(answers, a.mask))}
 
-	etag := etagField[R]()
+	etag, pages := etagField[R](), cursorsOf(e.id, reflect.TypeFor[P](), reflect.TypeFor[R]())
 	huma.Register(a.huma, op, func(ctx context.Context, params *P) (*reply, error) {
 		body, _ := bodyFrom(ctx).(*B)
 		// An optional body that is missing, or an operation without one.
 		if body == nil {
 			body = new(B)
 		}
-		result, err := h(ctx, params, body)
+		var result Answer[R]
+		mark, err := pages.read(params)
+		if err == nil {
+			result, err = h(ctx, params, body)
+			pages.give(&result.Body, mark)
+		}
 		return &reply{Body: func(hc huma.Context) {
 			if err != nil {
 				a.Refuse(hc, err)

@@ -16,6 +16,7 @@ func tidyCases() []inboxCase {
 	return []inboxCase{
 		{"Tally", tallies},
 		{"TallyRace", tallyRace},
+		{"GroupBefore", groupsBefore},
 		{"Groups", purgedGroups},
 		{"GroupKept", keptGroup},
 		{"Redrives", purgedRedrives},
@@ -94,6 +95,67 @@ func tallies(f *inboxFixture) {
 		return err
 	})
 	f.same("fresh after the first", fresh, []deadletter.GroupID{7})
+}
+
+// groupsBefore: a new group takes over what was decided about the group that had its failures before, whether one or
+// many groups are stored. It stands in the list as that one did, and its own counts begin.
+func groupsBefore(f *inboxFixture) {
+	of := func(id deadletter.GroupID, change func(*deadletter.Group)) *deadletter.Group {
+		return f.group(id, func(g *deadletter.Group) {
+			g.Failures, g.StateAt = 7, f.now-3
+			change(g)
+		})
+	}
+	old := []*deadletter.Group{
+		of(1, func(*deadletter.Group) {}),
+		of(2, func(g *deadletter.Group) { g.State = model.GroupAcknowledged }),
+		of(3, func(g *deadletter.Group) {
+			g.State, g.Ignore = model.GroupIgnored, deadletter.Ignore{Until: f.now + 9, Count: 10, PerHour: 3}
+			g.IgnoredFrom = 6
+		}),
+		of(4, func(g *deadletter.Group) {
+			g.State, g.ResolvedAt, g.ResolvedIn, g.Resolutions, g.OpenFor = model.GroupResolved, f.now-2, "1.2", 3, 99
+		}),
+		of(5, func(g *deadletter.Group) { g.Owner, g.Runbook, g.DueAt = "ada", "https://a", f.now+8 }),
+		of(6, func(g *deadletter.Group) { g.MergedInto = 3 }),
+	}
+	f.addGroups(old...)
+	for _, first := range []deadletter.GroupID{11, 31} {
+		tally := &deadletter.Tally{}
+		for i := range 7 { // the last one comes after a group that there is not
+			id := first + deadletter.GroupID(i)
+			tally.Join(f.group(id, func(g *deadletter.Group) { g.Before, g.LastAt = deadletter.GroupID(i+1), 0 }))
+			*tally.Of(id) = deadletter.Delta{Group: id, Failures: 1, OpenLetters: 1, At: f.now + 1}
+		}
+		if first == 31 { // so many that they are stored with their counts
+			for id := deadletter.GroupID(50); id < 60; id++ {
+				tally.Join(f.group(id, func(g *deadletter.Group) { g.LastAt = 0 }))
+			}
+		}
+		f.addTally(tally)
+		for i, was := range append(old, f.group(7, func(*deadletter.Group) {})) {
+			g := f.findGroup(first + deadletter.GroupID(i))
+			f.same(fmt.Sprint("state of ", g.ID), []any{g.State, g.StateAt, g.ResolvedIn, g.ResolvedAt, g.Ignore},
+				[]any{was.State, was.StateAt, was.ResolvedIn, was.ResolvedAt, was.Ignore})
+			f.same(fmt.Sprint("care of ", g.ID), []any{g.Owner, g.Runbook, g.DueAt, g.MergedInto},
+				[]any{was.Owner, was.Runbook, was.DueAt, was.MergedInto})
+			f.same(fmt.Sprint("history of ", g.ID), []any{g.Failures, g.Resolutions, g.OpenFor, g.Notes, g.FirstAt},
+				[]any{int64(1), 0, int64(0), 0, f.group(g.ID, func(*deadletter.Group) {}).FirstAt})
+			told := f.now
+			if i == 0 || i == 6 {
+				told = 0
+			}
+			f.same(fmt.Sprint("told of ", g.ID), g.ToldAt, told)
+		}
+		// Of its ten failures, the old one and the one that is merged into it have had eight: 14 since the sixth.
+		f.same("what the bound counts from", f.findGroup(first+2).IgnoredFrom, int64(6-7-7))
+	}
+	f.addTally(func() *deadletter.Tally { // whoever was there keeps what it is
+		tally := &deadletter.Tally{}
+		tally.Join(f.group(11, func(g *deadletter.Group) { g.Before = 2 }))
+		return tally
+	}())
+	f.same("a group that is there", f.findGroup(11).State, model.GroupOpen)
 }
 
 // tallyRace: of transactions that add the same groups at once, each counts once.

@@ -1,0 +1,68 @@
+package apitest_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker"
+	"github.com/taskerhq/tasker/internal/node"
+	"github.com/taskerhq/tasker/internal/sqlitetest"
+)
+
+// TestCursorsBelongToTheirFilter: every list that pages refuses a cursor that it gave for another filter, with a
+// sentence, and takes one of its own, however the page is cut.
+func TestCursorsBelongToTheirFilter(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "sqlite:"+sqlitetest.File(t), node.Options{})
+	var doc document
+	s.must(t, "GET", "/openapi.json", "", &doc)
+	ids, lists := regexp.MustCompile(`\{[^}]+\}`), 0
+	for path, methods := range doc.Paths {
+		for _, p := range methods["get"].Parameters {
+			if p.Name != "cursor" || p.In != "query" {
+				continue
+			}
+			lists++
+			at := ids.ReplaceAllString(path, "00000000-0000-0000-0000-000000000000")
+			status, answer := s.send(t, "GET", at+"?cursor=1~00000000", "", nil)
+			if status != http.StatusBadRequest ||
+				!strings.Contains(answer, "belongs to another list or another filter") {
+				t.Errorf("%s: %d %s", path, status, answer)
+			}
+		}
+	}
+	if lists < 15 {
+		t.Errorf("%d lists page", lists)
+	}
+}
+
+// TestCursorsOfAList: a list goes on with its own cursor, by each form of its filter, and with that of an older node.
+func TestCursorsOfAList(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "sqlite:"+sqlitetest.File(t), node.Options{})
+	for range 4 {
+		s.submit(t, tasker.TaskRequest{TaskType: "plain"})
+	}
+	const filter = "state=pending&state=error,enqueuing_steps,steps_in_process"
+	var page tasker.TaskPage
+	s.must(t, "GET", "/v1/tasks?limit=1&"+filter, "", &page)
+	if len(page.Tasks) != 1 || page.NextCursor == "" {
+		t.Fatalf("the first page is %+v", page)
+	}
+	cursor := "&cursor=" + url.QueryEscape(page.NextCursor)
+	for query, want := range map[string]int{
+		"/v1/tasks?limit=1&" + filter + cursor:                            200,
+		"/v1/tasks?limit=2&include=context&" + filter + cursor:            200,
+		"/v1/tasks?limit=1&state=error" + cursor:                          400,
+		"/v1/tasks?limit=1" + cursor:                                      400,
+		"/v1/tasks?limit=1" + cursor[:strings.LastIndexByte(cursor, '~')]: 200,
+		"/v1/templates?limit=1" + cursor:                                  400,
+	} {
+		if status, answer := s.send(t, "GET", query, "", nil); status != want {
+			t.Errorf("%s: %d %s", query, status, answer)
+		}
+	}
+}

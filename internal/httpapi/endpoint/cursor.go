@@ -1,0 +1,114 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"reflect"
+	"strings"
+)
+
+// A cursor belongs to its list and filter: with another filter it would leave out or repeat entries, without a word. So
+// every list marks the cursors that it gives with a hash of the parameters that select and order, and refuses a mark
+// that is not theirs. What makes a cursor knows nothing of that. A cursor without a mark is of a node of an older
+// version, and is believed.
+
+// cursors marks and reads the cursors of one operation; nil for one without.
+type cursors struct {
+	list   string  // the operation
+	given  []int   // field of the parameters
+	next   []int   // field of the answer
+	filter []field // the parameters that select and order
+}
+
+// field is a parameter.
+type field struct {
+	name string
+	at   []int
+}
+
+// notFilter are the parameters of lists that change how a page looks, not what is in the list.
+var notFilter = map[string]bool{"cursor": true, "limit": true, "include": true}
+
+// cursorsOf returns how an operation pages: by a parameter cursor, and the next one in its answer.
+func cursorsOf(list string, params, answer reflect.Type) *cursors {
+	c := &cursors{list: list}
+	for _, f := range reflect.VisibleFields(params) {
+		name := f.Tag.Get("query")
+		if name == "" {
+			name = f.Tag.Get("path")
+		}
+		switch {
+		case name == "cursor" && f.Type.Kind() == reflect.String:
+			c.given = f.Index
+		case name != "" && !notFilter[name]:
+			c.filter = append(c.filter, field{name, f.Index})
+		}
+	}
+	if answer.Kind() == reflect.Pointer {
+		answer = answer.Elem()
+	}
+	if answer.Kind() != reflect.Struct || c.given == nil {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(answer) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); (name == "next_cursor" || name == "cursor") &&
+			f.Type.Kind() == reflect.String {
+			c.next = f.Index
+			return c
+		}
+	}
+	return nil
+}
+
+// mark returns what the cursors of a request end with.
+func (c *cursors) mark(params reflect.Value) string {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, c.list)
+	for _, f := range c.filter {
+		v := params.FieldByIndex(f.at)
+		if v.IsZero() {
+			continue
+		}
+		value, _ := json.Marshal(v.Interface()) // texts, numbers, times and lists of them
+		_, _ = fmt.Fprintf(h, " %s=%s", f.name, value)
+	}
+	return fmt.Sprintf("~%08x", h.Sum32())
+}
+
+// read takes the mark off the cursor of a request, or refuses one of another list or filter. It returns the mark that
+// the next one gets.
+func (c *cursors) read(params any) (mark string, err error) {
+	if c == nil {
+		return "", nil
+	}
+	v := reflect.ValueOf(params).Elem()
+	mark = c.mark(v)
+	given := v.FieldByIndex(c.given)
+	cursor, marked := strings.CutSuffix(given.String(), mark)
+	if i := strings.LastIndexByte(cursor, '~'); !marked && i >= 0 && len(cursor)-i == len(mark) {
+		return "", BadParameter("query.cursor", "belongs to another list or another filter: "+
+			"repeat the filter with which you got it, or leave it out to begin anew")
+	}
+	given.SetString(cursor)
+	return mark, nil
+}
+
+// give marks the cursor of an answer.
+func (c *cursors) give(answer any, mark string) {
+	if c == nil {
+		return
+	}
+	v := reflect.ValueOf(answer).Elem()
+	for v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return
+		}
+		v = v.Elem()
+	}
+	next, err := v.FieldByIndexErr(c.next)
+	if err == nil && next.String() != "" {
+		next.SetString(next.String() + mark)
+	}
+}
