@@ -350,7 +350,7 @@ func (u *unit) claim(slots []slot, out [][]Lease, c *claiming) error {
 		if err != nil || len(works) == 0 {
 			return err
 		}
-		open, err := u.parkPaused(u.rows.intern(works))
+		open, err := u.ready.parkPaused(u.rows.intern(works))
 		if err != nil {
 			return err
 		}

@@ -48,9 +48,10 @@ func park(u *unit, s *task.Step) (bool, error) {
 	return true, s.Park(task.ParkedTemplate(s.DefID), u.order)
 }
 
-// parkPaused parks those of the ready steps whose templates are paused, and returns the others. It comes before the limits
-// of operators: what is set aside uses up nothing of them.
-func (u *unit) parkPaused(works []Work) (others []Work, err error) {
+// parkPaused parks those of the steps of a claim whose templates are paused, and returns the others. It comes before
+// the limits of operators: what is set aside uses up nothing of them.
+func (rs *readySteps) parkPaused(works []Work) (others []Work, err error) {
+	u := rs.u
 	if !u.e.catalog.closures.Load().templates {
 		return works, nil
 	}
