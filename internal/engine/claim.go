@@ -350,30 +350,40 @@ func (u *unit) claim(slots []slot, out [][]Lease, c *claiming) error {
 		if err != nil || len(works) == 0 {
 			return err
 		}
-		passed, err := c.limits.pass(u.rows.intern(works))
+		open, err := u.ready.parkPaused(u.rows.intern(works))
+		if err != nil {
+			return err
+		}
+		passed, err := c.limits.pass(open)
 		if err != nil {
 			return err
 		}
 		if slots, err = u.deal(passed, slots, out); err != nil {
 			return err
 		}
-		c.limits.done(passed)
+		unused := c.limits.done(passed)
+		c.parked += len(works) - len(open)
+		// what no worker can process has kept others from a limit that still lets steps pass
+		if unused && len(passed) < len(open) {
+			claimAgain(slots)
+			return nil
+		}
 		if len(works) < want {
 			return nil
 		}
-		for _, w := range works {
-			if w.Step.Parked() {
-				c.parked++
-			}
-		}
 		if c.parked >= maxParked {
-			for _, s := range slots {
-				s.onlyParked = true
-			}
+			claimAgain(slots)
 			return nil
 		}
 	}
 	return nil
+}
+
+// claimAgain lets pollers claim again, in another transaction, if they got nothing in this one.
+func claimAgain(slots []slot) {
+	for _, s := range slots {
+		s.onlyParked = true
+	}
 }
 
 // deal hands out steps, and returns the pollers with capacity left. Steps that none of them may have are not taken;
@@ -390,12 +400,6 @@ func (u *unit) deal(works []Work, slots []slot, out [][]Lease) ([]slot, error) {
 		return nil, err
 	}
 	for n, w := range works {
-		switch parked, err := park(u, w.Step); {
-		case err != nil:
-			return nil, err
-		case parked:
-			continue
-		}
 		for len(slots) > 0 && !(len(out[slots[0].at]) < slots[0].capacity && u.e.fits(out[slots[0].at], w.Step.Priority)) {
 			slots = slots[1:]
 		}

@@ -149,15 +149,16 @@ func (c *claimLimits) count(by []*knownLimit, n int) {
 	}
 }
 
-// done records which of the steps that passed are leased now: they hold permits.
-func (c *claimLimits) done(passed []Work) {
+// done records which of the steps that passed are leased now: they hold permits. It reports whether there are others.
+func (c *claimLimits) done(passed []Work) (unused bool) {
 	if c == nil || c.rooms == nil {
-		return
+		return false
 	}
 	for _, w := range passed {
 		by := c.byRoute[w.Step.RouteID]
 		if !w.Step.State.Leased() {
 			c.count(by, 1)
+			unused = true
 			continue
 		}
 		for _, l := range by {
@@ -166,6 +167,7 @@ func (c *claimLimits) done(passed []Work) {
 			}
 		}
 	}
+	return unused
 }
 
 // lock locks the limits and finds out what they let pass. All claims lock them in one order, after their steps, for

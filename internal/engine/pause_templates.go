@@ -48,6 +48,30 @@ func park(u *unit, s *task.Step) (bool, error) {
 	return true, s.Park(task.ParkedTemplate(s.DefID), u.order)
 }
 
+// parkPaused parks those of the steps of a claim whose templates are paused, and returns the others. It comes before
+// the limits of operators: what is set aside uses up nothing of them.
+func (rs *readySteps) parkPaused(works []Work) (others []Work, err error) {
+	u := rs.u
+	if !u.e.catalog.closures.Load().templates {
+		return works, nil
+	}
+	var parked []*task.Step
+	for _, w := range works {
+		switch is, err := park(u, w.Step); {
+		case err != nil:
+			return nil, err
+		case is:
+			parked = append(parked, w.Step)
+		default:
+			others = append(others, w)
+		}
+	}
+	if parked == nil {
+		return others, nil
+	}
+	return others, u.tx.SaveSteps(u.ctx, parked)
+}
+
 // parkReady parks those of the steps that became ready in the unit whose templates are paused.
 func (rs *readySteps) parkReady() error {
 	if !rs.u.e.catalog.closures.Load().templates {

@@ -45,7 +45,8 @@ type poller struct {
 	highest   int
 	dismissed bool  // its worker accepts no more steps
 	failed    error // why the poll must not wait any longer
-	// onlyParked: the claim ended early because it met too many steps of paused templates; there may be others behind.
+	// onlyParked: the claim ended early because it met too many steps of paused templates, or steps that no worker can
+	// process; there may be others behind.
 	onlyParked bool
 
 	// the steps, and their route, that the poller was woken for; if it does not take them, it must wake others for them

@@ -74,5 +74,17 @@
 //
 // A command prints "waits for a lock" when the other node has to go on first; "go" prints what became of it.
 //
+// Scripts in testdata/databases are about what only a database can, and run on SQLite and on PostgreSQL. Besides the
+// commands from above they have:
+//
+//	copy                                the database is copied into one of the other kind, where the server starts
+//	backup, restore                     a copy is taken; the server starts on it
+//	keys         [ID ...]               the server starts with these encryption keys, the first of which encrypts
+//	schedule     NAME cron=EXPR type=HANDLER | template=NAME [overlap=O] [missed=M [missed_limit=N]] [context=JSON]
+//	             [order=K] [max_retries=N] [time_field=F]
+//	fire                                what schedules have due
+//	backfill     NAME [from=+D] [until=+D] [overlap=O]
+//	firings      NAME                   what became of its times; later commands name the tasks NAME0, NAME1 ...
+//
 // "go test -update" writes what was printed into the scripts. Read the diff.
 package scenario

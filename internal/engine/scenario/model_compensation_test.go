@@ -18,8 +18,17 @@ func compensated(quick, never task.Retry) *task.Template {
 			{Name: "undo_a", Handler: "h", Dependencies: []string{"a", "undo_b"}, OnFailure: true, Retry: quick}}}
 }
 
+// rests is a workflow of the model that may compensate only after its children have come to rest.
+func rests(quick, never task.Retry) *task.Template {
+	return &task.Template{Name: "rests", Lifecycle: task.Lifecycle{MaxDuration: time.Minute},
+		Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick},
+			{Name: "each", Tasks: &task.ChildSpec{Items: "context.items", Template: "undone", FailOnError: true}},
+			{Name: "b", Handler: "i", Dependencies: []string{"each"}, Retry: never},
+			{Name: "undo_a", Handler: "h", Dependencies: []string{"a"}, OnFailure: true, Retry: quick}}}
+}
+
 // checkCompensation: compensation steps begin after a failure only, and only those that have something to undo. From
-// then on nothing else moves. A task that completes skips them.
+// then on nothing else moves, in the task or below it. A task that completes skips them.
 func (m *model) checkCompensation(tasks []taskPicture) error {
 	for _, p := range tasks {
 		def, err := m.worlds[0].engine.TemplateOf(m.worlds[0].ctx, p.Task.DefID)
@@ -38,6 +47,11 @@ func (m *model) checkCompensation(tasks []taskPicture) error {
 				return fmt.Errorf("step %s of the task %s has run, and there is nothing to undo", spec.Name, p.Task.ID)
 			case now.Begun && !spec.OnFailure && s.Queue != task.NoQueue:
 				return fmt.Errorf("step %s of the task %s goes on after its compensation has begun", spec.Name, p.Task.ID)
+			}
+		}
+		for _, f := range p.Fans { // none of them is of a compensation step
+			if now.Begun && f.Running > 0 {
+				return fmt.Errorf("the task %s compensates, and %d of its children run", p.Task.ID, f.Running)
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func modelTemplates() []*task.Template {
 			Steps: []task.StepSpec{{Name: "a", Handler: "h", Retry: quick, Concurrency: &limit.Spec{Permits: modelPermits}},
 				{Name: "b", Handler: "i", Dependencies: []string{"a"}, Retry: none,
 					RateLimit: &limit.Spec{Rate: limit.Rate{Count: 3, Per: 10 * time.Second, Burst: 2}}}}},
-		compensated(quick, never),
+		compensated(quick, never), rests(quick, never),
 	})
 	for _, t := range list {
 		t.Namespace, t.Version, t.Fingerprint = engine.DefaultNamespace, "1", t.Name
@@ -68,8 +68,11 @@ func (m *model) submit(o op) error {
 		}
 		items := fmt.Sprint([]int{1, 2, 3, 4, 5}[:pick>>3%6])
 		items = strings.ReplaceAll(items, " ", ",")
+		if (s.Name == "each" || s.Name == "family") && o.n[3]>>(4*i)%2 == 0 {
+			s.Name = "rests"
+		}
 		switch s.Name {
-		case "each", "calls":
+		case "each", "calls", "rests":
 			s.Context = fmt.Appendf(nil, `{"items":%s}`, items)
 		case "called":
 			s.Context = fmt.Appendf(nil, `{"key":%d}`, pick>>3%4)

@@ -31,6 +31,7 @@ type world struct {
 	blobs  blobs   // used if the settings have large_result_bytes
 	byHand bool    // nothing runs AdvanceChildren and HandOverSignals beside the test
 	roll   float64 // places jitter; the middle of the range is delays without
+	seals  engine.Seals
 
 	engine *engine.Engine
 	upkeep *upkeep.Upkeep
@@ -69,6 +70,7 @@ func (w *world) boot() error {
 		Now:    w.clock,
 		Roll:   func() float64 { return w.roll },
 		ByHand: w.byHand,
+		Seals:  w.seals,
 		Schemas: func(schema []byte) (engine.SchemaChecker, error) {
 			return template.CompileSchema(schema)
 		},

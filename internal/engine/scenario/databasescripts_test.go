@@ -1,0 +1,211 @@
+package scenario_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/taskerhq/tasker/internal/config"
+	"github.com/taskerhq/tasker/internal/engine"
+	"github.com/taskerhq/tasker/internal/pgtest"
+	"github.com/taskerhq/tasker/internal/postgrestest"
+	"github.com/taskerhq/tasker/internal/sqlitetest"
+	"github.com/taskerhq/tasker/internal/store/postgres"
+	"github.com/taskerhq/tasker/internal/store/sealed"
+	"github.com/taskerhq/tasker/internal/store/sqlite"
+	"github.com/taskerhq/tasker/internal/task"
+	"github.com/taskerhq/tasker/internal/transfer"
+	"github.com/taskerhq/tasker/internal/vault"
+)
+
+// TestDatabaseScripts carries out the scripts about what only a database can: it is copied into one of the other kind,
+// put back to what it was, has schedules, and values that are encrypted with a key. They begin on SQLite, and on
+// PostgreSQL.
+func TestDatabaseScripts(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/databases/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scripts, error %v", len(files), err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, first := range []string{"sqlite", "postgres"} {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+first, func(t *testing.T) {
+				t.Parallel()
+				got := runOnDatabase(t, string(src), first == "postgres")
+				if *update && first == "sqlite" {
+					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !*update {
+					compare(t, file, string(src), got)
+				}
+			})
+		}
+	}
+}
+
+// onDatabase carries out a script on a database that it may copy, and put back.
+type onDatabase struct {
+	*interpreter
+
+	at     string       // the DSN of the database; a path for SQLite
+	ids    *task.Source // of PostgreSQL, see sameIDs
+	backup string       // the DSN of the copy that backup took
+	keys   map[string]string
+	rings  []string // the IDs of the keys that the server has
+}
+
+func runOnDatabase(t *testing.T, src string, onPostgres bool) string {
+	list, tail, err := parse(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &onDatabase{ids: task.NewSource(seedOfIDs, 0), keys: map[string]string{}}
+	d.at = d.fresh(t, onPostgres)
+	d.interpreter = newInterpreter(t, d.open(t), func() engine.Database { return d.open(t) })
+	t.Cleanup(func() { closeStore(t, d.database()) })
+	return carryOut(t, list, d.do) + tail
+}
+
+// fresh returns the DSN of an empty database.
+func (*onDatabase) fresh(t *testing.T, onPostgres bool) string {
+	if onPostgres {
+		return postgrestest.DSN(t)
+	}
+	return sqlitetest.File(t)
+}
+
+func isPostgres(at string) bool { return strings.HasPrefix(at, "postgres") }
+
+// database is the store that is open.
+func (d *onDatabase) database() engine.Database {
+	if d.world != nil {
+		return d.world.store
+	}
+	return d.interpreter.store
+}
+
+// open opens the database, and closes the store that was open.
+func (d *onDatabase) open(t *testing.T) engine.Database {
+	t.Helper()
+	if d.interpreter != nil {
+		closeStore(t, d.database())
+	}
+	var s engine.Database
+	var err error
+	if isPostgres(d.at) {
+		var p *postgres.Store
+		if p, err = postgres.Open(t.Context(), d.at, nil); err == nil {
+			s = sameIDs{p, d.ids}
+		}
+	} else {
+		s, err = sqlite.Open(t.Context(), d.at, &sqlite.Options{Seed: seedOfIDs, Readers: 1})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// do carries out a command that needs a database, or any other one.
+func (d *onDatabase) do(s statement) ([]string, error) {
+	commands := map[string]func(*args) ([]string, error){
+		"copy": d.copy, "backup": d.takeBackup, "restore": d.restoreBackup, "keys": d.setKeys,
+		"schedule": d.saveSchedule, "fire": d.fire, "firings": d.showFirings, "backfill": d.backfill,
+	}
+	command, ok := commands[s.words[0]]
+	if !ok {
+		return d.interpreter.do(s)
+	}
+	if err := d.begun(); err != nil {
+		return nil, err
+	}
+	a := newArgs(s.words[1:])
+	out, err := command(a)
+	return out, firstError(err, a.unknown(), d.giveTurns(), d.moveOn(), d.admit())
+}
+
+// copyTo copies the database while no server has it, as tasker copy does.
+func (d *onDatabase) copyTo(to string) error {
+	closeStore(d.t, d.database())
+	from, err := config.ParseDSN(d.at)
+	if err != nil {
+		return scriptError{err}
+	}
+	target, err := config.ParseDSN(to)
+	if err != nil {
+		return scriptError{err}
+	}
+	r, err := transfer.Copy(d.ctx, from, target, transfer.Options{})
+	if err == nil && !r.Same {
+		err = fmt.Errorf("after the copy the databases differ: %+v", r.Tables)
+	}
+	if err != nil {
+		return scriptError{err}
+	}
+	return nil
+}
+
+// target is the DSN of a database that a copy may go to.
+func (d *onDatabase) target(onPostgres bool) string {
+	if onPostgres {
+		return pgtest.DSN(d.t)
+	}
+	return filepath.Join(d.t.TempDir(), "copy.db")
+}
+
+// copy copies the database into one of the other kind, where the server starts.
+func (d *onDatabase) copy(*args) ([]string, error) {
+	last := d.database().IDs().Take(d.now, 1)
+	to := d.target(!isPostgres(d.at))
+	if err := d.copyTo(to); err != nil {
+		return nil, err
+	}
+	d.at, d.ids = to, task.NewSource(seedOfIDs, last.Seq())
+	return nil, d.restart()
+}
+
+// takeBackup copies the database as a backup, and goes on with the same.
+func (d *onDatabase) takeBackup(*args) ([]string, error) {
+	d.backup = d.target(isPostgres(d.at))
+	if err := d.copyTo(d.backup); err != nil {
+		return nil, err
+	}
+	return nil, d.restart()
+}
+
+// restoreBackup lets the server start on the backup.
+func (d *onDatabase) restoreBackup(*args) ([]string, error) {
+	if d.backup == "" {
+		return nil, badScript("there is no backup")
+	}
+	d.at, d.backup = d.backup, ""
+	return nil, d.restart()
+}
+
+// setKeys starts the server with the named encryption keys, the first of which encrypts.
+func (d *onDatabase) setKeys(a *args) ([]string, error) {
+	var lines []string
+	for _, id := range a.places {
+		if d.keys[id] == "" {
+			d.keys[id] = vault.Generate(id)
+		}
+		lines = append(lines, d.keys[id])
+	}
+	var ring *vault.Ring
+	if len(lines) > 0 {
+		var err error
+		if ring, err = vault.Parse(strings.Join(lines, "\n")); err != nil {
+			return nil, scriptError{err}
+		}
+	}
+	d.seals = sealed.New(ring, sealed.Options{})
+	return nil, d.restart()
+}
