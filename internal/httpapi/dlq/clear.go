@@ -14,7 +14,6 @@ type clearQuery struct {
 	ActQuery
 }
 
-// clear serves DELETE /api/dlq/{queue_name}.
 func (f *family) clear(ctx context.Context, params *clearQuery) (*dlqapi.ClearDone, error) {
 	name, err := params.name(ctx)
 	if err != nil {
@@ -34,7 +33,6 @@ type restoreQuery struct {
 	ClearedAt time.Time `query:"cleared_at" doc:"Restore only what was cleared at this time: cleared_at of the answer to that. Defaults to all that was cleared and is not deleted yet."`
 }
 
-// restore serves POST /api/dlq/restore/{queue_name}.
 func (f *family) restore(ctx context.Context, params *restoreQuery) (*dlqapi.ClearDone, error) {
 	name, err := params.name(ctx)
 	if err != nil {
@@ -60,7 +58,6 @@ func cleared(c *dlqapi.Cleared, message string) *dlqapi.ClearDone {
 	return out
 }
 
-// discardJob serves DELETE /api/dlq/jobs/{queue_name}/{job_id}.
 func (f *family) discardJob(ctx context.Context, params *jobQuery) (*dlqapi.ClearDone, error) {
 	name, err := params.name(ctx)
 	if err != nil {
@@ -71,7 +68,6 @@ func (f *family) discardJob(ctx context.Context, params *jobQuery) (*dlqapi.Clea
 		QueueName: queue, Count: 1}, err
 }
 
-// restoreJob serves POST /api/dlq/restore/{queue_name}/{job_id}.
 func (f *family) restoreJob(ctx context.Context, params *jobQuery) (*dlqapi.ClearDone, error) {
 	name, err := params.name(ctx)
 	if err != nil {

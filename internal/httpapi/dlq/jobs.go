@@ -37,7 +37,6 @@ func (q *QueuePath) name(ctx context.Context) (dlqapi.Name, error) {
 // The queues that the statistics count on their own.
 const detection, analysis = "dlq:detection_queue", "dlq:analysis_queue"
 
-// stats serves GET /api/dlq/stats.
 func (f *family) stats(ctx context.Context, params *NamespaceQuery) (*dlqapi.Stats, error) {
 	namespace, err := params.namespace(ctx)
 	if err != nil {
@@ -67,7 +66,6 @@ type jobsQuery struct {
 	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"Page size. A page of large jobs is shorter."`
 }
 
-// jobs serves GET /api/dlq/jobs/{queue_name}.
 func (f *family) jobs(ctx context.Context, params *jobsQuery) (*dlqapi.Page, error) {
 	name, err := params.name(ctx)
 	if err != nil {

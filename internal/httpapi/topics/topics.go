@@ -25,7 +25,6 @@ func (q *NamespaceQuery) namespace(ctx context.Context) (string, error) {
 	return namespaceOf(ctx, q.Namespace, "query.namespace")
 }
 
-// stats serves GET /api/v1/dlq/stats.
 func (f *family) stats(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) (*deadletters.MessageStats,
 	error,
 ) {
@@ -36,7 +35,6 @@ func (f *family) stats(ctx context.Context, params *NamespaceQuery, _ *endpoint.
 	return f.backend.Stats(ctx, namespace)
 }
 
-// topics serves GET /api/v1/dlq/topics.
 func (f *family) topics(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) ([]deadletters.DeadTopic,
 	error,
 ) {
@@ -58,7 +56,6 @@ type messagesQuery struct {
 	NamespaceQuery
 }
 
-// messages serves GET /api/v1/dlq/messages.
 func (f *family) messages(ctx context.Context, params *messagesQuery, _ *endpoint.None) (*deadletters.MessagePage,
 	error,
 ) {
@@ -83,7 +80,6 @@ func (q *MessagePath) name(ctx context.Context) (deadletters.MessageName, error)
 	return deadletters.MessageName{Namespace: namespace, Source: q.Source, EventID: q.EventID}, err
 }
 
-// message serves GET /api/v1/dlq/messages/{event_id}.
 func (f *family) message(ctx context.Context, params *MessagePath, _ *endpoint.None) (*deadletters.DeadMessage, error) {
 	name, err := params.name(ctx)
 	if err != nil {
@@ -99,7 +95,6 @@ type discardQuery struct {
 	Actor  string `query:"actor" maxLength:"255" doc:"Name recorded with the act. Defaults to the name of the API key."`
 }
 
-// discard serves DELETE /api/v1/dlq/messages/{event_id}.
 func (f *family) discard(ctx context.Context, params *discardQuery, _ *endpoint.None) (*deadletters.MessageDone,
 	error,
 ) {
@@ -110,7 +105,6 @@ func (f *family) discard(ctx context.Context, params *discardQuery, _ *endpoint.
 	return f.backend.Discard(ctx, name, deadletters.Act{Actor: params.Actor, Reason: params.Reason})
 }
 
-// retry serves POST /api/v1/dlq/retry.
 func (f *family) retry(ctx context.Context, _ *endpoint.None, body *deadletters.MessageRetry) (
 	*deadletters.MessageRetryAnswer, error,
 ) {
@@ -121,7 +115,6 @@ func (f *family) retry(ctx context.Context, _ *endpoint.None, body *deadletters.
 	return f.backend.Retry(ctx, *body)
 }
 
-// savePolicy serves POST /api/v1/dlq/retry-policy.
 func (f *family) savePolicy(ctx context.Context, _ *endpoint.None, body *deadletters.TopicPolicy) (
 	*deadletters.MessageDone, error,
 ) {
