@@ -115,10 +115,10 @@ type sourceAct struct {
 	endpoint.Match
 }
 
-// pauseSource serves POST /v1/sources/{namespace}/{name}/pause and /resume. Pausing a source that is paused is a success,
-// and a new version of it. A resumed one is read again within a second, by the node that has the turn.
-func (f *family) pauseSource(paused bool) func(context.Context, *sourceAct, *deadletters.Act) (*deadletters.Source,
-	error) {
+// pauseSource serves POST /v1/sources/{namespace}/{name}/pause and /resume. Pausing a source that is paused is a
+// success, and a new version of it. A resumed one is read again within a second, by the node that has the turn.
+func (f *family) pauseSource(paused bool,
+) func(context.Context, *sourceAct, *deadletters.Act) (*deadletters.Source, error) {
 	return func(ctx context.Context, params *sourceAct, body *deadletters.Act) (*deadletters.Source, error) {
 		var err error
 		if body.IfMatch, err = params.With(body.IfMatch); err != nil {

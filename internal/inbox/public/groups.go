@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Groups implements deadletters.GroupBackend. A page has 50 groups unless the filter says how many.
-func (b *Backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadletters.GroupPage, error) {
+// A page has 50 groups unless the filter says how many.
+func (b *backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadletters.GroupPage, error) {
 	page, err := b.inbox.Groups(ctx, inbox.GroupFilter{Namespace: f.Namespace, State: f.State,
 		Owner: f.Owner, Where: f.Where, Text: f.Text, OpenOnly: f.OpenOnly, Order: f.Order,
 		Limit: cmp.Or(f.Limit, defaultPage)}, f.Cursor)
@@ -30,28 +30,17 @@ func (b *Backend) Groups(ctx context.Context, f deadletters.GroupFilter) (*deadl
 	return out, nil
 }
 
-// Group implements deadletters.GroupBackend.
-func (b *Backend) Group(ctx context.Context, id string) (*deadletters.GroupStory, error) {
+func (b *backend) Group(ctx context.Context, id string) (*deadletters.GroupStory, error) {
 	var r reader
-	group := r.group("path.group_id", id)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownGroupStory)(b.inbox.Group(ctx, group))
+	return asked(ctx, &r, b.inbox.Group, r.group("path.group_id", id), shownGroupStory)
 }
 
-// ChangeGroup implements deadletters.GroupBackend.
-func (b *Backend) ChangeGroup(ctx context.Context, id string, ch deadletters.GroupChange) (*deadletters.Group, error) {
+func (b *backend) ChangeGroup(ctx context.Context, id string, ch deadletters.GroupChange) (*deadletters.Group, error) {
 	var r reader
-	group, change := r.group("path.group_id", id), r.groupChange(&ch)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownGroup)(b.inbox.ChangeGroup(ctx, group, change))
+	return acted(ctx, &r, b.inbox.ChangeGroup, r.group("path.group_id", id), r.groupChange(&ch), shownGroup)
 }
 
-// ChangeGroups implements deadletters.GroupBackend.
-func (b *Backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange) (*deadletters.ChangedGroups, error) {
+func (b *backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange) (*deadletters.ChangedGroups, error) {
 	var r reader
 	change := inbox.GroupsChange{GroupChange: r.groupChange(&req.GroupChange), Groups: r.groups("/groups", req.Groups),
 		DryRun: req.DryRun}
@@ -100,8 +89,7 @@ func (r *reader) groupChange(ch *deadletters.GroupChange) inbox.GroupChange {
 	return change
 }
 
-// MergeGroups implements deadletters.GroupBackend.
-func (b *Backend) MergeGroups(ctx context.Context, into string, req deadletters.MergeRequest,
+func (b *backend) MergeGroups(ctx context.Context, into string, req deadletters.MergeRequest,
 ) (*deadletters.Group, error) {
 	var r reader
 	target, of, by := r.group("path.group_id", into), r.groups("/groups", req.Groups), r.by(req.Act)
@@ -111,14 +99,9 @@ func (b *Backend) MergeGroups(ctx context.Context, into string, req deadletters.
 	return shown(shownGroup)(b.inbox.MergeGroups(ctx, target, of, by))
 }
 
-// UnmergeGroup implements deadletters.GroupBackend.
-func (b *Backend) UnmergeGroup(ctx context.Context, id string, act deadletters.Act) (*deadletters.Group, error) {
+func (b *backend) UnmergeGroup(ctx context.Context, id string, act deadletters.Act) (*deadletters.Group, error) {
 	var r reader
-	group, by := r.group("path.group_id", id), r.by(act)
-	if err := r.err(); err != nil {
-		return nil, err
-	}
-	return shown(shownGroup)(b.inbox.UnmergeGroup(ctx, group, by))
+	return acted(ctx, &r, b.inbox.UnmergeGroup, r.group("path.group_id", id), r.by(act), shownGroup)
 }
 
 // shownGroup converts a group. MeanOpenSeconds is the mean time from opening to resolution; it is omitted until the
