@@ -147,7 +147,6 @@ func (s server) RedriveItems(ctx context.Context, id uuid.UUID, f ItemFilter) (*
 	return fetch[ItemPage](ctx, s, "list items of redrive", "/v1/redrives/"+id.String()+"/items", q)
 }
 
-// setBool sets an optional truth value.
 func setBool(q query.Values, key string, value *bool) {
 	if value != nil {
 		q.Set(key, strconv.FormatBool(*value))

@@ -84,7 +84,6 @@ func exportError(verb string, err error) error {
 	return e
 }
 
-// query returns the selection as query parameters.
 func (f *LetterFilter) query() query.Values {
 	q := inNamespace(f.Namespace)
 	q.Set("source", f.Source)

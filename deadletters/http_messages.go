@@ -36,7 +36,6 @@ func (s topicServer) Messages(ctx context.Context, f MessageFilter) (*MessagePag
 	return fetch[MessagePage](ctx, s.server, "list messages", topicsPath+"/messages", q)
 }
 
-// messageAt returns path and parameters of a message.
 func messageAt(name MessageName) (string, query.Values) {
 	q := inNamespace(name.Namespace)
 	q.Set("source", name.Source)

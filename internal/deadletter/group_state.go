@@ -14,7 +14,6 @@ func NewGroup(namespace string, p failure.Print, now task.Instant) *Group {
 		StateAt: now, OpenedAt: now, FirstAt: now, LastAt: now, Version: 1}
 }
 
-// move changes the state, or refuses.
 func (g *Group) move(to model.GroupState, now task.Instant) error {
 	if err := g.unmerged(); err != nil {
 		return err

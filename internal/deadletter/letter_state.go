@@ -29,7 +29,6 @@ var hints = map[model.LetterState]string{
 	model.LetterDiscarded: "restore it first",
 }
 
-// refuse is the error of an act that the state does not allow.
 func (l *Letter) refuse(act string) error {
 	e := task.Errorf(task.WrongState, "the letter %s is %s and cannot be %s", l.ID, l.State, act)
 	e.Hint = hints[l.State]

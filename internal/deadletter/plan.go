@@ -114,7 +114,6 @@ func (r *Redrive) Validate() []task.Problem {
 	return p
 }
 
-// below adds the problems of a part.
 func (p *problems) below(at string, part []task.Problem) {
 	for _, q := range part {
 		p.add(at+q.Location, q.Message)

@@ -233,7 +233,6 @@ func (c *capture) take(a *prepared) (Receipt, error) {
 	return Receipt{Letter: l.ID, Group: group, Status: model.Captured}, nil
 }
 
-// print returns the fingerprint of a message's failure by the rules, and its group.
 func (c *capture) print(a *prepared) (failure.Print, deadletter.GroupID, error) {
 	print, err := c.in.opts.Ruler.Print(c.ctx, c.tx, c.source.Namespace, a.print, func() deadletter.Facts {
 		return deadletter.FactsOfLetter(&deadletter.Letter{Source: c.source.Name, Origin: a.Origin, Original: a.Content},
@@ -242,7 +241,6 @@ func (c *capture) print(a *prepared) (failure.Print, deadletter.GroupID, error) 
 	return print, deadletter.GroupOf(c.source.Namespace, print), err
 }
 
-// letter makes the letter of a message that is new.
 func (c *capture) letter(a *prepared, group deadletter.GroupID) *deadletter.Letter {
 	l := &deadletter.Letter{
 		ID: c.newID(a.no), Namespace: c.source.Namespace, Source: c.source.Name,
@@ -290,7 +288,6 @@ func (c *capture) back(l *deadletter.Letter, send *deadletter.Send, a *prepared,
 	return Receipt{Letter: l.ID, Group: group, Status: model.Returned}, nil
 }
 
-// consume notes that a send has changed.
 func (c *capture) consume(s *deadletter.Send) {
 	if !slices.Contains(c.consumed, s) {
 		c.consumed = append(c.consumed, s)
@@ -334,7 +331,6 @@ func (c *capture) count(id deadletter.GroupID, print failure.Print, open int64) 
 	d.At = c.now
 }
 
-// decide applies the policy of a letter's origin.
 func (c *capture) decide(l *deadletter.Letter) {
 	if c.in.decide(c.policies, l, "", c.now, c.decisions); l.State == model.LetterDiscarded {
 		c.tally.Of(l.Group).OpenLetters--

@@ -94,7 +94,6 @@ func (r *runner) changeLetters(ctx context.Context, tx engine.Tx, items []deadle
 	return r.in.tell(ctx, tx, news.events(r.in.now())...)
 }
 
-// isLetter reports whether an item is a letter; any other is a case.
 func isLetter(i deadletter.Item) bool { return i.Kind == model.KindLetter }
 
 // changeLetter applies the operation to one letter, or refuses with WrongState if the letter has changed since the

@@ -68,7 +68,6 @@ func (in *Inbox) Groups(ctx context.Context, f GroupFilter, cursor string) (*Gro
 	return page, nil
 }
 
-// groupCursor reads the cursor of a list of groups: a value and a group.
 func groupCursor(cursor string) (value int64, after deadletter.GroupID, err error) {
 	before, behind, _ := strings.Cut(cursor, ".")
 	value, err = strconv.ParseInt(before, 10, 64)
@@ -269,7 +268,6 @@ func nonZero(i deadletter.Ignore) *deadletter.Ignore {
 	return &i
 }
 
-// due is an optional time as JSON has it.
 func due(at *task.Instant) *time.Time {
 	if at == nil {
 		return nil

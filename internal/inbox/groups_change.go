@@ -40,7 +40,6 @@ func (in *Inbox) ChangeGroups(ctx context.Context, ch GroupsChange) ([]GroupResu
 	return results, nil
 }
 
-// checkGroupsChange returns the problems of a request, those of its change among them.
 func (in *Inbox) checkGroupsChange(ch *GroupsChange) []task.Problem {
 	problems := in.checkGroupChange(&ch.GroupChange)
 	bad := func(at, fault string) { problems = append(problems, task.Problem{Location: at, Message: fault}) }

@@ -145,7 +145,6 @@ func (in *Inbox) orphans() task.Instant {
 	return before
 }
 
-// newID returns an ID of the store.
 func (in *Inbox) newID() task.ID { return in.db.IDs().Take(in.now().Time(), 1) }
 
 // newIDs reserves n IDs of the store, which grow with their number.
@@ -155,7 +154,6 @@ func (in *Inbox) newIDs(n int) func(no int) task.ID {
 	return func(no int) task.ID { return ids.ID(first + int64(no)) }
 }
 
-// reaches reports whether the key of a request may act in a namespace.
 func reaches(ctx context.Context, namespace string) bool { return access.From(ctx).Reaches(namespace) }
 
 // nameable reports whether a request may name an object of a namespace: one that its key reaches, by names that could
@@ -218,12 +216,10 @@ func (by By) expected(what string, version int64) error {
 // noLetter is the error for an unknown letter, and for one that the key does not reach.
 func noLetter(id task.ID) error { return task.Errorf(task.NotFound, "there is no letter %s", id) }
 
-// noGroup is the same for a group.
 func noGroup(id deadletter.GroupID) error {
 	return task.Errorf(task.NotFound, "there is no group %s", id)
 }
 
-// noRedrive is the same for a redrive.
 func noRedrive(id task.ID) error {
 	return &task.Error{Code: task.NotFound, Message: fmt.Sprintf("there is no redrive %s", id),
 		Hint: "a redrive is deleted 90 days after its end"}

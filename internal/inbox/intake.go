@@ -57,7 +57,6 @@ func (in *Inbox) takeIn(of *deadletter.Source, plan *intake.Plan, arrivals []Arr
 	return b
 }
 
-// messageOf returns an arrival as the message that it was.
 func messageOf(of *deadletter.Source, a *Arrival) *intake.Message {
 	return &intake.Message{Queue: of.Queue, Position: a.Position, MessageID: a.MessageID, SentAt: a.FailedAt,
 		Content: a.Content}
@@ -225,7 +224,6 @@ func (b *intakeBatch) lettersAlready(ctx context.Context) (letters map[int]bool,
 	return letters, stored, err
 }
 
-// submissions returns the tasks to submit, and the places of their messages.
 func (b *intakeBatch) submissions(letters map[int]bool) ([]engine.Submission, []int) {
 	subs := make([]engine.Submission, 0, len(b.orders))
 	places := make([]int, 0, len(b.orders))

@@ -161,7 +161,6 @@ type policies struct {
 	rest *deadletter.Policy // nil: letters are left to operators
 }
 
-// policiesOf returns the policies of a namespace, or of all ("").
 func (in *Inbox) policiesOf(ctx context.Context, namespace string) (policies, error) {
 	all, err := in.store.Policies(ctx, namespace)
 	return policies{all, in.opts.DefaultPolicy}, err
@@ -181,12 +180,10 @@ func (p policies) ofSource(s *deadletter.Source) []*deadletter.Policy {
 	return append(out, &last)
 }
 
-// of returns the policy of a letter, or nil.
 func (p policies) of(l *deadletter.Letter) *deadletter.Policy {
 	return p.find(l.Namespace, l.Source, l.Origin)
 }
 
-// find returns the policy of an origin, or nil.
 func (p policies) find(namespace, source, origin string) *deadletter.Policy {
 	list := p.list
 	if slices.ContainsFunc(list, func(p *deadletter.Policy) bool { return p.Namespace != namespace }) {

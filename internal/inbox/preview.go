@@ -154,7 +154,6 @@ func (req *RedriveRequest) check(plan deadletter.Plan) []task.Problem {
 	return problems
 }
 
-// joinStates lists states in words.
 func joinStates(of []model.LetterState) string {
 	words := make([]string, len(of))
 	for i, s := range of {
@@ -218,7 +217,6 @@ func (v *previewer) refuse(why string) {
 	v.out.Problems = append(v.out.Problems, task.Problem{Location: "/destination", Message: why})
 }
 
-// quoted puts a name in quotes for a message.
 func quoted(s string) string { return `"` + s + `"` }
 
 // shownDestination quotes a destination for a message, and says of a URL why nothing is sent there.

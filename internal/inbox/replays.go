@@ -61,7 +61,6 @@ type ReplayRequest struct {
 	Start             bool // begin at once; otherwise it is a draft
 }
 
-// noReplay is the error for an unknown replay, and for one that the key does not reach.
 func noReplay(id task.ID) error { return task.Errorf(task.NotFound, "there is no replay %s", id) }
 
 // CreateReplay freezes the range of a topic: what is sent there later is not included. Invalid: the topic is not one of
@@ -200,7 +199,6 @@ func (in *Inbox) partsOf(ctx context.Context, c Carrier, source *deadletter.Sour
 	return s.Freeze(parts), nil, nil
 }
 
-// instantTime returns the zero time for 0.
 func instantTime(i task.Instant) time.Time {
 	if i == 0 {
 		return time.Time{}

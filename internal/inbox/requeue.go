@@ -231,7 +231,6 @@ func (in *Inbox) awaitRequeue(ctx context.Context, id task.ID, by By, out *Reque
 	}
 }
 
-// addRequeued adds the results of a redrive.
 func (in *Inbox) addRequeued(ctx context.Context, r *deadletter.Redrive, out *Requeued) error {
 	n, err := in.store.CountItems(ctx, r)
 	if err != nil {

@@ -135,7 +135,6 @@ func (in *Inbox) retryLetters(ctx context.Context, namespace string, ids []task.
 	return results, nil
 }
 
-// retryOf is the result of an item.
 func retryOf(i deadletter.Item) Retry {
 	switch i.State {
 	case model.ItemSent, model.ItemReturned, model.ItemCompleted:

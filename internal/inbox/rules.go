@@ -119,7 +119,6 @@ func (in *Inbox) roomForRule(ctx context.Context, tx engine.Tx, next *deadletter
 	return nil
 }
 
-// addRule stores a version of a rule, and the act.
 func (in *Inbox) addRule(ctx context.Context, tx engine.Tx, r *deadletter.Rule, kind string, by By, key string) error {
 	if err := in.store.AddRule(ctx, tx, r); err != nil {
 		return err
@@ -182,7 +181,6 @@ func (in *Inbox) ruleInForce(ctx context.Context, tx engine.Tx, namespace, name 
 	return r, nil
 }
 
-// noRule is the error for an unknown rule, and for one that the key does not reach.
 func noRule(name string) error { return task.Errorf(task.NotFound, "there is no rule %q", name) }
 
 // Rules returns the rules in force of a namespace, or of all that the request reaches (""), in the order in which they

@@ -245,7 +245,6 @@ func (in *Inbox) source(ctx context.Context, namespace, name string) (*deadlette
 	return s, err
 }
 
-// noSource is the error for an unknown source.
 func noSource(name string) error { return task.Errorf(task.NotFound, "there is no source %q", name) }
 
 // Sources returns the sources of a namespace, or of all that the request reaches (""), and how they stand.

@@ -61,7 +61,6 @@ func (in *Inbox) SplitGroup(ctx context.Context, id deadletter.GroupID, req Spli
 	return rule, nil
 }
 
-// addSplit stores the rule of a split.
 func (in *Inbox) addSplit(ctx context.Context, tx engine.Tx, g *deadletter.Group, req *SplitRequest, by By,
 	key string,
 ) (*deadletter.Rule, error) {

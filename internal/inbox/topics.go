@@ -64,7 +64,6 @@ func (in *Inbox) Topics(ctx context.Context, namespace string) ([]TopicCount, er
 	return counts, nil
 }
 
-// countTopics counts the letters of each name.
 func (in *Inbox) countTopics(ctx context.Context, names []string, filter func(string) TopicFilter) ([]TopicCount,
 	error,
 ) {
@@ -130,7 +129,6 @@ func (in *Inbox) TopicStats(ctx context.Context, namespace string) (*TopicStats,
 	return s, err
 }
 
-// top returns the names with the most letters.
 func (in *Inbox) top(ctx context.Context, names []string, filter func(string) TopicFilter) ([]TopicCount, error) {
 	counts, err := in.countTopics(ctx, names, filter)
 	slices.SortStableFunc(counts, func(a, b TopicCount) int { return b.Letters() - a.Letters() })

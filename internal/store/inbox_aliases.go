@@ -13,7 +13,6 @@ import (
 var insertAliases = bulkOf(`INSERT INTO tasker_letter_aliases (namespace, source, identity, letter_id)`, "ttti",
 	` ON CONFLICT DO NOTHING`)
 
-// AddAliases stores identities that letters have besides their own; see inbox.LetterRows.
 func (letterRows) AddAliases(ctx context.Context, tx engine.Tx, aliases []deadletter.Alias) error {
 	s := In(tx)
 	rows := make([][]any, len(aliases))
@@ -140,7 +139,6 @@ func (s letterRows) aliased(ctx context.Context, of sourceName, letters []*deadl
 	return ids, nil
 }
 
-// Namesakes returns the newest letters of a source by their message IDs; see inbox.LetterRows.
 func (letterRows) Namesakes(ctx context.Context, tx engine.Tx, namespace, source string, messageIDs []string) (
 	map[string]task.ID, error,
 ) {

@@ -123,7 +123,6 @@ func (s SQL) unknownGroups(ctx context.Context, groups []*deadletter.Group) ([]*
 	return slices.DeleteFunc(slices.Clone(groups), func(g *deadletter.Group) bool { return known[int64(g.ID)] }), nil
 }
 
-// FreshGroups returns groups that were stored with failures which Triage has not seen; see inbox.GroupRows.
 func (letterRows) FreshGroups(ctx context.Context, tx engine.Tx, limit int) ([]deadletter.GroupID, error) {
 	ids, err := collect(ctx, In(tx), scanInt,
 		`SELECT group_id FROM tasker_groups WHERE fresh = 1 ORDER BY group_id LIMIT $1`, limit)
@@ -133,7 +132,6 @@ func (letterRows) FreshGroups(ctx context.Context, tx engine.Tx, limit int) ([]d
 var saveNews = bulkOf(`UPDATE tasker_groups SET told_at = v.column2, burst_at = v.column3, fresh = 0 FROM (`, "nnn",
 	`) AS v WHERE group_id = v.column1`)
 
-// SaveNews stores what of groups was told; see inbox.GroupRows.
 func (letterRows) SaveNews(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error {
 	rows := make([][]any, len(groups))
 	for i, g := range groups {

@@ -98,7 +98,6 @@ func (s letterRows) MergedGroups(ctx context.Context, into deadletter.GroupID) (
 		` WHERE `+of+` ORDER BY g.group_id`, int64(into))
 }
 
-// Merged is MergedGroups in a transaction; see inbox.GroupRows.
 func (letterRows) Merged(ctx context.Context, tx engine.Tx, into deadletter.GroupID) ([]*deadletter.Group, error) {
 	return letterRows{In(tx)}.MergedGroups(ctx, into)
 }
@@ -156,14 +155,12 @@ func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
 	return out, nil
 }
 
-// HoursOf is Hours in a transaction; see inbox.GroupRows.
 func (letterRows) HoursOf(ctx context.Context, tx engine.Tx, groups []deadletter.GroupID, since task.Instant) (
 	map[deadletter.GroupID][]deadletter.Hour, error,
 ) {
 	return letterRows{In(tx)}.Hours(ctx, groups, since)
 }
 
-// ShownFailures adds up the failures of merged groups; see inbox.GroupRows.
 func (letterRows) ShownFailures(ctx context.Context, tx engine.Tx, into []deadletter.GroupID) (
 	map[deadletter.GroupID]int64, error,
 ) {

@@ -60,7 +60,6 @@ func (letterRows) Group(ctx context.Context, tx engine.Tx, id deadletter.GroupID
 	return groups[id], err
 }
 
-// Groups returns groups, locked in the order of their IDs; see inbox.GroupRows.
 func (letterRows) Groups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID) (
 	map[deadletter.GroupID]*deadletter.Group, error,
 ) {
@@ -207,7 +206,6 @@ func (s SQL) count(ctx context.Context, sums, hours []deadletter.Delta) error {
 	return dropHours.send(ctx, s, old)
 }
 
-// hourRows are the rows of failures by the hour.
 func hourRows(hours []deadletter.Delta) [][]any {
 	rows := make([][]any, len(hours))
 	for i, h := range hours {

@@ -14,7 +14,6 @@ import (
 
 const itemColumns = `i.redrive_id, i.no, i.kind, i.item_id, i.state, i.wave, i.at, i.group_id, i.uncertain, i.message`
 
-// scanItem reads itemColumns.
 func (s letterRows) scanItem(row Row) (i deadletter.Item, err error) {
 	var group, uncertain int64
 	err = row.Scan(s.ScanID(&i.Redrive), &i.No, (*Text)(&i.Kind), s.ScanID(&i.ID), (*Text)(&i.State), &i.Wave, &i.At,
@@ -93,7 +92,6 @@ func (letterRows) ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID)
 	return &items[0], nil
 }
 
-// SentCases returns items of cases that were sent, with how their tasks stand; see inbox.RedriveReader.
 func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave, limit int) ([]inbox.CaseItem, error) {
 	w := where{}
 	w.add("i.kind = 'case'")
@@ -156,7 +154,6 @@ func (s letterRows) WaveTroubled(ctx context.Context, id task.ID, wave int) (boo
 	return n > 0, err
 }
 
-// countWave counts the items of a wave by their states.
 func (s letterRows) countWave(ctx context.Context, id task.ID, wave int) (model.ItemCounts, error) {
 	return s.countItems(ctx, `redrive_id = $1 AND wave = $2 AND wave > 0`, s.id(id), wave)
 }
@@ -174,7 +171,6 @@ func (s letterRows) countItems(ctx context.Context, condition string, args ...an
 	return c, err
 }
 
-// DecidedItems counts the items of a wave that have a result; see inbox.RedriveRows.
 func (letterRows) DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wave int) (int, error) {
 	c, err := letterRows{In(tx)}.countWave(ctx, id, wave)
 	return c.Decided(), err
@@ -184,7 +180,6 @@ func (letterRows) DecidedItems(ctx context.Context, tx engine.Tx, id task.ID, wa
 // being sent, and what was sent around cases that were left.
 const nearBehind = 5000
 
-// CountWaves counts the items of the waves of a redrive above a number; see inbox.RedriveReader.
 func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out []model.RedriveWave, err error) {
 	err = s.Query(ctx, `SELECT wave, state, count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND wave > $2
   AND wave > 0 GROUP BY wave, state ORDER BY wave, state`, []any{s.id(id), above}, func(row Row) error {
@@ -241,7 +236,6 @@ func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (mode
 	return c, err
 }
 
-// addItems adds n items of one state.
 func addItems(c *model.ItemCounts, state model.ItemState, n int) {
 	switch state {
 	case model.ItemPending:

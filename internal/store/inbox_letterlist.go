@@ -203,7 +203,6 @@ func (s letterRows) OpenLetters(ctx context.Context, namespace, source string, l
 	return int(n), err
 }
 
-// DueLetters returns the IDs of letters that a policy has to send; see inbox.LetterReader.
 func (s letterRows) DueLetters(ctx context.Context, until task.Instant, limit int) ([]task.ID, error) {
 	const query = `SELECT letter_id FROM tasker_letters WHERE state = 'scheduled' AND due_at <= $1
  ORDER BY due_at, letter_id LIMIT $2`

@@ -21,7 +21,6 @@ var insertSends = bulkOf(`INSERT INTO tasker_sends (`+strings.ReplaceAll(sendCol
   item_no = excluded.item_no, turn = excluded.turn, began_at = excluded.began_at, at = excluded.at, next_at = excluded.next_at, tries = excluded.tries,
   copies = excluded.copies, died = excluded.died, error = excluded.error, open = excluded.open`)
 
-// scanSend reads sendColumns.
 func (s letterRows) scanSend(row Row) (o deadletter.Send, err error) {
 	err = row.Scan(s.ScanID(&o.Owner), (*Text)(&o.Kind), &o.No, (*Text)(&o.State), (*Text)(&o.Namespace),
 		(*Text)(&o.Source), (*Text)(&o.Destination), (*Text)(&o.Content), (*Text)(&o.MessageID), &o.Lineage,
@@ -29,7 +28,6 @@ func (s letterRows) scanSend(row Row) (o deadletter.Send, err error) {
 	return o, err
 }
 
-// AddSends stores sends, in the place of those that have their numbers; see inbox.OutboxRows.
 func (letterRows) AddSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
 	s := In(tx)
 	rows := make([][]any, len(sends))
@@ -61,7 +59,6 @@ func (letterRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadlette
 	})
 }
 
-// SaveDelivered is SaveSends for sends that are in flight under their turns; see inbox.OutboxRows.
 func (letterRows) SaveDelivered(ctx context.Context, tx engine.Tx, sends []deadletter.Send) (bool, error) {
 	s := In(tx)
 	saved := int64(0)
@@ -103,7 +100,6 @@ func saveSends(sends []deadletter.Send, save func(w *where, query string, ids []
 	return nil
 }
 
-// DropSends removes sends of a kind; see inbox.OutboxRows.
 func (letterRows) DropSends(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) error {
 	s := In(tx)
 	for ids := range chunks(owners) {
@@ -117,7 +113,6 @@ func (letterRows) DropSends(ctx context.Context, tx engine.Tx, kind deadletter.S
 	return nil
 }
 
-// SendsOf returns the sends of letters, locked; see inbox.OutboxRows.
 func (letterRows) SendsOf(ctx context.Context, tx engine.Tx, kind deadletter.SendKind, owners []task.ID) (
 	[]deadletter.Send, error,
 ) {
@@ -194,7 +189,6 @@ func (letterRows) OpenSends(ctx context.Context, tx engine.Tx, namespace, source
 	}
 }
 
-// DueSends returns sends that are due; see inbox.OutboxReader.
 func (s letterRows) DueSends(ctx context.Context, kind deadletter.SendKind, now, orphans task.Instant, limit int) (
 	[]deadletter.Send, error,
 ) {
@@ -209,14 +203,12 @@ func (s letterRows) DueSends(ctx context.Context, kind deadletter.SendKind, now,
 	return append(due, left...), err
 }
 
-// CountFailures counts failures that wait, up to a limit, and returns when the oldest of these was; 0 for none.
 func (s letterRows) CountFailures(ctx context.Context, limit int) (n int, oldest task.Instant, err error) {
 	err = s.Query(ctx, `SELECT count(*), coalesce(min(at), 0) FROM (SELECT at FROM tasker_sends WHERE kind = 'failure'
   ORDER BY owner_id LIMIT $1) f`, []any{limit}, func(row Row) error { return row.Scan(&n, &oldest) })
 	return n, oldest, err
 }
 
-// TakeTurn begins a turn of a loop; see inbox.OutboxRows.
 func (letterRows) TakeTurn(ctx context.Context, tx engine.Tx, loop string, turn int64) error {
 	return In(tx).Send(ctx, `INSERT INTO tasker_send_turns (loop, turn) VALUES ($1, $2)
  ON CONFLICT (loop) DO UPDATE SET turn = excluded.turn`, loop, turn)
@@ -234,7 +226,6 @@ func (letterRows) HasTurn(ctx context.Context, tx engine.Tx, loop string, turn i
 	return n == turn, err
 }
 
-// Journal returns what is captured of a source and perhaps not acknowledged, locked; nil for nothing.
 func (letterRows) Journal(ctx context.Context, tx engine.Tx, namespace, source string) ([]byte, error) {
 	s := In(tx)
 	packed, err := first(ctx, s, func(row Row) (b blob, err error) {
@@ -244,7 +235,6 @@ func (letterRows) Journal(ctx context.Context, tx engine.Tx, namespace, source s
 	return packed, err
 }
 
-// SaveJournal stores it.
 func (letterRows) SaveJournal(ctx context.Context, tx engine.Tx, namespace, source string, journal []byte) error {
 	return In(tx).Send(ctx, `INSERT INTO tasker_capture_journals (namespace, source, journal) VALUES ($1, $2, $3)
  ON CONFLICT (namespace, source) DO UPDATE SET journal = excluded.journal`, namespace, source, journal)

@@ -35,7 +35,6 @@ func (s letterRows) OldestLetters(ctx context.Context, f inbox.QueueFilter) ([]t
 		`) q ORDER BY letter_id LIMIT `+w.arg(f.Limit)+` OFFSET `+w.arg(f.Skip), w.args...)
 }
 
-// WholeLetters returns letters whole; see inbox.QueueReader. They are not locked.
 func (s letterRows) WholeLetters(ctx context.Context, ids []task.ID) ([]*deadletter.Letter, error) {
 	rows, err := collectByIDs(ctx, s.SQL, ids, s.scanLetter,
 		`SELECT `+wholeLetter+` FROM tasker_letters l WHERE l.letter_id IN `, ``)

@@ -74,7 +74,6 @@ func (letterRows) Redrive(ctx context.Context, tx engine.Tx, id task.ID) (*deadl
 	return s.redriveByID(ctx, id, s.Lock)
 }
 
-// FindRedrive returns a redrive, or nil.
 func (s letterRows) FindRedrive(ctx context.Context, id task.ID) (*deadletter.Redrive, error) {
 	return s.redriveByID(ctx, id, "")
 }
@@ -134,7 +133,6 @@ func (s letterRows) ListRedrives(ctx context.Context, f inbox.RedriveFilter) ([]
 		strings.Join(walks, ` UNION ALL `)+`)`+page+w.arg(f.Limit), w.args...)
 }
 
-// ActiveRedrives returns redrives that a runner has to look at, the oldest first; see inbox.RedriveReader.
 func (s letterRows) ActiveRedrives(ctx context.Context, behind task.ID, limit int) ([]*deadletter.Redrive, error) {
 	const query = `SELECT ` + redriveColumns + ` FROM tasker_redrives r WHERE r.state IN ('running', 'observing')
   AND r.redrive_id > $1 ORDER BY r.redrive_id LIMIT $2`

@@ -79,7 +79,6 @@ func (s SQL) templatesOf(ctx context.Context, cases []*task.Case) (map[int64]*ta
 	return found, nil
 }
 
-// handlerOf returns the handler of a step of a template, "" without such a step.
 func handlerOf(t *task.Template, step string) string {
 	for _, spec := range t.Steps {
 		if spec.Name == step {

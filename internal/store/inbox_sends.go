@@ -10,7 +10,6 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// LettersToSend returns letters without their stacks, locked; see inbox.SendRows.
 func (letterRows) LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID, size int) (
 	letters []*deadletter.Letter, left []task.ID, err error,
 ) {
@@ -36,7 +35,6 @@ func (letterRows) LettersToSend(ctx context.Context, tx engine.Tx, ids []task.ID
 	return letters, left, err
 }
 
-// BareLetters returns letters without headers, bodies and stacks, locked; see inbox.SendRows.
 func (letterRows) BareLetters(ctx context.Context, tx engine.Tx, ids []task.ID) ([]*deadletter.Letter, error) {
 	s := letterRows{In(tx)}
 	rows, err := s.lockedAs(ctx, ids, bareLetter)

@@ -25,7 +25,6 @@ func (s letterRows) EndedRedrives(ctx context.Context, behind inbox.EndedRedrive
 	}, query, int64(before), int64(behind.At), s.id(behind.ID), limit)
 }
 
-// PurgeRedrive deletes up to limit items of a redrive, and then the redrive; see inbox.TidyRows.
 func (letterRows) PurgeRedrive(ctx context.Context, tx engine.Tx, id task.ID, limit int) (n int, gone bool, err error) {
 	s := In(tx)
 	const items = `DELETE FROM tasker_redrive_items WHERE redrive_id = $1 AND no IN (SELECT no
@@ -45,7 +44,6 @@ const nothingLeft = `g.merged_into = 0 AND g.fresh = 0
   AND NOT EXISTS (SELECT 1 FROM tasker_group_moves v WHERE v.group_id = g.group_id)
   AND NOT EXISTS (SELECT 1 FROM tasker_group_deltas d WHERE d.group_id = g.group_id)`
 
-// EmptyGroups returns groups of which nothing is left; see inbox.TidyRows.
 func (s letterRows) EmptyGroups(ctx context.Context, now, failed task.Instant, behind deadletter.GroupID, limit int) (
 	[]deadletter.GroupID, error,
 ) {

@@ -20,7 +20,6 @@ func (s letterRows) Topics(ctx context.Context, namespace string, limit int) ([]
 	return collect(ctx, s, scanText, query, namespace, limit)
 }
 
-// EventTypes returns the types of events of a namespace; see inbox.TopicReader.
 func (s letterRows) EventTypes(ctx context.Context, namespace string, limit int) ([]string, error) {
 	const query = `WITH RECURSIVE t (v) AS (SELECT min(event_type) FROM tasker_letters
    WHERE namespace = $1 AND event_type <> ''
@@ -59,7 +58,6 @@ func topicStates(f inbox.TopicFilter) []model.LetterState {
 	return f.States
 }
 
-// CountTopic counts letters by their states; see inbox.TopicReader.
 func (s letterRows) CountTopic(ctx context.Context, f inbox.TopicFilter, limit int) (map[model.LetterState]int, error) {
 	out := map[model.LetterState]int{}
 	for _, state := range topicStates(f) {
@@ -76,7 +74,6 @@ func (s letterRows) CountTopic(ctx context.Context, f inbox.TopicFilter, limit i
 	return out, nil
 }
 
-// SampleTopic adds up the newest letters of each state, and the oldest; see inbox.TopicReader.
 func (s letterRows) SampleTopic(ctx context.Context, f inbox.TopicFilter, sample int) (inbox.TopicSample, error) {
 	var out inbox.TopicSample
 	for _, state := range topicStates(f) {
@@ -134,7 +131,6 @@ func (s letterRows) TopicLetters(ctx context.Context, f inbox.TopicFilter, skip,
 	return s.listed(ctx, ids)
 }
 
-// LettersNamed returns letters with a message ID; see inbox.TopicReader.
 func (s letterRows) LettersNamed(ctx context.Context, namespace, messageID string, limit int) ([]task.ID, error) {
 	const query = `SELECT letter_id FROM tasker_letters WHERE namespace = $1 AND message_id <> '' AND message_id = $2
  ORDER BY letter_id DESC LIMIT $3`

@@ -26,7 +26,6 @@ func guard(d Driver, s secrets) Driver {
 	return g
 }
 
-// Open implements Driver.
 func (g *guarded) Open(ctx context.Context, queue string) (Receiver, error) {
 	r, err := g.driver.Open(ctx, queue)
 	if err != nil {
@@ -35,7 +34,6 @@ func (g *guarded) Open(ctx context.Context, queue string) (Receiver, error) {
 	return &guardedReceiver{receiver: r, secrets: g.secrets}, nil
 }
 
-// Send implements Driver.
 func (g *guarded) Send(ctx context.Context, target string, messages []Message, limits Limits) []error {
 	errs := g.driver.Send(ctx, target, messages, limits)
 	for i, err := range errs {
@@ -44,13 +42,11 @@ func (g *guarded) Send(ctx context.Context, target string, messages []Message, l
 	return errs
 }
 
-// Stat implements Driver.
 func (g *guarded) Stat(ctx context.Context, queue string) (bool, int64, error) {
 	exists, depth, err := g.driver.Stat(ctx, queue)
 	return exists, depth, g.secrets.hide(err)
 }
 
-// Close implements Driver.
 func (g *guarded) Close() error { return g.secrets.hide(g.driver.Close()) }
 
 // LogParts implements Log; ErrNoLog of a driver that has none.
@@ -63,7 +59,6 @@ func (g *guarded) LogParts(ctx context.Context, queue string, since, before time
 	return parts, g.secrets.hide(err)
 }
 
-// ReadLog implements Log.
 func (g *guarded) ReadLog(ctx context.Context, queue string, part LogPart, max int) ([]Entry, int64, error) {
 	l, ok := g.driver.(Log)
 	if !ok {
@@ -79,7 +74,6 @@ type guardedPeeker struct {
 	peeker Peeker
 }
 
-// Peek implements Peeker.
 func (g *guardedPeeker) Peek(ctx context.Context, queue string, max int) ([]Message, error) {
 	messages, err := g.peeker.Peek(ctx, queue, max)
 	return messages, g.secrets.hide(err)
@@ -91,7 +85,6 @@ type guardedLagger struct {
 	lagger Lagger
 }
 
-// Lag implements Lagger.
 func (g *guardedLagger) Lag(ctx context.Context, queue string) ([]PartitionLag, error) {
 	lags, err := g.lagger.Lag(ctx, queue)
 	return lags, g.secrets.hide(err)
@@ -103,23 +96,19 @@ type guardedReceiver struct {
 	secrets  secrets
 }
 
-// Receive implements Receiver.
 func (g *guardedReceiver) Receive(ctx context.Context, max int) ([]Message, error) {
 	messages, err := g.receiver.Receive(ctx, max)
 	return messages, g.secrets.hide(err)
 }
 
-// Ack implements Receiver.
 func (g *guardedReceiver) Ack(ctx context.Context, messages []Message) error {
 	return g.secrets.hide(g.receiver.Ack(ctx, messages))
 }
 
-// Release implements Receiver.
 func (g *guardedReceiver) Release(ctx context.Context, messages []Message) error {
 	return g.secrets.hide(g.receiver.Release(ctx, messages))
 }
 
-// Close implements Receiver.
 func (g *guardedReceiver) Close() error { return g.secrets.hide(g.receiver.Close()) }
 
 // Held implements Holder, for a receiver that does.

@@ -46,7 +46,6 @@ func (f *family) restore(ctx context.Context, params *restoreQuery) (*dlqapi.Cle
 	return cleared(c, fmt.Sprintf("Restored %d jobs to %s", c.Count, c.Queue)), nil
 }
 
-// cleared returns the answer to a change of many jobs.
 func cleared(c *dlqapi.Cleared, message string) *dlqapi.ClearDone {
 	if c.More {
 		message += " (hit limit; repeat the request for the rest)"

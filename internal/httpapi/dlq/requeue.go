@@ -124,7 +124,6 @@ func to(target string) string {
 	return " to " + target
 }
 
-// noJobs says that nothing was sent.
 func noJobs(done *dlqapi.Requeued) string {
 	message := "No jobs to requeue from " + done.Queue
 	switch {
@@ -136,7 +135,6 @@ func noJobs(done *dlqapi.Requeued) string {
 	return message
 }
 
-// leftovers says what was not sent, and why.
 func leftovers(done *dlqapi.Requeued) string {
 	message := ""
 	if done.Failed > 0 {

@@ -29,7 +29,6 @@ func Routes(api *endpoint.API, backend deadletters.Backend, masker *masking.Mask
 	f.webhookRoutes()
 }
 
-// may is a list of permissions, one of which suffices.
 func may(p ...access.Permission) []access.Permission { return p }
 
 // letterRoutes adds the routes of single letters. A worker may report as well as a submitter: either sees what it
@@ -157,7 +156,6 @@ func (f *family) webhookRoutes() {
 		endpoint.BodyOptional), f.testWebhook)
 }
 
-// add registers an operation.
 func add[P, B, R any](f *family, e endpoint.Endpoint, h func(ctx context.Context, params *P, body *B) (R, error)) {
 	endpoint.AddLetters(f.api, f.backend != nil, e, h)
 }

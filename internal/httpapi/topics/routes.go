@@ -35,7 +35,6 @@ func Routes(api *endpoint.API, backend deadletters.TopicBackend) {
 		"Discard a dead letter by the ID of its message", may(access.DeadLettersDiscard), conflicts), f.discard)
 }
 
-// add registers an operation.
 func add[P, B, R any](api *endpoint.API, f *family, e endpoint.Endpoint,
 	h func(ctx context.Context, params *P, body *B) (R, error),
 ) {

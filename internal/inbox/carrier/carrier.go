@@ -201,7 +201,6 @@ type forGood struct{ error }
 // Is reports whether the target is inbox.ErrForGood; Unwrap has the rest.
 func (forGood) Is(target error) bool { return target == inbox.ErrForGood }
 
-// Unwrap returns the broker's error.
 func (e forGood) Unwrap() error { return e.error }
 
 // Read implements inbox.Carrier. It returns when ctx has ended and the batch that was being captured is acknowledged or

@@ -69,7 +69,6 @@ func (b *backend) ChangeGroups(ctx context.Context, req deadletters.GroupsChange
 	return out, nil
 }
 
-// groupChange converts the change of one group or of many.
 func (r *reader) groupChange(ch *deadletters.GroupChange) inbox.GroupChange {
 	change := inbox.GroupChange{By: r.by(ch.Act), State: ch.State, ResolvedIn: ch.ResolvedIn,
 		Owner: ch.Owner, Runbook: ch.Runbook, Note: ch.Note}
@@ -124,7 +123,6 @@ func shownGroup(g *deadletter.Group) deadletters.Group {
 	return out
 }
 
-// shownPrint converts the parts of a fingerprint.
 func shownPrint(p failure.Print) deadletters.Fingerprint {
 	return deadletters.Fingerprint{Version: p.Version, Type: p.Type, Message: p.Message, Frame: p.Frame, Where: p.Where,
 		Rule: p.Rule}

@@ -38,7 +38,6 @@ func (b *jobs) Queues(ctx context.Context, namespace string) ([]dlqapi.Queue, er
 	return out, nil
 }
 
-// find returns the queue of a name.
 func (b *jobs) find(ctx context.Context, of dlqapi.Name) (*inbox.Queue, error) {
 	return b.inbox.FindQueue(ctx, cmp.Or(of.Namespace, defaultNamespace), of.Queue)
 }
@@ -129,7 +128,6 @@ func (b *jobs) RestoreJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act
 	return b.changedJob(ctx, of, id, act, b.inbox.RestoreLetter)
 }
 
-// changedJob changes one letter of a queue.
 func (b *jobs) changedJob(ctx context.Context, of dlqapi.Name, id uuid.UUID, act deadletters.Act,
 	change func(context.Context, task.ID, inbox.By) (*deadletter.Letter, error),
 ) (string, error) {

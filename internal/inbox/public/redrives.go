@@ -69,7 +69,6 @@ func (b *backend) RedriveItems(ctx context.Context, id uuid.UUID, f deadletters.
 	return itemPage(items, limit), nil
 }
 
-// itemPage converts a page of items.
 func itemPage(items []deadletter.Item, limit int) *deadletters.ItemPage {
 	return &deadletters.ItemPage{Items: each(items, shownItem),
 		NextCursor: next(items, limit, func(i deadletter.Item) string { return strconv.Itoa(i.No) })}

@@ -15,7 +15,6 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// replay converts a request.
 func (r *reader) replay(req *deadletters.TopicReplayRequest) inbox.ReplayRequest {
 	s := &req.ReplaySpec
 	out := inbox.ReplayRequest{By: r.by(req.Act), Namespace: cmp.Or(req.Namespace, "default"), Source: req.Source,
@@ -96,7 +95,6 @@ func (b *backend) Replays(ctx context.Context, f deadletters.ReplayFilter) (*dea
 		NextCursor: next(replays, filter.Limit, func(r *deadletter.Replay) string { return r.ID.String() })}, nil
 }
 
-// shownReplay converts a replay.
 func shownReplay(r *deadletter.Replay) deadletters.TopicReplay {
 	s, p := &r.Spec, &r.Progress
 	out := deadletters.TopicReplay{ReplayUUID: uuid.UUID(r.ID), Namespace: r.Namespace, Source: r.Source,

@@ -112,7 +112,6 @@ func shownRule(r *deadletter.Rule) deadletters.SavedRule {
 		ETag: etag(r.Version)}
 }
 
-// shownRuleStatus converts a rule with its faults.
 func shownRuleStatus(s inbox.RuleStatus) deadletters.SavedRule {
 	out := shownRule(s.Rule)
 	out.Failed, out.LastError = s.Faults.Count, s.Faults.Last

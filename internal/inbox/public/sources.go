@@ -45,7 +45,6 @@ func (b *backend) PauseSource(ctx context.Context, namespace, name string, pause
 	return shown(shownSource)(b.inbox.PauseSource(ctx, cmp.Or(namespace, defaultNamespace), name, paused, by))
 }
 
-// shownStatus converts a source with its state.
 func shownStatus(s *inbox.SourceStatus) deadletters.SourceStatus {
 	out := deadletters.SourceStatus{Source: shownSource(s.Source), State: deadletters.SourceState(s.State), Error: s.Error,
 		Since: optionalTime(s.Since), Open: s.Open, OpenCapped: s.OpenCapped, Preview: shownPreviews(s.Preview)}
