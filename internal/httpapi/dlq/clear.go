@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/dlqapi"
 )
 
-// clearQuery names a queue to clear.
 type clearQuery struct {
 	QueuePath
 	ActQuery
@@ -26,7 +25,6 @@ func (f *family) clear(ctx context.Context, params *clearQuery) (*dlqapi.ClearDo
 	return cleared(c, fmt.Sprintf("Cleared %d jobs from %s", c.Count, c.Queue)), nil
 }
 
-// restoreQuery names a queue that was cleared.
 type restoreQuery struct {
 	QueuePath
 	ActQuery

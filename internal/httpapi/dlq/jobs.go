@@ -59,7 +59,6 @@ func (f *family) stats(ctx context.Context, params *NamespaceQuery) (*dlqapi.Sta
 	return out, nil
 }
 
-// jobsQuery names a part of a queue.
 type jobsQuery struct {
 	QueuePath
 	Start int `query:"start" minimum:"0" maximum:"1000000" default:"0" doc:"Jobs to leave out, from the oldest."`

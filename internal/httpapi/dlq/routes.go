@@ -19,7 +19,6 @@ type Options struct {
 // DefaultMaxRequeue is the default of Options.MaxRequeue.
 const DefaultMaxRequeue = 10_000
 
-// family are the handlers of the family.
 type family struct {
 	backend    dlqapi.Backend // nil: none
 	maxRequeue int

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// groupFilter is a deadletters.GroupFilter as a query.
 type groupFilter struct {
 	Namespace string `query:"namespace" maxLength:"255"`
 	State     string `query:"state" enum:"open,acknowledged,resolved,ignored"`
@@ -36,7 +35,6 @@ type GroupPath struct {
 	ID string `path:"group_id" minLength:"16" maxLength:"16" doc:"The group: 16 hexadecimal digits."`
 }
 
-// groupAct names a group to change.
 type groupAct struct {
 	GroupPath
 	endpoint.Match

@@ -12,7 +12,6 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// reportHeaders are the headers of a report.
 type reportHeaders struct {
 	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"Same as idempotency_key of the body."`
 }
@@ -84,7 +83,6 @@ func (q *LetterQuery) selection(ctx context.Context) (deadletters.Selection, err
 	return s, err
 }
 
-// letterFilter is a deadletters.LetterFilter as a query.
 type letterFilter struct {
 	LetterQuery
 	endpoint.PageQuery
@@ -117,7 +115,6 @@ func (f *family) explainLetter(ctx context.Context, params *LetterPath, _ *endpo
 	return f.backend.ExplainLetter(ctx, params.UUID)
 }
 
-// letterAct names a letter to change.
 type letterAct struct {
 	LetterPath
 	endpoint.Match

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// policyList is the answer with policies.
 type policyList struct {
 	Policies []deadletters.Policy `json:"policies"`
 }

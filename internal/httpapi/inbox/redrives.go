@@ -66,7 +66,6 @@ type RedrivePath struct {
 	UUID uuid.UUID `path:"redrive_uuid" doc:"The redrive."`
 }
 
-// redriveAct names a redrive to act on.
 type redriveAct struct {
 	RedrivePath
 	endpoint.Match
@@ -99,14 +98,12 @@ func (f *family) actOnRedrive(ctx context.Context, params *redriveAct, body *dea
 	return acted(ctx, params.Match, &body.Act, f.backend.ActOnRedrive, params.UUID, body)
 }
 
-// redriveFilter is a deadletters.RedriveFilter as a query.
 type redriveFilter struct {
 	Namespace string   `query:"namespace" maxLength:"255"`
 	States    []string `query:"state,explode" doc:"States; repeatable."`
 	endpoint.PageQuery
 }
 
-// redriveStates are the states that a filter may name.
 var redriveStates = map[deadletters.RedriveState]bool{
 	deadletters.RedriveDraft: true, deadletters.RedriveRunning: true, deadletters.RedriveObserving: true,
 	deadletters.RedrivePaused: true, deadletters.RedriveHalted: true, deadletters.RedriveDone: true,
@@ -138,7 +135,6 @@ func (f *family) redrives(ctx context.Context, params *redriveFilter, _ *endpoin
 	return f.backend.Redrives(ctx, filter)
 }
 
-// itemFilter is a deadletters.ItemFilter as a query.
 type itemFilter struct {
 	RedrivePath
 	State string `query:"state" enum:"pending,sending,unknown,sent,returned,completed,failed,skipped"`

@@ -63,7 +63,6 @@ type ReplayPath struct {
 	UUID uuid.UUID `path:"replay_uuid" doc:"The replay."`
 }
 
-// replayAct names a replay to act on.
 type replayAct struct {
 	ReplayPath
 	endpoint.Match
@@ -78,7 +77,6 @@ func (f *family) actOnReplay(ctx context.Context, params *replayAct, body *deadl
 	return acted(ctx, params.Match, &body.Act, f.backend.ActOnReplay, params.UUID, body)
 }
 
-// replayFilter is a deadletters.ReplayFilter as a query.
 type replayFilter struct {
 	Namespace string `query:"namespace" maxLength:"255"`
 	endpoint.PageQuery

@@ -9,7 +9,6 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/masking"
 )
 
-// family are the handlers of the family.
 type family struct {
 	api     *endpoint.API
 	exports chan struct{}       // one for each export that runs

@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// ruleList is the answer with rules.
 type ruleList struct {
 	Rules []deadletters.SavedRule `json:"rules"`
 }

@@ -7,12 +7,10 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// namespaceQuery limits a list to a namespace.
 type namespaceQuery struct {
 	Namespace string `query:"namespace" maxLength:"255"`
 }
 
-// sourceList is the answer with sources.
 type sourceList struct {
 	Sources []deadletters.SourceStatus `json:"sources"`
 }
@@ -76,13 +74,11 @@ func (q *ActQuery) act() (deadletters.Act, error) {
 	return deadletters.Act{Actor: q.Actor, Reason: q.Reason, IfMatch: match}, err
 }
 
-// sourceRemoval names a source to remove.
 type sourceRemoval struct {
 	SourcePath
 	ActQuery
 }
 
-// removal is the answer to the removal of an object.
 type removal struct {
 	Removed bool `json:"removed"`
 }
@@ -109,7 +105,6 @@ func (f *family) testSource(ctx context.Context, params *SourcePath, _ *endpoint
 	return f.backend.TestSource(ctx, params.Namespace, params.Name)
 }
 
-// sourceAct names a source to change.
 type sourceAct struct {
 	SourcePath
 	endpoint.Match

@@ -7,7 +7,6 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// webhookList is the answer to a list of webhooks.
 type webhookList struct {
 	Webhooks []deadletters.Webhook `json:"webhooks"`
 }

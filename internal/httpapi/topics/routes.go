@@ -8,7 +8,6 @@ import (
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
 
-// family are the handlers of the family.
 type family struct{ backend deadletters.TopicBackend } // nil: none
 
 // Routes adds the routes of the family to an API. Without a backend they answer unavailable.

@@ -46,7 +46,6 @@ func (f *family) topics(ctx context.Context, params *NamespaceQuery, _ *endpoint
 	return endpoint.List(list), err
 }
 
-// messagesQuery selects a page of messages.
 type messagesQuery struct {
 	Status    string `query:"status" enum:"pending,scheduled,retried,discarded"`
 	Topic     string `query:"topic" maxLength:"255" doc:"Original topic."`
@@ -88,7 +87,6 @@ func (f *family) message(ctx context.Context, params *MessagePath, _ *endpoint.N
 	return f.backend.Message(ctx, name)
 }
 
-// discardQuery names a message to discard, and why.
 type discardQuery struct {
 	MessagePath
 	Reason string `query:"reason" required:"true" minLength:"1" maxLength:"1024" doc:"Why; it is kept with the message."`
