@@ -74,14 +74,11 @@ func (in *Inbox) selected(ctx context.Context, ch *GroupsChange) ([]GroupResult,
 		seen[id] = true
 		r := GroupResult{ID: id}
 		if ch.DryRun {
-			g, err := in.store.FindGroup(ctx, id)
-			if err != nil {
+			g, err := in.group(ctx, id)
+			if err != nil && (task.CodeOf(err) != task.NotFound || !errors.As(err, &r.Err)) {
 				return nil, err
 			}
-			if r.Group = g; g == nil || !reaches(ctx, g.Namespace) {
-				r.Group = nil
-				errors.As(noGroup(id), &r.Err)
-			}
+			r.Group = g
 		}
 		results = append(results, r)
 	}

@@ -189,13 +189,13 @@ func narrow(ctx context.Context, namespace string) (string, error) {
 
 // signed returns who acts, with the defaults filled in, and the name of the request's key. Invalid if actor or reason
 // is too long, has control characters, or claims a name of the system.
-func signed(ctx context.Context, by By) (By, string, error) {
+func signed(ctx context.Context, by By) (By, error) {
 	problems := engine.CheckActor(by.Actor, by.Reason)
 	if len(problems) > 0 {
-		return by, "", &task.Error{Code: task.Invalid, Message: "nothing was changed", Problems: problems}
+		return by, &task.Error{Code: task.Invalid, Message: "nothing was changed", Problems: problems}
 	}
-	by.Actor, by.Reason = engine.ActorOf(ctx, by.Actor), cmp.Or(by.Reason, engine.NoReason)
-	return by, engine.KeyOf(ctx), nil
+	by.Actor, by.Reason, by.key = engine.ActorOf(ctx, by.Actor), cmp.Or(by.Reason, engine.NoReason), engine.KeyOf(ctx)
+	return by, nil
 }
 
 // expected refuses an act on a version that the caller has not read: Conflict. Version 0 accepts any.
@@ -223,6 +223,15 @@ func noGroup(id deadletter.GroupID) error {
 func noRedrive(id task.ID) error {
 	return &task.Error{Code: task.NotFound, Message: fmt.Sprintf("there is no redrive %s", id),
 		Hint: "a redrive is deleted 90 days after its end"}
+}
+
+// page checks the limit of a page, and narrows its namespace.
+func (in *Inbox) page(ctx context.Context, limit int, namespace *string) error {
+	err := in.limit(limit)
+	if err == nil {
+		*namespace, err = narrow(ctx, *namespace)
+	}
+	return err
 }
 
 // limit refuses a page of another size than 1 to PageItems.

@@ -25,15 +25,15 @@ func (in *Inbox) SavePolicy(ctx context.Context, p *deadletter.Policy, by By) (*
 			return nil, err
 		}
 	}
-	by, key, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return nil, err
 	}
-	return in.savePolicy(ctx, p, by, key, nil)
+	return in.savePolicy(ctx, p, by, nil)
 }
 
 // savePolicy is SavePolicy for a request that is checked. before, unless it is nil, runs in the same transaction.
-func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By, key string,
+func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By,
 	before func(ctx context.Context, tx engine.Tx) error,
 ) (*deadletter.Policy, error) {
 	next := p.WithDefaults()
@@ -65,7 +65,7 @@ func (in *Inbox) savePolicy(ctx context.Context, p *deadletter.Policy, by By, ke
 		if err := in.store.SavePolicy(ctx, tx, &next); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: "set_policy", by: by, key: key, namespace: p.Namespace, of: policyName(p),
+		return in.act(ctx, tx, act{kind: "set_policy", by: by, namespace: p.Namespace, of: policyName(p),
 			before: recordOfPolicy(known), after: recordOfPolicy(&next)})
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 	if !nameable(ctx, namespace, source) {
 		return noSource(source)
 	}
-	by, key, err := signed(ctx, by)
+	by, err := signed(ctx, by)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (in *Inbox) DropPolicy(ctx context.Context, namespace, source, origin strin
 		if err := in.store.DropPolicy(ctx, tx, known); err != nil {
 			return err
 		}
-		return in.act(ctx, tx, act{kind: "remove_policy", by: by, key: key, namespace: namespace, of: policyName(known),
+		return in.act(ctx, tx, act{kind: "remove_policy", by: by, namespace: namespace, of: policyName(known),
 			before: recordOfPolicy(known)})
 	})
 }

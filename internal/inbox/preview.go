@@ -94,12 +94,9 @@ func (in *Inbox) settle(ctx context.Context, req *RedriveRequest) error {
 // from.
 func (in *Inbox) namespaceOf(ctx context.Context, s *deadletter.Selection) (string, error) {
 	if len(s.Groups) > 0 {
-		g, err := in.store.FindGroup(ctx, s.Groups[0])
+		g, err := in.group(ctx, s.Groups[0])
 		if err != nil {
 			return "", err
-		}
-		if g == nil || !reaches(ctx, g.Namespace) {
-			return "", noGroup(s.Groups[0])
 		}
 		return g.Namespace, nil
 	}

@@ -47,7 +47,7 @@ type ReplaySample struct {
 
 // PreviewReplay returns what a replay would do, and stores nothing. It refuses what CreateReplay refuses.
 func (in *Inbox) PreviewReplay(ctx context.Context, req ReplayRequest) (*ReplayPreview, error) {
-	if _, _, err := signed(ctx, req.By); err != nil {
+	if _, err := signed(ctx, req.By); err != nil {
 		return nil, err
 	}
 	r, source, err := in.frozenReplay(ctx, &req)

@@ -22,7 +22,6 @@ func (letterRows) AddAliases(ctx context.Context, tx engine.Tx, aliases []deadle
 	return insertAliases.send(ctx, s, rows)
 }
 
-// Identified returns letters by the identities of deliveries; see inbox.LetterRows.
 // The letters are whole and locked, so that the same failure reported twice at once is counted once. Which letters they
 // are is read before they are locked: an identity that a letter has stays with it for as long as the letter exists.
 func (letterRows) Identified(ctx context.Context, tx engine.Tx, namespace, source string,

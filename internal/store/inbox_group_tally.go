@@ -31,9 +31,9 @@ var (
 	insertCounted = bulkOf(newGroups, newGroupTypes, keptGroups+` RETURNING group_id`)
 )
 
-// AddGroups stores new groups; see inbox.GroupRows. It inserts them in the order of their IDs, so that two transactions
-// with the same ones do not wait for each other in a circle.
-// A group that exists stays as it is. Whether it was new is not asked for here: folding its deltas shows that.
+// It inserts them in the order of their IDs, so that two transactions with the same ones do not wait for each other in
+// a circle. A group that exists stays as it is. Whether it was new is not asked for here: folding its deltas shows
+// that.
 func (letterRows) AddGroups(ctx context.Context, tx engine.Tx, groups []*deadletter.Group) error {
 	if len(groups) >= fewRows { // to look is cheaper than to insert in vain
 		var err error

@@ -53,10 +53,9 @@ const sumsOfGroups = `WITH sums AS MATERIALIZED (SELECT a.group_id, CAST(sum(a.f
 // The value is part of the cursor, so each must be an expression that the WHERE clause can repeat.
 var sortedBy = map[string]string{"last": `g.last_at`, "open": `g.open_letters + g.open_cases`, "first": `g.first_at`}
 
-// ListGroups returns a page of groups; see inbox.GroupReader. It sorts all groups that the filter selects, without
-// their texts, and reads those of the page whole.
-// Merged groups are left out: MergedGroups returns them. An unknown order counts as "last". The cursor is a pair of the
-// value and the ID, because many groups may have the same value.
+// It sorts all groups that the filter selects, without their texts, and reads those of the page whole. Merged groups
+// are left out: MergedGroups returns them. An unknown order counts as "last". The cursor is a pair of the value and the
+// ID, because many groups may have the same value.
 func (s letterRows) ListGroups(ctx context.Context, f inbox.GroupFilter) ([]*deadletter.Group, error) {
 	value, ok := sortedBy[f.Order]
 	if !ok {
@@ -102,7 +101,6 @@ func (letterRows) Merged(ctx context.Context, tx engine.Tx, into deadletter.Grou
 	return letterRows{In(tx)}.MergedGroups(ctx, into)
 }
 
-// GroupNotes returns the thread of a group, the latest first; see inbox.GroupReader.
 // below continues a page: notes with a lower number, or all from the latest for 0.
 func (s letterRows) GroupNotes(ctx context.Context, id deadletter.GroupID, below,
 	limit int,
@@ -120,7 +118,6 @@ func (s letterRows) GroupNotes(ctx context.Context, id deadletter.GroupID, below
 	}, query, w.args...)
 }
 
-// Hours returns the failures of groups by the hour; see inbox.GroupReader.
 // Deltas that are not folded yet count towards their hours too. An hour without failures has no entry. The times are
 // the starts of hours in UTC.
 func (s letterRows) Hours(ctx context.Context, groups []deadletter.GroupID,
@@ -182,7 +179,7 @@ func (letterRows) ShownFailures(ctx context.Context, tx engine.Tx, into []deadle
 	return out, nil
 }
 
-// Resolutions adds up how often groups were resolved; see inbox.GroupReader. An index has all of it.
+// An index has all of it.
 func (s letterRows) Resolutions(ctx context.Context, namespace string) (deadletter.Resolutions, error) {
 	w := where{}
 	w.add("resolutions > 0")

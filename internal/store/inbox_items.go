@@ -30,7 +30,6 @@ var itemStates = []model.ItemState{model.ItemPending, model.ItemSending, model.I
 // notableItems are the states in the condition of the index of notable items.
 var notableItems = []model.ItemState{model.ItemReturned, model.ItemFailed, model.ItemSkipped}
 
-// ListItems returns items of a redrive above a number; see inbox.RedriveReader.
 // An empty state means all. An unknown state has no items; it must not reach the query, where states are literals.
 func (s letterRows) ListItems(ctx context.Context, id task.ID, state model.ItemState, above,
 	limit int,
@@ -50,7 +49,6 @@ func (s letterRows) ListItems(ctx context.Context, id task.ID, state model.ItemS
 		` ORDER BY i.no LIMIT `+w.arg(limit), w.args...)
 }
 
-// SaveItems stores the changeable fields of items; see inbox.RedriveRows.
 // Items that follow each other and change alike, as those of a batch do, are stored by one statement.
 func (letterRows) SaveItems(ctx context.Context, tx engine.Tx, items []deadletter.Item) error {
 	s := In(tx)
@@ -80,7 +78,6 @@ func following(i, of deadletter.Item, n int) deadletter.Item {
 	return i
 }
 
-// ItemOf returns the item of a letter or a case, or nil; see inbox.RedriveReader.
 // The row is locked: an arriving letter and the redrive itself may both record a result.
 func (letterRows) ItemOf(ctx context.Context, tx engine.Tx, redrive, of task.ID) (*deadletter.Item, error) {
 	s := letterRows{In(tx)}
@@ -117,10 +114,9 @@ func (s letterRows) SentCases(ctx context.Context, behind deadletter.Item, wave,
 	}, query, w.args...)
 }
 
-// WaveOutcome counts how the items of a wave stand; see inbox.RedriveReader. A runner asks for each batch that it
-// sends: the counts come from an index alone, and only what came back is looked at.
-// Wave 0 is that of items not sent yet, and has no outcome. ByGroup counts returned items by the group they came back
-// in.
+// A runner asks for each batch that it sends: the counts come from an index alone, and only what came back is looked
+// at. Wave 0 is that of items not sent yet, and has no outcome. ByGroup counts returned items by the group they came
+// back in.
 func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (deadletter.Outcome, error) {
 	out := deadletter.Outcome{ByGroup: map[deadletter.GroupID]int{}}
 	var err error
@@ -141,8 +137,8 @@ func (s letterRows) WaveOutcome(ctx context.Context, id task.ID, wave int) (dead
 	return out, err
 }
 
-// WaveTroubled reports whether an item of a wave came back, or could not be sent; see inbox.RedriveReader. It asks for
-// all states of the index of notable items, so that it reads nothing else, whatever PostgreSQL knows of the table.
+// It asks for all states of the index of notable items, so that it reads nothing else, whatever PostgreSQL knows of the
+// table.
 func (s letterRows) WaveTroubled(ctx context.Context, id task.ID, wave int) (bool, error) {
 	n, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND wave = $2 AND
  state IN ('returned', 'failed', 'skipped') AND state <> 'skipped'`, s.id(id), wave)
@@ -197,9 +193,9 @@ func (s letterRows) CountWaves(ctx context.Context, id task.ID, above int) (out 
 	return out, err
 }
 
-// CountItems counts the items of a redrive by their states; see inbox.RedriveReader. A redrive may have a million
-// items, so it counts the few that are special, and takes the rest from the row: items are decided in the order of
-// their numbers. Only a redrive of cases is counted item by item, since a case that was sent may be completed.
+// A redrive may have a million items, so it counts the few that are special, and takes the rest from the row: items are
+// decided in the order of their numbers. Only a redrive of cases is counted item by item, since a case that was sent
+// may be completed.
 func (s letterRows) CountItems(ctx context.Context, r *deadletter.Redrive) (model.ItemCounts, error) {
 	id := s.id(r.ID)
 	uncertain, err := first(ctx, s, scanInt, `SELECT count(*) FROM tasker_redrive_items WHERE redrive_id = $1 AND

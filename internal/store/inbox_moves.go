@@ -58,8 +58,7 @@ func (letterRows) MoveLetters(ctx context.Context, tx engine.Tx, ids []task.ID, 
 	}, `UPDATE tasker_letter_occurrences SET group_id = `+set+w.text()+` RETURNING at`, w.args...)
 }
 
-// MoveCases puts cases into another group; see inbox.MoveRows. The engine locks a task before it changes its case, so
-// the tasks are locked first.
+// The engine locks a task before it changes its case, so the tasks are locked first.
 func (letterRows) MoveCases(ctx context.Context, tx engine.Tx, cases []inbox.CaseMember, from,
 	to deadletter.GroupID,
 ) ([]inbox.MovedCase, error) {

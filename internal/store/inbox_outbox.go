@@ -50,8 +50,7 @@ type sendValues struct {
 	error                     string
 }
 
-// SaveSends stores what changes of sends; see inbox.OutboxRows. Those of a batch change in the same way, mostly: they
-// are stored by one statement.
+// Those of a batch change in the same way, mostly: they are stored by one statement.
 func (letterRows) SaveSends(ctx context.Context, tx engine.Tx, sends []deadletter.Send) error {
 	s := In(tx)
 	return saveSends(sends, func(w *where, query string, ids []task.ID) error {
@@ -131,8 +130,7 @@ func (letterRows) SendsOf(ctx context.Context, tx engine.Tx, kind deadletter.Sen
 	return all, nil
 }
 
-// AnySends returns how often messages with contents were sent at most; see inbox.OutboxRows. It is two looks at an
-// index for each: a poisonous content may have been sent back a hundred thousand times.
+// It is two looks at an index for each: a poisonous content may have been sent back a hundred thousand times.
 func (letterRows) AnySends(ctx context.Context, tx engine.Tx, namespace, source string,
 	contents []inbox.SentContent,
 ) (map[inbox.SentContent]int, error) {
@@ -168,8 +166,8 @@ func (letterRows) AnySends(ctx context.Context, tx engine.Tx, namespace, source 
 	return found, nil
 }
 
-// OpenSends returns sends that no death has consumed; see inbox.OutboxRows. One that another transaction consumes while
-// this one waits for it is left out, so it looks again until there are enough or no more.
+// One that another transaction consumes while this one waits for it is left out, so it looks again until there are
+// enough or no more.
 func (letterRows) OpenSends(ctx context.Context, tx engine.Tx, namespace, source string, of inbox.SentContent,
 	limit int,
 ) ([]deadletter.Send, error) {
@@ -214,8 +212,6 @@ func (letterRows) TakeTurn(ctx context.Context, tx engine.Tx, loop string, turn 
  ON CONFLICT (loop) DO UPDATE SET turn = excluded.turn`, loop, turn)
 }
 
-// HasTurn reports whether a turn of a loop is the latest, and keeps it so until the transaction ends; see
-// inbox.OutboxRows.
 func (letterRows) HasTurn(ctx context.Context, tx engine.Tx, loop string, turn int64) (bool, error) {
 	s := In(tx)
 	lock := ""

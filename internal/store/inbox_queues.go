@@ -11,8 +11,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// OldestLetters returns the IDs of letters of a source, the oldest first; see inbox.QueueReader. Each state is one walk
-// along the index of sources.
+// Each state is one walk along the index of sources.
 func (s letterRows) OldestLetters(ctx context.Context, f inbox.QueueFilter) ([]task.ID, error) {
 	w := where{}
 	var walks []string

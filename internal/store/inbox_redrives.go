@@ -139,11 +139,9 @@ func (s letterRows) ActiveRedrives(ctx context.Context, behind task.ID, limit in
 	return collect(ctx, s, s.scanRedrive, query, s.id(behind), limit)
 }
 
-// Freeze writes down the items of a redrive; see inbox.RedriveRows. Parked letters are left out unless the redrive
-// includes them.
-// TooLarge: the selection has more than limit items, and the plan does not limit them to fewer; the caller must roll
-// back, since they are inserted then. Items are numbered by the time of their first death, the oldest first. It returns
-// their number.
+// Parked letters are left out unless the redrive includes them. TooLarge: the selection has more than limit items, and
+// the plan does not limit them to fewer; the caller must roll back, since they are inserted then. Items are numbered by
+// the time of their first death, the oldest first. It returns their number.
 func (letterRows) Freeze(ctx context.Context, tx engine.Tx, r *deadletter.Redrive, limit int) (int, error) {
 	s := letterRows{In(tx)}
 	w := where{}

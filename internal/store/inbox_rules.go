@@ -80,8 +80,7 @@ func (s letterRows) RuleVersions(ctx context.Context, namespace, name string, fr
 	return collect(ctx, s, scanRule, query, w.args...)
 }
 
-// CaseMembers returns cases of a group; see inbox.RuleReader. No stack is stored with a case: all of a group have the
-// frame of the group.
+// No stack is stored with a case: all of a group have the frame of the group.
 func (s letterRows) CaseMembers(ctx context.Context, group deadletter.GroupID, after task.ID, limit int) (
 	[]inbox.CaseMember, error,
 ) {

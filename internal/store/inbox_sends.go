@@ -57,8 +57,7 @@ type letterState struct {
 	version          int64
 }
 
-// SaveStates stores what a change of state changes of letters; see inbox.SendRows. The letters of a batch change in the
-// same way, mostly: those with equal values are stored by one statement.
+// The letters of a batch change in the same way, mostly: those with equal values are stored by one statement.
 func (letterRows) SaveStates(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) error {
 	s := In(tx)
 	return saveStates(letters, func(v letterState, w *where, query string, ids []task.ID) error {
@@ -66,7 +65,6 @@ func (letterRows) SaveStates(ctx context.Context, tx engine.Tx, letters []*deadl
 	}, s)
 }
 
-// SaveSent is SaveStates for letters of which nothing else has changed since their last version; see inbox.SendRows.
 func (letterRows) SaveSent(ctx context.Context, tx engine.Tx, letters []*deadletter.Letter) (bool, error) {
 	s := In(tx)
 	saved := int64(0)

@@ -37,7 +37,7 @@ func scanSource(row Row) (*deadletter.Source, error) {
 	return r, targets.into(&r.Targets)
 }
 
-// SaveSource inserts or changes a source; see inbox.SourceRows. Its reader and its cursor stay as they are.
+// Its reader and its cursor stay as they are.
 func (letterRows) SaveSource(ctx context.Context, tx engine.Tx, r *deadletter.Source) error {
 	const query = `INSERT INTO tasker_sources (` + sourceColumns + `)
  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (namespace, name) DO UPDATE SET
@@ -119,7 +119,6 @@ func (s letterRows) Sources(ctx context.Context, namespace string) ([]*deadlette
 		` ORDER BY namespace, name`, w.args...)
 }
 
-// TakeSource gives a node the right to read a source; see inbox.SourceRows.
 // It succeeds if nobody else has the right, or that right has ended; a node renews its own in the same way. One UPDATE
 // decides, so of two nodes one gets it.
 func (letterRows) TakeSource(ctx context.Context, tx engine.Tx, namespace, name, node string, now,
@@ -142,7 +141,6 @@ func (letterRows) MarkSource(ctx context.Context, tx engine.Tx, namespace, name 
 	return n > 0, err
 }
 
-// SavePolicy inserts or changes a policy; see inbox.PolicyRows.
 // The key is stored in columns and the rest as one document, because no query looks into it.
 func (letterRows) SavePolicy(ctx context.Context, tx engine.Tx, p *deadletter.Policy) error {
 	const query = `INSERT INTO tasker_policies (namespace, source, origin, body, version) VALUES ($1, $2, $3, $4, $5)

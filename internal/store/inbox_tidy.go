@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// EndedRedrives returns redrives that ended before a time; see inbox.TidyRows. The cases of a redrive are watched until
-// their tasks have ended, also after it has.
+// The cases of a redrive are watched until their tasks have ended, also after it has.
 func (s letterRows) EndedRedrives(ctx context.Context, behind inbox.EndedRedrive, before task.Instant,
 	limit int,
 ) ([]inbox.EndedRedrive, error) {
@@ -53,8 +52,7 @@ func (s letterRows) EmptyGroups(ctx context.Context, now, failed task.Instant, b
 	return groupIDs(ids), err
 }
 
-// PurgeGroups marks groups, and deletes those that are marked; see inbox.TidyRows. It locks them first: what another
-// transaction has changed until then is seen by the statements that follow.
+// It locks them first: what another transaction has changed until then is seen by the statements that follow.
 func (letterRows) PurgeGroups(ctx context.Context, tx engine.Tx, ids []deadletter.GroupID, now,
 	next task.Instant,
 ) (n int, err error) {

@@ -10,8 +10,7 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// Topics returns the origins of a namespace; see inbox.TopicReader. Each is one look at the index of origins, however
-// many letters have it.
+// Each is one look at the index of origins, however many letters have it.
 func (s letterRows) Topics(ctx context.Context, namespace string, limit int) ([]string, error) {
 	const query = `WITH RECURSIVE t (v) AS (SELECT min(origin) FROM tasker_letters WHERE namespace = $1
   UNION ALL SELECT (SELECT min(origin) FROM tasker_letters WHERE namespace = $1 AND origin > t.v) FROM t
@@ -111,7 +110,7 @@ func (s letterRows) SampleTopic(ctx context.Context, f inbox.TopicFilter, sample
 	return out, nil
 }
 
-// TopicLetters returns a page of letters from a place in it; see inbox.TopicReader. Each state is one walk.
+// Each state is one walk.
 func (s letterRows) TopicLetters(ctx context.Context, f inbox.TopicFilter, skip, limit int) ([]*deadletter.Letter,
 	error,
 ) {
