@@ -89,8 +89,8 @@ type LetterRows interface {
 // none.
 type SentContent struct{ Content, MessageID string }
 
-// OutboxRows are sends, and what the loops that send and the readers of sources keep: turns, by which a process that has
-// stalled finds out that another one has taken its turn, and journals of what a node has captured of a source whose
+// OutboxRows are sends, and what the loops that send and the readers of sources keep: turns, by which a process that
+// has stalled finds out that another one has taken its turn, and journals of what a node has captured of a source whose
 // broker has no positions, until it is known that the broker has the acknowledgement.
 type OutboxRows interface {
 	// AddSends stores sends. One whose number exists replaces it.

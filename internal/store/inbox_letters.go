@@ -12,8 +12,8 @@ import (
 	"github.com/taskerhq/tasker/internal/task"
 )
 
-// letterRows implements inbox.Store on portable SQL; what its methods promise is said there, and how they do it here. It
-// is a type of its own so that the roles of dead letters do not become methods of SQL, which the stores embed.
+// letterRows implements inbox.Store on portable SQL; what its methods promise is said there, and how they do it here.
+// It is a type of its own so that the roles of dead letters do not become methods of SQL, which the stores embed.
 type letterRows struct{ SQL }
 
 var _ inbox.Store = letterRows{}
