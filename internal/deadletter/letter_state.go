@@ -192,9 +192,6 @@ func (l *Letter) Edit(to *Content) error {
 	return nil
 }
 
-// Purges reports whether the letter's time to be deleted has come.
-func (l *Letter) Purges(now task.Instant) bool { return l.PurgeAt != 0 && l.PurgeAt <= now }
-
 // MaySend reports whether a redrive may send the letter; why is the reason for a person if not.
 func (l *Letter) MaySend(includeParked bool) (why string, ok bool) {
 	switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/taskerhq/tasker/deadletters/model"
 	"github.com/taskerhq/tasker/internal/task"
 )
 
@@ -91,27 +90,6 @@ func (s StopRule) Validate() []task.Problem {
 	list.between("/same_print", float64(s.SamePrint), 0, MaxWave)
 	list.between("/failed", float64(s.Failed), 0, MaxWave)
 	return list
-}
-
-// Validate returns the problems of what an operator asks a redrive to do, each at a JSON pointer within it: operation,
-// selection, destination, edit, plan, stop and reason.
-func (r *Redrive) Validate() []task.Problem {
-	var p problems
-	p.when(r.Operation == "", "/operation", "must not be empty")
-	p.oneOf("/operation", string(r.Operation), words(model.Operations)...)
-	p.below("/selection", r.Selection.Validate())
-	p.text("/destination", r.Destination, task.MaxName)
-	if r.Edit != nil {
-		p.below("/edit", r.Edit.Validate())
-	}
-	p.below("/plan", r.Plan.Validate())
-	p.below("/stop", r.Stop.Validate())
-	p.text("/reason", r.Reason, MaxReason)
-	if r.Operation != model.OpRedrive && r.Operation.Known() {
-		p.when(r.Destination != "", "/destination", "is for the operation redrive only")
-		p.when(r.Edit != nil, "/edit", "is for the operation redrive only")
-	}
-	return p
 }
 
 func (p *problems) below(at string, part []task.Problem) {
