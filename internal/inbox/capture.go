@@ -87,11 +87,17 @@ func (in *Inbox) termsOf(ctx context.Context, of *deadletter.Source) (t terms, e
 	} else if err := in.roomForSource(ctx, of.Namespace); err != nil {
 		return t, err
 	}
-	if t.full = in.room(ctx, t.source); t.full != nil && task.CodeOf(t.full) != task.Exhausted {
-		return t, t.full
-	}
-	t.policies, err = in.policiesOf(ctx, of.Namespace)
+	err = t.load(ctx, in)
 	return t, err
+}
+
+// load reads what depends on the source.
+func (t *terms) load(ctx context.Context, in *Inbox) (err error) {
+	if t.full = in.room(ctx, t.source); t.full != nil && task.CodeOf(t.full) != task.Exhausted {
+		return t.full
+	}
+	t.policies, err = in.policiesOf(ctx, t.source.Namespace)
+	return err
 }
 
 // captureWith captures arrivals that are prepared, with what else the transaction does at its end, unless that is nil.
@@ -107,8 +113,8 @@ func (in *Inbox) captureWith(ctx context.Context, t terms, arrivals []prepared, 
 	for run := range captureRuns {
 		err = in.db.Write(ctx, func(ctx context.Context, tx engine.Tx) error {
 			// A new capture for each run: a transaction that failed has changed the letters in memory.
-			c := &capture{in: in, ctx: ctx, tx: tx, source: t.source, full: t.full, policies: t.policies, now: in.now(),
-				newID: newID, look: run > 0 || t.full != nil || also != nil, decisions: newDecisions()}
+			c := &capture{in: in, ctx: ctx, tx: tx, terms: t, now: in.now(), newID: newID,
+				look: run > 0 || t.full != nil || also != nil, decisions: newDecisions()}
 			if !t.known {
 				if err := in.introduce(ctx, tx, t.source); err != nil {
 					return err
@@ -137,15 +143,13 @@ const captureRuns = 4
 // The claims find out what a message is; see recognise.go. There is one object for each row, so two messages of one
 // batch that belong to one letter see each other's changes.
 type capture struct {
-	in       *Inbox
-	ctx      context.Context
-	tx       engine.Tx
-	source   *deadletter.Source
-	full     error // why the source takes no letter that opens; nil while it does
-	policies policies
-	now      task.Instant
-	newID    func(no int) task.ID
-	look     bool // for the identity of every message; else for those only that may be of a letter that was sent back
+	in  *Inbox
+	ctx context.Context
+	tx  engine.Tx
+	terms
+	now   task.Instant
+	newID func(no int) task.ID
+	look  bool // for the identity of every message; else for those only that may be of a letter that was sent back
 	claims
 	journal *journal // nil where the broker has positions
 

@@ -89,12 +89,8 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 	if known == nil || known.Version != b.of.Version {
 		return Intaken{}, noSource(b.of.Name)
 	}
-	full := in.room(ctx, known)
-	if full != nil && task.CodeOf(full) != task.Exhausted {
-		return Intaken{}, full
-	}
-	policies, err := in.policiesOf(ctx, known.Namespace)
-	if err != nil {
+	t := terms{source: known, known: true}
+	if err := t.load(ctx, in); err != nil {
 		return Intaken{}, err
 	}
 	letters, stored, err := b.lettersAlready(ctx)
@@ -108,12 +104,12 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 		err = b.submit(ctx, subs, func(ctx context.Context, tx engine.Tx, receipts []engine.Receipt) error {
 			done = Intaken{Known: len(letters)}
 			refused := b.refusals(letters, places, receipts, &done)
-			c := &capture{in: in, ctx: ctx, tx: tx, source: known, full: full, policies: policies, now: in.now(),
-				newID: in.newIDs(len(refused)), look: true, decisions: newDecisions()}
-			if err := b.capture(c, refused, letters); err != nil {
+			c := &capture{in: in, ctx: ctx, tx: tx, terms: t, now: in.now(), newID: in.newIDs(len(refused)), look: true,
+				decisions: newDecisions()}
+			if err := b.capture(c, refused, letters); err != nil || b.also == nil {
 				return err
 			}
-			return b.end(ctx, tx, done)
+			return b.also(ctx, tx, done)
 		})
 		if err == nil {
 			return done, nil
@@ -123,14 +119,6 @@ func (b *intakeBatch) store(ctx context.Context) (Intaken, error) {
 		}
 	}
 	return Intaken{}, err
-}
-
-// end does what else belongs to the transaction.
-func (b *intakeBatch) end(ctx context.Context, tx engine.Tx, done Intaken) error {
-	if b.also == nil {
-		return nil
-	}
-	return b.also(ctx, tx, done)
 }
 
 // submit submits the tasks in a transaction, and calls then in it with their receipts.

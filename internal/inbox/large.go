@@ -232,5 +232,3 @@ func (k *looks) look(now task.Instant) {
 		}
 	})
 }
-
-func (k *looks) wait() { k.work.Wait() }

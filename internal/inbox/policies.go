@@ -202,7 +202,7 @@ func (in *Inbox) decide(of policies, l *deadletter.Letter, failed string, now ta
 	if p == nil {
 		return
 	}
-	d := p.Decide(l, now, in.roll())
+	d := p.Decide(l, now, rand.Float64()) // chance is an argument of the domain
 	if d.Reason != "" && failed != "" {
 		d.Reason += "; the last send: " + failed
 	}
@@ -227,6 +227,3 @@ func policyName(p *deadletter.Policy) string {
 	}
 	return source + "/" + p.Origin
 }
-
-// roll returns a random number from 0 to below 1, for jitter. Chance is an argument of the domain; it is made here.
-func (in *Inbox) roll() float64 { return rand.Float64() }

@@ -144,15 +144,12 @@ func (in *Inbox) Redrive(ctx context.Context, id task.ID) (*deadletter.Redrive, 
 		return nil, err
 	}
 	if r.Wave > 0 {
-		r.Waves, err = in.store.CountWaves(ctx, id, r.Wave-shownWaves(r))
+		// At most 50 waves are counted, and fewer of those that are so large that counting 100,000 items takes long. No
+		// wave is larger than the newest.
+		shown := min(max(100_000/max(r.WaveSize, 1), 1), 50, r.Wave)
+		r.Waves, err = in.store.CountWaves(ctx, id, r.Wave-shown)
 	}
 	return r, err
-}
-
-// shownWaves returns how many waves of a redrive are counted: at most 50, and fewer of those that are so large that
-// counting 100,000 items takes long. No wave is larger than the newest.
-func shownWaves(r *deadletter.Redrive) int {
-	return min(max(100_000/max(r.WaveSize, 1), 1), 50, r.Wave)
 }
 
 // Redrives returns a page, the newest first, without counts: those are counted from the items, up to a million of them.

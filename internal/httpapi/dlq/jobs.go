@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/dlqapi"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
@@ -14,12 +13,8 @@ type NamespaceQuery struct {
 	Namespace string `query:"namespace" maxLength:"255" doc:"Namespace of the queue. Defaults to that of the key if it has only one, else to default."`
 }
 
-// namespace returns the namespace of a request, or refuses one that the key does not reach.
 func (q *NamespaceQuery) namespace(ctx context.Context) (string, error) {
-	if p := access.From(ctx); q.Namespace == "" && p.Limited() && len(p.Namespaces()) == 1 {
-		return p.Namespaces()[0], nil
-	}
-	return q.Namespace, endpoint.ReachNamespace(ctx, q.Namespace, "query.namespace")
+	return endpoint.OwnNamespace(ctx, q.Namespace, "query.namespace")
 }
 
 // QueuePath names a queue.

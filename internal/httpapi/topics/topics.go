@@ -4,17 +4,8 @@ import (
 	"context"
 
 	"github.com/taskerhq/tasker/deadletters"
-	"github.com/taskerhq/tasker/internal/access"
 	"github.com/taskerhq/tasker/internal/httpapi/endpoint"
 )
-
-// namespaceOf returns the namespace of a request, or refuses one that the key does not reach. at is where it was named.
-func namespaceOf(ctx context.Context, name, at string) (string, error) {
-	if p := access.From(ctx); name == "" && p.Limited() && len(p.Namespaces()) == 1 {
-		return p.Namespaces()[0], nil
-	}
-	return name, endpoint.ReachNamespace(ctx, name, at)
-}
 
 // NamespaceQuery names a namespace. It is exported because huma ignores unexported embedded structs.
 type NamespaceQuery struct {
@@ -22,7 +13,7 @@ type NamespaceQuery struct {
 }
 
 func (q *NamespaceQuery) namespace(ctx context.Context) (string, error) {
-	return namespaceOf(ctx, q.Namespace, "query.namespace")
+	return endpoint.OwnNamespace(ctx, q.Namespace, "query.namespace")
 }
 
 func (f *family) stats(ctx context.Context, params *NamespaceQuery, _ *endpoint.None) (*deadletters.MessageStats,
@@ -107,7 +98,7 @@ func (f *family) retry(ctx context.Context, _ *endpoint.None, body *deadletters.
 	*deadletters.MessageRetryAnswer, error,
 ) {
 	var err error
-	if body.Namespace, err = namespaceOf(ctx, body.Namespace, "/namespace"); err != nil {
+	if body.Namespace, err = endpoint.OwnNamespace(ctx, body.Namespace, "/namespace"); err != nil {
 		return nil, err
 	}
 	return f.backend.Retry(ctx, *body)
@@ -117,7 +108,7 @@ func (f *family) savePolicy(ctx context.Context, _ *endpoint.None, body *deadlet
 	*deadletters.MessageDone, error,
 ) {
 	var err error
-	if body.Namespace, err = namespaceOf(ctx, body.Namespace, "/namespace"); err != nil {
+	if body.Namespace, err = endpoint.OwnNamespace(ctx, body.Namespace, "/namespace"); err != nil {
 		return nil, err
 	}
 	return f.backend.SavePolicy(ctx, *body)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/taskerhq/tasker/deadletters"
 	"github.com/taskerhq/tasker/internal/deadletter"
-	"github.com/taskerhq/tasker/internal/failure"
 	"github.com/taskerhq/tasker/internal/inbox"
 	"github.com/taskerhq/tasker/internal/task"
 )
@@ -106,8 +105,11 @@ func (b *backend) UnmergeGroup(ctx context.Context, id string, act deadletters.A
 // shownGroup converts a group. MeanOpenSeconds is the mean time from opening to resolution; it is omitted until the
 // group has been resolved once. The hours are not part of a domain group; callers add them.
 func shownGroup(g *deadletter.Group) deadletters.Group {
+	p := &g.Print
 	out := deadletters.Group{
-		GroupID: g.ID.String(), Namespace: g.Namespace, Title: g.Title, Fingerprint: shownPrint(g.Print),
+		GroupID: g.ID.String(), Namespace: g.Namespace, Title: g.Title,
+		Fingerprint: deadletters.Fingerprint{Version: p.Version, Type: p.Type, Message: p.Message, Frame: p.Frame,
+			Where: p.Where, Rule: p.Rule},
 		State: g.State, StateAt: g.StateAt.Time(), ResolvedIn: g.ResolvedIn,
 		Regression: g.Regression, Regressions: g.Regressions, ResolvedAt: g.ResolvedAt.Ptr(),
 		Owner: g.Owner, Runbook: g.Runbook, DueAt: g.DueAt.Ptr(), MergedInto: shownGroupID(g.MergedInto),
@@ -121,11 +123,6 @@ func shownGroup(g *deadletter.Group) deadletters.Group {
 		out.MeanOpenSeconds = float64(g.OpenFor) / 1e6 / float64(g.Resolutions)
 	}
 	return out
-}
-
-func shownPrint(p failure.Print) deadletters.Fingerprint {
-	return deadletters.Fingerprint{Version: p.Version, Type: p.Type, Message: p.Message, Frame: p.Frame, Where: p.Where,
-		Rule: p.Rule}
 }
 
 // shownHours converts counts by the hour, in their order. Hours without failures are left out on both sides.

@@ -21,19 +21,10 @@ func (b *backend) SavePolicy(ctx context.Context, req deadletters.PolicyRequest)
 		return nil, err
 	}
 	saved, err := b.inbox.SavePolicy(ctx, policy, by)
-	if err != nil {
-		return nil, policyError(err)
-	}
-	shown := shownPolicy(saved)
-	return &shown, nil
-}
-
-// policyError is shownError with the API's names of the fields.
-func policyError(err error) error {
 	for domain, public := range deadletter.PolicyFields {
 		err = relocated(err, domain, public)
 	}
-	return err
+	return shown(shownPolicy)(saved, err)
 }
 
 // The origin "" is the policy of the whole source.
